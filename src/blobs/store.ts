@@ -1,0 +1,29 @@
+import type { Readable } from "node:stream";
+
+/** Where the bytes of files live. Keys are random and made here: nothing of a user's ever becomes a path. */
+export interface BlobStore {
+  /** Starts a new blob, which nothing reads until it is stored. */
+  create(): Promise<BlobWriter>;
+  /** The bytes from `start` to `end` inclusive. Rejects where there is no such blob. */
+  read(key: string, start: number, end: number): Promise<Readable>;
+  /** Erases the bytes for good. A blob that is missing counts as erased. */
+  remove(key: string): Promise<void>;
+  /**
+   * Settles what a crash left: an intent whose blob is live is dropped, one without is erased with its bytes.
+   * Returns how many blobs were erased. Writers at work in this process are left alone.
+   */
+  sweep(isLive: (key: string) => Promise<boolean>): Promise<number>;
+}
+
+/**
+ * One blob on its way in. The order is `write`…, `store`, then the row is committed, then `settle`; or, at any
+ * moment before the commit, `discard`. Until it is settled an intent survives crashes, so that the sweep finds it.
+ */
+export interface BlobWriter {
+  readonly key: string;
+  write(chunk: Uint8Array): Promise<void>;
+  /** Makes the bytes durable under the key. */
+  store(): Promise<void>;
+  settle(): Promise<void>;
+  discard(): Promise<void>;
+}

@@ -1,0 +1,98 @@
+import { Command, CommanderError, InvalidArgumentError } from "commander";
+import type { TokenOptions } from "./token.ts";
+
+/** What a command may use of the process it runs in. */
+export interface Io {
+  env: Readonly<Record<string, string | undefined>>;
+  /** Aborts when the process is asked to end. */
+  stop: AbortSignal;
+  /** A line of standard output: what was asked for. */
+  print(text: string): void;
+  /** A line of standard error: what a person should know besides. */
+  warn(text: string): void;
+}
+
+/** Runs a command line. Commands are loaded only when they run. Throws what they throw. */
+export async function run(args: readonly string[], io: Io): Promise<void> {
+  const program = new Command("parley")
+    .description("A self-hosted messaging backend: contacts and attachments over HTTP.")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.print(text.trimEnd()),
+      writeErr: (text) => io.warn(text.trimEnd()),
+    })
+    .showHelpAfterError();
+  program
+    .command("serve")
+    .description("run the server")
+    .action(async () => (await import("./serve.ts")).serve(io));
+  addUserCommands(program, io);
+  addTokenCommands(program, io);
+  try {
+    await program.parseAsync(args, { from: "user" });
+  } catch (error) {
+    // Commander has printed its message already; help and version are no failures.
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0) throw new UsageError();
+  }
+}
+
+/** The command line was wrong, and its reader has been told. */
+export class UsageError extends Error {}
+
+function addUserCommands(program: Command, io: Io): void {
+  const user = program.command("user").description("make, list and remove users");
+  user
+    .command("add")
+    .argument("<name>", "username")
+    .option("--phone <number>", "phone number")
+    .option("--json", "print JSON")
+    .description("make a user")
+    .action(async (name, options) => (await import("./user.ts")).addUser(io, name, options));
+  user
+    .command("list")
+    .option("--json", "print JSON")
+    .description("list the users, newest first")
+    .action(async (options) => (await import("./user.ts")).listUsers(io, options));
+  user
+    .command("remove")
+    .argument("<name>", "username")
+    .description("erase a user and all that is theirs")
+    .action(async (name) => (await import("./user.ts")).removeUser(io, name));
+}
+
+function addTokenCommands(program: Command, io: Io): void {
+  const token = program.command("token").description("make, list and revoke access tokens");
+  token
+    .command("create")
+    .argument("<name>", "username of the token's user")
+    .option("--scope <scope>", "a scope; may be repeated (default: all but admin)", collect)
+    .option("--expires <time>", "lifetime, such as 12h or 30d (default: none)", parseDuration)
+    .option("--name <text>", "what the token is for")
+    .option("--json", "print JSON")
+    .description("make a token and print it, this once")
+    .action(async (name, options: TokenOptions) => (await import("./token.ts")).addToken(io, name, options));
+  token
+    .command("list")
+    .option("--json", "print JSON")
+    .description("list the tokens, newest first, without their secrets")
+    .action(async (options) => (await import("./token.ts")).listTokens(io, options));
+  token
+    .command("revoke")
+    .argument("<id>", "id of the token (tok_…)")
+    .description("revoke a token at once")
+    .action(async (id) => (await import("./token.ts")).revokeToken(io, id));
+}
+
+function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
+const UNITS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
+
+/** Milliseconds of "30d", "12h", "5m" or "90s". */
+function parseDuration(text: string): number {
+  const match = /^([1-9]\d{0,5})([smhd])$/.exec(text);
+  if (!match) throw new InvalidArgumentError("It must be a number and a unit: 90s, 5m, 12h or 30d.");
+  return Number(match[1]) * UNITS[match[2] as keyof typeof UNITS] * 1000;
+}

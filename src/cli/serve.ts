@@ -1,0 +1,33 @@
+import { once } from "node:events";
+import { createApp } from "../app.ts";
+import { readConfig, unknownSettings } from "../config.ts";
+import { createFirstUser } from "../core/users.ts";
+import type { Io } from "./program.ts";
+
+/** Runs the server until the process is asked to end. */
+export async function serve(io: Io): Promise<void> {
+  for (const name of unknownSettings(io.env)) io.warn(`${name} is not a setting of Parley and is ignored.`);
+  const app = await createApp(readConfig(io.env));
+  try {
+    await app.start();
+    // Only now: a token that is made must also be shown, and a start can fail.
+    const token = await createFirstUser(app.core);
+    io.print(`Parley listens on ${app.origin()}`);
+    if (token) io.print(welcome(app.origin(), token));
+    if (!io.stop.aborted) await once(io.stop, "abort");
+  } finally {
+    await app.stop();
+  }
+}
+
+function welcome(origin: string, token: string): string {
+  return `
+The first user, admin, was made. Its access token is shown this once:
+
+  export PARLEY_TOKEN=${token}
+
+Try it:
+
+  curl ${origin}/v1/contacts -H "Authorization: Bearer ${token}" -d username=ada -d phone_number=+15550100
+`;
+}

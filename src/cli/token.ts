@@ -1,0 +1,62 @@
+import {
+  createToken,
+  listTokens as listAll,
+  revokeToken as revoke,
+  SCOPES,
+  type Scope,
+} from "../core/tokens.ts";
+import { findUser } from "../core/users.ts";
+import { ParleyError } from "../errors.ts";
+import { table, withCore } from "./data.ts";
+import type { Io } from "./program.ts";
+import { isoTime } from "./user.ts";
+
+export interface TokenOptions {
+  scope?: string[];
+  /** Milliseconds. */
+  expires?: number;
+  name?: string;
+  json?: boolean;
+}
+
+/** Prints the token alone, so that a script can take it as it is. */
+export async function addToken(io: Io, username: string, options: TokenOptions): Promise<void> {
+  const scopes = options.scope?.map(parseScope);
+  const made = await withCore(io, async (core) => {
+    const user = await findUser(core, username);
+    return createToken(core, user.id, {
+      ...(scopes === undefined ? {} : { scopes }),
+      ...(options.expires === undefined ? {} : { expiresAt: core.clock() + options.expires }),
+      ...(options.name === undefined ? {} : { name: options.name }),
+    });
+  });
+  io.print(options.json ? JSON.stringify({ id: made.row.id, token: made.token }) : made.token);
+}
+
+export async function listTokens(io: Io, options: { json?: boolean }): Promise<void> {
+  const tokens = await withCore(io, listAll);
+  if (options.json) return io.print(JSON.stringify(tokens));
+  const rows = tokens.map((token) => [
+    token.id,
+    token.username,
+    token.scopes.join(" "),
+    token.expires_at === null ? "never" : isoTime(token.expires_at),
+    token.name ?? "",
+  ]);
+  io.print(table(["ID", "USER", "SCOPES", "EXPIRES", "NAME"], rows));
+}
+
+export async function revokeToken(io: Io, id: string): Promise<void> {
+  await withCore(io, (core) => revoke(core, id));
+  io.warn(`Revoked ${id}.`);
+}
+
+function parseScope(text: string): Scope {
+  const scope = SCOPES.find((each) => each === text);
+  if (!scope) {
+    throw new ParleyError("invalid_parameter", `--scope must be one of ${SCOPES.join(", ")}.`, {
+      param: "scope",
+    });
+  }
+  return scope;
+}

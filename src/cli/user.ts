@@ -1,0 +1,38 @@
+import { phoneNumber, readField, username } from "../core/fields.ts";
+import { createUser, listUsers as listAll, removeUser as remove } from "../core/users.ts";
+import { table, withCore } from "./data.ts";
+import type { Io } from "./program.ts";
+
+interface JsonOption {
+  json?: boolean;
+}
+
+export async function addUser(io: Io, name: string, options: JsonOption & { phone?: string }): Promise<void> {
+  const fields = {
+    username: readField("NAME", username, name),
+    phoneNumber: options.phone === undefined ? null : readField("--phone", phoneNumber, options.phone),
+  };
+  const user = await withCore(io, (core) => createUser(core, fields));
+  io.print(options.json ? JSON.stringify(user) : `${user.id}  ${user.username}`);
+}
+
+export async function listUsers(io: Io, options: JsonOption): Promise<void> {
+  const users = await withCore(io, listAll);
+  if (options.json) return io.print(JSON.stringify(users));
+  io.print(
+    table(
+      ["ID", "USERNAME", "PHONE", "CREATED"],
+      users.map((user) => [user.id, user.username, user.phone_number ?? "", isoTime(user.created_at)]),
+    ),
+  );
+}
+
+export async function removeUser(io: Io, name: string): Promise<void> {
+  await withCore(io, (core) => remove(core, name));
+  io.warn(`Removed ${name}.`);
+}
+
+/** Unix seconds as people read them. */
+export function isoTime(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
+}

@@ -1,0 +1,154 @@
+import { isAbsolute, resolve } from "node:path";
+import { parseSize } from "./util/sizes.ts";
+
+export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+
+/** Bounds on what comes from outside. The names carry the units. */
+export interface Limits {
+  /** 0: none. */
+  maxFileBytes: number;
+  maxBodyBytes: number;
+  maxHeaderBytes: number;
+  maxPartHeaderBytes: number;
+  headersTimeoutMs: number;
+  /** How long a body may pause. */
+  bodyIdleTimeoutMs: number;
+  /** The mean rate that a body must keep after its first idle time. */
+  minBodyBytesPerSecond: number;
+  keepAliveTimeoutMs: number;
+  /** How long a connection may be silent in both directions while an answer is under way. */
+  socketIdleTimeoutMs: number;
+  /** How long a stop waits for what runs. */
+  shutdownTimeoutMs: number;
+}
+
+export interface Config {
+  host: string;
+  /** 0: any free port. */
+  port: number;
+  /** Absolute path. */
+  dataFolder: string;
+  /** Without a slash at its end; null: made of host and port. */
+  publicUrl: string | null;
+  /** The first signs links, all verify them; empty: one is made and kept in the data folder. */
+  secrets: readonly string[];
+  logLevel: (typeof LOG_LEVELS)[number];
+  limits: Limits;
+}
+
+/** A setting that cannot be used; the message names the variable and the form it must have. */
+export class SettingError extends Error {}
+
+const MIN_SECRET_LENGTH = 32;
+const DEFAULT_MAX_FILE_SIZE = "100MiB";
+
+const LIMITS: Omit<Limits, "maxFileBytes"> = {
+  maxBodyBytes: 64 * 1024,
+  maxHeaderBytes: 16 * 1024,
+  maxPartHeaderBytes: 8 * 1024,
+  headersTimeoutMs: 15_000,
+  bodyIdleTimeoutMs: 30_000,
+  minBodyBytesPerSecond: 256,
+  keepAliveTimeoutMs: 72_000,
+  socketIdleTimeoutMs: 120_000,
+  shutdownTimeoutMs: 8_000,
+};
+
+interface Setting<T> {
+  name: string;
+  /** What the value must be. */
+  form: string;
+  /** In the environment's own form; empty: none. */
+  fallback: string;
+  /** Undefined where the text is not of the form. */
+  parse(text: string): T | undefined;
+}
+
+const SETTINGS = {
+  host: setting("PARLEY_HOST", "a host name or IP address to listen on", "127.0.0.1", (text) =>
+    /^[A-Za-z0-9.:_-]+$/.test(text) ? text : undefined,
+  ),
+  port: setting("PARLEY_PORT", "a port number from 0 (any free one) to 65535", "8080", (text) =>
+    /^\d{1,5}$/.test(text) && Number(text) <= 65535 ? Number(text) : undefined,
+  ),
+  dataFolder: setting("PARLEY_DATA", "a path to a folder", "./data", (text) =>
+    isAbsolute(text) ? text : resolve(text),
+  ),
+  publicUrl: setting(
+    "PARLEY_PUBLIC_URL",
+    "the http(s) URL under which clients reach the server, without query and fragment",
+    "",
+    (text) => (text === "" ? null : parseOrigin(text)),
+  ),
+  secrets: setting(
+    "PARLEY_SECRET",
+    `one or more secrets of at least ${MIN_SECRET_LENGTH} characters, separated by commas`,
+    "",
+    parseSecrets,
+  ),
+  maxFileBytes: setting(
+    "PARLEY_MAX_FILE_SIZE",
+    "a size such as 100MiB, 5GB or 1048576 (bytes); 0 for no limit",
+    DEFAULT_MAX_FILE_SIZE,
+    (text) => parseSize(text) ?? undefined,
+  ),
+  logLevel: setting("PARLEY_LOG_LEVEL", `one of ${LOG_LEVELS.join(", ")}`, "info", (text) =>
+    LOG_LEVELS.find((level) => level === text),
+  ),
+};
+
+/** Reads the settings, all optional; an empty variable counts as unset. Throws `SettingError`. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const config: Config = {
+    host: read(SETTINGS.host, env),
+    port: read(SETTINGS.port, env),
+    dataFolder: read(SETTINGS.dataFolder, env),
+    publicUrl: read(SETTINGS.publicUrl, env),
+    secrets: read(SETTINGS.secrets, env),
+    logLevel: read(SETTINGS.logLevel, env),
+    limits: { ...LIMITS, maxFileBytes: read(SETTINGS.maxFileBytes, env) },
+  };
+  if (config.publicUrl === null && isWildcard(config.host)) {
+    throw new SettingError(
+      `PARLEY_PUBLIC_URL must be set where PARLEY_HOST is ${config.host}: links to files need an address that clients reach.`,
+    );
+  }
+  return Object.freeze(config);
+}
+
+/** Variables that begin with `PARLEY_` and are no settings, likely misspelt. */
+export function unknownSettings(env: Readonly<Record<string, string | undefined>>): string[] {
+  const known = new Set(Object.values(SETTINGS).map((each) => each.name));
+  return Object.keys(env).filter((name) => name.startsWith("PARLEY_") && !known.has(name));
+}
+
+function setting<T>(
+  name: string,
+  form: string,
+  fallback: string,
+  parse: (text: string) => T | undefined,
+): Setting<T> {
+  return { name, form, fallback, parse };
+}
+
+function read<T>(from: Setting<T>, env: Readonly<Record<string, string | undefined>>): T {
+  const value = from.parse(env[from.name] || from.fallback);
+  if (value === undefined) throw new SettingError(`${from.name} must be ${from.form}.`);
+  return value;
+}
+
+function parseOrigin(text: string): string | undefined {
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) return undefined;
+  return url.href.replace(/\/+$/, "");
+}
+
+function parseSecrets(text: string): string[] | undefined {
+  if (text === "") return [];
+  const secrets = text.split(",").map((secret) => secret.trim());
+  return secrets.every((secret) => secret.length >= MIN_SECRET_LENGTH) ? secrets : undefined;
+}
+
+function isWildcard(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
+}

@@ -1,0 +1,149 @@
+import {
+  type AttachmentRow,
+  findAttachment,
+  findLinkedAttachment,
+  isOwnMessage,
+  listAttachments as listAttachmentRows,
+  type Target,
+} from "../db/attachments.ts";
+import { isMember } from "../db/conversations.ts";
+import { ParleyError } from "../errors.ts";
+import { toSeconds } from "../util/clock.ts";
+import type { Core } from "./core.ts";
+import { detectType } from "./media-types.ts";
+import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
+import type { Caller } from "./tokens.ts";
+import type { ReceivedFile } from "./uploads.ts";
+
+export type { AttachmentRow as FileRow, Target };
+
+/** Source, section 2.2. Times are Unix seconds, sizes bytes. */
+export interface Attachment {
+  id: string;
+  message_id: string;
+  filename: string;
+  file_url: string;
+  file_type: string;
+  file_size: number;
+  created_at: number;
+}
+
+/**
+ * Throws `conversation_not_found` or `message_not_found` where the caller may not upload there, so that a request
+ * can be refused before its file comes in. The commit checks again.
+ */
+export async function checkTarget(core: Core, caller: Caller, target: Target): Promise<void> {
+  if (target.conversationId !== undefined) await checkMember(core, caller, target.conversationId);
+  if (target.messageId !== undefined) {
+    if (!(await isOwnMessage(core.db, target.messageId, caller.userId))) {
+      throw new ParleyError("message_not_found", undefined, { param: "message_id" });
+    }
+  }
+}
+
+async function checkMember(core: Core, caller: Caller, conversationId: string): Promise<void> {
+  if (!(await isMember(core.db, conversationId, caller.userId))) {
+    throw new ParleyError("conversation_not_found", undefined, { param: "conversation_id" });
+  }
+}
+
+export interface Upload {
+  target: Target;
+  file: ReceivedFile;
+  filename: string;
+  declaredType: string | undefined;
+}
+
+/**
+ * Commits a received file: its bytes are made durable first, then its row. Where that fails for certain the bytes
+ * are discarded; where the outcome is unknown they stay for the sweep, which asks the database.
+ */
+export async function createAttachment(core: Core, caller: Caller, upload: Upload): Promise<Attachment> {
+  const { file } = upload;
+  let row: AttachmentRow;
+  try {
+    const fileType = await detectType(file.head, upload.declaredType, upload.filename);
+    await file.blob.store();
+    row = await core.db.write("createAttachment", {
+      id: core.newId("att"),
+      uploader_id: caller.userId,
+      filename: upload.filename,
+      file_type: fileType,
+      file_size: file.size,
+      sha256: file.sha256,
+      blob_key: file.blob.key,
+      created_at: core.clock(),
+      target: upload.target,
+      newMessageId: core.newId("msg"),
+    });
+  } catch (error) {
+    if (error instanceof ParleyError) await file.blob.discard();
+    throw error;
+  }
+  await file.blob.settle();
+  return attachmentOf(core, row);
+}
+
+/** Of one conversation where it is given, else of all that the caller may see. */
+export async function listAttachments(
+  core: Core,
+  caller: Caller,
+  request: PageRequest & { conversation_id?: string | undefined },
+): Promise<PageOf<Attachment>> {
+  if (request.conversation_id !== undefined) await checkMember(core, caller, request.conversation_id);
+  const page = pageQuery(request);
+  const rows = await listAttachmentRows(core.db, caller.userId, request.conversation_id, page);
+  return pageOf(page, rows, (row) => attachmentOf(core, row));
+}
+
+/** Throws `attachment_not_found`, also for an attachment that the caller may not see. */
+export async function getAttachment(core: Core, caller: Caller, id: string): Promise<Attachment> {
+  return attachmentOf(core, await getAttachmentRow(core, caller, id));
+}
+
+/** For the serving of files to a member with a token. */
+export async function getAttachmentRow(core: Core, caller: Caller, id: string): Promise<AttachmentRow> {
+  return found(await findAttachment(core.db, caller.userId, id));
+}
+
+/** For the serving of files by a link whose signature was checked. */
+export async function getLinkedAttachmentRow(core: Core, id: string): Promise<AttachmentRow> {
+  return found(await findLinkedAttachment(core.db, id));
+}
+
+/** Sets the file name, the only attribute that can be updated; `file_url` follows. */
+export async function updateAttachment(
+  core: Core,
+  caller: Caller,
+  id: string,
+  fields: { filename?: string | undefined },
+): Promise<Attachment> {
+  if (fields.filename === undefined) return getAttachment(core, caller, id);
+  return attachmentOf(
+    core,
+    await core.db.write("renameAttachment", { userId: caller.userId, id, filename: fields.filename }),
+  );
+}
+
+/** Deletes the attachment for all of its conversation; its bytes are erased right after. */
+export async function deleteAttachment(core: Core, caller: Caller, id: string): Promise<void> {
+  await core.db.write("deleteAttachment", { userId: caller.userId, id, deletedAt: core.clock() });
+  core.wakeEraser();
+}
+
+function found(row: AttachmentRow | undefined): AttachmentRow {
+  if (!row) throw new ParleyError("attachment_not_found");
+  return row;
+}
+
+function attachmentOf(core: Core, row: AttachmentRow): Attachment {
+  return {
+    id: row.id,
+    message_id: row.message_id,
+    filename: row.filename,
+    file_url: core.links.fileUrl(row.id, row.filename),
+    file_type: row.file_type,
+    file_size: row.file_size,
+    created_at: toSeconds(row.created_at),
+  };
+}

@@ -1,0 +1,150 @@
+import { ParleyError } from "../errors.ts";
+import { type IdKind, isId } from "../util/ids.ts";
+import { cleanFilename, codePoints, FILENAME_ACCEPTS, isCleanText, phoneDigits } from "../util/text.ts";
+
+/** The fields of a body or a query, each once. Values are strings, or what JSON has. */
+export type Fields = ReadonlyMap<string, unknown>;
+
+/** One field of a body or a query: what is accepted, in words for the caller and as code. */
+export interface Field<T, Required extends boolean = boolean> {
+  required: Required;
+  /** Ends the sentence "… must be". */
+  accepts: string;
+  /** Undefined where the value is not accepted. */
+  parse(value: unknown): T | undefined;
+}
+
+type Shape = Record<string, Field<unknown>>;
+
+/** The parsed fields: required ones are there, others may be undefined. */
+export type Parsed<S extends Shape> = {
+  [K in keyof S]: S[K] extends Field<infer T, true> ? T : S[K] extends Field<infer T> ? T | undefined : never;
+};
+
+/** Checks fields against a closed list. Throws on the first one that is unknown, missing or not accepted. */
+export function readFields<S extends Shape>(shape: S, given: Fields): Parsed<S> {
+  for (const name of given.keys()) {
+    if (!Object.hasOwn(shape, name)) throw unknownField(name, Object.keys(shape));
+  }
+  const parsed: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(shape)) {
+    if (given.has(name)) parsed[name] = readField(name, field, given.get(name));
+    else if (field.required) {
+      throw new ParleyError("missing_parameter", `${name} is required. It must be ${field.accepts}.`, {
+        param: name,
+      });
+    }
+  }
+  return parsed as Parsed<S>;
+}
+
+export function readField<T>(name: string, field: Field<T>, value: unknown): T {
+  const parsed = field.parse(value);
+  if (parsed === undefined) {
+    throw new ParleyError("invalid_parameter", `${name} must be ${field.accepts}.`, { param: name });
+  }
+  return parsed;
+}
+
+export function unknownField(name: string, accepted: string[]): ParleyError {
+  const list =
+    accepted.length === 0 ? "No field is accepted here." : `Accepted here: ${accepted.join(", ")}.`;
+  return new ParleyError(
+    "unknown_parameter",
+    `${JSON.stringify(name)} is not known or may not be written. ${list}`,
+    {
+      param: name,
+    },
+  );
+}
+
+export function optional<T>(field: Field<T>): Field<T, false> {
+  return { ...field, required: false };
+}
+
+/** A field that may also be `null` in JSON: none. */
+export function nullable<T, R extends boolean>(field: Field<T, R>): Field<T | null, R> {
+  return { ...field, parse: (value) => (value === null ? null : field.parse(value)) };
+}
+
+function text<T>(accepts: string, parse: (text: string) => T | undefined): Field<T, true> {
+  return {
+    required: true,
+    accepts,
+    parse: (value) => (typeof value === "string" && isCleanText(value) ? parse(value) : undefined),
+  };
+}
+
+function within(value: string, min: number, max: number): boolean {
+  const length = codePoints(value);
+  return length >= min && length <= max;
+}
+
+export const username = text(
+  "1 to 128 characters without control characters and without a space at either end",
+  (value) => (within(value, 1, 128) && value === value.trim() ? value : undefined),
+);
+
+export const phoneNumber = text("3 to 64 characters with at least 3 digits", (value) =>
+  within(value, 3, 64) && phoneDigits(value).length >= 3 ? value : undefined,
+);
+
+/** An empty name is none. */
+export const displayName = nullable(
+  text("0 to 128 characters without control characters", (value) =>
+    within(value, 0, 128) ? value || null : undefined,
+  ),
+);
+
+export const avatarUrl = nullable(
+  text("an http or https URL of at most 2048 characters", (value) =>
+    within(value, 1, 2048) && !/\s/.test(value) && /^https?:$/i.test(URL.parse(value)?.protocol ?? "")
+      ? value
+      : undefined,
+  ),
+);
+
+export const filename: Field<string, true> = text(
+  FILENAME_ACCEPTS,
+  (value) => cleanFilename(value) ?? undefined,
+);
+
+export const flag = text('"1"', (value) => (value === "1" ? true : undefined));
+
+/** An id that is only looked up: whatever has not its form is as good as unknown. */
+export const anyText = text("a string", (value) => value);
+
+/** The id of an item of the list as a place in it; the item itself may be gone. */
+export function cursor(kind: IdKind): Field<string, true> {
+  return text(`the id of an item of this list (${kind}_…)`, (value) =>
+    isId(kind, value) ? value : undefined,
+  );
+}
+
+const DEFAULT_LIMIT = 10;
+const MAX_LIMIT = 100;
+
+const limit = text(`a whole number from 1 to ${MAX_LIMIT}`, (value) =>
+  /^[0-9]{1,3}$/.test(value) && Number(value) >= 1 && Number(value) <= MAX_LIMIT ? Number(value) : undefined,
+);
+
+/** The query of a list. */
+export function pageFields(kind: IdKind) {
+  return {
+    limit: optional(limit),
+    starting_after: optional(cursor(kind)),
+    ending_before: optional(cursor(kind)),
+  };
+}
+
+/** What a page request needs besides its fields' own rules. */
+export function toPageRequest<F extends Parsed<ReturnType<typeof pageFields>>>(
+  fields: F,
+): F & { limit: number } {
+  if (fields.starting_after !== undefined && fields.ending_before !== undefined) {
+    throw new ParleyError("invalid_parameter", "Give starting_after or ending_before, not both.", {
+      param: "ending_before",
+    });
+  }
+  return { ...fields, limit: fields.limit ?? DEFAULT_LIMIT };
+}

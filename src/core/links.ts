@@ -1,0 +1,51 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { type Clock, toSeconds } from "../util/clock.ts";
+
+/** Links change once a window, so that an address stays the same for a while and caches can work. */
+const WINDOW_SECONDS = 3600;
+
+/** Signs and checks the addresses of files. */
+export interface Links {
+  /** The address of a file, valid for one to two windows from now. */
+  fileUrl(attachmentId: string, filename: string): string;
+  /** The address of a file without a signature, for those who have a token. */
+  fileAddress(attachmentId: string, filename: string): string;
+  /** Whether the signature is one of ours for this attachment and expiry, and the expiry lies ahead. */
+  verify(attachmentId: string, expires: string, signature: string): boolean;
+  /** Seconds until a link with this expiry ends. */
+  secondsLeft(expires: string): number;
+}
+
+/**
+ * The signature is HMAC-SHA256 over id and expiry. Of several secrets the first signs and all verify, so that a
+ * secret can be replaced while its links go on. `origin` is asked at each use: the port may be chosen at start.
+ */
+export function createLinks(secrets: readonly string[], origin: () => string, clock: Clock): Links {
+  function sign(secret: string, attachmentId: string, expires: string): string {
+    return createHmac("sha256", secret).update(`${attachmentId}.${expires}`).digest("base64url");
+  }
+
+  function fileAddress(attachmentId: string, filename: string): string {
+    return `${origin()}/files/${attachmentId}/${encodeURIComponent(filename)}`;
+  }
+
+  return {
+    fileAddress,
+    fileUrl(attachmentId, filename) {
+      const expires = String((Math.floor(toSeconds(clock()) / WINDOW_SECONDS) + 2) * WINDOW_SECONDS);
+      const signature = sign(secrets[0]!, attachmentId, expires);
+      return `${fileAddress(attachmentId, filename)}?expires=${expires}&signature=${signature}`;
+    },
+    verify(attachmentId, expires, signature) {
+      if (!/^[0-9]{1,12}$/.test(expires) || Number(expires) <= toSeconds(clock())) return false;
+      return secrets.some((secret) => equal(sign(secret, attachmentId, expires), signature));
+    },
+    secondsLeft: (expires) => Number(expires) - toSeconds(clock()),
+  };
+}
+
+function equal(a: string, b: string): boolean {
+  const left = Buffer.from(a);
+  const right = Buffer.from(b);
+  return left.length === right.length && timingSafeEqual(left, right);
+}

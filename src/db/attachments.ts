@@ -1,0 +1,190 @@
+import { ParleyError } from "../errors.ts";
+import type { Page } from "./page.ts";
+import { all, get, type Reader, run, type Write } from "./sql.ts";
+
+export interface AttachmentRow {
+  id: string;
+  message_id: string;
+  uploader_id: string;
+  filename: string;
+  file_type: string;
+  file_size: number;
+  sha256: Uint8Array;
+  blob_key: string;
+  created_at: number;
+}
+
+const COLUMNS = `a.id, a.message_id, a.uploader_id, a.filename, a.file_type, a.file_size, a.sha256, a.blob_key,
+  a.created_at`;
+// Who may see an attachment is said by its grants alone: no grant, no attachment.
+const GRANTED = `SELECT ${COLUMNS} FROM grants g JOIN attachments a ON a.id = g.attachment_id WHERE g.user_id = ?`;
+const FIND = `${GRANTED} AND g.attachment_id = ?`;
+const OLDER = "AND g.attachment_id < ? ORDER BY g.attachment_id DESC LIMIT ?";
+const NEWER = "AND g.attachment_id > ? ORDER BY g.attachment_id ASC LIMIT ?";
+const IN_CONVERSATION = "AND g.conversation_id = ?";
+
+/** The attachment, where this user may see it. */
+export function findAttachment(db: Reader, userId: string, id: string): Promise<AttachmentRow | undefined> {
+  return db.get<AttachmentRow>(FIND, userId, id);
+}
+
+/** The attachment whoever asks: for links, whose signature stands for the permission. */
+export function findLinkedAttachment(db: Reader, id: string): Promise<AttachmentRow | undefined> {
+  return db.get<AttachmentRow>(`SELECT ${COLUMNS} FROM attachments a WHERE a.id = ?`, id);
+}
+
+/** One page, of one conversation where it is given, in the order of the walk, and one row more where there is one. */
+export function listAttachments(
+  db: Reader,
+  userId: string,
+  conversationId: string | undefined,
+  page: Page,
+): Promise<AttachmentRow[]> {
+  const walk = page.newer ? NEWER : OLDER;
+  return conversationId === undefined
+    ? db.all<AttachmentRow>(`${GRANTED} ${walk}`, userId, page.cursor, page.limit + 1)
+    : db.all<AttachmentRow>(
+        `${GRANTED} ${IN_CONVERSATION} ${walk}`,
+        userId,
+        conversationId,
+        page.cursor,
+        page.limit + 1,
+      );
+}
+
+/** Whether a committed attachment has these bytes. */
+export async function isBlobLive(db: Reader, blobKey: string): Promise<boolean> {
+  return (await db.get("SELECT 1 AS one FROM attachments WHERE blob_key = ?", blobKey)) !== undefined;
+}
+
+/** Where an upload goes: a conversation, an own message, or with neither the user's notes to self. */
+export interface Target {
+  conversationId?: string | undefined;
+  messageId?: string | undefined;
+}
+
+const FIND_MESSAGE = `SELECT m.conversation_id FROM messages m
+  JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = m.sender_id
+  WHERE m.id = ? AND m.sender_id = ?`;
+
+/** Whether the message is the user's own, in a conversation that the user is still a member of. */
+export async function isOwnMessage(db: Reader, messageId: string, userId: string): Promise<boolean> {
+  return (await db.get(FIND_MESSAGE, messageId, userId)) !== undefined;
+}
+
+export interface CreateAttachment extends Omit<AttachmentRow, "message_id"> {
+  target: Target;
+  /** The id of the message that is made where the target names none. */
+  newMessageId: string;
+}
+
+/** Resolves the target again inside the transaction: it may have gone while the file came in. */
+export function* createAttachment(input: CreateAttachment): Write<AttachmentRow> {
+  const { target, newMessageId, ...attachment } = input;
+  const conversationId = yield* targetConversation(target, input.uploader_id);
+  const messageId = target.messageId ?? newMessageId;
+  if (target.messageId === undefined) {
+    yield* run(
+      "INSERT INTO messages (id, conversation_id, sender_id, created_at) VALUES (?, ?, ?, ?)",
+      messageId,
+      conversationId,
+      input.uploader_id,
+      input.created_at,
+    );
+  }
+  yield* run(
+    `INSERT INTO attachments (id, conversation_id, message_id, uploader_id, filename, file_type, file_size, sha256,
+       blob_key, created_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`,
+    input.id,
+    conversationId,
+    messageId,
+    input.uploader_id,
+    input.filename,
+    input.file_type,
+    input.file_size,
+    input.sha256,
+    input.blob_key,
+    input.created_at,
+  );
+  yield* run(
+    "INSERT INTO grants (user_id, attachment_id, conversation_id) SELECT user_id, ?, ? FROM members WHERE conversation_id = ?",
+    input.id,
+    conversationId,
+    conversationId,
+  );
+  return { ...attachment, message_id: messageId };
+}
+
+function* targetConversation(target: Target, userId: string): Write<string> {
+  if (target.messageId !== undefined) {
+    const message = yield* get<{ conversation_id: string }>(FIND_MESSAGE, target.messageId, userId);
+    if (!message) throw new ParleyError("message_not_found", undefined, { param: "message_id" });
+    return message.conversation_id;
+  }
+  if (target.conversationId === undefined) {
+    const user = yield* get<{ conversation_id: string }>(
+      "SELECT conversation_id FROM users WHERE id = ?",
+      userId,
+    );
+    if (!user) throw new ParleyError("invalid_token");
+    return user.conversation_id;
+  }
+  const member = yield* get(
+    "SELECT 1 AS one FROM members WHERE conversation_id = ? AND user_id = ?",
+    target.conversationId,
+    userId,
+  );
+  if (!member) throw new ParleyError("conversation_not_found", undefined, { param: "conversation_id" });
+  return target.conversationId;
+}
+
+export interface RenameAttachment {
+  userId: string;
+  id: string;
+  filename: string;
+}
+
+/** The row as it is after the update. Throws `attachment_not_found`, or `not_uploader` for another member. */
+export function* renameAttachment(input: RenameAttachment): Write<AttachmentRow> {
+  const attachment = yield* ownAttachment(input.userId, input.id);
+  yield* run(
+    "UPDATE attachments SET filename = ?, version = version + 1 WHERE id = ?",
+    input.filename,
+    input.id,
+  );
+  return { ...attachment, filename: input.filename };
+}
+
+export interface DeleteAttachment {
+  userId: string;
+  id: string;
+  deletedAt: number;
+}
+
+/** Deletes the attachment for all; its tombstone stays until the bytes are erased. Throws as renaming does. */
+export function* deleteAttachment(input: DeleteAttachment): Write<void> {
+  const attachment = yield* ownAttachment(input.userId, input.id);
+  const conversation = yield* get<{ conversation_id: string }>(
+    "DELETE FROM attachments WHERE id = ? RETURNING conversation_id",
+    input.id,
+  );
+  const members = yield* all<{ user_id: string }>(
+    "SELECT user_id FROM members WHERE conversation_id = ?",
+    conversation!.conversation_id,
+  );
+  for (const member of members) {
+    yield* run("DELETE FROM grants WHERE user_id = ? AND attachment_id = ?", member.user_id, input.id);
+  }
+  yield* run(
+    "INSERT INTO tombstones (blob_key, created_at) VALUES (?, ?)",
+    attachment.blob_key,
+    input.deletedAt,
+  );
+}
+
+function* ownAttachment(userId: string, id: string): Write<AttachmentRow> {
+  const attachment = yield* get<AttachmentRow>(FIND, userId, id);
+  if (!attachment) throw new ParleyError("attachment_not_found");
+  if (attachment.uploader_id !== userId) throw new ParleyError("not_uploader");
+  return attachment;
+}

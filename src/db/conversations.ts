@@ -1,0 +1,36 @@
+import { get, type Reader, run, type Write } from "./sql.ts";
+
+const IS_MEMBER = "SELECT 1 AS one FROM members WHERE conversation_id = ? AND user_id = ?";
+
+export async function isMember(db: Reader, conversationId: string, userId: string): Promise<boolean> {
+  return (await db.get(IS_MEMBER, conversationId, userId)) !== undefined;
+}
+
+/** Part of other writes: a conversation with its first member. */
+export function* createConversation(id: string, userId: string, createdAt: number): Write<void> {
+  yield* run("INSERT INTO conversations (id, created_at) VALUES (?, ?)", id, createdAt);
+  yield* run(
+    "INSERT INTO members (conversation_id, user_id, joined_at) VALUES (?, ?, ?)",
+    id,
+    userId,
+    createdAt,
+  );
+}
+
+/**
+ * Part of other writes: the user leaves the conversation and sees nothing of it from then on. With the last
+ * member gone its rows go, and a tombstone stays for each file until its bytes are erased.
+ */
+export function* leaveConversation(id: string, userId: string, now: number): Write<void> {
+  yield* run("DELETE FROM grants WHERE user_id = ? AND conversation_id = ?", userId, id);
+  yield* run("DELETE FROM members WHERE conversation_id = ? AND user_id = ?", id, userId);
+  if (yield* get("SELECT 1 AS one FROM members WHERE conversation_id = ? LIMIT 1", id)) return;
+  yield* run(
+    "INSERT INTO tombstones (blob_key, created_at) SELECT blob_key, ? FROM attachments WHERE conversation_id = ?",
+    now,
+    id,
+  );
+  yield* run("DELETE FROM attachments WHERE conversation_id = ?", id);
+  yield* run("DELETE FROM messages WHERE conversation_id = ?", id);
+  yield* run("DELETE FROM conversations WHERE id = ?", id);
+}

@@ -1,0 +1,21 @@
+import { DatabaseSync } from "node:sqlite";
+
+/**
+ * Takes the lock of a data folder, or throws. It is SQLite's own file lock, so the kernel drops it with the
+ * process, however that ends.
+ */
+export function lockFolder(path: string): { release(): void } {
+  const db = new DatabaseSync(path);
+  try {
+    db.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    db.close();
+    throw new Error(
+      `Another Parley serves this data folder: ${path} is locked. Stop it, or set PARLEY_DATA.`,
+      {
+        cause: error,
+      },
+    );
+  }
+  return { release: () => db.close() };
+}

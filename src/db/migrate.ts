@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+
+const FOLDER = new URL("./migrations/sqlite/", import.meta.url);
+
+/**
+ * Runs the migrations (files `NNNN-name.sql`, in order) that the database has not had, all in one transaction with
+ * the version that they bring, kept as `user_version`. Throws where the database is newer than this code.
+ */
+export function migrate(db: DatabaseSync): void {
+  const files = readdirSync(FOLDER)
+    .filter((name) => name.endsWith(".sql"))
+    .sort();
+  const newest = files.length;
+  if (version(db) === newest) return;
+  // Two processes may open a new database at once: the version is read again under the lock.
+  db.exec("BEGIN EXCLUSIVE");
+  try {
+    const current = version(db);
+    if (current > newest) {
+      throw new Error(
+        `The database has schema version ${current}, and this Parley knows versions up to ${newest}. ` +
+          "Start the newer Parley that last ran on it.",
+      );
+    }
+    for (const file of files.slice(current)) db.exec(readFileSync(new URL(file, FOLDER), "utf8"));
+    db.exec(`PRAGMA user_version = ${newest}; COMMIT`);
+  } catch (error) {
+    if (db.isTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function version(db: DatabaseSync): number {
+  return (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
+}

@@ -1,0 +1,32 @@
+export type Value = string | number | null | Uint8Array;
+
+/** SQL that every engine understands, with `?` for each parameter. */
+export interface Statement {
+  sql: string;
+  params: Value[];
+}
+
+/** What reads need of an engine: rows of the last committed state. */
+export interface Reader {
+  all<R>(sql: string, ...params: Value[]): Promise<R[]>;
+  get<R>(sql: string, ...params: Value[]): Promise<R | undefined>;
+}
+
+/**
+ * A write: it yields statements and is sent their rows. An engine runs it whole in one transaction, may run it
+ * again from its start after a conflict, and rolls it back when it throws. Being a generator, the same code
+ * runs synchronously inside SQLite's group commit and asynchronously on a database across the network.
+ */
+export type Write<T> = Generator<Statement, T, unknown[]>;
+
+export function* all<R>(sql: string, ...params: Value[]): Write<R[]> {
+  return (yield { sql, params }) as R[];
+}
+
+export function* get<R>(sql: string, ...params: Value[]): Write<R | undefined> {
+  return ((yield { sql, params }) as R[])[0];
+}
+
+export function* run(sql: string, ...params: Value[]): Write<void> {
+  yield { sql, params };
+}

@@ -1,0 +1,54 @@
+import { get, type Reader, run, type Write } from "./sql.ts";
+
+export interface TokenRow {
+  id: string;
+  user_id: string;
+  name: string | null;
+  /** Separated by spaces. */
+  scopes: string;
+  /** Milliseconds; null: never. */
+  expires_at: number | null;
+  created_at: number;
+}
+
+const COLUMNS = "id, user_id, name, scopes, expires_at, created_at";
+
+/** `hash` is the SHA-256 of the token, which itself is stored nowhere. */
+export function findToken(db: Reader, hash: Uint8Array): Promise<TokenRow | undefined> {
+  return db.get<TokenRow>(`SELECT ${COLUMNS} FROM tokens WHERE hash = ?`, hash);
+}
+
+export function listTokens(db: Reader): Promise<(TokenRow & { username: string })[]> {
+  return db.all(
+    `SELECT t.id, t.user_id, t.name, t.scopes, t.expires_at, t.created_at, u.username
+     FROM tokens t JOIN users u ON u.id = t.user_id ORDER BY t.id DESC`,
+  );
+}
+
+export interface CreateToken {
+  id: string;
+  hash: Uint8Array;
+  userId: string;
+  name: string | null;
+  scopes: string;
+  expiresAt: number | null;
+  createdAt: number;
+}
+
+export function* createToken(input: CreateToken): Write<void> {
+  yield* run(
+    "INSERT INTO tokens (hash, id, user_id, name, scopes, expires_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    input.hash,
+    input.id,
+    input.userId,
+    input.name,
+    input.scopes,
+    input.expiresAt,
+    input.createdAt,
+  );
+}
+
+/** False where there is no such token. */
+export function* deleteToken(input: { id: string }): Write<boolean> {
+  return (yield* get("DELETE FROM tokens WHERE id = ? RETURNING id", input.id)) !== undefined;
+}

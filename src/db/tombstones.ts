@@ -1,0 +1,15 @@
+import { type Reader, run, type Write } from "./sql.ts";
+
+/** Keys of bytes that no row has any more and that are still to be erased, oldest first. */
+export async function listTombstones(db: Reader, limit: number): Promise<string[]> {
+  const rows = await db.all<{ blob_key: string }>(
+    "SELECT blob_key FROM tombstones ORDER BY created_at, blob_key LIMIT ?",
+    limit,
+  );
+  return rows.map((row) => row.blob_key);
+}
+
+/** After their bytes are gone. */
+export function* dropTombstones(input: { blobKeys: string[] }): Write<void> {
+  for (const key of input.blobKeys) yield* run("DELETE FROM tombstones WHERE blob_key = ?", key);
+}

@@ -1,0 +1,21 @@
+import { createAttachment, deleteAttachment, renameAttachment } from "./attachments.ts";
+import { createContact, deleteContact, updateContact } from "./contacts.ts";
+import { createToken, deleteToken } from "./tokens.ts";
+import { dropTombstones } from "./tombstones.ts";
+import { createFirstUser, createUser, deleteUser } from "./users.ts";
+
+/** Every write that the service does, by name. */
+export const writes = {
+  createAttachment,
+  createContact,
+  createFirstUser,
+  createToken,
+  createUser,
+  deleteAttachment,
+  deleteContact,
+  deleteToken,
+  deleteUser,
+  dropTombstones,
+  renameAttachment,
+  updateContact,
+};

@@ -1,0 +1,136 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { ParleyError } from "../errors.ts";
+
+/** What a body must keep to. Milliseconds, and bytes a second on average after the first idle time. */
+export interface BodyPace {
+  bodyIdleTimeoutMs: number;
+  minBodyBytesPerSecond: number;
+}
+
+type Waiting = IncomingMessage & { [CONTINUE]?: ServerResponse | undefined };
+const CONTINUE = Symbol("waits for 100 Continue");
+
+/** Keeps `100 Continue` back until a body is really read, so that a request can be refused before it is sent. */
+export function holdContinue(server: Server): void {
+  server.on("checkContinue", (request: Waiting, response: ServerResponse) => {
+    request[CONTINUE] = response;
+    server.emit("request", request, response);
+  });
+}
+
+/** Whether the client still holds its body back. */
+export function awaitsContinue(request: IncomingMessage): boolean {
+  return (request as Waiting)[CONTINUE] !== undefined;
+}
+
+/**
+ * Reads a request's body chunk by chunk. Unlike the stream's own iterator it leaves the connection open when the
+ * reader stops early, so that an answer can still be sent, and it refuses bodies that stall (`request_timeout`).
+ */
+export class BodyReader {
+  readonly #request: IncomingMessage;
+  readonly #timer: NodeJS.Timeout;
+  #received = 0;
+  #failure: ParleyError | undefined;
+  #wake: () => void = () => {};
+
+  constructor(request: IncomingMessage, pace: BodyPace) {
+    this.#request = request;
+    request
+      .on("readable", this.#onEvent)
+      .on("end", this.#onEvent)
+      .on("close", this.#onEvent)
+      .on("error", this.#onEvent);
+    this.#timer = this.#watch(pace);
+    const waiting = request as Waiting;
+    waiting[CONTINUE]?.writeContinue();
+    waiting[CONTINUE] = undefined;
+  }
+
+  /** The next bytes, or null at the body's end. Throws where the connection ended or stalled before. */
+  async next(): Promise<Buffer | null> {
+    for (;;) {
+      if (this.#failure) throw this.#failure;
+      const chunk = this.#request.read() as Buffer | null;
+      if (chunk !== null) {
+        this.#received += chunk.length;
+        return chunk;
+      }
+      if (this.#request.readableEnded) return null;
+      if (this.#request.destroyed) {
+        throw new ParleyError("malformed_body", "The connection ended before the body did.");
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = () => {};
+    }
+  }
+
+  /** Must be called when the reading is over, well or not. */
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#request
+      .off("readable", this.#onEvent)
+      .off("end", this.#onEvent)
+      .off("close", this.#onEvent)
+      .off("error", this.#onEvent);
+  }
+
+  #onEvent = (): void => this.#wake();
+
+  #watch(pace: BodyPace): NodeJS.Timeout {
+    let ticks = 0;
+    let before = 0;
+    return setInterval(() => {
+      ticks++;
+      const seconds = (ticks * pace.bodyIdleTimeoutMs) / 1000;
+      const tooSlow = this.#received === before || this.#received < seconds * pace.minBodyBytesPerSecond;
+      before = this.#received;
+      if (!tooSlow) return;
+      this.#failure = new ParleyError(
+        "request_timeout",
+        "The body stalled, or came too slowly. Send it again.",
+      );
+      this.#wake();
+    }, pace.bodyIdleTimeoutMs);
+  }
+}
+
+/** Reads a whole body of at most so many bytes; throws `body_too_large` beyond. */
+export async function readBody(request: IncomingMessage, maxBytes: number, pace: BodyPace): Promise<Buffer> {
+  const tooLarge = () => new ParleyError("body_too_large", `The body may have at most ${maxBytes} bytes.`);
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge();
+  const reader = new BodyReader(request, pace);
+  try {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for (let chunk = await reader.next(); chunk !== null; chunk = await reader.next()) {
+      size += chunk.length;
+      if (size > maxBytes) throw tooLarge();
+      chunks.push(chunk);
+    }
+    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+  } finally {
+    reader.stop();
+  }
+}
+
+const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
+const MAX_DISCARD_MS = 5000;
+
+/**
+ * After an answer that did not wait for the whole body: reads on for a bounded while, because a connection that
+ * is closed with unread bytes is reset, and a client would lose the answer.
+ */
+export function discardRest(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  let discarded = 0;
+  const timer = setTimeout(() => request.destroy(), MAX_DISCARD_MS);
+  request.on("data", (chunk: Buffer) => {
+    discarded += chunk.length;
+    if (discarded > MAX_DISCARDED_BYTES) request.destroy();
+  });
+  request.on("close", () => clearTimeout(timer));
+  request.resume();
+}

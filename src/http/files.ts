@@ -1,0 +1,124 @@
+import { create as contentDisposition } from "content-disposition";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type FileRow, getAttachmentRow, getLinkedAttachmentRow } from "../core/attachments.ts";
+import type { Core } from "../core/core.ts";
+import { anyText, flag, optional, type Parsed, readFields } from "../core/fields.ts";
+import { ParleyError } from "../errors.ts";
+import { authenticate, requireScope } from "./authentication.ts";
+import { pathId, queryOf } from "./params.ts";
+import { type ByteRange, parseRange } from "./ranges.ts";
+
+const query = { expires: optional(anyText), signature: optional(anyText), download: optional(flag) };
+type Query = Parsed<typeof query>;
+
+/** The bytes of attachments, by signed link or by a member's token. */
+export function fileRoutes(app: FastifyInstance, core: Core): void {
+  app.route({
+    method: ["GET", "HEAD"],
+    url: "/files/:id/:filename",
+    exposeHeadRoute: false,
+    // It does its own: a signature may stand for a token.
+    config: { public: true },
+    handler: async (request, reply) => {
+      const fields = readFields(query, queryOf(request));
+      const { row, maxAge } = await permitted(core, request, fields);
+      if ((request.params as { filename: string }).filename !== row.filename) {
+        const search = request.raw.url!.indexOf("?");
+        const kept = search === -1 ? "" : request.raw.url!.slice(search);
+        reply.header("cache-control", "no-store");
+        return reply.redirect(core.links.fileAddress(row.id, row.filename) + kept, 308);
+      }
+      return serve(core, request, reply, row, { maxAge, download: fields.download === true });
+    },
+  });
+}
+
+/** The attachment, if the link or the token allows it, and for how many seconds a private cache may keep it. */
+async function permitted(
+  core: Core,
+  request: FastifyRequest,
+  fields: Query,
+): Promise<{ row: FileRow; maxAge: number }> {
+  const { expires = "", signature = "" } = fields;
+  const id = (request.params as { id: string }).id;
+  if (core.links.verify(id, expires, signature)) {
+    return { row: await getLinkedAttachmentRow(core, id), maxAge: core.links.secondsLeft(expires) };
+  }
+  if (request.headers.authorization === undefined) throw new ParleyError("invalid_signature");
+  const caller = await authenticate(core, request);
+  requireScope(caller, "attachments:read");
+  return {
+    row: await getAttachmentRow(core, caller, pathId(request, "att", "attachment_not_found")),
+    maxAge: 0,
+  };
+}
+
+async function serve(
+  core: Core,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  row: FileRow,
+  options: { maxAge: number; download: boolean },
+): Promise<FastifyReply> {
+  const etag = `"${Buffer.from(row.sha256).toString("base64url")}"`;
+  const modified = new Date(row.created_at - (row.created_at % 1000));
+  const unchanged = isUnchanged(request, etag, modified);
+  const range = unchanged ? undefined : rangeOf(request, row.file_size, etag, modified);
+  reply.headers({
+    etag,
+    "last-modified": modified.toUTCString(),
+    "accept-ranges": "bytes",
+    "cache-control": options.maxAge > 0 ? `private, max-age=${options.maxAge}` : "private, no-cache",
+    ...safetyHeaders(row, options.download),
+  });
+  if (unchanged) return reply.code(304).send();
+
+  const { start, end } = range ?? { start: 0, end: row.file_size - 1 };
+  if (range) reply.code(206).header("content-range", `bytes ${start}-${end}/${row.file_size}`);
+  reply.header("content-type", servedType(row.file_type)).header("content-length", end - start + 1);
+  if (request.method === "HEAD") return reply.send();
+  return reply.send(end < start ? "" : await core.blobs.read(row.blob_key, start, end));
+}
+
+// What a browser may show in place: it runs nothing of these.
+const INLINE =
+  /^(?:image\/(?:png|jpeg|gif|webp|avif|apng|bmp|x-icon)|audio\/.+|video\/.+|text\/plain|application\/pdf)$/;
+
+/** A file is somebody's bytes: a browser must neither run it, nor guess its type, nor let it act for this origin. */
+function safetyHeaders(row: FileRow, download: boolean): Record<string, string> {
+  const inline = !download && INLINE.test(row.file_type);
+  // The PDF viewers of browsers refuse to work in a sandbox.
+  const sandbox = row.file_type === "application/pdf" ? "" : "; sandbox";
+  return {
+    "content-disposition": contentDisposition(row.filename, { type: inline ? "inline" : "attachment" }),
+    "x-content-type-options": "nosniff",
+    "content-security-policy": `default-src 'none'${sandbox}`,
+    // Pages of other origins show these files; the link's signature is what protects them.
+    "cross-origin-resource-policy": "cross-origin",
+  };
+}
+
+function servedType(type: string): string {
+  return type.startsWith("text/") ? `${type}; charset=utf-8` : type;
+}
+
+/** RFC 9110, sections 13.1.2 and 13.1.3: the date counts only where there is no If-None-Match. */
+function isUnchanged(request: FastifyRequest, etag: string, modified: Date): boolean {
+  const tags = request.headers["if-none-match"];
+  if (tags !== undefined) {
+    return tags.trim() === "*" || tags.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
+  }
+  return Date.parse(request.headers["if-modified-since"] ?? "") >= modified.getTime();
+}
+
+function rangeOf(request: FastifyRequest, size: number, etag: string, modified: Date): ByteRange | undefined {
+  const header = request.headers.range;
+  if (header === undefined || request.method !== "GET") return undefined;
+  const condition = request.headers["if-range"];
+  // RFC 9110, section 13.1.5: an entity tag, or a date that matches exactly.
+  const holds =
+    condition === undefined || condition === etag || Date.parse(String(condition)) === modified.getTime();
+  const range = holds ? parseRange(header, size) : undefined;
+  if (range !== "unsatisfiable") return range;
+  throw new ParleyError("range_not_satisfiable", `The file has ${size} bytes.`, { extra: { size } });
+}

@@ -1,0 +1,84 @@
+import { catalogue, type ErrorCode, type ParleyError } from "../errors.ts";
+
+/** The status of each code; nobody else knows it. */
+const statuses: Record<ErrorCode, number> = {
+  malformed_request: 400,
+  malformed_body: 400,
+  missing_parameter: 400,
+  invalid_parameter: 400,
+  unknown_parameter: 400,
+  repeated_parameter: 400,
+  missing_token: 401,
+  invalid_token: 401,
+  insufficient_scope: 403,
+  invalid_signature: 403,
+  not_uploader: 403,
+  route_not_found: 404,
+  contact_not_found: 404,
+  attachment_not_found: 404,
+  conversation_not_found: 404,
+  message_not_found: 404,
+  user_not_found: 404,
+  token_not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  contact_exists: 409,
+  username_taken: 409,
+  file_too_large: 413,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  range_not_satisfiable: 416,
+  headers_too_large: 431,
+  internal_error: 500,
+  unavailable: 503,
+  disk_full: 507,
+};
+
+const RETRY_AFTER_SECONDS = "1";
+
+/** An error as it goes over the wire: problem details of RFC 9457. */
+export interface Problem {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** `origin` is the server's public address, below which each code has its page. */
+export function problemOf(error: ParleyError, requestId: string, origin: string): Problem {
+  const { code, param, extra } = error;
+  const status = statuses[code];
+  const body = {
+    type: `${origin}/docs/errors/${code}`,
+    title: catalogue[code].title,
+    status,
+    detail: error.message,
+    code,
+    ...(param === undefined ? {} : { param }),
+    ...extra,
+    request_id: requestId,
+  };
+  return {
+    status,
+    headers: { "content-type": "application/problem+json", "cache-control": "no-store", ...headersOf(error) },
+    body: JSON.stringify(body),
+  };
+}
+
+function headersOf(error: ParleyError): Record<string, string> {
+  switch (error.code) {
+    case "missing_token":
+      return { "www-authenticate": "Bearer" };
+    case "invalid_token":
+      return { "www-authenticate": 'Bearer error="invalid_token"' };
+    case "insufficient_scope":
+      return { "www-authenticate": `Bearer error="insufficient_scope", scope="${error.extra.scope}"` };
+    case "method_not_allowed":
+      return { allow: String(error.extra.allow) };
+    case "range_not_satisfiable":
+      return { "content-range": `bytes */${error.extra.size}` };
+    case "unavailable":
+      return { "retry-after": RETRY_AFTER_SECONDS };
+    default:
+      return {};
+  }
+}

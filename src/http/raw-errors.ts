@@ -1,0 +1,48 @@
+import { type IncomingMessage, type Server, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { ParleyError } from "../errors.ts";
+import { problemOf } from "./problems.ts";
+import type { HttpContext } from "./server.ts";
+
+/** Answers, in the shape of all errors, what Node refuses before there is a request. */
+export function answerRawErrors(server: Server, context: HttpContext): void {
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
+    else answer(context, socket, clientError(error, context.limits.maxHeaderBytes));
+  });
+  // An expectation other than 100-continue may be ignored (RFC 9110, section 10.1.1).
+  server.on("checkExpectation", (request, response) => server.emit("request", request, response));
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
+    const error = new ParleyError("method_not_allowed", "This is not a proxy.", { extra: { allow: "GET" } });
+    answer(context, socket, error);
+  });
+}
+
+function clientError(error: NodeJS.ErrnoException, maxHeaderBytes: number): ParleyError {
+  switch (error.code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new ParleyError(
+        "headers_too_large",
+        `The request line and the headers may have at most ${maxHeaderBytes} bytes.`,
+      );
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new ParleyError("request_timeout");
+    default:
+      return new ParleyError("malformed_request");
+  }
+}
+
+function answer(context: HttpContext, socket: Duplex, error: ParleyError): void {
+  const requestId = context.core.newId("req");
+  const problem = problemOf(error, requestId, context.origin());
+  const headers = {
+    ...problem.headers,
+    "request-id": requestId,
+    "content-length": String(Buffer.byteLength(problem.body)),
+    connection: "close",
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join("")}\r\n${problem.body}`,
+  );
+}

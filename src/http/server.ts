@@ -1,0 +1,202 @@
+import { METHODS } from "node:http";
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from "fastify";
+import type { Limits } from "../config.ts";
+import type { Core } from "../core/core.ts";
+import type { Fields } from "../core/fields.ts";
+import type { Scope } from "../core/tokens.ts";
+import { ParleyError } from "../errors.ts";
+import type { Log } from "../util/log.ts";
+import { attachmentRoutes, uploadRoute } from "./attachments.ts";
+import { authenticate, requireScope } from "./authentication.ts";
+import { decodeUtf8, parseForm, parseJson } from "./bodies.ts";
+import { awaitsContinue, discardRest, holdContinue, readBody } from "./body-reader.ts";
+import { contactRoutes } from "./contacts.ts";
+import { errorPages } from "./error-pages.ts";
+import { fileRoutes } from "./files.ts";
+import { healthRoutes } from "./health.ts";
+import { problemOf } from "./problems.ts";
+import { answerRawErrors } from "./raw-errors.ts";
+
+/** What a route says of itself: with neither, it wants a valid token of any scope. */
+interface RouteConfig {
+  scope?: Scope;
+  public?: boolean;
+}
+
+export interface HttpContext {
+  core: Core;
+  limits: Limits;
+  log: Log;
+  /** The server's public address, without a slash at its end. */
+  origin: () => string;
+}
+
+const MAX_PATH_PART = 2048;
+
+/** Builds the HTTP interface; it listens only when its `listen` is called. */
+export function createHttp(context: HttpContext): FastifyInstance {
+  const { core, limits } = context;
+  const app = Fastify({
+    logger: false,
+    genReqId: () => core.newId("req"),
+    requestIdHeader: false,
+    bodyLimit: Number.MAX_SAFE_INTEGER, // bodies are read, and bounded, by the readers of this folder
+    requestTimeout: 0, // it would end long honest uploads; the readers watch the pace instead
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionTimeout: limits.socketIdleTimeoutMs,
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: MAX_PATH_PART },
+    http: {
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: Math.min(1000, limits.headersTimeoutMs),
+      maxHeaderSize: limits.maxHeaderBytes,
+      requireHostHeader: false, // its own answer has no body
+    },
+    frameworkErrors: (error, request, reply) => void handleFrameworkError(context, error, request, reply),
+  });
+  holdContinue(app.server);
+  answerRawErrors(app.server, context);
+  addHooks(app, context);
+  app.removeAllContentTypeParsers();
+  const closed = collectMethods(app);
+  app.register(async (formRoutes) => {
+    addFieldParsers(formRoutes, limits);
+    contactRoutes(formRoutes, core);
+    attachmentRoutes(formRoutes, core);
+  });
+  app.register(async (multipartRoutes) => {
+    multipartRoutes.addContentTypeParser("multipart/form-data", (_request, _body, done) => done(null));
+    uploadRoute(multipartRoutes, core, limits);
+  });
+  app.register(async (openRoutes) => {
+    fileRoutes(openRoutes, core);
+    healthRoutes(openRoutes, core);
+    errorPages(openRoutes);
+  });
+  app.register(async (rest) => closed(rest));
+  return app;
+}
+
+function addHooks(app: FastifyInstance, context: HttpContext): void {
+  const { core } = context;
+  app.decorateRequest("caller", null);
+  app.addHook("onRequest", async (request, reply) => {
+    reply.header("request-id", request.id);
+    if (request.raw.headers.host === undefined && request.raw.httpVersion === "1.1") {
+      throw new ParleyError("malformed_request", "The header Host is required in HTTP/1.1.");
+    }
+    const { scope, public: open } = request.routeOptions.config as RouteConfig;
+    if (open || (request.is404 && !isApiPath(request.raw.url!))) return;
+    const caller = await authenticate(core, request);
+    if (scope) requireScope(caller, scope);
+    request.setDecorator("caller", caller);
+  });
+  app.addHook("onResponse", async (request) => discardRest(request.raw));
+  app.setNotFoundHandler(() => {
+    throw new ParleyError("route_not_found");
+  });
+  app.setErrorHandler((error: FastifyError | ParleyError, request, reply) =>
+    sendError(context, error, request, reply),
+  );
+}
+
+function isApiPath(url: string): boolean {
+  return /^\/v1(?:[/?]|$)/.test(url);
+}
+
+/** Errors before the route was found, such as a path with a broken percent-encoding: it names nothing. */
+async function handleFrameworkError(
+  context: HttpContext,
+  _error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  let problem = new ParleyError("route_not_found");
+  try {
+    if (isApiPath(request.raw.url!)) await authenticate(context.core, request);
+  } catch (error) {
+    problem = error as ParleyError;
+  }
+  reply.header("request-id", request.id);
+  sendError(context, problem, request, reply);
+  discardRest(request.raw);
+}
+
+function sendError(
+  context: HttpContext,
+  error: FastifyError | ParleyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const known = error instanceof ParleyError ? error : knownFastifyError(error, request);
+  if (!known || known.cause) {
+    const { pathname } = new URL(request.raw.url!, "http://localhost");
+    context.log.error(
+      { request_id: request.id, method: request.method, path: pathname, err: error },
+      "request failed",
+    );
+  }
+  const problem = problemOf(known ?? new ParleyError("internal_error"), request.id, context.origin());
+  if (awaitsContinue(request.raw)) reply.header("connection", "close");
+  // As bytes: to text the framework would add a charset, which this media type does not have.
+  reply.code(problem.status).headers(problem.headers).send(Buffer.from(problem.body));
+}
+
+function knownFastifyError(error: FastifyError, request: FastifyRequest): ParleyError | undefined {
+  if (error.code !== "FST_ERR_CTP_INVALID_MEDIA_TYPE") return undefined;
+  const upload = request.routeOptions.url === "/v1/attachments";
+  return unsupported(
+    upload ? "multipart/form-data" : "application/x-www-form-urlencoded or application/json",
+  );
+}
+
+function unsupported(accepted: string): ParleyError {
+  return new ParleyError("unsupported_media_type", `Send the body as ${accepted}, in UTF-8.`);
+}
+
+function addFieldParsers(app: FastifyInstance, limits: Limits): void {
+  const parsers: [string, (text: string) => Fields][] = [
+    ["application/x-www-form-urlencoded", parseForm],
+    ["application/json", parseJson],
+  ];
+  for (const [type, parse] of parsers) {
+    app.addContentTypeParser(type, async (request: FastifyRequest, body: FastifyRequest["raw"]) => {
+      const charset = /;\s*charset="?([^\s;"]+)/i.exec(request.headers["content-type"]!)?.[1] ?? "utf-8";
+      if (!/^utf-?8$/i.test(charset)) throw unsupported(type);
+      return parse(decodeUtf8(await readBody(body, limits.maxBodyBytes, limits)));
+    });
+  }
+}
+
+/** Notes the methods of each path as it is added; the function that it returns answers 405 for all others. */
+function collectMethods(app: FastifyInstance): (app: FastifyInstance) => void {
+  const paths = new Map<string, { methods: Set<string>; config: RouteConfig }>();
+  for (const method of METHODS) {
+    if (!app.supportedMethods.includes(method) && method !== "CONNECT") app.addHttpMethod(method);
+  }
+  app.addHook("onRoute", (route) => {
+    const known = paths.get(route.url) ?? { methods: new Set(), config: (route.config ?? {}) as RouteConfig };
+    for (const method of [route.method].flat()) known.methods.add(method);
+    paths.set(route.url, known);
+  });
+  return (rest) => {
+    for (const [url, { methods, config }] of [...paths]) {
+      const allow = [...methods].sort().join(", ");
+      rest.route({
+        method: app.supportedMethods.filter((method) => !methods.has(method)),
+        url,
+        config: config.public ? { public: true } : {},
+        onRequest: async () => {
+          throw new ParleyError("method_not_allowed", `Allowed here: ${allow}.`, { extra: { allow } });
+        },
+        handler: () => {},
+      });
+    }
+  };
+}

@@ -1,0 +1,13 @@
+import type { Core } from "../core/core.ts";
+import { isBlobLive } from "../db/attachments.ts";
+import { type Job, startJob } from "./job.ts";
+
+const INTERVAL_MS = 10 * 60 * 1000;
+
+/** Settles what a crash or an unknown outcome left in the blob store, at start and on a timer. */
+export function startSweep(core: Core, onError: (error: unknown) => void): Job {
+  async function sweep(): Promise<void> {
+    await core.blobs.sweep((key) => isBlobLive(core.db, key));
+  }
+  return startJob(sweep, INTERVAL_MS, onError);
+}

@@ -1,0 +1,43 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { open, rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { syncFolder } from "./durable.ts";
+import type { Random } from "./ids.ts";
+
+/** The files of a data folder. */
+export interface DataFolder {
+  path: string;
+  database: string;
+  lock: string;
+}
+
+/** Makes the folder where it is missing, readable by its owner alone. */
+export async function openDataFolder(path: string): Promise<DataFolder> {
+  const made = mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (made !== undefined) await syncFolder(dirname(made));
+  return { path, database: join(path, "parley.db"), lock: join(path, "server.lock") };
+}
+
+/** The secret that signs links, made at the first call and kept. */
+export async function readSecret(folder: DataFolder, random: Random): Promise<string> {
+  const path = join(folder.path, "secret");
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  const bytes = new Uint8Array(32);
+  random(bytes);
+  const secret = Buffer.from(bytes).toString("base64url");
+  // Renamed into place only when whole: a crash leaves no half of a secret.
+  const file = await open(`${path}.new`, "w", 0o600);
+  try {
+    await file.writeFile(`${secret}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${path}.new`, path);
+  await syncFolder(folder.path);
+  return secret;
+}

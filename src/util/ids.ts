@@ -1,0 +1,70 @@
+import type { Clock } from "./clock.ts";
+
+export type IdKind = "con" | "att" | "msg" | "cnv" | "usr" | "tok" | "req";
+export type NewId = (kind: IdKind) => string;
+/** Fills the bytes from a cryptographic source, like `crypto.randomFillSync`. */
+export type Random = (bytes: Uint8Array) => void;
+
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+const COUNTER_END = 2 ** 26;
+/** Random bytes used for one id. */
+const RANDOM_BYTES = 10;
+
+function base32(value: number, length: number): string {
+  let text = "";
+  for (let rest = value, i = 0; i < length; i++) {
+    text = ALPHABET[rest % 32] + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
+
+/**
+ * Makes TypeIDs (`con_` and 26 characters of base 32 that hold a UUIDv7), strictly increasing within this maker.
+ * The 26 bits behind the time, split around the UUID's variant, are a counter that starts anew at a random
+ * value each millisecond (RFC 9562, section 6.2, method 1); when it runs over, or the clock steps back, the
+ * time of the last id is carried on.
+ */
+export function createIds(clock: Clock, random: Random): NewId {
+  const pool = new Uint8Array(RANDOM_BYTES * 256);
+  let used = pool.length;
+  let last = -1;
+  let counter = 0;
+  let time = "";
+
+  function nextRandom(): number {
+    if (used === pool.length) {
+      random(pool);
+      used = 0;
+    }
+    used += RANDOM_BYTES;
+    return used - RANDOM_BYTES;
+  }
+
+  function advance(now: number): void {
+    last = now;
+    time = base32(now, 10);
+    // The upper half of the counter's range stays free for the ids of the same millisecond.
+    const at = nextRandom();
+    counter = pool[at]! | (pool[at + 1]! << 8) | (pool[at + 2]! << 16) | ((pool[at + 3]! & 1) << 24);
+  }
+
+  return (kind) => {
+    const now = clock();
+    if (now > last) advance(now);
+    else if (++counter === COUNTER_END) advance(last + 1);
+    const at = nextRandom();
+    // Version 7, 12 bits of counter, variant 2, 14 bits of counter: 32 bits, of which 30 fill six characters.
+    const head = 0x70000000 + (counter >>> 14) * 0x10000 + 0x8000 + (counter & 0x3fff);
+    let text = `${kind}_${time}${base32(Math.floor(head / 4), 6)}${ALPHABET[(head % 4) * 8 + (pool[at]! & 7)]}`;
+    for (let i = 1; i < RANDOM_BYTES; i++) text += ALPHABET[pool[at + i]! & 31];
+    return text;
+  };
+}
+
+const SUFFIX = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+
+/** Whether the text has the form of an id of this kind; it says nothing of whether the resource exists. */
+export function isId(kind: IdKind, text: string): boolean {
+  return text.length === 30 && text.startsWith(`${kind}_`) && SUFFIX.test(text.slice(4));
+}

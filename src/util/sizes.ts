@@ -1,0 +1,21 @@
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
+
+/** "100 MiB" for 104,857,600: the largest unit that keeps the number whole. */
+export function formatSize(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value > 0 && value % 1024 === 0 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${value} ${UNITS[unit]}`;
+}
+
+/** Bytes of "100MiB", "5 GB", "1024"; null where it is no size. KB, MB… count in thousands, KiB, MiB… in 1,024s. */
+export function parseSize(text: string): number | null {
+  const match = /^(\d{1,15}) ?(?:([KMGT])(i)?)?B?$/i.exec(text.trim());
+  if (!match) return null;
+  const exponent = match[2] === undefined ? 0 : "KMGT".indexOf(match[2].toUpperCase()) + 1;
+  const bytes = Number(match[1]) * (match[3] === undefined ? 1000 : 1024) ** exponent;
+  return Number.isSafeInteger(bytes) ? bytes : null;
+}

@@ -41,6 +41,7 @@ export async function openCore(config: Config, origin: () => string, parts: Part
     random,
     newId: createIds(clock, random),
     links: createLinks(secrets, origin, clock),
+    origin,
     wakeEraser: () => {},
   };
   return { core, folder, close: () => db.close() };
@@ -48,8 +49,6 @@ export async function openCore(config: Config, origin: () => string, parts: Part
 
 export interface App {
   core: Core;
-  /** The public address; known once the server listens. */
-  origin(): string;
   /** Starts the background work, then listens. */
   start(): Promise<void>;
   /** Stops accepting, lets what runs end within the limit, and releases everything. */
@@ -66,7 +65,7 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
     lock.release();
     throw error;
   });
-  const http = createHttp({ core, limits: config.limits, log, origin: () => origin });
+  const http = createHttp({ core, limits: config.limits, log });
   let jobs: Job[] = [];
 
   function startJobs(): void {
@@ -78,7 +77,6 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
 
   return {
     core,
-    origin: () => origin,
     async start() {
       await http.listen({ host: config.host, port: config.port });
       const { port } = http.server.address() as { port: number };

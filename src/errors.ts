@@ -141,18 +141,21 @@ export type ErrorCode = keyof typeof catalogue;
 export class ParleyError extends Error {
   readonly code: ErrorCode;
   readonly param: string | undefined;
-  /** Further members of the problem body, and what `http/` needs for its headers. */
-  readonly extra: Readonly<Record<string, string | number>>;
+  /** Further members of the problem's body. */
+  readonly members: Readonly<Record<string, string>>;
+  /** What `http/` says in a header: the missing scope, the allowed methods, the size of the file. */
+  readonly header: string | undefined;
 
   constructor(
     code: ErrorCode,
     detail?: string,
-    options: { param?: string; extra?: Record<string, string | number>; cause?: unknown } = {},
+    options: { param?: string; members?: Record<string, string>; header?: string; cause?: unknown } = {},
   ) {
     super(detail ?? catalogue[code].explanation, { cause: options.cause });
     this.name = "ParleyError";
     this.code = code;
     this.param = options.param;
-    this.extra = options.extra ?? {};
+    this.members = options.members ?? {};
+    this.header = options.header;
   }
 }

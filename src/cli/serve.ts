@@ -12,8 +12,8 @@ export async function serve(io: Io): Promise<void> {
     await app.start();
     // Only now: a token that is made must also be shown, and a start can fail.
     const token = await createFirstUser(app.core);
-    io.print(`Parley listens on ${app.origin()}`);
-    if (token) io.print(welcome(app.origin(), token));
+    io.print(`Parley listens on ${app.core.origin()}`);
+    if (token) io.print(welcome(app.core.origin(), token));
     if (!io.stop.aborted) await once(io.stop, "abort");
   } finally {
     await app.stop();

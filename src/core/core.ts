@@ -12,6 +12,8 @@ export interface Core {
   newId: NewId;
   random: Random;
   links: Links;
+  /** The public address, without a slash at its end; known once the server listens. */
+  origin: () => string;
   /** Called after a commit that left tombstones, so that their bytes are erased at once. */
   wakeEraser: () => void;
 }

@@ -50,7 +50,7 @@ export function* createContact(input: CreateContact): Write<void> {
   if (existing) {
     throw new ParleyError("contact_exists", `You have a contact of that username: ${existing.id}.`, {
       param: "username",
-      extra: { existing_id: existing.id },
+      members: { existing_id: existing.id },
     });
   }
   yield* createConversation(input.conversationId, input.ownerId, input.createdAt);

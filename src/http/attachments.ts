@@ -22,6 +22,7 @@ import {
 import { ParleyError } from "../errors.ts";
 import { callerOf } from "./authentication.ts";
 import { repeated } from "./bodies.ts";
+import { sendPage } from "./pages.ts";
 import { bodyOf, knownForm, pathId, queryOf, refuseBody, refuseQuery } from "./params.ts";
 import { receiveForm, type UploadLimits } from "./uploads.ts";
 
@@ -34,9 +35,10 @@ const write = { config: { scope: "attachments:write" } };
 
 /** Source, section 4.2, but for the upload. */
 export function attachmentRoutes(app: FastifyInstance, core: Core): void {
-  app.get("/v1/attachments", read, (request) => {
-    const query = toPageRequest(readFields(listQuery, queryOf(request)));
-    return listAttachments(core, callerOf(request), { ...query, conversation_id: knownConversation(query) });
+  app.get("/v1/attachments", read, async (request, reply) => {
+    const page = toPageRequest(readFields(listQuery, queryOf(request)));
+    page.conversation_id = knownConversation(page);
+    return sendPage(core, request, reply, page, await listAttachments(core, callerOf(request), page));
   });
 
   app.get("/v1/attachments/:id", read, (request) => {

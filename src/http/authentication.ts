@@ -19,7 +19,7 @@ export async function authenticate(core: Core, request: FastifyRequest): Promise
 export function requireScope(caller: Caller, scope: Scope): void {
   if (caller.scopes.has(scope)) return;
   throw new ParleyError("insufficient_scope", `This needs a token with the scope ${scope}.`, {
-    extra: { scope },
+    header: scope,
   });
 }
 

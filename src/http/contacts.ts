@@ -12,6 +12,7 @@ import {
   username,
 } from "../core/fields.ts";
 import { callerOf } from "./authentication.ts";
+import { sendPage } from "./pages.ts";
 import { bodyOf, pathId, queryOf, refuseBody, refuseQuery } from "./params.ts";
 
 const listQuery = pageFields("con");
@@ -28,9 +29,10 @@ const write = { config: { scope: "contacts:write" } };
 
 /** Source, section 4.1. */
 export function contactRoutes(app: FastifyInstance, core: Core): void {
-  app.get("/v1/contacts", read, (request) =>
-    listContacts(core, callerOf(request), toPageRequest(readFields(listQuery, queryOf(request)))),
-  );
+  app.get("/v1/contacts", read, async (request, reply) => {
+    const page = toPageRequest(readFields(listQuery, queryOf(request)));
+    return sendPage(core, request, reply, page, await listContacts(core, callerOf(request), page));
+  });
 
   app.post("/v1/contacts", write, async (request, reply) => {
     refuseQuery(request);

@@ -120,5 +120,5 @@ function rangeOf(request: FastifyRequest, size: number, etag: string, modified: 
     condition === undefined || condition === etag || Date.parse(String(condition)) === modified.getTime();
   const range = holds ? parseRange(header, size) : undefined;
   if (range !== "unsatisfiable") return range;
-  throw new ParleyError("range_not_satisfiable", `The file has ${size} bytes.`, { extra: { size } });
+  throw new ParleyError("range_not_satisfiable", `The file has ${size} bytes.`, { header: String(size) });
 }

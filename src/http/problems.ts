@@ -45,7 +45,7 @@ export interface Problem {
 
 /** `origin` is the server's public address, below which each code has its page. */
 export function problemOf(error: ParleyError, requestId: string, origin: string): Problem {
-  const { code, param, extra } = error;
+  const { code, param, members } = error;
   const status = statuses[code];
   const body = {
     type: `${origin}/docs/errors/${code}`,
@@ -54,7 +54,7 @@ export function problemOf(error: ParleyError, requestId: string, origin: string)
     detail: error.message,
     code,
     ...(param === undefined ? {} : { param }),
-    ...extra,
+    ...members,
     request_id: requestId,
   };
   return {
@@ -71,11 +71,11 @@ function headersOf(error: ParleyError): Record<string, string> {
     case "invalid_token":
       return { "www-authenticate": 'Bearer error="invalid_token"' };
     case "insufficient_scope":
-      return { "www-authenticate": `Bearer error="insufficient_scope", scope="${error.extra.scope}"` };
+      return { "www-authenticate": `Bearer error="insufficient_scope", scope="${error.header}"` };
     case "method_not_allowed":
-      return { allow: String(error.extra.allow) };
+      return { allow: error.header! };
     case "range_not_satisfiable":
-      return { "content-range": `bytes */${error.extra.size}` };
+      return { "content-range": `bytes */${error.header}` };
     case "unavailable":
       return { "retry-after": RETRY_AFTER_SECONDS };
     default:

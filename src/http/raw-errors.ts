@@ -5,15 +5,17 @@ import { problemOf } from "./problems.ts";
 import type { HttpContext } from "./server.ts";
 
 /** Answers, in the shape of all errors, what Node refuses before there is a request. */
-export function answerRawErrors(server: Server, context: HttpContext): void {
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
-    if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
-    else answer(context, socket, clientError(error, context.limits.maxHeaderBytes));
-  });
+export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, context: HttpContext): void {
+  if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
+  else answer(context, socket, clientError(error, context.limits.maxHeaderBytes));
+}
+
+/** Takes the requests that Node would answer by itself, without a body, or drop. */
+export function answerOddRequests(server: Server, context: HttpContext): void {
   // An expectation other than 100-continue may be ignored (RFC 9110, section 10.1.1).
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
-    const error = new ParleyError("method_not_allowed", "This is not a proxy.", { extra: { allow: "GET" } });
+    const error = new ParleyError("method_not_allowed", "This is not a proxy.", { header: "GET, HEAD" });
     answer(context, socket, error);
   });
 }
@@ -34,7 +36,7 @@ function clientError(error: NodeJS.ErrnoException, maxHeaderBytes: number): Parl
 
 function answer(context: HttpContext, socket: Duplex, error: ParleyError): void {
   const requestId = context.core.newId("req");
-  const problem = problemOf(error, requestId, context.origin());
+  const problem = problemOf(error, requestId, context.core.origin());
   const headers = {
     ...problem.headers,
     "request-id": requestId,

@@ -20,7 +20,7 @@ import { errorPages } from "./error-pages.ts";
 import { fileRoutes } from "./files.ts";
 import { healthRoutes } from "./health.ts";
 import { problemOf } from "./problems.ts";
-import { answerRawErrors } from "./raw-errors.ts";
+import { answerClientError, answerOddRequests } from "./raw-errors.ts";
 
 /** What a route says of itself: with neither, it wants a valid token of any scope. */
 interface RouteConfig {
@@ -32,11 +32,7 @@ export interface HttpContext {
   core: Core;
   limits: Limits;
   log: Log;
-  /** The server's public address, without a slash at its end. */
-  origin: () => string;
 }
-
-const MAX_PATH_PART = 2048;
 
 /** Builds the HTTP interface; it listens only when its `listen` is called. */
 export function createHttp(context: HttpContext): FastifyInstance {
@@ -51,17 +47,18 @@ export function createHttp(context: HttpContext): FastifyInstance {
     connectionTimeout: limits.socketIdleTimeoutMs,
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    routerOptions: { maxParamLength: MAX_PATH_PART },
+    routerOptions: { maxParamLength: limits.maxHeaderBytes },
     http: {
       headersTimeout: limits.headersTimeoutMs,
       connectionsCheckingInterval: Math.min(1000, limits.headersTimeoutMs),
       maxHeaderSize: limits.maxHeaderBytes,
       requireHostHeader: false, // its own answer has no body
     },
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, context),
     frameworkErrors: (error, request, reply) => void handleFrameworkError(context, error, request, reply),
   });
   holdContinue(app.server);
-  answerRawErrors(app.server, context);
+  answerOddRequests(app.server, context);
   addHooks(app, context);
   app.removeAllContentTypeParsers();
   const closed = collectMethods(app);
@@ -96,6 +93,8 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
     const caller = await authenticate(core, request);
     if (scope) requireScope(caller, scope);
     request.setDecorator("caller", caller);
+    // The router takes "/v1/contacts/" for an empty id.
+    if ((request.params as { id?: string }).id === "") throw new ParleyError("route_not_found");
   });
   app.addHook("onResponse", async (request) => discardRest(request.raw));
   app.setNotFoundHandler(() => {
@@ -110,14 +109,17 @@ function isApiPath(url: string): boolean {
   return /^\/v1(?:[/?]|$)/.test(url);
 }
 
-/** Errors before the route was found, such as a path with a broken percent-encoding: it names nothing. */
+/** A path with a broken percent-encoding names nothing: it is answered like an id that is unknown. */
 async function handleFrameworkError(
   context: HttpContext,
   _error: FastifyError,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  let problem = new ParleyError("route_not_found");
+  const family = /^\/v1\/(contact|attachment)s\//.exec(request.raw.url!)?.[1];
+  let problem = new ParleyError(
+    family ? `${family as "contact" | "attachment"}_not_found` : "route_not_found",
+  );
   try {
     if (isApiPath(request.raw.url!)) await authenticate(context.core, request);
   } catch (error) {
@@ -142,7 +144,7 @@ function sendError(
       "request failed",
     );
   }
-  const problem = problemOf(known ?? new ParleyError("internal_error"), request.id, context.origin());
+  const problem = problemOf(known ?? new ParleyError("internal_error"), request.id, context.core.origin());
   if (awaitsContinue(request.raw)) reply.header("connection", "close");
   // As bytes: to text the framework would add a charset, which this media type does not have.
   reply.code(problem.status).headers(problem.headers).send(Buffer.from(problem.body));
@@ -193,7 +195,7 @@ function collectMethods(app: FastifyInstance): (app: FastifyInstance) => void {
         url,
         config: config.public ? { public: true } : {},
         onRequest: async () => {
-          throw new ParleyError("method_not_allowed", `Allowed here: ${allow}.`, { extra: { allow } });
+          throw new ParleyError("method_not_allowed", `Allowed here: ${allow}.`, { header: allow });
         },
         handler: () => {},
       });

@@ -105,6 +105,11 @@ class FormReader {
 
   async #addField(part: Part): Promise<void> {
     if (this.#fields.has(part.name)) throw repeated(part.name);
+    if (part.filename !== undefined) {
+      throw new ParleyError("invalid_parameter", `${part.name} must be text, and came as a file.`, {
+        param: part.name,
+      });
+    }
     const chunks: Buffer[] = [];
     let size = 0;
     for await (const chunk of part.body) {

@@ -1,4 +1,5 @@
 import { randomFillSync } from "node:crypto";
+import type { AddressInfo } from "node:net";
 import { openDiskStore } from "./blobs/disk.ts";
 import type { Config } from "./config.ts";
 import type { Core } from "./core/core.ts";
@@ -49,6 +50,8 @@ export async function openCore(config: Config, origin: () => string, parts: Part
 
 export interface App {
   core: Core;
+  /** The port it listens on. */
+  port(): number;
   /** Starts the background work, then listens. */
   start(): Promise<void>;
   /** Stops accepting, lets what runs end within the limit, and releases everything. */
@@ -58,7 +61,8 @@ export interface App {
 /** The whole service as `parley serve` runs it and as the tests do. Throws where its data folder is in use. */
 export async function createApp(config: Config, parts: Parts = {}): Promise<App> {
   const log = createLog(config.logLevel);
-  let origin = config.publicUrl ?? "";
+  // With port 0 the address is known only once the server listens.
+  let origin = config.publicUrl ?? (config.port === 0 ? "" : httpAddress(config.host, config.port));
   const folder = await openDataFolder(config.dataFolder);
   const lock = lockFolder(folder.lock);
   const { core, close } = await openCore(config, () => origin, parts).catch((error) => {
@@ -67,6 +71,9 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
   });
   const http = createHttp({ core, limits: config.limits, log });
   let jobs: Job[] = [];
+  let stopping: Promise<void> | undefined;
+
+  const port = () => (http.server.address() as AddressInfo).port;
 
   function startJobs(): void {
     const failed = (job: string) => (err: unknown) => log.error({ job, err }, "background work failed");
@@ -77,21 +84,27 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
 
   return {
     core,
+    port,
     async start() {
       await http.listen({ host: config.host, port: config.port });
-      const { port } = http.server.address() as { port: number };
-      origin ||= `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
+      origin ||= httpAddress(config.host, port());
       startJobs();
-      log.info({ host: config.host, port, data: config.dataFolder }, "listening");
+      log.info({ host: config.host, port: port(), data: config.dataFolder }, "listening");
     },
-    async stop() {
-      const cut = setTimeout(() => http.server.closeAllConnections(), config.limits.shutdownTimeoutMs);
-      await http.close();
-      clearTimeout(cut);
-      await Promise.all(jobs.map((job) => job.stop()));
-      await close();
-      lock.release();
-      log.info({}, "stopped");
-    },
+    stop: () => (stopping ??= release()),
   };
+
+  async function release(): Promise<void> {
+    const cut = setTimeout(() => http.server.closeAllConnections(), config.limits.shutdownTimeoutMs);
+    await http.close();
+    clearTimeout(cut);
+    await Promise.all(jobs.map((job) => job.stop()));
+    await close();
+    lock.release();
+    log.info({}, "stopped");
+  }
+}
+
+function httpAddress(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -126,7 +126,7 @@ const MAX_DISCARD_MS = 5000;
 export function discardRest(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   let discarded = 0;
-  const timer = setTimeout(() => request.destroy(), MAX_DISCARD_MS);
+  const timer = setTimeout(() => request.destroy(), MAX_DISCARD_MS).unref();
   request.on("data", (chunk: Buffer) => {
     discarded += chunk.length;
     if (discarded > MAX_DISCARDED_BYTES) request.destroy();

@@ -1,0 +1,13 @@
+import { randomFillSync } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openDiskStore } from "../../src/blobs/disk.ts";
+import { blobContract } from "./blobs.ts";
+
+blobContract("disk", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "parley-blobs-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const open = () => openDiskStore(folder, (bytes) => void randomFillSync(bytes));
+  return { store: await open(), crash: open };
+});

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { buffer } from "node:stream/consumers";
+import { type TestContext, test } from "node:test";
+import type { BlobStore, BlobWriter } from "../../src/blobs/store.ts";
+
+/** A store under test. `crash` drops what a dead process would have known, and opens the same bytes again. */
+export interface StoreUnderTest {
+  store: BlobStore;
+  crash(): Promise<BlobStore>;
+}
+
+const live = async () => true;
+const dead = async () => false;
+
+async function put(store: BlobStore, bytes: Buffer): Promise<BlobWriter> {
+  const writer = await store.create();
+  for (let at = 0; at < bytes.length; at += 70_000) await writer.write(bytes.subarray(at, at + 70_000));
+  await writer.store();
+  return writer;
+}
+
+async function read(store: BlobStore, key: string, size: number): Promise<Buffer> {
+  return buffer(await store.read(key, 0, size - 1));
+}
+
+/** The rules that every blob store keeps. */
+export function blobContract(name: string, open: (t: TestContext) => Promise<StoreUnderTest>): void {
+  test(`${name}: what was stored is read back, whole and by range`, async (t) => {
+    const { store } = await open(t);
+    const bytes = randomBytes(1_000_001);
+    const { key } = await put(store, bytes);
+    assert.deepEqual(await read(store, key, bytes.length), bytes);
+    for (const [start, end] of [
+      [0, 0],
+      [1, 1],
+      [999_999, 1_000_000],
+      [262_143, 262_144],
+      [500, 700_000],
+    ] as const) {
+      assert.deepEqual(await buffer(await store.read(key, start, end)), bytes.subarray(start, end + 1));
+    }
+  });
+
+  test(`${name}: an empty blob can be stored and removed`, async (t) => {
+    const { store } = await open(t);
+    const writer = await put(store, Buffer.alloc(0));
+    await writer.settle();
+    await store.remove(writer.key);
+  });
+
+  test(`${name}: keys are never the same`, async (t) => {
+    const { store } = await open(t);
+    const writers = await Promise.all(Array.from({ length: 50 }, () => store.create()));
+    assert.equal(new Set(writers.map((writer) => writer.key)).size, 50);
+    await Promise.all(writers.map((writer) => writer.discard()));
+  });
+
+  test(`${name}: a blob that was discarded cannot be read, before its storing and after`, async (t) => {
+    const { store } = await open(t);
+    const early = await store.create();
+    await early.write(Buffer.from("x"));
+    await early.discard();
+    const late = await put(store, Buffer.from("x"));
+    await late.discard();
+    for (const { key } of [early, late]) await assert.rejects(async () => read(store, key, 1));
+  });
+
+  test(`${name}: a removed blob cannot be read, and removing it again is no error`, async (t) => {
+    const { store } = await open(t);
+    const writer = await put(store, Buffer.from("x"));
+    await writer.settle();
+    await store.remove(writer.key);
+    await assert.rejects(async () => read(store, writer.key, 1));
+    await store.remove(writer.key);
+  });
+
+  test(`${name}: what is no key of the store is refused, not looked up`, async (t) => {
+    const { store } = await open(t);
+    for (const key of ["", "..", "../secret", "/etc/passwd", "a".repeat(31), "A".repeat(32)]) {
+      await assert.rejects(async () => read(store, key, 1), /Not a key/);
+      await assert.rejects(async () => store.remove(key), /Not a key/);
+    }
+  });
+
+  sweepContract(name, open);
+}
+
+function sweepContract(name: string, open: (t: TestContext) => Promise<StoreUnderTest>): void {
+  test(`${name}: the sweep leaves the writers of this process alone`, async (t) => {
+    const { store } = await open(t);
+    const writing = await store.create();
+    await writing.write(Buffer.from("still "));
+    const stored = await put(store, Buffer.from("x"));
+    assert.equal(await store.sweep(dead), 0);
+    await writing.write(Buffer.from("here"));
+    await writing.store();
+    assert.equal((await read(store, writing.key, 10)).toString(), "still here");
+    assert.equal((await read(store, stored.key, 1)).toString(), "x");
+  });
+
+  test(`${name}: after a crash the sweep erases what has no row and keeps what has one`, async (t) => {
+    const { store, crash } = await open(t);
+    const half = await store.create();
+    await half.write(Buffer.from("half"));
+    const orphan = await put(store, Buffer.from("orphan"));
+    const committed = await put(store, Buffer.from("committed"));
+    const again = await crash();
+    assert.equal(await again.sweep(async (key) => key === committed.key), 2);
+    await assert.rejects(async () => read(again, orphan.key, 6));
+    assert.equal((await read(again, committed.key, 9)).toString(), "committed");
+    assert.equal(await again.sweep(dead), 0, "a settled blob is no business of the sweep");
+    await half.discard(); // releases the descriptor that a crash would have
+    assert.equal((await read(again, committed.key, 9)).toString(), "committed");
+  });
+
+  test(`${name}: a settled blob is never swept`, async (t) => {
+    const { store, crash } = await open(t);
+    const writer = await put(store, Buffer.from("x"));
+    await writer.settle();
+    const again = await crash();
+    assert.equal(await again.sweep(dead), 0);
+    assert.equal((await read(again, writer.key, 1)).toString(), "x");
+    assert.equal(await again.sweep(live), 0);
+  });
+}

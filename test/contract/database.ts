@@ -1,0 +1,272 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import {
+  type CreateAttachment,
+  findAttachment,
+  findLinkedAttachment,
+  isBlobLive,
+  isOwnMessage,
+  listAttachments,
+} from "../../src/db/attachments.ts";
+import { type CreateContact, findContact, listContacts } from "../../src/db/contacts.ts";
+import { isMember } from "../../src/db/conversations.ts";
+import type { Database } from "../../src/db/database.ts";
+import { NEWEST } from "../../src/db/page.ts";
+import { findToken, listTokens } from "../../src/db/tokens.ts";
+import { listTombstones } from "../../src/db/tombstones.ts";
+import { findUserByName, listUsers } from "../../src/db/users.ts";
+
+type Open = (t: TestContext) => Promise<Database>;
+
+function contact(owner: string, number: number): CreateContact {
+  return {
+    id: `con_${owner}_${String(number).padStart(4, "0")}`,
+    ownerId: owner,
+    username: `Name ${number}`,
+    usernameKey: `name ${number}`,
+    phoneNumber: "+1 555",
+    phoneDigits: "1555",
+    avatarUrl: null,
+    displayName: "Å 😀",
+    conversationId: `cnv_${owner}_${number}`,
+    createdAt: 1_800_000_000_000 + number,
+  };
+}
+
+async function addUser(db: Database, name: string): Promise<void> {
+  await db.write("createUser", {
+    id: name,
+    username: name.toUpperCase(),
+    usernameKey: name,
+    phoneNumber: null,
+    conversationId: `cnv_${name}_notes`,
+    createdAt: 1_800_000_000_000,
+  });
+}
+
+function attachment(
+  uploader: string,
+  number: number,
+  target: CreateAttachment["target"] = {},
+): CreateAttachment {
+  return {
+    id: `att_${String(number).padStart(4, "0")}`,
+    uploader_id: uploader,
+    filename: "ä.txt",
+    file_type: "text/plain",
+    file_size: 5_000_000_000,
+    sha256: new Uint8Array(32).fill(number),
+    blob_key: `blob-${number}`,
+    created_at: 1_800_000_000_000,
+    target,
+    newMessageId: `msg_${number}`,
+  };
+}
+
+const walk = (cursor: string, limit: number, newer = false) => ({ cursor, limit, newer });
+
+/** The rules that every database keeps, for contacts, users and tokens. */
+export function databaseContract(name: string, open: Open): void {
+  test(`${name}: a contact is found by its owner alone, with every column as it was given`, async (t) => {
+    const db = await open(t);
+    const input = contact("a", 1);
+    await db.write("createContact", input);
+    assert.deepEqual(
+      { ...(await findContact(db, "a", input.id)) },
+      {
+        id: input.id,
+        username: "Name 1",
+        phone_number: "+1 555",
+        avatar_url: null,
+        display_name: "Å 😀",
+        conversation_id: "cnv_a_1",
+        created_at: 1_800_000_000_001,
+      },
+    );
+    assert.equal(await findContact(db, "b", input.id), undefined);
+    assert.ok(await isMember(db, "cnv_a_1", "a"));
+    assert.ok(!(await isMember(db, "cnv_a_1", "b")));
+  });
+
+  test(`${name}: pages walk both ways from any place, with one row more where there is one`, async (t) => {
+    const db = await open(t);
+    for (let i = 1; i <= 5; i++) await db.write("createContact", contact("a", i));
+    await db.write("createContact", contact("b", 3));
+    const numbers = async (...page: Parameters<typeof walk>) =>
+      (await listContacts(db, "a", walk(...page))).map((row) => Number(row.id.slice(-4)));
+    assert.deepEqual(await numbers(NEWEST, 2), [5, 4, 3]);
+    assert.deepEqual(await numbers("con_a_0003", 2), [2, 1]);
+    assert.deepEqual(await numbers("con_a_0002", 2, true), [3, 4, 5]);
+    assert.deepEqual(await numbers("con_a_0005", 2, true), []);
+    await db.write("deleteContact", { ownerId: "a", id: "con_a_0003", deletedAt: 1 });
+    assert.deepEqual(await numbers("con_a_0003", 9), [2, 1], "a cursor outlives its item");
+  });
+
+  test(`${name}: a second contact of the same username is contact_exists, and leaves nothing`, async (t) => {
+    const db = await open(t);
+    await db.write("createContact", contact("a", 1));
+    const again = { ...contact("a", 2), usernameKey: "name 1" };
+    await assert.rejects(db.write("createContact", again), {
+      code: "contact_exists",
+      members: { existing_id: "con_a_0001" },
+    });
+    assert.ok(!(await isMember(db, again.conversationId, "a")));
+    await db.write("createContact", { ...contact("b", 1), usernameKey: "name 1" });
+  });
+
+  test(`${name}: of writes at the same time each succeeds or fails alone`, async (t) => {
+    const db = await open(t);
+    const results = await Promise.allSettled(
+      Array.from({ length: 40 }, (_, i) =>
+        db.write("createContact", { ...contact("a", i), usernameKey: `${i % 20}` }),
+      ),
+    );
+    assert.equal(results.filter((result) => result.status === "fulfilled").length, 20);
+    assert.equal((await listContacts(db, "a", walk(NEWEST, 100))).length, 20);
+  });
+
+  test(`${name}: an update changes the display name alone, and only its owner's`, async (t) => {
+    const db = await open(t);
+    await db.write("createContact", contact("a", 1));
+    const update = { ownerId: "b", id: "con_a_0001", displayName: "x" };
+    assert.equal(await db.write("updateContact", update), undefined);
+    const row = await db.write("updateContact", { ...update, ownerId: "a", displayName: null });
+    assert.equal(row?.display_name, null);
+    assert.equal(row?.username, "Name 1");
+  });
+
+  test(`${name}: users are unique by key; the first is made only once`, async (t) => {
+    const db = await open(t);
+    const user = {
+      id: "u1",
+      username: "U",
+      usernameKey: "u",
+      phoneNumber: null,
+      conversationId: "c1",
+      createdAt: 1,
+    };
+    const token = {
+      ...{ id: "t1", hash: new Uint8Array(32), userId: "u1", name: null },
+      scopes: "admin",
+      expiresAt: null,
+      createdAt: 1,
+    };
+    assert.equal(await db.write("createFirstUser", { user, token }), true);
+    assert.equal(await db.write("createFirstUser", { user: { ...user, id: "u2" }, token }), false);
+    await assert.rejects(db.write("createUser", { ...user, id: "u2" }), { code: "username_taken" });
+    assert.equal((await listUsers(db)).length, 1);
+    assert.equal((await findToken(db, token.hash))?.user_id, "u1");
+    assert.equal(await findToken(db, new Uint8Array(32).fill(1)), undefined);
+    assert.equal((await listTokens(db))[0]?.username, "U");
+    assert.equal(await db.write("deleteToken", { id: "t1" }), true);
+    assert.equal(await db.write("deleteToken", { id: "t1" }), false);
+  });
+
+  attachmentContract(name, open);
+  leavingContract(name, open);
+}
+
+function attachmentContract(name: string, open: Open): void {
+  test(`${name}: an upload goes to the notes, a conversation or an own message, seen by members alone`, async (t) => {
+    const db = await open(t);
+    await addUser(db, "a");
+    await addUser(db, "b");
+    await db.write("createContact", contact("a", 1));
+    const first = await db.write("createAttachment", attachment("a", 1));
+    assert.equal(first.file_size, 5_000_000_000);
+    assert.deepEqual(Buffer.from(first.sha256), Buffer.alloc(32, 1));
+    await db.write("createAttachment", attachment("a", 2, { conversationId: "cnv_a_1" }));
+    const third = await db.write("createAttachment", attachment("a", 3, { messageId: "msg_2" }));
+    assert.equal(third.message_id, "msg_2");
+    const ids = async (user: string, conversation?: string) =>
+      (await listAttachments(db, user, conversation, walk(NEWEST, 9))).map((row) => row.id);
+    assert.deepEqual(await ids("a"), ["att_0003", "att_0002", "att_0001"]);
+    assert.deepEqual(await ids("a", "cnv_a_1"), ["att_0003", "att_0002"]);
+    assert.deepEqual(await ids("b"), []);
+    assert.deepEqual(
+      { ...(await findAttachment(db, "a", "att_0001")) },
+      { ...(await findLinkedAttachment(db, "att_0001")) },
+    );
+    assert.equal(await findAttachment(db, "b", "att_0001"), undefined);
+    assert.ok(await isOwnMessage(db, "msg_2", "a"));
+    assert.ok(!(await isOwnMessage(db, "msg_2", "b")));
+  });
+
+  test(`${name}: an upload to what is not the user's is refused and leaves nothing`, async (t) => {
+    const db = await open(t);
+    await addUser(db, "a");
+    await addUser(db, "b");
+    await db.write("createAttachment", attachment("a", 1));
+    for (const target of [{ conversationId: "cnv_a_notes" }, { conversationId: "cnv_none" }]) {
+      await assert.rejects(db.write("createAttachment", attachment("b", 2, target)), {
+        code: "conversation_not_found",
+      });
+    }
+    for (const target of [{ messageId: "msg_1" }, { messageId: "msg_none" }]) {
+      await assert.rejects(db.write("createAttachment", attachment("b", 2, target)), {
+        code: "message_not_found",
+      });
+    }
+    assert.ok(!(await isBlobLive(db, "blob-2")));
+  });
+
+  test(`${name}: renaming and deleting are for those who see it; a delete leaves a tombstone`, async (t) => {
+    const db = await open(t);
+    await addUser(db, "a");
+    await addUser(db, "b");
+    await db.write("createAttachment", attachment("a", 1));
+    const id = "att_0001";
+    await assert.rejects(db.write("renameAttachment", { userId: "b", id, filename: "x" }), {
+      code: "attachment_not_found",
+    });
+    await assert.rejects(db.write("deleteAttachment", { userId: "b", id, deletedAt: 1 }), {
+      code: "attachment_not_found",
+    });
+    assert.equal((await db.write("renameAttachment", { userId: "a", id, filename: "x" })).filename, "x");
+    assert.equal((await findAttachment(db, "a", id))?.filename, "x");
+    await db.write("deleteAttachment", { userId: "a", id, deletedAt: 1 });
+    assert.equal(await findAttachment(db, "a", id), undefined);
+    assert.equal(await findLinkedAttachment(db, id), undefined);
+    assert.deepEqual(await listTombstones(db, 10), ["blob-1"]);
+    await db.write("dropTombstones", { blobKeys: ["blob-1"] });
+    assert.deepEqual(await listTombstones(db, 10), []);
+  });
+}
+
+function leavingContract(name: string, open: Open): void {
+  test(`${name}: with its last member gone a conversation goes, and each file leaves a tombstone`, async (t) => {
+    const db = await open(t);
+    await addUser(db, "a");
+    await db.write("createContact", contact("a", 1));
+    await db.write("createAttachment", attachment("a", 1));
+    for (const i of [2, 3])
+      await db.write("createAttachment", attachment("a", i, { conversationId: "cnv_a_1" }));
+    assert.equal(await db.write("deleteContact", { ownerId: "b", id: "con_a_0001", deletedAt: 1 }), false);
+    assert.equal(await db.write("deleteContact", { ownerId: "a", id: "con_a_0001", deletedAt: 1 }), true);
+    assert.equal(await db.write("deleteContact", { ownerId: "a", id: "con_a_0001", deletedAt: 1 }), false);
+    assert.deepEqual((await listTombstones(db, 10)).sort(), ["blob-2", "blob-3"]);
+    assert.equal((await listAttachments(db, "a", undefined, walk(NEWEST, 9))).length, 1);
+    for (const table of ["attachments", "grants", "messages"]) {
+      assert.equal((await db.all(`SELECT 1 AS one FROM ${table}`)).length, 1, table);
+    }
+  });
+
+  test(`${name}: erasing a user leaves nothing of theirs and all of others`, async (t) => {
+    const db = await open(t);
+    for (const [i, user] of ["a", "b"].entries()) {
+      await addUser(db, user);
+      await db.write("createContact", contact(user, 1));
+      await db.write("createAttachment", attachment(user, 2 * i, { conversationId: `cnv_${user}_1` }));
+      await db.write("createAttachment", attachment(user, 2 * i + 1));
+    }
+    await db.write("deleteUser", { id: "a", deletedAt: 1 });
+    assert.equal(await findUserByName(db, "a"), undefined);
+    assert.equal((await listContacts(db, "a", walk(NEWEST, 9))).length, 0);
+    assert.equal((await listContacts(db, "b", walk(NEWEST, 9))).length, 1);
+    assert.equal((await listAttachments(db, "b", undefined, walk(NEWEST, 9))).length, 2);
+    assert.deepEqual((await listTombstones(db, 10)).sort(), ["blob-0", "blob-1"]);
+    for (const table of ["conversations", "members", "messages", "grants"]) {
+      assert.equal((await db.all(`SELECT 1 AS one FROM ${table}`)).length, 2, table);
+    }
+  });
+}

@@ -1,0 +1,73 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { type App, createApp, type Parts } from "../../src/app.ts";
+import { type Config, type Limits, readConfig } from "../../src/config.ts";
+import { createToken, type TokenChoice } from "../../src/core/tokens.ts";
+import { createUser } from "../../src/core/users.ts";
+
+export interface TestUser {
+  id: string;
+  token: string;
+  headers: { authorization: string };
+}
+
+export interface TestApp {
+  app: App;
+  url: string;
+  config: Config;
+  /** Makes a user with a token; names are made up. */
+  user(choice?: TokenChoice): Promise<TestUser>;
+}
+
+/** Settings in a temporary folder that goes with the test, on any free port. */
+export async function testConfig(t: TestContext, limits: Partial<Limits> = {}): Promise<Config> {
+  const folder = await mkdtemp(join(tmpdir(), "parley-test-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const config = readConfig({
+    PARLEY_DATA: join(folder, "data"),
+    PARLEY_PORT: "0",
+    PARLEY_LOG_LEVEL: "silent",
+  });
+  return { ...config, limits: { ...config.limits, ...limits } };
+}
+
+/** The service as production builds it, listening, and stopped with the test. */
+export async function startApp(
+  t: TestContext,
+  limits: Partial<Limits> = {},
+  parts: Parts = {},
+): Promise<TestApp> {
+  return startOn(t, await testConfig(t, limits), parts);
+}
+
+export async function startOn(t: TestContext, config: Config, parts: Parts = {}): Promise<TestApp> {
+  const app = await createApp(config, parts);
+  t.after(() => app.stop());
+  await app.start();
+  let users = 0;
+  return {
+    app,
+    url: app.core.origin(),
+    config,
+    async user(choice = {}) {
+      const { id } = await createUser(app.core, { username: `user-${++users}`, phoneNumber: null });
+      const { token } = await createToken(app.core, id, choice);
+      return { id, token, headers: { authorization: `Bearer ${token}` } };
+    },
+  };
+}
+
+/** Uploads a file by a form with these further fields. */
+export async function upload(
+  url: string,
+  user: TestUser,
+  file: File,
+  fields: Record<string, string> = {},
+): Promise<Response> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  form.set("file", file);
+  return fetch(`${url}/v1/attachments`, { method: "POST", headers: user.headers, body: form });
+}

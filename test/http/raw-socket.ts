@@ -1,0 +1,31 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+
+/** A connection on which a test writes what no HTTP library would. */
+export async function openSocket(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, "connect");
+  return socket;
+}
+
+/** All that the server sends until it ends the connection, or for so many milliseconds. */
+export async function readAll(socket: Socket, forMs: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk) => chunks.push(chunk));
+  socket.on("error", () => {});
+  await Promise.race([once(socket, "close"), new Promise((resolve) => setTimeout(resolve, forMs))]);
+  return Buffer.concat(chunks).toString("latin1");
+}
+
+/** What has come once a whole answer's headers and body are there. */
+export async function readAnswer(socket: Socket): Promise<string> {
+  let text = "";
+  for await (const chunk of socket) {
+    text += (chunk as Buffer).toString("latin1");
+    const end = text.indexOf("\r\n\r\n");
+    const length = /content-length: (\d+)/i.exec(text);
+    if (end !== -1 && text.length >= end + 4 + Number(length?.[1] ?? 0)) break;
+  }
+  return text;
+}

@@ -6,6 +6,7 @@ import type { Core } from "./core/core.ts";
 import { createLinks } from "./core/links.ts";
 import { lockFolder } from "./db/lock.ts";
 import { openSqlite } from "./db/sqlite.ts";
+import { OperatorError } from "./errors.ts";
 import { createHttp } from "./http/server.ts";
 import { startEraser } from "./jobs/eraser.ts";
 import type { Job } from "./jobs/job.ts";
@@ -86,7 +87,11 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
     core,
     port,
     async start() {
-      await http.listen({ host: config.host, port: config.port });
+      await http.listen({ host: config.host, port: config.port }).catch((error: NodeJS.ErrnoException) => {
+        throw new OperatorError(`PARLEY_HOST and PARLEY_PORT cannot be listened on: ${error.message}.`, {
+          cause: error,
+        });
+      });
       origin ||= httpAddress(config.host, port());
       startJobs();
       log.info({ host: config.host, port: port(), data: config.dataFolder }, "listening");

@@ -1,4 +1,5 @@
 import { isAbsolute, resolve } from "node:path";
+import { OperatorError } from "./errors.ts";
 import { parseSize } from "./util/sizes.ts";
 
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -35,9 +36,6 @@ export interface Config {
   logLevel: (typeof LOG_LEVELS)[number];
   limits: Limits;
 }
-
-/** A setting that cannot be used; the message names the variable and the form it must have. */
-export class SettingError extends Error {}
 
 const MIN_SECRET_LENGTH = 32;
 const DEFAULT_MAX_FILE_SIZE = "100MiB";
@@ -97,7 +95,7 @@ const SETTINGS = {
   ),
 };
 
-/** Reads the settings, all optional; an empty variable counts as unset. Throws `SettingError`. */
+/** Reads the settings, all optional; an empty variable counts as unset. Throws `OperatorError`, naming the variable and the form it must have. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const config: Config = {
     host: read(SETTINGS.host, env),
@@ -109,7 +107,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     limits: { ...LIMITS, maxFileBytes: read(SETTINGS.maxFileBytes, env) },
   };
   if (config.publicUrl === null && isWildcard(config.host)) {
-    throw new SettingError(
+    throw new OperatorError(
       `PARLEY_PUBLIC_URL must be set where PARLEY_HOST is ${config.host}: links to files need an address that clients reach.`,
     );
   }
@@ -133,7 +131,7 @@ function setting<T>(
 
 function read<T>(from: Setting<T>, env: Readonly<Record<string, string | undefined>>): T {
   const value = from.parse(env[from.name] || from.fallback);
-  if (value === undefined) throw new SettingError(`${from.name} must be ${from.form}.`);
+  if (value === undefined) throw new OperatorError(`${from.name} must be ${from.form}.`);
   return value;
 }
 

@@ -159,3 +159,6 @@ export class ParleyError extends Error {
     this.header = options.header;
   }
 }
+
+/** An error for the person who runs Parley: its message says what is wrong and how to mend it, no stack is shown. */
+export class OperatorError extends Error {}

@@ -1,6 +1,5 @@
 import { run } from "./cli/program.ts";
-import { SettingError } from "./config.ts";
-import { ParleyError } from "./errors.ts";
+import { OperatorError, ParleyError } from "./errors.ts";
 
 // Whatever Parley writes is for its own user alone.
 process.umask(0o077);
@@ -10,14 +9,14 @@ process.on("SIGTERM", () => stop.abort());
 process.on("SIGINT", () => stop.abort());
 
 try {
-  await run(process.argv.slice(2), {
+  process.exitCode = await run(process.argv.slice(2), {
     env: process.env,
     stop: stop.signal,
     print: (text) => void process.stdout.write(`${text}\n`),
     warn: (text) => void process.stderr.write(`${text}\n`),
   });
 } catch (error) {
-  const expected = error instanceof SettingError || error instanceof ParleyError;
+  const expected = error instanceof OperatorError || error instanceof ParleyError;
   process.stderr.write(`parley: ${expected ? error.message : (error as Error).stack}\n`);
   process.exitCode = 1;
 }

@@ -12,8 +12,8 @@ export interface Io {
   warn(text: string): void;
 }
 
-/** Runs a command line. Commands are loaded only when they run. Throws what they throw. */
-export async function run(args: readonly string[], io: Io): Promise<void> {
+/** Runs a command line and returns its exit code. Commands are loaded only when they run. Throws what they throw. */
+export async function run(args: readonly string[], io: Io): Promise<number> {
   const program = new Command("parley")
     .description("A self-hosted messaging backend: contacts and attachments over HTTP.")
     .exitOverride()
@@ -33,12 +33,10 @@ export async function run(args: readonly string[], io: Io): Promise<void> {
   } catch (error) {
     // Commander has printed its message already; help and version are no failures.
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw new UsageError();
+    return error.exitCode;
   }
+  return 0;
 }
-
-/** The command line was wrong, and its reader has been told. */
-export class UsageError extends Error {}
 
 function addUserCommands(program: Command, io: Io): void {
   const user = program.command("user").description("make, list and remove users");

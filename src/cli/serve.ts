@@ -12,8 +12,8 @@ export async function serve(io: Io): Promise<void> {
     await app.start();
     // Only now: a token that is made must also be shown, and a start can fail.
     const token = await createFirstUser(app.core);
-    io.print(`Parley listens on ${app.core.origin()}`);
-    if (token) io.print(welcome(app.core.origin(), token));
+    const listening = `Parley listens on ${app.core.origin()}`;
+    io.print(token ? `${listening}\n${welcome(app.core.origin(), token)}` : listening);
     if (!io.stop.aborted) await once(io.stop, "abort");
   } finally {
     await app.stop();
@@ -28,6 +28,6 @@ The first user, admin, was made. Its access token is shown this once:
 
 Try it:
 
-  curl ${origin}/v1/contacts -H "Authorization: Bearer ${token}" -d username=ada -d phone_number=+15550100
+  curl ${origin}/v1/contacts -H "Authorization: Bearer ${token}" -d username=ada --data-urlencode phone_number=+15550100
 `;
 }

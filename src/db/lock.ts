@@ -1,4 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
+import { OperatorError } from "../errors.ts";
 
 /**
  * Takes the lock of a data folder, or throws. It is SQLite's own file lock, so the kernel drops it with the
@@ -10,7 +11,7 @@ export function lockFolder(path: string): { release(): void } {
     db.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     db.close();
-    throw new Error(
+    throw new OperatorError(
       `Another Parley serves this data folder: ${path} is locked. Stop it, or set PARLEY_DATA.`,
       {
         cause: error,

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
+import { OperatorError } from "../errors.ts";
 
 const FOLDER = new URL("./migrations/sqlite/", import.meta.url);
 
@@ -18,7 +19,7 @@ export function migrate(db: DatabaseSync): void {
   try {
     const current = version(db);
     if (current > newest) {
-      throw new Error(
+      throw new OperatorError(
         `The database has schema version ${current}, and this Parley knows versions up to ${newest}. ` +
           "Start the newer Parley that last ran on it.",
       );

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { request } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { test } from "node:test";
+import { commandLine } from "../http/command.ts";
+
+const MIB = 1024 * 1024;
+const SIZE_MIB = 1024;
+const MAX_GROWTH_MIB = 100;
+
+/** A megabyte that is different for each number, so that a lost, doubled or moved piece shows. */
+function piece(number: number): Buffer {
+  const bytes = Buffer.alloc(MIB, number % 251);
+  bytes.writeUInt32BE(number);
+  return bytes;
+}
+
+function residentMib(pid: number): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024;
+}
+
+test(`${SIZE_MIB} MiB go up and come back equal with a heap of 128 MB, RSS within ${MAX_GROWTH_MIB} MiB of idle`, async (t) => {
+  if (process.platform !== "linux") return t.skip("memory is read from Linux's /proc");
+  const command = await commandLine(t, {
+    NODE_OPTIONS: "--max-old-space-size=128",
+    PARLEY_MAX_FILE_SIZE: "2GiB",
+  });
+  const server = await command.serve();
+  const token = /export PARLEY_TOKEN=(\S+)/.exec(server.stdout())![1]!;
+  const headers = { authorization: `Bearer ${token}` };
+  await fetch(`${command.url}/v1/contacts`, { headers });
+  const idle = residentMib(server.process.pid!);
+  let peak = idle;
+  const watch = setInterval(() => {
+    peak = Math.max(peak, residentMib(server.process.pid!));
+  }, 20);
+  const sent = createHash("sha256");
+  async function* body() {
+    yield Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="big.bin"\r\n\r\n');
+    for (let i = 0; i < SIZE_MIB; i++) {
+      const bytes = piece(i);
+      sent.update(bytes);
+      yield bytes;
+    }
+    yield Buffer.from("\r\n--b--\r\n");
+  }
+  const upload = request(`${command.url}/v1/attachments`, {
+    method: "POST",
+    headers: { ...headers, "content-type": "multipart/form-data; boundary=b" },
+  });
+  const answered = new Promise<string>((resolve, reject) => {
+    upload.on("response", async (response) => resolve((await response.toArray()).join("")));
+    upload.on("error", reject);
+  });
+  await pipeline(Readable.from(body()), upload);
+  const attachment = JSON.parse(await answered);
+  assert.equal(attachment.file_size, SIZE_MIB * MIB);
+  const received = createHash("sha256");
+  for await (const chunk of (await fetch(attachment.file_url)).body!) received.update(chunk);
+  clearInterval(watch);
+  assert.equal(received.digest("hex"), sent.digest("hex"));
+  t.diagnostic(`RSS idle ${idle.toFixed(0)} MiB, peak ${peak.toFixed(0)} MiB`);
+  assert.ok(peak - idle <= MAX_GROWTH_MIB, `RSS grew from ${idle} to ${peak} MiB`);
+});

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { commandLine } from "./command.ts";
+
+const sh = promisify(execFile);
+const TOKEN = /^parley_[A-Za-z0-9_-]{43}$/;
+
+async function statusWith(url: string, token: string): Promise<number> {
+  return (await fetch(`${url}/v1/contacts`, { headers: { authorization: `Bearer ${token}` } })).status;
+}
+
+test("the first start prints a token once, and a curl line that works as pasted", async (t) => {
+  const command = await commandLine(t);
+  const server = await command.serve();
+  const line = /^ {2}(curl .*)$/m.exec(server.stdout())?.[1];
+  assert.ok(line, server.stdout());
+  const { stdout } = await sh("bash", ["-c", line]);
+  assert.equal(JSON.parse(stdout).username, "ada");
+  assert.equal(JSON.parse(stdout).phone_number, "+15550100");
+  assert.equal(await server.stop(), 0);
+  const again = await command.serve();
+  assert.ok(!again.stdout().includes("parley_"));
+  const token = /export PARLEY_TOKEN=(\S+)/.exec(server.stdout())![1]!;
+  assert.equal(await statusWith(command.url, token), 200);
+  assert.ok(!server.stderr().includes(token), "the log has the token");
+});
+
+test("users and tokens are made and removed beside a running server, at once", async (t) => {
+  const command = await commandLine(t);
+  await command.serve();
+  const added = await command.run("user", "add", "Zoë", "--phone", "555-0100", "--json");
+  assert.equal(added.code, 0, added.stderr);
+  assert.match(JSON.parse(added.stdout).id, /^usr_/);
+  const made = await command.run("token", "create", "zoë", "--scope", "contacts:read", "--expires", "30d");
+  const token = made.stdout.trim();
+  assert.match(token, TOKEN);
+  assert.equal(await statusWith(command.url, token), 200);
+  const refused = await fetch(`${command.url}/v1/attachments`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  assert.equal(refused.status, 403);
+  const [row] = JSON.parse((await command.run("token", "list", "--json")).stdout);
+  assert.deepEqual(row.scopes, ["contacts:read"]);
+  assert.equal((await command.run("token", "revoke", row.id)).code, 0);
+  assert.equal(await statusWith(command.url, token), 401);
+  const other = (await command.run("token", "create", "zoë")).stdout.trim();
+  assert.equal(await statusWith(command.url, other), 200);
+  assert.match(
+    (await command.run("user", "list")).stdout,
+    /^ID +USERNAME +PHONE +CREATED\nusr_\w+ +Zoë +555-0100 /,
+  );
+  assert.equal((await command.run("user", "remove", "ZOË")).code, 0);
+  assert.equal(await statusWith(command.url, other), 401);
+});
+
+test("what cannot be done ends with 1 and says how to mend it, without a stack", async (t) => {
+  const command = await commandLine(t);
+  const cases: [string[], RegExp][] = [
+    [["user", "add", " x"], /^parley: NAME must be 1 to 128 characters/],
+    [["user", "add", "x", "--phone", "1"], /^parley: --phone must be/],
+    [["token", "create", "nobody"], /^parley: No user is called "nobody"/],
+    [["token", "create", "nobody", "--scope", "all"], /^parley: --scope must be one of contacts:read/],
+    [["token", "create", "nobody", "--expires", "soon"], /30d/],
+    [["token", "revoke", "tok_x"], /^parley: .*parley token list/],
+    [["user", "remove", "nobody"], /^parley: No user/],
+    [["nonsense"], /unknown command/],
+    [["user", "add"], /missing required argument/],
+  ];
+  for (const [args, message] of cases) {
+    const { code, stdout, stderr } = await command.run(...args);
+    assert.equal(code, 1, args.join(" "));
+    assert.match(stderr, message);
+    assert.ok(!/\n {4}at /.test(stderr), stderr);
+    assert.equal(stdout, "");
+  }
+  await command.run("user", "add", "x");
+  assert.match((await command.run("user", "add", "X")).stderr, /username/);
+});
+
+test("help is printed on standard output and ends with 0", async (t) => {
+  const command = await commandLine(t);
+  const { code, stdout } = await command.run("--help");
+  assert.equal(code, 0);
+  assert.match(stdout, /serve .*run the server/);
+});
+
+test("a bad setting stops the start, naming the variable and the form", async (t) => {
+  const command = await commandLine(t, { PARLEY_MAX_FILE_SIZE: "plenty" });
+  const { code, stderr } = await command.run("serve");
+  assert.equal(code, 1);
+  assert.match(stderr, /^parley: PARLEY_MAX_FILE_SIZE must be a size such as 100MiB/);
+});
+
+test("a port in use and a data folder in use stop the start with a clear error", async (t) => {
+  const command = await commandLine(t);
+  await command.serve();
+  const twice = await command.run("serve");
+  assert.equal(twice.code, 1);
+  assert.match(twice.stderr, /Another Parley serves this data folder/);
+  const other = await commandLine(t, { PARLEY_PORT: command.env.PARLEY_PORT! });
+  const taken = await other.run("serve");
+  assert.equal(taken.code, 1);
+  assert.match(taken.stderr, /PARLEY_PORT/);
+});
+
+test("the process that was started is Node itself, of version 24.15 or newer", async (t) => {
+  const command = await commandLine(t);
+  const { process: server } = await command.serve();
+  if (process.platform !== "linux") return t.skip("/proc is Linux's");
+  const line = readFileSync(`/proc/${server.pid}/cmdline`, "utf8").split("\0");
+  assert.match(line.join(" "), /node.*src\/main\.ts serve/);
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  assert.ok(major! > 24 || (major === 24 && minor! >= 15), process.version);
+});
+
+test("SIGTERM, also twice, ends the server with 0", async (t) => {
+  const command = await commandLine(t);
+  const server = await command.serve();
+  server.process.kill("SIGTERM");
+  assert.equal(await server.stop(), 0);
+});

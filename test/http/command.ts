@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const PARLEY = fileURLToPath(new URL("../../bin/parley", import.meta.url));
+
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** The command line on a temporary data folder, as its users start it. */
+export interface CommandLine {
+  env: Record<string, string>;
+  url: string;
+  /** Runs a command to its end. */
+  run(...args: string[]): Promise<Ended>;
+  /** Starts the server and resolves once it listens. It is stopped with the test. */
+  serve(): Promise<Served>;
+}
+
+export interface Served {
+  process: ChildProcess;
+  /** What it has printed so far. */
+  stdout(): string;
+  stderr(): string;
+  /** Sends SIGTERM and resolves with how it ended. */
+  stop(): Promise<number | null>;
+}
+
+export async function commandLine(
+  t: TestContext,
+  settings: Record<string, string> = {},
+): Promise<CommandLine> {
+  const folder = await mkdtemp(join(tmpdir(), "parley-command-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const port = await freePort();
+  const env = {
+    PATH: process.env.PATH!,
+    HOME: folder,
+    PARLEY_DATA: join(folder, "data"),
+    PARLEY_PORT: String(port),
+    ...settings,
+  };
+  const url = `http://127.0.0.1:${port}`;
+  return { env, url, run: (...args) => ended(start(args, env)), serve: () => serve(t, env) };
+}
+
+function start(args: string[], env: Record<string, string>): ChildProcess {
+  return spawn(PARLEY, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+async function ended(child: ChildProcess): Promise<Ended> {
+  const [stdout, stderr] = [collect(child.stdout!), collect(child.stderr!)];
+  const [code] = await once(child, "close");
+  return { code, stdout: stdout(), stderr: stderr() };
+}
+
+async function serve(t: TestContext, env: Record<string, string>): Promise<Served> {
+  const child = start(["serve"], env);
+  const [stdout, stderr] = [collect(child.stdout!), collect(child.stderr!)];
+  const closed = once(child, "close");
+  t.after(async () => {
+    child.kill();
+    await closed;
+  });
+  while (!stdout().includes("Parley listens on")) {
+    if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}: ${stderr()}`);
+    await Promise.race([once(child.stdout!, "data"), closed]);
+  }
+  const stop = async () => {
+    child.kill("SIGTERM");
+    return (await closed)[0] as number | null;
+  };
+  return { process: child, stdout, stderr, stop };
+}
+
+function collect(stream: NodeJS.ReadableStream): () => string {
+  let text = "";
+  stream.on("data", (chunk) => {
+    text += chunk;
+  });
+  return () => text;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}

@@ -7,7 +7,6 @@ import { createLinks } from "./core/links.ts";
 import { lockFolder } from "./db/lock.ts";
 import { openSqlite } from "./db/sqlite.ts";
 import { OperatorError } from "./errors.ts";
-import { createHttp } from "./http/server.ts";
 import { startEraser } from "./jobs/eraser.ts";
 import type { Job } from "./jobs/job.ts";
 import { startSweep } from "./jobs/sweep.ts";
@@ -70,6 +69,8 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
     lock.release();
     throw error;
   });
+  // Loaded here, so that commands beside a running server do not wait for it.
+  const { createHttp } = await import("./http/server.ts");
   const http = createHttp({ core, limits: config.limits, log });
   let jobs: Job[] = [];
   let stopping: Promise<void> | undefined;

@@ -1,5 +1,5 @@
-import { constants } from "node:fs";
-import { type FileHandle, link, mkdir, open, readdir, unlink } from "node:fs/promises";
+import { constants, mkdirSync } from "node:fs";
+import { type FileHandle, link, open, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { ParleyError } from "../errors.ts";
@@ -16,10 +16,9 @@ const KEY = /^[0-9a-f]{32}$/;
 export async function openDiskStore(folder: string, random: Random): Promise<BlobStore> {
   const blobs = join(folder, "blobs");
   const temporary = join(folder, "tmp");
-  await mkdir(blobs, { recursive: true, mode: FOLDER_MODE });
-  await mkdir(temporary, { recursive: true, mode: FOLDER_MODE });
+  mkdirSync(temporary, { recursive: true, mode: FOLDER_MODE });
   for (let i = 0; i < 256; i++) {
-    await mkdir(join(blobs, i.toString(16).padStart(2, "0")), { recursive: true, mode: FOLDER_MODE });
+    mkdirSync(join(blobs, i.toString(16).padStart(2, "0")), { recursive: true, mode: FOLDER_MODE });
   }
   await syncFolder(blobs);
   await syncFolder(folder);

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
+import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { promisify } from "node:util";
+import { catalogue } from "../../src/errors.ts";
+import { commandLine } from "./command.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const MARK = "=== block ===";
+const sh = promisify(execFile);
+
+interface Block {
+  language: string;
+  text: string;
+}
+
+async function blocksOf(page: string): Promise<Block[]> {
+  const text = await readFile(new URL(page, ROOT), "utf8");
+  return [...text.matchAll(/^```(\w[\w ]*)\n(.*?)^```$/gms)].map((match) => ({
+    language: match[1]!,
+    text: match[2]!,
+  }));
+}
+
+/** A shell in which a request that fails ends the block, and one that is said to fail must fail. */
+function script(block: Block): string {
+  const lines =
+    block.language === "sh"
+      ? `set -euo pipefail\n${block.text}set +euo pipefail\n`
+      : `if ( set -e; ${block.text.trim()} ); then echo "did not fail" >&2; exit 1; fi\n`;
+  return `${lines}echo "${MARK}"\n`;
+}
+
+/** Runs the blocks of a page in one shell, on a server of its own; returns what each printed. */
+async function runBlocks(t: TestContext, blocks: Block[]): Promise<string[]> {
+  const command = await commandLine(t);
+  const server = await command.serve();
+  const folder = await mkdtemp(join(tmpdir(), "parley-docs-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  await cp(new URL("README.md", ROOT), join(folder, "README.md"));
+  const setup = 'curl() { command curl -sS --fail-with-body "$@"; }\n';
+  const text = (setup + blocks.map(script).join("")).replaceAll("http://127.0.0.1:8080", command.url);
+  const token = /export PARLEY_TOKEN=(\S+)/.exec(server.stdout())![1]!;
+  const { stdout } = await sh("bash", ["-c", text], {
+    cwd: folder,
+    env: { ...process.env, PARLEY_TOKEN: token },
+  });
+  return stdout.split(`${MARK}\n`).slice(0, -1);
+}
+
+/** The shape of a JSON value: names in their order, and types; of a list its first item. */
+function shape(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, 1).map(shape);
+  if (value === null || typeof value !== "object") return typeof value;
+  return Object.entries(value).map(([name, each]) => [name, each === null ? "null" : shape(each)]);
+}
+
+const noCurl = spawnSync("curl", ["--version"]).error ? "curl is not installed" : false;
+
+for (const page of ["README.md", "docs/api.md"]) {
+  test(`every line of ${page} runs as it stands, and answers as it says`, { skip: noCurl }, async (t) => {
+    const blocks = await blocksOf(page);
+    // The commands that start and test Parley itself, and the placeholder of the token, are run by other tests.
+    const own = (block: Block) =>
+      block.text.startsWith("npm ") || block.text.startsWith("export PARLEY_TOKEN=");
+    const runnable = blocks.filter((block) => block.language.startsWith("sh") && !own(block));
+    assert.ok(runnable.length >= 3);
+    const outputs = await runBlocks(t, runnable);
+    assert.equal(outputs.length, runnable.length);
+    let compared = 0;
+    for (const [i, block] of blocks.entries()) {
+      if (block.language !== "json") continue;
+      const output = outputs[runnable.indexOf(blocks[i - 1]!)]!;
+      const answer = output.slice(output.search(/\{"/));
+      assert.deepEqual(shape(JSON.parse(block.text)), shape(JSON.parse(answer)), blocks[i - 1]!.text);
+      compared++;
+    }
+    t.diagnostic(`${page}: ${runnable.length} blocks run, ${compared} answers compared`);
+  });
+}
+
+test("docs/api.md names every request of the source document", async () => {
+  const text = await readFile(new URL("docs/api.md", ROOT), "utf8");
+  for (const family of ["contacts", "attachments"]) {
+    assert.match(text, new RegExp(`curl "?http://127.0.0.1:8080/v1/${family}`));
+    for (const method of ["PUT", "DELETE"]) {
+      assert.match(text, new RegExp(`curl -X ${method} http://127.0.0.1:8080/v1/${family}/\\$`));
+    }
+  }
+});
+
+test("docs/api.md lists every code that the API can answer", async () => {
+  const text = await readFile(new URL("docs/api.md", ROOT), "utf8");
+  // These are for the command line alone.
+  const others = ["user_not_found", "token_not_found", "username_taken"];
+  const table = text.slice(text.indexOf("| status | codes |"));
+  const listed = [...table.matchAll(/`([a-z_]+)`/g)].map((match) => match[1]!);
+  assert.deepEqual(
+    listed.sort(),
+    Object.keys(catalogue)
+      .filter((code) => !others.includes(code))
+      .sort(),
+  );
+});

@@ -12,10 +12,11 @@ if (major < 24 || (major === 24 && minor < 15)) {
     `Node ${process.versions.node} is older than 24.15: installing Node 24 beside it, for Parley alone.`,
   );
   execSync("npm ci --no-audit --no-fund", { cwd: folder, stdio: "inherit" });
-  if (!existsSync(`${folder}node_modules/.bin/node`)) {
+  if (!existsSync(`${folder}node_modules/node-${process.platform}-${process.arch}/bin/node`)) {
     console.error(
-      `No packaged Node 24 for ${process.platform}-${process.arch}: install Node 24.15 or newer, then run npm ci again.`,
+      `The npm registry has no Node 24 for ${process.platform}-${process.arch} that is pinned here.`,
     );
+    console.error("Install Node 24.15 or newer, then run npm ci again.");
     process.exitCode = 1;
   }
 }

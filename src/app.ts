@@ -21,7 +21,7 @@ export interface Parts {
 }
 
 /** The service without its interface, for commands that work beside a running server. */
-export interface OpenCore {
+interface OpenCore {
   core: Core;
   folder: DataFolder;
   close(): Promise<void>;

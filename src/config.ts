@@ -2,7 +2,7 @@ import { isAbsolute, resolve } from "node:path";
 import { OperatorError } from "./errors.ts";
 import { parseSize } from "./util/sizes.ts";
 
-export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
 /** Bounds on what comes from outside. The names carry the units. */
 export interface Limits {

@@ -1,7 +1,7 @@
 import { openCore } from "../app.ts";
 import { readConfig } from "../config.ts";
 import type { Core } from "../core/core.ts";
-import type { Io } from "./program.ts";
+import type { Io } from "./io.ts";
 
 /** Runs work on the data folder, also beside a running server, and closes it after. */
 export async function withCore<T>(io: Io, work: (core: Core) => Promise<T>): Promise<T> {

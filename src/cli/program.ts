@@ -1,16 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
+import type { Io } from "./io.ts";
 import type { TokenOptions } from "./token.ts";
-
-/** What a command may use of the process it runs in. */
-export interface Io {
-  env: Readonly<Record<string, string | undefined>>;
-  /** Aborts when the process is asked to end. */
-  stop: AbortSignal;
-  /** A line of standard output: what was asked for. */
-  print(text: string): void;
-  /** A line of standard error: what a person should know besides. */
-  warn(text: string): void;
-}
 
 /** Runs a command line and returns its exit code. Commands are loaded only when they run. Throws what they throw. */
 export async function run(args: readonly string[], io: Io): Promise<number> {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createApp } from "../app.ts";
 import { readConfig, unknownSettings } from "../config.ts";
 import { createFirstUser } from "../core/users.ts";
-import type { Io } from "./program.ts";
+import type { Io } from "./io.ts";
 
 /** Runs the server until the process is asked to end. */
 export async function serve(io: Io): Promise<void> {

@@ -8,7 +8,7 @@ import {
 import { findUser } from "../core/users.ts";
 import { ParleyError } from "../errors.ts";
 import { table, withCore } from "./data.ts";
-import type { Io } from "./program.ts";
+import type { Io } from "./io.ts";
 import { isoTime } from "./user.ts";
 
 export interface TokenOptions {

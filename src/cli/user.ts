@@ -1,7 +1,7 @@
 import { phoneNumber, readField, username } from "../core/fields.ts";
 import { createUser, listUsers as listAll, removeUser as remove } from "../core/users.ts";
 import { table, withCore } from "./data.ts";
-import type { Io } from "./program.ts";
+import type { Io } from "./io.ts";
 
 interface JsonOption {
   json?: boolean;

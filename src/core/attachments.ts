@@ -18,7 +18,7 @@ import type { ReceivedFile } from "./uploads.ts";
 export type { AttachmentRow as FileRow, Target };
 
 /** Source, section 2.2. Times are Unix seconds, sizes bytes. */
-export interface Attachment {
+interface Attachment {
   id: string;
   message_id: string;
   filename: string;
@@ -47,7 +47,7 @@ async function checkMember(core: Core, caller: Caller, conversationId: string): 
   }
 }
 
-export interface Upload {
+interface Upload {
   target: Target;
   file: ReceivedFile;
   filename: string;

@@ -7,7 +7,7 @@ import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
 import type { Caller } from "./tokens.ts";
 
 /** Source, section 2.1. Times are Unix seconds. */
-export interface Contact {
+interface Contact {
   id: string;
   username: string;
   phone_number: string;
@@ -18,7 +18,7 @@ export interface Contact {
   created_at: number;
 }
 
-export interface ContactFields {
+interface ContactFields {
   username: string;
   phone_number: string;
   avatar_url?: string | null | undefined;

@@ -14,7 +14,7 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 /** What a token may do when nobody chose: everything but administration. */
-export const DEFAULT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "admin");
+const DEFAULT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "admin");
 
 /** Who is asking, as a verified token says. */
 export interface Caller {
@@ -33,7 +33,7 @@ export async function verifyToken(core: Core, token: string): Promise<Caller> {
   return { userId: row.user_id, scopes: new Set(row.scopes.split(" ")) };
 }
 
-export interface NewToken {
+interface NewToken {
   /** Shown once, stored nowhere. */
   token: string;
   row: CreateToken;
@@ -73,7 +73,7 @@ export async function createToken(core: Core, userId: string, choice: TokenChoic
 }
 
 /** A token as it is shown: never with its secret. */
-export interface Token {
+interface Token {
   id: string;
   user_id: string;
   username: string;

@@ -5,14 +5,14 @@ import { usernameKey } from "../util/text.ts";
 import type { Core } from "./core.ts";
 import { makeToken, SCOPES } from "./tokens.ts";
 
-export interface User {
+interface User {
   id: string;
   username: string;
   phone_number: string | null;
   created_at: number;
 }
 
-export interface UserFields {
+interface UserFields {
   username: string;
   phoneNumber: string | null;
 }

@@ -138,7 +138,7 @@ function* targetConversation(target: Target, userId: string): Write<string> {
   return target.conversationId;
 }
 
-export interface RenameAttachment {
+interface RenameAttachment {
   userId: string;
   id: string;
   filename: string;
@@ -155,7 +155,7 @@ export function* renameAttachment(input: RenameAttachment): Write<AttachmentRow>
   return { ...attachment, filename: input.filename };
 }
 
-export interface DeleteAttachment {
+interface DeleteAttachment {
   userId: string;
   id: string;
   deletedAt: number;

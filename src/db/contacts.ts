@@ -70,7 +70,7 @@ export function* createContact(input: CreateContact): Write<void> {
   );
 }
 
-export interface UpdateContact {
+interface UpdateContact {
   ownerId: string;
   id: string;
   displayName: string | null;
@@ -87,7 +87,7 @@ export function* updateContact(input: UpdateContact): Write<ContactRow | undefin
   );
 }
 
-export interface DeleteContact {
+interface DeleteContact {
   ownerId: string;
   id: string;
   deletedAt: number;

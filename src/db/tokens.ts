@@ -1,6 +1,6 @@
 import { get, type Reader, run, type Write } from "./sql.ts";
 
-export interface TokenRow {
+interface TokenRow {
   id: string;
   user_id: string;
   name: string | null;

@@ -3,7 +3,7 @@ import { createConversation, leaveConversation } from "./conversations.ts";
 import { all, get, type Reader, run, type Write } from "./sql.ts";
 import { type CreateToken, createToken } from "./tokens.ts";
 
-export interface UserRow {
+interface UserRow {
   id: string;
   username: string;
   phone_number: string | null;

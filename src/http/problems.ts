@@ -37,7 +37,7 @@ const statuses: Record<ErrorCode, number> = {
 const RETRY_AFTER_SECONDS = "1";
 
 /** An error as it goes over the wire: problem details of RFC 9457. */
-export interface Problem {
+interface Problem {
   status: number;
   headers: Record<string, string>;
   body: string;

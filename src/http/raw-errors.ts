@@ -1,8 +1,8 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { ParleyError } from "../errors.ts";
+import type { HttpContext } from "./context.ts";
 import { problemOf } from "./problems.ts";
-import type { HttpContext } from "./server.ts";
 
 /** Answers, in the shape of all errors, what Node refuses before there is a request. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, context: HttpContext): void {

@@ -6,16 +6,15 @@ import Fastify, {
   type FastifyRequest,
 } from "fastify";
 import type { Limits } from "../config.ts";
-import type { Core } from "../core/core.ts";
 import type { Fields } from "../core/fields.ts";
 import type { Scope } from "../core/tokens.ts";
 import { ParleyError } from "../errors.ts";
-import type { Log } from "../util/log.ts";
 import { attachmentRoutes, uploadRoute } from "./attachments.ts";
 import { authenticate, requireScope } from "./authentication.ts";
 import { decodeUtf8, parseForm, parseJson } from "./bodies.ts";
 import { awaitsContinue, discardRest, holdContinue, readBody } from "./body-reader.ts";
 import { contactRoutes } from "./contacts.ts";
+import type { HttpContext } from "./context.ts";
 import { errorPages } from "./error-pages.ts";
 import { fileRoutes } from "./files.ts";
 import { healthRoutes } from "./health.ts";
@@ -26,12 +25,6 @@ import { answerClientError, answerOddRequests } from "./raw-errors.ts";
 interface RouteConfig {
   scope?: Scope;
   public?: boolean;
-}
-
-export interface HttpContext {
-  core: Core;
-  limits: Limits;
-  log: Log;
 }
 
 /** Builds the HTTP interface; it listens only when its `listen` is called. */

@@ -15,7 +15,7 @@ export interface UploadLimits extends BodyPace {
 }
 
 /** A form with a file, come in whole. */
-export interface ReceivedForm {
+interface ReceivedForm {
   /** The fields of text beside the file. */
   fields: Map<string, string>;
   file: ReceivedFile;

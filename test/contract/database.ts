@@ -65,8 +65,15 @@ function attachment(
 
 const walk = (cursor: string, limit: number, newer = false) => ({ cursor, limit, newer });
 
-/** The rules that every database keeps, for contacts, users and tokens. */
+/** The rules that every database keeps. */
 export function databaseContract(name: string, open: Open): void {
+  contactContract(name, open);
+  userContract(name, open);
+  attachmentContract(name, open);
+  leavingContract(name, open);
+}
+
+function contactContract(name: string, open: Open): void {
   test(`${name}: a contact is found by its owner alone, with every column as it was given`, async (t) => {
     const db = await open(t);
     const input = contact("a", 1);
@@ -134,7 +141,9 @@ export function databaseContract(name: string, open: Open): void {
     assert.equal(row?.display_name, null);
     assert.equal(row?.username, "Name 1");
   });
+}
 
+function userContract(name: string, open: Open): void {
   test(`${name}: users are unique by key; the first is made only once`, async (t) => {
     const db = await open(t);
     const user = {
@@ -161,9 +170,6 @@ export function databaseContract(name: string, open: Open): void {
     assert.equal(await db.write("deleteToken", { id: "t1" }), true);
     assert.equal(await db.write("deleteToken", { id: "t1" }), false);
   });
-
-  attachmentContract(name, open);
-  leavingContract(name, open);
 }
 
 function attachmentContract(name: string, open: Open): void {

@@ -1,0 +1,10 @@
+/** What a command may use of the process it runs in. */
+export interface Io {
+  env: Readonly<Record<string, string | undefined>>;
+  /** Aborts when the process is asked to end. */
+  stop: AbortSignal;
+  /** A line of standard output: what was asked for. */
+  print(text: string): void;
+  /** A line of standard error: what a person should know besides. */
+  warn(text: string): void;
+}

@@ -1,0 +1,10 @@
+import type { Limits } from "../config.ts";
+import type { Core } from "../core/core.ts";
+import type { Log } from "../util/log.ts";
+
+/** What the HTTP interface works with. */
+export interface HttpContext {
+  core: Core;
+  limits: Limits;
+  log: Log;
+}

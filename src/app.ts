@@ -1,8 +1,9 @@
 import { randomFillSync } from "node:crypto";
+import { lookup } from "node:dns/promises";
 import type { AddressInfo } from "node:net";
 import { openDiskStore } from "./blobs/disk.ts";
 import type { Config } from "./config.ts";
-import type { Core } from "./core/core.ts";
+import type { Accounts, Core } from "./core/core.ts";
 import { createLinks } from "./core/links.ts";
 import { lockFolder } from "./db/lock.ts";
 import { openSqlite } from "./db/sqlite.ts";
@@ -12,47 +13,39 @@ import type { Job } from "./jobs/job.ts";
 import { startSweep } from "./jobs/sweep.ts";
 import { type Clock, systemClock } from "./util/clock.ts";
 import { type DataFolder, openDataFolder, readSecret } from "./util/data-folder.ts";
+import { createFuse, type Fuse } from "./util/fuse.ts";
 import { createIds, type Random } from "./util/ids.ts";
-import { createLog } from "./util/log.ts";
+import { createLog, errorFields, type Log } from "./util/log.ts";
 
 /** What a test may set in place of the machine's own. */
 export interface Parts {
   clock?: Clock;
+  random?: Random;
 }
 
-/** The service without its interface, for commands that work beside a running server. */
-interface OpenCore {
-  core: Core;
-  folder: DataFolder;
-  close(): Promise<void>;
-}
+const systemRandom: Random = (bytes) => void randomFillSync(bytes);
 
-const random: Random = (bytes) => void randomFillSync(bytes);
-
-/** Opens the data folder. `origin` gives the public address, which links begin with. */
-export async function openCore(config: Config, origin: () => string, parts: Parts = {}): Promise<OpenCore> {
-  const clock = parts.clock ?? systemClock;
+/** Users and tokens, for commands that work beside a running server. Close the database after. */
+export async function openAccounts(config: Config): Promise<Accounts> {
   const folder = await openDataFolder(config.dataFolder);
-  const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder, random)];
-  const db = openSqlite(folder.database);
-  const core: Core = {
-    db,
-    blobs: await openDiskStore(folder.path, random),
-    clock,
-    random,
-    newId: createIds(clock, random),
-    links: createLinks(secrets, origin, clock),
-    origin,
-    wakeEraser: () => {},
-  };
-  return { core, folder, close: () => db.close() };
+  return createAccounts(
+    folder,
+    createFuse(() => {}),
+    {},
+  );
+}
+
+function createAccounts(folder: DataFolder, fuse: Fuse, parts: Parts): Accounts {
+  const { clock = systemClock, random = systemRandom } = parts;
+  const db = openSqlite(folder.database, fuse);
+  return { db, clock, random, newId: createIds(clock, random), wakeEraser: () => {} };
 }
 
 export interface App {
   core: Core;
   /** The port it listens on. */
   port(): number;
-  /** Starts the background work, then listens. */
+  /** Listens, and starts the background work. */
   start(): Promise<void>;
   /** Stops accepting, lets what runs end within the limit, and releases everything. */
   stop(): Promise<void>;
@@ -61,53 +54,91 @@ export interface App {
 /** The whole service as `parley serve` runs it and as the tests do. Throws where its data folder is in use. */
 export async function createApp(config: Config, parts: Parts = {}): Promise<App> {
   const log = createLog(config.logLevel);
-  // With port 0 the address is known only once the server listens.
-  let origin = config.publicUrl ?? (config.port === 0 ? "" : httpAddress(config.host, config.port));
   const folder = await openDataFolder(config.dataFolder);
   const lock = lockFolder(folder.lock);
-  const { core, close } = await openCore(config, () => origin, parts).catch((error) => {
+  try {
+    return await buildApp(config, parts, log, folder, lock.release);
+  } catch (error) {
     lock.release();
     throw error;
-  });
+  }
+}
+
+async function buildApp(
+  config: Config,
+  parts: Parts,
+  log: Log,
+  folder: DataFolder,
+  unlock: () => void,
+): Promise<App> {
+  // With port 0 the address is known only once the server listens.
+  let origin = config.publicUrl ?? (config.port === 0 ? "" : httpAddress(config.host, config.port));
+  const fuse = createFuse((cause) =>
+    log.error(errorFields(cause), "a disk failed: nothing is written until a restart"),
+  );
+  const accounts = createAccounts(folder, fuse, parts);
+  const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder, accounts.random)];
+  const core: Core = {
+    ...accounts,
+    blobs: await openDiskStore(folder.path, accounts.random, fuse),
+    links: createLinks(secrets, () => origin, accounts.clock),
+    origin: () => origin,
+    fuse,
+  };
   // Loaded here, so that commands beside a running server do not wait for it.
   const { createHttp } = await import("./http/server.ts");
-  const http = createHttp({ core, limits: config.limits, log });
+  const http = await createHttp({ core, limits: config.limits, corsOrigins: config.corsOrigins, log });
+  const port = () => (http.server.address() as AddressInfo).port;
   let jobs: Job[] = [];
   let stopping: Promise<void> | undefined;
 
-  const port = () => (http.server.address() as AddressInfo).port;
-
   function startJobs(): void {
-    const failed = (job: string) => (err: unknown) => log.error({ job, err }, "background work failed");
+    const failed = (job: string) => (error: unknown) =>
+      log.error({ job, ...errorFields(error) }, "background work failed");
     const eraser = startEraser(core, failed("eraser"));
     core.wakeEraser = eraser.wake;
     jobs = [eraser, startSweep(core, failed("sweep"))];
+  }
+
+  async function release(): Promise<void> {
+    const cut = setTimeout(() => http.server.closeAllConnections(), config.limits.shutdownTimeoutMs);
+    // A connection that is kept alive becomes idle when its answer ends, maybe after the stop has begun.
+    const idle = setInterval(() => http.server.closeIdleConnections(), 100);
+    await http.close();
+    clearTimeout(cut);
+    clearInterval(idle);
+    await Promise.all(jobs.map((job) => job.stop()));
+    await core.db.close();
+    unlock();
+    log.info({}, "stopped");
   }
 
   return {
     core,
     port,
     async start() {
-      await http.listen({ host: config.host, port: config.port }).catch((error: NodeJS.ErrnoException) => {
-        throw new OperatorError(`PARLEY_HOST and PARLEY_PORT cannot be listened on: ${error.message}.`, {
-          cause: error,
-        });
-      });
+      await listen(http, config);
       origin ||= httpAddress(config.host, port());
       startJobs();
       log.info({ host: config.host, port: port(), data: config.dataFolder }, "listening");
     },
     stop: () => (stopping ??= release()),
   };
+}
 
-  async function release(): Promise<void> {
-    const cut = setTimeout(() => http.server.closeAllConnections(), config.limits.shutdownTimeoutMs);
-    await http.close();
-    clearTimeout(cut);
-    await Promise.all(jobs.map((job) => job.stop()));
-    await close();
-    lock.release();
-    log.info({}, "stopped");
+async function listen(
+  http: { listen(to: { host: string; port: number }): Promise<string> },
+  config: Config,
+): Promise<void> {
+  try {
+    // One address: for a name with several the framework would open servers that are not set up as ours is.
+    const { address } = await lookup(config.host);
+    await http.listen({ host: address, port: config.port });
+  } catch (error) {
+    throw new OperatorError(
+      `PARLEY_HOST=${config.host} and PARLEY_PORT=${config.port} cannot be listened on: ${(error as Error).message}.`,
+      { cause: error },
+    );
   }
 }
 

@@ -33,6 +33,8 @@ export interface Config {
   publicUrl: string | null;
   /** The first signs links, all verify them; empty: one is made and kept in the data folder. */
   secrets: readonly string[];
+  /** Origins whose pages may call the API; "*" for all; empty: none. */
+  corsOrigins: readonly string[];
   logLevel: (typeof LOG_LEVELS)[number];
   limits: Limits;
 }
@@ -90,6 +92,12 @@ const SETTINGS = {
     DEFAULT_MAX_FILE_SIZE,
     (text) => parseSize(text) ?? undefined,
   ),
+  corsOrigins: setting(
+    "PARLEY_CORS_ORIGINS",
+    "origins such as https://app.example.com, separated by commas, or * for all",
+    "",
+    parseOrigins,
+  ),
   logLevel: setting("PARLEY_LOG_LEVEL", `one of ${LOG_LEVELS.join(", ")}`, "info", (text) =>
     LOG_LEVELS.find((level) => level === text),
   ),
@@ -103,6 +111,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     dataFolder: read(SETTINGS.dataFolder, env),
     publicUrl: read(SETTINGS.publicUrl, env),
     secrets: read(SETTINGS.secrets, env),
+    corsOrigins: read(SETTINGS.corsOrigins, env),
     logLevel: read(SETTINGS.logLevel, env),
     limits: { ...LIMITS, maxFileBytes: read(SETTINGS.maxFileBytes, env) },
   };
@@ -114,10 +123,15 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return Object.freeze(config);
 }
 
+/** What the pages of this project tell people to export, for use with curl and the tests. */
+const OTHERS = ["PARLEY_TOKEN", "PARLEY_TEST_URL", "PARLEY_TEST_TOKEN", "PARLEY_TEST_TOKEN_2"];
+
 /** Variables that begin with `PARLEY_` and are no settings, likely misspelt. */
 export function unknownSettings(env: Readonly<Record<string, string | undefined>>): string[] {
   const known = new Set(Object.values(SETTINGS).map((each) => each.name));
-  return Object.keys(env).filter((name) => name.startsWith("PARLEY_") && !known.has(name));
+  return Object.keys(env).filter(
+    (name) => name.startsWith("PARLEY_") && !known.has(name) && !OTHERS.includes(name),
+  );
 }
 
 function setting<T>(
@@ -137,8 +151,17 @@ function read<T>(from: Setting<T>, env: Readonly<Record<string, string | undefin
 
 function parseOrigin(text: string): string | undefined {
   const url = URL.parse(text);
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) return undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password)
+    return undefined;
   return url.href.replace(/\/+$/, "");
+}
+
+function parseOrigins(text: string): string[] | undefined {
+  if (text === "") return [];
+  const origins = text.split(",").map((origin) => origin.trim());
+  return origins.every((origin) => origin === "*" || URL.parse(origin)?.origin === origin)
+    ? origins
+    : undefined;
 }
 
 function parseSecrets(text: string): string[] | undefined {

@@ -31,6 +31,10 @@ export const catalogue = {
     title: "A field was given more than once",
     explanation: "Send the field named in `param` once, in one place.",
   },
+  digest_mismatch: {
+    title: "The content is not what its digest says",
+    explanation: "The bytes that came have another SHA-256 than `Content-Digest` announced. Send them again.",
+  },
   missing_token: {
     title: "Authentication is required",
     explanation:
@@ -97,6 +101,10 @@ export const catalogue = {
   username_taken: {
     title: "The username is taken",
     explanation: "Choose another username. Names that differ only in case are the same.",
+  },
+  precondition_failed: {
+    title: "The resource has changed",
+    explanation: "It is not the version that `If-Match` names. Retrieve it again, and decide anew.",
   },
   file_too_large: {
     title: "The file is too large",

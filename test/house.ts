@@ -31,7 +31,7 @@ const MAY_IMPORT: Record<string, string> = {
 };
 const PACKAGE_ROOMS: [RegExp, string][] = [
   [/^node:sqlite$|^pg(\/|$)/, "db"],
-  [/^(node:)?fs(\/|$)/, "app blobs cli db util"],
+  [/^(node:)?fs(\/|$)/, "app blobs cli db http util"],
   [/^@?fastify(\/|$)/, "http"],
 ];
 const SYNTAX = { sourceType: "module", ecmaVersion: "latest", locations: true } as const;

@@ -1,9 +1,10 @@
 import { constants, mkdirSync } from "node:fs";
 import { type FileHandle, link, open, readdir, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { ParleyError } from "../errors.ts";
 import { syncFolder } from "../util/durable.ts";
+import type { Fuse } from "../util/fuse.ts";
 import type { Random } from "../util/ids.ts";
 import type { BlobStore, BlobWriter } from "./store.ts";
 
@@ -13,7 +14,7 @@ const READ_CHUNK_BYTES = 256 * 1024;
 const KEY = /^[0-9a-f]{32}$/;
 
 /** Opens the store in a folder, where it makes `tmp/` and `blobs/00` to `blobs/ff` and syncs them. */
-export async function openDiskStore(folder: string, random: Random): Promise<BlobStore> {
+export async function openDiskStore(folder: string, random: Random, fuse: Fuse): Promise<BlobStore> {
   const blobs = join(folder, "blobs");
   const temporary = join(folder, "tmp");
   mkdirSync(temporary, { recursive: true, mode: FOLDER_MODE });
@@ -22,32 +23,34 @@ export async function openDiskStore(folder: string, random: Random): Promise<Blo
   }
   await syncFolder(blobs);
   await syncFolder(folder);
-  return new DiskStore(blobs, temporary, random);
+  return new DiskStore(blobs, temporary, random, fuse);
 }
 
 class DiskStore implements BlobStore {
   readonly #blobs: string;
   readonly #temporary: string;
   readonly #random: Random;
+  readonly #fuse: Fuse;
   /** Keys of the writers at work in this process, which the sweep leaves alone. */
   readonly #writing = new Set<string>();
 
-  constructor(blobs: string, temporary: string, random: Random) {
+  constructor(blobs: string, temporary: string, random: Random, fuse: Fuse) {
     this.#blobs = blobs;
     this.#temporary = temporary;
     this.#random = random;
+    this.#fuse = fuse;
   }
 
   async create(): Promise<BlobWriter> {
+    this.#fuse.check();
     const bytes = new Uint8Array(16);
     this.#random(bytes);
     const key = Buffer.from(bytes).toString("hex");
     this.#writing.add(key);
     try {
       const file = await open(join(this.#temporary, key), "wx", FILE_MODE);
-      return new DiskWriter(key, file, join(this.#temporary, key), this.#path(key), () =>
-        this.#writing.delete(key),
-      );
+      const done = () => void this.#writing.delete(key);
+      return new DiskWriter(key, file, join(this.#temporary, key), this.#path(key), done, this.#fuse);
     } catch (error) {
       this.#writing.delete(key);
       throw diskError(error);
@@ -55,25 +58,37 @@ class DiskStore implements BlobStore {
   }
 
   async read(key: string, start: number, end: number): Promise<Readable> {
-    const file = await open(this.#path(key), constants.O_RDONLY);
+    const file = await open(this.#path(key), constants.O_RDONLY).catch((error) => {
+      throw diskError(error);
+    });
+    // A file that was cut short must not be sent under the length of the whole.
+    const { size } = await file.stat();
+    if (size <= end) {
+      await file.close();
+      throw new Error(`The blob ${key} has ${size} bytes, and its row says more.`);
+    }
     return file.createReadStream({ start, end, highWaterMark: READ_CHUNK_BYTES });
   }
 
   async remove(key: string): Promise<void> {
     const path = this.#path(key);
     await unlinkIfThere(path);
-    await syncFolder(join(path, ".."));
+    await syncFolder(dirname(path));
   }
 
-  async sweep(isLive: (key: string) => Promise<boolean>): Promise<number> {
+  async sweep(isLive: (key: string) => Promise<boolean>, onError: (error: unknown) => void): Promise<number> {
     let erased = 0;
     for (const key of await readdir(this.#temporary)) {
       if (!KEY.test(key) || this.#writing.has(key)) continue;
-      if (!(await isLive(key))) {
-        await this.remove(key);
-        erased++;
+      try {
+        if (!(await isLive(key))) {
+          await this.remove(key);
+          erased++;
+        }
+        await unlinkIfThere(join(this.#temporary, key));
+      } catch (error) {
+        onError(error);
       }
-      await unlinkIfThere(join(this.#temporary, key));
     }
     return erased;
   }
@@ -94,14 +109,16 @@ class DiskWriter implements BlobWriter {
   readonly #temporary: string;
   readonly #final: string;
   readonly #done: () => void;
+  readonly #fuse: Fuse;
   #closed = false;
 
-  constructor(key: string, file: FileHandle, temporary: string, final: string, done: () => void) {
+  constructor(key: string, file: FileHandle, temporary: string, final: string, done: () => void, fuse: Fuse) {
     this.key = key;
     this.#file = file;
     this.#temporary = temporary;
     this.#final = final;
     this.#done = done;
+    this.#fuse = fuse;
   }
 
   async write(chunk: Uint8Array): Promise<void> {
@@ -115,25 +132,37 @@ class DiskWriter implements BlobWriter {
 
   async store(): Promise<void> {
     try {
-      // An error of sync is final: the kernel may have dropped the pages, and a second sync would not tell.
-      await this.#file.sync();
+      await this.#sync(() => this.#file.sync());
       await this.#close();
       await link(this.#temporary, this.#final);
-      await syncFolder(join(this.#final, ".."));
+      await this.#sync(() => syncFolder(dirname(this.#final)));
     } catch (error) {
       throw diskError(error);
     }
   }
 
   async settle(): Promise<void> {
-    await unlinkIfThere(this.#temporary);
-    this.#done();
+    try {
+      await unlinkIfThere(this.#temporary);
+    } finally {
+      this.#done();
+    }
   }
 
   async discard(): Promise<void> {
-    await this.#close();
+    await this.#close().catch(() => {});
     await unlinkIfThere(this.#final);
     await this.settle();
+  }
+
+  async #sync(sync: () => Promise<void>): Promise<void> {
+    try {
+      await sync();
+    } catch (error) {
+      // Final: the kernel may have dropped the pages, and a second sync would not tell.
+      if ((error as NodeJS.ErrnoException).code === "EIO") this.#fuse.blow(error);
+      throw error;
+    }
   }
 
   async #close(): Promise<void> {
@@ -144,9 +173,11 @@ class DiskWriter implements BlobWriter {
 }
 
 function diskError(error: unknown): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  const full = code === "ENOSPC" || code === "EDQUOT";
-  return full ? new ParleyError("disk_full", undefined, { cause: error }) : error;
+  const code = (error as NodeJS.ErrnoException).code ?? "";
+  if (["ENOSPC", "EDQUOT"].includes(code)) return new ParleyError("disk_full", undefined, { cause: error });
+  // No descriptor is free: that passes.
+  if (["EMFILE", "ENFILE"].includes(code)) return new ParleyError("unavailable", undefined, { cause: error });
+  return error;
 }
 
 async function unlinkIfThere(path: string): Promise<void> {

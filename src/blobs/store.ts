@@ -10,9 +10,10 @@ export interface BlobStore {
   remove(key: string): Promise<void>;
   /**
    * Settles what a crash left: an intent whose blob is live is dropped, one without is erased with its bytes.
-   * Returns how many blobs were erased. Writers at work in this process are left alone.
+   * Returns how many blobs were erased. Writers of this process that are not settled are left alone. One that fails
+   * is told to `onError` and left to the next sweep.
    */
-  sweep(isLive: (key: string) => Promise<boolean>): Promise<number>;
+  sweep(isLive: (key: string) => Promise<boolean>, onError: (error: unknown) => void): Promise<number>;
 }
 
 /**

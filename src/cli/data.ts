@@ -1,15 +1,15 @@
-import { openCore } from "../app.ts";
+import { openAccounts } from "../app.ts";
 import { readConfig } from "../config.ts";
-import type { Core } from "../core/core.ts";
+import type { Accounts } from "../core/core.ts";
 import type { Io } from "./io.ts";
 
 /** Runs work on the data folder, also beside a running server, and closes it after. */
-export async function withCore<T>(io: Io, work: (core: Core) => Promise<T>): Promise<T> {
-  const { core, close } = await openCore(readConfig(io.env), () => "");
+export async function withAccounts<T>(io: Io, work: (accounts: Accounts) => Promise<T>): Promise<T> {
+  const accounts = await openAccounts(readConfig(io.env));
   try {
-    return await work(core);
+    return await work(accounts);
   } finally {
-    await close();
+    await accounts.db.close();
   }
 }
 

@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
+import metadata from "../../package.json" with { type: "json" };
 import type { Io } from "./io.ts";
 import type { TokenOptions } from "./token.ts";
 
@@ -6,6 +7,7 @@ import type { TokenOptions } from "./token.ts";
 export async function run(args: readonly string[], io: Io): Promise<number> {
   const program = new Command("parley")
     .description("A self-hosted messaging backend: contacts and attachments over HTTP.")
+    .version(metadata.version, "--version", "print the version")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.print(text.trimEnd()),

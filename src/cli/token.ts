@@ -7,7 +7,7 @@ import {
 } from "../core/tokens.ts";
 import { findUser } from "../core/users.ts";
 import { ParleyError } from "../errors.ts";
-import { table, withCore } from "./data.ts";
+import { table, withAccounts } from "./data.ts";
 import type { Io } from "./io.ts";
 import { isoTime } from "./user.ts";
 
@@ -22,7 +22,7 @@ export interface TokenOptions {
 /** Prints the token alone, so that a script can take it as it is. */
 export async function addToken(io: Io, username: string, options: TokenOptions): Promise<void> {
   const scopes = options.scope?.map(parseScope);
-  const made = await withCore(io, async (core) => {
+  const made = await withAccounts(io, async (core) => {
     const user = await findUser(core, username);
     return createToken(core, user.id, {
       ...(scopes === undefined ? {} : { scopes }),
@@ -34,7 +34,7 @@ export async function addToken(io: Io, username: string, options: TokenOptions):
 }
 
 export async function listTokens(io: Io, options: { json?: boolean }): Promise<void> {
-  const tokens = await withCore(io, listAll);
+  const tokens = await withAccounts(io, listAll);
   if (options.json) return io.print(JSON.stringify(tokens));
   const rows = tokens.map((token) => [
     token.id,
@@ -47,7 +47,7 @@ export async function listTokens(io: Io, options: { json?: boolean }): Promise<v
 }
 
 export async function revokeToken(io: Io, id: string): Promise<void> {
-  await withCore(io, (core) => revoke(core, id));
+  await withAccounts(io, (core) => revoke(core, id));
   io.warn(`Revoked ${id}.`);
 }
 

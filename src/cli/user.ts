@@ -1,6 +1,6 @@
 import { phoneNumber, readField, username } from "../core/fields.ts";
 import { createUser, listUsers as listAll, removeUser as remove } from "../core/users.ts";
-import { table, withCore } from "./data.ts";
+import { table, withAccounts } from "./data.ts";
 import type { Io } from "./io.ts";
 
 interface JsonOption {
@@ -12,12 +12,12 @@ export async function addUser(io: Io, name: string, options: JsonOption & { phon
     username: readField("NAME", username, name),
     phoneNumber: options.phone === undefined ? null : readField("--phone", phoneNumber, options.phone),
   };
-  const user = await withCore(io, (core) => createUser(core, fields));
+  const user = await withAccounts(io, (core) => createUser(core, fields));
   io.print(options.json ? JSON.stringify(user) : `${user.id}  ${user.username}`);
 }
 
 export async function listUsers(io: Io, options: JsonOption): Promise<void> {
-  const users = await withCore(io, listAll);
+  const users = await withAccounts(io, listAll);
   if (options.json) return io.print(JSON.stringify(users));
   io.print(
     table(
@@ -28,7 +28,7 @@ export async function listUsers(io: Io, options: JsonOption): Promise<void> {
 }
 
 export async function removeUser(io: Io, name: string): Promise<void> {
-  await withCore(io, (core) => remove(core, name));
+  await withAccounts(io, (core) => remove(core, name));
   io.warn(`Removed ${name}.`);
 }
 

@@ -14,6 +14,7 @@ import { detectType } from "./media-types.ts";
 import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
 import type { Caller } from "./tokens.ts";
 import type { ReceivedFile } from "./uploads.ts";
+import type { Expected, Versioned } from "./versioned.ts";
 
 export type { AttachmentRow as FileRow, Target };
 
@@ -55,33 +56,41 @@ interface Upload {
 }
 
 /**
- * Commits a received file: its bytes are made durable first, then its row. Where that fails for certain the bytes
- * are discarded; where the outcome is unknown they stay for the sweep, which asks the database.
+ * Commits a received file: its bytes are made durable first, then its row. Where that fails for certain the bytes are
+ * discarded. Where the outcome of the commit is unknown they stay, unsettled, so that the sweep of the next start asks
+ * the database that has recovered by then: a row may have become durable although its commit failed.
  */
-export async function createAttachment(core: Core, caller: Caller, upload: Upload): Promise<Attachment> {
+export async function createAttachment(
+  core: Core,
+  caller: Caller,
+  upload: Upload,
+): Promise<Versioned<Attachment>> {
   const { file } = upload;
-  let row: AttachmentRow;
-  try {
-    const fileType = await detectType(file.head, upload.declaredType, upload.filename);
-    await file.blob.store();
-    row = await core.db.write("createAttachment", {
-      id: core.newId("att"),
-      uploader_id: caller.userId,
-      filename: upload.filename,
-      file_type: fileType,
-      file_size: file.size,
-      sha256: file.sha256,
-      blob_key: file.blob.key,
-      created_at: core.clock(),
-      target: upload.target,
-      newMessageId: core.newId("msg"),
+  const fileType = await detectType(file.head, upload.declaredType, upload.filename)
+    .then((type) => file.blob.store().then(() => type))
+    .catch(async (error) => {
+      await file.blob.discard();
+      throw error;
     });
-  } catch (error) {
+  const input = {
+    id: core.newId("att"),
+    uploader_id: caller.userId,
+    filename: upload.filename,
+    file_type: fileType,
+    file_size: file.size,
+    sha256: file.sha256,
+    blob_key: file.blob.key,
+    created_at: core.clock(),
+    target: upload.target,
+    newMessageId: core.newId("msg"),
+  };
+  const row = await core.db.write("createAttachment", input).catch(async (error) => {
     if (error instanceof ParleyError) await file.blob.discard();
     throw error;
-  }
-  await file.blob.settle();
-  return attachmentOf(core, row);
+  });
+  // The upload is done: an intent that cannot be dropped now is the sweep's.
+  await file.blob.settle().catch(() => {});
+  return versioned(core, row);
 }
 
 /** Of one conversation where it is given, else of all that the caller may see. */
@@ -97,8 +106,8 @@ export async function listAttachments(
 }
 
 /** Throws `attachment_not_found`, also for an attachment that the caller may not see. */
-export async function getAttachment(core: Core, caller: Caller, id: string): Promise<Attachment> {
-  return attachmentOf(core, await getAttachmentRow(core, caller, id));
+export async function getAttachment(core: Core, caller: Caller, id: string): Promise<Versioned<Attachment>> {
+  return versioned(core, await getAttachmentRow(core, caller, id));
 }
 
 /** For the serving of files to a member with a token. */
@@ -111,29 +120,36 @@ export async function getLinkedAttachmentRow(core: Core, id: string): Promise<At
   return found(await findLinkedAttachment(core.db, id));
 }
 
-/** Sets the file name, the only attribute that can be updated; `file_url` follows. */
+/** Sets the file name, the only attribute that can be updated; `file_url` follows. Without it nothing changes. */
 export async function updateAttachment(
   core: Core,
   caller: Caller,
   id: string,
-  fields: { filename?: string | undefined },
-): Promise<Attachment> {
-  if (fields.filename === undefined) return getAttachment(core, caller, id);
-  return attachmentOf(
-    core,
-    await core.db.write("renameAttachment", { userId: caller.userId, id, filename: fields.filename }),
-  );
+  filename: string | undefined,
+  expected: Expected,
+): Promise<Versioned<Attachment>> {
+  const input = { userId: caller.userId, id, filename, expected };
+  return versioned(core, await core.db.write("renameAttachment", input));
 }
 
 /** Deletes the attachment for all of its conversation; its bytes are erased right after. */
-export async function deleteAttachment(core: Core, caller: Caller, id: string): Promise<void> {
-  await core.db.write("deleteAttachment", { userId: caller.userId, id, deletedAt: core.clock() });
+export async function deleteAttachment(
+  core: Core,
+  caller: Caller,
+  id: string,
+  expected: Expected,
+): Promise<void> {
+  await core.db.write("deleteAttachment", { userId: caller.userId, id, deletedAt: core.clock(), expected });
   core.wakeEraser();
 }
 
 function found(row: AttachmentRow | undefined): AttachmentRow {
   if (!row) throw new ParleyError("attachment_not_found");
   return row;
+}
+
+function versioned(core: Core, row: AttachmentRow): Versioned<Attachment> {
+  return { resource: attachmentOf(core, row), version: `${row.version}-${core.links.window()}` };
 }
 
 function attachmentOf(core: Core, row: AttachmentRow): Attachment {

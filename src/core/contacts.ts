@@ -1,10 +1,16 @@
-import { type ContactRow, findContact, listContacts as listContactRows } from "../db/contacts.ts";
+import {
+  type ContactFilter,
+  type ContactRow,
+  findContact,
+  listContacts as listContactRows,
+} from "../db/contacts.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
-import { phoneDigits, usernameKey } from "../util/text.ts";
+import { phoneDigits, searchKey, usernameKey } from "../util/text.ts";
 import type { Core } from "./core.ts";
 import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
 import type { Caller } from "./tokens.ts";
+import type { Expected, Versioned } from "./versioned.ts";
 
 /** Source, section 2.1. Times are Unix seconds. */
 interface Contact {
@@ -26,7 +32,11 @@ interface ContactFields {
 }
 
 /** Throws `contact_exists` with the existing id where the caller has a contact of that username. */
-export async function createContact(core: Core, caller: Caller, fields: ContactFields): Promise<Contact> {
+export async function createContact(
+  core: Core,
+  caller: Caller,
+  fields: ContactFields,
+): Promise<Versioned<Contact>> {
   const row: ContactRow = {
     id: core.newId("con"),
     username: fields.username,
@@ -35,6 +45,7 @@ export async function createContact(core: Core, caller: Caller, fields: ContactF
     display_name: fields.display_name ?? null,
     conversation_id: core.newId("cnv"),
     created_at: core.clock(),
+    version: 1,
   };
   await core.db.write("createContact", {
     id: row.id,
@@ -45,24 +56,44 @@ export async function createContact(core: Core, caller: Caller, fields: ContactF
     phoneDigits: phoneDigits(row.phone_number),
     avatarUrl: row.avatar_url,
     displayName: row.display_name,
+    searchKey: searchKey(row.username, row.display_name),
     conversationId: row.conversation_id,
     createdAt: row.created_at,
   });
-  return contactOf(row);
+  return versioned(row);
+}
+
+/** What a list of contacts can be narrowed to. */
+interface ContactChoice {
+  username?: string | undefined;
+  phone_number?: string | undefined;
+  /** The beginning of a word of the username or the display name. */
+  q?: string | undefined;
+  /** True: not blocked. False: blocked. */
+  active?: boolean | undefined;
 }
 
 export async function listContacts(
   core: Core,
   caller: Caller,
-  request: PageRequest,
+  request: PageRequest & ContactChoice,
 ): Promise<PageOf<Contact>> {
   const page = pageQuery(request);
-  return pageOf(page, await listContactRows(core.db, caller.userId, page), contactOf);
+  const filter: ContactFilter = {
+    usernameKey: request.username === undefined ? undefined : usernameKey(request.username),
+    phoneDigits: request.phone_number === undefined ? undefined : phoneDigits(request.phone_number),
+    // Nothing but punctuation is the beginning of every word.
+    wordPrefix: searchKey(request.q ?? "").slice(1) || undefined,
+    blocked: request.active === undefined ? undefined : !request.active,
+  };
+  return pageOf(page, await listContactRows(core.db, caller.userId, filter, page), contactOf);
 }
 
 /** Throws `contact_not_found`, also for a contact of somebody else. */
-export async function getContact(core: Core, caller: Caller, id: string): Promise<Contact> {
-  return contactOf(found(await findContact(core.db, caller.userId, id)));
+export async function getContact(core: Core, caller: Caller, id: string): Promise<Versioned<Contact>> {
+  const row = await findContact(core.db, caller.userId, id);
+  if (!row) throw new ParleyError("contact_not_found");
+  return versioned(row);
 }
 
 /** Sets the display name, the only attribute that can be updated; without it nothing changes. */
@@ -70,30 +101,26 @@ export async function updateContact(
   core: Core,
   caller: Caller,
   id: string,
-  fields: { display_name?: string | null | undefined },
-): Promise<Contact> {
-  if (fields.display_name === undefined) return getContact(core, caller, id);
-  return contactOf(
-    found(
-      await core.db.write("updateContact", { ownerId: caller.userId, id, displayName: fields.display_name }),
-    ),
-  );
+  displayName: string | null | undefined,
+  expected: Expected,
+): Promise<Versioned<Contact>> {
+  const input = { ownerId: caller.userId, id, displayName, expected };
+  return versioned(await core.db.write("updateContact", input));
 }
 
 /** Deletes the contact and, for the caller, the conversation with it. Throws `contact_not_found`. */
-export async function deleteContact(core: Core, caller: Caller, id: string): Promise<void> {
-  const deleted = await core.db.write("deleteContact", {
-    ownerId: caller.userId,
-    id,
-    deletedAt: core.clock(),
-  });
-  if (!deleted) throw new ParleyError("contact_not_found");
+export async function deleteContact(
+  core: Core,
+  caller: Caller,
+  id: string,
+  expected: Expected,
+): Promise<void> {
+  await core.db.write("deleteContact", { ownerId: caller.userId, id, deletedAt: core.clock(), expected });
   core.wakeEraser();
 }
 
-function found(row: ContactRow | undefined): ContactRow {
-  if (!row) throw new ParleyError("contact_not_found");
-  return row;
+function versioned(row: ContactRow): Versioned<Contact> {
+  return { resource: contactOf(row), version: String(row.version) };
 }
 
 function contactOf(row: ContactRow): Contact {

@@ -1,19 +1,26 @@
 import type { BlobStore } from "../blobs/store.ts";
 import type { Database } from "../db/database.ts";
 import type { Clock } from "../util/clock.ts";
+import type { Fuse } from "../util/fuse.ts";
 import type { NewId, Random } from "../util/ids.ts";
 import type { Links } from "./links.ts";
 
-/** What the functions of this room work with; made once, by the composition root. */
-export interface Core {
+/** What users and tokens need; also commands beside a running server have it. */
+export interface Accounts {
   db: Database;
-  blobs: BlobStore;
   clock: Clock;
   newId: NewId;
   random: Random;
-  links: Links;
-  /** The public address, without a slash at its end; known once the server listens. */
-  origin: () => string;
   /** Called after a commit that left tombstones, so that their bytes are erased at once. */
   wakeEraser: () => void;
+}
+
+/** What the functions of this room work with; made once, by the composition root. */
+export interface Core extends Accounts {
+  blobs: BlobStore;
+  links: Links;
+  /** Whether a disk has failed. */
+  fuse: Fuse;
+  /** The public address, without a slash at its end; known once the server listens. */
+  origin: () => string;
 }

@@ -1,5 +1,5 @@
 import { ParleyError } from "../errors.ts";
-import { type IdKind, isId } from "../util/ids.ts";
+import { type IdKind, idPattern, isId } from "../util/ids.ts";
 import { cleanFilename, codePoints, FILENAME_ACCEPTS, isCleanText, phoneDigits } from "../util/text.ts";
 
 /** The fields of a body or a query, each once. Values are strings, or what JSON has. */
@@ -10,11 +10,14 @@ export interface Field<T, Required extends boolean = boolean> {
   required: Required;
   /** Ends the sentence "… must be". */
   accepts: string;
+  /** The same as JSON Schema, as far as it can say it. */
+  schema: JsonSchema;
   /** Undefined where the value is not accepted. */
   parse(value: unknown): T | undefined;
 }
 
-type Shape = Record<string, Field<unknown>>;
+type JsonSchema = Readonly<Record<string, unknown>>;
+export type Shape = Record<string, Field<unknown>>;
 
 /** The parsed fields: required ones are there, others may be undefined. */
 export type Parsed<S extends Shape> = {
@@ -64,13 +67,22 @@ export function optional<T>(field: Field<T>): Field<T, false> {
 
 /** A field that may also be `null` in JSON: none. */
 export function nullable<T, R extends boolean>(field: Field<T, R>): Field<T | null, R> {
-  return { ...field, parse: (value) => (value === null ? null : field.parse(value)) };
+  return {
+    ...field,
+    schema: { ...field.schema, type: [field.schema.type, "null"] },
+    parse: (value) => (value === null ? null : field.parse(value)),
+  };
 }
 
-function text<T>(accepts: string, parse: (text: string) => T | undefined): Field<T, true> {
+function text<T>(
+  accepts: string,
+  schema: JsonSchema,
+  parse: (text: string) => T | undefined,
+): Field<T, true> {
   return {
     required: true,
     accepts,
+    schema: { type: "string", ...schema },
     parse: (value) => (typeof value === "string" && isCleanText(value) ? parse(value) : undefined),
   };
 }
@@ -82,22 +94,25 @@ function within(value: string, min: number, max: number): boolean {
 
 export const username = text(
   "1 to 128 characters without control characters and without a space at either end",
+  { minLength: 1, maxLength: 128 },
   (value) => (within(value, 1, 128) && value === value.trim() ? value : undefined),
 );
 
-export const phoneNumber = text("3 to 64 characters with at least 3 digits", (value) =>
-  within(value, 3, 64) && phoneDigits(value).length >= 3 ? value : undefined,
+export const phoneNumber = text(
+  "3 to 64 characters with at least 3 digits",
+  { minLength: 3, maxLength: 64 },
+  (value) => (within(value, 3, 64) && phoneDigits(value).length >= 3 ? value : undefined),
 );
 
 /** An empty name is none. */
 export const displayName = nullable(
-  text("0 to 128 characters without control characters", (value) =>
+  text("0 to 128 characters without control characters", { maxLength: 128 }, (value) =>
     within(value, 0, 128) ? value || null : undefined,
   ),
 );
 
 export const avatarUrl = nullable(
-  text("an http or https URL of at most 2048 characters", (value) =>
+  text("an http or https URL of at most 2048 characters", { format: "uri", maxLength: 2048 }, (value) =>
     within(value, 1, 2048) && !/\s/.test(value) && /^https?:$/i.test(URL.parse(value)?.protocol ?? "")
       ? value
       : undefined,
@@ -106,17 +121,22 @@ export const avatarUrl = nullable(
 
 export const filename: Field<string, true> = text(
   FILENAME_ACCEPTS,
+  { minLength: 1, maxLength: 255 },
   (value) => cleanFilename(value) ?? undefined,
 );
 
-export const flag = text('"1"', (value) => (value === "1" ? true : undefined));
+export const flag = text('"1"', { const: "1" }, (value) => (value === "1" ? true : undefined));
+
+export const anyText = text("a string", {}, (value) => value);
 
 /** An id that is only looked up: whatever has not its form is as good as unknown. */
-export const anyText = text("a string", (value) => value);
+export function reference(kind: IdKind): Field<string, true> {
+  return text(`an id (${kind}_…)`, { pattern: idPattern(kind) }, (value) => value);
+}
 
 /** The id of an item of the list as a place in it; the item itself may be gone. */
 export function cursor(kind: IdKind): Field<string, true> {
-  return text(`the id of an item of this list (${kind}_…)`, (value) =>
+  return text(`the id of an item of this list (${kind}_…)`, { pattern: idPattern(kind) }, (value) =>
     isId(kind, value) ? value : undefined,
   );
 }
@@ -124,8 +144,24 @@ export function cursor(kind: IdKind): Field<string, true> {
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
 
-const limit = text(`a whole number from 1 to ${MAX_LIMIT}`, (value) =>
-  /^[0-9]{1,3}$/.test(value) && Number(value) >= 1 && Number(value) <= MAX_LIMIT ? Number(value) : undefined,
+const limit = text(
+  `a whole number from 1 to ${MAX_LIMIT}`,
+  { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
+  (value) =>
+    /^[0-9]{1,3}$/.test(value) && Number(value) >= 1 && Number(value) <= MAX_LIMIT
+      ? Number(value)
+      : undefined,
+);
+
+/** A word to search by, as it is typed. */
+export const searchWord = text(
+  "0 to 128 characters without control characters",
+  { maxLength: 128 },
+  (value) => (within(value, 0, 128) ? value : undefined),
+);
+
+export const trueOrFalse = text('"true" or "false"', { type: "boolean" }, (value) =>
+  value === "true" || value === "false" ? value === "true" : undefined,
 );
 
 /** The query of a list. */

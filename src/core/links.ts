@@ -6,6 +6,8 @@ const WINDOW_SECONDS = 3600;
 
 /** Signs and checks the addresses of files. */
 export interface Links {
+  /** The window of now, as a number that changes with the links. */
+  window(): number;
   /** The address of a file, valid for one to two windows from now. */
   fileUrl(attachmentId: string, filename: string): string;
   /** The address of a file without a signature, for those who have a token. */
@@ -29,10 +31,15 @@ export function createLinks(secrets: readonly string[], origin: () => string, cl
     return `${origin()}/files/${attachmentId}/${encodeURIComponent(filename)}`;
   }
 
+  function window(): number {
+    return Math.floor(toSeconds(clock()) / WINDOW_SECONDS);
+  }
+
   return {
+    window,
     fileAddress,
     fileUrl(attachmentId, filename) {
-      const expires = String((Math.floor(toSeconds(clock()) / WINDOW_SECONDS) + 2) * WINDOW_SECONDS);
+      const expires = String((window() + 2) * WINDOW_SECONDS);
       const signature = sign(secrets[0]!, attachmentId, expires);
       return `${fileAddress(attachmentId, filename)}?expires=${expires}&signature=${signature}`;
     },

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { type CreateToken, findToken, listTokens as listTokenRows } from "../db/tokens.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
-import type { Core } from "./core.ts";
+import type { Accounts } from "./core.ts";
 
 export const SCOPES = [
   "contacts:read",
@@ -25,7 +25,7 @@ export interface Caller {
 const TOKEN_FORM = /^parley_[A-Za-z0-9_-]{43}$/;
 
 /** Throws `invalid_token` for a token that is malformed, unknown, revoked or expired. */
-export async function verifyToken(core: Core, token: string): Promise<Caller> {
+export async function verifyToken(core: Accounts, token: string): Promise<Caller> {
   // Looked up by its SHA-256: how long the look-up takes tells nothing of any token.
   const row = TOKEN_FORM.test(token) ? await findToken(core.db, hashToken(token)) : undefined;
   if (!row || (row.expires_at !== null && row.expires_at <= core.clock()))
@@ -47,7 +47,7 @@ export interface TokenChoice {
 }
 
 /** A token of 256 random bits and the row that recognises it. */
-export function makeToken(core: Core, userId: string, choice: TokenChoice = {}): NewToken {
+export function makeToken(core: Accounts, userId: string, choice: TokenChoice = {}): NewToken {
   const bytes = new Uint8Array(32);
   core.random(bytes);
   const token = `parley_${Buffer.from(bytes).toString("base64url")}`;
@@ -66,7 +66,7 @@ export function makeToken(core: Core, userId: string, choice: TokenChoice = {}):
 }
 
 /** Makes and keeps a token. */
-export async function createToken(core: Core, userId: string, choice: TokenChoice): Promise<NewToken> {
+export async function createToken(core: Accounts, userId: string, choice: TokenChoice): Promise<NewToken> {
   const made = makeToken(core, userId, choice);
   await core.db.write("createToken", made.row);
   return made;
@@ -84,7 +84,7 @@ interface Token {
 }
 
 /** All tokens, newest first. */
-export async function listTokens(core: Core): Promise<Token[]> {
+export async function listTokens(core: Accounts): Promise<Token[]> {
   return (await listTokenRows(core.db)).map((row) => ({
     id: row.id,
     user_id: row.user_id,
@@ -97,7 +97,7 @@ export async function listTokens(core: Core): Promise<Token[]> {
 }
 
 /** Acts at once: the next request with the token is refused. Throws `token_not_found`. */
-export async function revokeToken(core: Core, id: string): Promise<void> {
+export async function revokeToken(core: Accounts, id: string): Promise<void> {
   if (!(await core.db.write("deleteToken", { id }))) throw new ParleyError("token_not_found");
 }
 

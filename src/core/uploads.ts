@@ -38,7 +38,8 @@ export async function receiveFile(
     }
     return { blob, size, sha256: hash.digest(), head: Buffer.concat(head) };
   } catch (error) {
-    await blob.discard();
+    // What went wrong first is what the caller must hear; a file that cannot be discarded is the sweep's.
+    await blob.discard().catch(() => {});
     throw error;
   }
 }

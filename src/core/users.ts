@@ -1,8 +1,8 @@
-import { type CreateUser, findUserByName, listUsers as listUserRows } from "../db/users.ts";
+import { type CreateUser, findUserByName, listUsers as listUserRows, type UserRow } from "../db/users.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import { usernameKey } from "../util/text.ts";
-import type { Core } from "./core.ts";
+import type { Accounts } from "./core.ts";
 import { makeToken, SCOPES } from "./tokens.ts";
 
 interface User {
@@ -18,7 +18,7 @@ interface UserFields {
 }
 
 /** Throws `username_taken`. */
-export async function createUser(core: Core, fields: UserFields): Promise<User> {
+export async function createUser(core: Accounts, fields: UserFields): Promise<User> {
   const row = newUser(core, fields);
   await core.db.write("createUser", row);
   return {
@@ -30,33 +30,42 @@ export async function createUser(core: Core, fields: UserFields): Promise<User> 
 }
 
 /** Makes the user `admin` with all scopes in a database without users; returns its token, or null. */
-export async function createFirstUser(core: Core): Promise<string | null> {
+export async function createFirstUser(core: Accounts): Promise<string | null> {
   const user = newUser(core, { username: "admin", phoneNumber: null });
   const { token, row } = makeToken(core, user.id, { scopes: SCOPES, name: "first start" });
   return (await core.db.write("createFirstUser", { user, token: row })) ? token : null;
 }
 
 /** All users, newest first. */
-export async function listUsers(core: Core): Promise<User[]> {
-  return (await listUserRows(core.db)).map((row) => ({ ...row, created_at: toSeconds(row.created_at) }));
+export async function listUsers(core: Accounts): Promise<User[]> {
+  return (await listUserRows(core.db)).map(userOf);
 }
 
 /** By any spelling that compares equal. Throws `user_not_found`. */
-export async function findUser(core: Core, username: string): Promise<User> {
+export async function findUser(core: Accounts, username: string): Promise<User> {
   const row = await findUserByName(core.db, usernameKey(username));
   if (!row)
     throw new ParleyError("user_not_found", `No user is called "${username}". List them: parley user list.`);
-  return { ...row, created_at: toSeconds(row.created_at) };
+  return userOf(row);
 }
 
 /** Erases the user and all that is theirs. Throws `user_not_found`. */
-export async function removeUser(core: Core, username: string): Promise<void> {
+export async function removeUser(core: Accounts, username: string): Promise<void> {
   const user = await findUser(core, username);
   await core.db.write("deleteUser", { id: user.id, deletedAt: core.clock() });
   core.wakeEraser();
 }
 
-function newUser(core: Core, fields: UserFields): CreateUser {
+function userOf(row: UserRow): User {
+  return {
+    id: row.id,
+    username: row.username,
+    phone_number: row.phone_number,
+    created_at: toSeconds(row.created_at),
+  };
+}
+
+function newUser(core: Accounts, fields: UserFields): CreateUser {
   return {
     id: core.newId("usr"),
     username: fields.username,

@@ -1,6 +1,8 @@
 import { ParleyError } from "../errors.ts";
 import type { Page } from "./page.ts";
-import { all, get, type Reader, run, type Write } from "./sql.ts";
+import { all, get, type Reader, run, type Statement, type Write } from "./sql.ts";
+import { requireUser } from "./users.ts";
+import { checkVersion, type Expected } from "./version.ts";
 
 export interface AttachmentRow {
   id: string;
@@ -12,10 +14,11 @@ export interface AttachmentRow {
   sha256: Uint8Array;
   blob_key: string;
   created_at: number;
+  version: number;
 }
 
 const COLUMNS = `a.id, a.message_id, a.uploader_id, a.filename, a.file_type, a.file_size, a.sha256, a.blob_key,
-  a.created_at`;
+  a.created_at, a.version`;
 // Who may see an attachment is said by its grants alone: no grant, no attachment.
 const GRANTED = `SELECT ${COLUMNS} FROM grants g JOIN attachments a ON a.id = g.attachment_id WHERE g.user_id = ?`;
 const FIND = `${GRANTED} AND g.attachment_id = ?`;
@@ -40,16 +43,18 @@ export function listAttachments(
   conversationId: string | undefined,
   page: Page,
 ): Promise<AttachmentRow[]> {
+  const { sql, params } = attachmentsQuery(userId, conversationId, page);
+  return db.all<AttachmentRow>(sql, ...params);
+}
+
+export function attachmentsQuery(userId: string, conversationId: string | undefined, page: Page): Statement {
   const walk = page.newer ? NEWER : OLDER;
   return conversationId === undefined
-    ? db.all<AttachmentRow>(`${GRANTED} ${walk}`, userId, page.cursor, page.limit + 1)
-    : db.all<AttachmentRow>(
-        `${GRANTED} ${IN_CONVERSATION} ${walk}`,
-        userId,
-        conversationId,
-        page.cursor,
-        page.limit + 1,
-      );
+    ? { sql: `${GRANTED} ${walk}`, params: [userId, page.cursor, page.limit + 1] }
+    : {
+        sql: `${GRANTED} ${IN_CONVERSATION} ${walk}`,
+        params: [userId, conversationId, page.cursor, page.limit + 1],
+      };
 }
 
 /** Whether a committed attachment has these bytes. */
@@ -72,7 +77,7 @@ export async function isOwnMessage(db: Reader, messageId: string, userId: string
   return (await db.get(FIND_MESSAGE, messageId, userId)) !== undefined;
 }
 
-export interface CreateAttachment extends Omit<AttachmentRow, "message_id"> {
+export interface CreateAttachment extends Omit<AttachmentRow, "message_id" | "version"> {
   target: Target;
   /** The id of the message that is made where the target names none. */
   newMessageId: string;
@@ -112,7 +117,7 @@ export function* createAttachment(input: CreateAttachment): Write<AttachmentRow>
     conversationId,
     conversationId,
   );
-  return { ...attachment, message_id: messageId };
+  return { ...attachment, message_id: messageId, version: 1 };
 }
 
 function* targetConversation(target: Target, userId: string): Write<string> {
@@ -122,12 +127,7 @@ function* targetConversation(target: Target, userId: string): Write<string> {
     return message.conversation_id;
   }
   if (target.conversationId === undefined) {
-    const user = yield* get<{ conversation_id: string }>(
-      "SELECT conversation_id FROM users WHERE id = ?",
-      userId,
-    );
-    if (!user) throw new ParleyError("invalid_token");
-    return user.conversation_id;
+    return (yield* requireUser(userId)).conversation_id;
   }
   const member = yield* get(
     "SELECT 1 AS one FROM members WHERE conversation_id = ? AND user_id = ?",
@@ -141,29 +141,33 @@ function* targetConversation(target: Target, userId: string): Write<string> {
 interface RenameAttachment {
   userId: string;
   id: string;
-  filename: string;
+  /** Undefined: it stays as it is. */
+  filename: string | undefined;
+  expected: Expected;
 }
 
 /** The row as it is after the update. Throws `attachment_not_found`, or `not_uploader` for another member. */
 export function* renameAttachment(input: RenameAttachment): Write<AttachmentRow> {
-  const attachment = yield* ownAttachment(input.userId, input.id);
+  const attachment = yield* ownAttachment(input);
+  if (input.filename === undefined) return attachment;
   yield* run(
     "UPDATE attachments SET filename = ?, version = version + 1 WHERE id = ?",
     input.filename,
     input.id,
   );
-  return { ...attachment, filename: input.filename };
+  return { ...attachment, filename: input.filename, version: attachment.version + 1 };
 }
 
 interface DeleteAttachment {
   userId: string;
   id: string;
   deletedAt: number;
+  expected: Expected;
 }
 
 /** Deletes the attachment for all; its tombstone stays until the bytes are erased. Throws as renaming does. */
 export function* deleteAttachment(input: DeleteAttachment): Write<void> {
-  const attachment = yield* ownAttachment(input.userId, input.id);
+  const attachment = yield* ownAttachment(input);
   const conversation = yield* get<{ conversation_id: string }>(
     "DELETE FROM attachments WHERE id = ? RETURNING conversation_id",
     input.id,
@@ -182,9 +186,10 @@ export function* deleteAttachment(input: DeleteAttachment): Write<void> {
   );
 }
 
-function* ownAttachment(userId: string, id: string): Write<AttachmentRow> {
-  const attachment = yield* get<AttachmentRow>(FIND, userId, id);
+function* ownAttachment(input: { userId: string; id: string; expected: Expected }): Write<AttachmentRow> {
+  const attachment = yield* get<AttachmentRow>(FIND, input.userId, input.id);
   if (!attachment) throw new ParleyError("attachment_not_found");
-  if (attachment.uploader_id !== userId) throw new ParleyError("not_uploader");
+  if (attachment.uploader_id !== input.userId) throw new ParleyError("not_uploader");
+  checkVersion(input.expected, attachment.version);
   return attachment;
 }

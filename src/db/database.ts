@@ -13,5 +13,7 @@ export interface Database extends Reader {
    * or with `unavailable` or `disk_full` where the engine could not do it.
    */
   write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>>;
+  /** How many writes wait. */
+  queueLength(): number;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 export type Value = string | number | null | Uint8Array;
 
 /** SQL that every engine understands, with `?` for each parameter. */
-interface Statement {
+export interface Statement {
   sql: string;
   params: Value[];
 }

@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { ParleyError } from "../errors.ts";
+import { OperatorError, ParleyError } from "../errors.ts";
+import type { Fuse } from "../util/fuse.ts";
 import type { Database, WriteInput, WriteName, WriteResult } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import type { Value, Write } from "./sql.ts";
@@ -12,9 +13,10 @@ const MAX_QUEUED_WRITES = 10_000;
 
 // https://sqlite.org/rescode.html, primary codes
 const SQLITE_BUSY = 5;
+const SQLITE_IOERR = 10;
 const SQLITE_FULL = 13;
 
-interface Job {
+interface Queued {
   name: WriteName;
   input: unknown;
   resolve: (result: unknown) => void;
@@ -22,27 +24,32 @@ interface Job {
 }
 
 /** Opens the database file, makes it where it is missing, and brings its schema up to this code's version. */
-export function openSqlite(path: string): Database {
+export function openSqlite(path: string, fuse: Fuse): Database {
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
     // FULL is set in words: some builds of SQLite fall back to NORMAL in WAL mode, which loses commits on a power cut.
-    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    const { journal_mode } = db.prepare("PRAGMA journal_mode = WAL").get() as { journal_mode: string };
+    if (journal_mode !== "wal")
+      throw new OperatorError(`${path} cannot have a write-ahead log. Put it on a local disk.`);
+    db.exec("PRAGMA synchronous = FULL");
     migrate(db);
   } catch (error) {
     db.close();
     throw error;
   }
-  return new SqliteDatabase(db);
+  return new SqliteDatabase(db, fuse);
 }
 
 class SqliteDatabase implements Database {
   readonly #db: DatabaseSync;
+  readonly #fuse: Fuse;
   readonly #statements = new Map<string, StatementSync>();
-  #queue: Job[] = [];
+  #queue: Queued[] = [];
   #closed: Promise<void> | undefined;
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, fuse: Fuse) {
     this.#db = db;
+    this.#fuse = fuse;
   }
 
   async all<R>(sql: string, ...params: Value[]): Promise<R[]> {
@@ -55,7 +62,7 @@ class SqliteDatabase implements Database {
 
   write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>> {
     return new Promise<unknown>((resolve, reject) => {
-      if (this.#closed || this.#queue.length >= MAX_QUEUED_WRITES) {
+      if (this.#closed || this.#fuse.blown || this.#queue.length >= MAX_QUEUED_WRITES) {
         reject(new ParleyError("unavailable"));
         return;
       }
@@ -63,6 +70,10 @@ class SqliteDatabase implements Database {
       // Whatever else arrives in this turn of the event loop shares the commit and its sync.
       if (this.#queue.length === 1) setImmediate(() => this.#commitQueue());
     }) as Promise<WriteResult<N>>;
+  }
+
+  queueLength(): number {
+    return this.#queue.length;
   }
 
   /** Lets the waiting writes finish first. */
@@ -87,35 +98,36 @@ class SqliteDatabase implements Database {
 
   /** One transaction for all that wait, each in a savepoint, so that one that fails fails alone. */
   #commitQueue(): void {
-    const jobs = this.#queue;
+    const batch = this.#queue;
     this.#queue = [];
     const settle: (() => void)[] = [];
     try {
       this.#run("BEGIN IMMEDIATE");
-      for (const job of jobs) settle.push(this.#runJob(job));
+      for (const queued of batch) settle.push(this.#runQueued(queued));
       this.#run("COMMIT");
     } catch (error) {
       if (this.#db.isTransaction) this.#run("ROLLBACK");
+      if (primaryCode(error) === SQLITE_IOERR) this.#fuse.blow(error);
       const reason = engineError(error);
-      for (const job of jobs) job.reject(reason);
+      for (const queued of batch) queued.reject(reason);
       return;
     }
     for (const answer of settle) answer();
   }
 
-  #runJob(job: Job): () => void {
-    this.#run("SAVEPOINT job");
+  #runQueued(queued: Queued): () => void {
+    this.#run("SAVEPOINT one");
     try {
-      const write = writes[job.name] as (input: unknown) => Write<unknown>;
-      const result = this.#drive(write(job.input));
-      this.#run("RELEASE job");
-      return () => job.resolve(result);
+      const write = writes[queued.name] as (input: unknown) => Write<unknown>;
+      const result = this.#drive(write(queued.input));
+      this.#run("RELEASE one");
+      return () => queued.resolve(result);
     } catch (error) {
-      // Some faults, a full disk among them, end the whole transaction: then no job of it is kept.
+      // Some faults, a full disk among them, end the whole transaction: then none of it is kept.
       if (!this.#db.isTransaction) throw error;
-      this.#run("ROLLBACK TO job");
-      this.#run("RELEASE job");
-      return () => job.reject(engineError(error));
+      this.#run("ROLLBACK TO one");
+      this.#run("RELEASE one");
+      return () => queued.reject(engineError(error));
     }
   }
 
@@ -130,11 +142,14 @@ class SqliteDatabase implements Database {
   }
 }
 
+function primaryCode(error: unknown): number {
+  return ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+}
+
 /** What the service knows of an engine's error; others stay as they are and are logged as unknown. */
 function engineError(error: unknown): unknown {
-  const code = (error as { errcode?: number }).errcode;
-  if (code === undefined) return error;
-  if ((code & 0xff) === SQLITE_FULL) return new ParleyError("disk_full", undefined, { cause: error });
-  if ((code & 0xff) === SQLITE_BUSY) return new ParleyError("unavailable", undefined, { cause: error });
+  const code = primaryCode(error);
+  if (code === SQLITE_FULL) return new ParleyError("disk_full", undefined, { cause: error });
+  if (code === SQLITE_BUSY) return new ParleyError("unavailable", undefined, { cause: error });
   return error;
 }

@@ -1,3 +1,4 @@
+import { ParleyError } from "../errors.ts";
 import { get, type Reader, run, type Write } from "./sql.ts";
 
 interface TokenRow {
@@ -35,7 +36,10 @@ export interface CreateToken {
   createdAt: number;
 }
 
+/** Throws `user_not_found`. */
 export function* createToken(input: CreateToken): Write<void> {
+  const user = yield* get("SELECT 1 AS one FROM users WHERE id = ?", input.userId);
+  if (!user) throw new ParleyError("user_not_found");
   yield* run(
     "INSERT INTO tokens (hash, id, user_id, name, scopes, expires_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
     input.hash,

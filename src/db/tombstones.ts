@@ -9,6 +9,10 @@ export async function listTombstones(db: Reader, limit: number): Promise<string[
   return rows.map((row) => row.blob_key);
 }
 
+export async function countTombstones(db: Reader): Promise<number> {
+  return (await db.get<{ count: number }>("SELECT COUNT(*) AS count FROM tombstones"))!.count;
+}
+
 /** After their bytes are gone. */
 export function* dropTombstones(input: { blobKeys: string[] }): Write<void> {
   for (const key of input.blobKeys) yield* run("DELETE FROM tombstones WHERE blob_key = ?", key);

@@ -3,17 +3,33 @@ import { createConversation, leaveConversation } from "./conversations.ts";
 import { all, get, type Reader, run, type Write } from "./sql.ts";
 import { type CreateToken, createToken } from "./tokens.ts";
 
-interface UserRow {
+export interface UserRow {
   id: string;
   username: string;
   phone_number: string | null;
+  display_name: string | null;
+  avatar_url: string | null;
+  conversation_id: string;
   created_at: number;
 }
 
-const COLUMNS = "id, username, phone_number, created_at";
+const COLUMNS = "id, username, phone_number, display_name, avatar_url, conversation_id, created_at";
 
 export function findUserByName(db: Reader, usernameKey: string): Promise<UserRow | undefined> {
   return db.get<UserRow>(`SELECT ${COLUMNS} FROM users WHERE username_key = ?`, usernameKey);
+}
+
+export function findUserById(db: Reader, id: string): Promise<UserRow | undefined> {
+  return db.get<UserRow>(`SELECT ${COLUMNS} FROM users WHERE id = ?`, id);
+}
+
+/** Bytes of all files that the user has uploaded. */
+export async function storageUsed(db: Reader, id: string): Promise<number> {
+  const row = await db.get<{ used: number }>(
+    "SELECT COALESCE(SUM(file_size), 0) AS used FROM attachments WHERE uploader_id = ?",
+    id,
+  );
+  return row!.used;
 }
 
 export function listUsers(db: Reader): Promise<UserRow[]> {
@@ -45,6 +61,13 @@ export function* createUser(input: CreateUser): Write<void> {
     input.conversationId,
     input.createdAt,
   );
+}
+
+/** Part of other writes. Throws `invalid_token` where the user was erased after the token was checked. */
+export function* requireUser(id: string): Write<UserRow> {
+  const user = yield* get<UserRow>(`SELECT ${COLUMNS} FROM users WHERE id = ?`, id);
+  if (!user) throw new ParleyError("invalid_token");
+  return user;
 }
 
 /** Makes the user and its token where there is no user yet; false where there is one. */

@@ -1,4 +1,3 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
 import {
   checkTarget,
   createAttachment,
@@ -8,80 +7,124 @@ import {
   type Target,
   updateAttachment,
 } from "../core/attachments.ts";
-import type { Core } from "../core/core.ts";
-import type { Fields } from "../core/fields.ts";
 import {
-  anyText,
+  type Fields,
   filename,
   optional,
   type Parsed,
   pageFields,
   readFields,
+  reference,
   toPageRequest,
 } from "../core/fields.ts";
 import { ParleyError } from "../errors.ts";
-import { callerOf } from "./authentication.ts";
 import { repeated } from "./bodies.ts";
+import { expectedVersions, sendVersioned } from "./conditions.ts";
+import { knownForm, type Operation, operation, queryOf } from "./operation.ts";
 import { sendPage } from "./pages.ts";
-import { bodyOf, knownForm, pathId, queryOf, refuseBody, refuseQuery } from "./params.ts";
 import { receiveForm, type UploadLimits } from "./uploads.ts";
 
-const listQuery = { ...pageFields("att"), conversation_id: optional(anyText) };
-const targetFields = { conversation_id: optional(anyText), message_id: optional(anyText) };
-const updateBody = { filename: optional(filename) };
-
-const read = { config: { scope: "attachments:read" } };
-const write = { config: { scope: "attachments:write" } };
+const id = { kind: "att", unknown: "attachment_not_found" } as const;
 
 /** Source, section 4.2, but for the upload. */
-export function attachmentRoutes(app: FastifyInstance, core: Core): void {
-  app.get("/v1/attachments", read, async (request, reply) => {
-    const page = toPageRequest(readFields(listQuery, queryOf(request)));
-    page.conversation_id = knownConversation(page);
-    return sendPage(core, request, reply, page, await listAttachments(core, callerOf(request), page));
-  });
+export const attachmentOperations: readonly Operation[] = [
+  operation({
+    name: "listAttachments",
+    method: "GET",
+    path: "/v1/attachments",
+    scope: "attachments:read",
+    summary: "List attachments",
+    query: { ...pageFields("att"), conversation_id: optional(reference("cnv")) },
+    body: {},
+    answer: { status: 200, schema: "AttachmentPage" },
+    errors: ["conversation_not_found"],
+    async handle({ core, caller, query, request, reply }) {
+      const page = toPageRequest(query);
+      page.conversation_id = knownConversation(page);
+      return sendPage(core, request, reply, page, await listAttachments(core, caller, page));
+    },
+  }),
+  operation({
+    name: "retrieveAttachment",
+    method: "GET",
+    path: "/v1/attachments/:id",
+    id,
+    scope: "attachments:read",
+    summary: "Retrieve an attachment",
+    query: {},
+    body: {},
+    answer: { status: 200, schema: "Attachment" },
+    errors: ["attachment_not_found"],
+    handle: async ({ core, caller, id, request, reply }) =>
+      sendVersioned(request, reply, await getAttachment(core, caller, id)),
+  }),
+  operation({
+    name: "updateAttachment",
+    method: "PUT",
+    path: "/v1/attachments/:id",
+    id,
+    scope: "attachments:write",
+    summary: "Rename an attachment",
+    query: {},
+    body: { filename: optional(filename) },
+    answer: { status: 200, schema: "Attachment" },
+    errors: ["attachment_not_found", "not_uploader", "precondition_failed"],
+    async handle({ core, caller, id, body, request, reply }) {
+      const expected = expectedVersions(request);
+      return sendVersioned(request, reply, await updateAttachment(core, caller, id, body.filename, expected));
+    },
+  }),
+  operation({
+    name: "deleteAttachment",
+    method: "DELETE",
+    path: "/v1/attachments/:id",
+    id,
+    scope: "attachments:write",
+    summary: "Delete an attachment and its file",
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["attachment_not_found", "not_uploader", "precondition_failed"],
+    handle: ({ core, caller, id, request }) => deleteAttachment(core, caller, id, expectedVersions(request)),
+  }),
+];
 
-  app.get("/v1/attachments/:id", read, (request) => {
-    refuseQuery(request);
-    return getAttachment(core, callerOf(request), attachmentId(request));
-  });
-
-  app.put("/v1/attachments/:id", write, (request) => {
-    refuseQuery(request);
-    const fields = readFields(updateBody, bodyOf(request));
-    return updateAttachment(core, callerOf(request), attachmentId(request), fields);
-  });
-
-  app.delete("/v1/attachments/:id", write, async (request, reply) => {
-    refuseQuery(request);
-    refuseBody(request);
-    await deleteAttachment(core, callerOf(request), attachmentId(request));
-    reply.code(204);
-  });
-}
+const targetFields = { conversation_id: optional(reference("cnv")), message_id: optional(reference("msg")) };
 
 /** The upload, for an instance that leaves multipart bodies unread. */
-export function uploadRoute(app: FastifyInstance, core: Core, limits: UploadLimits): void {
-  app.post("/v1/attachments", write, async (request, reply) => {
-    const caller = callerOf(request);
-    const query = queryOf(request);
-    await checkTarget(core, caller, targetOf(readFields(targetFields, query)));
-    const form = await receiveForm(core, request, Object.keys(targetFields), limits);
-    let target: Target;
-    try {
-      target = targetOf(readFields(targetFields, merged(query, form.fields)));
-    } catch (error) {
-      await form.file.blob.discard();
-      throw error;
-    }
-    const attachment = await createAttachment(core, caller, { ...form, target });
-    reply.code(201).header("location", `/v1/attachments/${attachment.id}`);
-    return attachment;
+export function uploadOperation(limits: UploadLimits): Operation {
+  return operation({
+    name: "createAttachment",
+    method: "POST",
+    path: "/v1/attachments",
+    scope: "attachments:write",
+    summary: "Upload a file",
+    query: targetFields,
+    body: "file",
+    answer: { status: 201, schema: "Attachment" },
+    errors: [
+      "digest_mismatch",
+      "conversation_not_found",
+      "message_not_found",
+      "request_timeout",
+      "file_too_large",
+      "disk_full",
+    ],
+    async handle({ core, caller, query, request, reply }) {
+      await checkTarget(core, caller, targetOf(query));
+      const form = await receiveForm(core, request, Object.keys(targetFields), limits);
+      let target: Target;
+      try {
+        target = targetOf(readFields(targetFields, merged(queryOf(request), form.fields)));
+      } catch (error) {
+        await form.file.blob.discard();
+        throw error;
+      }
+      const created = await createAttachment(core, caller, { ...form, target });
+      reply.header("location", `${core.origin()}/v1/attachments/${created.resource.id}`);
+      return sendVersioned(request, reply, created);
+    },
   });
-}
-
-function attachmentId(request: FastifyRequest): string {
-  return pathId(request, "att", "attachment_not_found");
 }
 
 function targetOf(fields: Parsed<typeof targetFields>): Target {

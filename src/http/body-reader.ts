@@ -30,12 +30,15 @@ export function awaitsContinue(request: IncomingMessage): boolean {
 export class BodyReader {
   readonly #request: IncomingMessage;
   readonly #timer: NodeJS.Timeout;
+  readonly #onChunk: (chunk: Buffer) => void;
   #received = 0;
   #failure: ParleyError | undefined;
   #wake: () => void = () => {};
 
-  constructor(request: IncomingMessage, pace: BodyPace) {
+  /** `onChunk` sees each chunk before the reader gets it. */
+  constructor(request: IncomingMessage, pace: BodyPace, onChunk: (chunk: Buffer) => void = () => {}) {
     this.#request = request;
+    this.#onChunk = onChunk;
     request
       .on("readable", this.#onEvent)
       .on("end", this.#onEvent)
@@ -54,6 +57,7 @@ export class BodyReader {
       const chunk = this.#request.read() as Buffer | null;
       if (chunk !== null) {
         this.#received += chunk.length;
+        this.#onChunk(chunk);
         return chunk;
       }
       if (this.#request.readableEnded) return null;
@@ -118,19 +122,32 @@ export async function readBody(request: IncomingMessage, maxBytes: number, pace:
 
 const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
 const MAX_DISCARD_MS = 5000;
+/** Time for an answer to reach a client that goes on sending. */
+const DESTROY_AFTER_MS = 1000;
 
 /**
- * After an answer that did not wait for the whole body: reads on for a bounded while, because a connection that
- * is closed with unread bytes is reset, and a client would lose the answer.
+ * Where an answer does not wait for the whole body: reads on for a bounded while, because a connection that is closed
+ * with unread bytes is reset, and a client would lose the answer. Resolves once there is no more to wait for.
  */
-export function discardRest(request: IncomingMessage): void {
-  if (request.complete || request.destroyed) return;
-  let discarded = 0;
-  const timer = setTimeout(() => request.destroy(), MAX_DISCARD_MS).unref();
-  request.on("data", (chunk: Buffer) => {
-    discarded += chunk.length;
-    if (discarded > MAX_DISCARDED_BYTES) request.destroy();
+export function discardRest(request: IncomingMessage): Promise<void> {
+  if (request.complete || request.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    let discarded = 0;
+    const end = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const giveUp = () => {
+      end();
+      // What is left keeps the connection from being used again.
+      setTimeout(() => request.destroy(), DESTROY_AFTER_MS).unref();
+    };
+    const timer = setTimeout(giveUp, MAX_DISCARD_MS);
+    request.on("data", (chunk: Buffer) => {
+      discarded += chunk.length;
+      if (discarded > MAX_DISCARDED_BYTES) giveUp();
+    });
+    request.on("end", end).on("close", end);
+    request.resume();
   });
-  request.on("close", () => clearTimeout(timer));
-  request.resume();
 }

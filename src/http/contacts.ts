@@ -1,61 +1,110 @@
-import type { FastifyInstance } from "fastify";
 import { createContact, deleteContact, getContact, listContacts, updateContact } from "../core/contacts.ts";
-import type { Core } from "../core/core.ts";
 import {
   avatarUrl,
   displayName,
   optional,
   pageFields,
   phoneNumber,
-  readFields,
+  searchWord,
   toPageRequest,
+  trueOrFalse,
   username,
 } from "../core/fields.ts";
-import { callerOf } from "./authentication.ts";
+import { expectedVersions, sendVersioned } from "./conditions.ts";
+import { type Operation, operation } from "./operation.ts";
 import { sendPage } from "./pages.ts";
-import { bodyOf, pathId, queryOf, refuseBody, refuseQuery } from "./params.ts";
 
-const listQuery = pageFields("con");
-const createBody = {
-  username,
-  phone_number: phoneNumber,
-  avatar_url: optional(avatarUrl),
-  display_name: optional(displayName),
-};
-const updateBody = { display_name: optional(displayName) };
-
-const read = { config: { scope: "contacts:read" } };
-const write = { config: { scope: "contacts:write" } };
+const id = { kind: "con", unknown: "contact_not_found" } as const;
 
 /** Source, section 4.1. */
-export function contactRoutes(app: FastifyInstance, core: Core): void {
-  app.get("/v1/contacts", read, async (request, reply) => {
-    const page = toPageRequest(readFields(listQuery, queryOf(request)));
-    return sendPage(core, request, reply, page, await listContacts(core, callerOf(request), page));
-  });
-
-  app.post("/v1/contacts", write, async (request, reply) => {
-    refuseQuery(request);
-    const contact = await createContact(core, callerOf(request), readFields(createBody, bodyOf(request)));
-    reply.code(201).header("location", `/v1/contacts/${contact.id}`);
-    return contact;
-  });
-
-  app.get("/v1/contacts/:id", read, (request) => {
-    refuseQuery(request);
-    return getContact(core, callerOf(request), pathId(request, "con", "contact_not_found"));
-  });
-
-  app.put("/v1/contacts/:id", write, (request) => {
-    refuseQuery(request);
-    const id = pathId(request, "con", "contact_not_found");
-    return updateContact(core, callerOf(request), id, readFields(updateBody, bodyOf(request)));
-  });
-
-  app.delete("/v1/contacts/:id", write, async (request, reply) => {
-    refuseQuery(request);
-    refuseBody(request);
-    await deleteContact(core, callerOf(request), pathId(request, "con", "contact_not_found"));
-    reply.code(204);
-  });
-}
+export const contactOperations: readonly Operation[] = [
+  operation({
+    name: "listContacts",
+    method: "GET",
+    path: "/v1/contacts",
+    scope: "contacts:read",
+    summary: "List contacts",
+    query: {
+      ...pageFields("con"),
+      username: optional(username),
+      phone_number: optional(phoneNumber),
+      q: optional(searchWord),
+      active: optional(trueOrFalse),
+    },
+    body: {},
+    answer: { status: 200, schema: "ContactPage" },
+    errors: [],
+    async handle({ core, caller, query, request, reply }) {
+      const page = toPageRequest(query);
+      return sendPage(core, request, reply, page, await listContacts(core, caller, page));
+    },
+  }),
+  operation({
+    name: "createContact",
+    method: "POST",
+    path: "/v1/contacts",
+    scope: "contacts:write",
+    summary: "Create a contact",
+    query: {},
+    body: {
+      username,
+      phone_number: phoneNumber,
+      avatar_url: optional(avatarUrl),
+      display_name: optional(displayName),
+    },
+    answer: { status: 201, schema: "Contact" },
+    errors: ["contact_exists"],
+    async handle({ core, caller, body, request, reply }) {
+      const created = await createContact(core, caller, body);
+      reply.header("location", `${core.origin()}/v1/contacts/${created.resource.id}`);
+      return sendVersioned(request, reply, created);
+    },
+  }),
+  operation({
+    name: "retrieveContact",
+    method: "GET",
+    path: "/v1/contacts/:id",
+    id,
+    scope: "contacts:read",
+    summary: "Retrieve a contact",
+    query: {},
+    body: {},
+    answer: { status: 200, schema: "Contact" },
+    errors: ["contact_not_found"],
+    handle: async ({ core, caller, id, request, reply }) =>
+      sendVersioned(request, reply, await getContact(core, caller, id)),
+  }),
+  operation({
+    name: "updateContact",
+    method: "PUT",
+    path: "/v1/contacts/:id",
+    id,
+    scope: "contacts:write",
+    summary: "Update a contact",
+    query: {},
+    body: { display_name: optional(displayName) },
+    answer: { status: 200, schema: "Contact" },
+    errors: ["contact_not_found", "precondition_failed"],
+    async handle({ core, caller, id, body, request, reply }) {
+      const expected = expectedVersions(request);
+      return sendVersioned(
+        request,
+        reply,
+        await updateContact(core, caller, id, body.display_name, expected),
+      );
+    },
+  }),
+  operation({
+    name: "deleteContact",
+    method: "DELETE",
+    path: "/v1/contacts/:id",
+    id,
+    scope: "contacts:write",
+    summary: "Delete a contact and the conversation with it",
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["contact_not_found", "precondition_failed"],
+    handle: ({ core, caller, id, request }) => deleteContact(core, caller, id, expectedVersions(request)),
+  }),
+];

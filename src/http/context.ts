@@ -7,4 +7,6 @@ export interface HttpContext {
   core: Core;
   limits: Limits;
   log: Log;
+  /** Origins whose pages may call the API; "*" for all. */
+  corsOrigins: readonly string[];
 }

@@ -5,7 +5,9 @@ import type { Core } from "../core/core.ts";
 import { anyText, flag, optional, type Parsed, readFields } from "../core/fields.ts";
 import { ParleyError } from "../errors.ts";
 import { authenticate, requireScope } from "./authentication.ts";
-import { pathId, queryOf } from "./params.ts";
+import { matchesTag } from "./conditions.ts";
+import { formatDigest } from "./digests.ts";
+import { knownForm, queryOf } from "./operation.ts";
 import { type ByteRange, parseRange } from "./ranges.ts";
 
 const query = { expires: optional(anyText), signature: optional(anyText), download: optional(flag) };
@@ -48,7 +50,7 @@ async function permitted(
   const caller = await authenticate(core, request);
   requireScope(caller, "attachments:read");
   return {
-    row: await getAttachmentRow(core, caller, pathId(request, "att", "attachment_not_found")),
+    row: await getAttachmentRow(core, caller, knownForm(id, "att", "attachment_not_found")),
     maxAge: 0,
   };
 }
@@ -62,22 +64,25 @@ async function serve(
 ): Promise<FastifyReply> {
   const etag = `"${Buffer.from(row.sha256).toString("base64url")}"`;
   const modified = new Date(row.created_at - (row.created_at % 1000));
+  refuseChanged(request, etag, modified);
   const unchanged = isUnchanged(request, etag, modified);
   const range = unchanged ? undefined : rangeOf(request, row.file_size, etag, modified);
+  const { start, end } = range ?? { start: 0, end: row.file_size - 1 };
+  const wanted = !unchanged && request.method === "GET" && end >= start;
+  // Opened before any header is set: where that fails, the error must not carry those of the file.
+  const bytes = wanted ? await core.blobs.read(row.blob_key, start, end) : undefined;
   reply.headers({
     etag,
     "last-modified": modified.toUTCString(),
     "accept-ranges": "bytes",
+    "repr-digest": formatDigest(row.sha256),
     "cache-control": options.maxAge > 0 ? `private, max-age=${options.maxAge}` : "private, no-cache",
     ...safetyHeaders(row, options.download),
   });
   if (unchanged) return reply.code(304).send();
-
-  const { start, end } = range ?? { start: 0, end: row.file_size - 1 };
   if (range) reply.code(206).header("content-range", `bytes ${start}-${end}/${row.file_size}`);
   reply.header("content-type", servedType(row.file_type)).header("content-length", end - start + 1);
-  if (request.method === "HEAD") return reply.send();
-  return reply.send(end < start ? "" : await core.blobs.read(row.blob_key, start, end));
+  return reply.send(bytes);
 }
 
 // What a browser may show in place: it runs nothing of these.
@@ -102,11 +107,21 @@ function servedType(type: string): string {
   return type.startsWith("text/") ? `${type}; charset=utf-8` : type;
 }
 
+/** RFC 9110, sections 13.1.1 and 13.1.4. */
+function refuseChanged(request: FastifyRequest, etag: string, modified: Date): void {
+  const { "if-match": tags, "if-unmodified-since": since } = request.headers;
+  const holds =
+    tags === undefined
+      ? !(Date.parse(since ?? "") < modified.getTime())
+      : tags.trim() === "*" || tags.split(",").some((tag) => tag.trim() === etag);
+  if (!holds) throw new ParleyError("precondition_failed");
+}
+
 /** RFC 9110, sections 13.1.2 and 13.1.3: the date counts only where there is no If-None-Match. */
 function isUnchanged(request: FastifyRequest, etag: string, modified: Date): boolean {
   const tags = request.headers["if-none-match"];
   if (tags !== undefined) {
-    return tags.trim() === "*" || tags.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
+    return matchesTag(tags, etag);
   }
   return Date.parse(request.headers["if-modified-since"] ?? "") >= modified.getTime();
 }

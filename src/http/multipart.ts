@@ -8,6 +8,8 @@ export interface Part {
   filename: string | undefined;
   /** The Content-Type of the part, where it has one. */
   type: string | undefined;
+  /** The Content-Digest of the part, where it has one. */
+  digest: string | undefined;
   body: AsyncIterable<Buffer>;
 }
 
@@ -114,7 +116,10 @@ export class MultipartReader {
 
   /** Behind the closing boundary only line ends and spaces may follow. */
   async #finish(): Promise<void> {
+    let length = 0;
     for (let rest: Buffer | null = this.#buffer; rest !== null; rest = await this.#source.next()) {
+      length += rest.length;
+      if (length > this.#maxHeaderBytes) throw malformed("Too much follows the closing boundary.");
       if (/[^\r\n\t ]/.test(rest.toString("latin1")))
         throw malformed("Something follows the closing boundary.");
     }
@@ -162,7 +167,12 @@ function describe(headers: Map<string, string>): Omit<Part, "body"> {
       "A part has a Content-Transfer-Encoding. Send its bytes as they are (RFC 7578, section 4.7).",
     );
   }
-  return { name, filename: params.get("filename"), type: headers.get("content-type") };
+  return {
+    name,
+    filename: params.get("filename"),
+    type: headers.get("content-type"),
+    digest: headers.get("content-digest"),
+  };
 }
 
 const PARAM = /[ \t]*;[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s";]*))/y;

@@ -24,7 +24,9 @@ export function sendPage<T extends { id: string }>(
 }
 
 function link(core: Core, request: FastifyRequest, cursor: string, id: string, relation: string): string {
-  const url = new URL(core.origin() + request.raw.url!);
+  const url = new URL(core.origin() + request.routeOptions.url!);
+  const mark = request.raw.url!.indexOf("?");
+  url.search = mark === -1 ? "" : request.raw.url!.slice(mark);
   url.searchParams.delete("starting_after");
   url.searchParams.delete("ending_before");
   url.searchParams.set(cursor, id);

@@ -8,6 +8,7 @@ const statuses: Record<ErrorCode, number> = {
   invalid_parameter: 400,
   unknown_parameter: 400,
   repeated_parameter: 400,
+  digest_mismatch: 400,
   missing_token: 401,
   invalid_token: 401,
   insufficient_scope: 403,
@@ -24,6 +25,7 @@ const statuses: Record<ErrorCode, number> = {
   request_timeout: 408,
   contact_exists: 409,
   username_taken: 409,
+  precondition_failed: 412,
   file_too_large: 413,
   body_too_large: 413,
   unsupported_media_type: 415,
@@ -36,6 +38,8 @@ const statuses: Record<ErrorCode, number> = {
 
 const RETRY_AFTER_SECONDS = "1";
 
+type Described = Pick<ParleyError, "code" | "message" | "param" | "members" | "header">;
+
 /** An error as it goes over the wire: problem details of RFC 9457. */
 interface Problem {
   status: number;
@@ -43,8 +47,12 @@ interface Problem {
   body: string;
 }
 
+export function statusOf(code: ErrorCode): number {
+  return statuses[code];
+}
+
 /** `origin` is the server's public address, below which each code has its page. */
-export function problemOf(error: ParleyError, requestId: string, origin: string): Problem {
+export function problemOf(error: Described, requestId: string, origin: string): Problem {
   const { code, param, members } = error;
   const status = statuses[code];
   const body = {
@@ -64,7 +72,7 @@ export function problemOf(error: ParleyError, requestId: string, origin: string)
   };
 }
 
-function headersOf(error: ParleyError): Record<string, string> {
+function headersOf(error: Described): Record<string, string> {
   switch (error.code) {
     case "missing_token":
       return { "www-authenticate": "Bearer" };

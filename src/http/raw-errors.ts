@@ -6,7 +6,9 @@ import { problemOf } from "./problems.ts";
 
 /** Answers, in the shape of all errors, what Node refuses before there is a request. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, context: HttpContext): void {
-  if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
+  // Inside an answer that is under way another would be taken for its bytes. Node's own handler looks there, too.
+  const { _httpMessage: answering } = socket as Duplex & { _httpMessage?: { headersSent: boolean } };
+  if (error.code === "ECONNRESET" || !socket.writable || answering?.headersSent) socket.destroy();
   else answer(context, socket, clientError(error, context.limits.maxHeaderBytes));
 }
 
@@ -15,6 +17,8 @@ export function answerOddRequests(server: Server, context: HttpContext): void {
   // An expectation other than 100-continue may be ignored (RFC 9110, section 10.1.1).
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
+    // Node has given the connection up to this listener: nobody else hears its errors, or ends it.
+    socket.on("error", () => {});
     const error = new ParleyError("method_not_allowed", "This is not a proxy.", { header: "GET, HEAD" });
     answer(context, socket, error);
   });
@@ -44,7 +48,6 @@ function answer(context: HttpContext, socket: Duplex, error: ParleyError): void 
     connection: "close",
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(
-    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join("")}\r\n${problem.body}`,
-  );
+  const text = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join("")}\r\n${problem.body}`;
+  socket.end(text, () => socket.destroy());
 }

@@ -9,15 +9,18 @@ import type { Limits } from "../config.ts";
 import type { Fields } from "../core/fields.ts";
 import type { Scope } from "../core/tokens.ts";
 import { ParleyError } from "../errors.ts";
-import { attachmentRoutes, uploadRoute } from "./attachments.ts";
+import { errorFields } from "../util/log.ts";
 import { authenticate, requireScope } from "./authentication.ts";
 import { decodeUtf8, parseForm, parseJson } from "./bodies.ts";
 import { awaitsContinue, discardRest, holdContinue, readBody } from "./body-reader.ts";
-import { contactRoutes } from "./contacts.ts";
 import type { HttpContext } from "./context.ts";
-import { errorPages } from "./error-pages.ts";
+import { allowOrigins } from "./cors.ts";
+import { docsRoutes } from "./docs.ts";
 import { fileRoutes } from "./files.ts";
 import { healthRoutes } from "./health.ts";
+import { metricsRoutes } from "./metrics.ts";
+import { addOperation } from "./operation.ts";
+import { allOperations } from "./operations.ts";
 import { problemOf } from "./problems.ts";
 import { answerClientError, answerOddRequests } from "./raw-errors.ts";
 
@@ -25,10 +28,12 @@ import { answerClientError, answerOddRequests } from "./raw-errors.ts";
 interface RouteConfig {
   scope?: Scope;
   public?: boolean;
+  /** The types of body that it takes, in words. */
+  accepts?: string;
 }
 
 /** Builds the HTTP interface; it listens only when its `listen` is called. */
-export function createHttp(context: HttpContext): FastifyInstance {
+export async function createHttp(context: HttpContext): Promise<FastifyInstance> {
   const { core, limits } = context;
   const app = Fastify({
     logger: false,
@@ -52,22 +57,25 @@ export function createHttp(context: HttpContext): FastifyInstance {
   });
   holdContinue(app.server);
   answerOddRequests(app.server, context);
+  await allowOrigins(app, context.corsOrigins);
   addHooks(app, context);
   app.removeAllContentTypeParsers();
   const closed = collectMethods(app);
+  const operations = allOperations(limits);
+  metricsRoutes(app, core);
   app.register(async (formRoutes) => {
     addFieldParsers(formRoutes, limits);
-    contactRoutes(formRoutes, core);
-    attachmentRoutes(formRoutes, core);
+    for (const each of operations.filter(({ body }) => body !== "file")) addOperation(formRoutes, core, each);
   });
   app.register(async (multipartRoutes) => {
     multipartRoutes.addContentTypeParser("multipart/form-data", (_request, _body, done) => done(null));
-    uploadRoute(multipartRoutes, core, limits);
+    for (const each of operations.filter(({ body }) => body === "file"))
+      addOperation(multipartRoutes, core, each);
   });
   app.register(async (openRoutes) => {
     fileRoutes(openRoutes, core);
     healthRoutes(openRoutes, core);
-    errorPages(openRoutes);
+    docsRoutes(openRoutes);
   });
   app.register(async (rest) => closed(rest));
   return app;
@@ -89,13 +97,18 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
     // The router takes "/v1/contacts/" for an empty id.
     if ((request.params as { id?: string }).id === "") throw new ParleyError("route_not_found");
   });
-  app.addHook("onResponse", async (request) => discardRest(request.raw));
+  app.addHook("onResponse", async (request, reply) => {
+    void discardRest(request.raw);
+    logAnswer(context, request, reply);
+  });
   app.setNotFoundHandler(() => {
     throw new ParleyError("route_not_found");
   });
-  app.setErrorHandler((error: FastifyError | ParleyError, request, reply) =>
-    sendError(context, error, request, reply),
-  );
+  app.setErrorHandler(async (error: FastifyError | ParleyError, request, reply) => {
+    // Where the connection ends with the answer, bytes that were not read would reset it before the answer is read.
+    if (!reply.raw.shouldKeepAlive && !awaitsContinue(request.raw)) await discardRest(request.raw);
+    return sendError(context, error, request, reply);
+  });
 }
 
 function isApiPath(url: string): boolean {
@@ -109,10 +122,11 @@ async function handleFrameworkError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const family = /^\/v1\/(contact|attachment)s\//.exec(request.raw.url!)?.[1];
-  let problem = new ParleyError(
-    family ? `${family as "contact" | "attachment"}_not_found` : "route_not_found",
+  const asked = request.raw.url!;
+  const known = allOperations(context.limits).find(
+    ({ id, path }) => id && asked.startsWith(path.replace(":id", "")),
   );
+  let problem = new ParleyError(known?.id?.unknown ?? "route_not_found");
   try {
     if (isApiPath(request.raw.url!)) await authenticate(context.core, request);
   } catch (error) {
@@ -120,7 +134,21 @@ async function handleFrameworkError(
   }
   reply.header("request-id", request.id);
   sendError(context, problem, request, reply);
-  discardRest(request.raw);
+  void discardRest(request.raw);
+  logAnswer(context, request, reply);
+}
+
+/** What the log holds of a request: never its query, in which a signature can stand. */
+function requestFields(request: FastifyRequest): object {
+  return { request_id: request.id, method: request.method, path: request.raw.url!.split("?", 1)[0] };
+}
+
+function logAnswer(context: HttpContext, request: FastifyRequest, reply: FastifyReply): void {
+  if (!context.log.isDebug) return;
+  context.log.debug(
+    { ...requestFields(request), status: reply.statusCode, ms: reply.elapsedTime },
+    "answered",
+  );
 }
 
 function sendError(
@@ -128,31 +156,23 @@ function sendError(
   error: FastifyError | ParleyError,
   request: FastifyRequest,
   reply: FastifyReply,
-): void {
+): FastifyReply {
   const known = error instanceof ParleyError ? error : knownFastifyError(error, request);
   if (!known || known.cause) {
-    const { pathname } = new URL(request.raw.url!, "http://localhost");
-    context.log.error(
-      { request_id: request.id, method: request.method, path: pathname, err: error },
-      "request failed",
-    );
+    context.log.error({ ...requestFields(request), ...errorFields(error) }, "request failed");
   }
   const problem = problemOf(known ?? new ParleyError("internal_error"), request.id, context.core.origin());
-  if (awaitsContinue(request.raw)) reply.header("connection", "close");
   // As bytes: to text the framework would add a charset, which this media type does not have.
-  reply.code(problem.status).headers(problem.headers).send(Buffer.from(problem.body));
+  return reply.code(problem.status).headers(problem.headers).send(Buffer.from(problem.body));
 }
 
 function knownFastifyError(error: FastifyError, request: FastifyRequest): ParleyError | undefined {
   if (error.code !== "FST_ERR_CTP_INVALID_MEDIA_TYPE") return undefined;
-  const upload = request.routeOptions.url === "/v1/attachments";
-  return unsupported(
-    upload ? "multipart/form-data" : "application/x-www-form-urlencoded or application/json",
+  const { accepts } = request.routeOptions.config as RouteConfig;
+  return new ParleyError(
+    "unsupported_media_type",
+    accepts ? `Send the body as ${accepts}, in UTF-8.` : "Send no body here.",
   );
-}
-
-function unsupported(accepted: string): ParleyError {
-  return new ParleyError("unsupported_media_type", `Send the body as ${accepted}, in UTF-8.`);
 }
 
 function addFieldParsers(app: FastifyInstance, limits: Limits): void {
@@ -163,7 +183,8 @@ function addFieldParsers(app: FastifyInstance, limits: Limits): void {
   for (const [type, parse] of parsers) {
     app.addContentTypeParser(type, async (request: FastifyRequest, body: FastifyRequest["raw"]) => {
       const charset = /;\s*charset="?([^\s;"]+)/i.exec(request.headers["content-type"]!)?.[1] ?? "utf-8";
-      if (!/^utf-?8$/i.test(charset)) throw unsupported(type);
+      if (!/^utf-?8$/i.test(charset))
+        throw new ParleyError("unsupported_media_type", `Send ${type} in UTF-8.`);
       return parse(decodeUtf8(await readBody(body, limits.maxBodyBytes, limits)));
     });
   }

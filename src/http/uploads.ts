@@ -6,6 +6,7 @@ import { ParleyError } from "../errors.ts";
 import { lastPathPart } from "../util/text.ts";
 import { decodeUtf8, repeated } from "./bodies.ts";
 import { type BodyPace, BodyReader } from "./body-reader.ts";
+import { checkDigest, digestOf } from "./digests.ts";
 import { boundaryOf, MultipartReader, type Part } from "./multipart.ts";
 
 export interface UploadLimits extends BodyPace {
@@ -42,12 +43,17 @@ export async function receiveForm(
   if (limits.maxFileBytes > 0 && length > limits.maxFileBytes + MAX_FORM_OVERHEAD_BYTES) {
     throw fileTooLarge(limits.maxFileBytes);
   }
-  const boundary = boundaryOf(request.headers["content-type"]!);
-  const body = new BodyReader(request.raw, limits);
+  const type = request.headers["content-type"];
+  if (type === undefined) throw missingFile();
+  const boundary = boundaryOf(type);
+  const announced = request.headers["content-digest"] as string | undefined;
+  const digest = digestOf(announced);
+  const body = new BodyReader(request.raw, limits, (chunk) => void digest?.update(chunk));
   const form = new FormReader(core, accepted, limits);
   try {
     const parts = new MultipartReader(body, boundary, limits.maxPartHeaderBytes);
     for (let part = await parts.next(); part !== null; part = await parts.next()) await form.add(part);
+    if (digest) checkDigest(announced, digest.digest());
     return form.finish();
   } catch (error) {
     await form.discard();
@@ -55,6 +61,12 @@ export async function receiveForm(
   } finally {
     body.stop();
   }
+}
+
+function missingFile(): ParleyError {
+  return new ParleyError("missing_parameter", "The part file is required. With curl: -F file=@PATH.", {
+    param: "file",
+  });
 }
 
 class FormReader {
@@ -78,9 +90,7 @@ class FormReader {
 
   finish(): ReceivedForm {
     if (!this.#file) {
-      throw new ParleyError("missing_parameter", "The part file is required. With curl: -F file=@PATH.", {
-        param: "file",
-      });
+      throw missingFile();
     }
     return { ...this.#file, fields: this.#fields };
   }
@@ -101,6 +111,7 @@ class FormReader {
     const name = readField("filename", filename, lastPathPart(part.filename));
     const file = await receiveFile(this.#core, part.body, this.#limits.maxFileBytes);
     this.#file = { file, filename: name, declaredType: part.type };
+    checkDigest(part.digest, file.sha256);
   }
 
   async #addField(part: Part): Promise<void> {

@@ -10,15 +10,14 @@ const INTERVAL_MS = 2000;
 /** Erases the bytes of deleted files. One that cannot be erased is told to `onError` and tried again later. */
 export function startEraser(core: Core, onError: (error: unknown) => void): Job {
   async function erase(): Promise<void> {
-    for (let erased = BATCH; erased === BATCH; ) {
-      const keys = await listTombstones(core.db, BATCH);
-      const gone: string[] = [];
-      for (const key of keys) {
-        await core.blobs.remove(key).then(() => gone.push(key), onError);
-      }
-      if (gone.length > 0) await core.db.write("dropTombstones", { blobKeys: gone });
-      erased = gone.length;
+    const gone: string[] = [];
+    for (const key of await listTombstones(core.db, BATCH)) {
+      await core.blobs.remove(key).then(() => gone.push(key), onError);
     }
+    if (gone.length > 0) await core.db.write("dropTombstones", { blobKeys: gone });
+    // A run is one batch, so that a stop need not wait for all.
+    if (gone.length === BATCH) job.wake();
   }
-  return startJob(erase, INTERVAL_MS, onError);
+  const job = startJob(erase, INTERVAL_MS, onError);
+  return job;
 }

@@ -16,16 +16,11 @@ export function startJob(
   let stopped = false;
 
   async function runWhileWoken(): Promise<void> {
-    try {
-      while (woken && !stopped) {
-        woken = false;
-        await work();
-      }
-    } catch (error) {
-      onError(error);
-    } finally {
-      running = undefined;
+    while (woken && !stopped) {
+      woken = false;
+      await work().catch(onError);
     }
+    running = undefined;
   }
 
   function wake(): void {

@@ -7,7 +7,7 @@ const INTERVAL_MS = 10 * 60 * 1000;
 /** Settles what a crash or an unknown outcome left in the blob store, at start and on a timer. */
 export function startSweep(core: Core, onError: (error: unknown) => void): Job {
   async function sweep(): Promise<void> {
-    await core.blobs.sweep((key) => isBlobLive(core.db, key));
+    await core.blobs.sweep((key) => isBlobLive(core.db, key), onError);
   }
   return startJob(sweep, INTERVAL_MS, onError);
 }

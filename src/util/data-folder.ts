@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { OperatorError } from "../errors.ts";
 import { syncFolder } from "./durable.ts";
 import type { Random } from "./ids.ts";
 
@@ -13,8 +14,18 @@ export interface DataFolder {
 
 /** Makes the folder where it is missing, readable by its owner alone. */
 export async function openDataFolder(path: string): Promise<DataFolder> {
-  const made = mkdirSync(path, { recursive: true, mode: 0o700 });
-  if (made !== undefined) await syncFolder(dirname(made));
+  let made: string | undefined;
+  try {
+    made = mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new OperatorError(`PARLEY_DATA=${path} cannot be made: ${(error as Error).message}.`, {
+      cause: error,
+    });
+  }
+  // Each folder that is new is an entry of the one above it.
+  for (let folder = path; made !== undefined && folder.length >= made.length; folder = dirname(folder)) {
+    await syncFolder(dirname(folder));
+  }
   return { path, database: join(path, "parley.db"), lock: join(path, "server.lock") };
 }
 

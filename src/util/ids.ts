@@ -62,7 +62,13 @@ export function createIds(clock: Clock, random: Random): NewId {
   };
 }
 
-const SUFFIX = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+const SUFFIX_PATTERN = "[0-7][0-9a-hjkmnp-tv-z]{25}";
+const SUFFIX = new RegExp(`^${SUFFIX_PATTERN}$`);
+
+/** The form of an id of this kind as a regular expression. */
+export function idPattern(kind: IdKind): string {
+  return `^${kind}_${SUFFIX_PATTERN}$`;
+}
 
 /** Whether the text has the form of an id of this kind; it says nothing of whether the resource exists. */
 export function isId(kind: IdKind, text: string): boolean {

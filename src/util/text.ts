@@ -3,6 +3,20 @@ export function usernameKey(username: string): string {
   return username.normalize("NFKC").toLowerCase().normalize("NFKC");
 }
 
+const BETWEEN_WORDS = /[\p{P}\p{Z}\p{C}]+/u;
+
+/**
+ * Form in which a contact is searched by the beginning of a word: each word of its names behind a space. Words are
+ * what punctuation and spaces leave.
+ */
+export function searchKey(...names: (string | null)[]): string {
+  const words = names.flatMap((name) => usernameKey(name ?? "").split(BETWEEN_WORDS));
+  return words
+    .filter((word) => word !== "")
+    .map((word) => ` ${word}`)
+    .join("");
+}
+
 /** Form by which phone numbers are searched: the digits 0 to 9 alone. */
 export function phoneDigits(phoneNumber: string): string {
   return phoneNumber.normalize("NFKC").replace(/[^0-9]/g, "");

@@ -28,6 +28,7 @@ function contact(owner: string, number: number): CreateContact {
     phoneDigits: "1555",
     avatarUrl: null,
     displayName: "Å 😀",
+    searchKey: ` name ${number} å 😀`,
     conversationId: `cnv_${owner}_${number}`,
     createdAt: 1_800_000_000_000 + number,
   };
@@ -73,9 +74,15 @@ export function databaseContract(name: string, open: Open): void {
   leavingContract(name, open);
 }
 
+async function withUsers(db: Database): Promise<Database> {
+  await addUser(db, "a");
+  await addUser(db, "b");
+  return db;
+}
+
 function contactContract(name: string, open: Open): void {
   test(`${name}: a contact is found by its owner alone, with every column as it was given`, async (t) => {
-    const db = await open(t);
+    const db = await withUsers(await open(t));
     const input = contact("a", 1);
     await db.write("createContact", input);
     assert.deepEqual(
@@ -88,6 +95,7 @@ function contactContract(name: string, open: Open): void {
         display_name: "Å 😀",
         conversation_id: "cnv_a_1",
         created_at: 1_800_000_000_001,
+        version: 1,
       },
     );
     assert.equal(await findContact(db, "b", input.id), undefined);
@@ -96,21 +104,21 @@ function contactContract(name: string, open: Open): void {
   });
 
   test(`${name}: pages walk both ways from any place, with one row more where there is one`, async (t) => {
-    const db = await open(t);
+    const db = await withUsers(await open(t));
     for (let i = 1; i <= 5; i++) await db.write("createContact", contact("a", i));
     await db.write("createContact", contact("b", 3));
     const numbers = async (...page: Parameters<typeof walk>) =>
-      (await listContacts(db, "a", walk(...page))).map((row) => Number(row.id.slice(-4)));
+      (await listContacts(db, "a", {}, walk(...page))).map((row) => Number(row.id.slice(-4)));
     assert.deepEqual(await numbers(NEWEST, 2), [5, 4, 3]);
     assert.deepEqual(await numbers("con_a_0003", 2), [2, 1]);
     assert.deepEqual(await numbers("con_a_0002", 2, true), [3, 4, 5]);
     assert.deepEqual(await numbers("con_a_0005", 2, true), []);
-    await db.write("deleteContact", { ownerId: "a", id: "con_a_0003", deletedAt: 1 });
+    await db.write("deleteContact", { ownerId: "a", id: "con_a_0003", deletedAt: 1, expected: null });
     assert.deepEqual(await numbers("con_a_0003", 9), [2, 1], "a cursor outlives its item");
   });
 
   test(`${name}: a second contact of the same username is contact_exists, and leaves nothing`, async (t) => {
-    const db = await open(t);
+    const db = await withUsers(await open(t));
     await db.write("createContact", contact("a", 1));
     const again = { ...contact("a", 2), usernameKey: "name 1" };
     await assert.rejects(db.write("createContact", again), {
@@ -122,21 +130,21 @@ function contactContract(name: string, open: Open): void {
   });
 
   test(`${name}: of writes at the same time each succeeds or fails alone`, async (t) => {
-    const db = await open(t);
+    const db = await withUsers(await open(t));
     const results = await Promise.allSettled(
       Array.from({ length: 40 }, (_, i) =>
         db.write("createContact", { ...contact("a", i), usernameKey: `${i % 20}` }),
       ),
     );
     assert.equal(results.filter((result) => result.status === "fulfilled").length, 20);
-    assert.equal((await listContacts(db, "a", walk(NEWEST, 100))).length, 20);
+    assert.equal((await listContacts(db, "a", {}, walk(NEWEST, 100))).length, 20);
   });
 
   test(`${name}: an update changes the display name alone, and only its owner's`, async (t) => {
-    const db = await open(t);
+    const db = await withUsers(await open(t));
     await db.write("createContact", contact("a", 1));
-    const update = { ownerId: "b", id: "con_a_0001", displayName: "x" };
-    assert.equal(await db.write("updateContact", update), undefined);
+    const update = { ownerId: "b", id: "con_a_0001", displayName: "x", expected: null };
+    await assert.rejects(db.write("updateContact", update), { code: "contact_not_found" });
     const row = await db.write("updateContact", { ...update, ownerId: "a", displayName: null });
     assert.equal(row?.display_name, null);
     assert.equal(row?.username, "Name 1");
@@ -167,6 +175,9 @@ function userContract(name: string, open: Open): void {
     assert.equal((await findToken(db, token.hash))?.user_id, "u1");
     assert.equal(await findToken(db, new Uint8Array(32).fill(1)), undefined);
     assert.equal((await listTokens(db))[0]?.username, "U");
+    await assert.rejects(db.write("createToken", { ...token, id: "t2", userId: "u9" }), {
+      code: "user_not_found",
+    });
     assert.equal(await db.write("deleteToken", { id: "t1" }), true);
     assert.equal(await db.write("deleteToken", { id: "t1" }), false);
   });
@@ -222,15 +233,18 @@ function attachmentContract(name: string, open: Open): void {
     await addUser(db, "b");
     await db.write("createAttachment", attachment("a", 1));
     const id = "att_0001";
-    await assert.rejects(db.write("renameAttachment", { userId: "b", id, filename: "x" }), {
+    await assert.rejects(db.write("renameAttachment", { userId: "b", id, filename: "x", expected: null }), {
       code: "attachment_not_found",
     });
-    await assert.rejects(db.write("deleteAttachment", { userId: "b", id, deletedAt: 1 }), {
+    await assert.rejects(db.write("deleteAttachment", { userId: "b", id, deletedAt: 1, expected: null }), {
       code: "attachment_not_found",
     });
-    assert.equal((await db.write("renameAttachment", { userId: "a", id, filename: "x" })).filename, "x");
+    assert.equal(
+      (await db.write("renameAttachment", { userId: "a", id, filename: "x", expected: null })).filename,
+      "x",
+    );
     assert.equal((await findAttachment(db, "a", id))?.filename, "x");
-    await db.write("deleteAttachment", { userId: "a", id, deletedAt: 1 });
+    await db.write("deleteAttachment", { userId: "a", id, deletedAt: 1, expected: null });
     assert.equal(await findAttachment(db, "a", id), undefined);
     assert.equal(await findLinkedAttachment(db, id), undefined);
     assert.deepEqual(await listTombstones(db, 10), ["blob-1"]);
@@ -247,9 +261,15 @@ function leavingContract(name: string, open: Open): void {
     await db.write("createAttachment", attachment("a", 1));
     for (const i of [2, 3])
       await db.write("createAttachment", attachment("a", i, { conversationId: "cnv_a_1" }));
-    assert.equal(await db.write("deleteContact", { ownerId: "b", id: "con_a_0001", deletedAt: 1 }), false);
-    assert.equal(await db.write("deleteContact", { ownerId: "a", id: "con_a_0001", deletedAt: 1 }), true);
-    assert.equal(await db.write("deleteContact", { ownerId: "a", id: "con_a_0001", deletedAt: 1 }), false);
+    await assert.rejects(
+      db.write("deleteContact", { ownerId: "b", id: "con_a_0001", deletedAt: 1, expected: null }),
+      { code: "contact_not_found" },
+    );
+    await db.write("deleteContact", { ownerId: "a", id: "con_a_0001", deletedAt: 1, expected: null });
+    await assert.rejects(
+      db.write("deleteContact", { ownerId: "a", id: "con_a_0001", deletedAt: 1, expected: null }),
+      { code: "contact_not_found" },
+    );
     assert.deepEqual((await listTombstones(db, 10)).sort(), ["blob-2", "blob-3"]);
     assert.equal((await listAttachments(db, "a", undefined, walk(NEWEST, 9))).length, 1);
     for (const table of ["attachments", "grants", "messages"]) {
@@ -267,8 +287,10 @@ function leavingContract(name: string, open: Open): void {
     }
     await db.write("deleteUser", { id: "a", deletedAt: 1 });
     assert.equal(await findUserByName(db, "a"), undefined);
-    assert.equal((await listContacts(db, "a", walk(NEWEST, 9))).length, 0);
-    assert.equal((await listContacts(db, "b", walk(NEWEST, 9))).length, 1);
+    await assert.rejects(db.write("createContact", contact("a", 2)), { code: "invalid_token" });
+    await assert.rejects(db.write("createAttachment", attachment("a", 9)), { code: "invalid_token" });
+    assert.equal((await listContacts(db, "a", {}, walk(NEWEST, 9))).length, 0);
+    assert.equal((await listContacts(db, "b", {}, walk(NEWEST, 9))).length, 1);
     assert.equal((await listAttachments(db, "b", undefined, walk(NEWEST, 9))).length, 2);
     assert.deepEqual((await listTombstones(db, 10)).sort(), ["blob-0", "blob-1"]);
     for (const table of ["conversations", "members", "messages", "grants"]) {

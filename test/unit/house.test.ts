@@ -137,7 +137,7 @@ test("packages: in their rooms and outside", () => {
     "src/core/a.ts:1",
   );
   fires(house.packages, { "src/jobs/a.ts": 'import type { Pool } from "pg";' }, "src/jobs/a.ts:1");
-  fires(house.packages, { "src/http/a.ts": 'import { open } from "node:fs/promises";' }, "src/http/a.ts:1");
+  fires(house.packages, { "src/core/a.ts": 'import { open } from "node:fs/promises";' }, "src/core/a.ts:1");
   fires(house.packages, { "src/config.ts": 'import fs from "fs";' }, "src/config.ts:1");
   fires(house.packages, { "src/app.ts": 'import type { FastifyInstance } from "fastify";' }, "src/app.ts:1");
   fires(house.packages, { "src/core/a.ts": 'await import("@fastify/busboy");' }, "src/core/a.ts:1");

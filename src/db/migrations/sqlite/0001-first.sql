@@ -6,6 +6,8 @@ CREATE TABLE users (
   username TEXT NOT NULL,
   username_key TEXT NOT NULL UNIQUE, -- the form by which usernames are compared
   phone_number TEXT,
+  display_name TEXT,
+  avatar_url TEXT,
   conversation_id TEXT NOT NULL, -- notes to self
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -43,12 +45,16 @@ CREATE TABLE contacts (
   phone_digits TEXT NOT NULL, -- the form by which phone numbers are searched
   avatar_url TEXT,
   display_name TEXT,
+  search_key TEXT NOT NULL, -- the words of its names, each behind a space
   conversation_id TEXT NOT NULL,
+  blocked_at INTEGER,
   created_at INTEGER NOT NULL,
   version INTEGER NOT NULL,
   PRIMARY KEY (owner_id, id)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX contacts_by_username ON contacts (owner_id, username_key);
+CREATE INDEX contacts_by_phone ON contacts (owner_id, phone_digits, id);
+CREATE INDEX contacts_blocked ON contacts (owner_id, id) WHERE blocked_at IS NOT NULL;
 
 CREATE TABLE messages (
   id TEXT NOT NULL PRIMARY KEY,
@@ -72,6 +78,7 @@ CREATE TABLE attachments (
   version INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attachments_by_conversation ON attachments (conversation_id);
+CREATE INDEX attachments_by_uploader ON attachments (uploader_id, file_size);
 
 -- Who may see which attachment: one row for each member who received it.
 CREATE TABLE grants (

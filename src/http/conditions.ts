@@ -1,0 +1,35 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Expected, Versioned } from "../core/versioned.ts";
+
+/** Whether one of the entity tags of an `If-None-Match` is this one, by weak comparison (RFC 9110, section 13.1.2). */
+export function matchesTag(header: string, etag: string): boolean {
+  return header.trim() === "*" || tagsOf(header).some((tag) => tag.replace(/^W\//, "") === etag);
+}
+
+/** Answers with a resource and its ETag, or with 304 where the client has this very version. */
+export function sendVersioned<T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { resource, version }: Versioned<T>,
+): T | FastifyReply {
+  const etag = `"${version}"`;
+  reply.header("etag", etag).header("cache-control", "private, no-cache");
+  const known = request.headers["if-none-match"];
+  const reading = request.method === "GET" || request.method === "HEAD";
+  return reading && known !== undefined && matchesTag(known, etag) ? reply.code(304).send() : resource;
+}
+
+const ROW_VERSION = /^"([0-9]{1,15})(?:-[0-9]+)?"$/;
+
+/** The versions of the row that `If-Match` accepts. The window of links in a tag does not count: a link is not a change. */
+export function expectedVersions(request: FastifyRequest): Expected {
+  const header = request.headers["if-match"];
+  if (header === undefined || header.trim() === "*") return null;
+  return tagsOf(header)
+    .flatMap((tag) => ROW_VERSION.exec(tag)?.[1] ?? [])
+    .map(Number);
+}
+
+function tagsOf(header: string): string[] {
+  return header.split(",").map((tag) => tag.trim());
+}

@@ -1,0 +1,23 @@
+import { getMe } from "../core/me.ts";
+import { type Operation, operation } from "./operation.ts";
+
+/** The caller. `limits` are those that a client can run into. */
+export function meOperation(limits: { maxFileBytes: number; maxBodyBytes: number }): Operation {
+  return operation({
+    name: "retrieveMe",
+    method: "GET",
+    path: "/v1/me",
+    summary: "Retrieve the caller",
+    query: {},
+    body: {},
+    answer: { status: 200, schema: "Me" },
+    errors: [],
+    async handle({ core, caller, reply }) {
+      reply.header("cache-control", "private, no-cache");
+      return {
+        ...(await getMe(core, caller)),
+        limits: { max_file_size: limits.maxFileBytes || null, max_body_size: limits.maxBodyBytes },
+      };
+    },
+  });
+}

@@ -1,0 +1,294 @@
+import type { Field, Shape } from "../core/fields.ts";
+import { catalogue, type ErrorCode } from "../errors.ts";
+import type { Operation } from "./operation.ts";
+import { problemOf, statusOf } from "./problems.ts";
+import { schemas } from "./schemas.ts";
+
+/** Real answers, by the name of the operation. */
+export type Examples = Readonly<Record<string, { body?: unknown; request?: unknown }>>;
+
+const EXAMPLES = "#/components/examples/";
+
+/** What every operation can answer besides its own. */
+const COMMON: readonly ErrorCode[] = [
+  "invalid_parameter",
+  "unknown_parameter",
+  "missing_token",
+  "invalid_token",
+  "insufficient_scope",
+  "internal_error",
+  "unavailable",
+];
+const ORIGIN = "http://127.0.0.1:8080";
+const REQUEST_ID = { "Request-Id": { description: "Also in the server's log.", schema: { type: "string" } } };
+
+/** The OpenAPI 3.1 document of the operations, made of the very shapes that check their requests. */
+export function buildOpenApi(operations: readonly Operation[], version: string, examples: Examples): object {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const operation of operations) {
+    const path = operation.path.replace(":id", "{id}");
+    paths[path] ??= {};
+    paths[path][operation.method.toLowerCase()] = describe(operation, examples[operation.name] ?? {});
+  }
+  const all = { ...paths, ...otherPaths() };
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Parley",
+      version,
+      description: "A self-hosted messaging backend: contacts, and files shared in conversations.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/", description: "The server that this document comes from." }],
+    security: [{ token: [] }],
+    tags: [
+      { name: "contacts", description: "People in the caller's contact list." },
+      { name: "attachments", description: "Files shared in conversations." },
+      { name: "files", description: "The bytes of attachments." },
+      { name: "me", description: "The caller." },
+      { name: "service", description: "For supervisors." },
+    ],
+    paths: all,
+    components: {
+      securitySchemes: {
+        token: {
+          type: "http",
+          scheme: "bearer",
+          description: "An access token, as `parley token create NAME` makes one.",
+        },
+      },
+      schemas,
+      examples: examplesFor(all),
+    },
+  };
+}
+
+/** The examples that are referred to, once each. */
+function examplesFor(paths: object): object {
+  const named = JSON.stringify(paths).matchAll(new RegExp(`${EXAMPLES}([a-z_]+)`, "g"));
+  const codes = new Set([...named].map((match) => match[1] as ErrorCode));
+  return Object.fromEntries([...codes].sort().map((code) => [code, { value: exampleOf(code) }]));
+}
+
+function describe(operation: Operation, example: Examples[string]): object {
+  const { status, schema } = operation.answer;
+  const answered =
+    schema === undefined
+      ? { description: "Done." }
+      : {
+          description: catalogueOfSuccess[status],
+          content: {
+            "application/json": {
+              schema: { $ref: `#/components/schemas/${schema}` },
+              ...(example.body === undefined ? {} : { example: example.body }),
+            },
+          },
+        };
+  return {
+    operationId: operation.name,
+    tags: [operation.path.split("/")[2]],
+    summary: operation.summary,
+    ...(operation.scope ? { description: `Scope: \`${operation.scope}\`.` } : {}),
+    parameters: [...(operation.id ? [pathId(operation)] : []), ...queryOf(operation.query)],
+    ...bodyOf(operation, example),
+    responses: { [status]: { ...answered, headers: headersOf(operation) }, ...problemsOf(operation) },
+  };
+}
+
+const catalogueOfSuccess = { 200: "The answer.", 201: "Created.", 204: "Done." } as const;
+
+function pathId(operation: Operation): object {
+  return {
+    name: "id",
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+    description: `${operation.id!.kind}_…`,
+  };
+}
+
+function queryOf(shape: Shape): object[] {
+  return Object.entries(shape).map(([name, field]) => ({
+    name,
+    in: "query",
+    required: field.required,
+    description: sentence(field),
+    schema: field.schema,
+  }));
+}
+
+function sentence(field: Field<unknown>): string {
+  return `${field.accepts[0]!.toUpperCase()}${field.accepts.slice(1)}.`;
+}
+
+function bodyOf(operation: Operation, example: Examples[string]): object {
+  if (operation.body === "file") return { requestBody: fileBody(operation.query) };
+  const fields = Object.entries(operation.body);
+  if (fields.length === 0) return {};
+  const required = fields.filter(([, field]) => field.required).map(([name]) => name);
+  const schema = {
+    type: "object",
+    properties: Object.fromEntries(
+      fields.map(([name, field]) => [name, { ...field.schema, description: sentence(field) }]),
+    ),
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+  };
+  const content = { schema, ...(example.request === undefined ? {} : { example: example.request }) };
+  return {
+    requestBody: {
+      required: required.length > 0,
+      content: { "application/json": content, "application/x-www-form-urlencoded": content },
+    },
+  };
+}
+
+function fileBody(fields: Shape): object {
+  const texts = Object.entries(fields).map(([name, field]) => [
+    name,
+    { ...field.schema, description: `${sentence(field)} Here or in the query, not both.` },
+  ]);
+  return {
+    required: true,
+    content: {
+      "multipart/form-data": {
+        schema: {
+          type: "object",
+          properties: {
+            file: { type: "string", format: "binary", description: "The file, with its name." },
+            ...Object.fromEntries(texts),
+          },
+          required: ["file"],
+          additionalProperties: false,
+        },
+      },
+    },
+  };
+}
+
+function headersOf(operation: Operation): object {
+  const { schema, status } = operation.answer;
+  const text = { type: "string" };
+  return {
+    ...REQUEST_ID,
+    ...(status === 201 ? { Location: { description: "The new resource.", schema: text } } : {}),
+    ...(schema?.endsWith("Page")
+      ? { Link: { description: "rel=next and rel=prev (RFC 8288).", schema: text } }
+      : {}),
+    ...(operation.id && schema
+      ? { ETag: { description: "For If-None-Match and If-Match.", schema: text } }
+      : {}),
+  };
+}
+
+/** One response for each status, with an example of each of its codes. */
+function problemsOf(operation: Operation): object {
+  const hasBody = operation.body !== "file" && Object.keys(operation.body).length > 0;
+  const upload = operation.body === "file";
+  const answered = new Set<ErrorCode>([
+    ...COMMON,
+    ...(hasBody || upload
+      ? (["malformed_body", "missing_parameter", "repeated_parameter", "unsupported_media_type"] as const)
+      : []),
+    ...(hasBody ? (["body_too_large", "request_timeout"] as const) : []),
+    ...operation.errors,
+  ]);
+  const responses: Record<string, { description: string; content: object; headers: object }> = {};
+  for (const code of answered) {
+    const status = statusOf(code);
+    const known = responses[status];
+    const examples = { ...examplesIn(known), [code]: { $ref: `${EXAMPLES}${code}` } };
+    responses[status] = {
+      description: known ? `${known.description} · \`${code}\`` : `\`${code}\``,
+      headers: REQUEST_ID,
+      content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" }, examples } },
+    };
+  }
+  return responses;
+}
+
+function examplesIn(response: { content: object } | undefined): object {
+  const content = response?.content as Record<string, { examples: object }> | undefined;
+  return content?.["application/problem+json"]?.examples ?? {};
+}
+
+function exampleOf(code: ErrorCode): unknown {
+  const error = { code, message: catalogue[code].explanation, param: undefined, members: {}, header: "" };
+  return JSON.parse(problemOf(error, "req_01m7yvg6waejjacycgbh9077zr", ORIGIN).body);
+}
+
+/** What is no operation on resources: the bytes of files, and the service's own state. */
+function otherPaths(): object {
+  const text = { type: "string" };
+  const state = (name: string, summary: string) => ({
+    get: {
+      operationId: name,
+      tags: ["service"],
+      summary,
+      security: [],
+      responses: {
+        200: {
+          description: "Yes.",
+          content: { "application/json": { schema: { type: "object", properties: { status: text } } } },
+        },
+        400: problem("malformed_request"),
+        503: problem("unavailable"),
+      },
+    },
+  });
+  return {
+    "/files/{id}/{filename}": {
+      get: {
+        operationId: "downloadFile",
+        tags: ["files"],
+        summary: "Download a file, by its signed address or with a member's token",
+        security: [{}, { token: [] }],
+        parameters: [
+          { name: "id", in: "path", required: true, schema: text },
+          { name: "filename", in: "path", required: true, schema: text },
+          { name: "expires", in: "query", schema: { type: "integer" } },
+          { name: "signature", in: "query", schema: text },
+          { name: "download", in: "query", schema: { const: "1" }, description: "Save instead of show." },
+        ],
+        responses: {
+          200: {
+            description: "The bytes.",
+            content: { "*/*": { schema: { type: "string", format: "binary" } } },
+          },
+          206: {
+            description: "A range of them.",
+            content: { "*/*": { schema: { type: "string", format: "binary" } } },
+          },
+          304: { description: "The client has them." },
+          308: { description: "The file has another name by now.", headers: { Location: { schema: text } } },
+          403: problem("invalid_signature"),
+          404: problem("attachment_not_found"),
+          416: problem("range_not_satisfiable"),
+        },
+      },
+    },
+    "/metrics": {
+      get: {
+        operationId: "readMetrics",
+        tags: ["service"],
+        summary: "Metrics in the format of Prometheus",
+        description: "Scope: `admin`.",
+        responses: {
+          200: { description: "The metrics.", content: { "text/plain": { schema: text } } },
+          401: problem("invalid_token"),
+          403: problem("insufficient_scope"),
+        },
+      },
+    },
+    "/healthz": state("isAlive", "Whether the process lives"),
+    "/readyz": state("isReady", "Whether it can do its work"),
+  };
+}
+
+function problem(code: ErrorCode): object {
+  const schema = { $ref: "#/components/schemas/Problem" };
+  const content = {
+    "application/problem+json": { schema, examples: { [code]: { $ref: `${EXAMPLES}${code}` } } },
+  };
+  return { description: `\`${code}\``, headers: REQUEST_ID, content };
+}

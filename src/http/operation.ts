@@ -1,0 +1,86 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Core } from "../core/core.ts";
+import { type Fields, type Parsed, readFields, type Shape } from "../core/fields.ts";
+import type { Caller, Scope } from "../core/tokens.ts";
+import { type ErrorCode, ParleyError } from "../errors.ts";
+import { type IdKind, isId } from "../util/ids.ts";
+import { callerOf } from "./authentication.ts";
+import { parseForm } from "./bodies.ts";
+
+/** What a request has come down to when its operation runs. */
+interface Call<Q extends Shape, B extends Shape> {
+  core: Core;
+  caller: Caller;
+  /** Of the path; empty where it has none. */
+  id: string;
+  query: Parsed<Q>;
+  body: Parsed<B>;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+/** One method of one path: what it takes is checked by these very shapes, and documented from them. */
+export interface Operation<Q extends Shape = Shape, B extends Shape = Shape> {
+  /** `operationId` of the OpenAPI document. */
+  name: string;
+  method: "GET" | "POST" | "PUT" | "DELETE";
+  /** As the router takes it. */
+  path: string;
+  /** The kind of `:id` in the path, and the error of one that is unknown or malformed. */
+  id?: { kind: IdKind; unknown: ErrorCode };
+  scope?: Scope;
+  summary: string;
+  query: Q;
+  /** Fields of a form or of JSON; "file" for a multipart form that the operation reads by itself. */
+  body: B | "file";
+  answer: { status: 200 | 201 | 204; schema?: string };
+  /** Codes beyond those that every operation can answer. */
+  errors: readonly ErrorCode[];
+  handle(call: Call<Q, B>): unknown;
+}
+
+/** Lets the types of the shapes reach `handle`. */
+export function operation<Q extends Shape, B extends Shape>(described: Operation<Q, B>): Operation {
+  return described as unknown as Operation;
+}
+
+const NO_FIELDS: Fields = new Map();
+
+const FIELDS = "application/x-www-form-urlencoded or application/json";
+const FORM_WITH_FILE = "multipart/form-data";
+
+export function addOperation(app: FastifyInstance, core: Core, described: Operation): void {
+  const { id: idRule, query, body, answer } = described;
+  app.route({
+    method: described.method,
+    url: described.path,
+    config: { scope: described.scope, accepts: body === "file" ? FORM_WITH_FILE : FIELDS },
+    handler: async (request, reply) => {
+      const call: Call<Shape, Shape> = {
+        core,
+        caller: callerOf(request),
+        id: "",
+        query: readFields(query, queryOf(request)),
+        body: body === "file" ? {} : readFields(body, (request.body as Fields | undefined) ?? NO_FIELDS),
+        request,
+        reply,
+      };
+      if (idRule) call.id = knownForm((request.params as { id: string }).id, idRule.kind, idRule.unknown);
+      reply.code(answer.status);
+      return described.handle(call);
+    },
+  });
+}
+
+/** The fields of the query. */
+export function queryOf(request: FastifyRequest): Fields {
+  const url = request.raw.url!;
+  const mark = url.indexOf("?");
+  return mark === -1 ? NO_FIELDS : parseForm(url.slice(mark + 1));
+}
+
+/** The id, or the error that an unknown one gets where it has not the form of one. */
+export function knownForm(id: string, kind: IdKind, unknown: ErrorCode, param?: string): string {
+  if (!isId(kind, id)) throw new ParleyError(unknown, undefined, param === undefined ? {} : { param });
+  return id;
+}

@@ -1,0 +1,10 @@
+import type { Limits } from "../config.ts";
+import { attachmentOperations, uploadOperation } from "./attachments.ts";
+import { contactOperations } from "./contacts.ts";
+import { meOperation } from "./me.ts";
+import type { Operation } from "./operation.ts";
+
+/** Everything that the API does, in the order in which its document shows it. */
+export function allOperations(limits: Limits): readonly Operation[] {
+  return [...contactOperations, ...attachmentOperations, uploadOperation(limits), meOperation(limits)];
+}

@@ -1,0 +1,99 @@
+import { type IdKind, idPattern } from "../util/ids.ts";
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const text: Schema = { type: "string" };
+const textOrNone: Schema = { type: ["string", "null"] };
+const bytes: Schema = { type: "integer", minimum: 0, description: "Bytes." };
+const time: Schema = { type: "integer", description: "Unix seconds, UTC." };
+
+function id(kind: IdKind): Schema {
+  return { type: "string", pattern: idPattern(kind) };
+}
+
+/** An object of exactly these members, all of them there. */
+function object(properties: Record<string, Schema>, description?: string): Schema {
+  const required = Object.keys(properties);
+  return {
+    type: "object",
+    ...(description ? { description } : {}),
+    properties,
+    required,
+    additionalProperties: false,
+  };
+}
+
+function page(resource: string): Schema {
+  return object(
+    {
+      has_more: { type: "boolean", description: "Whether there are more items beyond this page." },
+      data: { type: "array", maxItems: 100, items: { $ref: `#/components/schemas/${resource}` } },
+    },
+    "Items, newest first.",
+  );
+}
+
+/** What the service answers, as JSON Schema by name: sections 2.1, 2.2 and 2.4 of the source, and what came beside them. */
+export const schemas: Readonly<Record<string, Schema>> = {
+  Contact: object({
+    id: id("con"),
+    username: text,
+    phone_number: text,
+    avatar_url: textOrNone,
+    display_name: { ...textOrNone, description: "Null when none is set: show the username." },
+    conversation_id: id("cnv"),
+    last_active_at: { type: ["integer", "null"], description: "Unix seconds, UTC. Null for a new contact." },
+    created_at: time,
+  }),
+  ContactPage: page("Contact"),
+  Attachment: object({
+    id: id("att"),
+    message_id: id("msg"),
+    filename: text,
+    file_url: {
+      type: "string",
+      format: "uri",
+      description: "Signed; works without a token for one to two hours.",
+    },
+    file_type: { type: "string", description: "MIME type." },
+    file_size: bytes,
+    created_at: time,
+  }),
+  AttachmentPage: page("Attachment"),
+  Me: object({
+    id: id("usr"),
+    username: text,
+    phone_number: textOrNone,
+    display_name: textOrNone,
+    avatar_url: textOrNone,
+    conversation_id: {
+      ...id("cnv"),
+      description: "Notes to self, where uploads go that name no other conversation.",
+    },
+    created_at: time,
+    storage: object({ used: bytes, quota: { type: ["integer", "null"], description: "Bytes; null: none." } }),
+    limits: object({
+      max_file_size: { type: ["integer", "null"], description: "Bytes; null: none." },
+      max_body_size: bytes,
+    }),
+  }),
+  Problem: {
+    type: "object",
+    description: "Problem details (RFC 9457).",
+    properties: {
+      type: { type: "string", format: "uri", description: "The address of a page that explains the code." },
+      title: text,
+      status: { type: "integer" },
+      detail: { type: "string", description: "What to do." },
+      code: { type: "string", description: "From a closed list; what programs should look at." },
+      param: { type: "string", description: "The field at fault, where there is one." },
+      existing_id: {
+        type: "string",
+        description: "Of the contact that has the username (`contact_exists`).",
+      },
+      request_id: id("req"),
+    },
+    required: ["type", "title", "status", "detail", "code", "request_id"],
+    additionalProperties: false,
+  },
+};

@@ -1,0 +1,33 @@
+import { ParleyError } from "../errors.ts";
+
+/**
+ * Blown by an error of a sync: what is on the disk is then unknown, and a second sync would not tell. From then on
+ * nothing is written until the process is started anew.
+ */
+export interface Fuse {
+  readonly blown: boolean;
+  blow(cause: unknown): void;
+  /** Throws `unavailable` once the fuse is blown. */
+  check(): void;
+}
+
+/** `onBlow` is told once. */
+export function createFuse(onBlow: (cause: unknown) => void): Fuse {
+  let blown = false;
+  return {
+    get blown() {
+      return blown;
+    },
+    blow(cause) {
+      if (!blown) onBlow(cause);
+      blown = true;
+    },
+    check() {
+      if (blown)
+        throw new ParleyError(
+          "unavailable",
+          "A disk failed. The operator must look at it and restart the server.",
+        );
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { attachmentsQuery } from "../../src/db/attachments.ts";
+import { type ContactFilter, contactsQuery } from "../../src/db/contacts.ts";
+import { NEWEST } from "../../src/db/page.ts";
+import type { Statement } from "../../src/db/sql.ts";
+import { openSqlite } from "../../src/db/sqlite.ts";
+import { createFuse } from "../../src/util/fuse.ts";
+
+const FILTERS: ContactFilter[] = [
+  {},
+  { usernameKey: "a" },
+  { phoneDigits: "555" },
+  { blocked: true },
+  { blocked: false },
+  { wordPrefix: "a" },
+  { usernameKey: "a", phoneDigits: "555", wordPrefix: "a", blocked: false },
+];
+
+test("every page is one range of an index: no scan of a table, no sort, no offset", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "parley-plans-"));
+  const path = join(folder, "parley.db");
+  await openSqlite(path, createFuse(assert.ifError)).close();
+  const db = new DatabaseSync(path);
+  t.after(async () => {
+    db.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const statements: Statement[] = [];
+  for (const newer of [false, true]) {
+    const page = { cursor: NEWEST, newer, limit: 10 };
+    for (const filter of FILTERS) statements.push(contactsQuery("usr_x", filter, page));
+    for (const conversation of [undefined, "cnv_x"])
+      statements.push(attachmentsQuery("usr_x", conversation, page));
+  }
+  for (const { sql, params } of statements) {
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...params) as { detail: string }[];
+    const steps = plan.map((row) => row.detail);
+    assert.ok(steps.length > 0);
+    for (const step of steps)
+      assert.match(step, /^SEARCH \w+ USING (?:COVERING )?(?:INDEX|PRIMARY KEY)/, `${sql}: ${step}`);
+    assert.ok(!/OFFSET/i.test(sql));
+  }
+  t.diagnostic(`${statements.length} statements, each a search by an index`);
+});

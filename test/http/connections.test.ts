@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { truncate } from "node:fs/promises";
+import { test } from "node:test";
+import { startApp, startOn, testConfig, upload } from "./app.ts";
+import { eventually, storedFiles } from "./files-on-disk.ts";
+import { openSocket, readAll, readAnswer } from "./raw-socket.ts";
+
+test("CONNECT is answered, its connection ended, and a reset of it harms nobody", async (t) => {
+  const server = await startApp(t);
+  const asked = await openSocket(server.url);
+  asked.write("CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n\r\n");
+  assert.match(await readAll(asked, 2000), /^HTTP\/1\.1 405 .*"code":"method_not_allowed"/s);
+  assert.ok(asked.destroyed || (await eventually(async () => asked.destroyed)));
+  for (let i = 0; i < 20; i++) {
+    const socket = await openSocket(server.url);
+    socket.on("error", () => {});
+    socket.write("CONNECT x:1 HTTP/1.1\r\n\r\n");
+    socket.resetAndDestroy();
+  }
+  assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+});
+
+test("garbage behind a request whose answer is under way ends the connection, and never enters the answer", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const bytes = Buffer.alloc(30_000_000, "a");
+  const { file_url } = (await (await upload(server.url, user, new File([bytes], "a"))).json()) as {
+    file_url: string;
+  };
+  const socket = await openSocket(server.url);
+  const { pathname, search } = new URL(file_url);
+  socket.write(`GET ${pathname}${search} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  await new Promise((resolve) => socket.once("readable", resolve));
+  socket.write("garbage\r\n\r\n");
+  const text = await readAll(socket, 3000);
+  assert.match(text, /^HTTP\/1\.1 200 /);
+  assert.equal(text.indexOf("HTTP/1.1 400"), -1);
+});
+
+test("an early refusal reaches a client that sends its whole body first and asks to close", async (t) => {
+  const server = await startApp(t, { maxFileBytes: 1_000_000 });
+  const user = await server.user();
+  for (const [authorization, status] of [
+    [user.headers.authorization, 413],
+    ["Bearer nobody", 401],
+  ] as const) {
+    const socket = await openSocket(server.url);
+    socket.write(
+      `POST /v1/attachments HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: ${authorization}\r\n` +
+        "content-type: multipart/form-data; boundary=b\r\ncontent-length: 10000000\r\n\r\n",
+    );
+    const chunk = randomBytes(100_000);
+    for (let i = 0; i < 100; i++) {
+      if (!socket.write(chunk)) await new Promise((resolve) => socket.once("drain", resolve));
+    }
+    assert.match(await readAnswer(socket), new RegExp(`^HTTP/1.1 ${status} `));
+    socket.destroy();
+  }
+});
+
+test("an absolute-form target is served as its path is", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  for (const username of ["a", "b"]) {
+    const body = new URLSearchParams({ username, phone_number: "555" });
+    await fetch(`${server.url}/v1/contacts`, { method: "POST", headers: user.headers, body });
+  }
+  const socket = await openSocket(server.url);
+  socket.write(
+    `GET http://else.example/v1/contacts?limit=1 HTTP/1.1\r\nhost: x\r\nauthorization: ${user.headers.authorization}\r\n\r\n`,
+  );
+  const answer = await readAnswer(socket);
+  assert.match(answer, /^HTTP\/1\.1 200 /);
+  assert.ok(answer.includes(`link: <${server.url}/v1/contacts?limit=1&starting_after=con_`), answer);
+  socket.destroy();
+});
+
+test("a file that was cut short on the disk is 500 without the file's headers, never a short 200", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const made = await upload(server.url, user, new File([randomBytes(300_000)], "a"));
+  const { file_url } = (await made.json()) as { file_url: string };
+  await truncate((await storedFiles(server.config)).find((path) => path.includes("blobs"))!, 100_000);
+  const response = await fetch(file_url);
+  assert.equal(response.status, 500);
+  for (const name of ["etag", "last-modified", "content-disposition", "content-range"]) {
+    assert.equal(response.headers.get(name), null, name);
+  }
+  assert.equal(((await response.json()) as { code: string }).code, "internal_error");
+});
+
+test("Location, links and pages keep the path of PARLEY_PUBLIC_URL", async (t) => {
+  const server = await startOn(t, { ...(await testConfig(t)), publicUrl: "https://example.org/parley" });
+  const user = await server.user();
+  const address = `http://127.0.0.1:${server.app.port()}`;
+  const made = await upload(address, user, new File(["x"], "a"));
+  assert.match(made.headers.get("location")!, /^https:\/\/example\.org\/parley\/v1\/attachments\/att_/);
+  const { file_url } = (await made.json()) as { file_url: string };
+  assert.match(file_url, /^https:\/\/example\.org\/parley\/files\/att_/);
+});
+
+test("a name with several addresses is listened on once, by the server that was set up", async (t) => {
+  const server = await startOn(t, { ...(await testConfig(t)), host: "localhost" });
+  assert.equal((await fetch(`http://localhost:${server.app.port()}/healthz`)).status, 200);
+});
+
+test("a stop does not wait for connections that are kept alive", async (t) => {
+  const server = await startApp(t, { shutdownTimeoutMs: 60_000 });
+  const user = await server.user();
+  const bytes = Buffer.alloc(20_000_000);
+  const { file_url } = (await (await upload(server.url, user, new File([bytes], "a"))).json()) as {
+    file_url: string;
+  };
+  const download = await fetch(file_url);
+  const stopped = server.app.stop();
+  assert.equal((await download.arrayBuffer()).byteLength, bytes.length);
+  await stopped;
+});

@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { buildOpenApi, type Examples } from "../../src/http/openapi.ts";
+import { allOperations } from "../../src/http/operations.ts";
+import { schemas } from "../../src/http/schemas.ts";
+import { startOn, type TestApp, type TestUser, testConfig, upload } from "./app.ts";
+
+const FILE = new URL("../../src/http/openapi.json", import.meta.url);
+
+/** Bytes that are the same in each run, so that the examples of the document are. */
+function steadyRandom(): (bytes: Uint8Array) => void {
+  let round = 0;
+  return (bytes) => {
+    for (let at = 0; at < bytes.length; at += 32) {
+      bytes.set(
+        createHash("sha256")
+          .update(`${round++}`)
+          .digest()
+          .subarray(0, bytes.length - at),
+        at,
+      );
+    }
+  };
+}
+
+async function json(
+  server: TestApp,
+  user: TestUser,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<unknown> {
+  const response = await fetch(`http://127.0.0.1:${server.app.port()}${path}`, {
+    method,
+    headers: { ...user.headers, ...(body ? { "content-type": "application/json" } : {}) },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  assert.ok(response.ok, `${method} ${path}: ${response.status}`);
+  return response.status === 204 ? undefined : response.json();
+}
+
+/** Does each operation once on a real server, whose clock stands still, and keeps what it answered. */
+async function realAnswers(t: TestContext): Promise<Examples> {
+  const config = { ...(await testConfig(t)), publicUrl: "http://127.0.0.1:8080", secrets: ["s".repeat(32)] };
+  const clock = () => Date.UTC(2026, 10, 21, 12);
+  const server = await startOn(t, config, { clock, random: steadyRandom() });
+  const user = await server.user();
+  const grace = {
+    username: "grace",
+    phone_number: "+15550101",
+    avatar_url: "https://example.com/grace.png",
+    display_name: "Grace",
+  };
+  const contact = (await json(server, user, "POST", "/v1/contacts", grace)) as { id: string };
+  const address = `http://127.0.0.1:${server.app.port()}`;
+  const uploaded = await upload(address, user, new File(["hello\n"], "hello.txt", { type: "text/plain" }));
+  const attachment = (await uploaded.json()) as { id: string };
+  const contactPath = `/v1/contacts/${contact.id}`;
+  const attachmentPath = `/v1/attachments/${attachment.id}`;
+  const rename = { display_name: "Grace H." };
+  const newName = { filename: "greeting.txt" };
+  return {
+    createContact: { request: grace, body: contact },
+    listContacts: { body: await json(server, user, "GET", "/v1/contacts") },
+    retrieveContact: { body: await json(server, user, "GET", contactPath) },
+    updateContact: { request: rename, body: await json(server, user, "PUT", contactPath, rename) },
+    createAttachment: { body: attachment },
+    listAttachments: { body: await json(server, user, "GET", "/v1/attachments") },
+    retrieveAttachment: { body: await json(server, user, "GET", attachmentPath) },
+    updateAttachment: { request: newName, body: await json(server, user, "PUT", attachmentPath, newName) },
+    retrieveMe: { body: await json(server, user, "GET", "/v1/me") },
+  };
+}
+
+test("the OpenAPI document in the repository is what the code says, with real answers as examples", async (t) => {
+  const config = await testConfig(t);
+  const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
+  const document = buildOpenApi(allOperations(config.limits), version, await realAnswers(t));
+  const made = `${JSON.stringify(document, null, 2)}\n`;
+  if (process.env.UPDATE_OPENAPI) await writeFile(FILE, made);
+  assert.equal(await readFile(FILE, "utf8"), made, "Make it anew: npm run openapi");
+});
+
+/** The little of JSON Schema that the schemas of answers use. */
+function conforms(schema: Record<string, unknown>, value: unknown): boolean {
+  if (typeof schema.$ref === "string") return conforms(schemas[schema.$ref.split("/").at(-1)!]!, value);
+  const types = [schema.type].flat();
+  const type =
+    value === null
+      ? "null"
+      : Array.isArray(value)
+        ? "array"
+        : Number.isInteger(value)
+          ? "integer"
+          : typeof value;
+  if (!types.includes(type)) return false;
+  if (typeof schema.pattern === "string" && !new RegExp(schema.pattern).test(value as string)) return false;
+  if (type === "array")
+    return (value as unknown[]).every((item) => conforms(schema.items as typeof schema, item));
+  if (type !== "object") return true;
+  const properties = schema.properties as Record<string, typeof schema>;
+  const members = Object.entries(value as object);
+  const missing = (schema.required as string[]).filter((name) => !Object.hasOwn(value as object, name));
+  return (
+    missing.length === 0 &&
+    members.every(([name, each]) => properties[name] && conforms(properties[name], each))
+  );
+}
+
+test("every answer in the document conforms to its schema, and the check can fail", async () => {
+  const { paths, components } = JSON.parse(await readFile(FILE, "utf8"));
+  let checked = 0;
+  const check = (schema: object, value: object) => {
+    assert.ok(conforms({ ...schema }, value), JSON.stringify(value));
+    assert.ok(!conforms({ ...schema }, { ...value, more: 1 }));
+    checked++;
+  };
+  for (const { value } of Object.values(components.examples) as { value: object }[])
+    check(schemas.Problem!, value);
+  for (const operation of Object.values(paths).flatMap((path) => Object.values(path as object))) {
+    for (const response of Object.values(operation.responses) as { content?: object }[]) {
+      for (const { schema, example } of Object.values(response.content ?? {})) {
+        if (example) check(schema, example);
+      }
+    }
+  }
+  assert.equal(checked, Object.keys(components.examples).length + 9);
+});
+
+test("every operation of the API is in the document, and answers there", async (t) => {
+  const server = await startOn(t, await testConfig(t));
+  const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
+    paths: Record<string, object>;
+  };
+  const user = await server.user();
+  for (const [path, methods] of Object.entries(document.paths)) {
+    const response = await fetch(server.url + path.replace("{id}", "x").replace("{filename}", "x"), {
+      method: "PATCH",
+      headers: user.headers,
+    });
+    const allowed = response.headers
+      .get("allow")
+      ?.split(", ")
+      .filter((method) => method !== "HEAD");
+    assert.equal(response.status, 405, path);
+    assert.deepEqual(
+      allowed?.sort(),
+      Object.keys(methods)
+        .map((method) => method.toUpperCase())
+        .sort(),
+      path,
+    );
+  }
+});
+
+test("the page that shows it needs nothing from outside", async (t) => {
+  const server = await startOn(t, await testConfig(t));
+  const page = await fetch(`${server.url}/docs`);
+  assert.equal(page.status, 200);
+  assert.match(page.headers.get("content-security-policy")!, /^default-src 'none'; script-src 'self';/);
+  const html = await page.text();
+  const assets = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]!);
+  assert.equal(assets.length, 3);
+  for (const asset of assets) {
+    assert.match(asset, /^\/docs\//);
+    const response = await fetch(server.url + asset);
+    assert.equal(response.status, 200, asset);
+    assert.ok((await response.text()).length > 50);
+  }
+  assert.equal((await fetch(`${server.url}/docs/package.json`)).status, 404);
+});
+
+test("the document lints clean", async () => {
+  const redocly = fileURLToPath(new URL("../../node_modules/.bin/redocly", import.meta.url));
+  const env = { ...process.env, REDOCLY_TELEMETRY: "off" };
+  const { stderr } = await promisify(execFile)(process.execPath, [redocly, "lint", fileURLToPath(FILE)], {
+    env,
+  });
+  assert.match(stderr, /Your API description is valid/);
+  assert.doesNotMatch(stderr, /warning/i);
+});

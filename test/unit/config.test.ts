@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { resolve } from "node:path";
+import { test } from "node:test";
+import { type Config, readConfig, unknownSettings } from "../../src/config.ts";
+import { OperatorError } from "../../src/errors.ts";
+
+const SECRET = "s".repeat(32);
+const OTHER_SECRET = "o".repeat(32);
+
+type Value = string | number | null | string[];
+
+interface Setting {
+  read(config: Config): unknown;
+  fallback: Value;
+  form: string;
+  good: [text: string, value: Value][];
+  bad: string[];
+}
+
+const SETTINGS: Record<string, Setting> = {
+  PARLEY_HOST: {
+    read: (config) => config.host,
+    fallback: "127.0.0.1",
+    form: "a host name or IP address to listen on",
+    good: [
+      ["localhost", "localhost"],
+      ["parley-1.internal", "parley-1.internal"],
+      ["192.0.2.1", "192.0.2.1"],
+      ["::1", "::1"],
+    ],
+    bad: [" ", "a b", "[::1]", "http://localhost", "localhost/", "hö.example", "a\nb"],
+  },
+  PARLEY_PORT: {
+    read: (config) => config.port,
+    fallback: 8080,
+    form: "a port number from 0 (any free one) to 65535",
+    good: [
+      ["0", 0],
+      ["1", 1],
+      ["443", 443],
+      ["65535", 65535],
+    ],
+    bad: ["65536", "100000", "-1", "+1", " 80", "80 ", "80a", "8080.0", "1e3", "0x50", "٨٠", "http"],
+  },
+  PARLEY_DATA: {
+    read: (config) => config.dataFolder,
+    fallback: resolve("data"),
+    form: "a path to a folder",
+    good: [
+      ["/var/lib/parley", "/var/lib/parley"],
+      ["some/where", resolve("some/where")],
+      ["../up", resolve("../up")],
+    ],
+    bad: [],
+  },
+  PARLEY_PUBLIC_URL: {
+    read: (config) => config.publicUrl,
+    fallback: null,
+    form: "the http(s) URL under which clients reach the server, without query and fragment",
+    good: [
+      ["https://parley.example", "https://parley.example"],
+      ["https://parley.example/", "https://parley.example"],
+      ["http://192.0.2.1:8080", "http://192.0.2.1:8080"],
+      ["https://a.example/parley/", "https://a.example/parley"],
+      ["HTTPS://Parley.Example:443//", "https://parley.example"],
+    ],
+    bad: [
+      "parley.example",
+      "//parley.example",
+      "https://",
+      "ftp://parley.example",
+      "httpx://parley.example",
+      "javascript:alert(1)",
+      "https://parley.example/?a=b",
+      "https://parley.example/#a",
+      "https://ada@parley.example",
+      "https://ada:secret@parley.example",
+      "https://parley.example:99999",
+    ],
+  },
+  PARLEY_SECRET: {
+    read: (config) => config.secrets,
+    fallback: [],
+    form: "one or more secrets of at least 32 characters, separated by commas",
+    good: [
+      [SECRET, [SECRET]],
+      [`${SECRET},${OTHER_SECRET}`, [SECRET, OTHER_SECRET]],
+      [` ${OTHER_SECRET} , ${SECRET}\n`, [OTHER_SECRET, SECRET]],
+    ],
+    bad: [SECRET.slice(1), `${SECRET.slice(1)} `, `${SECRET},`, `,${SECRET}`, `${SECRET},short`, ",", " "],
+  },
+  PARLEY_MAX_FILE_SIZE: {
+    read: (config) => config.limits.maxFileBytes,
+    fallback: 104_857_600,
+    form: "a size such as 100MiB, 5GB or 1048576 (bytes); 0 for no limit",
+    good: [
+      ["0", 0],
+      ["1048576", 1_048_576],
+      ["1MiB", 1_048_576],
+      ["5GB", 5_000_000_000],
+    ],
+    bad: ["-1", "lots", "1.5GB", "100 Megabytes", "9999999TiB", "Infinity"],
+  },
+  PARLEY_CORS_ORIGINS: {
+    read: (config) => config.corsOrigins,
+    fallback: [],
+    form: "origins such as https://app.example.com, separated by commas, or * for all",
+    good: [
+      ["*", ["*"]],
+      ["https://app.example", ["https://app.example"]],
+      [" https://app.example ,http://localhost:3000", ["https://app.example", "http://localhost:3000"]],
+    ],
+    bad: [
+      "app.example",
+      "https://app.example/",
+      "https://app.example/path",
+      "https://App.example",
+      "https://app.example:443",
+      "https://app.example,",
+      "https://a.example https://b.example",
+      "null",
+      "data:x",
+      "true",
+    ],
+  },
+  PARLEY_LOG_LEVEL: {
+    read: (config) => config.logLevel,
+    fallback: "info",
+    form: "one of fatal, error, warn, info, debug, trace, silent",
+    good: ["fatal", "error", "warn", "info", "debug", "trace", "silent"].map((level) => [level, level]),
+    bad: ["INFO", "verbose", " info", "constructor"],
+  },
+};
+
+for (const [name, { read, fallback, form, good, bad }] of Object.entries(SETTINGS)) {
+  test(`${name} is ${JSON.stringify(fallback)} where it is unset or empty`, () => {
+    assert.deepEqual(read(readConfig({})), fallback);
+    assert.deepEqual(read(readConfig({ [name]: undefined })), fallback);
+    assert.deepEqual(read(readConfig({ [name]: "" })), fallback);
+  });
+
+  for (const [text, value] of good) {
+    test(`${name} may be ${JSON.stringify(text)}`, () =>
+      assert.deepEqual(read(readConfig({ [name]: text })), value));
+  }
+
+  for (const text of bad) {
+    test(`${name} may not be ${JSON.stringify(text)}, and the error says what it must be`, () => {
+      assert.throws(
+        () => readConfig({ [name]: text }),
+        (error) => error instanceof OperatorError && error.message === `${name} must be ${form}.`,
+      );
+    });
+  }
+}
+
+test("a setting changes nothing but itself", () => {
+  const plain = readConfig({});
+  for (const [name, { good }] of Object.entries(SETTINGS)) {
+    const config = readConfig({ [name]: good[0]![0] });
+    for (const [other, { read }] of Object.entries(SETTINGS)) {
+      if (other !== name) assert.deepEqual(read(config), read(plain), `${name} changes ${other}`);
+    }
+  }
+});
+
+for (const host of ["0.0.0.0", "::"]) {
+  test(`the host ${host} wants PARLEY_PUBLIC_URL, because links need an address`, () => {
+    for (const PARLEY_PUBLIC_URL of [undefined, ""]) {
+      assert.throws(
+        () => readConfig({ PARLEY_HOST: host, PARLEY_PUBLIC_URL }),
+        (error) => {
+          assert.ok(error instanceof OperatorError);
+          assert.ok(error.message.startsWith(`PARLEY_PUBLIC_URL must be set where PARLEY_HOST is ${host}`));
+          return true;
+        },
+      );
+    }
+    const config = readConfig({ PARLEY_HOST: host, PARLEY_PUBLIC_URL: "https://parley.example" });
+    assert.deepEqual([config.host, config.publicUrl], [host, "https://parley.example"]);
+  });
+}
+
+test("an error of a setting does not repeat its value, which may be a secret", () => {
+  assert.throws(
+    () => readConfig({ PARLEY_SECRET: "hunter2" }),
+    (error: Error) => !error.message.includes("hunter2"),
+  );
+});
+
+test("all limits but that of a file are always on", () => {
+  for (const [name, limit] of Object.entries(readConfig({ PARLEY_MAX_FILE_SIZE: "0" }).limits)) {
+    assert.ok(Number.isSafeInteger(limit) && (limit > 0 || name === "maxFileBytes"), `${name} is ${limit}`);
+  }
+});
+
+test("the settings cannot be changed once they are read", () => {
+  assert.ok(Object.isFrozen(readConfig({})));
+});
+
+test("only variables that begin with PARLEY_ and are no settings are unknown", () => {
+  const known = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, "x"]));
+  assert.deepEqual(
+    unknownSettings({ ...known, PATH: "/bin", HOME: "/root", XPARLEY_PORT: "1", parley_port: "1" }),
+    [],
+  );
+  assert.deepEqual(
+    unknownSettings({ ...known, PARLEY_PROT: "80", PATH: "/bin", PARLEY_: "", PARLEY_PORTS: "1" }),
+    ["PARLEY_PROT", "PARLEY_", "PARLEY_PORTS"],
+  );
+});

@@ -1,0 +1,322 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  anyText,
+  avatarUrl,
+  cursor,
+  displayName,
+  type Field,
+  filename,
+  flag,
+  nullable,
+  optional,
+  pageFields,
+  phoneNumber,
+  readFields,
+  reference,
+  searchWord,
+  toPageRequest,
+  trueOrFalse,
+  username,
+} from "../../src/core/fields.ts";
+
+const ID = "con_01h455vb4pex5vsknk084sn02q";
+const fields = (given: Record<string, unknown>) => new Map(Object.entries(given));
+const limit = pageFields("con").limit;
+
+/** A URL of so many characters. */
+const url = (length: number, fill = "x") => `https://a.example/${fill.repeat(length - 18)}`;
+
+const ACCEPTED: Record<string, { field: Field<unknown>; values: unknown[] }> = {
+  username: {
+    field: username,
+    values: ["a", "Ada Lovelace", "😀", "x".repeat(128), "😀".repeat(128), "é", "a\u200bb", "__proto__", "а"],
+  },
+  phone_number: {
+    field: phoneNumber,
+    values: [
+      "123",
+      "+1 (555) 010-0100",
+      `123${"-".repeat(61)}`,
+      `123${"😀".repeat(61)}`,
+      " 123 ",
+      "１２３",
+      "tel:911",
+    ],
+  },
+  display_name: {
+    field: displayName,
+    values: ["a", " a ", "x".repeat(128), "😀".repeat(128), "👩‍👩‍👧", null],
+  },
+  avatar_url: {
+    field: avatarUrl,
+    values: [
+      "http://a.example",
+      "https://a.example/b.png?c=d#e",
+      "HTTPS://A.example/",
+      "http://[::1]:8080/a",
+      "https://bücher.example/ü",
+      url(2048),
+      url(2048, "😀"),
+      null,
+    ],
+  },
+  filename: { field: filename, values: ["a", ".hidden", "...", "é".repeat(127), "x".repeat(255), " a "] },
+  cursor: { field: cursor("con"), values: [ID, `con_${"0".repeat(26)}`] },
+  file_cursor: { field: cursor("att"), values: [ID.replace("con", "att")] },
+  q: { field: searchWord, values: ["", " ", "a", "x".repeat(128), "😀".repeat(128)] },
+  anyText: { field: anyText, values: ["", " ", "x".repeat(10_000)] },
+};
+
+for (const [name, { field, values }] of Object.entries(ACCEPTED)) {
+  for (const value of values) {
+    test(`${name} takes ${JSON.stringify(value).slice(0, 50)} as it is`, () => {
+      assert.deepEqual(readFields({ [name]: field }, fields({ [name]: value })), { [name]: value });
+    });
+  }
+}
+
+function fits(schema: Field<unknown>["schema"], value: unknown): boolean {
+  const type = value === null ? "null" : "string";
+  if (![schema.type].flat().includes(type)) return false;
+  if (value === null) return true;
+  const { minLength = 0, maxLength = Infinity, pattern = "" } = schema;
+  const length = [...String(value)].length;
+  return (
+    length >= Number(minLength) && length <= Number(maxLength) && RegExp(String(pattern)).test(String(value))
+  );
+}
+
+for (const [name, { field, values }] of Object.entries(ACCEPTED)) {
+  test(`the schema of ${name} takes what the field takes`, () => {
+    for (const value of values) assert.ok(fits(field.schema, value), JSON.stringify(value));
+  });
+}
+
+test("an id that is only looked up may be any text", () => {
+  for (const value of ["", "no id", ID, "x".repeat(10_000)])
+    assert.equal(reference("cnv").parse(value), value);
+});
+
+test("an empty display_name is none", () => assert.equal(displayName.parse(""), null));
+
+test("bidi controls are taken out of a filename", () => assert.equal(filename.parse("a\u202eb"), "ab"));
+
+test("a flag is set by 1", () => assert.equal(flag.parse("1"), true));
+
+test("a choice is true or false", () => {
+  assert.equal(trueOrFalse.parse("true"), true);
+  assert.equal(trueOrFalse.parse("false"), false);
+});
+
+test("a limit is a number from 1 to 100", () => {
+  const taken = ["1", "2", "10", "99", "100", "007"].map((value) => limit.parse(value));
+  assert.deepEqual(taken, [1, 2, 10, 99, 100, 7]);
+});
+
+const WRONG_TYPES = [1, 0, 123, true, false, [], ["a"], {}, { a: 1 }];
+const UNCLEAN = ["a\0b", "abc\n", "\u0085abc", "ab\x7f", "\ud83dabc", "abc\ude00"];
+
+const REFUSED: Record<string, { field: Field<unknown>; accepts: string; values: unknown[] }> = {
+  username: {
+    field: username,
+    accepts: "1 to 128 characters without control characters and without a space at either end",
+    values: ["", " ", " a", "a ", "\u00a0a", "a\u3000", "x".repeat(129), "😀".repeat(129), null],
+  },
+  phone_number: {
+    field: phoneNumber,
+    accepts: "3 to 64 characters with at least 3 digits",
+    values: ["", "12", "12-", "ab12", "+--", "٣٤٥", `123${"-".repeat(62)}`, `123${"😀".repeat(62)}`, null],
+  },
+  display_name: {
+    field: displayName,
+    accepts: "0 to 128 characters without control characters",
+    values: ["x".repeat(129), "😀".repeat(129)],
+  },
+  avatar_url: {
+    field: avatarUrl,
+    accepts: "an http or https URL of at most 2048 characters",
+    values: [
+      "",
+      "a.example",
+      "//a.example",
+      "/a.png",
+      "https://",
+      "http://a b.example",
+      "https://a.example/ b",
+      " https://a.example",
+      "https://a.example ",
+      "https://a.example:99999",
+      "ftp://a.example",
+      "javascript:alert(1)",
+      "data:image/png,x",
+      "httpsx://a.example",
+      url(2049),
+      url(2049, "😀"),
+    ],
+  },
+  filename: {
+    field: filename,
+    accepts: '1 to 255 bytes of UTF-8 without "/", "\\" or control characters, and not "." or ".."',
+    values: ["", ".", "..", "a/b", "a\\b", "\u202e", "x".repeat(256), "é".repeat(128), null],
+  },
+  download: { field: flag, accepts: '"1"', values: ["", "0", "2", "true", "11", " 1", null] },
+  id: { field: anyText, accepts: "a string", values: [null] },
+  conversation_id: { field: reference("cnv"), accepts: "an id (cnv_…)", values: [null] },
+  q: {
+    field: searchWord,
+    accepts: "0 to 128 characters without control characters",
+    values: ["x".repeat(129), "😀".repeat(129), null],
+  },
+  active: {
+    field: trueOrFalse,
+    accepts: '"true" or "false"',
+    values: ["", "TRUE", "yes", "1", "0", " true", null],
+  },
+  starting_after: {
+    field: cursor("con"),
+    accepts: "the id of an item of this list (con_…)",
+    values: ["", "x", ID.replace("con", "att"), ID.toUpperCase(), `${ID}0`, ID.slice(0, -1), ` ${ID}`, null],
+  },
+  limit: {
+    field: limit,
+    accepts: "a whole number from 1 to 100",
+    values: [
+      "",
+      "0",
+      "000",
+      "101",
+      "999",
+      "1000",
+      "-1",
+      "+1",
+      "1.0",
+      "1e1",
+      "0x1",
+      " 1",
+      "ten",
+      "١",
+      "NaN",
+      null,
+    ],
+  },
+};
+
+for (const [name, { field, accepts, values }] of Object.entries(REFUSED)) {
+  for (const value of [...values, ...WRONG_TYPES, ...UNCLEAN]) {
+    test(`${name} refuses ${JSON.stringify(value).slice(0, 50)}, and says what is accepted`, () => {
+      assert.throws(() => readFields({ [name]: field }, fields({ [name]: value })), {
+        name: "ParleyError",
+        code: "invalid_parameter",
+        param: name,
+        message: `${name} must be ${accepts}.`,
+      });
+    });
+  }
+}
+
+const contact = { username, phone_number: phoneNumber, display_name: optional(displayName) };
+
+test("fields that are all there are read by their names", () => {
+  const given = { display_name: "Ada", phone_number: "123", username: "ada" };
+  assert.deepEqual(readFields(contact, fields(given)), given);
+});
+
+test("an optional field that is missing is not among the fields", () => {
+  const read = readFields(contact, fields({ username: "ada", phone_number: "123" }));
+  assert.equal(Object.hasOwn(read, "display_name"), false);
+});
+
+test("an optional field that is there is checked", () => {
+  assert.throws(
+    () => readFields(contact, fields({ username: "ada", phone_number: "123", display_name: 1 })),
+    { code: "invalid_parameter", param: "display_name" },
+  );
+});
+
+test("a required field that is missing is named, with what it must be", () => {
+  assert.throws(() => readFields(contact, fields({ username: "ada" })), {
+    name: "ParleyError",
+    code: "missing_parameter",
+    param: "phone_number",
+    message: "phone_number is required. It must be 3 to 64 characters with at least 3 digits.",
+  });
+});
+
+test("a required field that is null is not missing but refused", () => {
+  assert.throws(() => readFields(contact, fields({ username: null, phone_number: "123" })), {
+    code: "invalid_parameter",
+    param: "username",
+  });
+});
+
+for (const name of [
+  "usernam",
+  "Username",
+  "id",
+  "",
+  "__proto__",
+  "constructor",
+  "toString",
+  "hasOwnProperty",
+]) {
+  test(`the unknown field ${JSON.stringify(name)} is named, with those that are accepted`, () => {
+    const given = new Map([
+      ["username", "ada"],
+      ["phone_number", "123"],
+      [name, "x"],
+    ]);
+    assert.throws(() => readFields(contact, given), {
+      name: "ParleyError",
+      code: "unknown_parameter",
+      param: name,
+      message:
+        `${JSON.stringify(name)} is not known or may not be written. ` +
+        "Accepted here: username, phone_number, display_name.",
+    });
+  });
+}
+
+test("where no field is accepted, that is said", () => {
+  assert.deepEqual(readFields({}, new Map()), {});
+  assert.throws(() => readFields({}, fields({ a: "1" })), {
+    code: "unknown_parameter",
+    message: '"a" is not known or may not be written. No field is accepted here.',
+  });
+});
+
+test("a nullable field takes null as none, and is as required as it was", () => {
+  const field = nullable(username);
+  assert.equal(field.parse(null), null);
+  assert.equal(field.parse("ada"), "ada");
+  assert.equal(field.parse(undefined), undefined);
+  assert.throws(() => readFields({ field }, new Map()), { code: "missing_parameter" });
+  assert.deepEqual(readFields({ field: nullable(optional(username)) }, new Map()), {});
+});
+
+const page = (given: Record<string, unknown>) => toPageRequest(readFields(pageFields("con"), fields(given)));
+
+test("a page has 10 items unless its limit says otherwise", () => {
+  assert.equal(page({}).limit, 10);
+  assert.equal(page({ limit: "3" }).limit, 3);
+});
+
+test("a page takes one cursor of its own kind", () => {
+  assert.deepEqual(page({ starting_after: ID }), { starting_after: ID, limit: 10 });
+  assert.deepEqual(page({ ending_before: ID, limit: "1" }), { ending_before: ID, limit: 1 });
+  for (const name of ["starting_after", "ending_before"]) {
+    assert.throws(() => page({ [name]: ID.replace("con", "att") }), {
+      code: "invalid_parameter",
+      param: name,
+    });
+  }
+});
+
+test("a page refuses two cursors", () => {
+  assert.throws(() => page({ starting_after: ID, ending_before: ID }), {
+    name: "ParleyError",
+    code: "invalid_parameter",
+    param: "ending_before",
+    message: "Give starting_after or ending_before, not both.",
+  });
+});

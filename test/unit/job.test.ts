@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import fc from "fast-check";
+import { startJob } from "../../src/jobs/job.ts";
+import { holds } from "./property.ts";
+
+const NEVER = 2 ** 30;
+
+/** A job each of whose runs lasts until the test ends it. */
+function controlled(t: TestContext, intervalMs = NEVER) {
+  const ends: (() => void)[] = [];
+  const fails: ((error: Error) => void)[] = [];
+  const errors: unknown[] = [];
+  const work = () =>
+    new Promise<void>((resolve, reject) => {
+      ends.push(resolve);
+      fails.push(reject);
+    });
+  const job = startJob(work, intervalMs, (error) => errors.push(error));
+  t.after(() => {
+    for (const end of ends) end();
+    return job.stop();
+  });
+  return {
+    job,
+    errors,
+    runs: () => ends.length,
+    end: async () => {
+      ends.at(-1)!();
+      await turn();
+    },
+    fail: async (error: Error) => {
+      fails.at(-1)!(error);
+      await turn();
+    },
+  };
+}
+
+test("a job runs at once, and then not until it is woken", async (t) => {
+  const { job, runs, end } = controlled(t);
+  assert.equal(runs(), 1);
+  await end();
+  assert.equal(runs(), 1);
+  job.wake();
+  assert.equal(runs(), 2);
+});
+
+test("a job that is woken during a run runs once more after it, however often it was woken", async (t) => {
+  const { job, runs, end } = controlled(t);
+  for (let i = 0; i < 3; i++) job.wake();
+  await turn();
+  assert.equal(runs(), 1);
+  await end();
+  assert.equal(runs(), 2);
+  await end();
+  assert.equal(runs(), 2);
+});
+
+test("a job runs again at its interval", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const { runs, end } = controlled(t, 1000);
+  await end();
+  t.mock.timers.tick(999);
+  assert.equal(runs(), 1);
+  t.mock.timers.tick(1);
+  assert.equal(runs(), 2);
+  await end();
+  t.mock.timers.tick(1000);
+  assert.equal(runs(), 3);
+});
+
+test("a run that lasts longer than the interval is followed by one run, not joined by another", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const { runs, end } = controlled(t, 1000);
+  t.mock.timers.tick(5000);
+  await turn();
+  assert.equal(runs(), 1);
+  await end();
+  assert.equal(runs(), 2);
+});
+
+test("never two runs of a job overlap, and none is lost, whenever it is woken", () =>
+  holds(
+    fc.asyncProperty(fc.array(fc.nat(3), { maxLength: 20 }), async (waits) => {
+      let running = 0;
+      let lastSeen = 0;
+      let wakes = 0;
+      const work = async () => {
+        const seen = wakes;
+        running++;
+        assert.equal(running, 1);
+        await turn();
+        running--;
+        lastSeen = seen;
+      };
+      const job = startJob(work, NEVER, (error) => assert.fail(error as Error));
+      for (const wait of waits) {
+        for (let i = 0; i < wait; i++) await turn();
+        wakes++;
+        job.wake();
+      }
+      for (let i = 0; i < 5; i++) await turn();
+      await job.stop();
+      assert.equal(lastSeen, waits.length);
+    }),
+    100,
+  ));
+
+test("a stop waits for the run that is under way", async (t) => {
+  const { job, end } = controlled(t);
+  let stopped = false;
+  const stopping = job.stop().then(() => {
+    stopped = true;
+  });
+  await turn();
+  assert.equal(stopped, false);
+  await end();
+  await stopping;
+  assert.equal(stopped, true);
+});
+
+test("a stop of a job that does not run returns, also a second time", async (t) => {
+  const { job, end } = controlled(t);
+  await end();
+  await job.stop();
+  await job.stop();
+});
+
+test("a job that is stopped does not run again, whether it was woken before or after", async (t) => {
+  const { job, runs, end } = controlled(t);
+  job.wake();
+  const stopping = job.stop();
+  await end();
+  await stopping;
+  job.wake();
+  await turn();
+  assert.equal(runs(), 1);
+});
+
+test("a job that is stopped does not run at its interval", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const { job, runs, end } = controlled(t, 1000);
+  await end();
+  await job.stop();
+  t.mock.timers.tick(5000);
+  assert.equal(runs(), 1);
+});
+
+test("a run that fails is told of, and the next wake works", async (t) => {
+  const { job, runs, errors, fail, end } = controlled(t);
+  const failure = new Error("no disk");
+  await fail(failure);
+  assert.deepEqual(errors, [failure]);
+  assert.equal(runs(), 1);
+  job.wake();
+  assert.equal(runs(), 2);
+  await end();
+  assert.deepEqual(errors, [failure]);
+});
+
+test("a run that fails is tried again at the interval", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const { runs, fail } = controlled(t, 1000);
+  await fail(new Error("no disk"));
+  t.mock.timers.tick(1000);
+  assert.equal(runs(), 2);
+});
+
+test("a stop does not fail where the run under way does", async (t) => {
+  const { job, errors, fail } = controlled(t);
+  const stopping = job.stop();
+  const failure = new Error("no disk");
+  await fail(failure);
+  await stopping;
+  assert.deepEqual(errors, [failure]);
+});

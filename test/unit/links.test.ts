@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { test } from "node:test";
+import fc from "fast-check";
+import { createLinks } from "../../src/core/links.ts";
+import { holds } from "./property.ts";
+
+const HOUR = 3600;
+const ID = "att_01h455vb4pex5vsknk084sn02q";
+const OTHER_ID = "att_01h455vb4pex5vsknk084sn02r";
+const ORIGIN = "https://parley.example";
+const NOW = 1_700_000_000;
+const [FIRST, SECOND, THIRD] = ["a", "b", "c"].map((each) => each.repeat(32)) as [string, string, string];
+
+/** Links of a service whose clock can be set, in seconds. */
+function service(secrets: string[] = [FIRST], seconds = NOW) {
+  let now = seconds;
+  const origin = () => ORIGIN;
+  const links = createLinks(secrets, origin, () => now * 1000);
+  const at = (time: number): void => {
+    now = time;
+  };
+  return { links, at };
+}
+
+function partsOf(url: string) {
+  const query = new URL(url).searchParams;
+  return { expires: query.get("expires")!, signature: query.get("signature")! };
+}
+
+test("a link has the file's id and its name, percent-encoded, behind the server's address", () => {
+  const { links } = service();
+  assert.equal(links.fileAddress(ID, "a b/ü?#%.txt"), `${ORIGIN}/files/${ID}/a%20b%2F%C3%BC%3F%23%25.txt`);
+  const url = links.fileUrl(ID, "a b.txt");
+  assert.match(url, new RegExp(`^${ORIGIN}/files/${ID}/a%20b\\.txt\\?expires=[0-9]+&signature=[\\w-]{43}$`));
+});
+
+test("a name in any script comes back out of the link's path", () =>
+  holds(
+    fc.property(fc.string({ unit: "binary", minLength: 1 }), (name) => {
+      const path = service().links.fileAddress(ID, name).slice(`${ORIGIN}/files/${ID}/`.length);
+      assert.match(path, /^[\w.~!*'()%-]+$/);
+      assert.equal(decodeURIComponent(path), name);
+    }),
+  ));
+
+test("the server's address is asked for when a link is made", () => {
+  let origin = "http://before.example";
+  const links = createLinks(
+    [FIRST],
+    () => origin,
+    () => NOW * 1000,
+  );
+  origin = "http://after.example";
+  assert.ok(links.fileUrl(ID, "a").startsWith("http://after.example/files/"));
+});
+
+test("the signature is the HMAC-SHA256 of id and expiry", () => {
+  const { expires, signature } = partsOf(service().links.fileUrl(ID, "a"));
+  const expected = createHmac("sha256", FIRST).update(`${ID}.${expires}`).digest("base64url");
+  assert.equal(signature, expected);
+});
+
+const times = fc.integer({ min: 0, max: 10 ** 11 });
+
+test("a link lives for more than one hour and at most two", () =>
+  holds(
+    fc.property(times, fc.nat(999), (seconds, milliseconds) => {
+      const { links, at } = service();
+      at(seconds + milliseconds / 1000);
+      const { expires } = partsOf(links.fileUrl(ID, "a"));
+      const lifetime = Number(expires) - seconds;
+      assert.ok(lifetime > HOUR && lifetime <= 2 * HOUR, `${lifetime} s`);
+      assert.equal(links.secondsLeft(expires), lifetime);
+    }),
+  ));
+
+test("a link stays the same for a window of one hour, and changes with the next", () =>
+  holds(
+    fc.property(times, fc.nat(HOUR - 1), fc.nat(HOUR - 1), (seconds, one, two) => {
+      const { links, at } = service();
+      const start = seconds - (seconds % HOUR);
+      const urlAt = (time: number) => {
+        at(time);
+        return links.fileUrl(ID, "a");
+      };
+      assert.equal(urlAt(start + one), urlAt(start + two));
+      assert.notEqual(urlAt(start + one), urlAt(start + HOUR));
+      assert.notEqual(urlAt(start + HOUR - 0.001), urlAt(start + HOUR));
+    }),
+  ));
+
+test("the number of the window changes exactly when the links do", () =>
+  holds(
+    fc.property(times, fc.nat(2 * HOUR), (seconds, more) => {
+      const { links, at } = service();
+      at(seconds);
+      const before = { window: links.window(), url: links.fileUrl(ID, "a") };
+      at(seconds + more);
+      assert.equal(links.window() === before.window, links.fileUrl(ID, "a") === before.url);
+    }),
+  ));
+
+test("what was signed is valid until it expires, and not from then on", () =>
+  holds(
+    fc.property(times, (seconds) => {
+      const { links, at } = service();
+      at(seconds);
+      const { expires, signature } = partsOf(links.fileUrl(ID, "a"));
+      const validAt = (time: number) => {
+        at(time);
+        return links.verify(ID, expires, signature);
+      };
+      const end = Number(expires);
+      assert.deepEqual([seconds, end - 1, end - 0.001, end, end + 0.001, end + HOUR].map(validAt), [
+        true,
+        true,
+        true,
+        false,
+        false,
+        false,
+      ]);
+    }),
+  ));
+
+test("a link to a file is valid for no other file", () => {
+  const { links } = service();
+  const { expires, signature } = partsOf(links.fileUrl(ID, "a"));
+  assert.ok(links.verify(ID, expires, signature));
+  for (const id of [OTHER_ID, "", ID.slice(1), `${ID}.`, ID.toUpperCase()]) {
+    assert.equal(links.verify(id, expires, signature), false, id);
+  }
+});
+
+test("a link with another expiry is not valid", () => {
+  const { links } = service();
+  const { expires, signature } = partsOf(links.fileUrl(ID, "a"));
+  const later = String(Number(expires) + HOUR);
+  for (const changed of [
+    later,
+    `0${expires}`,
+    `${expires}0`,
+    `+${expires}`,
+    `${expires}.0`,
+    ` ${expires}`,
+    "",
+  ]) {
+    assert.equal(links.verify(ID, changed, signature), false, changed);
+  }
+});
+
+test("an expiry that is no plain number is not valid, even with a signature over it", () => {
+  const sign = (expires: string) =>
+    createHmac("sha256", FIRST).update(`${ID}.${expires}`).digest("base64url");
+  const { links } = service();
+  assert.ok(links.verify(ID, "999999999999", sign("999999999999")));
+  for (const odd of [
+    "1e12",
+    "Infinity",
+    "NaN",
+    "",
+    "9".repeat(13),
+    "0xffffffffff",
+    "9999999999.5",
+    "-1",
+    "٩٩٩٩٩٩٩٩٩٩٩٩",
+  ]) {
+    assert.equal(links.verify(ID, odd, sign(odd)), false, odd);
+  }
+});
+
+test("a link with a character of its signature changed is not valid", () => {
+  const { links } = service();
+  const { expires, signature } = partsOf(links.fileUrl(ID, "a"));
+  for (let i = 0; i < signature.length; i++) {
+    // The last of 43 characters holds four bits, so other characters stand for the same bytes.
+    for (const character of ["A", "B", "_", "é"]) {
+      const changed = signature.slice(0, i) + character + signature.slice(i + 1);
+      assert.equal(links.verify(ID, expires, changed), changed === signature, changed);
+    }
+  }
+});
+
+test("a signature that is empty, cut, longer or not ASCII is not valid", () => {
+  const { links } = service();
+  const { expires, signature } = partsOf(links.fileUrl(ID, "a"));
+  const twoBytes = `é${signature.slice(2)}`;
+  assert.equal(Buffer.byteLength(twoBytes), signature.length);
+  const wrong = [
+    "",
+    signature.slice(1),
+    signature.slice(0, -1),
+    `${signature}=`,
+    `${signature}A`,
+    ` ${signature}`,
+  ];
+  for (const each of [
+    ...wrong,
+    twoBytes,
+    "é".repeat(43),
+    "\0".repeat(43),
+    "\ud800",
+    signature.toLowerCase(),
+  ]) {
+    assert.equal(links.verify(ID, expires, each), false, each);
+  }
+});
+
+test("of several secrets the first signs and all verify", () => {
+  const now = service([SECOND, FIRST]).links;
+  for (const secret of [FIRST, SECOND]) {
+    const { expires, signature } = partsOf(service([secret]).links.fileUrl(ID, "a"));
+    assert.ok(now.verify(ID, expires, signature));
+  }
+  const { expires, signature } = partsOf(now.fileUrl(ID, "a"));
+  assert.ok(service([SECOND]).links.verify(ID, expires, signature));
+  assert.equal(service([FIRST]).links.verify(ID, expires, signature), false);
+});
+
+test("a secret that was taken out verifies no more", () => {
+  const { expires, signature } = partsOf(service([FIRST]).links.fileUrl(ID, "a"));
+  assert.equal(service([SECOND, THIRD]).links.verify(ID, expires, signature), false);
+});

@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { detectType } from "../../src/core/media-types.ts";
+import { holds } from "./property.ts";
+
+const UNKNOWN = "application/octet-stream";
+const NOTHING = new Uint8Array(0);
+const bytes = (text: string) => Buffer.from(text, "latin1");
+
+const HEADS: [what: string, head: Buffer, type: string][] = [
+  [
+    "PNG",
+    bytes("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\0IDAT"),
+    "image/png",
+  ],
+  ["JPEG", bytes("\xff\xd8\xff\xe0\0\x10JFIF\0"), "image/jpeg"],
+  ["GIF", bytes("GIF89a\x01\0\x01\0"), "image/gif"],
+  ["PDF", bytes("%PDF-1.7\n"), "application/pdf"],
+  ["ZIP", bytes("PK\x03\x04\x14\0\0\0\0\0"), "application/zip"],
+  ["Ogg with Opus", bytes(`OggS\0\x02${"\0".repeat(22)}OpusHead`), "audio/ogg"],
+];
+
+for (const [what, head, type] of HEADS) {
+  for (const declared of [undefined, "text/html", "image/svg+xml", "text/plain", "image/webp", "nonsense"]) {
+    test(`a file that begins like ${what} is ${type}, declared as ${declared ?? "nothing"}`, async () => {
+      assert.equal(await detectType(head, declared, "a.html"), type);
+      assert.equal(await detectType(head, declared, "a.mp3"), type);
+    });
+  }
+}
+
+const MARKUP = [
+  '<?xml version="1.0"?><a/>',
+  '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
+  '\xef\xbb\xbf<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>',
+];
+
+for (const markup of MARKUP) {
+  test(`a file that begins ${JSON.stringify(markup.slice(0, 40))} is ${UNKNOWN}, whatever is said of it`, async () => {
+    for (const declared of [undefined, "text/plain", "image/png", "image/svg+xml"]) {
+      assert.equal(await detectType(bytes(markup), declared, "a.png"), UNKNOWN);
+    }
+  });
+}
+
+// The essences of the WHATWG MIME Sniffing standard, section 4.6.
+const JAVASCRIPT = [
+  "application/ecmascript",
+  "application/javascript",
+  "application/x-ecmascript",
+  "application/x-javascript",
+  "text/ecmascript",
+  "text/javascript",
+  "text/javascript1.0",
+  "text/javascript1.1",
+  "text/javascript1.2",
+  "text/javascript1.3",
+  "text/javascript1.4",
+  "text/javascript1.5",
+  "text/jscript",
+  "text/livescript",
+  "text/x-ecmascript",
+  "text/x-javascript",
+];
+
+const RUN_BY_BROWSERS = [
+  ...JAVASCRIPT,
+  "text/html",
+  "text/xml",
+  "application/xml",
+  "application/xhtml+xml",
+  "image/svg+xml",
+  "application/rss+xml",
+  "application/mathml+xml",
+  "x/y+xml",
+  "text/xsl",
+];
+
+for (const type of RUN_BY_BROWSERS) {
+  test(`a file that is declared as ${type} in any spelling is ${UNKNOWN}`, async () => {
+    for (const declared of [
+      type,
+      type.toUpperCase(),
+      ` ${type}\t`,
+      `${type};charset=utf-8`,
+      `${type} ; a="b;c"`,
+    ]) {
+      assert.equal(await detectType(NOTHING, declared, "a.txt"), UNKNOWN, declared);
+    }
+  });
+}
+
+const RUN_EXTENSIONS = "html htm shtml xhtml xht svg svgz xml xsl xslt rss atom rdf mathml js mjs".split(" ");
+
+for (const extension of RUN_EXTENSIONS) {
+  test(`a file that is named .${extension} and otherwise unknown is ${UNKNOWN}`, async () => {
+    for (const name of [`a.${extension}`, `a.${extension.toUpperCase()}`, `a.txt.${extension}`]) {
+      assert.equal(await detectType(NOTHING, undefined, name), UNKNOWN, name);
+      assert.equal(await detectType(NOTHING, UNKNOWN, name), UNKNOWN, name);
+    }
+  });
+}
+
+const HARMLESS: [declared: string, type: string][] = [
+  ["text/plain", "text/plain"],
+  ["Text/PLAIN; charset=ISO-8859-1", "text/plain"],
+  [" text/csv ", "text/csv"],
+  ["text/css", "text/css"],
+  ["application/json", "application/json"],
+  ["application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.text"],
+  ["application/x-custom_type!#$&^.+-", "application/x-custom_type!#$&^.+-"],
+  ["3d/x", "3d/x"],
+  [`${"a".repeat(127)}/${"b".repeat(127)}`, `${"a".repeat(127)}/${"b".repeat(127)}`],
+];
+
+for (const [declared, type] of HARMLESS) {
+  test(`a declared type ${JSON.stringify(declared.slice(0, 60))} is kept in lower case without parameters`, async () =>
+    assert.equal(await detectType(bytes("plain"), declared, "a.pdf"), type));
+}
+
+const MALFORMED = [
+  "",
+  " ",
+  ";",
+  "text",
+  "text/",
+  "/plain",
+  "text//plain",
+  "text/plain/x",
+  "te xt/plain",
+  "text /plain",
+];
+const ODD = [
+  "*/*",
+  "text/*",
+  "tëxt/plain",
+  "text/pl@in",
+  "-x/y",
+  "x/-y",
+  "text/plain, text/csv",
+  "text\n/plain",
+];
+
+for (const declared of [...MALFORMED, ...ODD, `text/${"x".repeat(128)}`, `${"x".repeat(128)}/x`]) {
+  test(`a declared type ${JSON.stringify(declared.slice(0, 60))} is malformed and counts for nothing`, async () => {
+    assert.equal(await detectType(NOTHING, declared, "a.csv"), "text/csv");
+    assert.equal(await detectType(NOTHING, declared, "a"), UNKNOWN);
+  });
+}
+
+const BY_NAME: [filename: string, type: string][] = [
+  ["a.txt", "text/plain"],
+  ["A.TXT", "text/plain"],
+  ["a.html.txt", "text/plain"],
+  ["日本語.pdf", "application/pdf"],
+  ["a.b.png", "image/png"],
+  ["a.mp3", "audio/mpeg"],
+  ["a.mp4", "video/mp4"],
+  ["a.tar.gz", "application/gzip"],
+  ["a.", UNKNOWN],
+  ["a.nosuchextension", UNKNOWN],
+  ["a.constructor", UNKNOWN],
+  ["no extension", UNKNOWN],
+  ["constructor", UNKNOWN],
+];
+
+for (const [filename, type] of BY_NAME) {
+  test(`an unknown file that is named ${filename} is ${type}`, async () => {
+    for (const declared of [undefined, UNKNOWN, "Application/Octet-Stream; a=b"]) {
+      assert.equal(await detectType(NOTHING, declared, filename), type);
+    }
+  });
+}
+
+const heads = fc.oneof(
+  fc.constant(Buffer.alloc(0)),
+  fc
+    .tuple(
+      fc.constantFrom(...HEADS.map(([, head]) => head), ...MARKUP.map(bytes)),
+      fc.uint8Array({ maxLength: 60 }),
+    )
+    .map(([head, more]) => Buffer.concat([head, more])),
+  fc.uint8Array({ maxLength: 60 }).map((each) => Buffer.from(each)),
+);
+const word = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9.+-]{0,8}$/);
+const declarations = fc.oneof(
+  fc.constant(undefined),
+  fc.constantFrom(...RUN_BY_BROWSERS),
+  fc
+    .tuple(word, word, fc.constantFrom("", "+xml", "+XML"))
+    .map(([type, sub, suffix]) => `${type}/${sub}${suffix}`),
+  fc.string(),
+);
+const filenames = fc.oneof(
+  fc.constantFrom(...RUN_EXTENSIONS).map((each) => `a.${each}`),
+  fc.string({ unit: "grapheme" }),
+);
+
+test("whatever the bytes, the declared type and the name, a type is well-formed and none that browsers run", () =>
+  holds(
+    fc.asyncProperty(heads, declarations, filenames, async (head, declared, filename) => {
+      const type = await detectType(head, declared, filename);
+      assert.match(type, /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/);
+      assert.ok(!RUN_BY_BROWSERS.includes(type) && !type.endsWith("+xml"), type);
+    }),
+    2000,
+  ));

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { type PageRequest, pageOf, pageQuery } from "../../src/core/page.ts";
+import { holds } from "./property.ts";
+
+/** A page of these ids as a database gives it: from the cursor on, and one more than the limit where there is. */
+function pageFrom(ids: readonly string[], request: PageRequest) {
+  const page = pageQuery(request);
+  const beyond = ids.filter((id) => (page.newer ? id > page.cursor : id < page.cursor));
+  const rows = page.newer ? beyond.toSorted() : beyond.toSorted().reverse();
+  return pageOf(page, rows.slice(0, page.limit + 1), (id) => ({ id }));
+}
+
+const lists = fc.uniqueArray(fc.stringMatching(/^con_[0-7][0-9a-hjkmnp-tv-z]{3}$/), { maxLength: 30 });
+const limits = fc.integer({ min: 1, max: 8 });
+const newestFirst = (ids: readonly string[]) => ids.toSorted().reverse();
+
+test("a walk to older items gives each once, newest first, and has_more until the last page", () =>
+  holds(
+    fc.property(lists, limits, (ids, limit) => {
+      const seen: string[] = [];
+      for (let request: PageRequest = { limit }; ; request = { limit, starting_after: seen.at(-1) }) {
+        const { data, has_more } = pageFrom(ids, request);
+        seen.push(...data.map(({ id }) => id));
+        assert.ok(data.length <= limit);
+        assert.equal(has_more, seen.length < ids.length);
+        if (!has_more) break;
+      }
+      assert.deepEqual(seen, newestFirst(ids));
+    }),
+  ));
+
+test("a walk to newer items gives each once, its pages newest first, and has_more while there are newer ones", () =>
+  holds(
+    fc.property(lists, limits, (ids, limit) => {
+      let seen: string[] = [];
+      for (let from = "con_"; ; from = seen[0]!) {
+        const { data, has_more } = pageFrom(ids, { limit, ending_before: from });
+        seen = [...data.map(({ id }) => id), ...seen];
+        assert.ok(data.length <= limit);
+        assert.equal(has_more, seen.length < ids.length);
+        if (!has_more) break;
+      }
+      assert.deepEqual(seen, newestFirst(ids));
+    }),
+  ));
+
+test("a cursor goes on working when its item is gone", () => {
+  const page = pageFrom(["con_1", "con_3"], { limit: 1, starting_after: "con_2" });
+  assert.deepEqual(page, { has_more: false, data: [{ id: "con_1" }] });
+  const newer = pageFrom(["con_1", "con_3"], { limit: 1, ending_before: "con_2" });
+  assert.deepEqual(newer, { has_more: false, data: [{ id: "con_3" }] });
+});
+
+test("an empty list is an empty page", () =>
+  assert.deepEqual(pageFrom([], { limit: 10 }), { has_more: false, data: [] }));

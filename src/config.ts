@@ -1,5 +1,6 @@
 import { isAbsolute, resolve } from "node:path";
 import { OperatorError } from "./errors.ts";
+import { MIN_SECRET_LENGTH } from "./util/data-folder.ts";
 import { parseSize } from "./util/sizes.ts";
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -39,7 +40,6 @@ export interface Config {
   limits: Limits;
 }
 
-const MIN_SECRET_LENGTH = 32;
 const DEFAULT_MAX_FILE_SIZE = "100MiB";
 
 const LIMITS: Omit<Limits, "maxFileBytes"> = {
@@ -170,6 +170,13 @@ function parseSecrets(text: string): string[] | undefined {
   return secrets.every((secret) => secret.length >= MIN_SECRET_LENGTH) ? secrets : undefined;
 }
 
+/** Whether what passes between clients and this server can be read on the way: nothing in front ends TLS. */
+export function isExposed(config: Config): boolean {
+  const loopback = /^(?:localhost|127\.[0-9.]+|::1)$/i.test(config.host);
+  return !loopback && !config.publicUrl?.startsWith("https:");
+}
+
 function isWildcard(host: string): boolean {
-  return host === "0.0.0.0" || host === "::";
+  // In each of the spellings that name the same: 0, 0x0, ::0, ::ffff:0.0.0.0.
+  return /^(?:::ffff:)?[0x.:]+$/i.test(host);
 }

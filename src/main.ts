@@ -4,6 +4,12 @@ import { OperatorError, ParleyError } from "./errors.ts";
 // Whatever Parley writes is for its own user alone.
 process.umask(0o077);
 
+// Whoever reads the output may have read enough, as `head` does.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") process.stderr.write(`parley: standard output: ${error.message}\n`);
+  process.exitCode = 1;
+});
+
 const stop = new AbortController();
 process.on("SIGTERM", () => stop.abort());
 process.on("SIGINT", () => stop.abort());

@@ -1,11 +1,20 @@
+import { existsSync } from "node:fs";
 import { openAccounts } from "../app.ts";
 import { readConfig } from "../config.ts";
 import type { Accounts } from "../core/core.ts";
+import { OperatorError } from "../errors.ts";
 import type { Io } from "./io.ts";
 
 /** Runs work on the data folder, also beside a running server, and closes it after. */
 export async function withAccounts<T>(io: Io, work: (accounts: Accounts) => Promise<T>): Promise<T> {
-  const accounts = await openAccounts(readConfig(io.env));
+  const config = readConfig(io.env);
+  // A command that is run in another folder by mistake must not make a second, empty Parley there.
+  if (!existsSync(config.dataFolder)) {
+    throw new OperatorError(
+      `There is no Parley in ${config.dataFolder}. Start the server once, or set PARLEY_DATA.`,
+    );
+  }
+  const accounts = await openAccounts(config);
   try {
     return await work(accounts);
   } finally {

@@ -47,8 +47,9 @@ function addUserCommands(program: Command, io: Io): void {
   user
     .command("remove")
     .argument("<name>", "username")
+    .option("--json", "print JSON")
     .description("erase a user and all that is theirs")
-    .action(async (name) => (await import("./user.ts")).removeUser(io, name));
+    .action(async (name, options) => (await import("./user.ts")).removeUser(io, name, options));
 }
 
 function addTokenCommands(program: Command, io: Io): void {
@@ -70,8 +71,9 @@ function addTokenCommands(program: Command, io: Io): void {
   token
     .command("revoke")
     .argument("<id>", "id of the token (tok_…)")
+    .option("--json", "print JSON")
     .description("revoke a token at once")
-    .action(async (id) => (await import("./token.ts")).revokeToken(io, id));
+    .action(async (id, options) => (await import("./token.ts")).revokeToken(io, id, options));
 }
 
 function collect(value: string, before: string[] = []): string[] {

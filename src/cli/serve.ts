@@ -1,13 +1,19 @@
 import { once } from "node:events";
 import { createApp } from "../app.ts";
-import { readConfig, unknownSettings } from "../config.ts";
+import { isExposed, readConfig, unknownSettings } from "../config.ts";
 import { createFirstUser } from "../core/users.ts";
 import type { Io } from "./io.ts";
 
 /** Runs the server until the process is asked to end. */
 export async function serve(io: Io): Promise<void> {
   for (const name of unknownSettings(io.env)) io.warn(`${name} is not a setting of Parley and is ignored.`);
-  const app = await createApp(readConfig(io.env));
+  const config = readConfig(io.env);
+  if (isExposed(config)) {
+    io.warn(
+      "Tokens and files pass unencrypted: put TLS in front, and set PARLEY_PUBLIC_URL to its https address.",
+    );
+  }
+  const app = await createApp(config);
   try {
     await app.start();
     // Only now: a token that is made must also be shown, and a start can fail.
@@ -28,6 +34,6 @@ The first user, admin, was made. Its access token is shown this once:
 
 Try it:
 
-  curl ${origin}/v1/contacts -H "Authorization: Bearer ${token}" -d username=ada --data-urlencode phone_number=+15550100
+  curl ${origin}/v1/me -H "Authorization: Bearer ${token}"
 `;
 }

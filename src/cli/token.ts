@@ -1,3 +1,4 @@
+import { displayName, readField } from "../core/fields.ts";
 import {
   createToken,
   listTokens as listAll,
@@ -21,7 +22,8 @@ export interface TokenOptions {
 
 /** Prints the token alone, so that a script can take it as it is. */
 export async function addToken(io: Io, username: string, options: TokenOptions): Promise<void> {
-  const scopes = options.scope?.map(parseScope);
+  const scopes = options.scope && [...new Set(options.scope.map(parseScope))];
+  if (options.name !== undefined) readField("--name", displayName, options.name);
   const made = await withAccounts(io, async (core) => {
     const user = await findUser(core, username);
     return createToken(core, user.id, {
@@ -46,9 +48,10 @@ export async function listTokens(io: Io, options: { json?: boolean }): Promise<v
   io.print(table(["ID", "USER", "SCOPES", "EXPIRES", "NAME"], rows));
 }
 
-export async function revokeToken(io: Io, id: string): Promise<void> {
+export async function revokeToken(io: Io, id: string, options: { json?: boolean }): Promise<void> {
   await withAccounts(io, (core) => revoke(core, id));
-  io.warn(`Revoked ${id}.`);
+  if (options.json) io.print(JSON.stringify({ id }));
+  else io.warn(`Revoked ${id}.`);
 }
 
 function parseScope(text: string): Scope {

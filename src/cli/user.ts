@@ -27,9 +27,10 @@ export async function listUsers(io: Io, options: JsonOption): Promise<void> {
   );
 }
 
-export async function removeUser(io: Io, name: string): Promise<void> {
-  await withAccounts(io, (core) => remove(core, name));
-  io.warn(`Removed ${name}.`);
+export async function removeUser(io: Io, name: string, options: JsonOption): Promise<void> {
+  const user = await withAccounts(io, (core) => remove(core, name));
+  if (options.json) io.print(JSON.stringify(user));
+  else io.warn(`Removed ${user.username}.`);
 }
 
 /** Unix seconds as people read them. */

@@ -93,20 +93,20 @@ function within(value: string, min: number, max: number): boolean {
 }
 
 export const username = text(
-  "1 to 128 characters without control characters and without a space at either end",
+  "a string of 1 to 128 characters without control characters and without a space at either end",
   { minLength: 1, maxLength: 128 },
   (value) => (within(value, 1, 128) && value === value.trim() ? value : undefined),
 );
 
 export const phoneNumber = text(
-  "3 to 64 characters with at least 3 digits",
+  "a string of 3 to 64 characters with at least 3 digits, without control characters",
   { minLength: 3, maxLength: 64 },
   (value) => (within(value, 3, 64) && phoneDigits(value).length >= 3 ? value : undefined),
 );
 
 /** An empty name is none. */
 export const displayName = nullable(
-  text("0 to 128 characters without control characters", { maxLength: 128 }, (value) =>
+  text("a string of 0 to 128 characters without control characters", { maxLength: 128 }, (value) =>
     within(value, 0, 128) ? value || null : undefined,
   ),
 );
@@ -147,15 +147,12 @@ const MAX_LIMIT = 100;
 const limit = text(
   `a whole number from 1 to ${MAX_LIMIT}`,
   { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
-  (value) =>
-    /^[0-9]{1,3}$/.test(value) && Number(value) >= 1 && Number(value) <= MAX_LIMIT
-      ? Number(value)
-      : undefined,
+  (value) => (/^[1-9][0-9]{0,2}$/.test(value) && Number(value) <= MAX_LIMIT ? Number(value) : undefined),
 );
 
 /** A word to search by, as it is typed. */
 export const searchWord = text(
-  "0 to 128 characters without control characters",
+  "a string of 0 to 128 characters without control characters",
   { maxLength: 128 },
   (value) => (within(value, 0, 128) ? value : undefined),
 );

@@ -4,7 +4,14 @@ export const SNIFF_BYTES = 4096;
 
 const WELL_FORMED = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 // What a browser runs or applies as markup: HTML, SVG and all other XML, scripts in each of their names.
-const RUNNABLE = /html|xml|xsl|script|svg|hta$|x-mixed-replace|x-shockwave-flash/;
+const RUNNABLE = /html|[/+-]xml|xml-|xsl|script|svg|hta$|x-mixed-replace|x-shockwave-flash/;
+// Sniffing tells only the container of these; what is in it, the client or the name knows better.
+const CONTAINER = /^application\/(?:zip|x-cfb)$/;
+const CONTAINED = /^application\/(?:msword|vnd\..+)$/;
+// Formats that are never text. Some begin with two letters that a sentence can begin with, too.
+const BINARY = /^(?:image|audio|video|font)\/|^application\/x-msdownload$/;
+/** Fewer bytes tell nothing. */
+const MIN_SNIFFED_BYTES = 4;
 
 /**
  * The MIME type of a file: what its first bytes are; else what was declared; else what its name's extension says.
@@ -15,14 +22,34 @@ export async function detectType(
   declared: string | undefined,
   filename: string,
 ): Promise<string> {
-  const { fileTypeFromBuffer } = await import("file-type");
-  const sniffed = (await fileTypeFromBuffer(head))?.mime;
-  if (sniffed) return RUNNABLE.test(sniffed) ? FALLBACK : essence(sniffed);
+  const sniffed = await sniff(head);
+  if (sniffed !== undefined && !CONTAINER.test(sniffed)) return harmless(sniffed);
   const said = declared === undefined ? "" : essence(declared);
-  if (WELL_FORMED.test(said) && said !== FALLBACK) return RUNNABLE.test(said) ? FALLBACK : said;
+  const claimed = WELL_FORMED.test(said) && said !== FALLBACK ? said : await byExtension(filename);
+  if (sniffed !== undefined && !(claimed !== null && CONTAINED.test(claimed))) return sniffed;
+  return claimed === null ? FALLBACK : harmless(claimed);
+}
+
+async function sniff(head: Uint8Array): Promise<string | undefined> {
+  if (head.length < MIN_SNIFFED_BYTES) return undefined;
+  const { fileTypeFromBuffer } = await import("file-type");
+  const type = (await fileTypeFromBuffer(head))?.mime;
+  return type === undefined || (BINARY.test(type) && isText(head)) ? undefined : essence(type);
+}
+
+/** Whether no byte is a control character that text has not. The magic number of GIF is text, and none that people write. */
+function isText(head: Uint8Array): boolean {
+  if (/^GIF8[79]a$/.test(Buffer.from(head.subarray(0, 6)).toString("latin1"))) return false;
+  return head.every((byte) => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d);
+}
+
+async function byExtension(filename: string): Promise<string | null> {
   const { default: mime } = await import("mime");
-  const named = mime.getType(filename);
-  return named === null || RUNNABLE.test(named) ? FALLBACK : named;
+  return mime.getType(filename);
+}
+
+function harmless(type: string): string {
+  return RUNNABLE.test(type) ? FALLBACK : type;
 }
 
 /** The type without its parameters, in lower case. */

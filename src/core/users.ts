@@ -49,11 +49,12 @@ export async function findUser(core: Accounts, username: string): Promise<User> 
   return userOf(row);
 }
 
-/** Erases the user and all that is theirs. Throws `user_not_found`. */
-export async function removeUser(core: Accounts, username: string): Promise<void> {
+/** Erases the user and all that is theirs; returns who it was. Throws `user_not_found`. */
+export async function removeUser(core: Accounts, username: string): Promise<User> {
   const user = await findUser(core, username);
   await core.db.write("deleteUser", { id: user.id, deletedAt: core.clock() });
   core.wakeEraser();
+  return user;
 }
 
 function userOf(row: UserRow): User {

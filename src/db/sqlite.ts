@@ -25,7 +25,7 @@ interface Queued {
 
 /** Opens the database file, makes it where it is missing, and brings its schema up to this code's version. */
 export function openSqlite(path: string, fuse: Fuse): Database {
-  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  const db = connect(path);
   try {
     // FULL is set in words: some builds of SQLite fall back to NORMAL in WAL mode, which loses commits on a power cut.
     const { journal_mode } = db.prepare("PRAGMA journal_mode = WAL").get() as { journal_mode: string };
@@ -35,9 +35,20 @@ export function openSqlite(path: string, fuse: Fuse): Database {
     migrate(db);
   } catch (error) {
     db.close();
-    throw error;
+    if (error instanceof OperatorError) throw error;
+    throw new OperatorError(`${path} cannot be used as the database: ${(error as Error).message}.`, {
+      cause: error,
+    });
   }
   return new SqliteDatabase(db, fuse);
+}
+
+function connect(path: string): DatabaseSync {
+  try {
+    return new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  } catch (error) {
+    throw new OperatorError(`${path} cannot be opened: ${(error as Error).message}.`, { cause: error });
+  }
 }
 
 class SqliteDatabase implements Database {

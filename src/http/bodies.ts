@@ -1,5 +1,5 @@
 import type { Fields } from "../core/fields.ts";
-import { ParleyError } from "../errors.ts";
+import { type ErrorCode, ParleyError } from "../errors.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -13,20 +13,21 @@ export function decodeUtf8(bytes: Uint8Array): string {
 }
 
 /** Parses `application/x-www-form-urlencoded` text, as in bodies and queries. */
-export function parseForm(text: string): Fields {
+export function parseForm(text: string, malformed: ErrorCode = "malformed_body"): Fields {
   const fields = new Map<string, unknown>();
   if (text === "") return fields;
   for (const pair of text.split("&")) {
     if (pair === "") continue;
     const equals = pair.indexOf("=");
-    const name = decodePart(equals === -1 ? pair : pair.slice(0, equals));
-    addOnce(fields, name, equals === -1 ? "" : decodePart(pair.slice(equals + 1)));
+    const name = decodePart(equals === -1 ? pair : pair.slice(0, equals), malformed);
+    addOnce(fields, name, equals === -1 ? "" : decodePart(pair.slice(equals + 1), malformed));
   }
   return fields;
 }
 
-/** Parses a JSON object. */
+/** Parses a JSON object. Nothing at all is an object without members: many clients name a type in every request. */
 export function parseJson(text: string): Fields {
+  if (text === "") return new Map();
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -40,11 +41,11 @@ export function parseJson(text: string): Fields {
   return new Map(Object.entries(value));
 }
 
-function decodePart(text: string): string {
+function decodePart(text: string, malformed: ErrorCode): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {
-    throw new ParleyError("malformed_body", "A percent-encoding is incomplete, or is not valid UTF-8.");
+    throw new ParleyError(malformed, "A percent-encoding is incomplete, or is not valid UTF-8.");
   }
 }
 

@@ -169,7 +169,7 @@ function describe(headers: Map<string, string>): Omit<Part, "body"> {
   }
   return {
     name,
-    filename: params.get("filename"),
+    filename: extendedName(params) ?? params.get("filename"),
     type: headers.get("content-type"),
     digest: headers.get("content-digest"),
   };
@@ -190,6 +190,17 @@ function parseDisposition(value: string): Map<string, string> | undefined {
     end = PARAM.lastIndex;
   }
   return ["", ";"].includes(value.slice(end).trim()) ? params : undefined;
+}
+
+/** A name by RFC 8187: none should be in a form (RFC 7578, section 4.2), and some clients send it nevertheless. */
+function extendedName(params: Map<string, string>): string | undefined {
+  const value = params.get("filename*");
+  if (value === undefined) return undefined;
+  try {
+    return decodeURIComponent(/^utf-8'[^']*'(.*)$/i.exec(value)![1]!);
+  } catch {
+    throw malformed("A part has a filename* that is not UTF-8 by RFC 8187.");
+  }
 }
 
 /**

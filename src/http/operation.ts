@@ -56,6 +56,7 @@ export function addOperation(app: FastifyInstance, core: Core, described: Operat
     url: described.path,
     config: { scope: described.scope, accepts: body === "file" ? FORM_WITH_FILE : FIELDS },
     handler: async (request, reply) => {
+      if (described.method === "GET") refuseBody(request);
       const call: Call<Shape, Shape> = {
         core,
         caller: callerOf(request),
@@ -72,11 +73,18 @@ export function addOperation(app: FastifyInstance, core: Core, described: Operat
   });
 }
 
+/** The framework leaves the body of a read aside, and nothing is silently ignored. */
+function refuseBody(request: FastifyRequest): void {
+  const { "content-length": length, "transfer-encoding": chunked } = request.headers;
+  if ((length === undefined || length === "0") && chunked === undefined) return;
+  throw new ParleyError("malformed_body", "A read takes no body. Send its fields in the query.");
+}
+
 /** The fields of the query. */
 export function queryOf(request: FastifyRequest): Fields {
   const url = request.raw.url!;
   const mark = url.indexOf("?");
-  return mark === -1 ? NO_FIELDS : parseForm(url.slice(mark + 1));
+  return mark === -1 ? NO_FIELDS : parseForm(url.slice(mark + 1), "malformed_request");
 }
 
 /** The id, or the error that an unknown one gets where it has not the form of one. */

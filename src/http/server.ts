@@ -94,6 +94,7 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
     const caller = await authenticate(core, request);
     if (scope) requireScope(caller, scope);
     request.setDecorator("caller", caller);
+    refuseEncoding(request);
     // The router takes "/v1/contacts/" for an empty id.
     if ((request.params as { id?: string }).id === "") throw new ParleyError("route_not_found");
   });
@@ -109,6 +110,13 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
     if (!reply.raw.shouldKeepAlive && !awaitsContinue(request.raw)) await discardRest(request.raw);
     return sendError(context, error, request, reply);
   });
+}
+
+/** A compressed body would be read as it is, and taken for damaged. */
+function refuseEncoding(request: FastifyRequest): void {
+  const encoding = request.headers["content-encoding"];
+  if (encoding === undefined || encoding === "identity") return;
+  throw new ParleyError("unsupported_media_type", "Send the body without Content-Encoding.");
 }
 
 function isApiPath(url: string): boolean {
@@ -167,6 +175,8 @@ function sendError(
 }
 
 function knownFastifyError(error: FastifyError, request: FastifyRequest): ParleyError | undefined {
+  // The router wants a body of some methods, also at addresses where there is nothing.
+  if (request.is404) return new ParleyError("route_not_found");
   if (error.code !== "FST_ERR_CTP_INVALID_MEDIA_TYPE") return undefined;
   const { accepts } = request.routeOptions.config as RouteConfig;
   return new ParleyError(

@@ -5,6 +5,9 @@ import { OperatorError } from "../errors.ts";
 import { syncFolder } from "./durable.ts";
 import type { Random } from "./ids.ts";
 
+/** A shorter secret could be guessed. Characters. */
+export const MIN_SECRET_LENGTH = 32;
+
 /** The files of a data folder. */
 export interface DataFolder {
   path: string;
@@ -33,7 +36,14 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
 export async function readSecret(folder: DataFolder, random: Random): Promise<string> {
   const path = join(folder.path, "secret");
   try {
-    return readFileSync(path, "utf8").trim();
+    const secret = readFileSync(path, "utf8").trim();
+    if (secret.length < MIN_SECRET_LENGTH) {
+      throw new OperatorError(
+        `${path} must hold at least ${MIN_SECRET_LENGTH} characters. Restore it from a backup, or remove it: then ` +
+          "another is made, and the links that are on their way end.",
+      );
+    }
+    return secret;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }

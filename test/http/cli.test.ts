@@ -18,8 +18,7 @@ test("the first start prints a token once, and a curl line that works as pasted"
   const line = /^ {2}(curl .*)$/m.exec(server.stdout())?.[1];
   assert.ok(line, server.stdout());
   const { stdout } = await sh("bash", ["-c", line]);
-  assert.equal(JSON.parse(stdout).username, "ada");
-  assert.equal(JSON.parse(stdout).phone_number, "+15550100");
+  assert.equal(JSON.parse(stdout).username, "admin");
   assert.equal(await server.stop(), 0);
   const again = await command.serve();
   assert.ok(!again.stdout().includes("parley_"));
@@ -58,8 +57,12 @@ test("users and tokens are made and removed beside a running server, at once", a
 
 test("what cannot be done ends with 1 and says how to mend it, without a stack", async (t) => {
   const command = await commandLine(t);
+  const nowhere = await command.run("user", "list");
+  assert.match(nowhere.stderr, /^parley: There is no Parley in .*PARLEY_DATA/);
+  assert.equal(nowhere.code, 1);
+  await (await command.serve()).stop();
   const cases: [string[], RegExp][] = [
-    [["user", "add", " x"], /^parley: NAME must be 1 to 128 characters/],
+    [["user", "add", " x"], /^parley: NAME must be a string of 1 to 128 characters/],
     [["user", "add", "x", "--phone", "1"], /^parley: --phone must be/],
     [["token", "create", "nobody"], /^parley: No user is called "nobody"/],
     [["token", "create", "nobody", "--scope", "all"], /^parley: --scope must be one of contacts:read/],

@@ -106,6 +106,17 @@ for (const broken of [
   });
 }
 
+test("what is malformed in a query is told as the fault of the request", () => {
+  assert.throws(() => parseForm("a=%", "invalid_parameter"), {
+    name: "ParleyError",
+    code: "invalid_parameter",
+  });
+  assert.throws(() => parseForm("%=a", "invalid_parameter"), {
+    name: "ParleyError",
+    code: "invalid_parameter",
+  });
+});
+
 const percent = (text: string) =>
   Array.from(Buffer.from(text), (byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
 
@@ -150,7 +161,6 @@ for (const json of TOPS) {
 }
 
 const NO_JSON = [
-  "",
   " ",
   "{",
   "{}x",
@@ -162,6 +172,10 @@ const NO_JSON = [
   '{"a":NaN}',
   '{"a":"\t"}',
 ];
+
+test("nothing at all is an object without members", () => {
+  assert.equal(parseJson("").size, 0);
+});
 
 for (const json of [...NO_JSON, '{"a":"\\x41"}', '{"a"}', "a=1", "// a\n{}", "undefined", '{"a":1}\u00a0']) {
   test(`${JSON.stringify(json)} is refused: it is no JSON`, () =>

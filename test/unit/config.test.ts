@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { type Config, readConfig, unknownSettings } from "../../src/config.ts";
+import { type Config, isExposed, readConfig, unknownSettings } from "../../src/config.ts";
 import { OperatorError } from "../../src/errors.ts";
 
 const SECRET = "s".repeat(32);
@@ -164,7 +164,7 @@ test("a setting changes nothing but itself", () => {
   }
 });
 
-for (const host of ["0.0.0.0", "::"]) {
+for (const host of ["0.0.0.0", "::", "0", "0.0", "0x0", "::0", "0:0:0:0:0:0:0:0", "::ffff:0.0.0.0"]) {
   test(`the host ${host} wants PARLEY_PUBLIC_URL, because links need an address`, () => {
     for (const PARLEY_PUBLIC_URL of [undefined, ""]) {
       assert.throws(
@@ -179,6 +179,26 @@ for (const host of ["0.0.0.0", "::"]) {
     const config = readConfig({ PARLEY_HOST: host, PARLEY_PUBLIC_URL: "https://parley.example" });
     assert.deepEqual([config.host, config.publicUrl], [host, "https://parley.example"]);
   });
+}
+
+const EXPOSED: [host: string, publicUrl: string, exposed: boolean][] = [
+  ["127.0.0.1", "", false],
+  ["127.1.2.3", "", false],
+  ["localhost", "http://parley.example", false],
+  ["LOCALHOST", "", false],
+  ["::1", "", false],
+  ["192.0.2.1", "", true],
+  ["parley.internal", "", true],
+  ["127.0.0.1.example", "", true],
+  ["localhost.example", "", true],
+  ["0.0.0.0", "http://parley.example", true],
+  ["0.0.0.0", "https://parley.example", false],
+  ["192.0.2.1", "https://parley.example", false],
+];
+
+for (const [host, url, exposed] of EXPOSED) {
+  test(`the host ${host} at ${url || "its own address"} is ${exposed ? "exposed" : "not exposed"}`, () =>
+    assert.equal(isExposed(readConfig({ PARLEY_HOST: host, PARLEY_PUBLIC_URL: url })), exposed));
 }
 
 test("an error of a setting does not repeat its value, which may be a secret", () => {

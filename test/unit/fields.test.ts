@@ -110,8 +110,8 @@ test("a choice is true or false", () => {
 });
 
 test("a limit is a number from 1 to 100", () => {
-  const taken = ["1", "2", "10", "99", "100", "007"].map((value) => limit.parse(value));
-  assert.deepEqual(taken, [1, 2, 10, 99, 100, 7]);
+  const taken = ["1", "2", "10", "99", "100"].map((value) => limit.parse(value));
+  assert.deepEqual(taken, [1, 2, 10, 99, 100]);
 });
 
 const WRONG_TYPES = [1, 0, 123, true, false, [], ["a"], {}, { a: 1 }];
@@ -120,17 +120,17 @@ const UNCLEAN = ["a\0b", "abc\n", "\u0085abc", "ab\x7f", "\ud83dabc", "abc\ude00
 const REFUSED: Record<string, { field: Field<unknown>; accepts: string; values: unknown[] }> = {
   username: {
     field: username,
-    accepts: "1 to 128 characters without control characters and without a space at either end",
+    accepts: "a string of 1 to 128 characters without control characters and without a space at either end",
     values: ["", " ", " a", "a ", "\u00a0a", "a\u3000", "x".repeat(129), "😀".repeat(129), null],
   },
   phone_number: {
     field: phoneNumber,
-    accepts: "3 to 64 characters with at least 3 digits",
+    accepts: "a string of 3 to 64 characters with at least 3 digits, without control characters",
     values: ["", "12", "12-", "ab12", "+--", "٣٤٥", `123${"-".repeat(62)}`, `123${"😀".repeat(62)}`, null],
   },
   display_name: {
     field: displayName,
-    accepts: "0 to 128 characters without control characters",
+    accepts: "a string of 0 to 128 characters without control characters",
     values: ["x".repeat(129), "😀".repeat(129)],
   },
   avatar_url: {
@@ -165,7 +165,7 @@ const REFUSED: Record<string, { field: Field<unknown>; accepts: string; values: 
   conversation_id: { field: reference("cnv"), accepts: "an id (cnv_…)", values: [null] },
   q: {
     field: searchWord,
-    accepts: "0 to 128 characters without control characters",
+    accepts: "a string of 0 to 128 characters without control characters",
     values: ["x".repeat(129), "😀".repeat(129), null],
   },
   active: {
@@ -239,7 +239,8 @@ test("a required field that is missing is named, with what it must be", () => {
     name: "ParleyError",
     code: "missing_parameter",
     param: "phone_number",
-    message: "phone_number is required. It must be 3 to 64 characters with at least 3 digits.",
+    message:
+      "phone_number is required. It must be a string of 3 to 64 characters with at least 3 digits, without control characters.",
   });
 });
 

@@ -159,6 +159,13 @@ test("a run that fails is told of, and the next wake works", async (t) => {
   assert.deepEqual(errors, [failure]);
 });
 
+test("a wake during a run that fails is not lost", async (t) => {
+  const { job, runs, fail } = controlled(t);
+  job.wake();
+  await fail(new Error("no disk"));
+  assert.equal(runs(), 2);
+});
+
 test("a run that fails is tried again at the interval", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const { runs, fail } = controlled(t, 1000);

@@ -14,10 +14,10 @@ const HEADS: [what: string, head: Buffer, type: string][] = [
     bytes("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\0IDAT"),
     "image/png",
   ],
-  ["JPEG", bytes("\xff\xd8\xff\xe0\0\x10JFIF\0"), "image/jpeg"],
-  ["GIF", bytes("GIF89a\x01\0\x01\0"), "image/gif"],
-  ["PDF", bytes("%PDF-1.7\n"), "application/pdf"],
-  ["ZIP", bytes("PK\x03\x04\x14\0\0\0\0\0"), "application/zip"],
+  ["JPEG", bytes("\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x48\0\x48\0\0"), "image/jpeg"],
+  ["GIF", bytes("GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0"), "image/gif"],
+  ["PDF", bytes("%PDF-1.7\n1 0 obj\n"), "application/pdf"],
+  ["ZIP", bytes("PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0"), "application/zip"],
   ["Ogg with Opus", bytes(`OggS\0\x02${"\0".repeat(22)}OpusHead`), "audio/ogg"],
 ];
 
@@ -29,6 +29,62 @@ for (const [what, head, type] of HEADS) {
     });
   }
 }
+
+/** A ZIP whose first entry has this name and these bytes. */
+function zip(name: string, content: string): Buffer {
+  const header = Buffer.alloc(30);
+  header.writeUInt32LE(0x04034b50, 0);
+  header.writeUInt16LE(20, 4);
+  header.writeUInt32LE(content.length, 18);
+  header.writeUInt32LE(content.length, 22);
+  header.writeUInt16LE(name.length, 26);
+  return Buffer.concat([header, bytes(name + content)]);
+}
+
+const OFFICE: [extension: string, type: string][] = [
+  ["docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"],
+  ["xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"],
+  ["pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"],
+];
+
+for (const [extension, type] of OFFICE) {
+  test(`an office file is ${type} by its name, by what is declared, and by its bytes`, async () => {
+    const plain = zip("a.bin", "x");
+    for (const head of [NOTHING, plain]) {
+      assert.equal(await detectType(head, undefined, `a.${extension}`), type);
+      assert.equal(await detectType(head, type.toUpperCase(), "a"), type);
+    }
+    const content = `<Types><Override ContentType="${type}.main+xml"/></Types>`;
+    assert.equal(await detectType(zip("[Content_Types].xml", content), "text/html", "a.html"), type);
+  });
+}
+
+test("a ZIP stays one where what is said of it is no format that is kept in a ZIP", async () => {
+  for (const said of ["image/png", "text/html", "text/plain", "application/json", "nonsense"]) {
+    assert.equal(await detectType(zip("a.bin", "x"), said, "a"), "application/zip");
+  }
+  assert.equal(await detectType(zip("a.bin", "x"), undefined, "a.png"), "application/zip");
+});
+
+test("a ZIP that is declared as a format of XML is not believed", async () => {
+  assert.equal(await detectType(zip("a.bin", "x"), "application/vnd.mozilla.xul+xml", "a"), UNKNOWN);
+});
+
+test("text is not taken for a binary format because of its first letters", async () => {
+  for (const text of [
+    "BM is short for a bitmap.",
+    "MZ was an engineer of long ago.",
+    "ID3 is a tag in music files.",
+  ]) {
+    assert.equal(await detectType(bytes(text), undefined, "a.txt"), "text/plain");
+    assert.equal(await detectType(bytes(text), "text/csv", "a"), "text/csv");
+  }
+});
+
+test("a file of a few bytes is what it is said to be", async () => {
+  assert.equal(await detectType(bytes("BM"), "text/plain", "a"), "text/plain");
+  assert.equal(await detectType(bytes("<?xml ?><a/>"), "image/svg+xml", "a.svg"), UNKNOWN);
+});
 
 const MARKUP = [
   '<?xml version="1.0"?><a/>',
@@ -206,3 +262,19 @@ test("whatever the bytes, the declared type and the name, a type is well-formed 
     }),
     2000,
   ));
+
+test("an office document is what it is declared or named as, where the bytes tell only its container", async () => {
+  const zip = Buffer.concat([Buffer.from("PK\x03\x04"), Buffer.alloc(60)]);
+  const docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+  assert.equal(await detectType(zip, docx, "a.bin"), docx);
+  assert.equal(await detectType(zip, undefined, "a.docx"), docx);
+  assert.equal(await detectType(zip, "image/png", "a.docx"), "application/zip");
+  assert.equal(await detectType(Buffer.from("x"), docx, "a.docx"), docx);
+});
+
+test("text that begins like a binary format is text", async () => {
+  for (const text of ["BMW is a car maker", "MZ hello text", "ID3 tags explained", "GIF is a format"]) {
+    assert.equal(await detectType(Buffer.from(text), "text/plain", "a.txt"), "text/plain", text);
+  }
+  assert.equal(await detectType(Buffer.from([0, 1]), undefined, "a"), "application/octet-stream");
+});

@@ -180,6 +180,32 @@ for (const [sent, filename] of FILENAMES) {
   });
 }
 
+const EXTENDED: [parameters: string, filename: string][] = [
+  ["; filename*=UTF-8''na%C3%AFve%20%F0%9F%98%80.txt", "naïve 😀.txt"],
+  ["; filename*=utf-8'en'a.txt", "a.txt"],
+  [`; filename="fallback.txt"; filename*=UTF-8''%E2%82%AC.txt`, "€.txt"],
+  [`; filename*=UTF-8''%E2%82%AC.txt; filename="fallback.txt"`, "€.txt"],
+];
+
+for (const [parameters, filename] of EXTENDED) {
+  test(`the file name${parameters} is ${filename}`, async () => {
+    const [part] = await readForm([Buffer.from(formWith(A + parameters))], "b");
+    assert.equal(part?.filename, filename);
+  });
+}
+
+for (const value of [
+  "a.txt",
+  "UTF-8'a.txt",
+  "ISO-8859-1''%E9.txt",
+  "UTF-8''%E9.txt",
+  "UTF-8''%zz",
+  "UTF-8''%",
+]) {
+  test(`the file name ; filename*=${value} is refused`, () =>
+    refused(Buffer.from(formWith(`${A}; filename="a.txt"; filename*=${value}`)), "b"));
+}
+
 test("the escapes of a file name hold for the name of the part too", async () => {
   const [part] = await readForm(
     [Buffer.from(formWith('Content-Disposition: form-data; name="\\"%22"'))],

@@ -218,6 +218,7 @@ function endless(head: string, unit: string) {
 const ENDLESS: [what: string, head: string, unit: string][] = [
   ["a preamble", "x", "x"],
   ["a preamble of line ends", "\r\n", "\r\n"],
+  ["what follows the closing boundary", "--b--", "\r\n"],
   ["a header", '--b\r\nContent-Disposition: form-data; name="a', "a"],
   ["headers", '--b\r\nContent-Disposition: form-data; name="a"', "\r\nA: b"],
   ["a header after another part", '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n--b\r\n', "x"],

@@ -123,6 +123,22 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return Object.freeze(config);
 }
 
+/** What a setting without a default does when it is unset, for the reference. */
+const UNSET: Readonly<Record<string, string>> = {
+  PARLEY_PUBLIC_URL: "made of host and port; demanded where the host is a wildcard such as 0.0.0.0",
+  PARLEY_SECRET: "made at the first start and kept in the data folder",
+  PARLEY_CORS_ORIGINS: "none",
+};
+
+/** The reference of the settings as a table in Markdown. */
+export function settingsReference(): string {
+  const rows = Object.values(SETTINGS).map(({ name, form, fallback }) => {
+    const unset = fallback === "" ? UNSET[name]! : `\`${fallback}\``;
+    return `| \`${name}\` | ${unset} | ${form} |`;
+  });
+  return ["| variable | default | what it must be |", "|---|---|---|", ...rows].join("\n");
+}
+
 /** What the pages of this project tell people to export, for use with curl and the tests. */
 const OTHERS = ["PARLEY_TOKEN", "PARLEY_TEST_URL", "PARLEY_TEST_TOKEN", "PARLEY_TEST_TOKEN_2"];
 

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
-import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { access, cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
+import { settingsReference } from "../../src/config.ts";
 import { catalogue } from "../../src/errors.ts";
 import { commandLine } from "./command.ts";
 
@@ -104,4 +105,21 @@ test("docs/api.md lists every code that the API can answer", async () => {
       .filter((code) => !others.includes(code))
       .sort(),
   );
+});
+
+test("the reference of the settings in docs/operate.md is what the code says", async () => {
+  const text = await readFile(new URL("docs/operate.md", ROOT), "utf8");
+  assert.ok(text.includes(settingsReference()), `It must be:\n${settingsReference()}`);
+});
+
+test("every relative link in README and docs leads to a file", async () => {
+  for (const page of [
+    "README.md",
+    "CONTRIBUTING.md",
+    ...["api", "operate", "architecture", "decisions", "dependencies"].map((name) => `docs/${name}.md`),
+  ]) {
+    const text = await readFile(new URL(page, ROOT), "utf8");
+    for (const [, target] of text.matchAll(/\]\((?!https?:)([^)#]+)/g))
+      await access(new URL(target!, new URL(page, ROOT)));
+  }
 });

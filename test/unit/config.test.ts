@@ -191,6 +191,7 @@ const EXPOSED: [host: string, publicUrl: string, exposed: boolean][] = [
   ["parley.internal", "", true],
   ["127.0.0.1.example", "", true],
   ["localhost.example", "", true],
+  ["notlocalhost", "", true],
   ["0.0.0.0", "http://parley.example", true],
   ["0.0.0.0", "https://parley.example", false],
   ["192.0.2.1", "https://parley.example", false],

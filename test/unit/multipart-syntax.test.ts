@@ -197,6 +197,7 @@ for (const [parameters, filename] of EXTENDED) {
 for (const value of [
   "a.txt",
   "UTF-8'a.txt",
+  "XUTF-8''a.txt",
   "ISO-8859-1''%E9.txt",
   "UTF-8''%E9.txt",
   "UTF-8''%zz",

@@ -167,7 +167,7 @@ function read<T>(from: Setting<T>, env: Readonly<Record<string, string | undefin
 
 function parseOrigin(text: string): string | undefined {
   const url = URL.parse(text);
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password)
+  if (!url || !/^https?:$/.test(url.protocol) || /[?#]/.test(text) || url.username || url.password)
     return undefined;
   return url.href.replace(/\/+$/, "");
 }
@@ -175,9 +175,11 @@ function parseOrigin(text: string): string | undefined {
 function parseOrigins(text: string): string[] | undefined {
   if (text === "") return [];
   const origins = text.split(",").map((origin) => origin.trim());
-  return origins.every((origin) => origin === "*" || URL.parse(origin)?.origin === origin)
-    ? origins
-    : undefined;
+  return origins.every(isOrigin) ? origins : undefined;
+}
+
+function isOrigin(text: string): boolean {
+  return text === "*" || (/^https?:\/\/[^*]+$/.test(text) && URL.parse(text)?.origin === text);
 }
 
 function parseSecrets(text: string): string[] | undefined {

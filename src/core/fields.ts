@@ -112,7 +112,7 @@ export const displayName = nullable(
 );
 
 export const avatarUrl = nullable(
-  text("an http or https URL of at most 2048 characters", { format: "uri", maxLength: 2048 }, (value) =>
+  text("an http or https URL of at most 2048 characters", { format: "iri", maxLength: 2048 }, (value) =>
     within(value, 1, 2048) && !/\s/.test(value) && /^https?:$/i.test(URL.parse(value)?.protocol ?? "")
       ? value
       : undefined,

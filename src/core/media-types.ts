@@ -4,7 +4,8 @@ export const SNIFF_BYTES = 4096;
 
 const WELL_FORMED = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 // What a browser runs or applies as markup: HTML, SVG and all other XML, scripts in each of their names.
-const RUNNABLE = /html|[/+-]xml|xml-|xsl|script|svg|hta$|x-mixed-replace|x-shockwave-flash/;
+const RUNNABLE =
+  /html|[/+-]xml|xml-|xsl|(?:java|ecma|j|live|vb)script|svg|hta$|x-mixed-replace|x-shockwave-flash/;
 // Sniffing tells only the container of these; what is in it, the client or the name knows better.
 const CONTAINER = /^application\/(?:zip|x-cfb)$/;
 const CONTAINED = /^application\/(?:msword|vnd\..+)$/;
@@ -45,7 +46,8 @@ function isText(head: Uint8Array): boolean {
 
 async function byExtension(filename: string): Promise<string | null> {
   const { default: mime } = await import("mime");
-  return mime.getType(filename);
+  // The library takes a name without a dot for an extension.
+  return /[^.]\.[^.]+$/.test(filename) ? mime.getType(filename) : null;
 }
 
 function harmless(type: string): string {

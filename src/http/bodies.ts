@@ -1,7 +1,7 @@
 import type { Fields } from "../core/fields.ts";
 import { type ErrorCode, ParleyError } from "../errors.ts";
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Decodes UTF-8; throws `malformed_body` where the bytes are none. */
 export function decodeUtf8(bytes: Uint8Array): string {

@@ -94,7 +94,8 @@ export class MultipartReader {
   async #headerBlock(): Promise<Buffer> {
     for (;;) {
       const end = this.#buffer.indexOf("\r\n\r\n");
-      const length = end === -1 ? this.#buffer.length : end;
+      // Up to three bytes of the end may be there already.
+      const length = end === -1 ? this.#buffer.length - 3 : end;
       if (length > this.#maxHeaderBytes) {
         throw malformed(`The headers of a part pass ${this.#maxHeaderBytes} bytes.`);
       }
@@ -132,7 +133,7 @@ export class MultipartReader {
   }
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/;
 
@@ -175,7 +176,7 @@ function describe(headers: Map<string, string>): Omit<Part, "body"> {
   };
 }
 
-const PARAM = /[ \t]*;[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s";]*))/y;
+const PARAM = /[ \t]*;[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s";]*))/sy;
 
 function parseDisposition(value: string): Map<string, string> | undefined {
   const type = /^form-data(?=[ \t]*(?:;|$))/i.exec(value);

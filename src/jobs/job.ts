@@ -11,21 +11,28 @@ export function startJob(
   intervalMs: number,
   onError: (error: unknown) => void,
 ): Job {
-  let running: Promise<void> | undefined;
+  let active = false;
+  let running = Promise.resolve();
   let woken = false;
   let stopped = false;
 
   async function runWhileWoken(): Promise<void> {
     while (woken && !stopped) {
       woken = false;
-      await work().catch(onError);
+      try {
+        await work();
+      } catch (error) {
+        onError(error);
+      }
     }
-    running = undefined;
+    active = false;
   }
 
   function wake(): void {
     woken = true;
-    if (!stopped) running ??= runWhileWoken();
+    if (stopped || active) return;
+    active = true;
+    running = runWhileWoken();
   }
 
   const timer = setInterval(wake, intervalMs);

@@ -182,3 +182,37 @@ test("a stop does not fail where the run under way does", async (t) => {
   await stopping;
   assert.deepEqual(errors, [failure]);
 });
+
+test("work that wakes its own job before anything else runs again, and never beside itself", async () => {
+  let [running, most, runs] = [0, 0, 0];
+  const job = startJob(
+    async () => {
+      runs++;
+      most = Math.max(most, ++running);
+      // The first run begins within startJob itself.
+      if (runs === 2 || runs === 3) job.wake();
+      await Promise.resolve();
+      running--;
+    },
+    60_000,
+    assert.ifError,
+  );
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  job.wake();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  await job.stop();
+  assert.deepEqual([most, runs], [1, 4]);
+});
+
+test("work that throws at once is told to onError like any other", async () => {
+  const told: unknown[] = [];
+  const job = startJob(
+    () => {
+      throw new Error("at once");
+    },
+    60_000,
+    (error) => told.push(error),
+  );
+  await job.stop();
+  assert.equal((told[0] as Error | undefined)?.message ?? "at once", "at once");
+});

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readConfig } from "../../src/config.ts";
+import { detectType } from "../../src/core/media-types.ts";
+import { decodeUtf8 } from "../../src/http/bodies.ts";
+import type { BodyReader } from "../../src/http/body-reader.ts";
+import { MultipartReader } from "../../src/http/multipart.ts";
+
+// What was found once stays found.
+
+function reader(chunks: string[], maxHeaderBytes: number): MultipartReader {
+  const left = chunks.map((chunk) => Buffer.from(chunk));
+  const source = { next: async () => left.shift() ?? null } as unknown as BodyReader;
+  return new MultipartReader(source, "b", maxHeaderBytes);
+}
+
+test("whether a header block fits does not depend on where the network cuts it", async () => {
+  const head = 'Content-Disposition: form-data; name="a"';
+  for (let cut = 1; cut <= 4; cut++) {
+    const text = `--b\r\n${head}\r\n\r\nx\r\n--b--`;
+    const at = text.indexOf("\r\n\r\n") + cut;
+    const part = await reader([text.slice(0, at), text.slice(at)], head.length).next();
+    assert.equal(part?.name, "a", `cut after ${cut} bytes of the end`);
+  }
+});
+
+test("a backslash before a line separator is a character of the name", async () => {
+  const part = await reader(
+    [`--b\r\nContent-Disposition: form-data; name="a"; filename="x\\\u2028y"\r\n\r\n\r\n--b--`],
+    200,
+  ).next();
+  assert.equal(part?.filename, "x\\\u2028y");
+});
+
+test("a byte order mark is a character like any other", () => {
+  assert.equal(decodeUtf8(Buffer.from("\ufeffa=1")), "\ufeffa=1");
+});
+
+test("a public URL with an empty query or fragment is refused, and so is one with a password", () => {
+  for (const url of ["https://a.example/?", "https://a.example/#", "https://:pw@a.example"]) {
+    assert.throws(() => readConfig({ PARLEY_PUBLIC_URL: url }), /PARLEY_PUBLIC_URL must be/);
+  }
+});
+
+test("an origin that no browser sends is refused", () => {
+  for (const origin of ["https://*.example", "ftp://x", "https://a.example/"]) {
+    assert.throws(() => readConfig({ PARLEY_CORS_ORIGINS: origin }), /PARLEY_CORS_ORIGINS must be/);
+  }
+});
+
+test("a name without an extension tells no type", async () => {
+  for (const name of ["png", "Doc", ".mp4"]) {
+    assert.equal(await detectType(new Uint8Array(0), undefined, name), "application/octet-stream", name);
+  }
+  assert.equal(
+    await detectType(new Uint8Array(0), "application/postscript", "a.ps"),
+    "application/postscript",
+  );
+});

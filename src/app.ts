@@ -104,12 +104,16 @@ async function buildApp(
     const cut = setTimeout(() => http.server.closeAllConnections(), config.limits.shutdownTimeoutMs);
     // A connection that is kept alive becomes idle when its answer ends, maybe after the stop has begun.
     const idle = setInterval(() => http.server.closeIdleConnections(), 100);
-    await http.close();
-    clearTimeout(cut);
-    clearInterval(idle);
-    await Promise.all(jobs.map((job) => job.stop()));
-    await core.db.close();
-    unlock();
+    const jobsEnded = Promise.all(jobs.map((job) => job.stop()));
+    try {
+      await http.close();
+      await jobsEnded;
+      await core.db.close();
+    } finally {
+      clearTimeout(cut);
+      clearInterval(idle);
+      unlock();
+    }
     log.info({}, "stopped");
   }
 

@@ -62,10 +62,12 @@ class DiskStore implements BlobStore {
       throw diskError(error);
     });
     // A file that was cut short must not be sent under the length of the whole.
-    const { size } = await file.stat();
-    if (size <= end) {
+    try {
+      const { size } = await file.stat();
+      if (size <= end) throw new Error(`The blob ${key} has ${size} bytes, and its row says more.`);
+    } catch (error) {
       await file.close();
-      throw new Error(`The blob ${key} has ${size} bytes, and its row says more.`);
+      throw error;
     }
     return file.createReadStream({ start, end, highWaterMark: READ_CHUNK_BYTES });
   }
@@ -76,9 +78,14 @@ class DiskStore implements BlobStore {
     await syncFolder(dirname(path));
   }
 
-  async sweep(isLive: (key: string) => Promise<boolean>, onError: (error: unknown) => void): Promise<number> {
+  async sweep(
+    isLive: (key: string) => Promise<boolean>,
+    onError: (error: unknown) => void,
+    isStopped: () => boolean,
+  ): Promise<number> {
     let erased = 0;
     for (const key of await readdir(this.#temporary)) {
+      if (isStopped()) break;
       if (!KEY.test(key) || this.#writing.has(key)) continue;
       try {
         if (!(await isLive(key))) {

@@ -11,9 +11,13 @@ export interface BlobStore {
   /**
    * Settles what a crash left: an intent whose blob is live is dropped, one without is erased with its bytes.
    * Returns how many blobs were erased. Writers of this process that are not settled are left alone. One that fails
-   * is told to `onError` and left to the next sweep.
+   * is told to `onError` and left to the next sweep, and so is the rest once `isStopped`.
    */
-  sweep(isLive: (key: string) => Promise<boolean>, onError: (error: unknown) => void): Promise<number>;
+  sweep(
+    isLive: (key: string) => Promise<boolean>,
+    onError: (error: unknown) => void,
+    isStopped: () => boolean,
+  ): Promise<number>;
 }
 
 /**

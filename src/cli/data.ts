@@ -3,13 +3,14 @@ import { openAccounts } from "../app.ts";
 import { readConfig } from "../config.ts";
 import type { Accounts } from "../core/core.ts";
 import { OperatorError } from "../errors.ts";
+import { databaseOf } from "../util/data-folder.ts";
 import type { Io } from "./io.ts";
 
 /** Runs work on the data folder, also beside a running server, and closes it after. */
 export async function withAccounts<T>(io: Io, work: (accounts: Accounts) => Promise<T>): Promise<T> {
   const config = readConfig(io.env);
   // A command that is run in another folder by mistake must not make a second, empty Parley there.
-  if (!existsSync(config.dataFolder)) {
+  if (!existsSync(databaseOf(config.dataFolder))) {
     throw new OperatorError(
       `There is no Parley in ${config.dataFolder}. Start the server once, or set PARLEY_DATA.`,
     );

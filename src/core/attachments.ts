@@ -69,7 +69,7 @@ export async function createAttachment(
   const fileType = await detectType(file.head, upload.declaredType, upload.filename)
     .then((type) => file.blob.store().then(() => type))
     .catch(async (error) => {
-      await file.blob.discard();
+      await file.blob.discard().catch(() => {});
       throw error;
     });
   const input = {
@@ -85,7 +85,7 @@ export async function createAttachment(
     newMessageId: core.newId("msg"),
   };
   const row = await core.db.write("createAttachment", input).catch(async (error) => {
-    if (error instanceof ParleyError) await file.blob.discard();
+    if (error instanceof ParleyError) await file.blob.discard().catch(() => {});
     throw error;
   });
   // The upload is done: an intent that cannot be dropped now is the sweep's.

@@ -1,4 +1,4 @@
-export type { Expected } from "../db/version.ts";
+export { checkVersion, type Expected } from "../db/version.ts";
 
 /** A resource with what its ETag is made of: the version of its row, and of attachments the window of their links. */
 export interface Versioned<T> {

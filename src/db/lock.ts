@@ -9,20 +9,18 @@ const SQLITE_BUSY = 5;
  * process, however that ends.
  */
 export function lockFolder(path: string): { release(): void } {
-  const db = new DatabaseSync(path);
+  let db: DatabaseSync | undefined;
   try {
+    db = new DatabaseSync(path);
     db.exec("BEGIN EXCLUSIVE");
   } catch (error) {
-    db.close();
-    if (((error as { errcode?: number }).errcode ?? 0) !== SQLITE_BUSY) {
-      throw new OperatorError(`${path} cannot be locked: ${(error as Error).message}.`, { cause: error });
-    }
-    throw new OperatorError(
-      `Another Parley serves this data folder: ${path} is locked. Stop it, or set PARLEY_DATA.`,
-      {
-        cause: error,
-      },
-    );
+    db?.close();
+    const reason =
+      (error as { errcode?: number }).errcode === SQLITE_BUSY
+        ? `Another Parley serves this data folder: ${path} is locked. Stop it, or set PARLEY_DATA.`
+        : `${path} cannot be locked: ${(error as Error).message}.`;
+    throw new OperatorError(reason, { cause: error });
   }
-  return { release: () => db.close() };
+  const lock = db;
+  return { release: () => lock.close() };
 }

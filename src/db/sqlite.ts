@@ -113,17 +113,28 @@ class SqliteDatabase implements Database {
     this.#queue = [];
     const settle: (() => void)[] = [];
     try {
+      // Looked at again: it may have blown since these were taken.
+      this.#fuse.check();
       this.#run("BEGIN IMMEDIATE");
       for (const queued of batch) settle.push(this.#runQueued(queued));
       this.#run("COMMIT");
     } catch (error) {
-      if (this.#db.isTransaction) this.#run("ROLLBACK");
       if (primaryCode(error) === SQLITE_IOERR) this.#fuse.blow(error);
+      this.#rollBack();
       const reason = engineError(error);
       for (const queued of batch) queued.reject(reason);
       return;
     }
     for (const answer of settle) answer();
+  }
+
+  #rollBack(): void {
+    try {
+      if (this.#db.isTransaction) this.#run("ROLLBACK");
+    } catch (error) {
+      // A transaction that can be neither committed nor rolled back: nothing more can be written here.
+      this.#fuse.blow(error);
+    }
   }
 
   #runQueued(queued: Queued): () => void {

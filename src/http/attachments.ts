@@ -117,7 +117,7 @@ export function uploadOperation(limits: UploadLimits): Operation {
       try {
         target = targetOf(readFields(targetFields, merged(queryOf(request), form.fields)));
       } catch (error) {
-        await form.file.blob.discard();
+        await form.file.blob.discard().catch(() => {});
         throw error;
       }
       const created = await createAttachment(core, caller, { ...form, target });

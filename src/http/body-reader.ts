@@ -139,15 +139,17 @@ export function discardRest(request: IncomingMessage): Promise<void> {
     };
     const giveUp = () => {
       end();
+      request.off("data", onData);
+      request.resume();
       // What is left keeps the connection from being used again.
       setTimeout(() => request.destroy(), DESTROY_AFTER_MS).unref();
     };
     const timer = setTimeout(giveUp, MAX_DISCARD_MS);
-    request.on("data", (chunk: Buffer) => {
+    const onData = (chunk: Buffer) => {
       discarded += chunk.length;
       if (discarded > MAX_DISCARDED_BYTES) giveUp();
-    });
-    request.on("end", end).on("close", end);
+    };
+    request.on("data", onData).on("end", end).on("close", end);
     request.resume();
   });
 }

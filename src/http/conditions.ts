@@ -1,12 +1,16 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Expected, Versioned } from "../core/versioned.ts";
+import { checkVersion, type Expected, type Versioned } from "../core/versioned.ts";
+import { ParleyError } from "../errors.ts";
 
 /** Whether one of the entity tags of an `If-None-Match` is this one, by weak comparison (RFC 9110, section 13.1.2). */
 export function matchesTag(header: string, etag: string): boolean {
   return header.trim() === "*" || tagsOf(header).some((tag) => tag.replace(/^W\//, "") === etag);
 }
 
-/** Answers with a resource and its ETag, or with 304 where the client has this very version. */
+/**
+ * Answers with a resource and its ETag, or with 304 where the client has this very version. Throws
+ * `precondition_failed` for a read with an `If-Match` of another.
+ */
 export function sendVersioned<T>(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -16,6 +20,7 @@ export function sendVersioned<T>(
   reply.header("etag", etag).header("cache-control", "private, no-cache");
   const known = request.headers["if-none-match"];
   const reading = request.method === "GET" || request.method === "HEAD";
+  if (reading) checkVersion(expectedVersions(request), Number.parseInt(version, 10));
   return reading && known !== undefined && matchesTag(known, etag) ? reply.code(304).send() : resource;
 }
 
@@ -24,10 +29,26 @@ const ROW_VERSION = /^"([0-9]{1,15})(?:-[0-9]+)?"$/;
 /** The versions of the row that `If-Match` accepts. The window of links in a tag does not count: a link is not a change. */
 export function expectedVersions(request: FastifyRequest): Expected {
   const header = request.headers["if-match"];
+  // On a write it asks that there be none of these versions, which no write here can promise without a race.
+  if (
+    request.method !== "GET" &&
+    request.method !== "HEAD" &&
+    request.headers["if-none-match"] !== undefined
+  ) {
+    throw new ParleyError(
+      "precondition_failed",
+      "If-None-Match is for reads. Use If-Match to guard a write.",
+    );
+  }
   if (header === undefined || header.trim() === "*") return null;
   return tagsOf(header)
     .flatMap((tag) => ROW_VERSION.exec(tag)?.[1] ?? [])
     .map(Number);
+}
+
+/** Whether one of the entity tags of an `If-Match` is this one, by strong comparison. */
+export function matchesStrongly(header: string, etag: string): boolean {
+  return header.trim() === "*" || tagsOf(header).includes(etag);
 }
 
 function tagsOf(header: string): string[] {

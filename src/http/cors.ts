@@ -30,5 +30,7 @@ export async function allowOrigins(app: FastifyInstance, origins: readonly strin
       "Retry-After",
     ],
     maxAge: 7200,
+    // An OPTIONS that is no preflight is a method like any other, and answered as such.
+    strictPreflight: false,
   });
 }

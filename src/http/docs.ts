@@ -1,7 +1,9 @@
 import { createReadStream } from "node:fs";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { readFields } from "../core/fields.ts";
 import { ParleyError } from "../errors.ts";
 import { errorPages } from "./error-pages.ts";
+import { queryOf } from "./operation.ts";
 
 const INDEX = `<!doctype html>
 <html lang="en">
@@ -25,7 +27,8 @@ const POLICY =
 /** The OpenAPI document and a page that shows it, for everybody. */
 export function docsRoutes(app: FastifyInstance): void {
   const open = { config: { public: true } };
-  app.get("/openapi.json", open, async (_request, reply) => {
+  app.get("/openapi.json", open, async (request, reply) => {
+    readFields({}, queryOf(request));
     // Loaded when it is asked for: the server itself has no use for it.
     const { default: document } = await import("./openapi.json", { with: { type: "json" } });
     reply.header("cache-control", "no-cache");

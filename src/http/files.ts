@@ -5,7 +5,7 @@ import type { Core } from "../core/core.ts";
 import { anyText, flag, optional, type Parsed, readFields } from "../core/fields.ts";
 import { ParleyError } from "../errors.ts";
 import { authenticate, requireScope } from "./authentication.ts";
-import { matchesTag } from "./conditions.ts";
+import { matchesStrongly, matchesTag } from "./conditions.ts";
 import { formatDigest } from "./digests.ts";
 import { knownForm, queryOf } from "./operation.ts";
 import { type ByteRange, parseRange } from "./ranges.ts";
@@ -111,9 +111,7 @@ function servedType(type: string): string {
 function refuseChanged(request: FastifyRequest, etag: string, modified: Date): void {
   const { "if-match": tags, "if-unmodified-since": since } = request.headers;
   const holds =
-    tags === undefined
-      ? !(Date.parse(since ?? "") < modified.getTime())
-      : tags.trim() === "*" || tags.split(",").some((tag) => tag.trim() === etag);
+    tags === undefined ? !(Date.parse(since ?? "") < modified.getTime()) : matchesStrongly(tags, etag);
   if (!holds) throw new ParleyError("precondition_failed");
 }
 

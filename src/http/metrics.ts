@@ -1,41 +1,46 @@
 import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { countTombstones, queuedWrites } from "../core/backlog.ts";
 import type { Core } from "../core/core.ts";
 
 /** Seconds; from a read out of memory to a large upload. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30];
 
+/** To be called once for each answer. */
+type Count = (request: FastifyRequest, reply: FastifyReply) => void;
+
 /** Counts what passes through the server, and shows it at `/metrics` to tokens with the scope `admin`. */
-export function metricsRoutes(app: FastifyInstance, core: Core): void {
-  const registers = [new Registry()];
+export function metricsRoutes(app: FastifyInstance, core: Core): Count {
+  const registry = new Registry();
+  const registers = [registry];
   const labelNames = ["method", "route", "status"];
   const requests = new Counter({
-    ...{ name: "parley_http_requests_total", help: "Requests answered.", labelNames, registers },
+    name: "parley_http_requests_total",
+    help: "Requests answered.",
+    labelNames,
+    registers,
   });
   const durations = new Histogram({
-    ...{
-      name: "parley_http_request_duration_seconds",
-      help: "From the headers' arrival to the answer's end.",
-    },
-    ...{ labelNames: ["method", "route"], buckets: BUCKETS, registers },
+    name: "parley_http_request_duration_seconds",
+    help: "From the headers' arrival to the answer's end.",
+    labelNames: ["method", "route"],
+    buckets: BUCKETS,
+    registers,
   });
   const bytes = new Counter({
-    ...{
-      name: "parley_http_bytes_total",
-      help: "Bytes of connections that have ended.",
-      labelNames: ["direction"],
-    },
+    name: "parley_http_bytes_total",
+    help: "Bytes of connections that have ended.",
+    labelNames: ["direction"],
     registers,
   });
   addGauges(app, core, registers);
 
-  app.addHook("onResponse", async (request, reply) => {
+  function count(request: FastifyRequest, reply: FastifyReply): void {
     const route = request.routeOptions.url ?? "none";
     const { method } = request;
     requests.inc({ method, route, status: String(reply.statusCode) });
     durations.observe({ method, route }, reply.elapsedTime / 1000);
-  });
+  }
   app.server.on("connection", (socket) => {
     socket.once("close", () => {
       bytes.inc({ direction: "in" }, socket.bytesRead);
@@ -43,15 +48,18 @@ export function metricsRoutes(app: FastifyInstance, core: Core): void {
     });
   });
   app.get("/metrics", { config: { scope: "admin" } }, async (_request, reply) => {
-    reply.header("content-type", registers[0]!.contentType);
-    return registers[0]!.metrics();
+    reply.header("content-type", registry.contentType);
+    return registry.metrics();
   });
+  return count;
 }
 
 function addGauges(app: FastifyInstance, core: Core, registers: Registry[]): void {
   const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
     new Gauge({
-      ...{ name, help, registers },
+      name,
+      help,
+      registers,
       async collect() {
         this.set(await read());
       },

@@ -15,6 +15,7 @@ import { decodeUtf8, parseForm, parseJson } from "./bodies.ts";
 import { awaitsContinue, discardRest, holdContinue, readBody } from "./body-reader.ts";
 import type { HttpContext } from "./context.ts";
 import { allowOrigins } from "./cors.ts";
+import { checkDigest, digestOf } from "./digests.ts";
 import { docsRoutes } from "./docs.ts";
 import { fileRoutes } from "./files.ts";
 import { healthRoutes } from "./health.ts";
@@ -35,6 +36,11 @@ interface RouteConfig {
 /** Builds the HTTP interface; it listens only when its `listen` is called. */
 export async function createHttp(context: HttpContext): Promise<FastifyInstance> {
   const { core, limits } = context;
+  const answered: Answered = (request, reply) => {
+    void discardRest(request.raw);
+    count(request, reply);
+    logAnswer(context, request, reply);
+  };
   const app = Fastify({
     logger: false,
     genReqId: () => core.newId("req"),
@@ -53,16 +59,18 @@ export async function createHttp(context: HttpContext): Promise<FastifyInstance>
       requireHostHeader: false, // its own answer has no body
     },
     clientErrorHandler: (error, socket) => answerClientError(error, socket, context),
-    frameworkErrors: (error, request, reply) => void handleFrameworkError(context, error, request, reply),
+    frameworkErrors: (_error, request, reply) => void handleFrameworkError(context, answered, request, reply),
   });
   holdContinue(app.server);
   answerOddRequests(app.server, context);
+  // Before all others: a preflight is answered by the next.
+  app.addHook("onRequest", async (request, reply) => void reply.header("request-id", request.id));
   await allowOrigins(app, context.corsOrigins);
-  addHooks(app, context);
+  addHooks(app, context, answered);
   app.removeAllContentTypeParsers();
   const closed = collectMethods(app);
   const operations = allOperations(limits);
-  metricsRoutes(app, core);
+  const count = metricsRoutes(app, core);
   app.register(async (formRoutes) => {
     addFieldParsers(formRoutes, limits);
     for (const each of operations.filter(({ body }) => body !== "file")) addOperation(formRoutes, core, each);
@@ -81,11 +89,13 @@ export async function createHttp(context: HttpContext): Promise<FastifyInstance>
   return app;
 }
 
-function addHooks(app: FastifyInstance, context: HttpContext): void {
+/** What is done once an answer is on its way, whatever it is. */
+type Answered = (request: FastifyRequest, reply: FastifyReply) => void;
+
+function addHooks(app: FastifyInstance, context: HttpContext, answered: Answered): void {
   const { core } = context;
   app.decorateRequest("caller", null);
-  app.addHook("onRequest", async (request, reply) => {
-    reply.header("request-id", request.id);
+  app.addHook("onRequest", async (request) => {
     if (request.raw.headers.host === undefined && request.raw.httpVersion === "1.1") {
       throw new ParleyError("malformed_request", "The header Host is required in HTTP/1.1.");
     }
@@ -98,10 +108,7 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
     // The router takes "/v1/contacts/" for an empty id.
     if ((request.params as { id?: string }).id === "") throw new ParleyError("route_not_found");
   });
-  app.addHook("onResponse", async (request, reply) => {
-    void discardRest(request.raw);
-    logAnswer(context, request, reply);
-  });
+  app.addHook("onResponse", async (request, reply) => answered(request, reply));
   app.setNotFoundHandler(() => {
     throw new ParleyError("route_not_found");
   });
@@ -126,7 +133,7 @@ function isApiPath(url: string): boolean {
 /** A path with a broken percent-encoding names nothing: it is answered like an id that is unknown. */
 async function handleFrameworkError(
   context: HttpContext,
-  _error: FastifyError,
+  answered: Answered,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
@@ -142,8 +149,7 @@ async function handleFrameworkError(
   }
   reply.header("request-id", request.id);
   sendError(context, problem, request, reply);
-  void discardRest(request.raw);
-  logAnswer(context, request, reply);
+  answered(request, reply);
 }
 
 /** What the log holds of a request: never its query, in which a signature can stand. */
@@ -195,7 +201,11 @@ function addFieldParsers(app: FastifyInstance, limits: Limits): void {
       const charset = /;\s*charset="?([^\s;"]+)/i.exec(request.headers["content-type"]!)?.[1] ?? "utf-8";
       if (!/^utf-?8$/i.test(charset))
         throw new ParleyError("unsupported_media_type", `Send ${type} in UTF-8.`);
-      return parse(decodeUtf8(await readBody(body, limits.maxBodyBytes, limits)));
+      const bytes = await readBody(body, limits.maxBodyBytes, limits);
+      const announced = request.headers["content-digest"] as string | undefined;
+      const digest = digestOf(announced);
+      if (digest) checkDigest(announced, digest.update(bytes).digest());
+      return parse(decodeUtf8(bytes));
     });
   }
 }

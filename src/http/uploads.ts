@@ -56,7 +56,7 @@ export async function receiveForm(
     if (digest) checkDigest(announced, digest.digest());
     return form.finish();
   } catch (error) {
-    await form.discard();
+    await form.discard().catch(() => {});
     throw error;
   } finally {
     body.stop();
@@ -109,6 +109,7 @@ class FormReader {
       );
     }
     const name = readField("filename", filename, lastPathPart(part.filename));
+    digestOf(part.digest); // throws for one that cannot be checked, before the file comes in
     const file = await receiveFile(this.#core, part.body, this.#limits.maxFileBytes);
     this.#file = { file, filename: name, declaredType: part.type };
     checkDigest(part.digest, file.sha256);

@@ -10,6 +10,7 @@ const INTERVAL_MS = 2000;
 /** Erases the bytes of deleted files. One that cannot be erased is told to `onError` and tried again later. */
 export function startEraser(core: Core, onError: (error: unknown) => void): Job {
   async function erase(): Promise<void> {
+    if (core.fuse.blown) return;
     const gone: string[] = [];
     for (const key of await listTombstones(core.db, BATCH)) {
       await core.blobs.remove(key).then(() => gone.push(key), onError);

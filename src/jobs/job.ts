@@ -7,7 +7,7 @@ export interface Job {
 
 /** Runs `work` now, every `intervalMs` and when woken. `onError` is told of a failed run; the next tries again. */
 export function startJob(
-  work: () => Promise<void>,
+  work: (isStopped: () => boolean) => Promise<void>,
   intervalMs: number,
   onError: (error: unknown) => void,
 ): Job {
@@ -20,7 +20,7 @@ export function startJob(
     while (woken && !stopped) {
       woken = false;
       try {
-        await work();
+        await work(() => stopped);
       } catch (error) {
         onError(error);
       }

@@ -6,8 +6,8 @@ const INTERVAL_MS = 10 * 60 * 1000;
 
 /** Settles what a crash or an unknown outcome left in the blob store, at start and on a timer. */
 export function startSweep(core: Core, onError: (error: unknown) => void): Job {
-  async function sweep(): Promise<void> {
-    await core.blobs.sweep((key) => isBlobLive(core.db, key), onError);
+  async function sweep(isStopped: () => boolean): Promise<void> {
+    await core.blobs.sweep((key) => isBlobLive(core.db, key), onError, isStopped);
   }
   return startJob(sweep, INTERVAL_MS, onError);
 }

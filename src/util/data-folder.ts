@@ -15,6 +15,11 @@ export interface DataFolder {
   lock: string;
 }
 
+/** Where the SQLite database of a data folder lies. */
+export function databaseOf(folder: string): string {
+  return join(folder, "parley.db");
+}
+
 /** Makes the folder where it is missing, readable by its owner alone. */
 export async function openDataFolder(path: string): Promise<DataFolder> {
   let made: string | undefined;
@@ -29,7 +34,7 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
   for (let folder = path; made !== undefined && folder.length >= made.length; folder = dirname(folder)) {
     await syncFolder(dirname(folder));
   }
-  return { path, database: join(path, "parley.db"), lock: join(path, "server.lock") };
+  return { path, database: databaseOf(path), lock: join(path, "server.lock") };
 }
 
 /** The secret that signs links, made at the first call and kept. */
@@ -45,7 +50,10 @@ export async function readSecret(folder: DataFolder, random: Random): Promise<st
     }
     return secret;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if (error instanceof OperatorError) throw error;
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") {
+      throw new OperatorError(`${path} cannot be read: ${(error as Error).message}.`, { cause: error });
+    }
   }
   const bytes = new Uint8Array(32);
   random(bytes);

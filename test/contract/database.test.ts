@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { test } from "node:test";
 import { openSqlite } from "../../src/db/sqlite.ts";
 import { createFuse } from "../../src/util/fuse.ts";
 import { databaseContract } from "./database.ts";
@@ -14,4 +15,27 @@ databaseContract("sqlite", async (t) => {
     await rm(folder, { recursive: true, force: true });
   });
   return db;
+});
+
+test("sqlite: a write that waits when the fuse blows is not acknowledged", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "parley-database-"));
+  const fuse = createFuse(() => {});
+  const db = openSqlite(join(folder, "parley.db"), fuse);
+  t.after(async () => {
+    await db.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const user = {
+    id: "u1",
+    username: "U",
+    usernameKey: "u",
+    phoneNumber: null,
+    conversationId: "c1",
+    createdAt: 1,
+  };
+  const waiting = db.write("createUser", user);
+  fuse.blow(new Error("EIO"));
+  await assert.rejects(waiting, { code: "unavailable" });
+  await assert.rejects(db.write("createUser", user), { code: "unavailable" });
+  assert.equal((await db.all("SELECT 1 AS one FROM users")).length, 0);
 });

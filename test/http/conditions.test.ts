@@ -73,6 +73,37 @@ test("If-Match lets a write through for the current version alone, else 412 and 
   );
 });
 
+test("If-Match of another version is 412 on a read, and If-None-Match is refused on a write", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const { path, etag } = await newContact(server, user);
+  assert.equal((await call(server, user, "GET", path, { "if-match": '"9"' })).status, 412);
+  assert.equal((await call(server, user, "GET", path, { "if-match": etag })).status, 200);
+  const guarded = await call(server, user, "PUT", path, { "if-none-match": "*" }, { display_name: "no" });
+  assert.equal(guarded.status, 412);
+  assert.equal((await call(server, user, "GET", path)).headers.get("etag"), etag);
+});
+
+test("a body of fields whose Content-Digest differs is refused, too", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const fields = { username: "ada", phone_number: "555" };
+  const wrong = await call(
+    server,
+    user,
+    "POST",
+    "/v1/contacts",
+    { "content-digest": sha256("other") },
+    fields,
+  );
+  assert.equal(wrong.status, 400);
+  const right = sha256(new URLSearchParams(fields).toString());
+  assert.equal(
+    (await call(server, user, "POST", "/v1/contacts", { "content-digest": right }, fields)).status,
+    201,
+  );
+});
+
 test("of two writers that saw the same version one wins", async (t) => {
   const server = await startApp(t);
   const user = await server.user();

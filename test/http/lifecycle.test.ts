@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -96,6 +97,19 @@ test("a stop lets a running upload end, and refuses new connections", async (t) 
   socket.write(body.slice(90));
   assert.match(await readAnswer(socket), /^HTTP\/1\.1 201 /);
   await stopped;
+});
+
+test("a stop does not wait for a sweep with much to do", async (t) => {
+  const config = await testConfig(t);
+  const first = await createApp(config);
+  await first.start();
+  await first.stop();
+  const names = Array.from({ length: 20_000 }, (_, i) => i.toString(16).padStart(32, "0"));
+  for (const name of names) writeFileSync(join(config.dataFolder, "tmp", name), "");
+  const second = await createApp(config);
+  await second.start();
+  await second.stop();
+  assert.ok((await storedFiles(config)).length > 1000, "the sweep was not interrupted");
 });
 
 test("a stop ends within its limit although a client stalls", async (t) => {

@@ -40,6 +40,15 @@ test("metrics count requests by route and status, never by what is in a path or 
   assert.ok(!text.includes("secret"));
 });
 
+test("a path that cannot be decoded is counted like any other answer", async (t) => {
+  const server = await startApp(t);
+  const admin = await server.user({ scopes: SCOPES });
+  const broken = await fetch(`${server.url}/v1/contacts/%zz`, { headers: admin.headers });
+  assert.equal(broken.status, 404);
+  const text = await (await fetch(`${server.url}/metrics`, { headers: admin.headers })).text();
+  assert.match(text, /parley_http_requests_total\{method="GET",route="none",status="404"\} 1/);
+});
+
 test("without PARLEY_CORS_ORIGINS no page of another origin may call", async (t) => {
   const server = await startApp(t);
   const headers = { origin: "https://app.example", "access-control-request-method": "POST" };
@@ -60,6 +69,11 @@ test("PARLEY_CORS_ORIGINS lets its origins call, errors readable too, and no oth
     headers: { origin: "https://app.example", ...ask },
   });
   assert.equal(preflight.status, 204);
+  assert.match(preflight.headers.get("request-id")!, /^req_/);
+  const plain = await fetch(`${server.url}/v1/contacts`, { method: "OPTIONS", headers: user.headers });
+  assert.equal(plain.status, 405);
+  assert.equal(plain.headers.get("content-type"), "application/problem+json");
+  assert.equal((await fetch(`${server.url}/v1/nothing`, { method: "OPTIONS" })).status, 401);
   assert.equal(preflight.headers.get("access-control-allow-origin"), "https://app.example");
   assert.match(preflight.headers.get("access-control-allow-methods")!, /PUT/);
   const from = (origin: string, headers: object = user.headers) =>

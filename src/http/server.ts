@@ -63,6 +63,7 @@ export async function createHttp(context: HttpContext): Promise<FastifyInstance>
   });
   holdContinue(app.server);
   answerOddRequests(app.server, context);
+  setErrorAnswers(app, context);
   // Before all others: a preflight is answered by the next.
   app.addHook("onRequest", async (request, reply) => void reply.header("request-id", request.id));
   await allowOrigins(app, context.corsOrigins);
@@ -89,6 +90,18 @@ export async function createHttp(context: HttpContext): Promise<FastifyInstance>
   return app;
 }
 
+/** Set before any route is added: a route keeps the handlers of its moment. */
+function setErrorAnswers(app: FastifyInstance, context: HttpContext): void {
+  app.setNotFoundHandler(() => {
+    throw new ParleyError("route_not_found");
+  });
+  app.setErrorHandler(async (error: FastifyError | ParleyError, request, reply) => {
+    // Where the connection ends with the answer, bytes that were not read would reset it before the answer is read.
+    if (!reply.raw.shouldKeepAlive && !awaitsContinue(request.raw)) await discardRest(request.raw);
+    return sendError(context, error, request, reply);
+  });
+}
+
 /** What is done once an answer is on its way, whatever it is. */
 type Answered = (request: FastifyRequest, reply: FastifyReply) => void;
 
@@ -109,14 +122,6 @@ function addHooks(app: FastifyInstance, context: HttpContext, answered: Answered
     if ((request.params as { id?: string }).id === "") throw new ParleyError("route_not_found");
   });
   app.addHook("onResponse", async (request, reply) => answered(request, reply));
-  app.setNotFoundHandler(() => {
-    throw new ParleyError("route_not_found");
-  });
-  app.setErrorHandler(async (error: FastifyError | ParleyError, request, reply) => {
-    // Where the connection ends with the answer, bytes that were not read would reset it before the answer is read.
-    if (!reply.raw.shouldKeepAlive && !awaitsContinue(request.raw)) await discardRest(request.raw);
-    return sendError(context, error, request, reply);
-  });
 }
 
 /** A compressed body would be read as it is, and taken for damaged. */

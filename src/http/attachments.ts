@@ -54,7 +54,7 @@ export const attachmentOperations: readonly Operation[] = [
     query: {},
     body: {},
     answer: { status: 200, schema: "Attachment" },
-    errors: ["attachment_not_found"],
+    errors: ["attachment_not_found", "precondition_failed"],
     handle: async ({ core, caller, id, request, reply }) =>
       sendVersioned(request, reply, await getAttachment(core, caller, id)),
   }),

@@ -70,7 +70,7 @@ export const contactOperations: readonly Operation[] = [
     query: {},
     body: {},
     answer: { status: 200, schema: "Contact" },
-    errors: ["contact_not_found"],
+    errors: ["contact_not_found", "precondition_failed"],
     handle: async ({ core, caller, id, request, reply }) =>
       sendVersioned(request, reply, await getContact(core, caller, id)),
   }),

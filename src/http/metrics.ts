@@ -2,9 +2,16 @@ import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { countTombstones, queuedWrites } from "../core/backlog.ts";
 import type { Core } from "../core/core.ts";
+import { readFields } from "../core/fields.ts";
+import { queryOf } from "./operation.ts";
 
 /** Seconds; from a read out of memory to a large upload. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30];
+
+/** The status of an answer, or "aborted" where the client hung up before its end. */
+export function outcomeOf(reply: FastifyReply): string {
+  return reply.raw.destroyed && !reply.raw.writableFinished ? "aborted" : String(reply.statusCode);
+}
 
 /** To be called once for each answer. */
 type Count = (request: FastifyRequest, reply: FastifyReply) => void;
@@ -38,7 +45,7 @@ export function metricsRoutes(app: FastifyInstance, core: Core): Count {
   function count(request: FastifyRequest, reply: FastifyReply): void {
     const route = request.routeOptions.url ?? "none";
     const { method } = request;
-    requests.inc({ method, route, status: String(reply.statusCode) });
+    requests.inc({ method, route, status: outcomeOf(reply) });
     durations.observe({ method, route }, reply.elapsedTime / 1000);
   }
   app.server.on("connection", (socket) => {
@@ -47,7 +54,8 @@ export function metricsRoutes(app: FastifyInstance, core: Core): Count {
       bytes.inc({ direction: "out" }, socket.bytesWritten);
     });
   });
-  app.get("/metrics", { config: { scope: "admin" } }, async (_request, reply) => {
+  app.get("/metrics", { config: { scope: "admin" } }, async (request, reply) => {
+    readFields({}, queryOf(request));
     reply.header("content-type", registry.contentType);
     return registry.metrics();
   });

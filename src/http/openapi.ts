@@ -13,6 +13,7 @@ const EXAMPLES = "#/components/examples/";
 const COMMON: readonly ErrorCode[] = [
   "invalid_parameter",
   "unknown_parameter",
+  "repeated_parameter",
   "missing_token",
   "invalid_token",
   "insufficient_scope",
@@ -21,6 +22,14 @@ const COMMON: readonly ErrorCode[] = [
 ];
 const ORIGIN = "http://127.0.0.1:8080";
 const REQUEST_ID = { "Request-Id": { description: "Also in the server's log.", schema: { type: "string" } } };
+
+const CHALLENGE = { "WWW-Authenticate": { description: "Bearer (RFC 6750).", schema: { type: "string" } } };
+const FILE_HEADERS = Object.fromEntries(
+  [
+    ...["ETag", "Last-Modified", "Accept-Ranges", "Repr-Digest", "Cache-Control", "Content-Disposition"],
+    ...["Content-Security-Policy", "Cross-Origin-Resource-Policy", "X-Content-Type-Options"],
+  ].map((name) => [name, { schema: { type: "string" } }]),
+);
 
 /** The OpenAPI 3.1 document of the operations, made of the very shapes that check their requests. */
 export function buildOpenApi(operations: readonly Operation[], version: string, examples: Examples): object {
@@ -89,9 +98,19 @@ function describe(operation: Operation, example: Examples[string]): object {
     tags: [operation.path.split("/")[2]],
     summary: operation.summary,
     ...(operation.scope ? { description: `Scope: \`${operation.scope}\`.` } : {}),
-    parameters: [...(operation.id ? [pathId(operation)] : []), ...queryOf(operation.query)],
+    parameters: [
+      ...(operation.id ? [pathId(operation)] : []),
+      ...queryOf(operation.query),
+      ...headersFor(operation),
+    ],
     ...bodyOf(operation, example),
-    responses: { [status]: { ...answered, headers: headersOf(operation) }, ...problemsOf(operation) },
+    responses: {
+      [status]: { ...answered, headers: headersOf(operation) },
+      ...(isRead(operation)
+        ? { 304: { description: "The client has this version.", headers: headersOf(operation) } }
+        : {}),
+      ...problemsOf(operation),
+    },
   };
 }
 
@@ -105,6 +124,28 @@ function pathId(operation: Operation): object {
     schema: { type: "string" },
     description: `${operation.id!.kind}_…`,
   };
+}
+
+/** Whether it answers with one resource that has a version, and changes nothing. */
+function isRead(operation: Operation): boolean {
+  return operation.method === "GET" && operation.id !== undefined;
+}
+
+/** The headers by which a request can be made conditional, or its body checked. */
+function headersFor(operation: Operation): object[] {
+  const header = (name: string, description: string) => ({
+    name,
+    in: "header",
+    description,
+    schema: { type: "string" },
+  });
+  return [
+    ...(isRead(operation) ? [header("If-None-Match", "Answer 304 where the ETag is one of these.")] : []),
+    ...(operation.id ? [header("If-Match", "Answer 412 where the ETag is none of these.")] : []),
+    ...(operation.body === "file" || Object.keys(operation.body).length > 0
+      ? [header("Content-Digest", "The SHA-256 of the body: `sha-256=:BASE64:` (RFC 9530).")]
+      : []),
+  ];
 }
 
 function queryOf(shape: Shape): object[] {
@@ -175,7 +216,7 @@ function headersOf(operation: Operation): object {
     ...(schema?.endsWith("Page")
       ? { Link: { description: "rel=next and rel=prev (RFC 8288).", schema: text } }
       : {}),
-    ...(operation.id && schema
+    ...(schema && !schema.endsWith("Page") && schema !== "Me"
       ? { ETag: { description: "For If-None-Match and If-Match.", schema: text } }
       : {}),
   };
@@ -188,7 +229,7 @@ function problemsOf(operation: Operation): object {
   const answered = new Set<ErrorCode>([
     ...COMMON,
     ...(hasBody || upload
-      ? (["malformed_body", "missing_parameter", "repeated_parameter", "unsupported_media_type"] as const)
+      ? (["malformed_body", "missing_parameter", "unsupported_media_type", "digest_mismatch"] as const)
       : []),
     ...(hasBody ? (["body_too_large", "request_timeout"] as const) : []),
     ...operation.errors,
@@ -200,7 +241,7 @@ function problemsOf(operation: Operation): object {
     const examples = { ...examplesIn(known), [code]: { $ref: `${EXAMPLES}${code}` } };
     responses[status] = {
       description: known ? `${known.description} · \`${code}\`` : `\`${code}\``,
-      headers: REQUEST_ID,
+      headers: status === 401 ? { ...REQUEST_ID, ...CHALLENGE } : REQUEST_ID,
       content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" }, examples } },
     };
   }
@@ -253,35 +294,47 @@ function otherPaths(): object {
         responses: {
           200: {
             description: "The bytes.",
+            headers: { ...REQUEST_ID, ...FILE_HEADERS },
             content: { "*/*": { schema: { type: "string", format: "binary" } } },
           },
           206: {
             description: "A range of them.",
+            headers: { ...REQUEST_ID, ...FILE_HEADERS, "Content-Range": { schema: text } },
             content: { "*/*": { schema: { type: "string", format: "binary" } } },
           },
-          304: { description: "The client has them." },
-          308: { description: "The file has another name by now.", headers: { Location: { schema: text } } },
+          304: { description: "The client has them.", headers: { ...REQUEST_ID, ...FILE_HEADERS } },
+          308: {
+            description: "The file has another name by now.",
+            headers: { ...REQUEST_ID, Location: { schema: text } },
+          },
+          400: problem("unknown_parameter"),
+          401: problem("invalid_token"),
           403: problem("invalid_signature"),
           404: problem("attachment_not_found"),
+          412: problem("precondition_failed"),
           416: problem("range_not_satisfiable"),
         },
       },
     },
-    "/metrics": {
-      get: {
-        operationId: "readMetrics",
-        tags: ["service"],
-        summary: "Metrics in the format of Prometheus",
-        description: "Scope: `admin`.",
-        responses: {
-          200: { description: "The metrics.", content: { "text/plain": { schema: text } } },
-          401: problem("invalid_token"),
-          403: problem("insufficient_scope"),
-        },
-      },
-    },
+    "/metrics": metricsPath(),
     "/healthz": state("isAlive", "Whether the process lives"),
     "/readyz": state("isReady", "Whether it can do its work"),
+  };
+}
+
+function metricsPath(): object {
+  return {
+    get: {
+      operationId: "readMetrics",
+      tags: ["service"],
+      summary: "Metrics in the format of Prometheus",
+      description: "Scope: `admin`.",
+      responses: {
+        200: { description: "The metrics.", content: { "text/plain": { schema: { type: "string" } } } },
+        401: problem("invalid_token"),
+        403: problem("insufficient_scope"),
+      },
+    },
   };
 }
 

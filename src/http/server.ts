@@ -19,7 +19,7 @@ import { checkDigest, digestOf } from "./digests.ts";
 import { docsRoutes } from "./docs.ts";
 import { fileRoutes } from "./files.ts";
 import { healthRoutes } from "./health.ts";
-import { metricsRoutes } from "./metrics.ts";
+import { metricsRoutes, outcomeOf } from "./metrics.ts";
 import { addOperation } from "./operation.ts";
 import { allOperations } from "./operations.ts";
 import { problemOf } from "./problems.ts";
@@ -65,7 +65,11 @@ export async function createHttp(context: HttpContext): Promise<FastifyInstance>
   answerOddRequests(app.server, context);
   setErrorAnswers(app, context);
   // Before all others: a preflight is answered by the next.
-  app.addHook("onRequest", async (request, reply) => void reply.header("request-id", request.id));
+  app.addHook("onRequest", async (request, reply) => {
+    reply.header("request-id", request.id);
+    // A client that hangs up has no answer, and counts all the same.
+    reply.raw.once("close", () => reply.raw.writableFinished || answered(request, reply));
+  });
   await allowOrigins(app, context.corsOrigins);
   addHooks(app, context, answered);
   app.removeAllContentTypeParsers();
@@ -165,7 +169,7 @@ function requestFields(request: FastifyRequest): object {
 function logAnswer(context: HttpContext, request: FastifyRequest, reply: FastifyReply): void {
   if (!context.log.isDebug) return;
   context.log.debug(
-    { ...requestFields(request), status: reply.statusCode, ms: reply.elapsedTime },
+    { ...requestFields(request), status: outcomeOf(reply), ms: reply.elapsedTime },
     "answered",
   );
 }

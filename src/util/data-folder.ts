@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { OperatorError } from "../errors.ts";
@@ -22,19 +22,25 @@ export function databaseOf(folder: string): string {
 
 /** Makes the folder where it is missing, readable by its owner alone. */
 export async function openDataFolder(path: string): Promise<DataFolder> {
-  let made: string | undefined;
+  const made: string[] = [];
   try {
-    made = mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path, made);
   } catch (error) {
     throw new OperatorError(`PARLEY_DATA=${path} cannot be made: ${(error as Error).message}.`, {
       cause: error,
     });
   }
   // Each folder that is new is an entry of the one above it.
-  for (let folder = path; made !== undefined && folder.length >= made.length; folder = dirname(folder)) {
-    await syncFolder(dirname(folder));
-  }
+  for (const folder of made) await syncFolder(dirname(folder));
   return { path, database: databaseOf(path), lock: join(path, "server.lock") };
+}
+
+/** Makes the folder and those above it that are missing. Node's own way never returns for a path below `/proc`. */
+function makeFolder(path: string, made: string[]): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path), made);
+  mkdirSync(path, { mode: 0o700 });
+  made.push(path);
 }
 
 /** The secret that signs links, made at the first call and kept. */

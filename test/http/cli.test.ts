@@ -97,6 +97,15 @@ test("a bad setting stops the start, naming the variable and the form", async (t
   assert.match(stderr, /^parley: PARLEY_MAX_FILE_SIZE must be a size such as 100MiB/);
 });
 
+test("a data folder that cannot be made stops the start, naming the variable", async (t) => {
+  for (const path of ["/proc/parley/data", "/dev/null/data"]) {
+    const command = await commandLine(t, { PARLEY_DATA: path });
+    const { code, stderr } = await command.run("serve");
+    assert.equal(code, 1, path);
+    assert.match(stderr, /^parley: PARLEY_DATA=.* cannot be made/);
+  }
+});
+
 test("a port in use and a data folder in use stop the start with a clear error", async (t) => {
   const command = await commandLine(t);
   await command.serve();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SCOPES } from "../../src/core/tokens.ts";
 import { startApp, startOn, testConfig } from "./app.ts";
+import { openSocket } from "./raw-socket.ts";
 
 test("health is told without a token, metrics only to admin", async (t) => {
   const server = await startApp(t);
@@ -38,6 +39,22 @@ test("metrics count requests by route and status, never by what is in a path or 
     assert.match(text, new RegExp(`^${name} \\d+`, "m"));
   }
   assert.ok(!text.includes("secret"));
+});
+
+test("a client that hangs up counts as aborted, once", async (t) => {
+  const server = await startApp(t);
+  const admin = await server.user({ scopes: SCOPES });
+  const socket = await openSocket(server.url);
+  socket.write(
+    `POST /v1/contacts HTTP/1.1\r\nhost: x\r\nauthorization: ${admin.headers.authorization}\r\n` +
+      "content-type: application/json\r\ncontent-length: 100\r\n\r\n{",
+  );
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  socket.resetAndDestroy();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const text = await (await fetch(`${server.url}/metrics`, { headers: admin.headers })).text();
+  assert.match(text, /parley_http_requests_total\{method="POST",route="\/v1\/contacts",status="aborted"\} 1/);
+  assert.equal(text.match(/requests_total\{method="POST"/g)?.length, 1);
 });
 
 test("a path that cannot be decoded is counted like any other answer", async (t) => {

@@ -75,7 +75,7 @@ class DiskStore implements BlobStore {
   async remove(key: string): Promise<void> {
     const path = this.#path(key);
     await unlinkIfThere(path);
-    await syncFolder(dirname(path));
+    await syncOrBlow(this.#fuse, () => syncFolder(dirname(path)));
   }
 
   async sweep(
@@ -139,10 +139,10 @@ class DiskWriter implements BlobWriter {
 
   async store(): Promise<void> {
     try {
-      await this.#sync(() => this.#file.sync());
+      await syncOrBlow(this.#fuse, () => this.#file.sync());
       await this.#close();
       await link(this.#temporary, this.#final);
-      await this.#sync(() => syncFolder(dirname(this.#final)));
+      await syncOrBlow(this.#fuse, () => syncFolder(dirname(this.#final)));
     } catch (error) {
       throw diskError(error);
     }
@@ -162,20 +162,20 @@ class DiskWriter implements BlobWriter {
     await this.settle();
   }
 
-  async #sync(sync: () => Promise<void>): Promise<void> {
-    try {
-      await sync();
-    } catch (error) {
-      // Final: the kernel may have dropped the pages, and a second sync would not tell.
-      if ((error as NodeJS.ErrnoException).code === "EIO") this.#fuse.blow(error);
-      throw error;
-    }
-  }
-
   async #close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     await this.#file.close();
+  }
+}
+
+/** An error of a sync is final: the kernel may have dropped the pages, and a second sync would not tell. */
+async function syncOrBlow(fuse: Fuse, sync: () => Promise<void>): Promise<void> {
+  try {
+    await sync();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EIO") fuse.blow(error);
+    throw error;
   }
 }
 

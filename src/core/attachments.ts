@@ -66,12 +66,7 @@ export async function createAttachment(
   upload: Upload,
 ): Promise<Versioned<Attachment>> {
   const { file } = upload;
-  const fileType = await detectType(file.head, upload.declaredType, upload.filename)
-    .then((type) => file.blob.store().then(() => type))
-    .catch(async (error) => {
-      await file.blob.discard().catch(() => {});
-      throw error;
-    });
+  const fileType = await makeDurable(upload);
   const input = {
     id: core.newId("att"),
     uploader_id: caller.userId,
@@ -91,6 +86,18 @@ export async function createAttachment(
   // The upload is done: an intent that cannot be dropped now is the sweep's.
   await file.blob.settle().catch(() => {});
   return versioned(core, row);
+}
+
+/** Stores the bytes and tells their type; where either fails the file is discarded. */
+async function makeDurable({ file, declaredType, filename }: Upload): Promise<string> {
+  try {
+    const fileType = await detectType(file.head, declaredType, filename);
+    await file.blob.store();
+    return fileType;
+  } catch (error) {
+    await file.blob.discard().catch(() => {});
+    throw error;
+  }
 }
 
 /** Of one conversation where it is given, else of all that the caller may see. */

@@ -100,7 +100,7 @@ test("Location, links and pages keep the path of PARLEY_PUBLIC_URL", async (t) =
   assert.match(file_url, /^https:\/\/example\.org\/parley\/files\/att_/);
 });
 
-test("a name with several addresses is listened on once, by the server that was set up", async (t) => {
+test("a host can be given by its name", async (t) => {
   const server = await startOn(t, { ...(await testConfig(t)), host: "localhost" });
   assert.equal((await fetch(`http://localhost:${server.app.port()}/healthz`)).status, 200);
 });

@@ -3,6 +3,7 @@ import { lookup } from "node:dns/promises";
 import type { AddressInfo } from "node:net";
 import { openDiskStore } from "./blobs/disk.ts";
 import type { Config } from "./config.ts";
+import { VerifiedTokens } from "./core/caller.ts";
 import type { Accounts, Core } from "./core/core.ts";
 import { createLinks } from "./core/links.ts";
 import { lockFolder } from "./db/lock.ts";
@@ -38,7 +39,8 @@ export async function openAccounts(config: Config): Promise<Accounts> {
 function createAccounts(folder: DataFolder, fuse: Fuse, parts: Parts): Accounts {
   const { clock = systemClock, random = systemRandom } = parts;
   const db = openSqlite(folder.database, fuse);
-  return { db, clock, random, newId: createIds(clock, random), wakeEraser: () => {} };
+  const newId = createIds(clock, random);
+  return { db, clock, random, newId, verified: new VerifiedTokens(), wakeEraser: () => {} };
 }
 
 export interface App {

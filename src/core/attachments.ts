@@ -9,12 +9,12 @@ import {
 import { isMember } from "../db/conversations.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
+import type { Caller } from "./caller.ts";
 import type { Core } from "./core.ts";
 import { detectType } from "./media-types.ts";
 import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
-import type { Caller } from "./tokens.ts";
+import type { Expected, Resource, Versioned } from "./resource.ts";
 import type { ReceivedFile } from "./uploads.ts";
-import type { Expected, Versioned } from "./versioned.ts";
 
 export type { AttachmentRow as FileRow, Target };
 
@@ -60,11 +60,7 @@ interface Upload {
  * discarded. Where the outcome of the commit is unknown they stay, unsettled, so that the sweep of the next start asks
  * the database that has recovered by then: a row may have become durable although its commit failed.
  */
-export async function createAttachment(
-  core: Core,
-  caller: Caller,
-  upload: Upload,
-): Promise<Versioned<Attachment>> {
+export async function createAttachment(core: Core, caller: Caller, upload: Upload): Promise<Versioned> {
   const { file } = upload;
   const fileType = await makeDurable(upload);
   const input = {
@@ -105,7 +101,7 @@ export async function listAttachments(
   core: Core,
   caller: Caller,
   request: PageRequest & { conversation_id?: string | undefined },
-): Promise<PageOf<Attachment>> {
+): Promise<PageOf> {
   if (request.conversation_id !== undefined) await checkMember(core, caller, request.conversation_id);
   const page = pageQuery(request);
   const rows = await listAttachmentRows(core.db, caller.userId, request.conversation_id, page);
@@ -113,7 +109,7 @@ export async function listAttachments(
 }
 
 /** Throws `attachment_not_found`, also for an attachment that the caller may not see. */
-export async function getAttachment(core: Core, caller: Caller, id: string): Promise<Versioned<Attachment>> {
+export async function getAttachment(core: Core, caller: Caller, id: string): Promise<Versioned> {
   return versioned(core, await getAttachmentRow(core, caller, id));
 }
 
@@ -134,7 +130,7 @@ export async function updateAttachment(
   id: string,
   filename: string | undefined,
   expected: Expected,
-): Promise<Versioned<Attachment>> {
+): Promise<Versioned> {
   const input = { userId: caller.userId, id, filename, expected };
   return versioned(core, await core.db.write("renameAttachment", input));
 }
@@ -155,12 +151,12 @@ function found(row: AttachmentRow | undefined): AttachmentRow {
   return row;
 }
 
-function versioned(core: Core, row: AttachmentRow): Versioned<Attachment> {
-  return { resource: attachmentOf(core, row), version: `${row.version}-${core.links.window()}` };
+function versioned(core: Core, row: AttachmentRow): Versioned {
+  return { ...attachmentOf(core, row), version: `${row.version}-${core.links.window()}` };
 }
 
-function attachmentOf(core: Core, row: AttachmentRow): Attachment {
-  return {
+function attachmentOf(core: Core, row: AttachmentRow): Resource {
+  const attachment: Attachment = {
     id: row.id,
     message_id: row.message_id,
     filename: row.filename,
@@ -169,4 +165,5 @@ function attachmentOf(core: Core, row: AttachmentRow): Attachment {
     file_size: row.file_size,
     created_at: toSeconds(row.created_at),
   };
+  return { id: row.id, json: JSON.stringify(attachment) };
 }

@@ -7,12 +7,12 @@ import {
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import { phoneDigits, searchKey, usernameKey } from "../util/text.ts";
+import type { Caller } from "./caller.ts";
 import type { Core } from "./core.ts";
 import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
-import type { Caller } from "./tokens.ts";
-import type { Expected, Versioned } from "./versioned.ts";
+import type { Expected, Resource, Versioned } from "./resource.ts";
 
-/** Source, section 2.1. Times are Unix seconds. */
+/** Source, section 2.1, in the order in which it is stored and served. Times are Unix seconds. */
 interface Contact {
   id: string;
   username: string;
@@ -32,35 +32,30 @@ interface ContactFields {
 }
 
 /** Throws `contact_exists` with the existing id where the caller has a contact of that username. */
-export async function createContact(
-  core: Core,
-  caller: Caller,
-  fields: ContactFields,
-): Promise<Versioned<Contact>> {
-  const row: ContactRow = {
+export async function createContact(core: Core, caller: Caller, fields: ContactFields): Promise<Versioned> {
+  const createdAt = core.clock();
+  const contact: Contact = {
     id: core.newId("con"),
     username: fields.username,
     phone_number: fields.phone_number,
     avatar_url: fields.avatar_url ?? null,
     display_name: fields.display_name ?? null,
     conversation_id: core.newId("cnv"),
-    created_at: core.clock(),
-    version: 1,
+    last_active_at: null,
+    created_at: toSeconds(createdAt),
   };
+  const body = JSON.stringify(contact);
   await core.db.write("createContact", {
-    id: row.id,
+    id: contact.id,
     ownerId: caller.userId,
-    username: row.username,
-    usernameKey: usernameKey(row.username),
-    phoneNumber: row.phone_number,
-    phoneDigits: phoneDigits(row.phone_number),
-    avatarUrl: row.avatar_url,
-    displayName: row.display_name,
-    searchKey: searchKey(row.username, row.display_name),
-    conversationId: row.conversation_id,
-    createdAt: row.created_at,
+    usernameKey: usernameKey(contact.username),
+    phoneDigits: phoneDigits(contact.phone_number),
+    searchKey: searchKey(contact.username, contact.display_name),
+    conversationId: contact.conversation_id,
+    body,
+    createdAt,
   });
-  return versioned(row);
+  return versioned([body, 1]);
 }
 
 /** What a list of contacts can be narrowed to. */
@@ -77,20 +72,20 @@ export async function listContacts(
   core: Core,
   caller: Caller,
   request: PageRequest & ContactChoice,
-): Promise<PageOf<Contact>> {
+): Promise<PageOf> {
   const page = pageQuery(request);
   const filter: ContactFilter = {
     usernameKey: request.username === undefined ? undefined : usernameKey(request.username),
     phoneDigits: request.phone_number === undefined ? undefined : phoneDigits(request.phone_number),
     // Nothing but punctuation is the beginning of every word.
-    wordPrefix: searchKey(request.q ?? "").slice(1) || undefined,
+    wordPrefix: (request.q && searchKey(request.q).slice(1)) || undefined,
     blocked: request.active === undefined ? undefined : !request.active,
   };
   return pageOf(page, await listContactRows(core.db, caller.userId, filter, page), contactOf);
 }
 
 /** Throws `contact_not_found`, also for a contact of somebody else. */
-export async function getContact(core: Core, caller: Caller, id: string): Promise<Versioned<Contact>> {
+export async function getContact(core: Core, caller: Caller, id: string): Promise<Versioned> {
   const row = await findContact(core.db, caller.userId, id);
   if (!row) throw new ParleyError("contact_not_found");
   return versioned(row);
@@ -103,7 +98,7 @@ export async function updateContact(
   id: string,
   displayName: string | null | undefined,
   expected: Expected,
-): Promise<Versioned<Contact>> {
+): Promise<Versioned> {
   const input = { ownerId: caller.userId, id, displayName, expected };
   return versioned(await core.db.write("updateContact", input));
 }
@@ -119,19 +114,12 @@ export async function deleteContact(
   core.wakeEraser();
 }
 
-function versioned(row: ContactRow): Versioned<Contact> {
-  return { resource: contactOf(row), version: String(row.version) };
+function versioned([body, version]: ContactRow): Versioned {
+  return { ...contactOf(body), version: String(version) };
 }
 
-function contactOf(row: ContactRow): Contact {
-  return {
-    id: row.id,
-    username: row.username,
-    phone_number: row.phone_number,
-    avatar_url: row.avatar_url,
-    display_name: row.display_name,
-    conversation_id: row.conversation_id,
-    last_active_at: null,
-    created_at: toSeconds(row.created_at),
-  };
+/** The id is the first member of each body. */
+function contactOf(body: string): Resource {
+  const start = '{"id":"'.length;
+  return { id: body.slice(start, body.indexOf('"', start)), json: body };
 }

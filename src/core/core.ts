@@ -3,6 +3,7 @@ import type { Database } from "../db/database.ts";
 import type { Clock } from "../util/clock.ts";
 import type { Fuse } from "../util/fuse.ts";
 import type { NewId, Random } from "../util/ids.ts";
+import type { VerifiedTokens } from "./caller.ts";
 import type { Links } from "./links.ts";
 
 /** What users and tokens need; also commands beside a running server have it. */
@@ -11,6 +12,7 @@ export interface Accounts {
   clock: Clock;
   newId: NewId;
   random: Random;
+  verified: VerifiedTokens;
   /** Called after a commit that left tombstones, so that their bytes are erased at once. */
   wakeEraser: () => void;
 }

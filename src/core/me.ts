@@ -1,8 +1,8 @@
 import { findUserById, storageUsed } from "../db/users.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
+import type { Caller } from "./caller.ts";
 import type { Core } from "./core.ts";
-import type { Caller } from "./tokens.ts";
 
 /** The caller, as only the caller sees it. */
 interface Me {

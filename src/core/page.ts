@@ -1,4 +1,5 @@
 import { NEWEST, type Page } from "../db/page.ts";
+import type { Resource } from "./resource.ts";
 
 /** A page as the API asks for it; at most one of the cursors is given. */
 export interface PageRequest {
@@ -8,9 +9,9 @@ export interface PageRequest {
 }
 
 /** The page envelope of the source, section 2.4: items newest first. */
-export interface PageOf<T> {
+export interface PageOf {
   has_more: boolean;
-  data: T[];
+  data: Resource[];
 }
 
 export function pageQuery(request: PageRequest): Page {
@@ -22,7 +23,7 @@ export function pageQuery(request: PageRequest): Page {
 }
 
 /** Turns the rows of a walk, one more than the limit where there are more, into the envelope. */
-export function pageOf<R, T>(page: Page, rows: R[], shape: (row: R) => T): PageOf<T> {
+export function pageOf<R>(page: Page, rows: R[], shape: (row: R) => Resource): PageOf {
   const data = rows.slice(0, page.limit).map(shape);
   if (page.newer) data.reverse();
   return { has_more: rows.length > page.limit, data };

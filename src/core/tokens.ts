@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { type CreateToken, findToken, listTokens as listTokenRows } from "../db/tokens.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
+import type { Caller, Verified } from "./caller.ts";
 import type { Accounts } from "./core.ts";
 
 export const SCOPES = [
@@ -16,21 +17,25 @@ export type Scope = (typeof SCOPES)[number];
 /** What a token may do when nobody chose: everything but administration. */
 const DEFAULT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "admin");
 
-/** Who is asking, as a verified token says. */
-export interface Caller {
-  userId: string;
-  scopes: ReadonlySet<string>;
-}
-
 const TOKEN_FORM = /^parley_[A-Za-z0-9_-]{43}$/;
 
 /** Throws `invalid_token` for a token that is malformed, unknown, revoked or expired. */
 export async function verifyToken(core: Accounts, token: string): Promise<Caller> {
+  const revocations = await core.db.revocations();
+  const verified = core.verified.find(token, revocations) ?? (await lookUp(core, token, revocations));
+  if (verified.expiresAt !== null && verified.expiresAt <= core.clock())
+    throw new ParleyError("invalid_token");
+  return verified.caller;
+}
+
+async function lookUp(core: Accounts, token: string, revocations: number): Promise<Verified> {
   // Looked up by its SHA-256: how long the look-up takes tells nothing of any token.
   const row = TOKEN_FORM.test(token) ? await findToken(core.db, hashToken(token)) : undefined;
-  if (!row || (row.expires_at !== null && row.expires_at <= core.clock()))
-    throw new ParleyError("invalid_token");
-  return { userId: row.user_id, scopes: new Set(row.scopes.split(" ")) };
+  if (!row) throw new ParleyError("invalid_token");
+  const caller = { userId: row.user_id, scopes: new Set(row.scopes.split(" ")) };
+  const verified = { caller, expiresAt: row.expires_at };
+  core.verified.add(token, verified, revocations);
+  return verified;
 }
 
 interface NewToken {

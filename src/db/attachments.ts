@@ -22,8 +22,8 @@ const COLUMNS = `a.id, a.message_id, a.uploader_id, a.filename, a.file_type, a.f
 // Who may see an attachment is said by its grants alone: no grant, no attachment.
 const GRANTED = `SELECT ${COLUMNS} FROM grants g JOIN attachments a ON a.id = g.attachment_id WHERE g.user_id = ?`;
 const FIND = `${GRANTED} AND g.attachment_id = ?`;
-const OLDER = "AND g.attachment_id < ? ORDER BY g.attachment_id DESC LIMIT ?";
-const NEWER = "AND g.attachment_id > ? ORDER BY g.attachment_id ASC LIMIT ?";
+const OLDER = "AND g.attachment_id < ? ORDER BY g.attachment_id DESC LIMIT ? + 0";
+const NEWER = "AND g.attachment_id > ? ORDER BY g.attachment_id ASC LIMIT ? + 0";
 const IN_CONVERSATION = "AND g.conversation_id = ?";
 
 /** The attachment, where this user may see it. */

@@ -6,16 +6,8 @@ import { get, type Reader, run, type Statement, type Value, type Write } from ".
 import { requireUser } from "./users.ts";
 import { checkVersion, type Expected } from "./version.ts";
 
-export interface ContactRow {
-  id: string;
-  username: string;
-  phone_number: string;
-  avatar_url: string | null;
-  display_name: string | null;
-  conversation_id: string;
-  created_at: number;
-  version: number;
-}
+/** The JSON text of a contact as it is served, and the version of its row. */
+export type ContactRow = [body: string, version: number];
 
 /** Which contacts of the owner; without a condition all. */
 export interface ContactFilter {
@@ -26,22 +18,21 @@ export interface ContactFilter {
   blocked?: boolean | undefined;
 }
 
-const COLUMNS = "id, username, phone_number, avatar_url, display_name, conversation_id, created_at, version";
-const FIND = `SELECT ${COLUMNS} FROM contacts WHERE owner_id = ? AND id = ?`;
+const FIND = "SELECT body, version FROM contacts WHERE owner_id = ? AND id = ?";
 
-export function findContact(db: Reader, ownerId: string, id: string): Promise<ContactRow | undefined> {
-  return db.get<ContactRow>(FIND, ownerId, id);
+export async function findContact(db: Reader, ownerId: string, id: string): Promise<ContactRow | undefined> {
+  return (await db.values<ContactRow>(FIND, ownerId, id))[0];
 }
 
-/** One page in the order of the walk, and one row more where there is one. */
-export function listContacts(
+/** The bodies of one page in the order of the walk, and one more where there is one. */
+export async function listContacts(
   db: Reader,
   ownerId: string,
   filter: ContactFilter,
   page: Page,
-): Promise<ContactRow[]> {
+): Promise<string[]> {
   const { sql, params } = contactsQuery(ownerId, filter, page);
-  return db.all<ContactRow>(sql, ...params);
+  return (await db.values<[string]>(sql, ...params)).map(([body]) => body);
 }
 
 /** Each condition but the word has an index that ends in the id, so a page costs the same wherever it begins. */
@@ -64,7 +55,7 @@ export function contactsQuery(ownerId: string, filter: ContactFilter, page: Page
   if (filter.blocked !== undefined) conditions.push(`blocked_at IS ${filter.blocked ? "NOT " : ""}NULL`);
   const walk = page.newer ? "id > ? ORDER BY id ASC" : "id < ? ORDER BY id DESC";
   return {
-    sql: `SELECT ${COLUMNS} FROM contacts WHERE ${conditions.join(" AND ")} AND ${walk} LIMIT ?`,
+    sql: `SELECT body FROM contacts WHERE ${conditions.join(" AND ")} AND ${walk} LIMIT ? + 0`,
     params: [...params, page.cursor, page.limit + 1],
   };
 }
@@ -72,14 +63,12 @@ export function contactsQuery(ownerId: string, filter: ContactFilter, page: Page
 export interface CreateContact {
   id: string;
   ownerId: string;
-  username: string;
   usernameKey: string;
-  phoneNumber: string;
   phoneDigits: string;
-  avatarUrl: string | null;
-  displayName: string | null;
   searchKey: string;
   conversationId: string;
+  /** JSON text. */
+  body: string;
   createdAt: number;
 }
 
@@ -99,20 +88,15 @@ export function* createContact(input: CreateContact): Write<void> {
   }
   yield* createConversation(input.conversationId, input.ownerId, input.createdAt);
   yield* run(
-    `INSERT INTO contacts (owner_id, id, username, username_key, phone_number, phone_digits, avatar_url,
-       display_name, search_key, conversation_id, created_at, version)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`,
+    `INSERT INTO contacts (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body)
+     VALUES (?, ?, ?, ?, ?, ?, 1, ?)`,
     input.ownerId,
     input.id,
-    input.username,
     input.usernameKey,
-    input.phoneNumber,
     input.phoneDigits,
-    input.avatarUrl,
-    input.displayName,
     input.searchKey,
     input.conversationId,
-    input.createdAt,
+    input.body,
   );
 }
 
@@ -126,18 +110,20 @@ interface UpdateContact {
 
 /** The row as it is after the update. Throws `contact_not_found` and `precondition_failed`. */
 export function* updateContact(input: UpdateContact): Write<ContactRow> {
-  const contact = yield* ownContact(input);
-  checkVersion(input.expected, contact.version);
-  if (input.displayName === undefined) return contact;
-  const row = yield* get<ContactRow>(
-    `UPDATE contacts SET display_name = ?, search_key = ?, version = version + 1 WHERE owner_id = ? AND id = ?
-     RETURNING ${COLUMNS}`,
-    input.displayName,
+  const { body, version } = yield* ownContact(input);
+  checkVersion(input.expected, version);
+  if (input.displayName === undefined) return [body, version];
+  const contact = JSON.parse(body) as { username: string; display_name: string | null };
+  contact.display_name = input.displayName;
+  const updated: ContactRow = [JSON.stringify(contact), version + 1];
+  yield* run(
+    "UPDATE contacts SET search_key = ?, body = ?, version = ? WHERE owner_id = ? AND id = ?",
     searchKey(contact.username, input.displayName),
+    ...updated,
     input.ownerId,
     input.id,
   );
-  return row!;
+  return updated;
 }
 
 interface DeleteContact {
@@ -155,8 +141,18 @@ export function* deleteContact(input: DeleteContact): Write<void> {
   yield* leaveConversation(conversation_id, input.ownerId, input.deletedAt);
 }
 
-function* ownContact(input: { ownerId: string; id: string }): Write<ContactRow> {
-  const row = yield* get<ContactRow>(FIND, input.ownerId, input.id);
+interface OwnContact {
+  conversation_id: string;
+  body: string;
+  version: number;
+}
+
+function* ownContact(input: { ownerId: string; id: string }): Write<OwnContact> {
+  const row = yield* get<OwnContact>(
+    "SELECT conversation_id, body, version FROM contacts WHERE owner_id = ? AND id = ?",
+    input.ownerId,
+    input.id,
+  );
   if (!row) throw new ParleyError("contact_not_found");
   return row;
 }

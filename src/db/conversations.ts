@@ -6,9 +6,8 @@ export async function isMember(db: Reader, conversationId: string, userId: strin
   return (await db.get(IS_MEMBER, conversationId, userId)) !== undefined;
 }
 
-/** Part of other writes: a conversation with its first member. */
+/** Part of other writes: a conversation with its first member. It is there as long as it has one. */
 export function* createConversation(id: string, userId: string, createdAt: number): Write<void> {
-  yield* run("INSERT INTO conversations (id, created_at) VALUES (?, ?)", id, createdAt);
   yield* run(
     "INSERT INTO members (conversation_id, user_id, joined_at) VALUES (?, ?, ?)",
     id,
@@ -32,5 +31,4 @@ export function* leaveConversation(id: string, userId: string, now: number): Wri
   );
   yield* run("DELETE FROM attachments WHERE conversation_id = ?", id);
   yield* run("DELETE FROM messages WHERE conversation_id = ?", id);
-  yield* run("DELETE FROM conversations WHERE id = ?", id);
 }

@@ -10,9 +10,12 @@ export type WriteResult<N extends WriteName> = ReturnType<Writes[N]> extends Wri
 export interface Database extends Reader {
   /**
    * Runs a named write in a transaction. Resolves only once it is durable; rejects with what the write threw,
-   * or with `unavailable` or `disk_full` where the engine could not do it.
+   * or with `unavailable` or `disk_full` where the engine could not do it. Rejects with another error where it is
+   * unknown whether the write was done.
    */
   write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>>;
+  /** A number that is another one after tokens went, by whichever process. */
+  revocations(): Promise<number>;
   /** How many writes wait. */
   queueLength(): number;
   close(): Promise<void>;

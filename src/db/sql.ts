@@ -10,6 +10,8 @@ export interface Statement {
 export interface Reader {
   all<R>(sql: string, ...params: Value[]): Promise<R[]>;
   get<R>(sql: string, ...params: Value[]): Promise<R | undefined>;
+  /** Rows as arrays of their columns, which cost less to make than objects: for what is read most. */
+  values<R extends unknown[]>(sql: string, ...params: Value[]): Promise<R[]>;
 }
 
 /**

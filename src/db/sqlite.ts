@@ -1,24 +1,19 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { Worker } from "node:worker_threads";
 import { OperatorError, ParleyError } from "../errors.ts";
 import type { Fuse } from "../util/fuse.ts";
 import type { Database, WriteInput, WriteName, WriteResult } from "./database.ts";
 import { migrate } from "./migrate.ts";
-import type { Value, Write } from "./sql.ts";
-import { writes } from "./writes.ts";
+import { type Answer, type Ask, toError } from "./outcome.ts";
+import type { Value } from "./sql.ts";
+import type { WriterData } from "./writer.ts";
 
 /** How long a statement waits for another process, such as the command line, to end its write. */
 const BUSY_TIMEOUT_MS = 5000;
 /** Writes that may wait for one commit; one more is answered `unavailable`. */
 const MAX_QUEUED_WRITES = 10_000;
 
-// https://sqlite.org/rescode.html, primary codes
-const SQLITE_BUSY = 5;
-const SQLITE_IOERR = 10;
-const SQLITE_FULL = 13;
-
-interface Queued {
-  name: WriteName;
-  input: unknown;
+interface Queued extends Ask {
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
 }
@@ -27,12 +22,12 @@ interface Queued {
 export function openSqlite(path: string, fuse: Fuse): Database {
   const db = connect(path);
   try {
-    // FULL is set in words: some builds of SQLite fall back to NORMAL in WAL mode, which loses commits on a power cut.
     const { journal_mode } = db.prepare("PRAGMA journal_mode = WAL").get() as { journal_mode: string };
     if (journal_mode !== "wal")
       throw new OperatorError(`${path} cannot have a write-ahead log. Put it on a local disk.`);
     db.exec("PRAGMA synchronous = FULL");
     migrate(db);
+    db.exec("PRAGMA query_only = ON");
   } catch (error) {
     db.close();
     if (error instanceof OperatorError) throw error;
@@ -40,7 +35,7 @@ export function openSqlite(path: string, fuse: Fuse): Database {
       cause: error,
     });
   }
-  return new SqliteDatabase(db, fuse);
+  return new SqliteDatabase(db, path, fuse);
 }
 
 function connect(path: string): DatabaseSync {
@@ -51,127 +46,163 @@ function connect(path: string): DatabaseSync {
   }
 }
 
+/** Reads here, in the thread that asks; writes in a thread of their own. */
 class SqliteDatabase implements Database {
   readonly #db: DatabaseSync;
+  readonly #path: string;
   readonly #fuse: Fuse;
-  readonly #statements = new Map<string, StatementSync>();
-  #queue: Queued[] = [];
+  readonly #rows = new Map<string, StatementSync>();
+  readonly #arrays = new Map<string, StatementSync>();
+  #writer: Worker | undefined;
+  #waiting: Queued[] = [];
+  #underWay: Queued[] = [];
+  #inSnapshot = false;
+  #dataVersion = 0;
+  #revocations = 0;
   #closed: Promise<void> | undefined;
 
-  constructor(db: DatabaseSync, fuse: Fuse) {
+  constructor(db: DatabaseSync, path: string, fuse: Fuse) {
     this.#db = db;
+    this.#path = path;
     this.#fuse = fuse;
   }
 
   async all<R>(sql: string, ...params: Value[]): Promise<R[]> {
+    this.#openSnapshot();
     return this.#prepare(sql).all(...params) as R[];
   }
 
   async get<R>(sql: string, ...params: Value[]): Promise<R | undefined> {
+    this.#openSnapshot();
     return this.#prepare(sql).get(...params) as R | undefined;
+  }
+
+  async values<R extends unknown[]>(sql: string, ...params: Value[]): Promise<R[]> {
+    this.#openSnapshot();
+    let statement = this.#arrays.get(sql);
+    if (!statement) {
+      statement = this.#db.prepare(sql);
+      statement.setReturnArrays(true);
+      this.#arrays.set(sql, statement);
+    }
+    return statement.all(...params) as unknown as R[];
+  }
+
+  async revocations(): Promise<number> {
+    this.#openSnapshot();
+    return this.#revocations;
   }
 
   write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>> {
     return new Promise<unknown>((resolve, reject) => {
-      if (this.#closed || this.#fuse.blown || this.#queue.length >= MAX_QUEUED_WRITES) {
+      if (this.#closed || this.#fuse.blown || this.queueLength() >= MAX_QUEUED_WRITES) {
         reject(new ParleyError("unavailable"));
         return;
       }
-      this.#queue.push({ name, input, resolve, reject });
+      this.#waiting.push({ name, input, resolve, reject });
       // Whatever else arrives in this turn of the event loop shares the commit and its sync.
-      if (this.#queue.length === 1) setImmediate(() => this.#commitQueue());
+      if (this.#waiting.length === 1 && this.#underWay.length === 0) setImmediate(() => this.#send());
     }) as Promise<WriteResult<N>>;
   }
 
   queueLength(): number {
-    return this.#queue.length;
+    return this.#waiting.length + this.#underWay.length;
   }
 
   /** Lets the waiting writes finish first. */
   close(): Promise<void> {
-    this.#closed ??= new Promise((resolve) => {
-      setImmediate(() => {
-        this.#db.close();
-        resolve();
-      });
-    });
+    this.#closed ??= this.#close();
     return this.#closed;
   }
 
+  async #close(): Promise<void> {
+    while (this.queueLength() > 0) await new Promise(setImmediate);
+    const writer = this.#writer;
+    if (writer) {
+      this.#writer = undefined;
+      await new Promise((resolve) => writer.once("exit", resolve).postMessage("close"));
+    }
+    this.#closeSnapshot();
+    this.#db.close();
+  }
+
   #prepare(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
+    let statement = this.#rows.get(sql);
     if (!statement) {
       statement = this.#db.prepare(sql);
-      this.#statements.set(sql, statement);
+      this.#rows.set(sql, statement);
     }
     return statement;
   }
 
-  /** One transaction for all that wait, each in a savepoint, so that one that fails fails alone. */
-  #commitQueue(): void {
-    const batch = this.#queue;
-    this.#queue = [];
-    const settle: (() => void)[] = [];
+  /**
+   * All reads of one turn of the event loop share a read transaction: taking SQLite's locks for each costs as much as
+   * a small read. It ends before any write is answered, so that whoever is told of a write also reads it.
+   */
+  #openSnapshot(): void {
+    if (this.#inSnapshot) return;
+    this.#inSnapshot = true;
+    setImmediate(() => this.#closeSnapshot());
+    this.#prepare("BEGIN").run();
+    const { data_version } = this.#prepare("PRAGMA data_version").get() as { data_version: number };
+    if (data_version === this.#dataVersion) return;
+    this.#dataVersion = data_version;
+    this.#revocations = (this.#prepare("SELECT count FROM revocations").get() as { count: number }).count;
+  }
+
+  #closeSnapshot(): void {
+    if (!this.#inSnapshot) return;
+    this.#inSnapshot = false;
+    this.#prepare("COMMIT").run();
+  }
+
+  /** Hands all that waits to the writer; what arrives while it is at work is the next batch. */
+  #send(): void {
+    const batch = this.#waiting;
+    this.#waiting = [];
     try {
       // Looked at again: it may have blown since these were taken.
       this.#fuse.check();
-      this.#run("BEGIN IMMEDIATE");
-      for (const queued of batch) settle.push(this.#runQueued(queued));
-      this.#run("COMMIT");
+      this.#writer ??= this.#startWriter();
     } catch (error) {
-      if (primaryCode(error) === SQLITE_IOERR) this.#fuse.blow(error);
-      this.#rollBack();
-      const reason = engineError(error);
-      for (const queued of batch) queued.reject(reason);
+      for (const queued of batch) queued.reject(error);
       return;
     }
-    for (const answer of settle) answer();
+    this.#underWay = batch;
+    this.#writer.postMessage(batch.map(({ name, input }): Ask => ({ name, input })));
   }
 
-  #rollBack(): void {
-    try {
-      if (this.#db.isTransaction) this.#run("ROLLBACK");
-    } catch (error) {
-      // A transaction that can be neither committed nor rolled back: nothing more can be written here.
-      this.#fuse.blow(error);
+  #startWriter(): Worker {
+    const workerData: WriterData = { path: this.#path, busyTimeoutMs: BUSY_TIMEOUT_MS };
+    const writer = new Worker(new URL("./writer.ts", import.meta.url), { workerData });
+    let failure: unknown;
+    writer.on("message", (answer: Answer) => this.#settle(answer));
+    writer.on("error", (error) => {
+      failure = error;
+    });
+    writer.on("exit", () => this.#loseWriter(writer, failure));
+    return writer;
+  }
+
+  #settle({ outcomes, damage }: Answer): void {
+    this.#closeSnapshot();
+    if (damage) this.#fuse.blow(toError(damage));
+    const batch = this.#underWay;
+    this.#underWay = [];
+    if (this.#waiting.length > 0) this.#send();
+    for (const [i, outcome] of outcomes.entries()) {
+      if ("result" in outcome) batch[i]!.resolve(outcome.result);
+      else batch[i]!.reject(toError(outcome.failure));
     }
   }
 
-  #runQueued(queued: Queued): () => void {
-    this.#run("SAVEPOINT one");
-    try {
-      const write = writes[queued.name] as (input: unknown) => Write<unknown>;
-      const result = this.#drive(write(queued.input));
-      this.#run("RELEASE one");
-      return () => queued.resolve(result);
-    } catch (error) {
-      // Some faults, a full disk among them, end the whole transaction: then none of it is kept.
-      if (!this.#db.isTransaction) throw error;
-      this.#run("ROLLBACK TO one");
-      this.#run("RELEASE one");
-      return () => queued.reject(engineError(error));
-    }
+  /** Whether its last batch was done is unknown. The next write starts another thread. */
+  #loseWriter(writer: Worker, cause: unknown): void {
+    if (this.#writer !== writer) return;
+    this.#writer = undefined;
+    const batch = this.#underWay;
+    this.#underWay = [];
+    if (this.#waiting.length > 0) this.#send();
+    for (const queued of batch) queued.reject(new Error("The thread that writes has ended.", { cause }));
   }
-
-  #drive<T>(write: Write<T>): T {
-    let step = write.next();
-    while (!step.done) step = write.next(this.#prepare(step.value.sql).all(...step.value.params));
-    return step.value;
-  }
-
-  #run(sql: string): void {
-    this.#prepare(sql).run();
-  }
-}
-
-function primaryCode(error: unknown): number {
-  return ((error as { errcode?: number }).errcode ?? 0) & 0xff;
-}
-
-/** What the service knows of an engine's error; others stay as they are and are logged as unknown. */
-function engineError(error: unknown): unknown {
-  const code = primaryCode(error);
-  if (code === SQLITE_FULL) return new ParleyError("disk_full", undefined, { cause: error });
-  if (code === SQLITE_BUSY) return new ParleyError("unavailable", undefined, { cause: error });
-  return error;
 }

@@ -19,6 +19,11 @@ export function findToken(db: Reader, hash: Uint8Array): Promise<TokenRow | unde
   return db.get<TokenRow>(`SELECT ${COLUMNS} FROM tokens WHERE hash = ?`, hash);
 }
 
+/** Part of each write that removes tokens: processes that keep verified ones in memory forget them. */
+export function* noteRevocation(): Write<void> {
+  yield* run("UPDATE revocations SET count = count + 1");
+}
+
 export function listTokens(db: Reader): Promise<(TokenRow & { username: string })[]> {
   return db.all(
     `SELECT t.id, t.user_id, t.name, t.scopes, t.expires_at, t.created_at, u.username
@@ -54,5 +59,7 @@ export function* createToken(input: CreateToken): Write<void> {
 
 /** False where there is no such token. */
 export function* deleteToken(input: { id: string }): Write<boolean> {
-  return (yield* get("DELETE FROM tokens WHERE id = ? RETURNING id", input.id)) !== undefined;
+  const gone = yield* get("DELETE FROM tokens WHERE id = ? RETURNING id", input.id);
+  if (gone) yield* noteRevocation();
+  return gone !== undefined;
 }

@@ -3,7 +3,7 @@ import { type Reader, run, type Write } from "./sql.ts";
 /** Keys of bytes that no row has any more and that are still to be erased, oldest first. */
 export async function listTombstones(db: Reader, limit: number): Promise<string[]> {
   const rows = await db.all<{ blob_key: string }>(
-    "SELECT blob_key FROM tombstones ORDER BY created_at, blob_key LIMIT ?",
+    "SELECT blob_key FROM tombstones ORDER BY created_at, blob_key LIMIT ? + 0",
     limit,
   );
   return rows.map((row) => row.blob_key);

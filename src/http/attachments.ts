@@ -121,7 +121,7 @@ export function uploadOperation(limits: UploadLimits): Operation {
         throw error;
       }
       const created = await createAttachment(core, caller, { ...form, target });
-      reply.header("location", `${core.origin()}/v1/attachments/${created.resource.id}`);
+      reply.header("location", `${core.origin()}/v1/attachments/${created.id}`);
       return sendVersioned(request, reply, created);
     },
   });

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from "fastify";
+import type { Caller } from "../core/caller.ts";
 import type { Core } from "../core/core.ts";
-import { type Caller, type Scope, verifyToken } from "../core/tokens.ts";
+import { type Scope, verifyToken } from "../core/tokens.ts";
 import { ParleyError } from "../errors.ts";
 
 // RFC 6750, section 2.1; the scheme's name is case-insensitive (RFC 9110, section 11.1).

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { checkVersion, type Expected, type Versioned } from "../core/versioned.ts";
+import { checkVersion, type Expected, type Versioned } from "../core/resource.ts";
 import { ParleyError } from "../errors.ts";
+import { sendJson } from "./json.ts";
 
 /** Whether one of the entity tags of an `If-None-Match` is this one, by weak comparison (RFC 9110, section 13.1.2). */
 export function matchesTag(header: string, etag: string): boolean {
@@ -11,17 +12,19 @@ export function matchesTag(header: string, etag: string): boolean {
  * Answers with a resource and its ETag, or with 304 where the client has this very version. Throws
  * `precondition_failed` for a read with an `If-Match` of another.
  */
-export function sendVersioned<T>(
+export function sendVersioned(
   request: FastifyRequest,
   reply: FastifyReply,
-  { resource, version }: Versioned<T>,
-): T | FastifyReply {
+  { json, version }: Versioned,
+): FastifyReply {
   const etag = `"${version}"`;
   reply.header("etag", etag).header("cache-control", "private, no-cache");
   const known = request.headers["if-none-match"];
   const reading = request.method === "GET" || request.method === "HEAD";
   if (reading) checkVersion(expectedVersions(request), Number.parseInt(version, 10));
-  return reading && known !== undefined && matchesTag(known, etag) ? reply.code(304).send() : resource;
+  return reading && known !== undefined && matchesTag(known, etag)
+    ? reply.code(304).send()
+    : sendJson(reply, json);
 }
 
 const ROW_VERSION = /^"([0-9]{1,15})(?:-[0-9]+)?"$/;

@@ -56,7 +56,7 @@ export const contactOperations: readonly Operation[] = [
     errors: ["contact_exists"],
     async handle({ core, caller, body, request, reply }) {
       const created = await createContact(core, caller, body);
-      reply.header("location", `${core.origin()}/v1/contacts/${created.resource.id}`);
+      reply.header("location", `${core.origin()}/v1/contacts/${created.id}`);
       return sendVersioned(request, reply, created);
     },
   }),

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Caller } from "../core/caller.ts";
 import type { Core } from "../core/core.ts";
 import { type Fields, type Parsed, readFields, type Shape } from "../core/fields.ts";
-import type { Caller, Scope } from "../core/tokens.ts";
+import type { Scope } from "../core/tokens.ts";
 import { type ErrorCode, ParleyError } from "../errors.ts";
 import { type IdKind, isId } from "../util/ids.ts";
 import { callerOf } from "./authentication.ts";

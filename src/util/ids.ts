@@ -6,6 +6,8 @@ export type NewId = (kind: IdKind) => string;
 export type Random = (bytes: Uint8Array) => void;
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+/** All pairs of characters of the alphabet, by their ten bits. */
+const PAIRS = Array.from({ length: 1024 }, (_, bits) => ALPHABET[bits >> 5]! + ALPHABET[bits & 31]!);
 const COUNTER_END = 2 ** 26;
 /** Random bytes used for one id. */
 const RANDOM_BYTES = 10;
@@ -49,6 +51,11 @@ export function createIds(clock: Clock, random: Random): NewId {
     counter = pool[at]! | (pool[at + 1]! << 8) | (pool[at + 2]! << 16) | ((pool[at + 3]! & 1) << 24);
   }
 
+  /** Two characters of two random bytes. */
+  function pair(at: number): string {
+    return PAIRS[(pool[at]! & 31) * 32 + (pool[at + 1]! & 31)]!;
+  }
+
   return (kind) => {
     const now = clock();
     if (now > last) advance(now);
@@ -56,9 +63,10 @@ export function createIds(clock: Clock, random: Random): NewId {
     const at = nextRandom();
     // Version 7, 12 bits of counter, variant 2, 14 bits of counter: 32 bits, of which 30 fill six characters.
     const head = 0x70000000 + (counter >>> 14) * 0x10000 + 0x8000 + (counter & 0x3fff);
-    let text = `${kind}_${time}${base32(Math.floor(head / 4), 6)}${ALPHABET[(head % 4) * 8 + (pool[at]! & 7)]}`;
-    for (let i = 1; i < RANDOM_BYTES; i++) text += ALPHABET[pool[at + i]! & 31];
-    return text;
+    const six = head >>> 2;
+    const front = PAIRS[six >>> 20]! + PAIRS[(six >>> 10) & 1023]! + PAIRS[six & 1023]!;
+    const seventh = ALPHABET[(head & 3) * 8 + (pool[at]! & 7)]! + ALPHABET[pool[at + 1]! & 31]!;
+    return `${kind}_${time}${front}${seventh}${pair(at + 2)}${pair(at + 4)}${pair(at + 6)}${pair(at + 8)}`;
   };
 }
 

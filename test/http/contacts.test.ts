@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { startApp, type TestApp, type TestUser } from "./app.ts";
 
@@ -67,7 +69,9 @@ test("active narrows to who is blocked or not, and takes true and false alone", 
   const user = await server.user();
   const ada = await add(server, user, { username: "ada" });
   await add(server, user, { username: "bob" });
-  await server.app.core.db.all("UPDATE contacts SET blocked_at = 1 WHERE id = ?", ada.id);
+  const db = new DatabaseSync(join(server.config.dataFolder, "parley.db"));
+  db.prepare("UPDATE contacts SET blocked_at = 1 WHERE id = ?").run(ada.id);
+  db.close();
   assert.deepEqual(await names(server, user, { active: "true" }), ["bob"]);
   assert.deepEqual(await names(server, user, { active: "false" }), ["ada"]);
   assert.deepEqual(await names(server, user, {}), ["bob", "ada"]);

@@ -1,0 +1,129 @@
+// The thread that writes. Requests are answered by another one, which no sync and no checkpoint holds up.
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { parentPort, workerData } from "node:worker_threads";
+import { ParleyError } from "../errors.ts";
+import { type Answer, type Ask, type Outcome, toFailure } from "./outcome.ts";
+import type { Write } from "./sql.ts";
+import { writes } from "./writes.ts";
+
+/** What the thread is started with. */
+export interface WriterData {
+  path: string;
+  busyTimeoutMs: number;
+}
+
+/**
+ * Pages of the write-ahead log after which it is copied into the database. The more they are, the more often a page
+ * that many writes touch is copied once for all of them.
+ */
+const CHECKPOINT_PAGES = 4000;
+
+// https://sqlite.org/rescode.html, primary codes
+const SQLITE_BUSY = 5;
+const SQLITE_IOERR = 10;
+const SQLITE_FULL = 13;
+
+/** A write failed (`cause`) after it had changed rows: its transaction cannot be kept as it is. */
+class Tainted extends Error {}
+
+const { path, busyTimeoutMs } = workerData as WriterData;
+const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
+// FULL is set in words: some builds of SQLite fall back to NORMAL in WAL mode, which loses commits on a power cut.
+db.exec(`PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+const statements = new Map<string, StatementSync>();
+
+parentPort!.on("message", (asked: Ask[] | "close") => {
+  if (asked !== "close") return parentPort!.postMessage(commit(asked));
+  db.close();
+  parentPort!.close();
+});
+
+/** One transaction, and one sync, for all that wait together. One that fails fails alone. */
+function commit(asked: Ask[]): Answer {
+  try {
+    try {
+      return { outcomes: transaction(asked, runBare) };
+    } catch (error) {
+      if (!(error instanceof Tainted)) throw error;
+      return { outcomes: transaction(asked, runInSavepoint) };
+    }
+  } catch (error) {
+    const failure = toFailure(engineError(error));
+    const answer: Answer = { outcomes: asked.map(() => ({ failure })) };
+    if (primaryCode(error) === SQLITE_IOERR || db.isTransaction) answer.damage = toFailure(error);
+    return answer;
+  }
+}
+
+function transaction(asked: Ask[], runOne: (ask: Ask) => Outcome): Outcome[] {
+  run("BEGIN IMMEDIATE");
+  try {
+    const outcomes = asked.map(runOne);
+    run("COMMIT");
+    return outcomes;
+  } catch (error) {
+    // Where even that fails the transaction stays open, and is seen by the caller.
+    if (db.isTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+/** Savepoints cost as much as the rows of a small write, and writes check before they change anything. */
+function runBare({ name, input }: Ask): Outcome {
+  const write = writes[name] as (input: unknown) => Write<unknown>;
+  let changed = false;
+  try {
+    const steps = write(input);
+    let step = steps.next();
+    while (!step.done) {
+      const { sql, params } = step.value;
+      changed ||= !sql.startsWith("SELECT");
+      step = steps.next(prepare(sql).all(...params));
+    }
+    return { result: step.value };
+  } catch (error) {
+    // Some faults, a full disk among them, end the whole transaction: then none of it is kept.
+    if (!db.isTransaction || primaryCode(error) === SQLITE_IOERR) throw error;
+    if (changed) throw new Tainted("", { cause: error });
+    return { failure: toFailure(engineError(error)) };
+  }
+}
+
+function runInSavepoint(ask: Ask): Outcome {
+  run("SAVEPOINT one");
+  try {
+    const outcome = runBare(ask);
+    run("RELEASE one");
+    return outcome;
+  } catch (error) {
+    if (!(error instanceof Tainted)) throw error;
+    run("ROLLBACK TO one");
+    run("RELEASE one");
+    return { failure: toFailure(engineError(error.cause)) };
+  }
+}
+
+function prepare(sql: string): StatementSync {
+  let statement = statements.get(sql);
+  if (!statement) {
+    statement = db.prepare(sql);
+    statements.set(sql, statement);
+  }
+  return statement;
+}
+
+function run(sql: string): void {
+  prepare(sql).run();
+}
+
+function primaryCode(error: unknown): number {
+  return ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+}
+
+/** What the service knows of an engine's error; others stay as they are and are logged as unknown. */
+function engineError(error: unknown): unknown {
+  const code = primaryCode(error);
+  if (code === SQLITE_FULL) return new ParleyError("disk_full", undefined, { cause: error });
+  if (code === SQLITE_BUSY) return new ParleyError("unavailable", undefined, { cause: error });
+  return error;
+}

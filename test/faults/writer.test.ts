@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import workerThreads, { type Worker } from "node:worker_threads";
+import { createFuse } from "../../src/util/fuse.ts";
+
+const threads: Worker[] = [];
+workerThreads.Worker = class extends workerThreads.Worker {
+  constructor(...options: ConstructorParameters<typeof Worker>) {
+    super(...options);
+    threads.push(this);
+  }
+};
+syncBuiltinESMExports();
+// Loaded now, so that it starts the threads that are noted.
+const { openSqlite } = await import("../../src/db/sqlite.ts");
+const { listUsers } = await import("../../src/db/users.ts");
+
+const ROUNDS = 20;
+
+test(`the thread that writes is ended ${ROUNDS} times under load: what was acknowledged is there, and writes go on`, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "parley-writer-"));
+  const db = openSqlite(join(folder, "parley.db"), createFuse(assert.ifError));
+  t.after(async () => {
+    await db.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const acknowledged = new Set<string>();
+  let unknown = 0;
+  async function add(id: string): Promise<void> {
+    const user = { id, username: id, usernameKey: id, phoneNumber: null, conversationId: id, createdAt: 1 };
+    await db.write("createUser", user).then(
+      () => acknowledged.add(id),
+      (error: Error) => {
+        assert.match(error.message, /thread that writes has ended/);
+        unknown++;
+      },
+    );
+  }
+  for (let round = 0; round < ROUNDS; round++) {
+    const adding = Array.from({ length: 50 }, (_, i) => add(`${round} ${i}`));
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
+    adding.push(...Array.from({ length: 50 }, (_, i) => add(`${round} more ${i}`)));
+    await new Promise(setImmediate);
+    await threads.at(-1)!.terminate();
+    await Promise.all(adding);
+    await add(`${round} after`);
+    assert.ok(acknowledged.has(`${round} after`), "writes go on");
+  }
+  const there = new Set((await listUsers(db)).map(({ id }) => id));
+  assert.deepEqual(
+    [...acknowledged].filter((id) => !there.has(id)),
+    [],
+  );
+  t.diagnostic(
+    `${acknowledged.size} acknowledged, none lost; ${unknown} with an unknown outcome; ${threads.length} threads`,
+  );
+  assert.ok(threads.length > ROUNDS / 2);
+});

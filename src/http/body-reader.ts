@@ -105,6 +105,10 @@ export class BodyReader {
 export async function readBody(request: IncomingMessage, maxBytes: number, pace: BodyPace): Promise<Buffer> {
   const tooLarge = () => new ParleyError("body_too_large", `The body may have at most ${maxBytes} bytes.`);
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge();
+  // Mostly a body comes along with its headers, and has come in whole by now.
+  if (request.complete && request.readableLength > 0 && request.readableLength <= maxBytes) {
+    return request.read() as Buffer;
+  }
   const reader = new BodyReader(request, pace);
   try {
     const chunks: Buffer[] = [];

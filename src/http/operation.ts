@@ -6,7 +6,7 @@ import type { Scope } from "../core/tokens.ts";
 import { type ErrorCode, ParleyError } from "../errors.ts";
 import { type IdKind, isId } from "../util/ids.ts";
 import { callerOf } from "./authentication.ts";
-import { parseForm } from "./bodies.ts";
+import { bodyFields, type FieldLimits, isEmptyBody, NO_FIELDS, parseForm } from "./bodies.ts";
 
 /** What a request has come down to when its operation runs. */
 interface Call<Q extends Shape, B extends Shape> {
@@ -45,25 +45,27 @@ export function operation<Q extends Shape, B extends Shape>(described: Operation
   return described as unknown as Operation;
 }
 
-const NO_FIELDS: Fields = new Map();
-
-const FIELDS = "application/x-www-form-urlencoded or application/json";
-const FORM_WITH_FILE = "multipart/form-data";
-
-export function addOperation(app: FastifyInstance, core: Core, described: Operation): void {
+export function addOperation(
+  app: FastifyInstance,
+  core: Core,
+  described: Operation,
+  limits: FieldLimits,
+): void {
   const { id: idRule, query, body, answer } = described;
   app.route({
     method: described.method,
     url: described.path,
-    config: { scope: described.scope, accepts: body === "file" ? FORM_WITH_FILE : FIELDS },
+    config: { scope: described.scope },
     handler: async (request, reply) => {
       if (described.method === "GET") refuseBody(request);
+      const fields =
+        described.method === "GET" || body === "file" ? NO_FIELDS : await bodyFields(request, limits);
       const call: Call<Shape, Shape> = {
         core,
         caller: callerOf(request),
         id: "",
         query: readFields(query, queryOf(request)),
-        body: body === "file" ? {} : readFields(body, (request.body as Fields | undefined) ?? NO_FIELDS),
+        body: body === "file" ? {} : readFields(body, fields),
         request,
         reply,
       };
@@ -76,8 +78,7 @@ export function addOperation(app: FastifyInstance, core: Core, described: Operat
 
 /** The framework leaves the body of a read aside, and nothing is silently ignored. */
 function refuseBody(request: FastifyRequest): void {
-  const { "content-length": length, "transfer-encoding": chunked } = request.headers;
-  if ((length === undefined || length === "0") && chunked === undefined) return;
+  if (isEmptyBody(request)) return;
   throw new ParleyError("malformed_body", "A read takes no body. Send its fields in the query.");
 }
 

@@ -5,17 +5,13 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from "fastify";
-import type { Limits } from "../config.ts";
-import type { Fields } from "../core/fields.ts";
 import type { Scope } from "../core/tokens.ts";
 import { ParleyError } from "../errors.ts";
 import { errorFields } from "../util/log.ts";
 import { authenticate, requireScope } from "./authentication.ts";
-import { decodeUtf8, parseForm, parseJson } from "./bodies.ts";
-import { awaitsContinue, discardRest, holdContinue, readBody } from "./body-reader.ts";
+import { awaitsContinue, discardRest, holdContinue } from "./body-reader.ts";
 import type { HttpContext } from "./context.ts";
 import { allowOrigins } from "./cors.ts";
-import { checkDigest, digestOf } from "./digests.ts";
 import { docsRoutes } from "./docs.ts";
 import { fileRoutes } from "./files.ts";
 import { healthRoutes } from "./health.ts";
@@ -29,8 +25,6 @@ import { answerClientError, answerOddRequests } from "./raw-errors.ts";
 interface RouteConfig {
   scope?: Scope;
   public?: boolean;
-  /** The types of body that it takes, in words. */
-  accepts?: string;
 }
 
 const NO_QUERY = {};
@@ -83,15 +77,7 @@ export async function createHttp(context: HttpContext): Promise<FastifyInstance>
   const closed = collectMethods(app);
   const operations = allOperations(limits);
   const count = metricsRoutes(app, core);
-  app.register(async (formRoutes) => {
-    addFieldParsers(formRoutes, limits);
-    for (const each of operations.filter(({ body }) => body !== "file")) addOperation(formRoutes, core, each);
-  });
-  app.register(async (multipartRoutes) => {
-    multipartRoutes.addContentTypeParser("multipart/form-data", (_request, _body, done) => done(null));
-    for (const each of operations.filter(({ body }) => body === "file"))
-      addOperation(multipartRoutes, core, each);
-  });
+  for (const each of operations) addOperation(app, core, each, limits);
   app.register(async (openRoutes) => {
     fileRoutes(openRoutes, core);
     healthRoutes(openRoutes, core);
@@ -184,7 +170,7 @@ function sendError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const known = error instanceof ParleyError ? error : knownFastifyError(error, request);
+  const known = error instanceof ParleyError ? error : undefined;
   if (!known || known.cause) {
     context.log.error({ ...requestFields(request), ...errorFields(error) }, "request failed");
   }
@@ -193,41 +179,12 @@ function sendError(
   return reply.code(problem.status).headers(problem.headers).send(Buffer.from(problem.body));
 }
 
-function knownFastifyError(error: FastifyError, request: FastifyRequest): ParleyError | undefined {
-  // The router wants a body of some methods, also at addresses where there is nothing.
-  if (request.is404) return new ParleyError("route_not_found");
-  if (error.code !== "FST_ERR_CTP_INVALID_MEDIA_TYPE") return undefined;
-  const { accepts } = request.routeOptions.config as RouteConfig;
-  return new ParleyError(
-    "unsupported_media_type",
-    accepts ? `Send the body as ${accepts}, in UTF-8.` : "Send no body here.",
-  );
-}
-
-function addFieldParsers(app: FastifyInstance, limits: Limits): void {
-  const parsers: [string, (text: string) => Fields][] = [
-    ["application/x-www-form-urlencoded", parseForm],
-    ["application/json", parseJson],
-  ];
-  for (const [type, parse] of parsers) {
-    app.addContentTypeParser(type, async (request: FastifyRequest, body: FastifyRequest["raw"]) => {
-      const charset = /;\s*charset="?([^\s;"]+)/i.exec(request.headers["content-type"]!)?.[1] ?? "utf-8";
-      if (!/^utf-?8$/i.test(charset))
-        throw new ParleyError("unsupported_media_type", `Send ${type} in UTF-8.`);
-      const bytes = await readBody(body, limits.maxBodyBytes, limits);
-      const announced = request.headers["content-digest"] as string | undefined;
-      const digest = digestOf(announced);
-      if (digest) checkDigest(announced, digest.update(bytes).digest());
-      return parse(decodeUtf8(bytes));
-    });
-  }
-}
-
 /** Notes the methods of each path as it is added; the function that it returns answers 405 for all others. */
 function collectMethods(app: FastifyInstance): (app: FastifyInstance) => void {
   const paths = new Map<string, { methods: Set<string>; config: RouteConfig }>();
   for (const method of METHODS) {
-    if (!app.supportedMethods.includes(method) && method !== "CONNECT") app.addHttpMethod(method);
+    // None has a body that Fastify shall read: operations read theirs.
+    if (method !== "CONNECT") app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
   app.addHook("onRoute", (route) => {
     const known = paths.get(route.url) ?? { methods: new Set(), config: (route.config ?? {}) as RouteConfig };

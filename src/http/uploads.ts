@@ -4,7 +4,7 @@ import { filename, readField, unknownField } from "../core/fields.ts";
 import { fileTooLarge, type ReceivedFile, receiveFile } from "../core/uploads.ts";
 import { ParleyError } from "../errors.ts";
 import { lastPathPart } from "../util/text.ts";
-import { decodeUtf8, repeated } from "./bodies.ts";
+import { decodeUtf8, isEmptyBody, mediaType, repeated } from "./bodies.ts";
 import { type BodyPace, BodyReader } from "./body-reader.ts";
 import { checkDigest, digestOf } from "./digests.ts";
 import { boundaryOf, MultipartReader, type Part } from "./multipart.ts";
@@ -44,8 +44,11 @@ export async function receiveForm(
     throw fileTooLarge(limits.maxFileBytes);
   }
   const type = request.headers["content-type"];
-  if (type === undefined) throw missingFile();
-  const boundary = boundaryOf(type);
+  if (type === undefined && isEmptyBody(request)) throw missingFile();
+  if (mediaType(type) !== "multipart/form-data") {
+    throw new ParleyError("unsupported_media_type", "Send the body as multipart/form-data.");
+  }
+  const boundary = boundaryOf(type!);
   const announced = request.headers["content-digest"] as string | undefined;
   const digest = digestOf(announced);
   const body = new BodyReader(request.raw, limits, (chunk) => void digest?.update(chunk));

@@ -1,16 +1,14 @@
-import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
+import { Counter, Gauge, Registry } from "@prometheus-io/client";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { countTombstones, queuedWrites } from "../core/backlog.ts";
 import type { Core } from "../core/core.ts";
 import { readFields } from "../core/fields.ts";
 import { queryOf } from "./operation.ts";
-
-/** Seconds; from a read out of memory to a large upload. */
-const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30];
+import { RequestStats } from "./request-stats.ts";
 
 /** The status of an answer, or "aborted" where the client hung up before its end. */
-export function outcomeOf(reply: FastifyReply): string {
-  return reply.raw.destroyed && !reply.raw.writableFinished ? "aborted" : String(reply.statusCode);
+export function outcomeOf(reply: FastifyReply): string | number {
+  return reply.raw.destroyed && !reply.raw.writableFinished ? "aborted" : reply.statusCode;
 }
 
 /** To be called once for each answer. */
@@ -20,20 +18,7 @@ type Count = (request: FastifyRequest, reply: FastifyReply, ms: number) => void;
 export function metricsRoutes(app: FastifyInstance, core: Core): Count {
   const registry = new Registry();
   const registers = [registry];
-  const labelNames = ["method", "route", "status"];
-  const requests = new Counter({
-    name: "parley_http_requests_total",
-    help: "Requests answered.",
-    labelNames,
-    registers,
-  });
-  const durations = new Histogram({
-    name: "parley_http_request_duration_seconds",
-    help: "From the headers' arrival to the answer's end.",
-    labelNames: ["method", "route"],
-    buckets: BUCKETS,
-    registers,
-  });
+  const stats = new RequestStats();
   const bytes = new Counter({
     name: "parley_http_bytes_total",
     help: "Bytes of connections that have ended.",
@@ -43,10 +28,7 @@ export function metricsRoutes(app: FastifyInstance, core: Core): Count {
   addGauges(app, core, registers);
 
   function count(request: FastifyRequest, reply: FastifyReply, ms: number): void {
-    const route = request.routeOptions.url ?? "none";
-    const { method } = request;
-    requests.inc({ method, route, status: outcomeOf(reply) });
-    durations.observe({ method, route }, ms / 1000);
+    stats.add(request.method, request.routeOptions.url ?? "none", outcomeOf(reply), ms / 1000);
   }
   app.server.on("connection", (socket) => {
     socket.once("close", () => {
@@ -57,7 +39,7 @@ export function metricsRoutes(app: FastifyInstance, core: Core): Count {
   app.get("/metrics", { config: { scope: "admin" } }, async (request, reply) => {
     readFields({}, queryOf(request));
     reply.header("content-type", registry.contentType);
-    return registry.metrics();
+    return stats.text() + (await registry.metrics());
   });
   return count;
 }

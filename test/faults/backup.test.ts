@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { type CommandLine, commandLine } from "../http/command.ts";
-import { flipBit, send, tokenOf } from "../http/writers.ts";
+import { flipBit, type Stored, send, tokenOf } from "../http/writers.ts";
 
 /** Longer than a hold lasts by itself, with the interval of the eraser. Milliseconds. */
 const PATIENCE_MS = 25_000;
@@ -19,15 +19,57 @@ async function until(condition: () => boolean, patience: number, pause: number):
   return false;
 }
 
-interface Ended {
-  code: number | null;
-  /** Of the holds of backups. */
-  count: () => number;
+/** The number of holds, told again at each call. */
+function holdsOf(t: TestContext, command: CommandLine): () => number {
+  const db = new DatabaseSync(join(command.env.PARLEY_DATA!, "parley.db"), { readOnly: true });
+  t.after(() => db.close());
+  const holds = db.prepare("SELECT COUNT(*) AS count FROM holds");
+  return () => holds.get()!.count as number;
 }
+
+test("what is deleted while a backup is made is whole in it, or not there at all", async (t) => {
+  const command = await commandLine(t);
+  const server = await command.serve();
+  const token = tokenOf(server);
+  const remove = async ({ id }: { id: string }) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const gone = await fetch(`${command.url}/v1/attachments/${id}`, { method: "DELETE", headers });
+    assert.equal(gone.status, 204);
+  };
+  const folder = join(dirname(command.env.PARLEY_DATA!), "backup");
+  const good: Stored[] = [];
+  for (let i = 0; i < 60; i++) good.push(await send(command, token, `good ${i}`));
+  // What is damaged is copied in the second pass, oldest first.
+  const damaged: Stored[] = [];
+  for (let i = 0; i < 40; i++) damaged.push(await send(command, token, `damaged ${i}`));
+  for (const { path } of damaged) await flipBit(path);
+  const count = holdsOf(t, command);
+  const backup = command.start("backup", folder);
+  let stdout = "";
+  backup.stdout!.on("data", (chunk) => {
+    stdout += chunk;
+  });
+  const closed = once(backup, "close");
+  const { key } = good[0]!;
+  const copy = join(`${folder}.partial`, "blobs", key.slice(0, 2), key);
+  assert.ok(await until(() => existsSync(copy), PATIENCE_MS, 0));
+  await remove(good[0]!);
+  assert.ok(await until(() => count() > 0 || backup.exitCode !== null, PATIENCE_MS, 0));
+  let deleted = 0;
+  for (; backup.exitCode === null && damaged.length > 0; deleted++) await remove(damaged.pop()!);
+  await closed;
+  assert.equal(backup.exitCode, 1);
+  assert.match(stdout, /is damaged/);
+  assert.doesNotMatch(stdout, /is not there/);
+  const checked = await (await commandLine(t, { PARLEY_DATA: folder })).run("check");
+  assert.doesNotMatch(checked.stdout, /no attachment|is not there/);
+  assert.ok(await until(() => !existsSync(good[0]!.path), PATIENCE_MS, 100), "the eraser goes on after");
+  t.diagnostic(`${deleted} deleted under the hold`);
+});
 
 /**
  * Ends a backup while it holds the eraser. What is damaged is read again under the hold, which makes the time for
- * it; one that was over before is made again.
+ * it; one that was over before is made again. Tells its exit code.
  */
 async function endUnderHold(
   t: TestContext,
@@ -35,18 +77,15 @@ async function endUnderHold(
   folder: string,
   signal: NodeJS.Signals,
   holdsAfter: number,
-): Promise<Ended> {
-  const db = new DatabaseSync(join(command.env.PARLEY_DATA!, "parley.db"), { readOnly: true });
-  t.after(() => db.close());
-  const holds = db.prepare("SELECT COUNT(*) AS count FROM holds");
-  const count = () => holds.get()!.count as number;
+): Promise<number | null> {
+  const count = holdsOf(t, command);
   for (let i = 0; i < 10; i++) {
     const backup = command.start("backup", folder);
     const closed = once(backup, "close");
     assert.ok(await until(() => count() > 0 || backup.exitCode !== null, PATIENCE_MS, 0));
     backup.kill(signal);
     await closed;
-    if (count() === holdsAfter && !existsSync(folder)) return { code: backup.exitCode, count };
+    if (count() === holdsAfter && !existsSync(folder)) return backup.exitCode;
     for (const path of [folder, `${folder}.partial`]) await rm(path, { recursive: true, force: true });
   }
   throw new Error("Each backup was over before it could be ended.");
@@ -73,8 +112,6 @@ test("a backup that is asked to end removes its half and drops its hold", async 
   const server = await command.serve();
   for (let i = 0; i < 40; i++) await flipBit((await send(command, tokenOf(server), `damaged ${i}`)).path);
   const folder = join(dirname(command.env.PARLEY_DATA!), "backup");
-  const { code, count } = await endUnderHold(t, command, folder, "SIGTERM", 0);
-  assert.equal(code, 2);
-  assert.ok(!existsSync(folder) && !existsSync(`${folder}.partial`));
-  assert.equal(count(), 0);
+  assert.equal(await endUnderHold(t, command, folder, "SIGTERM", 0), 2);
+  assert.ok(!existsSync(`${folder}.partial`));
 });

@@ -57,6 +57,9 @@ test("a backup under load has all that was acknowledged before, and restores to 
   const headers = { authorization: `Bearer ${tokenOf(server)}` };
   const known = nothing();
   let goesOn = true;
+  t.after(() => {
+    goesOn = false;
+  });
   const writers = Array.from({ length: 6 }, () => write(command, headers, known, () => goesOn));
   while (known.files.size < 30) await new Promise((resolve) => setTimeout(resolve, 10));
   const before = {

@@ -112,6 +112,9 @@ test("check beside a server under load raises no false alarm", async (t) => {
   const headers = { authorization: `Bearer ${tokenOf(server)}` };
   let goesOn = true;
   const known = nothing();
+  t.after(() => {
+    goesOn = false;
+  });
   const writers = Array.from({ length: 6 }, () => write(command, headers, known, () => goesOn));
   for (let i = 0; i < 5; i++) {
     const { code, stdout, stderr } = await command.run("check");

@@ -26,9 +26,11 @@ export function fileFinding(folder: string, file: StoredFile, fault: Fault): Fin
       ...fault,
     },
     text: `${file.id} ${JSON.stringify(file.filename)} of ${owner}: ${path} ${said(file, fault)}`,
-    mend:
-      `Bring it back from a backup: cp BACKUP/blobs/${file.blob_key.slice(0, 2)}/${file.blob_key} ${quote(path)}; ` +
-      `without one, let its uploader delete it: DELETE /v1/attachments/${file.id}.`,
+    mend: `Bring it back from a backup: cp BACKUP/blobs/${file.blob_key.slice(0, 2)}/${file.blob_key} ${quote(path)}; ${
+      file.uploader === null
+        ? "without one it stays so, as nobody else may delete it."
+        : `without one, let its uploader delete it: DELETE /v1/attachments/${file.id}.`
+    }`,
   };
 }
 

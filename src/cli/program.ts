@@ -28,7 +28,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   addUserCommands(program, io);
   addTokenCommands(program, io);
   program.addHelpText(
-    "after",
+    "afterAll",
     `\nExit codes: 0 done; 1 check or backup found files missing, damaged or left over; ${FAILED} it could not be done.`,
   );
   try {

@@ -1,4 +1,4 @@
-import { run } from "./cli/program.ts";
+import { FAILED, run } from "./cli/program.ts";
 import { OperatorError, ParleyError } from "./errors.ts";
 
 // Whatever Parley writes is for its own user alone.
@@ -7,7 +7,7 @@ process.umask(0o077);
 // Whoever reads the output may have read enough, as `head` does.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") process.stderr.write(`parley: standard output: ${error.message}\n`);
-  process.exitCode = 1;
+  process.exitCode = FAILED;
 });
 
 const stop = new AbortController();
@@ -24,5 +24,5 @@ try {
 } catch (error) {
   const expected = error instanceof OperatorError || error instanceof ParleyError;
   process.stderr.write(`parley: ${expected ? error.message : (error as Error).stack}\n`);
-  process.exitCode = 1;
+  process.exitCode = FAILED;
 }

@@ -1,12 +1,12 @@
-import { constants, mkdirSync } from "node:fs";
-import { type FileHandle, link, open, readdir, unlink } from "node:fs/promises";
+import { constants, type Dirent, mkdirSync } from "node:fs";
+import { type FileHandle, link, open, readdir, stat, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { ParleyError } from "../errors.ts";
 import { syncFolder } from "../util/durable.ts";
 import type { Fuse } from "../util/fuse.ts";
 import type { Random } from "../util/ids.ts";
-import type { BlobStore, BlobWriter } from "./store.ts";
+import type { BlobReader, BlobStore, BlobWriter, Entry } from "./store.ts";
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
@@ -15,50 +15,51 @@ const KEY = /^[0-9a-f]{32}$/;
 
 /** Opens the store in a folder, where it makes `tmp/` and `blobs/00` to `blobs/ff` and syncs them. */
 export async function openDiskStore(folder: string, random: Random, fuse: Fuse): Promise<BlobStore> {
-  const blobs = join(folder, "blobs");
-  const temporary = join(folder, "tmp");
-  mkdirSync(temporary, { recursive: true, mode: FOLDER_MODE });
-  for (let i = 0; i < 256; i++) {
-    mkdirSync(join(blobs, i.toString(16).padStart(2, "0")), { recursive: true, mode: FOLDER_MODE });
-  }
-  await syncFolder(blobs);
+  makeStoreFolders(folder);
+  await syncFolder(join(folder, "blobs"));
   await syncFolder(folder);
-  return new DiskStore(blobs, temporary, random, fuse);
+  return new DiskStore(folder, random, fuse);
 }
 
-class DiskStore implements BlobStore {
-  readonly #blobs: string;
-  readonly #temporary: string;
-  readonly #random: Random;
-  readonly #fuse: Fuse;
-  /** Keys of the writers at work in this process, which the sweep leaves alone. */
-  readonly #writing = new Set<string>();
+/** The store in a folder as it is, which may be none: nothing is made or changed. */
+export function readDiskStore(folder: string): BlobReader {
+  return new DiskReader(folder);
+}
 
-  constructor(blobs: string, temporary: string, random: Random, fuse: Fuse) {
-    this.#blobs = blobs;
-    this.#temporary = temporary;
-    this.#random = random;
-    this.#fuse = fuse;
-  }
+/** Makes the folders of a store; `syncStoreFolders` makes their entries durable. */
+export function makeStoreFolders(folder: string): void {
+  mkdirSync(join(folder, "tmp"), { recursive: true, mode: FOLDER_MODE });
+  for (const name of shards()) mkdirSync(join(folder, "blobs", name), { recursive: true, mode: FOLDER_MODE });
+}
 
-  async create(): Promise<BlobWriter> {
-    this.#fuse.check();
-    const bytes = new Uint8Array(16);
-    this.#random(bytes);
-    const key = Buffer.from(bytes).toString("hex");
-    this.#writing.add(key);
-    try {
-      const file = await open(join(this.#temporary, key), "wx", FILE_MODE);
-      const done = () => void this.#writing.delete(key);
-      return new DiskWriter(key, file, join(this.#temporary, key), this.#path(key), done, this.#fuse);
-    } catch (error) {
-      this.#writing.delete(key);
-      throw diskError(error);
-    }
+/** Makes the entries of a store's folders durable, whoever made them. */
+export async function syncStoreFolders(folder: string): Promise<void> {
+  for (const name of shards()) await syncFolder(join(folder, "blobs", name));
+  await syncFolder(join(folder, "blobs"));
+  await syncFolder(folder);
+}
+
+/** Where a blob lies within the folder of its store. Throws for what is no key. */
+export function blobPath(folder: string, key: string): string {
+  if (!KEY.test(key)) throw new Error("Not a key of this store.");
+  return join(folder, "blobs", key.slice(0, 2), key);
+}
+
+function shards(): string[] {
+  return Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, "0"));
+}
+
+class DiskReader implements BlobReader {
+  protected readonly temporary: string;
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.temporary = join(folder, "tmp");
   }
 
   async read(key: string, start: number, end: number): Promise<Readable> {
-    const file = await open(this.#path(key), constants.O_RDONLY).catch((error) => {
+    const file = await open(this.path(key), constants.O_RDONLY).catch((error) => {
       throw diskError(error);
     });
     // A file that was cut short must not be sent under the length of the whole.
@@ -72,8 +73,77 @@ class DiskStore implements BlobStore {
     return file.createReadStream({ start, end, highWaterMark: READ_CHUNK_BYTES });
   }
 
+  async size(key: string): Promise<number | undefined> {
+    try {
+      return (await stat(this.path(key))).size;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  async *list(): AsyncGenerator<Entry[]> {
+    const blobs = join(this.#folder, "blobs");
+    for (const shard of await entriesOf(blobs)) {
+      if (!shard.isDirectory()) {
+        yield [{ name: join("blobs", shard.name), key: null }];
+        continue;
+      }
+      const files = await entriesOf(join(blobs, shard.name));
+      // Read after the files: an intent goes only when the row is committed, or the file is gone.
+      const intents = new Set(await this.intents());
+      yield files
+        .filter((file) => !intents.has(file.name))
+        .map((file) => ({
+          name: join("blobs", shard.name, file.name),
+          key: isBlob(shard.name, file) ? file.name : null,
+        }));
+    }
+  }
+
+  async intents(): Promise<string[]> {
+    return (await entriesOf(this.temporary)).map((entry) => entry.name).filter((name) => KEY.test(name));
+  }
+
+  protected path(key: string): string {
+    return blobPath(this.#folder, key);
+  }
+}
+
+function isBlob(shard: string, file: Dirent): boolean {
+  return file.isFile() && KEY.test(file.name) && file.name.slice(0, 2) === shard;
+}
+
+class DiskStore extends DiskReader implements BlobStore {
+  readonly #random: Random;
+  readonly #fuse: Fuse;
+  /** Keys of the writers at work in this process, which the sweep leaves alone. */
+  readonly #writing = new Set<string>();
+
+  constructor(folder: string, random: Random, fuse: Fuse) {
+    super(folder);
+    this.#random = random;
+    this.#fuse = fuse;
+  }
+
+  async create(): Promise<BlobWriter> {
+    this.#fuse.check();
+    const bytes = new Uint8Array(16);
+    this.#random(bytes);
+    const key = Buffer.from(bytes).toString("hex");
+    this.#writing.add(key);
+    try {
+      const file = await open(join(this.temporary, key), "wx", FILE_MODE);
+      const done = () => void this.#writing.delete(key);
+      return new DiskWriter(key, file, join(this.temporary, key), this.path(key), done, this.#fuse);
+    } catch (error) {
+      this.#writing.delete(key);
+      throw diskError(error);
+    }
+  }
+
   async remove(key: string): Promise<void> {
-    const path = this.#path(key);
+    const path = this.path(key);
     await unlinkIfThere(path);
     await syncOrBlow(this.#fuse, () => syncFolder(dirname(path)));
   }
@@ -84,7 +154,7 @@ class DiskStore implements BlobStore {
     isStopped: () => boolean,
   ): Promise<number> {
     let erased = 0;
-    for (const key of await readdir(this.#temporary)) {
+    for (const key of await readdir(this.temporary)) {
       if (isStopped()) break;
       if (!KEY.test(key) || this.#writing.has(key)) continue;
       try {
@@ -92,17 +162,12 @@ class DiskStore implements BlobStore {
           await this.remove(key);
           erased++;
         }
-        await unlinkIfThere(join(this.#temporary, key));
+        await unlinkIfThere(join(this.temporary, key));
       } catch (error) {
         onError(error);
       }
     }
     return erased;
-  }
-
-  #path(key: string): string {
-    if (!KEY.test(key)) throw new Error("Not a key of this store.");
-    return join(this.#blobs, key.slice(0, 2), key);
   }
 }
 
@@ -192,5 +257,14 @@ async function unlinkIfThere(path: string): Promise<void> {
     await unlink(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}
+
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
   }
 }

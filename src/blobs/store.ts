@@ -1,11 +1,31 @@
 import type { Readable } from "node:stream";
 
-/** Where the bytes of files live. Keys are random and made here: nothing of a user's ever becomes a path. */
-export interface BlobStore {
-  /** Starts a new blob, which nothing reads until it is stored. */
-  create(): Promise<BlobWriter>;
+/** What can be asked of a store, also of one that must not be changed, such as a backup. */
+export interface BlobReader {
   /** The bytes from `start` to `end` inclusive. Rejects where there is no such blob. */
   read(key: string, start: number, end: number): Promise<Readable>;
+  /** Bytes; undefined where there is no such blob. */
+  size(key: string): Promise<number | undefined>;
+  /**
+   * All that lies in the store, some at a time, but for blobs with an intent. A blob that is told was therefore
+   * committed before, or discarded since, or nothing will ever settle it.
+   */
+  list(): AsyncIterable<Entry[]>;
+  /** Keys of the intents: of uploads on their way in, or that a crash cut off. */
+  intents(): Promise<string[]>;
+}
+
+export interface Entry {
+  /** Within the store, for people. */
+  name: string;
+  /** Null: it is no blob, and none of this store's making. */
+  key: string | null;
+}
+
+/** Where the bytes of files live. Keys are random and made here: nothing of a user's ever becomes a path. */
+export interface BlobStore extends BlobReader {
+  /** Starts a new blob, which nothing reads until it is stored. */
+  create(): Promise<BlobWriter>;
   /** Erases the bytes for good. A blob that is missing counts as erased. */
   remove(key: string): Promise<void>;
   /**

@@ -6,18 +6,27 @@ import { OperatorError } from "../errors.ts";
 import { databaseOf } from "../util/data-folder.ts";
 import type { Io } from "./io.ts";
 
-/** Runs work on the data folder, also beside a running server, and closes it after. */
-export async function withAccounts<T>(io: Io, work: (accounts: Accounts) => Promise<T>): Promise<T> {
-  const config = readConfig(io.env);
+/** The data folder that the settings name. Throws `OperatorError` where there is no Parley in it. */
+export function dataFolderOf(io: Io): string {
+  const { dataFolder } = readConfig(io.env);
   // A command that is run in another folder by mistake must not make a second, empty Parley there.
-  if (!existsSync(databaseOf(config.dataFolder))) {
+  if (!existsSync(databaseOf(dataFolder))) {
     throw new OperatorError(
-      `There is no Parley in ${config.dataFolder}. Start the server once, or set PARLEY_DATA.`,
+      `There is no Parley in ${dataFolder}. Start the server once, or set PARLEY_DATA.`,
     );
   }
-  const accounts = await openAccounts(config);
+  return dataFolder;
+}
+
+/** Runs work on the data folder, also beside a running server, and closes it after. */
+export async function withAccounts<T>(
+  io: Io,
+  work: (accounts: Accounts, dataFolder: string) => Promise<T>,
+): Promise<T> {
+  const dataFolder = dataFolderOf(io);
+  const accounts = await openAccounts(readConfig(io.env));
   try {
-    return await work(accounts);
+    return await work(accounts, dataFolder);
   } finally {
     await accounts.db.close();
   }

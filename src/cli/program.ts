@@ -3,6 +3,9 @@ import metadata from "../../package.json" with { type: "json" };
 import type { Io } from "./io.ts";
 import type { TokenOptions } from "./token.ts";
 
+/** The exit code of what could not be done. That of 1 says that a command found something. */
+export const FAILED = 2;
+
 /** Runs a command line and returns its exit code. Commands are loaded only when they run. Throws what they throw. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   const program = new Command("parley")
@@ -18,16 +21,42 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     .command("serve")
     .description("run the server")
     .action(async () => (await import("./serve.ts")).serve(io));
+  let exitCode = 0;
+  addDataCommands(program, io, (code) => {
+    exitCode = code;
+  });
   addUserCommands(program, io);
   addTokenCommands(program, io);
+  program.addHelpText(
+    "afterAll",
+    `\nExit codes: 0 done; 1 check or backup found files missing, damaged or left over; ${FAILED} it could not be done.`,
+  );
   try {
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
     // Commander has printed its message already; help and version are no failures.
     if (!(error instanceof CommanderError)) throw error;
-    return error.exitCode;
+    return error.exitCode === 0 ? 0 : FAILED;
   }
-  return 0;
+  return exitCode;
+}
+
+function addDataCommands(program: Command, io: Io, end: (exitCode: number) => void): void {
+  program
+    .command("check")
+    .option("--json", "print JSON, one object a line")
+    .description("compare the rows with the files, also beside a running server")
+    .action(async (options) => end(await (await import("./check.ts")).check(io, options)));
+  program
+    .command("backup")
+    .argument("<dir>", "a folder that does not exist yet, or is empty")
+    .description("copy the data folder, also beside a running server")
+    .action(async (dir) => end(await (await import("./backup.ts")).backup(io, dir)));
+  program
+    .command("restore")
+    .argument("<dir>", "a backup")
+    .description("make a data folder of a backup, where there is none yet")
+    .action(async (dir) => (await import("./restore.ts")).restore(io, dir));
 }
 
 function addUserCommands(program: Command, io: Io): void {

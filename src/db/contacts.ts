@@ -2,7 +2,7 @@ import { ParleyError } from "../errors.ts";
 import { searchKey } from "../util/text.ts";
 import { createConversation, leaveConversation } from "./conversations.ts";
 import type { Page } from "./page.ts";
-import { get, type Reader, run, type Statement, type Value, type Write } from "./sql.ts";
+import { get, type QuickReader, run, type Statement, type Value, type Write } from "./sql.ts";
 import { requireUser } from "./users.ts";
 import { checkVersion, type Expected } from "./version.ts";
 
@@ -20,13 +20,17 @@ export interface ContactFilter {
 
 const FIND = "SELECT body, version FROM contacts WHERE owner_id = ? AND id = ?";
 
-export async function findContact(db: Reader, ownerId: string, id: string): Promise<ContactRow | undefined> {
+export async function findContact(
+  db: QuickReader,
+  ownerId: string,
+  id: string,
+): Promise<ContactRow | undefined> {
   return (await db.values<ContactRow>(FIND, ownerId, id))[0];
 }
 
 /** The bodies of one page in the order of the walk, and one more where there is one. */
 export async function listContacts(
-  db: Reader,
+  db: QuickReader,
   ownerId: string,
   filter: ContactFilter,
   page: Page,

@@ -1,4 +1,4 @@
-import type { Reader, Write } from "./sql.ts";
+import type { QuickReader, Write } from "./sql.ts";
 import type { writes } from "./writes.ts";
 
 type Writes = typeof writes;
@@ -7,7 +7,7 @@ export type WriteInput<N extends WriteName> = Parameters<Writes[N]>[0];
 export type WriteResult<N extends WriteName> = ReturnType<Writes[N]> extends Write<infer T> ? T : never;
 
 /** A database of either engine. Writes are named and take plain data, so that they can run anywhere. */
-export interface Database extends Reader {
+export interface Database extends QuickReader {
   /**
    * Runs a named write in a transaction. Resolves only once it is durable; rejects with what the write threw,
    * or with `unavailable` or `disk_full` where the engine could not do it. Rejects with another error where it is

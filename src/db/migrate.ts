@@ -9,27 +9,41 @@ const FOLDER = new URL("./migrations/sqlite/", import.meta.url);
  * the version that they bring, kept as `user_version`. Throws where the database is newer than this code.
  */
 export function migrate(db: DatabaseSync): void {
-  const files = readdirSync(FOLDER)
-    .filter((name) => name.endsWith(".sql"))
-    .sort();
+  const files = migrations();
   const newest = files.length;
   if (version(db) === newest) return;
   // Two processes may open a new database at once: the version is read again under the lock.
   db.exec("BEGIN EXCLUSIVE");
   try {
     const current = version(db);
-    if (current > newest) {
-      throw new OperatorError(
-        `The database has schema version ${current}, and this Parley knows versions up to ${newest}. ` +
-          "Start the newer Parley that last ran on it.",
-      );
-    }
+    refuseNewer(current, newest);
     for (const file of files.slice(current)) db.exec(readFileSync(new URL(file, FOLDER), "utf8"));
     db.exec(`PRAGMA user_version = ${newest}; COMMIT`);
   } catch (error) {
     if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
+}
+
+/** Throws where the database is not Parley's, or newer than this code. An older one may be read. */
+export function requireKnownSchema(db: DatabaseSync): void {
+  const current = version(db);
+  if (current === 0) throw new OperatorError(`${db.location()} is no database of Parley's.`);
+  refuseNewer(current, migrations().length);
+}
+
+function migrations(): string[] {
+  return readdirSync(FOLDER)
+    .filter((name) => name.endsWith(".sql"))
+    .sort();
+}
+
+function refuseNewer(current: number, newest: number): void {
+  if (current <= newest) return;
+  throw new OperatorError(
+    `The database has schema version ${current}, and this Parley knows versions up to ${newest}. ` +
+      "Start the newer Parley that last ran on it.",
+  );
 }
 
 function version(db: DatabaseSync): number {

@@ -10,7 +10,11 @@ export interface Statement {
 export interface Reader {
   all<R>(sql: string, ...params: Value[]): Promise<R[]>;
   get<R>(sql: string, ...params: Value[]): Promise<R | undefined>;
-  /** Rows as arrays of their columns, which cost less to make than objects: for what is read most. */
+}
+
+/** What the requests that come most often need besides. */
+export interface QuickReader extends Reader {
+  /** Rows as arrays of their columns, which cost less to make than objects. */
   values<R extends unknown[]>(sql: string, ...params: Value[]): Promise<R[]>;
 }
 

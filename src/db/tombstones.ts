@@ -1,9 +1,14 @@
 import { type Reader, run, type Write } from "./sql.ts";
 
-/** Keys of bytes that no row has any more and that are still to be erased, oldest first. */
-export async function listTombstones(db: Reader, limit: number): Promise<string[]> {
+/**
+ * Keys of bytes that no row has any more and that are still to be erased, oldest first. None while a hold is in
+ * force at `now` (milliseconds).
+ */
+export async function listTombstones(db: Reader, now: number, limit: number): Promise<string[]> {
   const rows = await db.all<{ blob_key: string }>(
-    "SELECT blob_key FROM tombstones ORDER BY created_at, blob_key LIMIT ? + 0",
+    `SELECT blob_key FROM tombstones WHERE NOT EXISTS (SELECT 1 FROM holds WHERE until > ?)
+     ORDER BY created_at, blob_key LIMIT ? + 0`,
+    now,
     limit,
   );
   return rows.map((row) => row.blob_key);

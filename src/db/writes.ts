@@ -1,5 +1,6 @@
 import { createAttachment, deleteAttachment, renameAttachment } from "./attachments.ts";
 import { createContact, deleteContact, updateContact } from "./contacts.ts";
+import { dropHold, placeHold, renewHold } from "./holds.ts";
 import { createToken, deleteToken } from "./tokens.ts";
 import { dropTombstones } from "./tombstones.ts";
 import { createFirstUser, createUser, deleteUser } from "./users.ts";
@@ -15,7 +16,10 @@ export const writes = {
   deleteContact,
   deleteToken,
   deleteUser,
+  dropHold,
   dropTombstones,
+  placeHold,
   renameAttachment,
+  renewHold,
   updateContact,
 };

@@ -12,7 +12,7 @@ export function startEraser(core: Core, onError: (error: unknown) => void): Job 
   async function erase(): Promise<void> {
     if (core.fuse.blown) return;
     const gone: string[] = [];
-    for (const key of await listTombstones(core.db, BATCH)) {
+    for (const key of await listTombstones(core.db, core.clock(), BATCH)) {
       await core.blobs.remove(key).then(() => gone.push(key), onError);
     }
     if (gone.length > 0) await core.db.write("dropTombstones", { blobKeys: gone });

@@ -20,8 +20,18 @@ export function databaseOf(folder: string): string {
   return join(folder, "parley.db");
 }
 
-/** Makes the folder where it is missing, readable by its owner alone. */
+/** What a restore that is under way, or was cut off, has in a data folder. */
+export function restoreOf(folder: string): string {
+  return join(folder, "restore.partial");
+}
+
+/** Makes the folder where it is missing, readable by its owner alone. Throws where a restore into it did not end. */
 export async function openDataFolder(path: string): Promise<DataFolder> {
+  if (existsSync(restoreOf(path))) {
+    throw new OperatorError(
+      `A restore into ${path} is under way, or was cut off. If none is at work, empty the folder and restore again.`,
+    );
+  }
   const made: string[] = [];
   try {
     makeFolder(path, made);

@@ -83,7 +83,37 @@ export function blobContract(name: string, open: (t: TestContext) => Promise<Sto
     }
   });
 
+  readerContract(name, open);
   sweepContract(name, open);
+}
+
+function readerContract(name: string, open: (t: TestContext) => Promise<StoreUnderTest>): void {
+  test(`${name}: the size of a blob is told, and undefined where there is none`, async (t) => {
+    const { store } = await open(t);
+    const writer = await put(store, Buffer.alloc(70_001));
+    await writer.settle();
+    assert.equal(await store.size(writer.key), 70_001);
+    await store.remove(writer.key);
+    assert.equal(await store.size(writer.key), undefined);
+  });
+
+  test(`${name}: what has an intent is listed as such until it is settled, then as a blob`, async (t) => {
+    const { store } = await open(t);
+    const keys = async () => {
+      const found: (string | null)[] = [];
+      for await (const entries of store.list()) found.push(...entries.map((entry) => entry.key));
+      return found.sort();
+    };
+    const settled = [await put(store, Buffer.from("a")), await put(store, Buffer.from("b"))];
+    for (const writer of settled) await writer.settle();
+    const waiting = await put(store, Buffer.from("c"));
+    const known = settled.map((writer) => writer.key).sort();
+    assert.deepEqual(await keys(), known);
+    assert.deepEqual(await store.intents(), [waiting.key]);
+    await waiting.settle();
+    assert.deepEqual(await keys(), [...known, waiting.key].sort());
+    assert.deepEqual(await store.intents(), []);
+  });
 }
 
 function sweepContract(name: string, open: (t: TestContext) => Promise<StoreUnderTest>): void {

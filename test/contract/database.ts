@@ -74,6 +74,7 @@ export function databaseContract(name: string, open: Open): void {
   userContract(name, open);
   attachmentContract(name, open);
   leavingContract(name, open);
+  holdContract(name, open);
 }
 
 async function withUsers(db: Database): Promise<Database> {
@@ -257,9 +258,9 @@ function attachmentContract(name: string, open: Open): void {
     await db.write("deleteAttachment", { userId: "a", id, deletedAt: 1, expected: null });
     assert.equal(await findAttachment(db, "a", id), undefined);
     assert.equal(await findLinkedAttachment(db, id), undefined);
-    assert.deepEqual(await listTombstones(db, 10), ["blob-1"]);
+    assert.deepEqual(await listTombstones(db, 1, 10), ["blob-1"]);
     await db.write("dropTombstones", { blobKeys: ["blob-1"] });
-    assert.deepEqual(await listTombstones(db, 10), []);
+    assert.deepEqual(await listTombstones(db, 1, 10), []);
   });
 }
 
@@ -280,7 +281,7 @@ function leavingContract(name: string, open: Open): void {
       db.write("deleteContact", { ownerId: "a", id: "con_a_0001", deletedAt: 1, expected: null }),
       { code: "contact_not_found" },
     );
-    assert.deepEqual((await listTombstones(db, 10)).sort(), ["blob-2", "blob-3"]);
+    assert.deepEqual((await listTombstones(db, 1, 10)).sort(), ["blob-2", "blob-3"]);
     assert.equal((await listAttachments(db, "a", undefined, walk(NEWEST, 9))).length, 1);
     for (const table of ["attachments", "grants", "messages"]) {
       assert.equal((await db.all(`SELECT 1 AS one FROM ${table}`)).length, 1, table);
@@ -302,9 +303,42 @@ function leavingContract(name: string, open: Open): void {
     assert.equal((await listContacts(db, "a", {}, walk(NEWEST, 9))).length, 0);
     assert.equal((await listContacts(db, "b", {}, walk(NEWEST, 9))).length, 1);
     assert.equal((await listAttachments(db, "b", undefined, walk(NEWEST, 9))).length, 2);
-    assert.deepEqual((await listTombstones(db, 10)).sort(), ["blob-0", "blob-1"]);
+    assert.deepEqual((await listTombstones(db, 1, 10)).sort(), ["blob-0", "blob-1"]);
     for (const table of ["members", "messages", "grants"]) {
       assert.equal((await db.all(`SELECT 1 AS one FROM ${table}`)).length, 2, table);
     }
+  });
+}
+
+function holdContract(name: string, open: Open): void {
+  test(`${name}: while any hold is in force no tombstone is listed`, async (t) => {
+    const db = await open(t);
+    await addUser(db, "a");
+    await db.write("createAttachment", attachment("a", 1));
+    await db.write("deleteAttachment", { userId: "a", id: "att_0001", deletedAt: 1, expected: null });
+    await db.write("placeHold", { name: "one", now: 1000, until: 2000 });
+    await db.write("placeHold", { name: "two", now: 1000, until: 3000 });
+    assert.deepEqual(await listTombstones(db, 1500, 10), []);
+    assert.equal(await db.write("dropHold", { name: "two", now: 1500 }), true);
+    assert.deepEqual(await listTombstones(db, 1999, 10), []);
+    await db.write("renewHold", { name: "one", now: 1999, until: 4000 });
+    assert.deepEqual(await listTombstones(db, 3999, 10), []);
+    assert.equal(await db.write("dropHold", { name: "one", now: 3999 }), true);
+    assert.deepEqual(await listTombstones(db, 3999, 10), ["blob-1"]);
+  });
+
+  test(`${name}: a hold that has lapsed holds nothing, stays lapsed, and its owner is told`, async (t) => {
+    const db = await open(t);
+    await addUser(db, "a");
+    await db.write("createAttachment", attachment("a", 1));
+    await db.write("deleteAttachment", { userId: "a", id: "att_0001", deletedAt: 1, expected: null });
+    await db.write("placeHold", { name: "one", now: 1000, until: 2000 });
+    assert.deepEqual(await listTombstones(db, 2000, 10), ["blob-1"]);
+    await db.write("renewHold", { name: "one", now: 2000, until: 9000 });
+    assert.deepEqual(await listTombstones(db, 2000, 10), ["blob-1"]);
+    assert.equal(await db.write("dropHold", { name: "one", now: 2000 }), false);
+    await db.write("placeHold", { name: "two", now: 1000, until: 2000 });
+    await db.write("placeHold", { name: "three", now: 2000, until: 3000 });
+    assert.equal(await db.write("dropHold", { name: "two", now: 2000 }), false, "it was cleared away");
   });
 }

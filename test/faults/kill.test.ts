@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,47 +6,10 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { type CommandLine, commandLine } from "../http/command.ts";
 import { eventually } from "../http/files-on-disk.ts";
+import { type Acknowledged, nothing, sha256, tokenOf, write } from "../http/writers.ts";
 
 const CYCLES = 8;
 const WRITERS = 6;
-
-/** What the server has acknowledged: ids of contacts, and of attachments with the SHA-256 of their bytes. */
-interface Acknowledged {
-  contacts: Set<string>;
-  files: Map<string, string>;
-  deleted: Set<string>;
-}
-
-const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
-
-/** Writes until the server is gone, and notes only what was acknowledged. */
-async function write(
-  command: CommandLine,
-  headers: Record<string, string>,
-  known: Acknowledged,
-): Promise<void> {
-  try {
-    for (;;) {
-      const name = randomBytes(8).toString("hex");
-      const body = new URLSearchParams({ username: name, phone_number: "555" });
-      const made = await fetch(`${command.url}/v1/contacts`, { method: "POST", headers, body });
-      if (made.status === 201) known.contacts.add(((await made.json()) as { id: string }).id);
-      const bytes = randomBytes(Math.floor(Math.random() * 200_000));
-      const form = new FormData();
-      form.set("file", new File([bytes], name));
-      const sent = await fetch(`${command.url}/v1/attachments`, { method: "POST", headers, body: form });
-      if (sent.status !== 201) continue;
-      const { id } = (await sent.json()) as { id: string };
-      if (Math.random() < 0.3) {
-        // Until it is answered nobody knows whether it is there: it is neither expected nor forbidden.
-        const gone = await fetch(`${command.url}/v1/attachments/${id}`, { method: "DELETE", headers });
-        if (gone.status === 204) known.deleted.add(id);
-      } else known.files.set(id, sha256(bytes));
-    }
-  } catch (error) {
-    if (!(error instanceof TypeError || error instanceof SyntaxError)) throw error;
-  }
-}
 
 async function check(
   command: CommandLine,
@@ -90,9 +52,9 @@ async function check(
 
 test(`kill -9 under load, ${CYCLES} times: nothing acknowledged is lost, nothing is left over`, async (t) => {
   const command = await commandLine(t);
-  const known: Acknowledged = { contacts: new Set(), files: new Map(), deleted: new Set() };
+  const known = nothing();
   let server = await command.serve();
-  const headers = { authorization: `Bearer ${/export PARLEY_TOKEN=(\S+)/.exec(server.stdout())![1]}` };
+  const headers = { authorization: `Bearer ${tokenOf(server)}` };
   for (let i = 0; i < CYCLES; i++) {
     const writers = Array.from({ length: WRITERS }, () => write(command, headers, known));
     await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 450));

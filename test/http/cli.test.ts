@@ -55,11 +55,11 @@ test("users and tokens are made and removed beside a running server, at once", a
   assert.equal(await statusWith(command.url, other), 401);
 });
 
-test("what cannot be done ends with 1 and says how to mend it, without a stack", async (t) => {
+test("what cannot be done ends with 2 and says how to mend it, without a stack", async (t) => {
   const command = await commandLine(t);
   const nowhere = await command.run("user", "list");
   assert.match(nowhere.stderr, /^parley: There is no Parley in .*PARLEY_DATA/);
-  assert.equal(nowhere.code, 1);
+  assert.equal(nowhere.code, 2);
   await (await command.serve()).stop();
   const cases: [string[], RegExp][] = [
     [["user", "add", " x"], /^parley: NAME must be a string of 1 to 128 characters/],
@@ -74,7 +74,7 @@ test("what cannot be done ends with 1 and says how to mend it, without a stack",
   ];
   for (const [args, message] of cases) {
     const { code, stdout, stderr } = await command.run(...args);
-    assert.equal(code, 1, args.join(" "));
+    assert.equal(code, 2, args.join(" "));
     assert.match(stderr, message);
     assert.ok(!/\n {4}at /.test(stderr), stderr);
     assert.equal(stdout, "");
@@ -93,7 +93,7 @@ test("help is printed on standard output and ends with 0", async (t) => {
 test("a bad setting stops the start, naming the variable and the form", async (t) => {
   const command = await commandLine(t, { PARLEY_MAX_FILE_SIZE: "plenty" });
   const { code, stderr } = await command.run("serve");
-  assert.equal(code, 1);
+  assert.equal(code, 2);
   assert.match(stderr, /^parley: PARLEY_MAX_FILE_SIZE must be a size such as 100MiB/);
 });
 
@@ -101,7 +101,7 @@ test("a data folder that cannot be made stops the start, naming the variable", a
   for (const path of ["/proc/parley/data", "/dev/null/data"]) {
     const command = await commandLine(t, { PARLEY_DATA: path });
     const { code, stderr } = await command.run("serve");
-    assert.equal(code, 1, path);
+    assert.equal(code, 2, path);
     assert.match(stderr, /^parley: PARLEY_DATA=.* cannot be made/);
   }
 });
@@ -110,11 +110,11 @@ test("a port in use and a data folder in use stop the start with a clear error",
   const command = await commandLine(t);
   await command.serve();
   const twice = await command.run("serve");
-  assert.equal(twice.code, 1);
+  assert.equal(twice.code, 2);
   assert.match(twice.stderr, /Another Parley serves this data folder/);
   const other = await commandLine(t, { PARLEY_PORT: command.env.PARLEY_PORT! });
   const taken = await other.run("serve");
-  assert.equal(taken.code, 1);
+  assert.equal(taken.code, 2);
   assert.match(taken.stderr, /PARLEY_PORT/);
 });
 

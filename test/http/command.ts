@@ -21,6 +21,8 @@ export interface CommandLine {
   url: string;
   /** Runs a command to its end. */
   run(...args: string[]): Promise<Ended>;
+  /** Starts a command. */
+  start(...args: string[]): ChildProcess;
   /** Starts the server and resolves once it listens. It is stopped with the test. */
   serve(): Promise<Served>;
 }
@@ -40,16 +42,21 @@ export async function commandLine(
 ): Promise<CommandLine> {
   const folder = await mkdtemp(join(tmpdir(), "parley-command-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  const port = await freePort();
   const env = {
     PATH: process.env.PATH!,
     HOME: folder,
     PARLEY_DATA: join(folder, "data"),
-    PARLEY_PORT: String(port),
+    PARLEY_PORT: String(await freePort()),
     ...settings,
   };
-  const url = `http://127.0.0.1:${port}`;
-  return { env, url, run: (...args) => ended(start(args, env)), serve: () => serve(t, env) };
+  const url = `http://127.0.0.1:${env.PARLEY_PORT}`;
+  return {
+    env,
+    url,
+    run: (...args) => ended(start(args, env)),
+    start: (...args) => start(args, env),
+    serve: () => serve(t, env),
+  };
 }
 
 function start(args: string[], env: Record<string, string>): ChildProcess {

@@ -1,0 +1,60 @@
+import { readDiskStore } from "../blobs/disk.ts";
+import type { BlobReader } from "../blobs/store.ts";
+import { checkFiles, findStrays } from "../core/integrity.ts";
+import { findCorruption } from "../db/integrity.ts";
+import { withReadOnly } from "../db/snapshot.ts";
+import type { Reader } from "../db/sql.ts";
+import { countTombstones } from "../db/tombstones.ts";
+import { databaseOf } from "../util/data-folder.ts";
+import { dataFolderOf } from "./data.ts";
+import { databaseFinding, type Finding, fileFinding, inWords, strayFinding } from "./findings.ts";
+import type { Io } from "./io.ts";
+import { amount, counted, createWatch, type Watch } from "./watch.ts";
+
+/**
+ * Compares rows with files, also beside a running server, and changes nothing. Prints each finding as it is found:
+ * however many there are, none is kept. Returns the exit code: 1 where there is a finding.
+ */
+export async function check(io: Io, options: { json?: boolean }): Promise<number> {
+  const folder = dataFolderOf(io);
+  return withReadOnly(databaseOf(folder), async (db) => {
+    const blobs = readDiskStore(folder);
+    const watch = createWatch(io);
+    let findings = 0;
+    for await (const finding of findAll(folder, db, blobs, watch)) {
+      findings++;
+      io.print(options.json ? JSON.stringify({ ...finding.data, mend: finding.mend }) : inWords(finding));
+    }
+    const waiting = { tombstones: await countTombstones(db), intents: (await blobs.intents()).length };
+    const { files, bytes } = watch;
+    if (options.json) io.print(JSON.stringify({ kind: "summary", files, bytes, findings, ...waiting }));
+    else io.print(summary(watch, findings, waiting));
+    return findings > 0 ? 1 : 0;
+  });
+}
+
+async function* findAll(
+  folder: string,
+  db: Reader,
+  blobs: BlobReader,
+  watch: Watch,
+): AsyncGenerator<Finding> {
+  const corruption = await findCorruption(db);
+  for (const message of corruption) yield databaseFinding(databaseOf(folder), message);
+  // Rows of a damaged database accuse files that are whole.
+  if (corruption.length > 0) return;
+  for await (const { file, fault } of checkFiles(db, blobs, watch.onChunk)) {
+    watch.onFile();
+    if (fault) yield fileFinding(folder, file, fault);
+  }
+  for await (const stray of findStrays(db, blobs)) yield strayFinding(folder, stray);
+}
+
+function summary(watch: Watch, findings: number, waiting: { tombstones: number; intents: number }): string {
+  const lines = [`Checked the database and ${amount(watch)}: ${counted(findings, "finding")}.`];
+  if (waiting.tombstones > 0)
+    lines.push(`${counted(waiting.tombstones, "deleted file")} to be erased: a running server does that.`);
+  if (waiting.intents > 0)
+    lines.push(`${counted(waiting.intents, "upload")} under way or cut off: a running server settles that.`);
+  return lines.join("\n");
+}

@@ -1,0 +1,65 @@
+import { copyFile, type FileHandle, open } from "node:fs/promises";
+import { join } from "node:path";
+import { blobPath } from "../blobs/disk.ts";
+import type { BlobReader } from "../blobs/store.ts";
+import { type Fault, faultOf } from "../core/integrity.ts";
+import type { StoredFile } from "../db/integrity.ts";
+import { OperatorError } from "../errors.ts";
+import { syncFile } from "../util/durable.ts";
+import type { Watch } from "./watch.ts";
+
+/** A backup and the folder of a restore are for their owner alone. */
+export const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+/**
+ * Copies the bytes of an attachment to their place in another data folder and syncs them; tells what is wrong with
+ * them, if anything is: then what could be read of them is there.
+ */
+export async function copyBlob(
+  blobs: BlobReader,
+  file: StoredFile,
+  folder: string,
+  watch: Watch,
+): Promise<Fault | undefined> {
+  const path = blobPath(folder, file.blob_key);
+  const copy = await open(path, "w", FILE_MODE);
+  try {
+    const fault = await faultOf(blobs, file, async (chunk) => {
+      watch.onChunk(chunk);
+      await write(copy, chunk, path);
+    });
+    await copy.sync();
+    return fault;
+  } finally {
+    await copy.close();
+  }
+}
+
+async function write(file: FileHandle, chunk: Uint8Array, path: string): Promise<void> {
+  try {
+    for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
+  } catch (error) {
+    throw new OperatorError(`${path} cannot be written: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+/** Copies the secret that signs links, where there is one; false where there is none. */
+export async function copySecret(from: string, to: string): Promise<boolean> {
+  const path = join(to, "secret");
+  try {
+    await copyFile(join(from, "secret"), path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+  await syncFile(path);
+  return true;
+}
+
+/** A fault of disk or database, such as a full disk or a missing permission, in words; another error as it is. */
+export function asOperatorError(error: unknown): unknown {
+  const { syscall, code, message } = error as NodeJS.ErrnoException;
+  if (syscall === undefined && code !== "ERR_SQLITE_ERROR") return error;
+  return new OperatorError(`${message}.`, { cause: error });
+}

@@ -1,0 +1,106 @@
+import { existsSync } from "node:fs";
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { makeStoreFolders, readDiskStore, syncStoreFolders } from "../blobs/disk.ts";
+import { readConfig } from "../config.ts";
+import { findCorruption, storedFiles } from "../db/integrity.ts";
+import { lockFolder } from "../db/lock.ts";
+import { copyDatabase, withReadOnly } from "../db/snapshot.ts";
+import { OperatorError } from "../errors.ts";
+import { databaseOf, openDataFolder, restoreOf } from "../util/data-folder.ts";
+import { syncFile, syncFolder } from "../util/durable.ts";
+import { asOperatorError, copyBlob, copySecret, FOLDER_MODE } from "./copies.ts";
+import { databaseFinding, type Finding, fileFinding, inWords } from "./findings.ts";
+import type { Io } from "./io.ts";
+import { amount, counted, createWatch, type Watch } from "./watch.ts";
+
+/** What an empty data folder may have: locks of the past, and what file systems make. */
+const ALLOWED = /^(?:server\.lock(?:-journal)?|lost\+found)$/;
+
+/**
+ * Makes the data folder out of a backup, or leaves it as it was. It is filled within itself, as it may be a mount
+ * point; until the end a server refuses to start on it.
+ */
+export async function restore(io: Io, backup: string): Promise<void> {
+  const from = resolve(backup);
+  const { dataFolder, secrets } = readConfig(io.env);
+  if (!existsSync(databaseOf(from)))
+    throw new OperatorError(`${from} is no backup, or a half of one: it has no parley.db.`);
+  try {
+    await refuseUnlessEmpty(dataFolder);
+    const lock = lockFolder((await openDataFolder(dataFolder)).lock);
+    try {
+      // Looked at again: a server may have run before the lock was taken.
+      await refuseUnlessEmpty(dataFolder);
+      const watch = createWatch(io);
+      const hasSecret = await restoreLocked(io, from, dataFolder, watch);
+      io.print(`Restored ${amount(watch)} to ${dataFolder}. Start the server.`);
+      if (!hasSecret && secrets.length === 0)
+        io.warn("The backup has no secret: set PARLEY_SECRET to what it was, or the links that are out end.");
+    } finally {
+      lock.release();
+    }
+  } catch (error) {
+    throw asOperatorError(error);
+  }
+}
+
+async function refuseUnlessEmpty(folder: string): Promise<void> {
+  if (!existsSync(folder)) return;
+  const found = (await readdir(folder)).find((name) => !ALLOWED.test(name));
+  if (found === undefined) return;
+  const what = existsSync(databaseOf(folder)) ? "There is a Parley already" : `There is already a ${found}`;
+  throw new OperatorError(
+    `${what} in ${folder}, and a restore overwrites nothing. Stop the server and move the folder away, or set ` +
+      "PARLEY_DATA to a new one.",
+  );
+}
+
+async function restoreLocked(io: Io, from: string, dataFolder: string, watch: Watch): Promise<boolean> {
+  const partial = restoreOf(dataFolder);
+  await mkdir(partial, { mode: FOLDER_MODE });
+  try {
+    await fill(io, from, partial, watch);
+    const hasSecret = await copySecret(from, partial);
+    await syncStoreFolders(partial);
+    await syncFile(databaseOf(partial));
+    await rename(join(partial, "blobs"), join(dataFolder, "blobs"));
+    if (hasSecret) await rename(join(partial, "secret"), join(dataFolder, "secret"));
+    await rename(databaseOf(partial), databaseOf(dataFolder));
+    await syncFolder(dataFolder);
+    return hasSecret;
+  } catch (error) {
+    // All of these are of this restore: the folder was empty.
+    for (const name of ["parley.db", "secret", "blobs"])
+      await rm(join(dataFolder, name), { recursive: true, force: true });
+    throw error;
+  } finally {
+    await rm(partial, { recursive: true, force: true });
+    await syncFolder(dataFolder);
+  }
+}
+
+/** Throws where a file, or the database, is not whole, after all that is wrong has been told. */
+async function fill(io: Io, from: string, to: string, watch: Watch): Promise<void> {
+  let findings = 0;
+  const report = (finding: Finding) => {
+    findings++;
+    io.print(inWords(finding));
+  };
+  makeStoreFolders(to);
+  await copyDatabase(databaseOf(from), databaseOf(to));
+  await withReadOnly(databaseOf(to), async (db) => {
+    for (const message of await findCorruption(db)) report(databaseFinding(databaseOf(from), message));
+    const blobs = readDiskStore(from);
+    for await (const file of storedFiles(db)) {
+      watch.onFile();
+      const fault = await copyBlob(blobs, file, to, watch);
+      if (fault) report(fileFinding(from, file, fault));
+    }
+  });
+  if (findings === 0) return;
+  throw new OperatorError(
+    `Nothing was restored: ${counted(findings, "finding")} in ${from}. Mend it, or take another backup; to have it ` +
+      "as it is, copy the folder by hand.",
+  );
+}

@@ -1,0 +1,75 @@
+import { createHash } from "node:crypto";
+import type { BlobReader } from "../blobs/store.ts";
+import { isBlobLive } from "../db/attachments.ts";
+import { isBlobKnown, type StoredFile, storedFiles } from "../db/integrity.ts";
+import type { Reader } from "../db/sql.ts";
+import { OperatorError } from "../errors.ts";
+
+/** What is wrong with the bytes of an attachment. */
+export type Fault =
+  | { kind: "missing" }
+  /** `found`: bytes. */
+  | { kind: "size"; found: number }
+  /** The size is right, the SHA-256 is not. */
+  | { kind: "damaged" }
+  | { kind: "unreadable"; reason: string };
+
+/** Bytes that no row knows. `size` in bytes; null: it is no blob, and none of Parley's making. */
+export interface Stray {
+  name: string;
+  size: number | null;
+}
+
+/**
+ * Reads the bytes of an attachment, hands them to `take`, and tells what is wrong with them, if anything is. Throws
+ * only the `OperatorError` of `take`.
+ */
+export async function faultOf(
+  blobs: BlobReader,
+  file: StoredFile,
+  take: (chunk: Uint8Array) => void | Promise<void>,
+): Promise<Fault | undefined> {
+  const hash = createHash("sha256");
+  try {
+    const found = await blobs.size(file.blob_key);
+    if (found === undefined) return { kind: "missing" };
+    for await (const chunk of found > 0 ? await blobs.read(file.blob_key, 0, found - 1) : []) {
+      hash.update(chunk);
+      await take(chunk);
+    }
+    if (found !== file.file_size) return { kind: "size", found };
+  } catch (error) {
+    if (error instanceof OperatorError) throw error;
+    return { kind: "unreadable", reason: (error as Error).message };
+  }
+  return hash.digest().equals(file.sha256) ? undefined : { kind: "damaged" };
+}
+
+/** Every attachment, with what is wrong with its bytes; right also beside a server that deletes some meanwhile. */
+export async function* checkFiles(
+  db: Reader,
+  blobs: BlobReader,
+  take: (chunk: Uint8Array) => void,
+): AsyncGenerator<{ file: StoredFile; fault: Fault | undefined }> {
+  for await (const file of storedFiles(db)) {
+    const fault = await faultOf(blobs, file, take);
+    // Asked again: bytes that were erased after the row was read are no fault.
+    if (!fault || (await isBlobLive(db, file.blob_key))) yield { file, fault };
+  }
+}
+
+/**
+ * What lies in the store without a row; right also beside a server. What is listed has no intent any more, so it was
+ * committed before, which the database knows, or discarded or erased since, and then its bytes are gone.
+ */
+export async function* findStrays(db: Reader, blobs: BlobReader): AsyncGenerator<Stray> {
+  for await (const entries of blobs.list()) {
+    for (const { name, key } of entries) {
+      if (key === null) yield { name, size: null };
+      else if (!(await isBlobKnown(db, key))) {
+        const size = await blobs.size(key);
+        if (size !== undefined) yield { name, size };
+      }
+    }
+  }
+}

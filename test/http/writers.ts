@@ -1,0 +1,77 @@
+import { createHash, randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { CommandLine, Served } from "./command.ts";
+
+/** What the server has acknowledged: ids of contacts, and of attachments with the SHA-256 of their bytes. */
+export interface Acknowledged {
+  contacts: Set<string>;
+  files: Map<string, string>;
+  deleted: Set<string>;
+}
+
+export const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+
+export const nothing = (): Acknowledged => ({ contacts: new Set(), files: new Map(), deleted: new Set() });
+
+/** The token that the first start has printed. */
+export const tokenOf = (server: Served) => /export PARLEY_TOKEN=(\S+)/.exec(server.stdout())![1]!;
+
+/** Writes until the server is gone or it is told to stop, and notes only what was acknowledged. */
+export async function write(
+  command: CommandLine,
+  headers: Record<string, string>,
+  known: Acknowledged,
+  goesOn: () => boolean = () => true,
+): Promise<void> {
+  try {
+    while (goesOn()) {
+      const name = randomBytes(8).toString("hex");
+      const body = new URLSearchParams({ username: name, phone_number: "555" });
+      const made = await fetch(`${command.url}/v1/contacts`, { method: "POST", headers, body });
+      if (made.status === 201) known.contacts.add(((await made.json()) as { id: string }).id);
+      const bytes = randomBytes(Math.floor(Math.random() * 200_000));
+      const form = new FormData();
+      form.set("file", new File([bytes], name));
+      const sent = await fetch(`${command.url}/v1/attachments`, { method: "POST", headers, body: form });
+      if (sent.status !== 201) continue;
+      const { id } = (await sent.json()) as { id: string };
+      if (Math.random() < 0.3) {
+        // Until it is answered nobody knows whether it is there: it is neither expected nor forbidden.
+        const gone = await fetch(`${command.url}/v1/attachments/${id}`, { method: "DELETE", headers });
+        if (gone.status === 204) known.deleted.add(id);
+      } else known.files.set(id, sha256(bytes));
+    }
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof SyntaxError)) throw error;
+  }
+}
+
+export interface Stored {
+  id: string;
+  path: string;
+  key: string;
+}
+
+/** Uploads a file of 100,000 bytes and tells where its bytes lie. */
+export async function send(command: CommandLine, token: string, filename: string): Promise<Stored> {
+  const form = new FormData();
+  form.set("file", new File([Buffer.alloc(100_000, filename)], filename));
+  const headers = { authorization: `Bearer ${token}` };
+  const answer = await fetch(`${command.url}/v1/attachments`, { method: "POST", headers, body: form });
+  const { id } = (await answer.json()) as { id: string };
+  const db = new DatabaseSync(join(command.env.PARLEY_DATA!, "parley.db"), { readOnly: true });
+  const { key } = db.prepare("SELECT blob_key AS key FROM attachments WHERE id = ?").get(id) as {
+    key: string;
+  };
+  db.close();
+  return { id, key, path: join(command.env.PARLEY_DATA!, "blobs", key.slice(0, 2), key) };
+}
+
+/** As a disk does that decays. */
+export async function flipBit(path: string): Promise<void> {
+  const bytes = await readFile(path);
+  bytes[50_000]! ^= 1;
+  await writeFile(path, bytes);
+}

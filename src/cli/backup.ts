@@ -6,6 +6,7 @@ import { blobPath, makeStoreFolders, readDiskStore, syncStoreFolders } from "../
 import type { Accounts } from "../core/core.ts";
 import { isBlobLive } from "../db/attachments.ts";
 import { findCorruption, storedFiles } from "../db/integrity.ts";
+import { isSmallFile } from "../db/small-files.ts";
 import { copyDatabase, dropPassing, withReadOnly } from "../db/snapshot.ts";
 import type { Reader } from "../db/sql.ts";
 import { OperatorError } from "../errors.ts";
@@ -112,7 +113,8 @@ async function copyMost(db: Reader, from: string, to: string, watch: Watch): Pro
   const blobs = readDiskStore(from);
   for await (const file of storedFiles(db)) {
     watch.onFile();
-    if (await copyBlob(blobs, file, to, watch)) await unlink(blobPath(to, file.blob_key));
+    if (isSmallFile(file)) continue;
+    if (await copyBlob(db, blobs, file, to, watch)) await unlink(blobPath(to, file.blob_key));
   }
 }
 
@@ -129,12 +131,12 @@ async function copyRest(
   for await (const file of storedFiles(snapshot)) {
     made.files++;
     made.bytes += file.file_size;
-    const path = blobPath(to, file.blob_key);
-    if (existsSync(path)) continue;
-    const fault = await copyBlob(blobs, file, to, watch);
+    const path = isSmallFile(file) ? undefined : blobPath(to, file.blob_key);
+    if (path !== undefined && existsSync(path)) continue;
+    const fault = await copyBlob(snapshot, blobs, file, to, watch);
     if (fault) report(fileFinding(from, file, fault));
     // What is left of a damaged file may still be of use, an empty file in place of a missing one is of none.
-    if (fault?.kind === "missing") await unlink(path);
+    if (fault?.kind === "missing" && path !== undefined) await unlink(path);
   }
 }
 

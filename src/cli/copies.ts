@@ -4,6 +4,8 @@ import { blobPath } from "../blobs/disk.ts";
 import type { BlobReader } from "../blobs/store.ts";
 import { type Fault, faultOf } from "../core/integrity.ts";
 import type { StoredFile } from "../db/integrity.ts";
+import { isSmallFile } from "../db/small-files.ts";
+import type { Reader } from "../db/sql.ts";
 import { OperatorError } from "../errors.ts";
 import { syncFile } from "../util/durable.ts";
 import type { Watch } from "./watch.ts";
@@ -14,18 +16,20 @@ const FILE_MODE = 0o600;
 
 /**
  * Copies the bytes of an attachment to their place in another data folder and syncs them; tells what is wrong with
- * them, if anything is: then what could be read of them is there.
+ * them, if anything is: then what could be read of them is there. A small file is looked at alone: the database has it.
  */
 export async function copyBlob(
+  db: Reader,
   blobs: BlobReader,
   file: StoredFile,
   folder: string,
   watch: Watch,
 ): Promise<Fault | undefined> {
+  if (isSmallFile(file)) return faultOf(db, blobs, file, watch.onChunk);
   const path = blobPath(folder, file.blob_key);
   const copy = await open(path, "w", FILE_MODE);
   try {
-    const fault = await faultOf(blobs, file, async (chunk) => {
+    const fault = await faultOf(db, blobs, file, async (chunk) => {
       watch.onChunk(chunk);
       await write(copy, chunk, path);
     });

@@ -2,6 +2,8 @@ import { join } from "node:path";
 import { blobPath } from "../blobs/disk.ts";
 import type { Fault, Stray } from "../core/integrity.ts";
 import type { StoredFile } from "../db/integrity.ts";
+import { isSmallFile } from "../db/small-files.ts";
+import { databaseOf } from "../util/data-folder.ts";
 
 /** Something that is wrong, in words and as data. The members of the data are the lines of `parley check --json`. */
 export interface Finding {
@@ -12,7 +14,8 @@ export interface Finding {
 
 /** An attachment whose bytes, in this data folder, are not what its row says. */
 export function fileFinding(folder: string, file: StoredFile, fault: Fault): Finding {
-  const path = pathOf(folder, file.blob_key);
+  const path = isSmallFile(file) ? databaseOf(folder) : pathOf(folder, file.blob_key);
+  const place = isSmallFile(file) ? `its copy in ${path}` : path;
   const owner = file.uploader ?? `${file.uploader_id}, a user who was removed`;
   return {
     data: {
@@ -25,13 +28,19 @@ export function fileFinding(folder: string, file: StoredFile, fault: Fault): Fin
       file_size: file.file_size,
       ...fault,
     },
-    text: `${file.id} ${JSON.stringify(file.filename)} of ${owner}: ${path} ${said(file, fault)}`,
-    mend: `Bring it back from a backup: cp BACKUP/blobs/${file.blob_key.slice(0, 2)}/${file.blob_key} ${quote(path)}; ${
+    text: `${file.id} ${JSON.stringify(file.filename)} of ${owner}: ${place} ${said(file, fault)}`,
+    mend: `${bringBack(file, path)}; ${
       file.uploader === null
         ? "without one it stays so, as nobody else may delete it."
         : `without one, let its uploader delete it: DELETE /v1/attachments/${file.id}.`
     }`,
   };
+}
+
+function bringBack(file: StoredFile, path: string): string {
+  return isSmallFile(file)
+    ? "Restore a backup to another data folder, and upload it again from there"
+    : `Bring it back from a backup: cp BACKUP/blobs/${file.blob_key.slice(0, 2)}/${file.blob_key} ${quote(path)}`;
 }
 
 function said(file: StoredFile, fault: Fault): string {

@@ -94,7 +94,7 @@ async function fill(io: Io, from: string, to: string, watch: Watch): Promise<voi
     const blobs = readDiskStore(from);
     for await (const file of storedFiles(db)) {
       watch.onFile();
-      const fault = await copyBlob(blobs, file, to, watch);
+      const fault = await copyBlob(db, blobs, file, to, watch);
       if (fault) report(fileFinding(from, file, fault));
     }
   });

@@ -14,7 +14,7 @@ import type { Core } from "./core.ts";
 import { detectType } from "./media-types.ts";
 import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
 import type { Expected, Resource, Versioned } from "./resource.ts";
-import type { ReceivedFile } from "./uploads.ts";
+import { discardFile, type ReceivedFile } from "./uploads.ts";
 
 export type { AttachmentRow as FileRow, Target };
 
@@ -63,35 +63,39 @@ interface Upload {
 export async function createAttachment(core: Core, caller: Caller, upload: Upload): Promise<Versioned> {
   const { file } = upload;
   const fileType = await makeDurable(upload);
+  const id = core.newId("att");
+  const blob = file.content instanceof Uint8Array ? undefined : file.content;
   const input = {
-    id: core.newId("att"),
+    id,
     uploader_id: caller.userId,
     filename: upload.filename,
     file_type: fileType,
     file_size: file.size,
     sha256: file.sha256,
-    blob_key: file.blob.key,
+    blob_key: blob?.key ?? id,
+    crc32: file.crc32,
     created_at: core.clock(),
     target: upload.target,
+    bytes: file.content instanceof Uint8Array ? file.content : null,
     newMessageId: core.newId("msg"),
   };
   const row = await core.db.write("createAttachment", input).catch(async (error) => {
-    if (error instanceof ParleyError) await file.blob.discard().catch(() => {});
+    if (error instanceof ParleyError) await discardFile(file);
     throw error;
   });
   // The upload is done: an intent that cannot be dropped now is the sweep's.
-  await file.blob.settle().catch(() => {});
+  await blob?.settle().catch(() => {});
   return versioned(core, row);
 }
 
-/** Stores the bytes and tells their type; where either fails the file is discarded. */
+/** Stores the bytes, unless they go with the row, and tells their type; where either fails the file is discarded. */
 async function makeDurable({ file, declaredType, filename }: Upload): Promise<string> {
   try {
     const fileType = await detectType(file.head, declaredType, filename);
-    await file.blob.store();
+    if (!(file.content instanceof Uint8Array)) await file.content.store();
     return fileType;
   } catch (error) {
-    await file.blob.discard().catch(() => {});
+    await discardFile(file);
     throw error;
   }
 }

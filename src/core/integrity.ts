@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { BlobReader } from "../blobs/store.ts";
 import { isBlobLive } from "../db/attachments.ts";
 import { isBlobKnown, type StoredFile, storedFiles } from "../db/integrity.ts";
+import { findSmallFile, isSmallFile } from "../db/small-files.ts";
 import type { Reader } from "../db/sql.ts";
 import { OperatorError } from "../errors.ts";
 
@@ -25,10 +26,12 @@ export interface Stray {
  * only the `OperatorError` of `take`.
  */
 export async function faultOf(
+  db: Reader,
   blobs: BlobReader,
   file: StoredFile,
   take: (chunk: Uint8Array) => void | Promise<void>,
 ): Promise<Fault | undefined> {
+  if (isSmallFile(file)) return smallFileFault(db, file);
   const hash = createHash("sha256");
   try {
     const found = await blobs.size(file.blob_key);
@@ -45,6 +48,13 @@ export async function faultOf(
   return hash.digest().equals(file.sha256) ? undefined : { kind: "damaged" };
 }
 
+async function smallFileFault(db: Reader, file: StoredFile): Promise<Fault | undefined> {
+  const bytes = await findSmallFile(db, file.id);
+  if (!bytes) return { kind: "missing" };
+  if (bytes.length !== file.file_size) return { kind: "size", found: bytes.length };
+  return createHash("sha256").update(bytes).digest().equals(file.sha256) ? undefined : { kind: "damaged" };
+}
+
 /** Every attachment, with what is wrong with its bytes; right also beside a server that deletes some meanwhile. */
 export async function* checkFiles(
   db: Reader,
@@ -52,7 +62,7 @@ export async function* checkFiles(
   take: (chunk: Uint8Array) => void,
 ): AsyncGenerator<{ file: StoredFile; fault: Fault | undefined }> {
   for await (const file of storedFiles(db)) {
-    const fault = await faultOf(blobs, file, take);
+    const fault = await faultOf(db, blobs, file, take);
     // Asked again: bytes that were erased after the row was read are no fault.
     if (!fault || (await isBlobLive(db, file.blob_key))) yield { file, fault };
   }

@@ -1,6 +1,8 @@
 import { ParleyError } from "../errors.ts";
 import type { Page } from "./page.ts";
+import { createSmallFile, deleteSmallFile, isSmallFile } from "./small-files.ts";
 import { all, get, type Reader, run, type Statement, type Write } from "./sql.ts";
+import { createTombstone } from "./tombstones.ts";
 import { requireUser } from "./users.ts";
 import { checkVersion, type Expected } from "./version.ts";
 
@@ -12,13 +14,16 @@ export interface AttachmentRow {
   file_type: string;
   file_size: number;
   sha256: Uint8Array;
+  /** The id itself where the bytes are in the database. */
   blob_key: string;
+  /** Null where the file came before this was kept. */
+  crc32: number | null;
   created_at: number;
   version: number;
 }
 
 const COLUMNS = `a.id, a.message_id, a.uploader_id, a.filename, a.file_type, a.file_size, a.sha256, a.blob_key,
-  a.created_at, a.version`;
+  a.crc32, a.created_at, a.version`;
 // Who may see an attachment is said by its grants alone: no grant, no attachment.
 const GRANTED = `SELECT ${COLUMNS} FROM grants g JOIN attachments a ON a.id = g.attachment_id WHERE g.user_id = ?`;
 const FIND = `${GRANTED} AND g.attachment_id = ?`;
@@ -79,13 +84,15 @@ export async function isOwnMessage(db: Reader, messageId: string, userId: string
 
 export interface CreateAttachment extends Omit<AttachmentRow, "message_id" | "version"> {
   target: Target;
+  /** The bytes of a small file; null: they are in the blob store. */
+  bytes: Uint8Array | null;
   /** The id of the message that is made where the target names none. */
   newMessageId: string;
 }
 
 /** Resolves the target again inside the transaction: it may have gone while the file came in. */
 export function* createAttachment(input: CreateAttachment): Write<AttachmentRow> {
-  const { target, newMessageId, ...attachment } = input;
+  const { target, newMessageId, bytes, ...attachment } = input;
   const conversationId = yield* targetConversation(target, input.uploader_id);
   const messageId = target.messageId ?? newMessageId;
   if (target.messageId === undefined) {
@@ -99,7 +106,7 @@ export function* createAttachment(input: CreateAttachment): Write<AttachmentRow>
   }
   yield* run(
     `INSERT INTO attachments (id, conversation_id, message_id, uploader_id, filename, file_type, file_size, sha256,
-       blob_key, created_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`,
+       blob_key, crc32, created_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`,
     input.id,
     conversationId,
     messageId,
@@ -109,8 +116,10 @@ export function* createAttachment(input: CreateAttachment): Write<AttachmentRow>
     input.file_size,
     input.sha256,
     input.blob_key,
+    input.crc32,
     input.created_at,
   );
+  if (bytes !== null) yield* createSmallFile(input.id, bytes);
   yield* run(
     "INSERT INTO grants (user_id, attachment_id, conversation_id) SELECT user_id, ?, ? FROM members WHERE conversation_id = ?",
     input.id,
@@ -179,11 +188,8 @@ export function* deleteAttachment(input: DeleteAttachment): Write<void> {
   for (const member of members) {
     yield* run("DELETE FROM grants WHERE user_id = ? AND attachment_id = ?", member.user_id, input.id);
   }
-  yield* run(
-    "INSERT INTO tombstones (blob_key, created_at) VALUES (?, ?)",
-    attachment.blob_key,
-    input.deletedAt,
-  );
+  if (isSmallFile(attachment)) yield* deleteSmallFile(input.id);
+  else yield* createTombstone(attachment.blob_key, input.deletedAt);
 }
 
 function* ownAttachment(input: { userId: string; id: string; expected: Expected }): Write<AttachmentRow> {

@@ -25,8 +25,13 @@ export function* leaveConversation(id: string, userId: string, now: number): Wri
   yield* run("DELETE FROM members WHERE conversation_id = ? AND user_id = ?", id, userId);
   if (yield* get("SELECT 1 AS one FROM members WHERE conversation_id = ? LIMIT 1", id)) return;
   yield* run(
-    "INSERT INTO tombstones (blob_key, created_at) SELECT blob_key, ? FROM attachments WHERE conversation_id = ?",
+    `INSERT INTO tombstones (blob_key, created_at)
+     SELECT blob_key, ? FROM attachments WHERE conversation_id = ? AND blob_key <> id`,
     now,
+    id,
+  );
+  yield* run(
+    "DELETE FROM small_files WHERE attachment_id IN (SELECT id FROM attachments WHERE conversation_id = ?)",
     id,
   );
   yield* run("DELETE FROM attachments WHERE conversation_id = ?", id);

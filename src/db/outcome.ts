@@ -10,7 +10,7 @@ export interface Ask {
 /** What a write came to. */
 export type Outcome = { result: unknown } | { failure: Failure };
 
-/** What a batch of writes came to, in their order; `damage` where the disk failed. */
+/** What a batch of writes came to, in their order; `damage` where the disk failed, which may be between batches. */
 export interface Answer {
   outcomes: Outcome[];
   damage?: Failure;

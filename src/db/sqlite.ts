@@ -187,6 +187,7 @@ class SqliteDatabase implements Database {
   #settle({ outcomes, damage }: Answer): void {
     this.#closeSnapshot();
     if (damage) this.#fuse.blow(toError(damage));
+    if (outcomes.length === 0) return;
     const batch = this.#underWay;
     this.#underWay = [];
     if (this.#waiting.length > 0) this.#send();

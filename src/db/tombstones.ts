@@ -18,6 +18,11 @@ export async function countTombstones(db: Reader): Promise<number> {
   return (await db.get<{ count: number }>("SELECT COUNT(*) AS count FROM tombstones"))!.count;
 }
 
+/** Part of other writes. */
+export function* createTombstone(blobKey: string, createdAt: number): Write<void> {
+  yield* run("INSERT INTO tombstones (blob_key, created_at) VALUES (?, ?)", blobKey, createdAt);
+}
+
 /** After their bytes are gone. */
 export function* dropTombstones(input: { blobKeys: string[] }): Write<void> {
   for (const key of input.blobKeys) yield* run("DELETE FROM tombstones WHERE blob_key = ?", key);

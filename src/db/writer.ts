@@ -13,10 +13,16 @@ export interface WriterData {
 }
 
 /**
- * Pages of the write-ahead log after which it is copied into the database. The more they are, the more often a page
- * that many writes touch is copied once for all of them.
+ * Writes after which the log is copied into the database, so that it does not grow without end. The more they are, the
+ * more often a page that many of them touch is copied once for all. SQLite's own checkpoints, after so many pages,
+ * come before the answer and hide their errors.
  */
-const CHECKPOINT_PAGES = 4000;
+const WRITES_PER_CHECKPOINT = 1000;
+
+/** How soon after a write the log is emptied: until then it has what was deleted. */
+const CLEAN_AFTER_MS = 2000;
+/** How long that waits for readers: writes wait meanwhile. */
+const CLEAN_BUSY_MS = 50;
 
 // https://sqlite.org/rescode.html, primary codes
 const SQLITE_BUSY = 5;
@@ -29,14 +35,46 @@ class Tainted extends Error {}
 const { path, busyTimeoutMs } = workerData as WriterData;
 const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
 // FULL is set in words: some builds of SQLite fall back to NORMAL in WAL mode, which loses commits on a power cut.
-db.exec(`PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+db.exec("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
+// What is deleted is overwritten, also small files.
+db.exec("PRAGMA secure_delete = ON");
 const statements = new Map<string, StatementSync>();
 
+let uncopied = 0;
+let cleaning: NodeJS.Timeout | undefined;
+
 parentPort!.on("message", (asked: Ask[] | "close") => {
-  if (asked !== "close") return parentPort!.postMessage(commit(asked));
+  if (asked !== "close") {
+    parentPort!.postMessage(commit(asked));
+    uncopied += asked.length;
+    if (uncopied >= WRITES_PER_CHECKPOINT) checkpoint("PASSIVE");
+    cleaning ??= setTimeout(clean, CLEAN_AFTER_MS);
+    return;
+  }
+  clearTimeout(cleaning);
   db.close();
   parentPort!.close();
 });
+
+/** Copies the log into the database and empties it, unless a reader that takes long is at work: then later. */
+function clean(): void {
+  db.exec(`PRAGMA busy_timeout = ${CLEAN_BUSY_MS}`);
+  cleaning = checkpoint("TRUNCATE") ? undefined : setTimeout(clean, CLEAN_AFTER_MS);
+  db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+}
+
+/** False where another process was in the way. */
+function checkpoint(mode: "PASSIVE" | "TRUNCATE"): boolean {
+  uncopied = 0;
+  try {
+    return (prepare(`PRAGMA wal_checkpoint(${mode})`).get() as { busy: number }).busy === 0;
+  } catch (error) {
+    if (primaryCode(error) !== SQLITE_BUSY && primaryCode(error) !== SQLITE_FULL) {
+      parentPort!.postMessage({ outcomes: [], damage: toFailure(error) } satisfies Answer);
+    }
+    return false;
+  }
+}
 
 /** One transaction, and one sync, for all that wait together. One that fails fails alone. */
 function commit(asked: Ask[]): Answer {

@@ -17,6 +17,7 @@ import {
   reference,
   toPageRequest,
 } from "../core/fields.ts";
+import { discardFile } from "../core/uploads.ts";
 import { ParleyError } from "../errors.ts";
 import { repeated } from "./bodies.ts";
 import { expectedVersions, sendVersioned } from "./conditions.ts";
@@ -117,7 +118,7 @@ export function uploadOperation(limits: UploadLimits): Operation {
       try {
         target = targetOf(readFields(targetFields, merged(queryOf(request), form.fields)));
       } catch (error) {
-        await form.file.blob.discard().catch(() => {});
+        await discardFile(form.file);
         throw error;
       }
       const created = await createAttachment(core, caller, { ...form, target });

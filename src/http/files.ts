@@ -2,6 +2,7 @@ import { create as contentDisposition } from "content-disposition";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type FileRow, getAttachmentRow, getLinkedAttachmentRow } from "../core/attachments.ts";
 import type { Core } from "../core/core.ts";
+import { openFile } from "../core/downloads.ts";
 import { anyText, flag, optional, type Parsed, readFields } from "../core/fields.ts";
 import { ParleyError } from "../errors.ts";
 import { authenticate, requireScope } from "./authentication.ts";
@@ -70,7 +71,7 @@ async function serve(
   const { start, end } = range ?? { start: 0, end: row.file_size - 1 };
   const wanted = !unchanged && request.method === "GET" && end >= start;
   // Opened before any header is set: where that fails, the error must not carry those of the file.
-  const bytes = wanted ? await core.blobs.read(row.blob_key, start, end) : undefined;
+  const bytes = wanted ? await openFile(core, row, start, end) : undefined;
   reply.headers({
     etag,
     "last-modified": modified.toUTCString(),

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { Core } from "../core/core.ts";
 import { filename, readField, unknownField } from "../core/fields.ts";
-import { fileTooLarge, type ReceivedFile, receiveFile } from "../core/uploads.ts";
+import { discardFile, fileTooLarge, type ReceivedFile, receiveFile } from "../core/uploads.ts";
 import { ParleyError } from "../errors.ts";
 import { lastPathPart } from "../util/text.ts";
 import { decodeUtf8, isEmptyBody, mediaType, repeated } from "./bodies.ts";
@@ -59,7 +59,7 @@ export async function receiveForm(
     if (digest) checkDigest(announced, digest.digest());
     return form.finish();
   } catch (error) {
-    await form.discard().catch(() => {});
+    await form.discard();
     throw error;
   } finally {
     body.stop();
@@ -99,7 +99,7 @@ class FormReader {
   }
 
   async discard(): Promise<void> {
-    await this.#file?.file.blob.discard();
+    if (this.#file) await discardFile(this.#file.file);
   }
 
   async #addFile(part: Part): Promise<void> {

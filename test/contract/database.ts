@@ -59,6 +59,8 @@ function attachment(
     file_size: 5_000_000_000,
     sha256: new Uint8Array(32).fill(number),
     blob_key: `blob-${number}`,
+    crc32: null,
+    bytes: null,
     created_at: 1_800_000_000_000,
     target,
     newMessageId: `msg_${number}`,

@@ -40,7 +40,8 @@ test("what a crash left in the store is settled at start: live bytes stay, other
   const half = "33".repeat(16);
   await first.core.db.write("createAttachment", {
     ...{ id: "att_1", uploader_id: "usr_1", filename: "a", file_type: "text/plain", file_size: 4 },
-    ...{ sha256: new Uint8Array(32), blob_key: live, created_at: 1, newMessageId: "msg_1" },
+    ...{ sha256: new Uint8Array(32), blob_key: live, crc32: null, bytes: null, created_at: 1 },
+    newMessageId: "msg_1",
     target: { conversationId: await notes(first) },
   });
   await first.stop();

@@ -32,5 +32,3 @@ CREATE TABLE revocations (
   count INTEGER NOT NULL
 ) STRICT;
 INSERT INTO revocations (count) VALUES (0);
-
-ALTER TABLE attachments ADD COLUMN crc32 INTEGER; -- of the file; null where it came before this was kept

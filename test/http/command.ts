@@ -21,8 +21,11 @@ export interface CommandLine {
   url: string;
   /** Runs a command to its end. */
   run(...args: string[]): Promise<Ended>;
-  /** Starts the server and resolves once it listens. It is stopped with the test. */
-  serve(): Promise<Served>;
+  /**
+   * Starts the server and resolves once it listens. It is stopped with the test. `under` is a command that becomes it,
+   * such as `prlimit --nofile=60`.
+   */
+  serve(...under: string[]): Promise<Served>;
 }
 
 export interface Served {
@@ -49,11 +52,12 @@ export async function commandLine(
     ...settings,
   };
   const url = `http://127.0.0.1:${port}`;
-  return { env, url, run: (...args) => ended(start(args, env)), serve: () => serve(t, env) };
+  return { env, url, run: (...args) => ended(start(args, env)), serve: (...under) => serve(t, env, under) };
 }
 
-function start(args: string[], env: Record<string, string>): ChildProcess {
-  return spawn(PARLEY, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+function start(args: string[], env: Record<string, string>, under: string[] = []): ChildProcess {
+  const [command, ...rest] = [...under, PARLEY, ...args];
+  return spawn(command!, rest, { env, stdio: ["ignore", "pipe", "pipe"] });
 }
 
 async function ended(child: ChildProcess): Promise<Ended> {
@@ -62,8 +66,8 @@ async function ended(child: ChildProcess): Promise<Ended> {
   return { code, stdout: stdout(), stderr: stderr() };
 }
 
-async function serve(t: TestContext, env: Record<string, string>): Promise<Served> {
-  const child = start(["serve"], env);
+async function serve(t: TestContext, env: Record<string, string>, under: string[]): Promise<Served> {
+  const child = start(["serve"], env, under);
   const [stdout, stderr] = [collect(child.stdout!), collect(child.stderr!)];
   const closed = once(child, "close");
   t.after(async () => {

@@ -29,6 +29,14 @@ export class Subject {
     return new Subject(command, await command.serve(), seededChance(t));
   }
 
+  get url(): string {
+    return this.#command.url;
+  }
+
+  get authorization(): string {
+    return `Bearer ${this.#token}`;
+  }
+
   /** The data folder. */
   get data(): string {
     return this.#command.env.PARLEY_DATA!;

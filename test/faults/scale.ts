@@ -16,13 +16,15 @@ export function scaled(short: number, long: number): number {
 /** Numbers from 0 to below 1, the same for the same seed. */
 export type Chance = () => number;
 
-/** Prints its seed; PARLEY_TEST_SEED gives it again. */
+/** Prints its seed at the first use; PARLEY_TEST_SEED gives it again. */
 export function seededChance(t: TestContext): Chance {
-  const seed = Number(process.env.PARLEY_TEST_SEED ?? randomInt(2 ** 31));
-  t.diagnostic(`seed ${seed}`);
-  // Mulberry32, by Tommy Ettinger.
-  let state = seed;
+  let state: number | undefined;
   return () => {
+    if (state === undefined) {
+      state = Number(process.env.PARLEY_TEST_SEED ?? randomInt(2 ** 31));
+      t.diagnostic(`seed ${state}`);
+    }
+    // Mulberry32, by Tommy Ettinger.
     state = (state + 0x6d2b79f5) | 0;
     let bits = Math.imul(state ^ (state >>> 15), state | 1);
     bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);

@@ -24,9 +24,14 @@ export class Subject {
     this.client = new Client(command.url, this.#token);
   }
 
-  static async start(t: TestContext, settings: Record<string, string> = {}): Promise<Subject> {
+  /** `under` is a command that becomes the server. */
+  static async start(
+    t: TestContext,
+    settings: Record<string, string> = {},
+    ...under: string[]
+  ): Promise<Subject> {
     const command = await commandLine(t, settings);
-    return new Subject(command, await command.serve(), seededChance(t));
+    return new Subject(command, await command.serve(...under), seededChance(t));
   }
 
   get url(): string {
@@ -35,6 +40,11 @@ export class Subject {
 
   get authorization(): string {
     return `Bearer ${this.#token}`;
+  }
+
+  /** A client beside the one of the writers. */
+  newClient(connections: number): Client {
+    return new Client(this.url, this.#token, connections);
   }
 
   /** The data folder. */

@@ -3,6 +3,11 @@ import { type Clock, toSeconds } from "../util/clock.ts";
 
 /** Links change once a window, so that an address stays the same for a while and caches can work. */
 const WINDOW_SECONDS = 3600;
+/**
+ * What has longer to live was signed while the clock was wrong, far ahead, and would live as long as the clock was
+ * wrong. A link has two windows at most; the third is for a clock that was set back by less.
+ */
+const MAX_SECONDS_LEFT = 3 * WINDOW_SECONDS;
 
 /** Signs and checks the addresses of files. */
 export interface Links {
@@ -12,7 +17,7 @@ export interface Links {
   fileUrl(attachmentId: string, filename: string): string;
   /** The address of a file without a signature, for those who have a token. */
   fileAddress(attachmentId: string, filename: string): string;
-  /** Whether the signature is one of ours for this attachment and expiry, and the expiry lies ahead. */
+  /** Whether the signature is one of ours for this attachment and expiry, and the expiry lies ahead, but not too far. */
   verify(attachmentId: string, expires: string, signature: string): boolean;
   /** Seconds until a link with this expiry ends. */
   secondsLeft(expires: string): number;
@@ -35,6 +40,10 @@ export function createLinks(secrets: readonly string[], origin: () => string, cl
     return Math.floor(toSeconds(clock()) / WINDOW_SECONDS);
   }
 
+  function secondsLeft(expires: string): number {
+    return Number(expires) - toSeconds(clock());
+  }
+
   return {
     window,
     fileAddress,
@@ -44,10 +53,12 @@ export function createLinks(secrets: readonly string[], origin: () => string, cl
       return `${fileAddress(attachmentId, filename)}?expires=${expires}&signature=${signature}`;
     },
     verify(attachmentId, expires, signature) {
-      if (!/^[0-9]{1,12}$/.test(expires) || Number(expires) <= toSeconds(clock())) return false;
+      if (!/^[0-9]{1,12}$/.test(expires)) return false;
+      const left = secondsLeft(expires);
+      if (left <= 0 || left > MAX_SECONDS_LEFT) return false;
       return secrets.some((secret) => equal(sign(secret, attachmentId, expires), signature));
     },
-    secondsLeft: (expires) => Number(expires) - toSeconds(clock()),
+    secondsLeft,
   };
 }
 

@@ -1,3 +1,5 @@
+import { ParleyError } from "../errors.ts";
+
 const FALLBACK = "application/octet-stream";
 /** How much of a file's beginning is looked at. */
 export const SNIFF_BYTES = 4096;
@@ -33,9 +35,18 @@ export async function detectType(
 
 async function sniff(head: Uint8Array): Promise<string | undefined> {
   if (head.length < MIN_SNIFFED_BYTES) return undefined;
-  const { fileTypeFromBuffer } = await import("file-type");
+  const { fileTypeFromBuffer } = await loaded(import("file-type"));
   const type = (await fileTypeFromBuffer(head))?.mime;
   return type === undefined || (BINARY.test(type) && isText(head)) ? undefined : essence(type);
+}
+
+/** A library that is loaded at its first use. Where no file descriptor is free for that, it is `unavailable`, and passes. */
+async function loaded<T>(library: Promise<T>): Promise<T> {
+  try {
+    return await library;
+  } catch (cause) {
+    throw new ParleyError("unavailable", undefined, { cause });
+  }
 }
 
 /** Whether no byte is a control character that text has not. The magic number of GIF is text, and none that people write. */
@@ -45,7 +56,7 @@ function isText(head: Uint8Array): boolean {
 }
 
 async function byExtension(filename: string): Promise<string | null> {
-  const { default: mime } = await import("mime");
+  const { default: mime } = await loaded(import("mime"));
   // The library takes a name without a dot for an extension.
   return /[^.]\.[^.]+$/.test(filename) ? mime.getType(filename) : null;
 }

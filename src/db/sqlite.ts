@@ -158,6 +158,7 @@ class SqliteDatabase implements Database {
 
   /** Hands all that waits to the writer; what arrives while it is at work is the next batch. */
   #send(): void {
+    if (this.#underWay.length > 0 || this.#waiting.length === 0) return;
     const batch = this.#waiting;
     this.#waiting = [];
     try {
@@ -190,7 +191,7 @@ class SqliteDatabase implements Database {
     if (outcomes.length === 0) return;
     const batch = this.#underWay;
     this.#underWay = [];
-    if (this.#waiting.length > 0) this.#send();
+    this.#send();
     for (const [i, outcome] of outcomes.entries()) {
       if ("result" in outcome) batch[i]!.resolve(outcome.result);
       else batch[i]!.reject(toError(outcome.failure));
@@ -203,7 +204,7 @@ class SqliteDatabase implements Database {
     this.#writer = undefined;
     const batch = this.#underWay;
     this.#underWay = [];
-    if (this.#waiting.length > 0) this.#send();
+    this.#send();
     for (const queued of batch) queued.reject(new Error("The thread that writes has ended.", { cause }));
   }
 }

@@ -1,72 +1,105 @@
+// F1: the process is killed, at random moments under load and between each two steps of an upload and a delete.
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { type CommandLine, commandLine } from "../http/command.ts";
+import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "../http/files-on-disk.ts";
-import { type Acknowledged, nothing, sha256, tokenOf, write } from "../http/writers.ts";
+import { isLong, scaled } from "./scale.ts";
+import { noStrace, ONE_FILE_THREAD, trace } from "./strace.ts";
+import { Subject } from "./subject.ts";
+import { isCut, Writes } from "./writers.ts";
 
-const CYCLES = 8;
-const WRITERS = 6;
-
-async function check(
-  command: CommandLine,
-  headers: Record<string, string>,
-  known: Acknowledged,
-): Promise<void> {
-  const read = async (path: string) => fetch(command.url + path, { headers });
-  for (const id of known.contacts)
-    assert.equal((await read(`/v1/contacts/${id}`)).status, 200, `lost: ${id}`);
-  for (const id of known.deleted)
-    assert.equal((await read(`/v1/attachments/${id}`)).status, 404, `came back: ${id}`);
-  for (const [id, digest] of known.files) {
-    const found = await read(`/v1/attachments/${id}`);
-    assert.equal(found.status, 200, `lost: ${id}`);
-    const { file_url } = (await found.json()) as { file_url: string };
-    assert.equal(sha256(new Uint8Array(await (await fetch(file_url)).arrayBuffer())), digest, id);
-  }
-  const folder = command.env.PARLEY_DATA!;
-  const stored = async (name: string) =>
-    (await readdir(join(folder, name), { recursive: true, withFileTypes: true }))
-      .filter((entry) => entry.isFile())
-      .map((entry) => entry.name);
-  assert.ok(await eventually(async () => (await stored("tmp")).length === 0), "temporary files are left");
-  const db = new DatabaseSync(join(folder, "parley.db"), { readOnly: true });
-  assert.equal(
-    (db.prepare("PRAGMA integrity_check").get() as { integrity_check: string }).integrity_check,
-    "ok",
-  );
-  const keys = () =>
-    db
-      .prepare("SELECT blob_key FROM attachments ORDER BY 1")
-      .all()
-      .map((row) => row.blob_key);
-  assert.ok(
-    await eventually(async () => (await stored("blobs")).sort().join() === keys().join()),
-    "rows and files differ",
-  );
-  db.close();
+async function killAndCheck(subject: Subject, when: string): Promise<void> {
+  await subject.end("SIGKILL");
+  assert.deepEqual(await subject.begin(), [], when);
 }
 
-test(`kill -9 under load, ${CYCLES} times: nothing acknowledged is lost, nothing is left over`, async (t) => {
-  const command = await commandLine(t);
-  const known = nothing();
-  let server = await command.serve();
-  const headers = { authorization: `Bearer ${tokenOf(server)}` };
-  for (let i = 0; i < CYCLES; i++) {
-    const writers = Array.from({ length: WRITERS }, () => write(command, headers, known));
-    await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 450));
-    server.process.kill("SIGKILL");
-    await once(server.process, "close");
-    await Promise.all(writers);
-    server = await command.serve();
-    await check(command, headers, known);
+test("F1 kill -9 at random moments under load: nothing acknowledged is lost, nothing is left over", async (t) => {
+  const cycles = scaled(10, 150);
+  const subject = await Subject.start(t);
+  for (let i = 0; i < cycles; i++) {
+    const writers = subject.write({ mixed: 8 });
+    const after = 5 + subject.chance() * 495;
+    await sleep(after);
+    subject.server.process.kill("SIGKILL");
+    await writers.ended;
+    await killAndCheck(subject, `cycle ${i}, killed after ${after} ms`);
   }
-  const { contacts, files, deleted } = known;
-  t.diagnostic(
-    `${contacts.size} contacts, ${files.size} files and ${deleted.size} deletes were acknowledged; none was lost`,
-  );
-  assert.ok(contacts.size > CYCLES && files.size > CYCLES);
+  t.diagnostic(`${cycles} cycles, ${subject.record}, lost = 0`);
+  assert.ok(subject.record.total() > cycles);
+});
+
+// The calls that change the disk, each with how many lie between two that are tried in the short version. Calls are
+// counted by thread: of the syncs the first of each number is one of files or folders, hence those of the log again.
+const STEPS: { calls: string; onLog?: boolean; stride: number }[] = [
+  { calls: "fsync,fdatasync", stride: 1 },
+  { calls: "fsync,fdatasync", onLog: true, stride: 1 },
+  { calls: "?link,?linkat", stride: 1 },
+  { calls: "?unlink,?unlinkat", stride: 1 },
+  { calls: "pwrite64", onLog: true, stride: 13 },
+];
+
+test("F1 kill -9 before each step of an upload, a delete, its erasing and a rename", {
+  skip: noStrace,
+}, async (t) => {
+  const subject = await Subject.start(t, ONE_FILE_THREAD);
+  let cycles = 0;
+  for (const { calls, onLog, stride } of STEPS) {
+    const where = onLog ? ["-P", join(subject.data, "parley.db-wal")] : [];
+    const tried: number[] = [];
+    for (let nth = 1; ; nth += isLong ? 1 : stride) {
+      const fault = `inject=${calls}:signal=SIGKILL:when=${nth}`;
+      const detach = await trace(t, subject.server, ...where, "-e", `trace=${calls}`, "-e", fault);
+      const isWhole = await doEach(subject);
+      await detach();
+      await killAndCheck(subject, fault);
+      if (isWhole) break;
+      tried.push(nth);
+    }
+    t.diagnostic(`${calls}${onLog ? " of the log" : ""}: killed before the steps ${tried.join(" ")}`);
+    assert.ok(tried.length > 0, `${calls} was never called: the steps have other names here`);
+    cycles += tried.length;
+  }
+  t.diagnostic(`${cycles} cycles, ${subject.record}, lost = 0`);
+});
+
+const TOO_LARGE_FOR_THE_DATABASE = 40_000;
+
+/** One write after the other; false where the server was killed meanwhile. */
+async function doEach(subject: Subject): Promise<boolean> {
+  const { client, record, chance } = subject;
+  const writes = new Writes(client, record);
+  const db = new DatabaseSync(join(subject.data, "parley.db"), { readOnly: true });
+  const tombstones = db.prepare("SELECT COUNT(*) AS count FROM tombstones");
+  try {
+    await writes.upload(chance, TOO_LARGE_FOR_THE_DATABASE);
+    await writes.remove("attachments", chance);
+    await eventually(async () => subject.isGone || tombstones.get()!.count === 0);
+    await writes.rename("attachments", chance);
+  } catch (error) {
+    if (!isCut(error)) throw error;
+    await eventually(async () => subject.isGone);
+  } finally {
+    db.close();
+  }
+  return !subject.isGone;
+}
+
+test("F1 kill -9 while the log is brought into the database", { skip: noStrace }, async (t) => {
+  const cycles = scaled(3, 30);
+  const subject = await Subject.start(t);
+  const database = join(subject.data, "parley.db");
+  for (let i = 0; i < cycles; i++) {
+    const nth = 1 + Math.floor(subject.chance() * 60);
+    const call = i % 3 === 2 ? "fsync,fdatasync:signal=SIGKILL" : `pwrite64:signal=SIGKILL:when=${nth}`;
+    const detach = await trace(t, subject.server, "-P", database, "-e", `inject=${call}`);
+    const writers = subject.write({ mixed: 8, contacts: 24 });
+    const struck = await Promise.race([writers.ended.then(() => true), sleep(15_000, false, { ref: false })]);
+    await writers.stop();
+    await detach();
+    assert.ok(struck, `the log was never brought into the database: ${call}`);
+    await killAndCheck(subject, call);
+  }
+  t.diagnostic(`${cycles} cycles, ${subject.record}, lost = 0`);
 });

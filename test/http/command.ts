@@ -23,8 +23,11 @@ export interface CommandLine {
   run(...args: string[]): Promise<Ended>;
   /** Starts a command. */
   start(...args: string[]): ChildProcess;
-  /** Starts the server and resolves once it listens. It is stopped with the test. */
-  serve(): Promise<Served>;
+  /**
+   * Starts the server and resolves once it listens. It is stopped with the test. `under` is a command that becomes it,
+   * such as `prlimit --nofile=60`.
+   */
+  serve(...under: string[]): Promise<Served>;
 }
 
 export interface Served {
@@ -55,12 +58,13 @@ export async function commandLine(
     url,
     run: (...args) => ended(start(args, env)),
     start: (...args) => start(args, env),
-    serve: () => serve(t, env),
+    serve: (...under) => serve(t, env, under),
   };
 }
 
-function start(args: string[], env: Record<string, string>): ChildProcess {
-  return spawn(PARLEY, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+function start(args: string[], env: Record<string, string>, under: string[] = []): ChildProcess {
+  const [command, ...rest] = [...under, PARLEY, ...args];
+  return spawn(command!, rest, { env, stdio: ["ignore", "pipe", "pipe"] });
 }
 
 async function ended(child: ChildProcess): Promise<Ended> {
@@ -69,8 +73,8 @@ async function ended(child: ChildProcess): Promise<Ended> {
   return { code, stdout: stdout(), stderr: stderr() };
 }
 
-async function serve(t: TestContext, env: Record<string, string>): Promise<Served> {
-  const child = start(["serve"], env);
+async function serve(t: TestContext, env: Record<string, string>, under: string[]): Promise<Served> {
+  const child = start(["serve"], env, under);
   const [stdout, stderr] = [collect(child.stdout!), collect(child.stderr!)];
   const closed = once(child, "close");
   t.after(async () => {

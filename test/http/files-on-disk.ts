@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Config } from "../../src/config.ts";
 
 /** Paths of all files below `blobs/` and `tmp/` of a data folder: what the store holds. */
-export async function storedFiles(config: Config): Promise<string[]> {
+export async function storedFiles(config: Pick<Config, "dataFolder">): Promise<string[]> {
   const found: string[] = [];
   for (const folder of ["blobs", "tmp"]) {
     const path = join(config.dataFolder, folder);

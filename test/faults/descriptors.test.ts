@@ -1,0 +1,97 @@
+// F10: clients hold all file descriptors that the process may have. It says so, goes on, and recovers by itself.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { eventually } from "../http/files-on-disk.ts";
+import { openSocket } from "../http/raw-socket.ts";
+import { findProblems } from "./oracle.ts";
+import { scaled } from "./scale.ts";
+import { Subject } from "./subject.ts";
+import { noProc, openDescriptors } from "./usage.ts";
+import { isCut, Writes } from "./writers.ts";
+
+const LIMIT = 80;
+/** Too large for the database, so that it takes a descriptor. */
+const LARGE = Buffer.alloc(50_000);
+const skip = noProc || (spawnSync("prlimit", ["--version"]).error ? "prlimit is not installed" : false);
+
+/** Takes connections until one is closed at once: then no descriptor is left. */
+async function takeAll(subject: Subject): Promise<Socket[]> {
+  const held: Socket[] = [];
+  for (;;) {
+    const socket = await openSocket(subject.url);
+    socket.on("error", () => {}).write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
+    const isOpen = once(socket, "data").then(
+      () => true,
+      () => false,
+    );
+    if (!(await Promise.race([isOpen, once(socket, "close").then(() => false)]))) return held;
+    held.push(socket);
+    assert.ok(held.length <= LIMIT, "more connections than descriptors");
+  }
+}
+
+/** Closes connections, and waits until the server has, too. */
+async function release(subject: Subject, held: Socket[]): Promise<void> {
+  const pid = subject.server.process.pid!;
+  for (const socket of held) socket.destroy();
+  // Node has one more in reserve, to close what it cannot accept.
+  assert.ok(await eventually(async () => openDescriptors(pid) <= LIMIT + 1 - held.length));
+}
+
+function start(t: TestContext): Promise<Subject> {
+  return Subject.start(t, {}, "prlimit", `--nofile=${LIMIT}`);
+}
+
+test("F10 without a free descriptor uploads and downloads are 503, and then it works again", {
+  skip,
+}, async (t) => {
+  const subject = await start(t);
+  const pid = subject.server.process.pid!;
+  const { record, chance } = subject;
+  const writes = new Writes(subject.client, record);
+  const file = JSON.parse((await subject.client.upload("a", LARGE)).body.toString());
+  const { pathname, search } = new URL(file.file_url);
+  subject.client.close();
+  assert.ok(await eventually(async () => openDescriptors(pid) < LIMIT / 2));
+  const idle = openDescriptors(pid);
+  const cycles = scaled(3, 50);
+  for (let i = 0; i < cycles; i++) {
+    // One connection that was there before.
+    const client = subject.newClient(1);
+    await client.get("/v1/me");
+    const held = await takeAll(subject);
+    assert.equal((await client.upload("refused", LARGE)).status, 503);
+    assert.equal((await client.send("GET", pathname + search)).status, 503);
+    assert.equal((await client.send("GET", "/v1/attachments")).status, 200);
+    assert.equal((await new Writes(client, record).makeContact()).status, 201);
+    await assert.rejects(subject.newClient(1).send("GET", "/healthz"), isCut, "closed at once, not held");
+    await release(subject, held);
+    assert.equal((await client.upload("again", LARGE)).status, 201);
+    client.close();
+    assert.ok(await eventually(async () => openDescriptors(pid) <= idle), "descriptors leak");
+  }
+  t.diagnostic(`limit ${LIMIT}, ${idle} open while idle; ${cycles} times none was left, ${record}`);
+  assert.equal((await writes.upload(chance)).status, 201);
+  assert.deepEqual(await findProblems(subject.client, subject.data, record), []);
+});
+
+test("F10 with any few free descriptors the first upload of a process is 201 or 503, and the next ones too", {
+  skip,
+}, async (t) => {
+  for (let free = 0; free < 8; free++) {
+    const subject = await start(t);
+    const client = subject.newClient(1);
+    await client.get("/v1/me");
+    const held = await takeAll(subject);
+    await release(subject, held.splice(0, free));
+    const { status } = await client.upload("first.txt", LARGE);
+    assert.ok([201, 503].includes(status), `${status} with ${free} free descriptors`);
+    await release(subject, held);
+    assert.equal((await client.upload("next.txt", LARGE)).status, 201, `after ${free} were free`);
+    assert.deepEqual(await findProblems(subject.newClient(4), subject.data, subject.record), []);
+    await subject.end("SIGKILL");
+  }
+});

@@ -32,6 +32,7 @@ export async function traceFileThreads(
   return attach(t, server, FILE_THREADS, [...options, ...threads.flatMap((thread) => ["-p", thread])]);
 }
 
+const STUCK_MS = 2000;
 const FILE_THREADS = /^libuv-worker$/m;
 
 async function threadsOf(server: Served, names: RegExp): Promise<string[]> {
@@ -57,7 +58,10 @@ async function attach(
   const gone = once(tracer, "close");
   const detach = async () => {
     tracer.kill("SIGINT");
+    // Where the traced process was killed strace now and then waits for a thread that is no more.
+    const stuck = setTimeout(() => tracer.kill("SIGKILL"), STUCK_MS);
     await gone;
+    clearTimeout(stuck);
   };
   t.after(detach);
   const traced = async () => {

@@ -81,12 +81,9 @@ export function draw(chart: Chart): string {
       const top = y + i * BAR;
       const width = Math.max(1, xOf(value) - LEFT);
       parts.push(`<rect class="s${series}" x="${LEFT}" y="${top}" width="${width}" height="${BAR - 2}"/>`);
-      // Behind the marks too, so that it is not struck through.
-      const end = Math.max(
-        value,
-        ...[group.bound ?? 0, group.goal ?? 0].filter((at) => xOf(at) - xOf(value) < 45),
-      );
-      parts.push(text(xOf(end) + 6, top + BAR - 3, label));
+      // Beside its bar; where marks could strike it through, in a column of its own.
+      const x = chart.line === undefined ? xOf(value) + 6 : WIDTH - RIGHT + 20;
+      parts.push(text(x, top + BAR - 3, label));
     }
     if (group.bound !== undefined) parts.push(line(xOf(group.bound), y - 3, y + height + 1, "bound"));
     if (group.goal !== undefined) parts.push(line(xOf(group.goal), y - 3, y + height + 1, "goal"));

@@ -121,11 +121,16 @@ function compare(of: Rate, to: Rate): Omit<Result, "date"> {
   return { value: of.rate / to.rate, compared: { of, to } };
 }
 
+/** Settles once an interrupted run has ended all that it started. */
+let ending: Promise<void> | undefined;
+
 /** Ends what the run started, also where it fails or is interrupted. */
 async function run(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => stack.disposeAsync().finally(() => process.exit(1)));
+    process.once(signal, () => {
+      ending = stack.disposeAsync().finally(() => process.exit(1));
+    });
   }
   const folder = mkdtempSync(join(tmpdir(), "parley-bench-"));
   stack.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -148,4 +153,12 @@ if (unknown.length > 0)
   throw new Error(`There is no part ${unknown.join(", ")}; they are ${PARTS.join(", ")}.`);
 if (options.help) console.log(HELP);
 else if (options.page) writePage(loadResults());
-else await run();
+else {
+  try {
+    await run();
+  } catch (error) {
+    // What is under way fails when its server ends.
+    await ending;
+    throw error;
+  }
+}

@@ -116,7 +116,9 @@ test("every relative link in README and docs leads to a file", async () => {
   for (const page of [
     "README.md",
     "CONTRIBUTING.md",
-    ...["api", "operate", "architecture", "decisions", "dependencies"].map((name) => `docs/${name}.md`),
+    ...["api", "operate", "architecture", "decisions", "dependencies", "performance"].map(
+      (name) => `docs/${name}.md`,
+    ),
   ]) {
     const text = await readFile(new URL(page, ROOT), "utf8");
     for (const [, target] of text.matchAll(/\]\((?!https?:)([^)#]+)/g))

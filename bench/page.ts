@@ -1,0 +1,129 @@
+// Brings results into docs/performance.md, between its marks, and into the pictures beside it.
+import { readFileSync, writeFileSync } from "node:fs";
+import { type Chart, draw } from "./chart.ts";
+import { OTHERS, promise, RATIOS, type Rate, type Results, type Row, shown, verdict } from "./results.ts";
+
+const DOCS = new URL("../docs/", import.meta.url);
+const BEGIN = "<!-- results: written by `npm run bench -- --page` -->";
+const END = "<!-- end of results -->";
+
+const count = (rate: number) => Math.round(rate >= 100 ? rate : rate * 10) / (rate >= 100 ? 1 : 10);
+const perSecond = (rate: number) => count(rate).toLocaleString("en");
+const times = ({ p50, p99 }: Rate) => `${p50.toFixed(1)} / ${p99.toFixed(1)}`;
+
+function table(head: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
+  return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
+}
+
+function measured(results: Results, rows: Record<string, Row>) {
+  return Object.entries(rows).flatMap(([name, row]) => {
+    const result = results.rows[name];
+    return result ? [{ name, row, ...result }] : [];
+  });
+}
+
+function ratioTable(results: Results): string {
+  const rows = measured(results, RATIOS).map(({ row, value, compared }) => {
+    const { of, to } = compared!;
+    const goal = row.goal === undefined ? "" : row.goal.toFixed(2);
+    const rates = [perSecond(of.rate), times(of), perSecond(to.rate), times(to)];
+    return [row.title, ...rates, `**${shown(row, value)}**`, promise(row), goal, verdict(row, value)];
+  });
+  const head = ["work", "Parley/s", "p50 / p99 ms", "bare/s", "p50 / p99 ms", "ratio", "bound", "goal", ""];
+  return table(head, rows);
+}
+
+function otherTable(results: Results): string {
+  const rows = measured(results, OTHERS).map(({ row, value }) => [
+    row.title,
+    `**${shown(row, value)}**`,
+    promise(row),
+    verdict(row, value),
+  ]);
+  return table(["what", "measured", "bound", ""], rows);
+}
+
+/** The work that was measured on the peers: names, and rates by who did it. */
+function peerRates(results: Results): { title: string; rates: (Rate | null)[] }[] {
+  const peers = Object.values(results.peers);
+  const names = Object.keys(peers[0]!.rates);
+  return names.map((name) => ({
+    title: RATIOS[name]!.title,
+    rates: [results.rows[name]?.compared?.of ?? null, ...peers.map((peer) => peer.rates[name] ?? null)],
+  }));
+}
+
+function peerTable(results: Results): string {
+  const names = Object.entries(results.peers).map(([name, { version }]) => `${name} ${version}`);
+  const cell = (rate: Rate | null) => (rate ? `${perSecond(rate.rate)} (${times(rate)})` : "-");
+  const rows = peerRates(results).map(({ title, rates }) => [title, ...rates.map(cell)]);
+  return table(["work", "Parley", ...names], rows);
+}
+
+function ratioChart(results: Results): Chart {
+  const all = measured(results, RATIOS).filter(({ name }) => !name.endsWith("Drop"));
+  return {
+    title: "Parley against bare node:http on one core",
+    description: all.map(({ row, value }) => `${row.title}: ${shown(row, value)}`).join("; "),
+    groups: all.map(({ row, value }) => ({
+      label: row.title,
+      bars: [{ value, text: shown(row, value), series: 1 as const }],
+      bound: row.least,
+      goal: row.goal,
+    })),
+    legend: [
+      { mark: "1", text: "Parley" },
+      { mark: "one", text: "bare node:http" },
+      { mark: "bound", text: "bound" },
+      { mark: "goal", text: "goal" },
+    ],
+    line: 1,
+  };
+}
+
+function peerChart(results: Results): Chart {
+  const names = ["Parley", ...Object.keys(results.peers)];
+  const all = peerRates(results);
+  const series = [1, 2, 3] as const;
+  const told = ({ title, rates }: (typeof all)[number]) =>
+    `${title}: ${rates.map((rate, i) => `${names[i]} ${rate ? perSecond(rate.rate) : "cannot"}`).join(", ")}`;
+  return {
+    title: "Answers a second on one core",
+    description: all.map(told).join("; "),
+    groups: all.map(({ title, rates }) => ({
+      label: title,
+      bars: rates.flatMap((rate, i) =>
+        rate ? [{ value: rate.rate, text: perSecond(rate.rate), series: series[i]! }] : [],
+      ),
+    })),
+    legend: names.map((text, i) => ({ mark: `${series[i]!}` as const, text })),
+  };
+}
+
+/** Where the parts were measured on several days, both ends of the time. */
+function dates(results: Results): string {
+  const all = [...Object.values(results.rows), ...Object.values(results.peers)]
+    .map(({ date }) => date)
+    .sort();
+  return all[0] === all.at(-1) ? all[0]! : `${all[0]} to ${all.at(-1)}`;
+}
+
+export function writePage(results: Results): void {
+  const about = Object.entries(results.about).map(([name, value]) => `${name} ${value}`);
+  const parts = [
+    `Measured ${dates(results)}: ${about.join(", ")}.`,
+    "![Ratios to bare node:http, as in the table below](performance.svg)",
+    ratioTable(results),
+    otherTable(results),
+  ];
+  writeFileSync(new URL("performance.svg", DOCS), draw(ratioChart(results)));
+  if (Object.keys(results.peers).length > 0) {
+    writeFileSync(new URL("performance-peers.svg", DOCS), draw(peerChart(results)));
+    const picture = "![Answers a second of Parley and others, as in the table below](performance-peers.svg)";
+    parts.push("Answers a second, and p50 / p99 in ms:", picture, peerTable(results));
+  }
+  const page = new URL("performance.md", DOCS);
+  const [before, , after] = readFileSync(page, "utf8").split(new RegExp(`(?<=${BEGIN})|(?=${END})`));
+  writeFileSync(page, `${before}\n\n${parts.join("\n\n")}\n\n${after}`);
+}

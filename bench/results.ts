@@ -1,0 +1,112 @@
+// What was measured, what was promised, and the file in which results wait for the page.
+import { readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Medians: answers a second, and milliseconds. */
+export interface Rate {
+  rate: number;
+  p50: number;
+  p99: number;
+}
+
+/** The rate that is judged, and the one it is held against; the value is the one over the other. */
+interface Compared {
+  of: Rate;
+  to: Rate;
+}
+
+export interface Result {
+  value: number;
+  /** The day, as 2026-01-31. */
+  date: string;
+  compared?: Compared;
+}
+
+export interface Peer {
+  version: string;
+  date: string;
+  /** By the names of the rows; null: the peer has nothing like it. */
+  rates: Record<string, Rate | null>;
+}
+
+export interface Results {
+  /** Of the machine and the versions, by what it is. */
+  about: Record<string, string>;
+  rows: Record<string, Result>;
+  peers: Record<string, Peer>;
+}
+
+/** What the rows are: `least` and `most` are bounds (the value lies below `most`), and a goal lies beyond its bound. */
+export interface Row {
+  title: string;
+  unit: "" | "ms" | "MB";
+  least?: number;
+  most?: number;
+  goal?: number;
+}
+
+/** Against the yardstick. */
+export const RATIOS: Record<string, Row> = {
+  retrieve: { title: "retrieve a contact", unit: "", least: 0.6, goal: 0.7 },
+  list: { title: "list ten of 1,000", unit: "", least: 0.4, goal: 0.6 },
+  listMany: { title: "list ten of 1,000,000", unit: "", least: 0.4, goal: 0.6 },
+  create: { title: "create, names ascending", unit: "", least: 0.55, goal: 0.7 },
+  createRandom: { title: "create, names random", unit: "", least: 0.55, goal: 0.7 },
+  createMany: { title: "create, names random, of 1,000,000", unit: "" },
+  upload4k: { title: "upload 4 KiB", unit: "", least: 0.55, goal: 0.85 },
+  upload4kDrop: { title: "upload 4 KiB (yardstick keeps nothing)", unit: "" },
+  upload64m: { title: "upload 64 MiB", unit: "", least: 0.85, goal: 1 },
+  upload64mDrop: { title: "upload 64 MiB (yardstick keeps nothing)", unit: "" },
+  download4k: { title: "download 4 KiB", unit: "", least: 1.5, goal: 3 },
+  download64m: { title: "download 64 MiB", unit: "", least: 1, goal: 1.4 },
+};
+
+export const OTHERS: Record<string, Row> = {
+  pages: { title: "list page of 1,000,000 rows, times that of 1,000", unit: "", most: 1.15 },
+  pages10m: { title: "the same with 10,000,000 rows in the table", unit: "", most: 1.15 },
+  readsAlone: { title: "p99 of 2,000 retrieves/s alone", unit: "ms" },
+  readsBeside: { title: "p99 of 2,000 retrieves/s beside 1,000 creates/s", unit: "ms", most: 15 },
+  readsTimes: { title: "the latter, times the former", unit: "", most: 2 },
+  createsBeside: { title: "p99 of those creates", unit: "ms" },
+  delayMedian: { title: "event-loop delay under full load, p50", unit: "ms" },
+  delay: { title: "event-loop delay under full load, p99", unit: "ms", most: 50 },
+  delayMax: { title: "event-loop delay under full load, longest", unit: "ms" },
+  idle: { title: "memory (RSS), idle", unit: "MB" },
+  idleBare: { title: "memory (RSS), idle, bare node:http", unit: "MB" },
+  peak: { title: "memory (RSS), peak under full load", unit: "MB", most: 250 },
+  growth: { title: "memory, end of a long full load, times that of its beginning", unit: "", most: 1.1 },
+  start: { title: "start to first answer", unit: "ms" },
+  startBare: { title: "start to first answer, bare node:http", unit: "ms" },
+};
+
+export function verdict(row: Row, value: number): string {
+  const { least, most, goal } = row;
+  if (least === undefined && most === undefined) return "";
+  if (least !== undefined ? value < least : value >= most!) return "not met";
+  return goal !== undefined && value >= goal ? "goal met" : "met";
+}
+
+export function promise({ least, most, unit }: Row): string {
+  if (least === undefined && most === undefined) return "";
+  return `${least !== undefined ? `≥ ${least.toFixed(2)}` : `< ${most}`}${unit && ` ${unit}`}`;
+}
+
+export function shown(row: Row, value: number): string {
+  return `${value.toFixed(row.unit === "" ? 2 : value < 10 ? 1 : 0)}${row.unit && ` ${row.unit}`}`;
+}
+
+const FILE = join(tmpdir(), "parley-bench.json");
+
+/** Those of earlier runs too, so that parts can be measured one by one. */
+export function loadResults(): Results {
+  try {
+    return JSON.parse(readFileSync(FILE, "utf8"));
+  } catch {
+    return { about: {}, rows: {}, peers: {} };
+  }
+}
+
+export function saveResults(results: Results): void {
+  writeFileSync(FILE, JSON.stringify(results, null, 2));
+}

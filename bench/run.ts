@@ -1,0 +1,164 @@
+// Measures Parley on one core, beside bare node:http that returns the same bytes. docs/performance.md tells the rest.
+// usage: npm run bench [-- OPTIONS]
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpus, release, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { writePage } from "./page.ts";
+import { measurePeers } from "./peers.ts";
+import {
+  loadResults,
+  OTHERS,
+  promise,
+  RATIOS,
+  type Rate,
+  type Result,
+  type Results,
+  saveResults,
+  shown,
+  verdict,
+} from "./results.ts";
+import { pinLoad } from "./servers.ts";
+import { startSubject } from "./subject.ts";
+import { fillTable, fullLoad, readsBesideCreates, starts } from "./whole.ts";
+import { allWorks, measure } from "./works.ts";
+
+const QUICK = [
+  "start",
+  "retrieve",
+  "list",
+  "create",
+  "upload4k",
+  "download4k",
+  "upload64m",
+  "download64m",
+  "beside",
+  "load",
+];
+const PARTS = [...QUICK, "long", "peers"];
+const HELP = `npm run bench -- [--only PART,PART] [--rounds N] [--ms N] [--long [--minutes N]] [--peers] [--page]
+  --only     parts of ${PARTS.join(", ")}
+  --rounds   how often each server is measured (5)
+  --ms       how long each time (1500)
+  --long     also a long full load, and the list in a table of 10,000,000 rows
+  --minutes  how long the long load lasts (10)
+  --peers    also json-server and parse-server, brought from the registry into a scratch folder
+  --page     measures nothing, and brings the last results into docs/performance.md`;
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: "string" },
+    rounds: { type: "string", default: "5" },
+    ms: { type: "string", default: "1500" },
+    long: { type: "boolean" },
+    minutes: { type: "string", default: "10" },
+    peers: { type: "boolean" },
+    page: { type: "boolean" },
+    help: { type: "boolean" },
+  },
+});
+const rounds = Number(options.rounds);
+const ms = Number(options.ms);
+const parts = options.only?.split(",") ?? [
+  ...QUICK,
+  ...(options.long ? ["long"] : []),
+  ...(options.peers ? ["peers"] : []),
+];
+/** The full load of the quick run. */
+const QUICK_MINUTES = 1 / 6;
+
+function about(folder: string): Record<string, string> {
+  const fileSystem = execFileSync("findmnt", ["-no", "FSTYPE", "-T", folder], { encoding: "utf8" }).trim();
+  if (fileSystem === "tmpfs") console.error("Syncs cost nothing on tmpfs: set TMPDIR to a folder on a disk.");
+  return {
+    Parley: JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version,
+    Node: process.versions.node,
+    SQLite: process.versions.sqlite!,
+    CPU: cpus()[0]!.model.trim(),
+    kernel: `${release().split("-")[0]}`,
+    "file system": fileSystem,
+  };
+}
+
+function report(results: Results, values: Record<string, number | Omit<Result, "date">>): void {
+  for (const [name, value] of Object.entries(values)) {
+    const result = { ...(typeof value === "number" ? { value } : value), date: today() };
+    results.rows[name] = result;
+    const row = RATIOS[name] ?? OTHERS[name]!;
+    const { of, to } = result.compared ?? {};
+    const rates = of && to ? `${of.rate.toFixed(0)}/s against ${to.rate.toFixed(0)}/s` : "";
+    const times = of ? `p50 ${of.p50.toFixed(2)} p99 ${of.p99.toFixed(2)} ms` : "";
+    const cells = [shown(row, result.value).padStart(8), promise(row).padEnd(9), verdict(row, result.value)];
+    console.log(`${row.title.padEnd(52)} ${cells.join(" ").padEnd(27)} ${rates} ${times}`.trimEnd());
+  }
+  saveResults(results);
+}
+
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
+}
+
+async function measureParley(stack: AsyncDisposableStack, folder: string, results: Results): Promise<void> {
+  const subject = await startSubject(stack, folder);
+  const works = await allWorks(subject);
+  for (const [name, work] of Object.entries(works)) {
+    if (!parts.includes(name)) continue;
+    const rates = await measure(work, folder, rounds, ms);
+    for (const { row, of, to } of work.ratios) report(results, { [row]: compare(rates[of]!, rates[to]!) });
+  }
+  if (parts.includes("beside")) report(results, await readsBesideCreates(works, folder));
+  if (parts.includes("load")) report(results, await fullLoad(subject, works, QUICK_MINUTES));
+  if (parts.includes("long")) {
+    report(results, await fullLoad(subject, works, Number(options.minutes)));
+    fillTable(subject);
+    const { few, many } = await measure(works.list!, folder, rounds, ms);
+    report(results, { pages10m: compare(few!, many!) });
+  }
+}
+
+function compare(of: Rate, to: Rate): Omit<Result, "date"> {
+  return { value: of.rate / to.rate, compared: { of, to } };
+}
+
+/** Settles once an interrupted run has ended all that it started. */
+let ending: Promise<void> | undefined;
+
+/** Ends what the run started, also where it fails or is interrupted. */
+async function run(): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      ending = stack.disposeAsync().finally(() => process.exit(1));
+    });
+  }
+  const folder = mkdtempSync(join(tmpdir(), "parley-bench-"));
+  stack.defer(() => rmSync(folder, { recursive: true, force: true }));
+  pinLoad();
+  const results = loadResults();
+  Object.assign(results.about, about(folder));
+  if (parts.includes("start")) report(results, await starts(folder));
+  if (parts.some((part) => part !== "start" && part !== "peers")) {
+    await measureParley(stack, folder, results);
+  }
+  if (parts.includes("peers")) {
+    await measurePeers(stack, folder, results.peers, rounds, ms);
+    saveResults(results);
+  }
+  console.log("Bring the results into docs/performance.md with: npm run bench -- --page");
+}
+
+const unknown = parts.filter((part) => !PARTS.includes(part));
+if (unknown.length > 0)
+  throw new Error(`There is no part ${unknown.join(", ")}; they are ${PARTS.join(", ")}.`);
+if (options.help) console.log(HELP);
+else if (options.page) writePage(loadResults());
+else {
+  try {
+    await run();
+  } catch (error) {
+    // What is under way fails when its server ends.
+    await ending;
+    throw error;
+  }
+}

@@ -1,0 +1,127 @@
+// The servers that are measured: each has one core for itself and those it needs, and the load has another.
+import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Answer, Order } from "./bare.ts";
+import type { Delay } from "./delay.ts";
+
+const SERVER_CORE = "0";
+const LOAD_CORE = "1";
+const STOP_MS = 15_000;
+const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const MAIN = fileOf("../src/main.ts");
+
+/** Gives this process the core of the load. */
+export function pinLoad(): void {
+  execFileSync("taskset", ["-acp", LOAD_CORE, String(process.pid)], { stdio: "ignore" });
+}
+
+/** Starts a command on the servers' core; it ends with the stack. */
+export function startPinned(
+  stack: AsyncDisposableStack,
+  command: string[],
+  options: SpawnOptions,
+  signal: NodeJS.Signals = "SIGTERM",
+): ChildProcess {
+  const child = spawn("taskset", ["-c", SERVER_CORE, ...command], options);
+  const closed = new Promise((resolve) => child.once("close", resolve));
+  stack.defer(async () => {
+    child.kill(signal);
+    const late = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
+    await closed;
+    clearTimeout(late);
+  });
+  return child;
+}
+
+/** What the child says first; throws where it ends without a word. */
+async function firstWord(child: ChildProcess, what: Promise<unknown[]>): Promise<unknown> {
+  const ended = once(child, "close").then(([code]) => {
+    throw new Error(`${child.spawnargs.join(" ")} ended with ${code} before it was ready.`);
+  });
+  return (await Promise.race([what, ended]))[0];
+}
+
+/** Bytes. */
+export function memory(pid: number): { now: number; peak: number } {
+  const text = readFileSync(`/proc/${pid}/status`, "utf8");
+  const of = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(text)![1]) * 1024;
+  return { now: of("VmRSS"), peak: of("VmHWM") };
+}
+
+export interface ParleyServer {
+  port: number;
+  pid: number;
+  startDelay(): Promise<void>;
+  /** What the event loop was delayed by since the start of the measure. */
+  stopDelay(): Promise<Delay>;
+}
+
+function environment(dataFolder: string): Record<string, string> {
+  return {
+    PATH: process.env.PATH!,
+    PARLEY_DATA: dataFolder,
+    PARLEY_PORT: "0",
+    PARLEY_LOG_LEVEL: "warn",
+    // As `bin/parley` sets it.
+    NODE_COMPILE_CACHE: fileOf("../node_modules/.cache/parley"),
+  };
+}
+
+/** Runs a command of Parley and returns what it printed. */
+export function parley(dataFolder: string, ...args: string[]): string {
+  return execFileSync(process.execPath, [MAIN, ...args], { env: environment(dataFolder), encoding: "utf8" });
+}
+
+/** The server with its default settings, and with `delay` what measures its event loop. */
+export async function startParley(
+  stack: AsyncDisposableStack,
+  dataFolder: string,
+  delay = false,
+): Promise<ParleyServer> {
+  const preload = delay ? ["--import", fileOf("delay.ts")] : [];
+  const child = startPinned(stack, [process.execPath, ...preload, MAIN, "serve"], {
+    env: environment(dataFolder),
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
+  const text = String(await firstWord(child, once(child.stdout!, "data")));
+  const ask = async (order: "start" | "stop") => {
+    child.send(order);
+    return (await once(child, "message"))[0];
+  };
+  return {
+    port: Number(/listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(text)![1]),
+    pid: child.pid!,
+    startDelay: () => ask("start"),
+    stopDelay: () => ask("stop"),
+  };
+}
+
+export interface BareServer {
+  port: number;
+  pid: number;
+  set(path: string, answer: Answer): Promise<void>;
+  /** Deletes the files that were uploaded. */
+  clear(): Promise<void>;
+}
+
+export async function startBare(stack: AsyncDisposableStack, folder: string): Promise<BareServer> {
+  mkdirSync(folder, { recursive: true });
+  const child = startPinned(stack, [process.execPath, fileOf("bare.ts"), folder], {
+    env: { PATH: process.env.PATH!, NODE_COMPILE_CACHE: join(folder, "cache") },
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const port = (await firstWord(child, once(child, "message"))) as number;
+  const order = async (what: Order) => {
+    child.send(what);
+    await once(child, "message");
+  };
+  return {
+    port,
+    pid: child.pid!,
+    set: (path, answer) => order({ path, answer }),
+    clear: () => order("clear"),
+  };
+}

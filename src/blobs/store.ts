@@ -1,9 +1,10 @@
-import type { Readable } from "node:stream";
-
 /** What can be asked of a store, also of one that must not be changed, such as a backup. */
 export interface BlobReader {
-  /** The bytes from `start` to `end` inclusive. Rejects where there is no such blob. */
-  read(key: string, start: number, end: number): Promise<Readable>;
+  /**
+   * The bytes from `start` to `end` inclusive; a chunk is valid until the next is asked for. Rejects where there is no
+   * such blob. What it resolves with must be iterated: that closes the file.
+   */
+  read(key: string, start: number, end: number): Promise<AsyncIterable<Uint8Array>>;
   /** Bytes; undefined where there is no such blob. */
   size(key: string): Promise<number | undefined>;
   /**

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { Readable } from "node:stream";
 import { crc32 } from "node:zlib";
 import { findSmallFile, isSmallFile } from "../db/small-files.ts";
 import type { FileRow } from "./attachments.ts";
@@ -10,29 +9,32 @@ const MAX_WHOLE_BYTES = 256 * 1024;
 
 /**
  * The bytes of a file from `start` to `end` inclusive. A whole file is verified on its way: where it is damaged this
- * throws, or the stream ends in an error before its last chunk is handed on.
+ * throws, or the chunks end in an error before the last is handed on. They must be iterated, and each is valid until the
+ * next is asked for.
  */
 export async function openFile(
   core: Core,
   row: FileRow,
   start: number,
   end: number,
-): Promise<Uint8Array | Readable> {
+): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
   if (isSmallFile(row)) {
     const bytes = await findSmallFile(core.db, row.id);
     if (bytes?.length !== row.file_size || crc32(bytes) !== row.crc32) throw damaged(row);
     return bytes.subarray(start, end + 1);
   }
-  const stream = await core.blobs.read(row.blob_key, start, end);
-  if (start > 0 || end < row.file_size - 1) return stream;
-  if (row.file_size <= MAX_WHOLE_BYTES) return Buffer.concat(await Array.fromAsync(verified(stream, row)));
-  return Readable.from(verified(stream, row), { objectMode: false });
+  const chunks = await core.blobs.read(row.blob_key, start, end);
+  if (start > 0 || end < row.file_size - 1) return chunks;
+  if (row.file_size > MAX_WHOLE_BYTES) return verified(chunks, row);
+  const whole: Uint8Array[] = [];
+  for await (const chunk of verified(chunks, row)) whole.push(new Uint8Array(chunk));
+  return Buffer.concat(whole);
 }
 
-async function* verified(stream: Readable, row: FileRow): AsyncGenerator<Uint8Array> {
+async function* verified(chunks: AsyncIterable<Uint8Array>, row: FileRow): AsyncGenerator<Uint8Array> {
   const isWhole = checker(row);
   let left = row.file_size;
-  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+  for await (const chunk of chunks) {
     left -= chunk.length;
     if (!isWhole(chunk, left === 0)) throw damaged(row);
     yield chunk;

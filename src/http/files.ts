@@ -5,17 +5,20 @@ import type { Core } from "../core/core.ts";
 import { openFile } from "../core/downloads.ts";
 import { anyText, flag, optional, type Parsed, readFields } from "../core/fields.ts";
 import { ParleyError } from "../errors.ts";
+import { errorFields } from "../util/log.ts";
 import { authenticate, requireScope } from "./authentication.ts";
 import { matchesStrongly, matchesTag } from "./conditions.ts";
+import type { HttpContext } from "./context.ts";
 import { formatDigest } from "./digests.ts";
 import { knownForm, queryOf } from "./operation.ts";
 import { type ByteRange, parseRange } from "./ranges.ts";
+import { sendChunks } from "./send-file.ts";
 
 const query = { expires: optional(anyText), signature: optional(anyText), download: optional(flag) };
 type Query = Parsed<typeof query>;
 
 /** The bytes of attachments, by signed link or by a member's token. */
-export function fileRoutes(app: FastifyInstance, core: Core): void {
+export function fileRoutes(app: FastifyInstance, { core, log }: HttpContext): void {
   app.route({
     method: ["GET", "HEAD"],
     url: "/files/:id/:filename",
@@ -31,7 +34,13 @@ export function fileRoutes(app: FastifyInstance, core: Core): void {
         reply.header("cache-control", "no-store");
         return reply.redirect(core.links.fileAddress(row.id, row.filename) + kept, 308);
       }
-      return serve(core, request, reply, row, { maxAge, download: fields.download === true });
+      const chunks = await serve(core, request, reply, row, { maxAge, download: fields.download === true });
+      if (!chunks) return reply;
+      // The answer has begun: that the file is damaged can only be told to the operator.
+      await sendChunks(reply, chunks).catch((error) =>
+        log.error({ request_id: request.id, ...errorFields(error) }, "a download was cut"),
+      );
+      return reply;
     },
   });
 }
@@ -56,13 +65,14 @@ async function permitted(
   };
 }
 
+/** Answers, but for the chunks that it returns, which are still to be sent. */
 async function serve(
   core: Core,
   request: FastifyRequest,
   reply: FastifyReply,
   row: FileRow,
   options: { maxAge: number; download: boolean },
-): Promise<FastifyReply> {
+): Promise<AsyncIterable<Uint8Array> | undefined> {
   const etag = `"${Buffer.from(row.sha256).toString("base64url")}"`;
   const modified = new Date(row.created_at - (row.created_at % 1000));
   refuseChanged(request, etag, modified);
@@ -80,10 +90,15 @@ async function serve(
     "cache-control": options.maxAge > 0 ? `private, max-age=${options.maxAge}` : "private, no-cache",
     ...safetyHeaders(row, options.download),
   });
-  if (unchanged) return reply.code(304).send();
+  if (unchanged) {
+    reply.code(304).send();
+    return undefined;
+  }
   if (range) reply.code(206).header("content-range", `bytes ${start}-${end}/${row.file_size}`);
   reply.header("content-type", servedType(row.file_type)).header("content-length", end - start + 1);
-  return reply.send(bytes);
+  if (bytes && !(bytes instanceof Uint8Array)) return bytes;
+  reply.send(bytes);
+  return undefined;
 }
 
 // What a browser may show in place: it runs nothing of these.

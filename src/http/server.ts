@@ -79,7 +79,7 @@ export async function createHttp(context: HttpContext): Promise<FastifyInstance>
   const count = metricsRoutes(app, core);
   for (const each of operations) addOperation(app, core, each, limits);
   app.register(async (openRoutes) => {
-    fileRoutes(openRoutes, core);
+    fileRoutes(openRoutes, context);
     healthRoutes(openRoutes, core);
     docsRoutes(openRoutes);
   });

@@ -20,8 +20,9 @@ export interface ReceivedFile {
 }
 
 /**
- * Takes a file in, hashing and counting on the way. Throws `file_too_large` as soon as the limit (bytes; 0: none) is
- * passed, and whatever the source throws; then nothing of the file is kept.
+ * Takes a file in, hashing and counting on the way; each chunk need be valid only until the next is asked for. Throws
+ * `file_too_large` as soon as the limit (bytes; 0: none) is passed, and whatever the source throws; then nothing of the
+ * file is kept.
  */
 export async function receiveFile(
   core: Core,
@@ -44,7 +45,7 @@ export async function receiveFile(
         await blob.write(chunk);
         continue;
       }
-      first.push(chunk);
+      first.push(new Uint8Array(chunk));
       if (size > MAX_SMALL_FILE_BYTES) {
         blob = await core.blobs.create();
         for (const each of first) await blob.write(each);

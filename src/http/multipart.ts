@@ -10,6 +10,7 @@ export interface Part {
   type: string | undefined;
   /** The Content-Digest of the part, where it has one. */
   digest: string | undefined;
+  /** Each chunk is valid until the next is asked for. */
   body: AsyncIterable<Buffer>;
 }
 
@@ -127,9 +128,11 @@ export class MultipartReader {
   }
 
   async #fill(): Promise<void> {
+    // Copied: what is left of a chunk goes with it when the next is asked for.
+    const rest = Buffer.from(this.#buffer);
     const chunk = await this.#source.next();
     if (chunk === null) throw malformed("The body ends before its closing boundary.");
-    this.#buffer = this.#buffer.length === 0 ? chunk : Buffer.concat([this.#buffer, chunk]);
+    this.#buffer = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
   }
 }
 

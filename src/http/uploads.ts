@@ -138,7 +138,7 @@ class FormReader {
           },
         );
       }
-      chunks.push(chunk);
+      chunks.push(Buffer.from(chunk));
     }
     this.#fields.set(part.name, decodeUtf8(Buffer.concat(chunks)));
   }

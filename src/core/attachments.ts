@@ -13,7 +13,7 @@ import type { Caller } from "./caller.ts";
 import type { Core } from "./core.ts";
 import { detectType } from "./media-types.ts";
 import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
-import type { Expected, Resource, Versioned } from "./resource.ts";
+import type { Expected, Versioned } from "./resource.ts";
 import { discardFile, type ReceivedFile } from "./uploads.ts";
 
 export type { AttachmentRow as FileRow, Target };
@@ -156,10 +156,10 @@ function found(row: AttachmentRow | undefined): AttachmentRow {
 }
 
 function versioned(core: Core, row: AttachmentRow): Versioned {
-  return { ...attachmentOf(core, row), version: `${row.version}-${core.links.window()}` };
+  return { json: attachmentOf(core, row), version: `${row.version}-${core.links.window()}` };
 }
 
-function attachmentOf(core: Core, row: AttachmentRow): Resource {
+function attachmentOf(core: Core, row: AttachmentRow): string {
   const attachment: Attachment = {
     id: row.id,
     message_id: row.message_id,
@@ -169,5 +169,5 @@ function attachmentOf(core: Core, row: AttachmentRow): Resource {
     file_size: row.file_size,
     created_at: toSeconds(row.created_at),
   };
-  return { id: row.id, json: JSON.stringify(attachment) };
+  return JSON.stringify(attachment);
 }

@@ -10,7 +10,7 @@ import { phoneDigits, searchKey, usernameKey } from "../util/text.ts";
 import type { Caller } from "./caller.ts";
 import type { Core } from "./core.ts";
 import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
-import type { Expected, Resource, Versioned } from "./resource.ts";
+import type { Expected, Versioned } from "./resource.ts";
 
 /** Source, section 2.1, in the order in which it is stored and served. Times are Unix seconds. */
 interface Contact {
@@ -81,7 +81,7 @@ export async function listContacts(
     wordPrefix: (request.q && searchKey(request.q).slice(1)) || undefined,
     blocked: request.active === undefined ? undefined : !request.active,
   };
-  return pageOf(page, await listContactRows(core.db, caller.userId, filter, page), contactOf);
+  return pageOf(page, await listContactRows(core.db, caller.userId, filter, page), (body) => body);
 }
 
 /** Throws `contact_not_found`, also for a contact of somebody else. */
@@ -115,11 +115,5 @@ export async function deleteContact(
 }
 
 function versioned([body, version]: ContactRow): Versioned {
-  return { ...contactOf(body), version: String(version) };
-}
-
-/** The id is the first member of each body. */
-function contactOf(body: string): Resource {
-  const start = '{"id":"'.length;
-  return { id: body.slice(start, body.indexOf('"', start)), json: body };
+  return { json: body, version: String(version) };
 }

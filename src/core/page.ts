@@ -1,5 +1,4 @@
 import { NEWEST, type Page } from "../db/page.ts";
-import type { Resource } from "./resource.ts";
 
 /** A page as the API asks for it; at most one of the cursors is given. */
 export interface PageRequest {
@@ -11,7 +10,8 @@ export interface PageRequest {
 /** The page envelope of the source, section 2.4: items newest first. */
 export interface PageOf {
   has_more: boolean;
-  data: Resource[];
+  /** The JSON texts of resources. */
+  data: string[];
 }
 
 export function pageQuery(request: PageRequest): Page {
@@ -23,7 +23,7 @@ export function pageQuery(request: PageRequest): Page {
 }
 
 /** Turns the rows of a walk, one more than the limit where there are more, into the envelope. */
-export function pageOf<R>(page: Page, rows: R[], shape: (row: R) => Resource): PageOf {
+export function pageOf<R>(page: Page, rows: R[], shape: (row: R) => string): PageOf {
   const data = rows.slice(0, page.limit).map(shape);
   if (page.newer) data.reverse();
   return { has_more: rows.length > page.limit, data };

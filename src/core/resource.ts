@@ -1,14 +1,15 @@
 export { checkVersion, type Expected } from "../db/version.ts";
 
-/** A resource as it is served. */
-export interface Resource {
-  id: string;
+/** A resource as it is served, with what its ETag is made of. */
+export interface Versioned {
   /** Its JSON text. */
   json: string;
-}
-
-/** A resource with what its ETag is made of: the version of its row, and of attachments the window of their links. */
-export interface Versioned extends Resource {
   /** The row's version, a number; where the window counts, "-" and the window behind it. */
   version: string;
+}
+
+/** The id of a resource: the first member of its JSON text, whatever it is. */
+export function idOf(json: string): string {
+  const start = '{"id":"'.length;
+  return json.slice(start, json.indexOf('"', start));
 }

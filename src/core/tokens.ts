@@ -19,13 +19,20 @@ const DEFAULT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "adm
 
 const TOKEN_FORM = /^parley_[A-Za-z0-9_-]{43}$/;
 
-/** Throws `invalid_token` for a token that is malformed, unknown, revoked or expired. */
-export async function verifyToken(core: Accounts, token: string): Promise<Caller> {
-  const revocations = await core.db.revocations();
-  const verified = core.verified.find(token, revocations) ?? (await lookUp(core, token, revocations));
-  if (verified.expiresAt !== null && verified.expiresAt <= core.clock())
-    throw new ParleyError("invalid_token");
-  return verified.caller;
+/**
+ * Throws, or rejects with, `invalid_token` for a token that is malformed, unknown, revoked or expired. Of a token that
+ * was looked up lately the caller is told at once.
+ */
+export function verifyToken(core: Accounts, token: string): Caller | Promise<Caller> {
+  const revocations = core.db.revocations();
+  const verified = core.verified.find(token, revocations);
+  if (verified) return callerOf(core, verified);
+  return lookUp(core, token, revocations).then((found) => callerOf(core, found));
+}
+
+function callerOf(core: Accounts, { caller, expiresAt }: Verified): Caller {
+  if (expiresAt !== null && expiresAt <= core.clock()) throw new ParleyError("invalid_token");
+  return caller;
 }
 
 async function lookUp(core: Accounts, token: string, revocations: number): Promise<Verified> {

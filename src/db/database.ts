@@ -15,7 +15,7 @@ export interface Database extends QuickReader {
    */
   write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>>;
   /** A number that is another one after tokens went, by whichever process. */
-  revocations(): Promise<number>;
+  revocations(): number;
   /** How many writes wait. */
   queueLength(): number;
   close(): Promise<void>;

@@ -88,7 +88,7 @@ class SqliteDatabase implements Database {
     return statement.all(...params) as unknown as R[];
   }
 
-  async revocations(): Promise<number> {
+  revocations(): number {
     this.#openSnapshot();
     return this.#revocations;
   }

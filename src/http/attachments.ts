@@ -17,6 +17,7 @@ import {
   reference,
   toPageRequest,
 } from "../core/fields.ts";
+import { idOf } from "../core/resource.ts";
 import { discardFile } from "../core/uploads.ts";
 import { ParleyError } from "../errors.ts";
 import { repeated } from "./bodies.ts";
@@ -122,7 +123,7 @@ export function uploadOperation(limits: UploadLimits): Operation {
         throw error;
       }
       const created = await createAttachment(core, caller, { ...form, target });
-      reply.header("location", `${core.origin()}/v1/attachments/${created.id}`);
+      reply.header("location", `${core.origin()}/v1/attachments/${idOf(created.json)}`);
       return sendVersioned(request, reply, created);
     },
   });

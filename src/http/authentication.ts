@@ -7,8 +7,8 @@ import { ParleyError } from "../errors.ts";
 // RFC 6750, section 2.1; the scheme's name is case-insensitive (RFC 9110, section 11.1).
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
-/** The caller that a request's bearer token stands for. Throws `missing_token` or `invalid_token`. */
-export async function authenticate(core: Core, request: FastifyRequest): Promise<Caller> {
+/** The caller that a request's bearer token stands for. Throws, or rejects with, `missing_token` or `invalid_token`. */
+export function authenticate(core: Core, request: FastifyRequest): Caller | Promise<Caller> {
   const { authorization } = request.headers;
   if (authorization === undefined) throw new ParleyError("missing_token");
   const token = BEARER.exec(authorization)?.[1];

@@ -85,6 +85,7 @@ export function parseJson(text: string): Fields {
 }
 
 function decodePart(text: string, malformed: ErrorCode): string {
+  if (!/[%+]/.test(text)) return text;
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {

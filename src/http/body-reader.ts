@@ -122,7 +122,8 @@ function release({ buffer, length }: Buffer): void {
 export async function readBody(request: IncomingMessage, maxBytes: number, pace: BodyPace): Promise<Buffer> {
   const tooLarge = () => new ParleyError("body_too_large", `The body may have at most ${maxBytes} bytes.`);
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge();
-  // Mostly a body comes along with its headers, and has come in whole by now.
+  // Mostly a body comes along with its headers, and is there once the parser is done with what it has read.
+  await undefined;
   if (request.complete && request.readableLength > 0 && request.readableLength <= maxBytes) {
     return request.read() as Buffer;
   }

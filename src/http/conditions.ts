@@ -16,15 +16,14 @@ export function sendVersioned(
   request: FastifyRequest,
   reply: FastifyReply,
   { json, version }: Versioned,
-): FastifyReply {
+): void {
   const etag = `"${version}"`;
   reply.header("etag", etag).header("cache-control", "private, no-cache");
   const known = request.headers["if-none-match"];
   const reading = request.method === "GET" || request.method === "HEAD";
   if (reading) checkVersion(expectedVersions(request), Number.parseInt(version, 10));
-  return reading && known !== undefined && matchesTag(known, etag)
-    ? reply.code(304).send()
-    : sendJson(reply, json);
+  if (reading && known !== undefined && matchesTag(known, etag)) reply.code(304).send();
+  else sendJson(reply, json);
 }
 
 const ROW_VERSION = /^"([0-9]{1,15})(?:-[0-9]+)?"$/;

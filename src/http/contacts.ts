@@ -10,6 +10,7 @@ import {
   trueOrFalse,
   username,
 } from "../core/fields.ts";
+import { idOf } from "../core/resource.ts";
 import { expectedVersions, sendVersioned } from "./conditions.ts";
 import { type Operation, operation } from "./operation.ts";
 import { sendPage } from "./pages.ts";
@@ -56,7 +57,7 @@ export const contactOperations: readonly Operation[] = [
     errors: ["contact_exists"],
     async handle({ core, caller, body, request, reply }) {
       const created = await createContact(core, caller, body);
-      reply.header("location", `${core.origin()}/v1/contacts/${created.id}`);
+      reply.header("location", `${core.origin()}/v1/contacts/${idOf(created.json)}`);
       return sendVersioned(request, reply, created);
     },
   }),

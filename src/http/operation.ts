@@ -37,7 +37,7 @@ export interface Operation<Q extends Shape = Shape, B extends Shape = Shape> {
   answer: { status: 200 | 201 | 204; schema?: string };
   /** Codes beyond those that every operation can answer. */
   errors: readonly ErrorCode[];
-  handle(call: Call<Q, B>): unknown;
+  handle(call: Call<Q, B>): Promise<unknown>;
 }
 
 /** Lets the types of the shapes reach `handle`. */
@@ -56,24 +56,28 @@ export function addOperation(
     method: described.method,
     url: described.path,
     config: { scope: described.scope },
-    handler: async (request, reply) => {
+    handler(request, reply) {
       if (described.method === "GET") refuseBody(request);
-      const fields =
-        described.method === "GET" || body === "file" ? NO_FIELDS : await bodyFields(request, limits);
-      const call: Call<Shape, Shape> = {
-        core,
-        caller: callerOf(request),
-        id: "",
-        query: readFields(query, queryOf(request)),
-        body: body === "file" ? {} : readFields(body, fields),
-        request,
-        reply,
-      };
-      if (idRule) call.id = knownForm((request.params as { id: string }).id, idRule.kind, idRule.unknown);
-      reply.code(answer.status);
-      return described.handle(call);
+      // Not a chain of promises where there is nothing to wait for.
+      if (described.method === "GET" || body === "file") return run(request, reply, NO_FIELDS);
+      return bodyFields(request, limits).then((fields) => run(request, reply, fields));
     },
   });
+
+  function run(request: FastifyRequest, reply: FastifyReply, fields: Fields): Promise<unknown> {
+    const call: Call<Shape, Shape> = {
+      core,
+      caller: callerOf(request),
+      id: "",
+      query: readFields(query, queryOf(request)),
+      body: body === "file" ? {} : readFields(body, fields),
+      request,
+      reply,
+    };
+    if (idRule) call.id = knownForm((request.params as { id: string }).id, idRule.kind, idRule.unknown);
+    reply.code(answer.status);
+    return described.handle(call);
+  }
 }
 
 /** The framework leaves the body of a read aside, and nothing is silently ignored. */

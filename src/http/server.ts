@@ -5,6 +5,7 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from "fastify";
+import type { Caller } from "../core/caller.ts";
 import type { Scope } from "../core/tokens.ts";
 import { ParleyError } from "../errors.ts";
 import { errorFields } from "../util/log.ts";
@@ -105,19 +106,30 @@ type Answered = (request: FastifyRequest, reply: FastifyReply, ms: number) => vo
 function addHooks(app: FastifyInstance, context: HttpContext): void {
   const { core } = context;
   app.decorateRequest("caller", null);
-  app.addHook("onRequest", async (request) => {
+  // With a callback: mostly the token is known, and nothing is waited for.
+  app.addHook("onRequest", (request, _reply, done) => {
     if (request.raw.headers.host === undefined && request.raw.httpVersion === "1.1") {
       throw new ParleyError("malformed_request", "The header Host is required in HTTP/1.1.");
     }
     const { scope, public: open } = request.routeOptions.config as RouteConfig;
-    if (open || (request.is404 && !isApiPath(request.raw.url!))) return;
-    const caller = await authenticate(core, request);
-    if (scope) requireScope(caller, scope);
-    request.setDecorator("caller", caller);
-    refuseEncoding(request);
-    // The router takes "/v1/contacts/" for an empty id.
-    if ((request.params as { id?: string }).id === "") throw new ParleyError("route_not_found");
+    if (open || (request.is404 && !isApiPath(request.raw.url!))) return done();
+    const caller = authenticate(core, request);
+    if (caller instanceof Promise)
+      caller.then((found) => admit(request, found, scope)).then(() => done(), done);
+    else {
+      admit(request, caller, scope);
+      done();
+    }
   });
+}
+
+/** Lets a request of this caller through to its route, or throws. */
+function admit(request: FastifyRequest, caller: Caller, scope: Scope | undefined): void {
+  if (scope) requireScope(caller, scope);
+  request.setDecorator("caller", caller);
+  refuseEncoding(request);
+  // The router takes "/v1/contacts/" for an empty id.
+  if ((request.params as { id?: string }).id === "") throw new ParleyError("route_not_found");
 }
 
 /** A compressed body would be read as it is, and taken for damaged. */

@@ -9,7 +9,7 @@ function pageFrom(ids: readonly string[], request: PageRequest) {
   const page = pageQuery(request);
   const beyond = ids.filter((id) => (page.newer ? id > page.cursor : id < page.cursor));
   const rows = page.newer ? beyond.toSorted() : beyond.toSorted().reverse();
-  return pageOf(page, rows.slice(0, page.limit + 1), (id) => ({ id, json: `"${id}"` }));
+  return pageOf(page, rows.slice(0, page.limit + 1), (id) => id);
 }
 
 const lists = fc.uniqueArray(fc.stringMatching(/^con_[0-7][0-9a-hjkmnp-tv-z]{3}$/), { maxLength: 30 });
@@ -22,7 +22,7 @@ test("a walk to older items gives each once, newest first, and has_more until th
       const seen: string[] = [];
       for (let request: PageRequest = { limit }; ; request = { limit, starting_after: seen.at(-1) }) {
         const { data, has_more } = pageFrom(ids, request);
-        seen.push(...data.map(({ id }) => id));
+        seen.push(...data);
         assert.ok(data.length <= limit);
         assert.equal(has_more, seen.length < ids.length);
         if (!has_more) break;
@@ -37,7 +37,7 @@ test("a walk to newer items gives each once, its pages newest first, and has_mor
       let seen: string[] = [];
       for (let from = "con_"; ; from = seen[0]!) {
         const { data, has_more } = pageFrom(ids, { limit, ending_before: from });
-        seen = [...data.map(({ id }) => id), ...seen];
+        seen = [...data, ...seen];
         assert.ok(data.length <= limit);
         assert.equal(has_more, seen.length < ids.length);
         if (!has_more) break;
@@ -48,9 +48,9 @@ test("a walk to newer items gives each once, its pages newest first, and has_mor
 
 test("a cursor goes on working when its item is gone", () => {
   const page = pageFrom(["con_1", "con_3"], { limit: 1, starting_after: "con_2" });
-  assert.deepEqual(page, { has_more: false, data: [{ id: "con_1", json: '"con_1"' }] });
+  assert.deepEqual(page, { has_more: false, data: ["con_1"] });
   const newer = pageFrom(["con_1", "con_3"], { limit: 1, ending_before: "con_2" });
-  assert.deepEqual(newer, { has_more: false, data: [{ id: "con_3", json: '"con_3"' }] });
+  assert.deepEqual(newer, { has_more: false, data: ["con_3"] });
 });
 
 test("an empty list is an empty page", () =>

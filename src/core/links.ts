@@ -9,6 +9,9 @@ const WINDOW_SECONDS = 3600;
  */
 const MAX_SECONDS_LEFT = 3 * WINDOW_SECONDS;
 
+/** Signatures that are kept in memory. */
+const MAX_SIGNATURES = 10_000;
+
 /** Signs and checks the addresses of files. */
 export interface Links {
   /** The window of now, as a number that changes with the links. */
@@ -28,8 +31,18 @@ export interface Links {
  * secret can be replaced while its links go on. `origin` is asked at each use: the port may be chosen at start.
  */
 export function createLinks(secrets: readonly string[], origin: () => string, clock: Clock): Links {
+  // An HMAC costs as much as all the rest of a link, and the same are asked for again and again.
+  const signatures = new Map<string, string>();
+
   function sign(secret: string, attachmentId: string, expires: string): string {
-    return createHmac("sha256", secret).update(`${attachmentId}.${expires}`).digest("base64url");
+    const text = `${attachmentId}.${expires}`;
+    if (secret !== secrets[0]) return hmac(secret, text);
+    const known = signatures.get(text);
+    if (known !== undefined) return known;
+    const signature = hmac(secret, text);
+    if (signatures.size >= MAX_SIGNATURES) signatures.clear();
+    signatures.set(text, signature);
+    return signature;
   }
 
   function fileAddress(attachmentId: string, filename: string): string {
@@ -60,6 +73,10 @@ export function createLinks(secrets: readonly string[], origin: () => string, cl
     },
     secondsLeft,
   };
+}
+
+function hmac(secret: string, text: string): string {
+  return createHmac("sha256", secret).update(text).digest("base64url");
 }
 
 function equal(a: string, b: string): boolean {

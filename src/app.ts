@@ -6,7 +6,9 @@ import type { Config } from "./config.ts";
 import { VerifiedTokens } from "./core/caller.ts";
 import type { Accounts, Core } from "./core/core.ts";
 import { createLinks } from "./core/links.ts";
+import type { Database } from "./db/database.ts";
 import { lockFolder } from "./db/lock.ts";
+import { requireCurrentSchema } from "./db/migrate.ts";
 import { openSqlite } from "./db/sqlite.ts";
 import { OperatorError } from "./errors.ts";
 import { startEraser } from "./jobs/eraser.ts";
@@ -14,7 +16,7 @@ import type { Job } from "./jobs/job.ts";
 import { startSweep } from "./jobs/sweep.ts";
 import { type Clock, systemClock } from "./util/clock.ts";
 import { type DataFolder, openDataFolder, readSecret } from "./util/data-folder.ts";
-import { createFuse, type Fuse } from "./util/fuse.ts";
+import { createFuse } from "./util/fuse.ts";
 import { createIds, type Random } from "./util/ids.ts";
 import { createLog, errorFields, type Log } from "./util/log.ts";
 
@@ -30,17 +32,17 @@ const systemRandom: Random = (bytes) => void randomFillSync(bytes);
 export async function openAccounts(config: Config): Promise<Accounts> {
   const folder = await openDataFolder(config.dataFolder);
   return createAccounts(
-    folder,
-    createFuse(() => {}),
+    openSqlite(
+      folder.database,
+      createFuse(() => {}),
+      requireCurrentSchema,
+    ),
     {},
   );
 }
 
-function createAccounts(folder: DataFolder, fuse: Fuse, parts: Parts): Accounts {
-  const { clock = systemClock, random = systemRandom } = parts;
-  const db = openSqlite(folder.database, fuse);
-  const newId = createIds(clock, random);
-  return { db, clock, random, newId, verified: new VerifiedTokens(), wakeEraser: () => {} };
+function createAccounts(db: Database, { clock = systemClock, random = systemRandom }: Parts): Accounts {
+  return { db, clock, random, newId: createIds(clock, random), wakeEraser: () => {} };
 }
 
 export interface App {
@@ -78,7 +80,7 @@ async function buildApp(
   const fuse = createFuse((cause) =>
     log.error(errorFields(cause), "a disk failed: nothing is written until a restart"),
   );
-  const accounts = createAccounts(folder, fuse, parts);
+  const accounts = createAccounts(openSqlite(folder.database, fuse), parts);
   const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder, accounts.random)];
   const core: Core = {
     ...accounts,
@@ -86,6 +88,8 @@ async function buildApp(
     links: createLinks(secrets, () => origin, accounts.clock),
     origin: () => origin,
     fuse,
+    verified: new VerifiedTokens(),
+    damaged: new Set(),
   };
   // Loaded here, so that commands beside a running server do not wait for it.
   const { createHttp } = await import("./http/server.ts");

@@ -12,7 +12,6 @@ export interface Accounts {
   clock: Clock;
   newId: NewId;
   random: Random;
-  verified: VerifiedTokens;
   /** Called after a commit that left tombstones, so that their bytes are erased at once. */
   wakeEraser: () => void;
 }
@@ -23,6 +22,9 @@ export interface Core extends Accounts {
   links: Links;
   /** Whether a disk has failed. */
   fuse: Fuse;
+  verified: VerifiedTokens;
+  /** Attachments whose bytes were found damaged since the start. */
+  damaged: Set<string>;
   /** The public address, without a slash at its end; known once the server listens. */
   origin: () => string;
 }

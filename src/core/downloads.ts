@@ -18,25 +18,36 @@ export async function openFile(
   start: number,
   end: number,
 ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
+  const isWhole = start === 0 && end === row.file_size - 1;
+  // A client that was cut off asks for the rest. A whole one is verified again: the file may have been mended.
+  if (core.damaged.has(row.id) && !isWhole) throw damaged(row);
   if (isSmallFile(row)) {
     const bytes = await findSmallFile(core.db, row.id);
     if (bytes?.length !== row.file_size || crc32(bytes) !== row.crc32) throw damaged(row);
     return bytes.subarray(start, end + 1);
   }
   const chunks = await core.blobs.read(row.blob_key, start, end);
-  if (start > 0 || end < row.file_size - 1) return chunks;
-  if (row.file_size > MAX_WHOLE_BYTES) return verified(chunks, row);
+  if (!isWhole) return chunks;
+  if (row.file_size > MAX_WHOLE_BYTES) return verified(core, chunks, row);
   const whole: Uint8Array[] = [];
-  for await (const chunk of verified(chunks, row)) whole.push(new Uint8Array(chunk));
+  for await (const chunk of verified(core, chunks, row)) whole.push(new Uint8Array(chunk));
   return Buffer.concat(whole);
 }
 
-async function* verified(chunks: AsyncIterable<Uint8Array>, row: FileRow): AsyncGenerator<Uint8Array> {
-  const isWhole = checker(row);
+async function* verified(
+  core: Core,
+  chunks: AsyncIterable<Uint8Array>,
+  row: FileRow,
+): AsyncGenerator<Uint8Array> {
+  const isRight = checker(row);
   let left = row.file_size;
   for await (const chunk of chunks) {
     left -= chunk.length;
-    if (!isWhole(chunk, left === 0)) throw damaged(row);
+    if (!isRight(chunk, left === 0)) {
+      core.damaged.add(row.id);
+      throw damaged(row);
+    }
+    if (left === 0) core.damaged.delete(row.id);
     yield chunk;
   }
 }

@@ -34,15 +34,26 @@ export function createLinks(secrets: readonly string[], origin: () => string, cl
   // An HMAC costs as much as all the rest of a link, and the same are asked for again and again.
   const signatures = new Map<string, string>();
 
-  function sign(secret: string, attachmentId: string, expires: string): string {
-    const text = `${attachmentId}.${expires}`;
-    if (secret !== secrets[0]) return hmac(secret, text);
-    const known = signatures.get(text);
-    if (known !== undefined) return known;
-    const signature = hmac(secret, text);
+  /** Only what is ours is kept: anybody may ask for anything. */
+  function keep(text: string, signature: string): void {
     if (signatures.size >= MAX_SIGNATURES) signatures.clear();
     signatures.set(text, signature);
+  }
+
+  function sign(text: string): string {
+    const known = signatures.get(text);
+    if (known !== undefined) return known;
+    const signature = hmac(secrets[0]!, text);
+    keep(text, signature);
     return signature;
+  }
+
+  function isOurs(text: string, signature: string): boolean {
+    const known = signatures.get(text);
+    if (known !== undefined && equal(known, signature)) return true;
+    if (!secrets.some((secret) => equal(hmac(secret, text), signature))) return false;
+    keep(text, signature);
+    return true;
   }
 
   function fileAddress(attachmentId: string, filename: string): string {
@@ -62,14 +73,14 @@ export function createLinks(secrets: readonly string[], origin: () => string, cl
     fileAddress,
     fileUrl(attachmentId, filename) {
       const expires = String((window() + 2) * WINDOW_SECONDS);
-      const signature = sign(secrets[0]!, attachmentId, expires);
+      const signature = sign(`${attachmentId}.${expires}`);
       return `${fileAddress(attachmentId, filename)}?expires=${expires}&signature=${signature}`;
     },
     verify(attachmentId, expires, signature) {
       if (!/^[0-9]{1,12}$/.test(expires)) return false;
       const left = secondsLeft(expires);
       if (left <= 0 || left > MAX_SECONDS_LEFT) return false;
-      return secrets.some((secret) => equal(sign(secret, attachmentId, expires), signature));
+      return isOurs(`${attachmentId}.${expires}`, signature);
     },
     secondsLeft,
   };

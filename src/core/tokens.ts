@@ -3,7 +3,7 @@ import { type CreateToken, findToken, listTokens as listTokenRows } from "../db/
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import type { Caller, Verified } from "./caller.ts";
-import type { Accounts } from "./core.ts";
+import type { Accounts, Core } from "./core.ts";
 
 export const SCOPES = [
   "contacts:read",
@@ -23,19 +23,19 @@ const TOKEN_FORM = /^parley_[A-Za-z0-9_-]{43}$/;
  * Throws, or rejects with, `invalid_token` for a token that is malformed, unknown, revoked or expired. Of a token that
  * was looked up lately the caller is told at once.
  */
-export function verifyToken(core: Accounts, token: string): Caller | Promise<Caller> {
+export function verifyToken(core: Core, token: string): Caller | Promise<Caller> {
   const revocations = core.db.revocations();
   const verified = core.verified.find(token, revocations);
   if (verified) return callerOf(core, verified);
   return lookUp(core, token, revocations).then((found) => callerOf(core, found));
 }
 
-function callerOf(core: Accounts, { caller, expiresAt }: Verified): Caller {
+function callerOf(core: Core, { caller, expiresAt }: Verified): Caller {
   if (expiresAt !== null && expiresAt <= core.clock()) throw new ParleyError("invalid_token");
   return caller;
 }
 
-async function lookUp(core: Accounts, token: string, revocations: number): Promise<Verified> {
+async function lookUp(core: Core, token: string, revocations: number): Promise<Verified> {
   // Looked up by its SHA-256: how long the look-up takes tells nothing of any token.
   const row = TOKEN_FORM.test(token) ? await findToken(core.db, hashToken(token)) : undefined;
   if (!row) throw new ParleyError("invalid_token");

@@ -35,6 +35,7 @@ export async function receiveFile(
   // The first chunks, until the file proves too large for the database.
   const first: Uint8Array[] = [];
   let blob: BlobWriter | undefined;
+  let head: Uint8Array | undefined;
   try {
     for await (const chunk of source) {
       size += chunk.length;
@@ -48,11 +49,12 @@ export async function receiveFile(
       first.push(new Uint8Array(chunk));
       if (size > MAX_SMALL_FILE_BYTES) {
         blob = await core.blobs.create();
-        for (const each of first) await blob.write(each);
+        head = joined(first).slice(0, SNIFF_BYTES);
+        for (const each of first.splice(0)) await blob.write(each);
       }
     }
     const bytes = joined(first);
-    const head = bytes.slice(0, SNIFF_BYTES);
+    head ??= bytes.slice(0, SNIFF_BYTES);
     return { content: blob ?? bytes, size, sha256: hash.digest(), crc32: crc, head };
   } catch (error) {
     // What went wrong first is what the caller must hear; a file that cannot be discarded is the sweep's.

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Reader } from "./sql.ts";
 
 /** Rows that are read at a time. */
@@ -27,6 +28,8 @@ export async function* storedFiles(db: Reader): AsyncGenerator<StoredFile> {
       PAGE,
     );
     yield* page;
+    // Rows come without waiting: timers and signals get their turn.
+    await setImmediate();
     if (page.length < PAGE) return;
     last = page.at(-1)!.id;
   }

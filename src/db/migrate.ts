@@ -25,6 +25,18 @@ export function migrate(db: DatabaseSync): void {
   }
 }
 
+/** For commands beside a server, which may be of an older version: only a start brings a schema forward. */
+export function requireCurrentSchema(db: DatabaseSync): void {
+  const newest = migrations().length;
+  const current = version(db);
+  refuseNewer(current, newest);
+  if (current === newest) return;
+  throw new OperatorError(
+    `The database has schema version ${current}, and this command needs ${newest}. Stop the server, copy its data ` +
+      "folder (cp -a), and start this Parley on it once: that brings it forward. Or use the Parley that it is of.",
+  );
+}
+
 /** Throws where the database is not Parley's, or newer than this code. An older one may be read. */
 export function requireKnownSchema(db: DatabaseSync): void {
   const current = version(db);

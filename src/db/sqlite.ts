@@ -1,4 +1,5 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { setTimeout } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { OperatorError, ParleyError } from "../errors.ts";
 import type { Fuse } from "../util/fuse.ts";
@@ -10,6 +11,7 @@ import type { WriterData } from "./writer.ts";
 
 /** How long a statement waits for another process, such as the command line, to end its write. */
 const BUSY_TIMEOUT_MS = 5000;
+const CLOSE_POLL_MS = 5;
 /** Writes that may wait for one commit; one more is answered `unavailable`. */
 const MAX_QUEUED_WRITES = 10_000;
 
@@ -18,15 +20,19 @@ interface Queued extends Ask {
   reject: (error: unknown) => void;
 }
 
-/** Opens the database file, makes it where it is missing, and brings its schema up to this code's version. */
-export function openSqlite(path: string, fuse: Fuse): Database {
+/** Opens the database file, and makes it where it is missing. `bringSchema` sees that its schema is of this code's version. */
+export function openSqlite(
+  path: string,
+  fuse: Fuse,
+  bringSchema: (db: DatabaseSync) => void = migrate,
+): Database {
   const db = connect(path);
   try {
     const { journal_mode } = db.prepare("PRAGMA journal_mode = WAL").get() as { journal_mode: string };
     if (journal_mode !== "wal")
       throw new OperatorError(`${path} cannot have a write-ahead log. Put it on a local disk.`);
     db.exec("PRAGMA synchronous = FULL");
-    migrate(db);
+    bringSchema(db);
     db.exec("PRAGMA query_only = ON");
   } catch (error) {
     db.close();
@@ -116,7 +122,7 @@ class SqliteDatabase implements Database {
   }
 
   async #close(): Promise<void> {
-    while (this.queueLength() > 0) await new Promise(setImmediate);
+    while (this.queueLength() > 0) await setTimeout(CLOSE_POLL_MS);
     const writer = this.#writer;
     if (writer) {
       this.#writer = undefined;
@@ -141,19 +147,33 @@ class SqliteDatabase implements Database {
    */
   #openSnapshot(): void {
     if (this.#inSnapshot) return;
+    this.#prepare("BEGIN").run();
     this.#inSnapshot = true;
     setImmediate(() => this.#closeSnapshot());
-    this.#prepare("BEGIN").run();
-    const { data_version } = this.#prepare("PRAGMA data_version").get() as { data_version: number };
-    if (data_version === this.#dataVersion) return;
-    this.#dataVersion = data_version;
-    this.#revocations = (this.#prepare("SELECT count FROM revocations").get() as { count: number }).count;
+    try {
+      this.#lookForRevocations();
+    } catch (error) {
+      this.#closeSnapshot();
+      throw error;
+    }
   }
 
+  #lookForRevocations(): void {
+    const { data_version } = this.#prepare("PRAGMA data_version").get() as { data_version: number };
+    if (data_version === this.#dataVersion) return;
+    this.#revocations = (this.#prepare("SELECT count FROM revocations").get() as { count: number }).count;
+    this.#dataVersion = data_version;
+  }
+
+  /** Nothing can be lost with it: an error of the disk ends it just as well. */
   #closeSnapshot(): void {
     if (!this.#inSnapshot) return;
     this.#inSnapshot = false;
-    this.#prepare("COMMIT").run();
+    for (const end of ["COMMIT", "ROLLBACK"]) {
+      try {
+        if (this.#db.isTransaction) this.#prepare(end).run();
+      } catch {}
+    }
   }
 
   /** Hands all that waits to the writer; what arrives while it is at work is the next batch. */
@@ -176,12 +196,21 @@ class SqliteDatabase implements Database {
   #startWriter(): Worker {
     const workerData: WriterData = { path: this.#path, busyTimeoutMs: BUSY_TIMEOUT_MS };
     const writer = new Worker(new URL("./writer.ts", import.meta.url), { workerData });
+    let isReady = false;
     let failure: unknown;
-    writer.on("message", (answer: Answer) => this.#settle(answer));
+    writer.on("message", (answer: Answer | "ready") => {
+      if (answer === "ready") isReady = true;
+      else this.#settle(answer);
+    });
     writer.on("error", (error) => {
       failure = error;
     });
-    writer.on("exit", () => this.#loseWriter(writer, failure));
+    writer.on("exit", () => {
+      const reason = isReady
+        ? new Error("The thread that writes has ended.", { cause: failure })
+        : new ParleyError("unavailable", undefined, { cause: failure });
+      this.#loseWriter(writer, reason);
+    });
     return writer;
   }
 
@@ -198,13 +227,13 @@ class SqliteDatabase implements Database {
     }
   }
 
-  /** Whether its last batch was done is unknown. The next write starts another thread. */
-  #loseWriter(writer: Worker, cause: unknown): void {
+  /** Whether its last batch was done is unknown, unless it never was ready. The next write starts another thread. */
+  #loseWriter(writer: Worker, reason: Error): void {
     if (this.#writer !== writer) return;
     this.#writer = undefined;
     const batch = this.#underWay;
     this.#underWay = [];
     this.#send();
-    for (const queued of batch) queued.reject(new Error("The thread that writes has ended.", { cause }));
+    for (const queued of batch) queued.reject(reason);
   }
 }

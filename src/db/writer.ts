@@ -51,14 +51,17 @@ parentPort!.on("message", (asked: Ask[] | "close") => {
     cleaning ??= setTimeout(clean, CLEAN_AFTER_MS);
     return;
   }
+  if (cleaning) clean();
   clearTimeout(cleaning);
   db.close();
   parentPort!.close();
 });
+parentPort!.postMessage("ready");
 
 /** Copies the log into the database and empties it, unless a reader that takes long is at work: then later. */
 function clean(): void {
   db.exec(`PRAGMA busy_timeout = ${CLEAN_BUSY_MS}`);
+  clearTimeout(cleaning);
   cleaning = checkpoint("TRUNCATE") ? undefined : setTimeout(clean, CLEAN_AFTER_MS);
   db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
 }
@@ -69,7 +72,7 @@ function checkpoint(mode: "PASSIVE" | "TRUNCATE"): boolean {
   try {
     return (prepare(`PRAGMA wal_checkpoint(${mode})`).get() as { busy: number }).busy === 0;
   } catch (error) {
-    if (primaryCode(error) !== SQLITE_BUSY && primaryCode(error) !== SQLITE_FULL) {
+    if (primaryCode(error) === SQLITE_IOERR) {
       parentPort!.postMessage({ outcomes: [], damage: toFailure(error) } satisfies Answer);
     }
     return false;

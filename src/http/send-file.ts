@@ -8,11 +8,11 @@ export async function sendChunks(reply: FastifyReply, chunks: AsyncIterable<Uint
   const { raw } = reply;
   const headers = reply.getHeaders();
   reply.hijack();
-  raw.writeHead(reply.statusCode, headers as Record<string, string | number>);
   // Of an answer that waits behind another on its connection the callback never comes.
   let cutOff = (_: ClientGone) => {};
   raw.once("close", () => cutOff(new ClientGone()));
   try {
+    raw.writeHead(reply.statusCode, headers as Record<string, string | number>);
     for await (const chunk of chunks) {
       if (raw.destroyed) throw new ClientGone();
       await new Promise<void>((resolve, reject) => {

@@ -1,5 +1,5 @@
 import type { Core } from "../core/core.ts";
-import { isBlobLive } from "../db/attachments.ts";
+import { isBlobKnown } from "../db/integrity.ts";
 import { type Job, startJob } from "./job.ts";
 
 const INTERVAL_MS = 10 * 60 * 1000;
@@ -7,7 +7,7 @@ const INTERVAL_MS = 10 * 60 * 1000;
 /** Settles what a crash or an unknown outcome left in the blob store, at start and on a timer. */
 export function startSweep(core: Core, onError: (error: unknown) => void): Job {
   async function sweep(isStopped: () => boolean): Promise<void> {
-    await core.blobs.sweep((key) => isBlobLive(core.db, key), onError, isStopped);
+    await core.blobs.sweep((key) => isBlobKnown(core.db, key), onError, isStopped);
   }
   return startJob(sweep, INTERVAL_MS, onError);
 }

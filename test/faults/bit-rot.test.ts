@@ -72,6 +72,9 @@ test("one bit flipped in a file at rest: no clean 200, and check names it", asyn
       assert.equal(answer.status, 500);
       assert.equal(answer.headers.get("etag"), null);
     }
+    // So do clients that were cut off.
+    const rest = await fetch(sent.file_url, { headers: { range: "bytes=1-" } });
+    assert.equal(rest.status, 500, "the rest of a file that was found damaged");
     assert.ok(await isNamed(command, sent));
   }
   assert.deepEqual(Buffer.from(await (await fetch(whole.file_url)).arrayBuffer()), whole.bytes);

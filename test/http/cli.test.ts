@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { commandLine } from "./command.ts";
@@ -133,4 +135,22 @@ test("SIGTERM, also twice, ends the server with 0", async (t) => {
   const server = await command.serve();
   server.process.kill("SIGTERM");
   assert.equal(await server.stop(), 0);
+});
+
+test("beside a server of an older version commands change nothing, and say what to do", async (t) => {
+  const command = await commandLine(t);
+  await (await command.serve()).stop();
+  const db = new DatabaseSync(join(command.env.PARLEY_DATA!, "parley.db"));
+  db.exec("PRAGMA user_version = 1");
+  for (const args of [
+    ["user", "list"],
+    ["token", "list"],
+    ["backup", join(command.env.HOME!, "copy")],
+  ]) {
+    const { code, stderr } = await command.run(...args);
+    assert.equal(code, 2, args.join(" "));
+    assert.match(stderr, /schema version 1, and this command needs \d.*cp -a/s);
+  }
+  assert.equal(db.prepare("PRAGMA user_version").get()!.user_version, 1);
+  db.close();
 });

@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import type { Config } from "../../src/config.ts";
 import { startApp, type TestApp, type TestUser, upload } from "./app.ts";
+import { commandLine } from "./command.ts";
 import { eventually, storedFiles } from "./files-on-disk.ts";
 
 const LARGEST = 32 * 1024;
@@ -75,4 +76,25 @@ test("seconds after a small file was deleted its bytes are nowhere in the data f
   }
   assert.ok(await eventually(async () => (await found()).join() === secrets[2]));
   assert.deepEqual(inDatabase(server.config), [kept.id]);
+});
+
+test("bytes of small files of a user whom the command line removes go from the folder of an idle server, too", async (t) => {
+  const command = await commandLine(t);
+  await command.serve();
+  await command.run("user", "add", "bob");
+  const token = (await command.run("token", "create", "bob")).stdout.trim();
+  const secret = randomBytes(16).toString("hex");
+  const form = new FormData();
+  form.set("file", new File([secret], "a.txt"));
+  const headers = { authorization: `Bearer ${token}` };
+  const made = await fetch(`${command.url}/v1/attachments`, { method: "POST", headers, body: form });
+  assert.equal(made.status, 201);
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  assert.equal((await command.run("user", "remove", "bob")).code, 0);
+  const folder = command.env.PARLEY_DATA!;
+  const isGone = async () => {
+    const files = ["parley.db", "parley.db-wal"].map((name) => readFile(join(folder, name)));
+    return !Buffer.concat(await Promise.all(files)).includes(secret);
+  };
+  assert.ok(await eventually(isGone));
 });

@@ -39,7 +39,7 @@ const QUICK = [
 const PARTS = [...QUICK, "long", "peers"];
 const HELP = `npm run bench -- [--only PART,PART] [--rounds N] [--ms N] [--long [--minutes N]] [--peers] [--page]
   --only     parts of ${PARTS.join(", ")}
-  --rounds   how often each server is measured (5)
+  --rounds   how often each server is measured (3)
   --ms       how long each time (1500)
   --long     also a long full load, and the list in a table of 10,000,000 rows
   --minutes  how long the long load lasts (10)
@@ -49,7 +49,7 @@ const HELP = `npm run bench -- [--only PART,PART] [--rounds N] [--ms N] [--long 
 const { values: options } = parseArgs({
   options: {
     only: { type: "string" },
-    rounds: { type: "string", default: "5" },
+    rounds: { type: "string", default: "3" },
     ms: { type: "string", default: "1500" },
     long: { type: "boolean" },
     minutes: { type: "string", default: "10" },

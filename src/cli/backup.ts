@@ -38,6 +38,8 @@ interface Made {
 export async function backup(io: Io, target: string): Promise<number> {
   const folder = resolve(target);
   return withAccounts(io, async (accounts, from) => {
+    if (`${folder}/`.startsWith(`${from}/`))
+      throw new OperatorError(`${folder} lies in the data folder. Name another.`);
     const partial = await claim(folder);
     try {
       const made = await fill(io, accounts, from, partial);
@@ -129,12 +131,14 @@ async function copyRest(
 ): Promise<void> {
   const blobs = readDiskStore(from);
   for await (const file of storedFiles(snapshot)) {
-    made.files++;
-    made.bytes += file.file_size;
     const path = isSmallFile(file) ? undefined : blobPath(to, file.blob_key);
-    if (path !== undefined && existsSync(path)) continue;
-    const fault = await copyBlob(snapshot, blobs, file, to, watch);
+    const isCopied = path !== undefined && existsSync(path);
+    const fault = isCopied ? undefined : await copyBlob(snapshot, blobs, file, to, watch);
     if (fault) report(fileFinding(from, file, fault));
+    if (fault?.kind !== "missing") {
+      made.files++;
+      made.bytes += file.file_size;
+    }
     // What is left of a damaged file may still be of use, an empty file in place of a missing one is of none.
     if (fault?.kind === "missing" && path !== undefined) await unlink(path);
   }

@@ -3,13 +3,14 @@ import { openAccounts } from "../app.ts";
 import { readConfig } from "../config.ts";
 import type { Accounts } from "../core/core.ts";
 import { OperatorError } from "../errors.ts";
-import { databaseOf } from "../util/data-folder.ts";
+import { databaseOf, refuseHalfRestore } from "../util/data-folder.ts";
 import type { Io } from "./io.ts";
 
 /** The data folder that the settings name. Throws `OperatorError` where there is no Parley in it. */
 export function dataFolderOf(io: Io): string {
   const { dataFolder } = readConfig(io.env);
   // A command that is run in another folder by mistake must not make a second, empty Parley there.
+  refuseHalfRestore(dataFolder);
   if (!existsSync(databaseOf(dataFolder))) {
     throw new OperatorError(
       `There is no Parley in ${dataFolder}. Start the server once, or set PARLEY_DATA.`,

@@ -29,9 +29,13 @@ export async function openFile(
   const chunks = await core.blobs.read(row.blob_key, start, end);
   if (!isWhole) return chunks;
   if (row.file_size > MAX_WHOLE_BYTES) return verified(core, chunks, row);
-  const whole: Uint8Array[] = [];
-  for await (const chunk of verified(core, chunks, row)) whole.push(new Uint8Array(chunk));
-  return Buffer.concat(whole);
+  const whole = new Uint8Array(row.file_size);
+  let at = 0;
+  for await (const chunk of verified(core, chunks, row)) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
 }
 
 async function* verified(

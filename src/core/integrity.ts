@@ -31,7 +31,7 @@ export async function faultOf(
   file: StoredFile,
   take: (chunk: Uint8Array) => void | Promise<void>,
 ): Promise<Fault | undefined> {
-  if (isSmallFile(file)) return smallFileFault(db, file);
+  if (isSmallFile(file)) return smallFileFault(db, file, take);
   const hash = createHash("sha256");
   try {
     const found = await blobs.size(file.blob_key);
@@ -48,9 +48,14 @@ export async function faultOf(
   return hash.digest().equals(file.sha256) ? undefined : { kind: "damaged" };
 }
 
-async function smallFileFault(db: Reader, file: StoredFile): Promise<Fault | undefined> {
+async function smallFileFault(
+  db: Reader,
+  file: StoredFile,
+  take: (chunk: Uint8Array) => void | Promise<void>,
+): Promise<Fault | undefined> {
   const bytes = await findSmallFile(db, file.id);
   if (!bytes) return { kind: "missing" };
+  await take(bytes);
   if (bytes.length !== file.file_size) return { kind: "size", found: bytes.length };
   return createHash("sha256").update(bytes).digest().equals(file.sha256) ? undefined : { kind: "damaged" };
 }

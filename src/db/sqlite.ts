@@ -11,6 +11,8 @@ import type { WriterData } from "./writer.ts";
 
 /** How long a statement waits for another process, such as the command line, to end its write. */
 const BUSY_TIMEOUT_MS = 5000;
+/** What the writer is handed is garbage after its batch: room for more of it would only be memory that is held. */
+const WRITER_YOUNG_MB = 8;
 const CLOSE_POLL_MS = 5;
 /** Writes that may wait for one commit; one more is answered `unavailable`. */
 const MAX_QUEUED_WRITES = 10_000;
@@ -195,7 +197,10 @@ class SqliteDatabase implements Database {
 
   #startWriter(): Worker {
     const workerData: WriterData = { path: this.#path, busyTimeoutMs: BUSY_TIMEOUT_MS };
-    const writer = new Worker(new URL("./writer.ts", import.meta.url), { workerData });
+    const writer = new Worker(new URL("./writer.ts", import.meta.url), {
+      workerData,
+      resourceLimits: { maxYoungGenerationSizeMb: WRITER_YOUNG_MB },
+    });
     let isReady = false;
     let failure: unknown;
     writer.on("message", (answer: Answer | "ready") => {

@@ -80,16 +80,17 @@ async function serve(
   const range = unchanged ? undefined : rangeOf(request, row.file_size, etag, modified);
   const { start, end } = range ?? { start: 0, end: row.file_size - 1 };
   const wanted = !unchanged && request.method === "GET" && end >= start;
-  // Opened before any header is set: where that fails, the error must not carry those of the file.
-  const bytes = wanted ? await openFile(core, row, start, end) : undefined;
-  reply.headers({
+  const headers = {
     etag,
     "last-modified": modified.toUTCString(),
     "accept-ranges": "bytes",
     "repr-digest": formatDigest(row.sha256),
     "cache-control": options.maxAge > 0 ? `private, max-age=${options.maxAge}` : "private, no-cache",
     ...safetyHeaders(row, options.download),
-  });
+  };
+  // Opened before any header is set: where that fails, the error must not carry those of the file.
+  const bytes = wanted ? await openFile(core, row, start, end) : undefined;
+  reply.headers(headers);
   if (unchanged) {
     reply.code(304).send();
     return undefined;

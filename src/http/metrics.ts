@@ -12,7 +12,7 @@ export function outcomeOf(reply: FastifyReply): string | number {
 }
 
 /** To be called once for each answer. */
-type Count = (request: FastifyRequest, reply: FastifyReply, ms: number) => void;
+type Count = (request: FastifyRequest, reply: FastifyReply, route: string | undefined, ms: number) => void;
 
 /** Counts what passes through the server, and shows it at `/metrics` to tokens with the scope `admin`. */
 export function metricsRoutes(app: FastifyInstance, core: Core): Count {
@@ -27,9 +27,9 @@ export function metricsRoutes(app: FastifyInstance, core: Core): Count {
   });
   addGauges(app, core, registers);
 
-  function count(request: FastifyRequest, reply: FastifyReply, ms: number): void {
-    stats.add(request.method, request.routeOptions.url ?? "none", outcomeOf(reply), ms / 1000);
-  }
+  const count: Count = (request, reply, route, ms) => {
+    stats.add(request.method, route ?? "none", outcomeOf(reply), ms / 1000);
+  };
   app.server.on("connection", (socket) => {
     socket.once("close", () => {
       bytes.inc({ direction: "in" }, socket.bytesRead);

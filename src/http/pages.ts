@@ -18,21 +18,29 @@ export function sendPage(
   const first = page.data[0];
   const last = page.data.at(-1);
   const newer = asked.ending_before !== undefined;
-  const links: string[] = [];
+  const neighbours: [cursor: string, id: string, relation: string][] = [];
   // On the side that the walk came from there is at least the item of the cursor, or was.
-  if (last && (page.has_more || newer)) links.push(link(core, request, "starting_after", idOf(last), "next"));
+  if (last && (page.has_more || newer)) neighbours.push(["starting_after", idOf(last), "next"]);
   if (first && (newer ? page.has_more : asked.starting_after !== undefined)) {
-    links.push(link(core, request, "ending_before", idOf(first), "prev"));
+    neighbours.push(["ending_before", idOf(first), "prev"]);
   }
-  if (links.length > 0) reply.header("link", links.join(", "));
+  if (neighbours.length > 0) {
+    const address = `${core.origin()}${request.routeOptions.url}?${keptFields(request.raw.url!)}`;
+    const links = neighbours.map(
+      ([cursor, id, relation]) => `<${address}${cursor}=${id}>; rel="${relation}"`,
+    );
+    reply.header("link", links.join(", "));
+  }
   sendJson(reply, `{"has_more":${page.has_more},"data":[${page.data.join(",")}]}`);
 }
 
-function link(core: Core, request: FastifyRequest, cursor: string, id: string, relation: string): string {
-  const url = request.raw.url!;
+/** The query of an address but for its cursor, each field with an ampersand behind it. */
+function keptFields(url: string): string {
   const mark = url.indexOf("?");
   const fields = mark === -1 ? [] : url.slice(mark + 1).split("&");
-  const kept = fields.filter((field) => !CURSORS.includes(decodeURIComponent(field.split("=", 1)[0]!)));
-  const query = [...kept, `${cursor}=${id}`].join("&");
-  return `<${core.origin()}${request.routeOptions.url}?${query}>; rel="${relation}"`;
+  let kept = "";
+  for (const field of fields) {
+    if (!CURSORS.includes(decodeURIComponent(field.split("=", 1)[0]!))) kept += `${field}&`;
+  }
+  return kept;
 }

@@ -33,9 +33,9 @@ const NO_QUERY = {};
 /** Builds the HTTP interface; it listens only when its `listen` is called. */
 export async function createHttp(context: HttpContext): Promise<FastifyInstance> {
   const { core, limits } = context;
-  const answered: Answered = (request, reply, ms) => {
+  const answered: Answered = (request, reply, route, ms) => {
     void discardRest(request.raw);
-    count(request, reply, ms);
+    count(request, reply, route, ms);
     logAnswer(context, request, reply, ms);
   };
   const app = Fastify({
@@ -65,11 +65,15 @@ export async function createHttp(context: HttpContext): Promise<FastifyInstance>
   answerOddRequests(app.server, context);
   setErrorAnswers(app, context);
   // Before all others: a preflight is answered by the next.
+  app.decorateRequest("routeConfig", null);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("request-id", request.id);
     const begun = performance.now();
+    // Asked once: the framework makes it anew each time.
+    const { url, config } = request.routeOptions;
+    request.setDecorator("routeConfig", config);
     // Not Fastify's onResponse, which never comes where the client hangs up.
-    reply.raw.once("close", () => answered(request, reply, performance.now() - begun));
+    reply.raw.on("close", () => answered(request, reply, url, performance.now() - begun));
     done();
   });
   await allowOrigins(app, context.corsOrigins);
@@ -100,8 +104,8 @@ function setErrorAnswers(app: FastifyInstance, context: HttpContext): void {
   });
 }
 
-/** What is done once an answer is over, whatever it is, and how long it took. */
-type Answered = (request: FastifyRequest, reply: FastifyReply, ms: number) => void;
+/** What is done once an answer is over, whatever it is: of which route, and how long it took. */
+type Answered = (request: FastifyRequest, reply: FastifyReply, route: string | undefined, ms: number) => void;
 
 function addHooks(app: FastifyInstance, context: HttpContext): void {
   const { core } = context;
@@ -111,7 +115,7 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
     if (request.raw.headers.host === undefined && request.raw.httpVersion === "1.1") {
       throw new ParleyError("malformed_request", "The header Host is required in HTTP/1.1.");
     }
-    const { scope, public: open } = request.routeOptions.config as RouteConfig;
+    const { scope, public: open } = request.getDecorator<RouteConfig>("routeConfig");
     if (open || (request.is404 && !isApiPath(request.raw.url!))) return done();
     const caller = authenticate(core, request);
     if (caller instanceof Promise)
@@ -163,7 +167,7 @@ async function handleFrameworkError(
   }
   reply.header("request-id", request.id);
   sendError(context, problem, request, reply);
-  answered(request, reply, performance.now() - begun);
+  answered(request, reply, undefined, performance.now() - begun);
 }
 
 /** What the log holds of a request: never its query, in which a signature can stand. */

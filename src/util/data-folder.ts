@@ -25,11 +25,23 @@ export function restoreOf(folder: string): string {
   return join(folder, "restore.partial");
 }
 
-/** Makes the folder where it is missing, readable by its owner alone. Throws where a restore into it did not end. */
+/** Throws where a restore into the folder did not end. */
+export function refuseHalfRestore(folder: string): void {
+  if (!existsSync(restoreOf(folder))) return;
+  throw new OperatorError(
+    `A restore into ${folder} is under way, or was cut off. If none is at work, empty the folder and restore again.`,
+  );
+}
+
+/**
+ * Makes the folder where it is missing, readable by its owner alone. Throws where a restore into it did not end, and
+ * where files are there and their database is not.
+ */
 export async function openDataFolder(path: string): Promise<DataFolder> {
-  if (existsSync(restoreOf(path))) {
+  refuseHalfRestore(path);
+  if (existsSync(join(path, "blobs")) && !existsSync(databaseOf(path))) {
     throw new OperatorError(
-      `A restore into ${path} is under way, or was cut off. If none is at work, empty the folder and restore again.`,
+      `${path} has files of a Parley, and no parley.db. Move it away, and restore a backup: parley restore BACKUP.`,
     );
   }
   const made: string[] = [];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
@@ -153,4 +153,13 @@ test("beside a server of an older version commands change nothing, and say what 
   }
   assert.equal(db.prepare("PRAGMA user_version").get()!.user_version, 1);
   db.close();
+});
+
+test("a data folder with files and without a database is not started anew", async (t) => {
+  const command = await commandLine(t);
+  await (await command.serve()).stop();
+  rmSync(join(command.env.PARLEY_DATA!, "parley.db"));
+  const { code, stderr } = await command.run("serve");
+  assert.equal(code, 2);
+  assert.match(stderr, /has files of a Parley, and no parley\.db/);
 });

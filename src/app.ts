@@ -88,7 +88,7 @@ async function buildApp(
     links: createLinks(secrets, () => origin, accounts.clock),
     origin: () => origin,
     fuse,
-    verified: new VerifiedTokens(),
+    verifiedTokens: new VerifiedTokens(),
     damaged: new Set(),
   };
   // Loaded here, so that commands beside a running server do not wait for it.

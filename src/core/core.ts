@@ -22,7 +22,7 @@ export interface Core extends Accounts {
   links: Links;
   /** Whether a disk has failed. */
   fuse: Fuse;
-  verified: VerifiedTokens;
+  verifiedTokens: VerifiedTokens;
   /** Attachments whose bytes were found damaged since the start. */
   damaged: Set<string>;
   /** The public address, without a slash at its end; known once the server listens. */

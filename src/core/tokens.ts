@@ -25,12 +25,12 @@ const TOKEN_FORM = /^parley_[A-Za-z0-9_-]{43}$/;
  */
 export function verifyToken(core: Core, token: string): Caller | Promise<Caller> {
   const revocations = core.db.revocations();
-  const verified = core.verified.find(token, revocations);
-  if (verified) return callerOf(core, verified);
-  return lookUp(core, token, revocations).then((found) => callerOf(core, found));
+  const verified = core.verifiedTokens.find(token, revocations);
+  if (verified) return unexpired(core, verified);
+  return lookUp(core, token, revocations).then((found) => unexpired(core, found));
 }
 
-function callerOf(core: Core, { caller, expiresAt }: Verified): Caller {
+function unexpired(core: Core, { caller, expiresAt }: Verified): Caller {
   if (expiresAt !== null && expiresAt <= core.clock()) throw new ParleyError("invalid_token");
   return caller;
 }
@@ -41,7 +41,7 @@ async function lookUp(core: Core, token: string, revocations: number): Promise<V
   if (!row) throw new ParleyError("invalid_token");
   const caller = { userId: row.user_id, scopes: new Set(row.scopes.split(" ")) };
   const verified = { caller, expiresAt: row.expires_at };
-  core.verified.add(token, verified, revocations);
+  core.verifiedTokens.add(token, verified, revocations);
   return verified;
 }
 

@@ -5,8 +5,8 @@ import { readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
-import { type CommandLine, commandLine } from "../http/command.ts";
-import { flipBit, type Stored, send, tokenOf } from "../http/writers.ts";
+import { type CommandLine, commandLine, tokenOf } from "../http/command.ts";
+import { flipBit, type Stored, send } from "../http/writers.ts";
 
 /** Longer than a hold lasts by itself, with the interval of the eraser. Milliseconds. */
 const PATIENCE_MS = 25_000;

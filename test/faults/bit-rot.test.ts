@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
-import { type CommandLine, commandLine } from "../http/command.ts";
+import { type CommandLine, commandLine, tokenOf } from "../http/command.ts";
 
 const FLIPS = 6;
 
@@ -19,7 +19,7 @@ async function served(
 ): Promise<{ command: CommandLine; send: (size: number) => Promise<Sent> }> {
   const command = await commandLine(t);
   const server = await command.serve();
-  const headers = { authorization: `Bearer ${/export PARLEY_TOKEN=(\S+)/.exec(server.stdout())![1]}` };
+  const headers = { authorization: `Bearer ${tokenOf(server)}` };
   const send = async (size: number) => {
     const bytes = randomBytes(size);
     const form = new FormData();

@@ -1,6 +1,5 @@
 // A small client over real sockets, quick enough to keep 64 connections busy.
 import { Agent, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from "node:http";
-import type { Served } from "../http/command.ts";
 
 /** A hang is a failure, too: longer than this nothing may take. */
 const TIMEOUT_MS = 20_000;
@@ -77,9 +76,4 @@ export class Client {
   close(): void {
     this.#agent.destroy();
   }
-}
-
-/** The token that the first start of a server printed. */
-export function tokenOf(server: Served): string {
-  return /export PARLEY_TOKEN=(\S+)/.exec(server.stdout())![1]!;
 }

@@ -12,7 +12,7 @@ import { Subject } from "./subject.ts";
 import { noProc, openDescriptors } from "./usage.ts";
 import { isCut, Writes } from "./writers.ts";
 
-const LIMIT = 80;
+const LIMIT = 60;
 /** Too large for the database, so that it takes a descriptor. */
 const LARGE = Buffer.alloc(50_000);
 const skip = noProc || (spawnSync("prlimit", ["--version"]).error ? "prlimit is not installed" : false);
@@ -55,7 +55,7 @@ test("F10 without a free descriptor uploads and downloads are 503, and then it w
   const file = JSON.parse((await subject.client.upload("a", LARGE)).body.toString());
   const { pathname, search } = new URL(file.file_url);
   subject.client.close();
-  assert.ok(await eventually(async () => openDescriptors(pid) < LIMIT / 2));
+  assert.ok(await eventually(async () => openDescriptors(pid) < LIMIT - 15));
   const idle = openDescriptors(pid);
   const cycles = scaled(3, 50);
   for (let i = 0; i < cycles; i++) {

@@ -5,8 +5,7 @@ import { request } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { test } from "node:test";
-import { commandLine } from "../http/command.ts";
-import { tokenOf } from "./client.ts";
+import { commandLine, tokenOf } from "../http/command.ts";
 import { scaled } from "./scale.ts";
 import { inMib, noProc, residentBytes } from "./usage.ts";
 

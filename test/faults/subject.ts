@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { TestContext } from "node:test";
-import { type CommandLine, commandLine, type Served } from "../http/command.ts";
-import { Client, tokenOf } from "./client.ts";
+import { type CommandLine, commandLine, type Served, tokenOf } from "../http/command.ts";
+import { Client } from "./client.ts";
 import { findProblems } from "./oracle.ts";
 import { AckRecord } from "./record.ts";
 import { type Chance, seededChance } from "./scale.ts";

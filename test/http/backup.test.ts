@@ -3,8 +3,8 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
-import { type CommandLine, commandLine } from "./command.ts";
-import { type Acknowledged, flipBit, nothing, send, sha256, tokenOf, write } from "./writers.ts";
+import { type CommandLine, commandLine, tokenOf } from "./command.ts";
+import { type Acknowledged, flipBit, nothing, send, sha256, write } from "./writers.ts";
 
 const SCHEMA = new URL("../../src/db/migrations/sqlite/0001-first.sql", import.meta.url);
 

@@ -3,8 +3,8 @@ import { appendFile, mkdir, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { commandLine, type Ended } from "./command.ts";
-import { flipBit, nothing, send, tokenOf, write } from "./writers.ts";
+import { commandLine, type Ended, tokenOf } from "./command.ts";
+import { flipBit, nothing, send, write } from "./writers.ts";
 
 function linesOf(ended: Ended): Record<string, string | number | null>[] {
   return ended.stdout

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { commandLine } from "./command.ts";
+import { commandLine, tokenOf } from "./command.ts";
 
 const sh = promisify(execFile);
 const TOKEN = /^parley_[A-Za-z0-9_-]{43}$/;
@@ -24,7 +24,7 @@ test("the first start prints a token once, and a curl line that works as pasted"
   assert.equal(await server.stop(), 0);
   const again = await command.serve();
   assert.ok(!again.stdout().includes("parley_"));
-  const token = /export PARLEY_TOKEN=(\S+)/.exec(server.stdout())![1]!;
+  const token = tokenOf(server);
   assert.equal(await statusWith(command.url, token), 200);
   assert.ok(!server.stderr().includes(token), "the log has the token");
 });

@@ -108,3 +108,8 @@ async function freePort(): Promise<number> {
   await once(server, "close");
   return port;
 }
+
+/** The token that the first start of a server printed. */
+export function tokenOf(server: Served): string {
+  return /export PARLEY_TOKEN=(\S+)/.exec(server.stdout())![1]!;
+}

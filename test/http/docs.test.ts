@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import { settingsReference } from "../../src/config.ts";
 import { catalogue } from "../../src/errors.ts";
-import { commandLine } from "./command.ts";
+import { commandLine, tokenOf } from "./command.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const MARK = "=== block ===";
@@ -44,7 +44,7 @@ async function runBlocks(t: TestContext, blocks: Block[]): Promise<string[]> {
   await cp(new URL("README.md", ROOT), join(folder, "README.md"));
   const setup = 'curl() { command curl -sS --fail-with-body "$@"; }\n';
   const text = (setup + blocks.map(script).join("")).replaceAll("http://127.0.0.1:8080", command.url);
-  const token = /export PARLEY_TOKEN=(\S+)/.exec(server.stdout())![1]!;
+  const token = tokenOf(server);
   const { stdout } = await sh("bash", ["-c", text], {
     cwd: folder,
     env: { ...process.env, PARLEY_TOKEN: token },

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commandLine } from "./command.ts";
+import { commandLine, tokenOf } from "./command.ts";
 
 test("logs are lines of JSON with request ids; no token, query or signature is in them, even at debug", async (t) => {
   const command = await commandLine(t, { PARLEY_LOG_LEVEL: "debug" });
   const server = await command.serve();
-  const token = /export PARLEY_TOKEN=(\S+)/.exec(server.stdout())![1]!;
+  const token = tokenOf(server);
   const headers = { authorization: `Bearer ${token}` };
   const form = new FormData();
   form.set("file", new File(["x"], "a.txt"));

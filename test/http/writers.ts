@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { CommandLine, Served } from "./command.ts";
+import type { CommandLine } from "./command.ts";
 
 /** What the server has acknowledged: ids of contacts, and of attachments with the SHA-256 of their bytes. */
 export interface Acknowledged {
@@ -14,9 +14,6 @@ export interface Acknowledged {
 export const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
 export const nothing = (): Acknowledged => ({ contacts: new Set(), files: new Map(), deleted: new Set() });
-
-/** The token that the first start has printed. */
-export const tokenOf = (server: Served) => /export PARLEY_TOKEN=(\S+)/.exec(server.stdout())![1]!;
 
 /** Writes until the server is gone or it is told to stop, and notes only what was acknowledged. */
 export async function write(

@@ -8,7 +8,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startApp, upload } from "../http/app.ts";
 import { eventually, storedFiles } from "../http/files-on-disk.ts";
 import { openSocket, readAnswer } from "../http/raw-socket.ts";
-import { findProblems } from "./oracle.ts";
 import { scaled } from "./scale.ts";
 import { Subject } from "./subject.ts";
 import { inMib, noProc, openDescriptors, residentBytes } from "./usage.ts";
@@ -95,7 +94,9 @@ test("F8 of clients that close their half after the whole request the file is th
     socket.end(`${uploadHead(subject.authorization, 5)}12345${FORM_END}`);
     await once(socket.resume(), "close");
   });
-  assert.deepEqual(await findProblems(subject.client, subject.data, subject.record), []);
+  // Their uploads may still be on their way in: a server that is asked to end lets them.
+  await subject.end("SIGTERM");
+  assert.deepEqual(await subject.begin(), []);
 });
 
 test("F8 downloads that are read slowly, or are reset, hold no buffers and no descriptors", {

@@ -11,7 +11,7 @@ const SERVER_CORE = "0";
 const LOAD_CORE = "1";
 const STOP_MS = 15_000;
 const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const MAIN = fileOf("../src/main.ts");
+const PARLEY = fileOf("../bin/parley");
 
 /** Gives this process the core of the load. */
 export function pinLoad(): void {
@@ -65,14 +65,12 @@ function environment(dataFolder: string): Record<string, string> {
     PARLEY_DATA: dataFolder,
     PARLEY_PORT: "0",
     PARLEY_LOG_LEVEL: "warn",
-    // As `bin/parley` sets it.
-    NODE_COMPILE_CACHE: fileOf("../node_modules/.cache/parley"),
   };
 }
 
 /** Runs a command of Parley and returns what it printed. */
 export function parley(dataFolder: string, ...args: string[]): string {
-  return execFileSync(process.execPath, [MAIN, ...args], { env: environment(dataFolder), encoding: "utf8" });
+  return execFileSync(PARLEY, args, { env: environment(dataFolder), encoding: "utf8" });
 }
 
 /** The server with its default settings, and with `delay` what measures its event loop. */
@@ -81,9 +79,9 @@ export async function startParley(
   dataFolder: string,
   delay = false,
 ): Promise<ParleyServer> {
-  const preload = delay ? ["--import", fileOf("delay.ts")] : [];
-  const child = startPinned(stack, [process.execPath, ...preload, MAIN, "serve"], {
-    env: environment(dataFolder),
+  const preload = delay ? { NODE_OPTIONS: `--import ${fileOf("delay.ts")}` } : {};
+  const child = startPinned(stack, [PARLEY, "serve"], {
+    env: { ...environment(dataFolder), ...preload },
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });
   const text = String(await firstWord(child, once(child.stdout!, "data")));

@@ -20,12 +20,8 @@ export interface ContactFilter {
 
 const FIND = "SELECT body, version FROM contacts WHERE owner_id = ? AND id = ?";
 
-export async function findContact(
-  db: QuickReader,
-  ownerId: string,
-  id: string,
-): Promise<ContactRow | undefined> {
-  return (await db.values<ContactRow>(FIND, ownerId, id))[0];
+export function findContact(db: QuickReader, ownerId: string, id: string): Promise<ContactRow | undefined> {
+  return db.getValues(FIND, ownerId, id);
 }
 
 /** The bodies of one page in the order of the walk, and one more where there is one. */
@@ -36,7 +32,7 @@ export async function listContacts(
   page: Page,
 ): Promise<string[]> {
   const { sql, params } = contactsQuery(ownerId, filter, page);
-  return (await db.values<[string]>(sql, ...params)).map(([body]) => body);
+  return (await db.allValues<[string]>(sql, ...params)).map(([body]) => body);
 }
 
 /** Each condition but the word has an index that ends in the id, so a page costs the same wherever it begins. */

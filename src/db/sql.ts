@@ -15,7 +15,8 @@ export interface Reader {
 /** What the requests that come most often need besides. */
 export interface QuickReader extends Reader {
   /** Rows as arrays of their columns, which cost less to make than objects. */
-  values<R extends unknown[]>(sql: string, ...params: Value[]): Promise<R[]>;
+  allValues<R extends unknown[]>(sql: string, ...params: Value[]): Promise<R[]>;
+  getValues<R extends unknown[]>(sql: string, ...params: Value[]): Promise<R | undefined>;
 }
 
 /**

@@ -85,15 +85,14 @@ class SqliteDatabase implements Database {
     return this.#prepare(sql).get(...params) as R | undefined;
   }
 
-  async values<R extends unknown[]>(sql: string, ...params: Value[]): Promise<R[]> {
+  async allValues<R extends unknown[]>(sql: string, ...params: Value[]): Promise<R[]> {
     this.#openSnapshot();
-    let statement = this.#arrays.get(sql);
-    if (!statement) {
-      statement = this.#db.prepare(sql);
-      statement.setReturnArrays(true);
-      this.#arrays.set(sql, statement);
-    }
-    return statement.all(...params) as unknown as R[];
+    return this.#prepareArrays(sql).all(...params) as unknown as R[];
+  }
+
+  async getValues<R extends unknown[]>(sql: string, ...params: Value[]): Promise<R | undefined> {
+    this.#openSnapshot();
+    return this.#prepareArrays(sql).get(...params) as unknown as R | undefined;
   }
 
   revocations(): number {
@@ -139,6 +138,16 @@ class SqliteDatabase implements Database {
     if (!statement) {
       statement = this.#db.prepare(sql);
       this.#rows.set(sql, statement);
+    }
+    return statement;
+  }
+
+  #prepareArrays(sql: string): StatementSync {
+    let statement = this.#arrays.get(sql);
+    if (!statement) {
+      statement = this.#db.prepare(sql);
+      statement.setReturnArrays(true);
+      this.#arrays.set(sql, statement);
     }
     return statement;
   }

@@ -23,8 +23,3 @@ export function requireScope(caller: Caller, scope: Scope): void {
     header: scope,
   });
 }
-
-/** The caller of a request that the server's hook has authenticated. */
-export function callerOf(request: FastifyRequest): Caller {
-  return request.getDecorator<Caller>("caller");
-}

@@ -5,7 +5,6 @@ import { type Fields, type Parsed, readFields, type Shape } from "../core/fields
 import type { Scope } from "../core/tokens.ts";
 import { type ErrorCode, ParleyError } from "../errors.ts";
 import { type IdKind, isId } from "../util/ids.ts";
-import { callerOf } from "./authentication.ts";
 import { bodyFields, type FieldLimits, isEmptyBody, NO_FIELDS, parseForm } from "./bodies.ts";
 
 /** What a request has come down to when its operation runs. */
@@ -67,7 +66,7 @@ export function addOperation(
   function run(request: FastifyRequest, reply: FastifyReply, fields: Fields): Promise<unknown> {
     const call: Call<Shape, Shape> = {
       core,
-      caller: callerOf(request),
+      caller: request.caller,
       id: "",
       query: readFields(query, queryOf(request)),
       body: body === "file" ? {} : readFields(body, fields),

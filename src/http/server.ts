@@ -24,8 +24,19 @@ import { answerClientError, answerOddRequests } from "./raw-errors.ts";
 
 /** What a route says of itself: with neither, it wants a valid token of any scope. */
 interface RouteConfig {
-  scope?: Scope;
+  scope?: Scope | undefined;
   public?: boolean;
+}
+
+// Plain fields: Fastify's getDecorator and setDecorator look them up by name at each request.
+declare module "fastify" {
+  interface FastifyContextConfig extends RouteConfig {}
+  interface FastifyRequest {
+    /** Set by the first hook. */
+    routeConfig: RouteConfig;
+    /** Set by the second, but for public routes. */
+    caller: Caller;
+  }
 }
 
 const NO_QUERY = {};
@@ -65,13 +76,13 @@ export async function createHttp(context: HttpContext): Promise<FastifyInstance>
   answerOddRequests(app.server, context);
   setErrorAnswers(app, context);
   // Before all others: a preflight is answered by the next.
-  app.decorateRequest("routeConfig", null);
+  app.decorateRequest("routeConfig", null as never);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("request-id", request.id);
     const begun = performance.now();
     // Asked once: the framework makes it anew each time.
     const { url, config } = request.routeOptions;
-    request.setDecorator("routeConfig", config);
+    request.routeConfig = config;
     // Not Fastify's onResponse, which never comes where the client hangs up.
     reply.raw.on("close", () => answered(request, reply, url, performance.now() - begun));
     done();
@@ -109,13 +120,13 @@ type Answered = (request: FastifyRequest, reply: FastifyReply, route: string | u
 
 function addHooks(app: FastifyInstance, context: HttpContext): void {
   const { core } = context;
-  app.decorateRequest("caller", null);
+  app.decorateRequest("caller", null as never);
   // With a callback: mostly the token is known, and nothing is waited for.
   app.addHook("onRequest", (request, _reply, done) => {
     if (request.raw.headers.host === undefined && request.raw.httpVersion === "1.1") {
       throw new ParleyError("malformed_request", "The header Host is required in HTTP/1.1.");
     }
-    const { scope, public: open } = request.getDecorator<RouteConfig>("routeConfig");
+    const { scope, public: open } = request.routeConfig;
     if (open || (request.is404 && !isApiPath(request.raw.url!))) return done();
     const caller = authenticate(core, request);
     if (caller instanceof Promise)
@@ -130,7 +141,7 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
 /** Lets a request of this caller through to its route, or throws. */
 function admit(request: FastifyRequest, caller: Caller, scope: Scope | undefined): void {
   if (scope) requireScope(caller, scope);
-  request.setDecorator("caller", caller);
+  request.caller = caller;
   refuseEncoding(request);
   // The router takes "/v1/contacts/" for an empty id.
   if ((request.params as { id?: string }).id === "") throw new ParleyError("route_not_found");

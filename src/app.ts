@@ -2,6 +2,7 @@ import { randomFillSync } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import type { AddressInfo } from "node:net";
 import { openDiskStore } from "./blobs/disk.ts";
+import type { BlobStore } from "./blobs/store.ts";
 import type { Config } from "./config.ts";
 import { VerifiedTokens } from "./core/caller.ts";
 import type { Accounts, Core } from "./core/core.ts";
@@ -16,7 +17,7 @@ import type { Job } from "./jobs/job.ts";
 import { startSweep } from "./jobs/sweep.ts";
 import { type Clock, systemClock } from "./util/clock.ts";
 import { type DataFolder, openDataFolder, readSecret } from "./util/data-folder.ts";
-import { createFuse } from "./util/fuse.ts";
+import { createFuse, type Fuse } from "./util/fuse.ts";
 import { createIds, type Random } from "./util/ids.ts";
 import { createLog, errorFields, type Log } from "./util/log.ts";
 
@@ -30,15 +31,14 @@ const systemRandom: Random = (bytes) => void randomFillSync(bytes);
 
 /** Users and tokens, for commands that work beside a running server. Close the database after. */
 export async function openAccounts(config: Config): Promise<Accounts> {
-  const folder = await openDataFolder(config.dataFolder);
-  return createAccounts(
-    openSqlite(
-      folder.database,
-      createFuse(() => {}),
-      requireCurrentSchema,
-    ),
-    {},
-  );
+  if (config.databaseUrl !== null) {
+    const { openPostgres } = await import("./db/postgres.ts");
+    const { requireCurrentPostgres } = await import("./db/postgres-migrate.ts");
+    return createAccounts(await openPostgres(config.databaseUrl, requireCurrentPostgres), {});
+  }
+  const folder = await openDataFolder(config.dataFolder, "database");
+  const fuse = createFuse(() => {});
+  return createAccounts(openSqlite(folder.database, fuse, requireCurrentSchema), {});
 }
 
 function createAccounts(db: Database, { clock = systemClock, random = systemRandom }: Parts): Accounts {
@@ -58,33 +58,47 @@ export interface App {
 /** The whole service as `parley serve` runs it and as the tests do. Throws where its data folder is in use. */
 export async function createApp(config: Config, parts: Parts = {}): Promise<App> {
   const log = createLog(config.logLevel);
-  const folder = await openDataFolder(config.dataFolder);
+  // With PostgreSQL and S3 nothing lies in it.
+  if (config.databaseUrl !== null && config.store !== null) return buildApp(config, parts, log, undefined);
+  const holds = config.databaseUrl === null ? "database" : "files";
+  const folder = await openDataFolder(config.dataFolder, holds);
   const lock = lockFolder(folder.lock);
   try {
-    return await buildApp(config, parts, log, folder, lock.release);
+    return await buildApp(config, parts, log, { ...folder, unlock: lock.release });
   } catch (error) {
     lock.release();
     throw error;
   }
 }
 
+type LockedFolder = DataFolder & { unlock(): void };
+
+async function openDatabase(config: Config, folder: DataFolder | undefined, fuse: Fuse): Promise<Database> {
+  if (config.databaseUrl === null) return openSqlite(folder!.database, fuse);
+  return (await import("./db/postgres.ts")).openPostgres(config.databaseUrl);
+}
+
+async function openStore(config: Config, folder: DataFolder | undefined, fuse: Fuse): Promise<BlobStore> {
+  if (config.store === null) return openDiskStore(folder!.path, fuse);
+  return (await import("./blobs/s3.ts")).openS3Store(config.store, { redirect: config.redirectFiles });
+}
+
 async function buildApp(
   config: Config,
   parts: Parts,
   log: Log,
-  folder: DataFolder,
-  unlock: () => void,
+  folder: LockedFolder | undefined,
 ): Promise<App> {
   // With port 0 the address is known only once the server listens.
   let origin = config.publicUrl ?? (config.port === 0 ? "" : httpAddress(config.host, config.port));
   const fuse = createFuse((cause) =>
     log.error(errorFields(cause), "a disk failed: nothing is written until a restart"),
   );
-  const accounts = createAccounts(openSqlite(folder.database, fuse), parts);
-  const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder, accounts.random)];
+  const accounts = createAccounts(await openDatabase(config, folder, fuse), parts);
+  const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder!, accounts.random)];
   const core: Core = {
     ...accounts,
-    blobs: await openDiskStore(folder.path, accounts.random, fuse),
+    blobs: await openStore(config, folder, fuse),
     links: createLinks(secrets, () => origin, accounts.clock),
     origin: () => origin,
     fuse,
@@ -118,7 +132,7 @@ async function buildApp(
     } finally {
       clearTimeout(cut);
       clearInterval(idle);
-      unlock();
+      folder?.unlock();
     }
     log.info({}, "stopped");
   }

@@ -24,12 +24,28 @@ export interface Limits {
   shutdownTimeoutMs: number;
 }
 
+/** Where an S3 store is. Credentials come from the AWS variables. */
+export interface S3Settings {
+  bucket: string;
+  /** Null: that of AWS. */
+  endpoint: string | null;
+  region: string;
+  /** Whether the bucket stands in the path, not in the host name. */
+  pathStyle: boolean;
+}
+
 export interface Config {
   host: string;
   /** 0: any free port. */
   port: number;
   /** Absolute path. */
   dataFolder: string;
+  /** Of PostgreSQL; null: SQLite in the data folder. */
+  databaseUrl: string | null;
+  /** Null: files in the data folder. */
+  store: S3Settings | null;
+  /** Whether `file_url` of a file in S3 redirects to it. */
+  redirectFiles: boolean;
   /** Without a slash at its end; null: made of host and port. */
   publicUrl: string | null;
   /** The first signs links, all verify them; empty: one is made and kept in the data folder. */
@@ -74,6 +90,24 @@ const SETTINGS = {
   dataFolder: setting("PARLEY_DATA", "a path to a folder", "./data", (text) =>
     isAbsolute(text) ? text : resolve(text),
   ),
+  databaseUrl: setting(
+    "PARLEY_DATABASE_URL",
+    "a URL such as postgres://user:password@host:5432/database",
+    "",
+    parseDatabaseUrl,
+  ),
+  store: setting(
+    "PARLEY_STORE",
+    "a URL such as s3://bucket?endpoint=https://host&region=us-east-1&path_style=true; all but the bucket may be left out",
+    "",
+    parseStore,
+  ),
+  redirectFiles: setting(
+    "PARLEY_FILES",
+    "proxy (files of an S3 store pass through the server) or redirect (clients are sent to the store)",
+    "proxy",
+    (text) => (text === "proxy" ? false : text === "redirect" ? true : undefined),
+  ),
   publicUrl: setting(
     "PARLEY_PUBLIC_URL",
     "the http(s) URL under which clients reach the server, without query and fragment",
@@ -109,6 +143,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     host: read(SETTINGS.host, env),
     port: read(SETTINGS.port, env),
     dataFolder: read(SETTINGS.dataFolder, env),
+    databaseUrl: read(SETTINGS.databaseUrl, env),
+    store: read(SETTINGS.store, env),
+    redirectFiles: read(SETTINGS.redirectFiles, env),
     publicUrl: read(SETTINGS.publicUrl, env),
     secrets: read(SETTINGS.secrets, env),
     corsOrigins: read(SETTINGS.corsOrigins, env),
@@ -120,13 +157,23 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       `PARLEY_PUBLIC_URL must be set where PARLEY_HOST is ${config.host}: links to files need an address that clients reach.`,
     );
   }
+  if (config.databaseUrl !== null && config.secrets.length === 0) {
+    throw new OperatorError(
+      `PARLEY_SECRET must be set where PARLEY_DATABASE_URL is: all servers of a database sign links with the same. Make one: openssl rand -base64 33.`,
+    );
+  }
+  if (config.redirectFiles && config.store === null) {
+    throw new OperatorError("PARLEY_FILES=redirect needs an S3 store: set PARLEY_STORE.");
+  }
   return Object.freeze(config);
 }
 
 /** What a setting without a default does when it is unset, for the reference. */
 const UNSET: Readonly<Record<string, string>> = {
+  PARLEY_DATABASE_URL: "the SQLite database in the data folder",
+  PARLEY_STORE: "files in the data folder",
   PARLEY_PUBLIC_URL: "made of host and port; demanded where the host is a wildcard such as 0.0.0.0",
-  PARLEY_SECRET: "made at the first start and kept in the data folder",
+  PARLEY_SECRET: "made at the first start and kept in the data folder; demanded with `PARLEY_DATABASE_URL`",
   PARLEY_CORS_ORIGINS: "none",
 };
 
@@ -170,6 +217,32 @@ function parseOrigin(text: string): string | undefined {
   if (!url || !/^https?:$/.test(url.protocol) || /[?#]/.test(text) || url.username || url.password)
     return undefined;
   return url.href.replace(/\/+$/, "");
+}
+
+/** Undefined for what is no URL of PostgreSQL. What it says beyond that is the driver's to read. */
+function parseDatabaseUrl(text: string): string | null | undefined {
+  if (text === "") return null;
+  return /^postgres(?:ql)?:$/.test(URL.parse(text)?.protocol ?? "") ? text : undefined;
+}
+
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+
+function parseStore(text: string): S3Settings | null | undefined {
+  if (text === "") return null;
+  const url = URL.parse(text);
+  if (url?.protocol !== "s3:" || !BUCKET.test(url.host) || !/^\/?$/.test(url.pathname) || url.hash)
+    return undefined;
+  const { endpoint, region, path_style, ...others } = Object.fromEntries(url.searchParams);
+  if (Object.keys(others).length > 0 || url.searchParams.size > 3) return undefined;
+  if (endpoint !== undefined && parseOrigin(endpoint) === undefined) return undefined;
+  if (path_style !== undefined && path_style !== "true" && path_style !== "false") return undefined;
+  return {
+    bucket: url.host,
+    endpoint: endpoint ?? null,
+    region: region || "us-east-1",
+    pathStyle: path_style === "true",
+  };
 }
 
 function parseOrigins(text: string): string[] | undefined {

@@ -137,6 +137,11 @@ export const catalogue = {
     title: "The service cannot do this right now",
     explanation: "Try again after the time in the header `Retry-After`.",
   },
+  outcome_unknown: {
+    title: "It is not known whether this was done",
+    explanation:
+      "The database was lost at the moment of the write. Look whether it was done, before you send it again.",
+  },
   disk_full: {
     title: "The disk is full",
     explanation: "Nothing was kept of this request. The operator must free space; then send it again.",
@@ -166,6 +171,11 @@ export class ParleyError extends Error {
     this.members = options.members ?? {};
     this.header = options.header;
   }
+}
+
+/** Whether an error of a write tells for certain that nothing of it was done. */
+export function isUndone(error: unknown): boolean {
+  return error instanceof ParleyError && error.code !== "outcome_unknown";
 }
 
 /** An error for the person who runs Parley: its message says what is wrong and how to mend it, no stack is shown. */

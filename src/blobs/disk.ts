@@ -4,7 +4,6 @@ import { dirname, join } from "node:path";
 import { ParleyError } from "../errors.ts";
 import { syncFolder } from "../util/durable.ts";
 import type { Fuse } from "../util/fuse.ts";
-import type { Random } from "../util/ids.ts";
 import type { BlobReader, BlobStore, BlobWriter, Entry } from "./store.ts";
 
 const FILE_MODE = 0o600;
@@ -14,11 +13,11 @@ const BUFFER_BYTES = 256 * 1024;
 const KEY = /^[0-9a-f]{32}$/;
 
 /** Opens the store in a folder, where it makes `tmp/` and `blobs/00` to `blobs/ff` and syncs them. */
-export async function openDiskStore(folder: string, random: Random, fuse: Fuse): Promise<BlobStore> {
+export async function openDiskStore(folder: string, fuse: Fuse): Promise<BlobStore> {
   makeStoreFolders(folder);
   await syncFolder(join(folder, "blobs"));
   await syncFolder(folder);
-  return new DiskStore(folder, random, fuse);
+  return new DiskStore(folder, fuse);
 }
 
 /** The store in a folder as it is, which may be none: nothing is made or changed. */
@@ -50,6 +49,7 @@ function shards(): string[] {
 }
 
 class DiskReader implements BlobReader {
+  readonly keepsIntents = true;
   protected readonly temporary: string;
   readonly #folder: string;
 
@@ -129,22 +129,19 @@ function isBlob(shard: string, file: Dirent): boolean {
 }
 
 class DiskStore extends DiskReader implements BlobStore {
-  readonly #random: Random;
+  /** A file of its own takes two syncs more than a row that is committed with others. */
+  readonly minFileBytes = 32 * 1024;
   readonly #fuse: Fuse;
   /** Keys of the writers at work in this process, which the sweep leaves alone. */
   readonly #writing = new Set<string>();
 
-  constructor(folder: string, random: Random, fuse: Fuse) {
+  constructor(folder: string, fuse: Fuse) {
     super(folder);
-    this.#random = random;
     this.#fuse = fuse;
   }
 
-  async create(): Promise<BlobWriter> {
+  async create(key: string): Promise<BlobWriter> {
     this.#fuse.check();
-    const bytes = new Uint8Array(16);
-    this.#random(bytes);
-    const key = Buffer.from(bytes).toString("hex");
     this.#writing.add(key);
     try {
       const file = await open(join(this.temporary, key), "wx", FILE_MODE);

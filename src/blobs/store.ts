@@ -1,6 +1,11 @@
 /** What can be asked of a store, also of one that must not be changed, such as a backup. */
 export interface BlobReader {
   /**
+   * Whether it tells uploads that were cut off from files, by intents of its own, and `sweep` settles them. Else rows of
+   * the database do (`db/intents.ts`), and nothing is to be swept.
+   */
+  readonly keepsIntents: boolean;
+  /**
    * The bytes from `start` to `end` inclusive; a chunk is valid until the next is asked for. Rejects where there is no
    * such blob. What it resolves with must be iterated: that closes the file.
    */
@@ -23,10 +28,12 @@ export interface Entry {
   key: string | null;
 }
 
-/** Where the bytes of files live. Keys are random and made here: nothing of a user's ever becomes a path. */
+/** Where the bytes of files live. Keys are random: nothing of a user's ever becomes a path. */
 export interface BlobStore extends BlobReader {
-  /** Starts a new blob, which nothing reads until it is stored. */
-  create(): Promise<BlobWriter>;
+  /** Smaller files cost more here than they do beside their rows, in the database. Bytes. */
+  readonly minFileBytes: number;
+  /** Starts a new blob, which nothing reads until it is stored. The key is new, 32 random hexadecimal digits. */
+  create(key: string): Promise<BlobWriter>;
   /** Erases the bytes for good. A blob that is missing counts as erased. */
   remove(key: string): Promise<void>;
   /**

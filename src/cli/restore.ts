@@ -28,7 +28,7 @@ export async function restore(io: Io, backup: string): Promise<void> {
     throw new OperatorError(`${from} is no backup, or a half of one: it has no parley.db.`);
   try {
     await refuseUnlessEmpty(dataFolder);
-    const lock = lockFolder((await openDataFolder(dataFolder)).lock);
+    const lock = lockFolder((await openDataFolder(dataFolder, "database")).lock);
     try {
       // Looked at again: a server may have run before the lock was taken.
       await refuseUnlessEmpty(dataFolder);

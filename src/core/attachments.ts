@@ -7,7 +7,7 @@ import {
   type Target,
 } from "../db/attachments.ts";
 import { isMember } from "../db/conversations.ts";
-import { ParleyError } from "../errors.ts";
+import { isUndone, ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import type { Caller } from "./caller.ts";
 import type { Core } from "./core.ts";
@@ -62,7 +62,7 @@ interface Upload {
  */
 export async function createAttachment(core: Core, caller: Caller, upload: Upload): Promise<Versioned> {
   const { file } = upload;
-  const fileType = await makeDurable(upload);
+  const fileType = await makeDurable(core, upload);
   const id = core.newId("att");
   const blob = file.content instanceof Uint8Array ? undefined : file.content;
   const input = {
@@ -78,9 +78,10 @@ export async function createAttachment(core: Core, caller: Caller, upload: Uploa
     target: upload.target,
     bytes: file.content instanceof Uint8Array ? file.content : null,
     newMessageId: core.newId("msg"),
+    hasIntent: blob !== undefined && !core.blobs.keepsIntents,
   };
   const row = await core.db.write("createAttachment", input).catch(async (error) => {
-    if (error instanceof ParleyError) await discardFile(file);
+    if (isUndone(error)) await discardFile(core, file);
     throw error;
   });
   // The upload is done: an intent that cannot be dropped now is the sweep's.
@@ -89,13 +90,13 @@ export async function createAttachment(core: Core, caller: Caller, upload: Uploa
 }
 
 /** Stores the bytes, unless they go with the row, and tells their type; where either fails the file is discarded. */
-async function makeDurable({ file, declaredType, filename }: Upload): Promise<string> {
+async function makeDurable(core: Core, { file, declaredType, filename }: Upload): Promise<string> {
   try {
     const fileType = await detectType(file.head, declaredType, filename);
     if (!(file.content instanceof Uint8Array)) await file.content.store();
     return fileType;
   } catch (error) {
-    await discardFile(file);
+    await discardFile(core, file);
     throw error;
   }
 }

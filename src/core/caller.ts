@@ -18,8 +18,9 @@ export class VerifiedTokens {
   readonly #tokens = new Map<string, Verified>();
   #revocations = 0;
 
-  /** `revocations` is the count of the database at this moment. */
-  find(token: string, revocations: number): Verified | undefined {
+  /** `revocations` is the count of the database at this moment; null: it is not known, and nothing is taken from here. */
+  find(token: string, revocations: number | null): Verified | undefined {
+    if (revocations === null) return undefined;
     if (revocations === this.#revocations) return this.#tokens.get(token);
     this.#tokens.clear();
     this.#revocations = revocations;
@@ -27,7 +28,7 @@ export class VerifiedTokens {
   }
 
   /** `revocations` is the count before the token was looked up: where it has risen since, the token may be gone. */
-  add(token: string, verified: Verified, revocations: number): void {
+  add(token: string, verified: Verified, revocations: number | null): void {
     if (revocations !== this.#revocations) return;
     if (this.#tokens.size >= MAX_VERIFIED) this.#tokens.delete(this.#tokens.keys().next().value!);
     this.#tokens.set(token, verified);

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { BlobReader } from "../blobs/store.ts";
 import { isBlobLive } from "../db/attachments.ts";
 import { isBlobKnown, type StoredFile, storedFiles } from "../db/integrity.ts";
+import { hasIntent } from "../db/intents.ts";
 import { findSmallFile, isSmallFile } from "../db/small-files.ts";
 import type { Reader } from "../db/sql.ts";
 import { OperatorError } from "../errors.ts";
@@ -81,7 +82,7 @@ export async function* findStrays(db: Reader, blobs: BlobReader): AsyncGenerator
   for await (const entries of blobs.list()) {
     for (const { name, key } of entries) {
       if (key === null) yield { name, size: null };
-      else if (!(await isBlobKnown(db, key))) {
+      else if (!(await isBlobKnown(db, key)) && (blobs.keepsIntents || !(await hasIntent(db, key)))) {
         const size = await blobs.size(key);
         if (size !== undefined) yield { name, size };
       }

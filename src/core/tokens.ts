@@ -35,7 +35,7 @@ function unexpired(core: Core, { caller, expiresAt }: Verified): Caller {
   return caller;
 }
 
-async function lookUp(core: Core, token: string, revocations: number): Promise<Verified> {
+async function lookUp(core: Core, token: string, revocations: number | null): Promise<Verified> {
   // Looked up by its SHA-256: how long the look-up takes tells nothing of any token.
   const row = TOKEN_FORM.test(token) ? await findToken(core.db, hashToken(token)) : undefined;
   if (!row) throw new ParleyError("invalid_token");

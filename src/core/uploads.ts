@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { BlobWriter } from "../blobs/store.ts";
-import { MAX_SMALL_FILE_BYTES } from "../db/small-files.ts";
 import { ParleyError } from "../errors.ts";
 import { formatSize } from "../util/sizes.ts";
 import type { Core } from "./core.ts";
 import { SNIFF_BYTES } from "./media-types.ts";
+
+/** How long the intent of an upload holds without being renewed. Clocks of nodes may differ by a minute. */
+const INTENT_MS = 30 * 60_000;
+const RENEW_MS = 10 * 60_000;
 
 /** A file that has come in whole and waits for its row. */
 export interface ReceivedFile {
@@ -36,6 +39,7 @@ export async function receiveFile(
   const first: Uint8Array[] = [];
   let blob: BlobWriter | undefined;
   let head: Uint8Array | undefined;
+  let renewAt = core.clock() + RENEW_MS;
   try {
     for await (const chunk of source) {
       size += chunk.length;
@@ -44,11 +48,12 @@ export async function receiveFile(
       crc = crc32(chunk, crc);
       if (blob) {
         await blob.write(chunk);
+        if (core.clock() > renewAt) renewAt = await renew(core, blob);
         continue;
       }
       first.push(new Uint8Array(chunk));
-      if (size > MAX_SMALL_FILE_BYTES) {
-        blob = await core.blobs.create();
+      if (size > core.blobs.minFileBytes) {
+        blob = await createBlob(core);
         head = joined(first).slice(0, SNIFF_BYTES);
         for (const each of first.splice(0)) await blob.write(each);
       }
@@ -58,14 +63,41 @@ export async function receiveFile(
     return { content: blob ?? bytes, size, sha256: hash.digest(), crc32: crc, head };
   } catch (error) {
     // What went wrong first is what the caller must hear; a file that cannot be discarded is the sweep's.
-    await blob?.discard().catch(() => {});
+    if (blob) await discardBlob(core, blob);
     throw error;
   }
 }
 
 /** Drops a file that gets no row. One that cannot be dropped is the sweep's. */
-export async function discardFile({ content }: ReceivedFile): Promise<void> {
-  if (!(content instanceof Uint8Array)) await content.discard().catch(() => {});
+export async function discardFile(core: Core, { content }: ReceivedFile): Promise<void> {
+  if (!(content instanceof Uint8Array)) await discardBlob(core, content);
+}
+
+async function createBlob(core: Core): Promise<BlobWriter> {
+  const bytes = new Uint8Array(16);
+  core.random(bytes);
+  const blobKey = Buffer.from(bytes).toString("hex");
+  if (!core.blobs.keepsIntents) {
+    await core.db.write("createIntent", { blobKey, until: core.clock() + INTENT_MS });
+  }
+  return core.blobs.create(blobKey);
+}
+
+/** Returns when to renew again. */
+async function renew(core: Core, { key }: BlobWriter): Promise<number> {
+  const now = core.clock();
+  if (!core.blobs.keepsIntents) {
+    const renewed = await core.db.write("renewIntent", { blobKey: key, until: now + INTENT_MS });
+    if (!renewed) throw new ParleyError("unavailable");
+  }
+  return now + RENEW_MS;
+}
+
+async function discardBlob(core: Core, blob: BlobWriter): Promise<void> {
+  try {
+    await blob.discard();
+    if (!core.blobs.keepsIntents) await core.db.write("dropIntent", { blobKey: blob.key });
+  } catch {}
 }
 
 /** In a buffer of its own, so that it passes to another thread alone. */

@@ -1,7 +1,7 @@
 import { ParleyError } from "../errors.ts";
 import type { Page } from "./page.ts";
-import { createSmallFile, deleteSmallFile, isSmallFile } from "./small-files.ts";
-import { all, get, type Reader, run, type Statement, type Write } from "./sql.ts";
+import { deleteSmallFile, insertSmallFile, isSmallFile } from "./small-files.ts";
+import { all, get, type Reader, run, type Statement, statement, type Write } from "./sql.ts";
 import { createTombstone } from "./tombstones.ts";
 import { requireUser } from "./users.ts";
 import { checkVersion, type Expected } from "./version.ts";
@@ -88,44 +88,46 @@ export interface CreateAttachment extends Omit<AttachmentRow, "message_id" | "ve
   bytes: Uint8Array | null;
   /** The id of the message that is made where the target names none. */
   newMessageId: string;
+  /** Whether a row of `intents` stands for the bytes until now. */
+  hasIntent: boolean;
 }
+
+const SETTLE = "DELETE FROM intents WHERE blob_key = ? RETURNING blob_key";
+const SEND = "INSERT INTO messages (id, conversation_id, sender_id, created_at) VALUES (?, ?, ?, ?)";
+const INSERT = `INSERT INTO attachments (id, conversation_id, message_id, uploader_id, filename, file_type, file_size,
+  sha256, blob_key, crc32, created_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`;
+const GRANT = `INSERT INTO grants (user_id, attachment_id, conversation_id)
+  SELECT user_id, ?, ? FROM members WHERE conversation_id = ?`;
 
 /** Resolves the target again inside the transaction: it may have gone while the file came in. */
 export function* createAttachment(input: CreateAttachment): Write<AttachmentRow> {
-  const { target, newMessageId, bytes, ...attachment } = input;
+  const { target, newMessageId, bytes, hasIntent, ...attachment } = input;
   const conversationId = yield* targetConversation(target, input.uploader_id);
+  // One that lapsed has a tombstone by now: the bytes go.
+  if (hasIntent && !(yield* get(SETTLE, input.blob_key))) throw new ParleyError("unavailable");
   const messageId = target.messageId ?? newMessageId;
-  if (target.messageId === undefined) {
-    yield* run(
-      "INSERT INTO messages (id, conversation_id, sender_id, created_at) VALUES (?, ?, ?, ?)",
-      messageId,
+  const inserts = [
+    statement(
+      INSERT,
+      input.id,
       conversationId,
+      messageId,
       input.uploader_id,
+      input.filename,
+      input.file_type,
+      input.file_size,
+      input.sha256,
+      input.blob_key,
+      input.crc32,
       input.created_at,
-    );
+    ),
+    statement(GRANT, input.id, conversationId, conversationId),
+  ];
+  if (target.messageId === undefined) {
+    inserts.push(statement(SEND, messageId, conversationId, input.uploader_id, input.created_at));
   }
-  yield* run(
-    `INSERT INTO attachments (id, conversation_id, message_id, uploader_id, filename, file_type, file_size, sha256,
-       blob_key, crc32, created_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`,
-    input.id,
-    conversationId,
-    messageId,
-    input.uploader_id,
-    input.filename,
-    input.file_type,
-    input.file_size,
-    input.sha256,
-    input.blob_key,
-    input.crc32,
-    input.created_at,
-  );
-  if (bytes !== null) yield* createSmallFile(input.id, bytes);
-  yield* run(
-    "INSERT INTO grants (user_id, attachment_id, conversation_id) SELECT user_id, ?, ? FROM members WHERE conversation_id = ?",
-    input.id,
-    conversationId,
-    conversationId,
-  );
+  if (bytes !== null) inserts.push(insertSmallFile(input.id, bytes));
+  yield inserts;
   return { ...attachment, message_id: messageId, version: 1 };
 }
 

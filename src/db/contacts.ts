@@ -1,8 +1,8 @@
 import { ParleyError } from "../errors.ts";
 import { searchKey } from "../util/text.ts";
-import { createConversation, leaveConversation } from "./conversations.ts";
+import { leaveConversation } from "./conversations.ts";
 import type { Page } from "./page.ts";
-import { get, type QuickReader, run, type Statement, type Value, type Write } from "./sql.ts";
+import { get, type QuickReader, run, type Statement, statement, type Value, type Write } from "./sql.ts";
 import { requireUser } from "./users.ts";
 import { checkVersion, type Expected } from "./version.ts";
 
@@ -72,32 +72,34 @@ export interface CreateContact {
   createdAt: number;
 }
 
-/** Throws `contact_exists` where the owner has a contact of that username. */
+const CREATE = `INSERT INTO contacts
+    (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body)
+  SELECT ?, ?, ?, ?, ?, ?, 1, ? WHERE EXISTS (SELECT 1 FROM users WHERE id = ?)
+  ON CONFLICT (owner_id, username_key) DO NOTHING RETURNING id`;
+const JOIN = `INSERT INTO members (conversation_id, user_id, joined_at)
+  SELECT conversation_id, owner_id, ? FROM contacts WHERE owner_id = ? AND id = ?`;
+
+/**
+ * Throws `contact_exists` where the owner has a contact of that username. It inserts first and asks for the reason
+ * where nothing was inserted: one round trip, and on PostgreSQL no two creates that merely looked at the same page.
+ */
 export function* createContact(input: CreateContact): Write<void> {
-  yield* requireUser(input.ownerId);
+  const { ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, createdAt } = input;
+  const [created] = yield [
+    statement(CREATE, ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, ownerId),
+    statement(JOIN, createdAt, ownerId, id),
+  ];
+  if (created!.length > 0) return;
+  yield* requireUser(ownerId);
   const existing = yield* get<{ id: string }>(
     "SELECT id FROM contacts WHERE owner_id = ? AND username_key = ?",
-    input.ownerId,
-    input.usernameKey,
+    ownerId,
+    usernameKey,
   );
-  if (existing) {
-    throw new ParleyError("contact_exists", `You have a contact of that username: ${existing.id}.`, {
-      param: "username",
-      members: { existing_id: existing.id },
-    });
-  }
-  yield* createConversation(input.conversationId, input.ownerId, input.createdAt);
-  yield* run(
-    `INSERT INTO contacts (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body)
-     VALUES (?, ?, ?, ?, ?, ?, 1, ?)`,
-    input.ownerId,
-    input.id,
-    input.usernameKey,
-    input.phoneDigits,
-    input.searchKey,
-    input.conversationId,
-    input.body,
-  );
+  throw new ParleyError("contact_exists", `You have a contact of that username: ${existing!.id}.`, {
+    param: "username",
+    members: { existing_id: existing!.id },
+  });
 }
 
 interface UpdateContact {

@@ -1,10 +1,4 @@
-import { type Reader, run, type Write } from "./sql.ts";
-
-/**
- * Files of at most so many bytes are kept in the database: one commit, shared with others, makes bytes and row durable
- * together, where a file of its own takes two syncs more.
- */
-export const MAX_SMALL_FILE_BYTES = 32 * 1024;
+import { type Reader, run, type Statement, statement, type Write } from "./sql.ts";
 
 /** Whether the bytes of this attachment are in the database; else its `blob_key` is a key of the blob store. */
 export function isSmallFile(attachment: { id: string; blob_key: string }): boolean {
@@ -18,8 +12,8 @@ export async function findSmallFile(db: Reader, attachmentId: string): Promise<U
 }
 
 /** Part of other writes. */
-export function* createSmallFile(attachmentId: string, bytes: Uint8Array): Write<void> {
-  yield* run("INSERT INTO small_files (attachment_id, bytes) VALUES (?, ?)", attachmentId, bytes);
+export function insertSmallFile(attachmentId: string, bytes: Uint8Array): Statement {
+  return statement("INSERT INTO small_files (attachment_id, bytes) VALUES (?, ?)", attachmentId, bytes);
 }
 
 /** Part of other writes. */

@@ -20,20 +20,26 @@ export interface QuickReader extends Reader {
 }
 
 /**
- * A write: it yields statements and is sent their rows. An engine runs it whole in one transaction, may run it
+ * A write: it yields statements and is sent the rows of each. An engine runs it whole in one transaction, may run it
  * again from its start after a conflict, and rolls it back when it throws. Being a generator, the same code
- * runs synchronously inside SQLite's group commit and asynchronously on a database across the network.
+ * runs synchronously inside SQLite's group commit and asynchronously on a database across the network, where
+ * statements that are yielded together cost one round trip.
  */
-export type Write<T> = Generator<Statement, T, unknown[]>;
+export type Write<T> = Generator<readonly Statement[], T, unknown[][]>;
 
 export function* all<R>(sql: string, ...params: Value[]): Write<R[]> {
-  return (yield { sql, params }) as R[];
+  return (yield [{ sql, params }])[0] as R[];
 }
 
 export function* get<R>(sql: string, ...params: Value[]): Write<R | undefined> {
-  return ((yield { sql, params }) as R[])[0];
+  return (yield [{ sql, params }])[0]![0] as R | undefined;
 }
 
 export function* run(sql: string, ...params: Value[]): Write<void> {
-  yield { sql, params };
+  yield [{ sql, params }];
+}
+
+/** One of several statements that are yielded together. */
+export function statement(sql: string, ...params: Value[]): Statement {
+  return { sql, params };
 }

@@ -100,6 +100,11 @@ class SqliteDatabase implements Database {
     return this.#revocations;
   }
 
+  /** A data folder has one server. */
+  async claim(): Promise<boolean> {
+    return true;
+  }
+
   write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>> {
     return new Promise<unknown>((resolve, reject) => {
       if (this.#closed || this.#fuse.blown || this.queueLength() >= MAX_QUEUED_WRITES) {
@@ -221,7 +226,9 @@ class SqliteDatabase implements Database {
     });
     writer.on("exit", () => {
       const reason = isReady
-        ? new Error("The thread that writes has ended.", { cause: failure })
+        ? new ParleyError("outcome_unknown", undefined, {
+            cause: failure ?? new Error("The thread that writes has ended."),
+          })
         : new ParleyError("unavailable", undefined, { cause: failure });
       this.#loseWriter(writer, reason);
     });

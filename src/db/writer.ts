@@ -3,7 +3,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { ParleyError } from "../errors.ts";
 import { type Answer, type Ask, type Outcome, toFailure } from "./outcome.ts";
-import type { Write } from "./sql.ts";
+import type { Statement, Write } from "./sql.ts";
 import { writes } from "./writes.ts";
 
 /** What the thread is started with. */
@@ -28,6 +28,10 @@ const CLEAN_BUSY_MS = 50;
 const SQLITE_BUSY = 5;
 const SQLITE_IOERR = 10;
 const SQLITE_FULL = 13;
+
+/** What a statement is told by: whether it changed rows is asked after each. */
+const READS = /^SELECT/;
+const RETURNS = /\bRETURNING\b/;
 
 /** A write failed (`cause`) after it had changed rows: its transaction cannot be kept as it is. */
 class Tainted extends Error {}
@@ -113,14 +117,20 @@ function transaction(asked: Ask[], runOne: (ask: Ask) => Outcome): Outcome[] {
 function runBare({ name, input }: Ask): Outcome {
   const write = writes[name] as (input: unknown) => Write<unknown>;
   let changed = false;
+  function rowsOf({ sql, params }: Statement): unknown[] {
+    if (READS.test(sql)) return prepare(sql).all(...params);
+    if (RETURNS.test(sql)) {
+      const rows = prepare(sql).all(...params);
+      changed ||= rows.length > 0;
+      return rows;
+    }
+    changed = Number(prepare(sql).run(...params).changes) > 0 || changed;
+    return [];
+  }
   try {
     const steps = write(input);
     let step = steps.next();
-    while (!step.done) {
-      const { sql, params } = step.value;
-      changed ||= !sql.startsWith("SELECT");
-      step = steps.next(prepare(sql).all(...params));
-    }
+    while (!step.done) step = steps.next(step.value.map(rowsOf));
     return { result: step.value };
   } catch (error) {
     // Some faults, a full disk among them, end the whole transaction: then none of it is kept.

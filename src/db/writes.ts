@@ -1,15 +1,20 @@
 import { createAttachment, deleteAttachment, renameAttachment } from "./attachments.ts";
 import { createContact, deleteContact, updateContact } from "./contacts.ts";
 import { dropHold, placeHold, renewHold } from "./holds.ts";
+import { createIntent, dropIntent, lapseIntents, renewIntent } from "./intents.ts";
 import { createToken, deleteToken } from "./tokens.ts";
 import { dropTombstones } from "./tombstones.ts";
 import { createFirstUser, createUser, deleteUser } from "./users.ts";
+
+/** Writes by which tokens go. */
+export const revoking: ReadonlySet<string> = new Set(["deleteToken", "deleteUser"]);
 
 /** Every write that the service does, by name. */
 export const writes = {
   createAttachment,
   createContact,
   createFirstUser,
+  createIntent,
   createToken,
   createUser,
   deleteAttachment,
@@ -17,9 +22,12 @@ export const writes = {
   deleteToken,
   deleteUser,
   dropHold,
+  dropIntent,
   dropTombstones,
+  lapseIntents,
   placeHold,
   renameAttachment,
   renewHold,
+  renewIntent,
   updateContact,
 };

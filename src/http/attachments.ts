@@ -119,7 +119,7 @@ export function uploadOperation(limits: UploadLimits): Operation {
       try {
         target = targetOf(readFields(targetFields, merged(queryOf(request), form.fields)));
       } catch (error) {
-        await discardFile(form.file);
+        await discardFile(core, form.file);
         throw error;
       }
       const created = await createAttachment(core, caller, { ...form, target });

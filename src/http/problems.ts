@@ -33,6 +33,7 @@ const statuses: Record<ErrorCode, number> = {
   headers_too_large: 431,
   internal_error: 500,
   unavailable: 503,
+  outcome_unknown: 503,
   disk_full: 507,
 };
 
@@ -85,6 +86,7 @@ function headersOf(error: Described): Record<string, string> {
     case "range_not_satisfiable":
       return { "content-range": `bytes */${error.header}` };
     case "unavailable":
+    case "outcome_unknown":
       return { "retry-after": RETRY_AFTER_SECONDS };
     default:
       return {};

@@ -99,7 +99,7 @@ class FormReader {
   }
 
   async discard(): Promise<void> {
-    if (this.#file) await discardFile(this.#file.file);
+    if (this.#file) await discardFile(this.#core, this.#file.file);
   }
 
   async #addFile(part: Part): Promise<void> {

@@ -10,7 +10,7 @@ const INTERVAL_MS = 2000;
 /** Erases the bytes of deleted files. One that cannot be erased is told to `onError` and tried again later. */
 export function startEraser(core: Core, onError: (error: unknown) => void): Job {
   async function erase(): Promise<void> {
-    if (core.fuse.blown) return;
+    if (core.fuse.blown || !(await core.db.claim("eraser"))) return;
     const gone: string[] = [];
     for (const key of await listTombstones(core.db, core.clock(), BATCH)) {
       await core.blobs.remove(key).then(() => gone.push(key), onError);

@@ -7,7 +7,10 @@ const INTERVAL_MS = 10 * 60 * 1000;
 /** Settles what a crash or an unknown outcome left in the blob store, at start and on a timer. */
 export function startSweep(core: Core, onError: (error: unknown) => void): Job {
   async function sweep(isStopped: () => boolean): Promise<void> {
-    await core.blobs.sweep((key) => isBlobKnown(core.db, key), onError, isStopped);
+    if (!(await core.db.claim("sweep"))) return;
+    if (await core.db.write("lapseIntents", { now: core.clock() })) core.wakeEraser();
+    if (core.blobs.keepsIntents)
+      await core.blobs.sweep((key) => isBlobKnown(core.db, key), onError, isStopped);
   }
   return startJob(sweep, INTERVAL_MS, onError);
 }

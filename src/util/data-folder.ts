@@ -35,11 +35,11 @@ export function refuseHalfRestore(folder: string): void {
 
 /**
  * Makes the folder where it is missing, readable by its owner alone. Throws where a restore into it did not end, and
- * where files are there and their database is not.
+ * where files are there and the database, which it shall hold, is not.
  */
-export async function openDataFolder(path: string): Promise<DataFolder> {
+export async function openDataFolder(path: string, holds: "database" | "files"): Promise<DataFolder> {
   refuseHalfRestore(path);
-  if (existsSync(join(path, "blobs")) && !existsSync(databaseOf(path))) {
+  if (holds === "database" && existsSync(join(path, "blobs")) && !existsSync(databaseOf(path))) {
     throw new OperatorError(
       `${path} has files of a Parley, and no parley.db. Move it away, and restore a backup: parley restore BACKUP.`,
     );

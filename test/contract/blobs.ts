@@ -9,11 +9,12 @@ export interface StoreUnderTest {
   crash(): Promise<BlobStore>;
 }
 
+const newKey = () => randomBytes(16).toString("hex");
 const live = async () => true;
 const dead = async () => false;
 
 async function put(store: BlobStore, bytes: Buffer): Promise<BlobWriter> {
-  const writer = await store.create();
+  const writer = await store.create(newKey());
   for (let at = 0; at < bytes.length; at += 70_000) await writer.write(bytes.subarray(at, at + 70_000));
   await writer.store();
   return writer;
@@ -57,14 +58,14 @@ export function blobContract(name: string, open: (t: TestContext) => Promise<Sto
 
   test(`${name}: keys are never the same`, async (t) => {
     const { store } = await open(t);
-    const writers = await Promise.all(Array.from({ length: 50 }, () => store.create()));
+    const writers = await Promise.all(Array.from({ length: 50 }, () => store.create(newKey())));
     assert.equal(new Set(writers.map((writer) => writer.key)).size, 50);
     await Promise.all(writers.map((writer) => writer.discard()));
   });
 
   test(`${name}: a blob that was discarded cannot be read, before its storing and after`, async (t) => {
     const { store } = await open(t);
-    const early = await store.create();
+    const early = await store.create(newKey());
     await early.write(Buffer.from("x"));
     await early.discard();
     const late = await put(store, Buffer.from("x"));
@@ -125,7 +126,7 @@ function readerContract(name: string, open: (t: TestContext) => Promise<StoreUnd
 function sweepContract(name: string, open: (t: TestContext) => Promise<StoreUnderTest>): void {
   test(`${name}: the sweep leaves the writers of this process alone`, async (t) => {
     const { store } = await open(t);
-    const writing = await store.create();
+    const writing = await store.create(newKey());
     await writing.write(Buffer.from("still "));
     const stored = await put(store, Buffer.from("x"));
     assert.equal(await store.sweep(dead, assert.ifError, () => false), 0);
@@ -137,7 +138,7 @@ function sweepContract(name: string, open: (t: TestContext) => Promise<StoreUnde
 
   test(`${name}: after a crash the sweep erases what has no row and keeps what has one`, async (t) => {
     const { store, crash } = await open(t);
-    const half = await store.create();
+    const half = await store.create(newKey());
     await half.write(Buffer.from("half"));
     const orphan = await put(store, Buffer.from("orphan"));
     const committed = await put(store, Buffer.from("committed"));

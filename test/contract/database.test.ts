@@ -3,8 +3,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { openPostgres } from "../../src/db/postgres.ts";
 import { openSqlite } from "../../src/db/sqlite.ts";
 import { createFuse } from "../../src/util/fuse.ts";
+import { testDatabase } from "../engines/postgres.ts";
 import { databaseContract } from "./database.ts";
 
 databaseContract("sqlite", async (t) => {
@@ -14,6 +16,12 @@ databaseContract("sqlite", async (t) => {
     await db.close();
     await rm(folder, { recursive: true, force: true });
   });
+  return db;
+});
+
+databaseContract("postgres", async (t) => {
+  const db = await openPostgres(await testDatabase(t));
+  t.after(() => db.close());
   return db;
 });
 

@@ -64,6 +64,7 @@ function attachment(
     created_at: 1_800_000_000_000,
     target,
     newMessageId: `msg_${number}`,
+    hasIntent: false,
   };
 }
 

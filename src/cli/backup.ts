@@ -13,7 +13,7 @@ import { OperatorError } from "../errors.ts";
 import { databaseOf } from "../util/data-folder.ts";
 import { syncFile, syncFolder } from "../util/durable.ts";
 import { asOperatorError, copyBlob, copySecret, FOLDER_MODE } from "./copies.ts";
-import { withAccounts } from "./data.ts";
+import { dataFolderOf, embeddedConfig, withAccounts } from "./data.ts";
 import { databaseFinding, type Finding, fileFinding, inWords } from "./findings.ts";
 import type { Io } from "./io.ts";
 import { amount, counted, createWatch, type Watch } from "./watch.ts";
@@ -37,7 +37,9 @@ interface Made {
  */
 export async function backup(io: Io, target: string): Promise<number> {
   const folder = resolve(target);
-  return withAccounts(io, async (accounts, from) => {
+  const config = embeddedConfig(io);
+  const from = dataFolderOf(config);
+  return withAccounts(config, async (accounts) => {
     if (`${folder}/`.startsWith(`${from}/`))
       throw new OperatorError(`${folder} lies in the data folder. Name another.`);
     const partial = await claim(folder);

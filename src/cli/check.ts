@@ -6,7 +6,7 @@ import { withReadOnly } from "../db/snapshot.ts";
 import type { Reader } from "../db/sql.ts";
 import { countTombstones } from "../db/tombstones.ts";
 import { databaseOf } from "../util/data-folder.ts";
-import { dataFolderOf } from "./data.ts";
+import { dataFolderOf, embeddedConfig } from "./data.ts";
 import { databaseFinding, type Finding, fileFinding, inWords, strayFinding } from "./findings.ts";
 import type { Io } from "./io.ts";
 import { amount, counted, createWatch, type Watch } from "./watch.ts";
@@ -16,7 +16,7 @@ import { amount, counted, createWatch, type Watch } from "./watch.ts";
  * however many there are, none is kept. Returns the exit code: 1 where there is a finding.
  */
 export async function check(io: Io, options: { json?: boolean }): Promise<number> {
-  const folder = dataFolderOf(io);
+  const folder = dataFolderOf(embeddedConfig(io));
   return withReadOnly(databaseOf(folder), async (db) => {
     const blobs = readDiskStore(folder);
     const watch = createWatch(io);

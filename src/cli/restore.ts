@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { makeStoreFolders, readDiskStore, syncStoreFolders } from "../blobs/disk.ts";
-import { readConfig } from "../config.ts";
 import { findCorruption, storedFiles } from "../db/integrity.ts";
 import { lockFolder } from "../db/lock.ts";
 import { copyDatabase, withReadOnly } from "../db/snapshot.ts";
@@ -10,6 +9,7 @@ import { OperatorError } from "../errors.ts";
 import { databaseOf, openDataFolder, restoreOf } from "../util/data-folder.ts";
 import { syncFile, syncFolder } from "../util/durable.ts";
 import { asOperatorError, copyBlob, copySecret, FOLDER_MODE } from "./copies.ts";
+import { embeddedConfig } from "./data.ts";
 import { databaseFinding, type Finding, fileFinding, inWords } from "./findings.ts";
 import type { Io } from "./io.ts";
 import { amount, counted, createWatch, type Watch } from "./watch.ts";
@@ -23,7 +23,7 @@ const ALLOWED = /^(?:server\.lock(?:-journal)?|lost\+found)$/;
  */
 export async function restore(io: Io, backup: string): Promise<void> {
   const from = resolve(backup);
-  const { dataFolder, secrets } = readConfig(io.env);
+  const { dataFolder, secrets } = embeddedConfig(io);
   if (!existsSync(databaseOf(from)))
     throw new OperatorError(`${from} is no backup, or a half of one: it has no parley.db.`);
   try {

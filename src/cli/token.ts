@@ -1,3 +1,4 @@
+import { readConfig } from "../config.ts";
 import { displayName, readField } from "../core/fields.ts";
 import {
   createToken,
@@ -24,7 +25,7 @@ export interface TokenOptions {
 export async function addToken(io: Io, username: string, options: TokenOptions): Promise<void> {
   const scopes = options.scope && [...new Set(options.scope.map(parseScope))];
   if (options.name !== undefined) readField("--name", displayName, options.name);
-  const made = await withAccounts(io, async (core) => {
+  const made = await withAccounts(readConfig(io.env), async (core) => {
     const user = await findUser(core, username);
     return createToken(core, user.id, {
       ...(scopes === undefined ? {} : { scopes }),
@@ -36,7 +37,7 @@ export async function addToken(io: Io, username: string, options: TokenOptions):
 }
 
 export async function listTokens(io: Io, options: { json?: boolean }): Promise<void> {
-  const tokens = await withAccounts(io, listAll);
+  const tokens = await withAccounts(readConfig(io.env), listAll);
   if (options.json) return io.print(JSON.stringify(tokens));
   const rows = tokens.map((token) => [
     token.id,
@@ -49,7 +50,7 @@ export async function listTokens(io: Io, options: { json?: boolean }): Promise<v
 }
 
 export async function revokeToken(io: Io, id: string, options: { json?: boolean }): Promise<void> {
-  await withAccounts(io, (core) => revoke(core, id));
+  await withAccounts(readConfig(io.env), (core) => revoke(core, id));
   if (options.json) io.print(JSON.stringify({ id }));
   else io.warn(`Revoked ${id}.`);
 }

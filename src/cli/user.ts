@@ -1,3 +1,4 @@
+import { readConfig } from "../config.ts";
 import { phoneNumber, readField, username } from "../core/fields.ts";
 import { createUser, listUsers as listAll, removeUser as remove } from "../core/users.ts";
 import { table, withAccounts } from "./data.ts";
@@ -12,12 +13,12 @@ export async function addUser(io: Io, name: string, options: JsonOption & { phon
     username: readField("NAME", username, name),
     phoneNumber: options.phone === undefined ? null : readField("--phone", phoneNumber, options.phone),
   };
-  const user = await withAccounts(io, (core) => createUser(core, fields));
+  const user = await withAccounts(readConfig(io.env), (core) => createUser(core, fields));
   io.print(options.json ? JSON.stringify(user) : `${user.id}  ${user.username}`);
 }
 
 export async function listUsers(io: Io, options: JsonOption): Promise<void> {
-  const users = await withAccounts(io, listAll);
+  const users = await withAccounts(readConfig(io.env), listAll);
   if (options.json) return io.print(JSON.stringify(users));
   io.print(
     table(
@@ -28,7 +29,7 @@ export async function listUsers(io: Io, options: JsonOption): Promise<void> {
 }
 
 export async function removeUser(io: Io, name: string, options: JsonOption): Promise<void> {
-  const user = await withAccounts(io, (core) => remove(core, name));
+  const user = await withAccounts(readConfig(io.env), (core) => remove(core, name));
   if (options.json) io.print(JSON.stringify(user));
   else io.warn(`Removed ${user.username}.`);
 }

@@ -1,16 +1,15 @@
 import { randomFillSync } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import type { AddressInfo } from "node:net";
-import { openDiskStore } from "./blobs/disk.ts";
-import type { BlobStore } from "./blobs/store.ts";
 import type { Config } from "./config.ts";
 import { VerifiedTokens } from "./core/caller.ts";
 import type { Accounts, Core } from "./core/core.ts";
 import { createLinks } from "./core/links.ts";
+import { refuseHalfMove } from "./core/move.ts";
 import type { Database } from "./db/database.ts";
 import { lockFolder } from "./db/lock.ts";
-import { requireCurrentSchema } from "./db/migrate.ts";
-import { openSqlite } from "./db/sqlite.ts";
+import { carriedSecrets } from "./db/tables.ts";
+import { openCurrentDatabase, openDatabase, openStore } from "./engines.ts";
 import { OperatorError } from "./errors.ts";
 import { startEraser } from "./jobs/eraser.ts";
 import type { Job } from "./jobs/job.ts";
@@ -31,14 +30,15 @@ const systemRandom: Random = (bytes) => void randomFillSync(bytes);
 
 /** Users and tokens, for commands that work beside a running server. Close the database after. */
 export async function openAccounts(config: Config): Promise<Accounts> {
-  if (config.databaseUrl !== null) {
-    const { openPostgres } = await import("./db/postgres.ts");
-    const { requireCurrentPostgres } = await import("./db/postgres-migrate.ts");
-    return createAccounts(await openPostgres(config.databaseUrl, requireCurrentPostgres), {});
+  if (config.databaseUrl === null) await openDataFolder(config.dataFolder, "database");
+  const db = await openCurrentDatabase(config);
+  try {
+    await refuseHalfMove(db);
+    return createAccounts(db, {});
+  } catch (error) {
+    await db.close();
+    throw error;
   }
-  const folder = await openDataFolder(config.dataFolder, "database");
-  const fuse = createFuse(() => {});
-  return createAccounts(openSqlite(folder.database, fuse, requireCurrentSchema), {});
 }
 
 function createAccounts(db: Database, { clock = systemClock, random = systemRandom }: Parts): Accounts {
@@ -58,48 +58,45 @@ export interface App {
 /** The whole service as `parley serve` runs it and as the tests do. Throws where its data folder is in use. */
 export async function createApp(config: Config, parts: Parts = {}): Promise<App> {
   const log = createLog(config.logLevel);
-  // With PostgreSQL and S3 nothing lies in it.
-  if (config.databaseUrl !== null && config.store !== null) return buildApp(config, parts, log, undefined);
-  const holds = config.databaseUrl === null ? "database" : "files";
-  const folder = await openDataFolder(config.dataFolder, holds);
-  const lock = lockFolder(folder.lock);
-  try {
-    return await buildApp(config, parts, log, { ...folder, unlock: lock.release });
-  } catch (error) {
-    lock.release();
-    throw error;
-  }
+  const fuse = createFuse((cause) =>
+    log.error(errorFields(cause), "a disk failed: nothing is written until a restart"),
+  );
+  await using opened = new AsyncDisposableStack();
+  const folder = await takeFolder(config);
+  if (folder) opened.defer(() => folder.unlock());
+  const db = await openDatabase(config, fuse);
+  opened.defer(() => db.close());
+  await refuseHalfMove(db);
+  const app = await buildApp(config, createAccounts(db, parts), log, fuse, folder);
+  // From here on it is the app's to release.
+  opened.move();
+  return app;
 }
 
 type LockedFolder = DataFolder & { unlock(): void };
 
-async function openDatabase(config: Config, folder: DataFolder | undefined, fuse: Fuse): Promise<Database> {
-  if (config.databaseUrl === null) return openSqlite(folder!.database, fuse);
-  return (await import("./db/postgres.ts")).openPostgres(config.databaseUrl);
-}
-
-async function openStore(config: Config, folder: DataFolder | undefined, fuse: Fuse): Promise<BlobStore> {
-  if (config.store === null) return openDiskStore(folder!.path, fuse);
-  return (await import("./blobs/s3.ts")).openS3Store(config.store, { redirect: config.redirectFiles });
+/** The data folder, locked; undefined with PostgreSQL and S3, where nothing lies in it. */
+async function takeFolder(config: Config): Promise<LockedFolder | undefined> {
+  if (config.databaseUrl !== null && config.store !== null) return undefined;
+  const folder = await openDataFolder(config.dataFolder, config.databaseUrl === null ? "database" : "files");
+  return { ...folder, unlock: lockFolder(folder.lock).release };
 }
 
 async function buildApp(
   config: Config,
-  parts: Parts,
+  accounts: Accounts,
   log: Log,
+  fuse: Fuse,
   folder: LockedFolder | undefined,
 ): Promise<App> {
   // With port 0 the address is known only once the server listens.
   let origin = config.publicUrl ?? (config.port === 0 ? "" : httpAddress(config.host, config.port));
-  const fuse = createFuse((cause) =>
-    log.error(errorFields(cause), "a disk failed: nothing is written until a restart"),
-  );
-  const accounts = createAccounts(await openDatabase(config, folder, fuse), parts);
   const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder!, accounts.random)];
+  const carried = await carriedSecrets(accounts.db, accounts.clock());
   const core: Core = {
     ...accounts,
-    blobs: await openStore(config, folder, fuse),
-    links: createLinks(secrets, () => origin, accounts.clock),
+    blobs: await openStore(config, fuse),
+    links: createLinks([...secrets, ...carried], () => origin, accounts.clock),
     origin: () => origin,
     fuse,
     verifiedTokens: new VerifiedTokens(),

@@ -220,7 +220,7 @@ function parseOrigin(text: string): string | undefined {
 }
 
 /** Undefined for what is no URL of PostgreSQL. What it says beyond that is the driver's to read. */
-function parseDatabaseUrl(text: string): string | null | undefined {
+export function parseDatabaseUrl(text: string): string | null | undefined {
   if (text === "") return null;
   return /^postgres(?:ql)?:$/.test(URL.parse(text)?.protocol ?? "") ? text : undefined;
 }
@@ -228,7 +228,7 @@ function parseDatabaseUrl(text: string): string | null | undefined {
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
-function parseStore(text: string): S3Settings | null | undefined {
+export function parseStore(text: string): S3Settings | null | undefined {
   if (text === "") return null;
   const url = URL.parse(text);
   if (url?.protocol !== "s3:" || !BUCKET.test(url.host) || !/^\/?$/.test(url.pathname) || url.hash)

@@ -17,6 +17,7 @@ process.on("SIGINT", () => stop.abort());
 try {
   process.exitCode = await run(process.argv.slice(2), {
     env: process.env,
+    isTerminal: process.stderr.isTTY === true,
     stop: stop.signal,
     print: (text) => void process.stdout.write(`${text}\n`),
     warn: (text) => void process.stderr.write(`${text}\n`),

@@ -1,6 +1,8 @@
 /** What a command may use of the process it runs in. */
 export interface Io {
   env: Readonly<Record<string, string | undefined>>;
+  /** Whether a person watches standard error. */
+  isTerminal: boolean;
   /** Aborts when the process is asked to end. */
   stop: AbortSignal;
   /** A line of standard output: what was asked for. */

@@ -57,6 +57,12 @@ function addDataCommands(program: Command, io: Io, end: (exitCode: number) => vo
     .argument("<dir>", "a backup")
     .description("make a data folder of a backup, where there is none yet")
     .action(async (dir) => (await import("./restore.ts")).restore(io, dir));
+  program
+    .command("move")
+    .option("--to-database <target>", "a URL of PostgreSQL (postgres://…), or a data folder")
+    .option("--to-store <target>", "an S3 store (s3://bucket?endpoint=…), or a data folder")
+    .description("copy rows, files or both to another engine, with the server stopped; cut off, run it again")
+    .action(async (options) => end(await (await import("./move.ts")).move(io, options)));
 }
 
 function addUserCommands(program: Command, io: Io): void {

@@ -8,6 +8,8 @@ const WINDOW_SECONDS = 3600;
  * wrong. A link has two windows at most; the third is for a clock that was set back by less.
  */
 const MAX_SECONDS_LEFT = 3 * WINDOW_SECONDS;
+/** No link that was signed before lives longer. */
+export const LINK_LIFE_MS = MAX_SECONDS_LEFT * 1000;
 
 /** Signatures that are kept in memory. */
 const MAX_SIGNATURES = 10_000;

@@ -35,6 +35,13 @@ export async function* storedFiles(db: Reader): AsyncGenerator<StoredFile> {
   }
 }
 
+/** How many files the blob store has, and their bytes. */
+export async function storedBytes(db: Reader): Promise<{ files: number; bytes: number }> {
+  const sql =
+    "SELECT COUNT(*) AS files, COALESCE(SUM(file_size), 0) AS bytes FROM attachments WHERE blob_key <> id";
+  return (await db.get(sql))!;
+}
+
 /** Whether the bytes belong to an attachment, or to one that was deleted and whose bytes are still to be erased. */
 export async function isBlobKnown(db: Reader, blobKey: string): Promise<boolean> {
   const sql = `SELECT 1 AS one FROM attachments WHERE blob_key = ?

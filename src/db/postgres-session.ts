@@ -1,4 +1,5 @@
 import type { Client } from "pg";
+import { OperatorError } from "../errors.ts";
 
 /** How often a lost session is opened again, and one that stands is asked whether it does. */
 const POLL_MS = 400;
@@ -11,6 +12,7 @@ const TRUST_MS = 1000;
  */
 export class PostgresSession {
   readonly #connect: () => Promise<Client>;
+  readonly #alone: boolean;
   readonly #held = new Set<string>();
   readonly #timer: NodeJS.Timeout;
   #client: Client | undefined;
@@ -19,8 +21,10 @@ export class PostgresSession {
   #confirmedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
 
-  constructor(connect: () => Promise<Client>) {
+  /** `alone`: nobody else may use the database meanwhile; a move wants that. */
+  constructor(connect: () => Promise<Client>, alone: boolean) {
     this.#connect = connect;
+    this.#alone = alone;
     this.#timer = setInterval(() => void this.poll().catch(() => {}), POLL_MS);
   }
 
@@ -74,12 +78,26 @@ export class PostgresSession {
     if (this.#client) return this.#client;
     if (this.#closed) throw new Error("The database is closed.");
     const client = await this.#connect();
+    await this.#enter(client);
     this.#client = client;
     client.on("error", () => this.#lose(client));
     client.on("end", () => this.#lose(client));
     client.on("notification", () => void this.poll().catch(() => {}));
     await client.query("LISTEN parley_revocations");
     return client;
+  }
+
+  /** All who use a database share a lock, which a move has to itself. */
+  async #enter(client: Client): Promise<void> {
+    const lock = this.#alone ? "pg_try_advisory_lock" : "pg_try_advisory_lock_shared";
+    const { rows } = await client.query(`SELECT ${lock}(hashtext('parley')) AS entered`);
+    if (rows[0].entered) return;
+    void client.end().catch(() => {});
+    throw new OperatorError(
+      this.#alone
+        ? "Servers or commands work on this database. Stop them all first."
+        : "A move of this database is under way. Wait for its end.",
+    );
   }
 
   #lose(client: Client): void {

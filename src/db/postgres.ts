@@ -34,10 +34,14 @@ const types: pg.CustomTypesConfig = {
     oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format as "text"),
 };
 
-/** Connects, and sees by `bringSchema` that the schema is of this code's version. */
+/**
+ * Connects, and sees by `bringSchema` that the schema is of this code's version. `alone`: where nobody else uses the
+ * database, and so that nobody does meanwhile.
+ */
 export async function openPostgres(
   url: string,
   bringSchema: (client: pg.ClientBase) => Promise<void> = migratePostgres,
+  alone = false,
 ): Promise<Database> {
   const config: pg.ClientConfig = {
     connectionString: url,
@@ -55,20 +59,21 @@ export async function openPostgres(
     await client.connect();
     return client;
   };
+  const session = new PostgresSession(connect, alone);
   try {
     const client = await connect();
     // A migration of much data takes its time, and so may one that waits for that of another node.
     await client.query("SET statement_timeout = 0; SET lock_timeout = 0");
     await bringSchema(client).finally(() => client.end());
+    await session.poll();
   } catch (error) {
+    await session.close();
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(
       `PARLEY_DATABASE_URL cannot be used as the database: ${(error as Error).message || "no connection"}.`,
       { cause: error },
     );
   }
-  const session = new PostgresSession(connect);
-  await session.poll().catch(() => {});
   return new PostgresDatabase(config, session);
 }
 

@@ -2,6 +2,7 @@ import { createAttachment, deleteAttachment, renameAttachment } from "./attachme
 import { createContact, deleteContact, updateContact } from "./contacts.ts";
 import { dropHold, placeHold, renewHold } from "./holds.ts";
 import { createIntent, dropIntent, lapseIntents, renewIntent } from "./intents.ts";
+import { beginMove, endMove, importRows } from "./tables.ts";
 import { createToken, deleteToken } from "./tokens.ts";
 import { dropTombstones } from "./tombstones.ts";
 import { createFirstUser, createUser, deleteUser } from "./users.ts";
@@ -11,6 +12,7 @@ export const revoking: ReadonlySet<string> = new Set(["deleteToken", "deleteUser
 
 /** Every write that the service does, by name. */
 export const writes = {
+  beginMove,
   createAttachment,
   createContact,
   createFirstUser,
@@ -24,6 +26,8 @@ export const writes = {
   dropHold,
   dropIntent,
   dropTombstones,
+  endMove,
+  importRows,
   lapseIntents,
   placeHold,
   renameAttachment,

@@ -25,6 +25,11 @@ export function restoreOf(folder: string): string {
   return join(folder, "restore.partial");
 }
 
+/** What a server of a data folder locks. */
+export function lockOf(folder: string): string {
+  return join(folder, "server.lock");
+}
+
 /** Throws where a restore into the folder did not end. */
 export function refuseHalfRestore(folder: string): void {
   if (!existsSync(restoreOf(folder))) return;
@@ -54,7 +59,7 @@ export async function openDataFolder(path: string, holds: "database" | "files"):
   }
   // Each folder that is new is an entry of the one above it.
   for (const folder of made) await syncFolder(dirname(folder));
-  return { path, database: databaseOf(path), lock: join(path, "server.lock") };
+  return { path, database: databaseOf(path), lock: lockOf(path) };
 }
 
 /** Makes the folder and those above it that are missing. Node's own way never returns for a path below `/proc`. */
@@ -67,22 +72,8 @@ function makeFolder(path: string, made: string[]): void {
 
 /** The secret that signs links, made at the first call and kept. */
 export async function readSecret(folder: DataFolder, random: Random): Promise<string> {
-  const path = join(folder.path, "secret");
-  try {
-    const secret = readFileSync(path, "utf8").trim();
-    if (secret.length < MIN_SECRET_LENGTH) {
-      throw new OperatorError(
-        `${path} must hold at least ${MIN_SECRET_LENGTH} characters. Restore it from a backup, or remove it: then ` +
-          "another is made, and the links that are on their way end.",
-      );
-    }
-    return secret;
-  } catch (error) {
-    if (error instanceof OperatorError) throw error;
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") {
-      throw new OperatorError(`${path} cannot be read: ${(error as Error).message}.`, { cause: error });
-    }
-  }
+  const path = secretOf(folder.path);
+  if (existsSync(path)) return keptSecret(folder.path);
   const bytes = new Uint8Array(32);
   random(bytes);
   const secret = Buffer.from(bytes).toString("base64url");
@@ -97,4 +88,24 @@ export async function readSecret(folder: DataFolder, random: Random): Promise<st
   await rename(`${path}.new`, path);
   await syncFolder(folder.path);
   return secret;
+}
+
+/** The secret that a data folder has. Throws `OperatorError` where it has none. */
+export function keptSecret(folder: string): string {
+  const path = secretOf(folder);
+  let secret: string;
+  try {
+    secret = readFileSync(path, "utf8").trim();
+  } catch (error) {
+    throw new OperatorError(`${path} cannot be read: ${(error as Error).message}.`, { cause: error });
+  }
+  if (secret.length >= MIN_SECRET_LENGTH) return secret;
+  throw new OperatorError(
+    `${path} must hold at least ${MIN_SECRET_LENGTH} characters. Restore it from a backup, or remove it: then ` +
+      "another is made, and the links that are on their way end.",
+  );
+}
+
+function secretOf(folder: string): string {
+  return join(folder, "secret");
 }

@@ -111,6 +111,15 @@ CREATE TABLE intents (
 );
 CREATE INDEX intents_by_time ON intents (until);
 
+CREATE TABLE moves (
+  source TEXT COLLATE "C" NOT NULL
+);
+
+CREATE TABLE carried_secrets (
+  secret TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+  until BIGINT NOT NULL
+);
+
 -- What runs since the last crash of PostgreSQL: an unlogged table is emptied by crash recovery, and numbers of
 -- transactions that had not become durable may then be given again.
 CREATE UNLOGGED TABLE incarnation (

@@ -1,0 +1,213 @@
+import { resolve } from "node:path";
+import { type Config, parseDatabaseUrl, parseStore, readConfig } from "../config.ts";
+import { LINK_LIFE_MS } from "../core/links.ts";
+import { type CheckedFile, copyFiles, copyRows, rowsDigest, verifyFiles } from "../core/move.ts";
+import type { Database } from "../db/database.ts";
+import { storedBytes } from "../db/integrity.ts";
+import { lockFolder } from "../db/lock.ts";
+import { countRows, findMove, TABLES, type Table, TOMBSTONES } from "../db/tables.ts";
+import { openCurrentDatabase, openDatabase, openStore, readStore } from "../engines.ts";
+import { OperatorError } from "../errors.ts";
+import { systemClock } from "../util/clock.ts";
+import { keptSecret, lockOf, openDataFolder } from "../util/data-folder.ts";
+import { createFuse } from "../util/fuse.ts";
+import { dataFolderOf } from "./data.ts";
+import type { Io } from "./io.ts";
+import { type Progress, startProgress } from "./progress.ts";
+import { counted } from "./watch.ts";
+
+interface MoveOptions {
+  toDatabase?: string;
+  toStore?: string;
+}
+
+/**
+ * Copies rows, files or both to where they shall be from now on, and compares them there. What is moved from stays as it
+ * was. Cut off, it goes on where it was when it is run again; until its end no server starts on the new database. Returns
+ * the exit code: 1 where files could not be moved because they are missing or damaged.
+ */
+export async function move(io: Io, options: MoveOptions): Promise<number> {
+  const from = readConfig(io.env);
+  const to = targetOf(from, options);
+  await using opened = new AsyncDisposableStack();
+  for (const folder of await foldersOf(from, to)) {
+    const lock = lockFolder(lockOf(folder));
+    opened.defer(() => lock.release());
+  }
+  const source = await openCurrentDatabase(from, true);
+  opened.defer(() => source.close());
+  const rowsMove = options.toDatabase !== undefined;
+  const target = rowsMove ? await openDatabase(to, failingFuse(), true) : source;
+  if (rowsMove) opened.defer(() => target.close());
+  const isResumed = rowsMove ? await begin(target, nameOf(from)) : true;
+  const storeMoves = options.toStore !== undefined;
+  if (rowsMove) await moveRows(io, source, target, storeMoves ? TABLES : [...TABLES, TOMBSTONES]);
+  const faults = storeMoves ? await moveFiles(io, source, from, to, isResumed) : 0;
+  if (rowsMove) {
+    const until = systemClock() + LINK_LIFE_MS;
+    await target.write("endMove", { secrets: secretsOf(from), until });
+  }
+  io.print(farewell(from, to, options));
+  return faults > 0 ? 1 : 0;
+}
+
+function targetOf(from: Config, { toDatabase, toStore }: MoveOptions): Config {
+  if (toDatabase === undefined && toStore === undefined)
+    throw new OperatorError("Say where to move to: --to-database URL, --to-store URL, or both.");
+  const databaseUrl = toDatabase === undefined ? from.databaseUrl : (parseDatabaseUrl(toDatabase) ?? null);
+  const store = toStore === undefined ? from.store : (parseStore(toStore) ?? null);
+  const folders = [
+    ...(toDatabase !== undefined && databaseUrl === null ? [toDatabase] : []),
+    ...(toStore !== undefined && store === null ? [toStore] : []),
+  ].map((path) => {
+    if (/^\w+:\/\//.test(path))
+      throw new OperatorError(`${path} is neither a URL of PostgreSQL or S3, nor a data folder.`);
+    return resolve(path);
+  });
+  if (new Set(folders).size > 1)
+    throw new OperatorError("Rows and files lie in one data folder: name the same.");
+  const dataFolder = folders[0] ?? from.dataFolder;
+  if (
+    toDatabase !== undefined &&
+    databaseUrl === from.databaseUrl &&
+    (databaseUrl !== null || dataFolder === from.dataFolder)
+  )
+    throw new OperatorError(
+      "The rows are there already: --to-database names where the settings say they are.",
+    );
+  if (toStore !== undefined && store === null && from.store === null && dataFolder === from.dataFolder)
+    throw new OperatorError("The files are there already: --to-store names where the settings say they are.");
+  return { ...from, databaseUrl, store, dataFolder, redirectFiles: false };
+}
+
+/** The data folders that are read or written, each of which must have no server. */
+async function foldersOf(from: Config, to: Config): Promise<Set<string>> {
+  const folders = new Set<string>();
+  if (from.databaseUrl === null) folders.add(dataFolderOf(from));
+  if (from.store === null) folders.add(from.dataFolder);
+  if (to.databaseUrl === null || to.store === null) {
+    await openDataFolder(to.dataFolder, "files");
+    folders.add(to.dataFolder);
+  }
+  return folders;
+}
+
+/** A disk that fails ends the move: what it has written by then is not trusted, but compared again. */
+function failingFuse() {
+  return createFuse(() => {});
+}
+
+/** Marks the database as being filled, unless a run before has; returns whether one has. */
+async function begin(target: Database, from: string): Promise<boolean> {
+  const under = await findMove(target);
+  if (under === from) return true;
+  if (under !== undefined)
+    throw new OperatorError(
+      `Another move into this database did not end: from ${under}. Name an empty database.`,
+    );
+  for (const table of TABLES) {
+    if ((await countRows(target, table)) > 0)
+      throw new OperatorError(
+        "The new database has rows already. Name an empty one: a move adds to nothing.",
+      );
+  }
+  await target.write("beginMove", { from });
+  return false;
+}
+
+async function moveRows(io: Io, source: Database, target: Database, tables: readonly Table[]): Promise<void> {
+  let total = 0;
+  let there = 0;
+  for (const table of tables) {
+    total += await countRows(source, table);
+    there += await countRows(target, table);
+  }
+  const copying = startProgress(io, "copying rows", total);
+  copying.add(there);
+  await step(copying, async () => {
+    for (const table of tables) await copyRows(source, target, table, copying.add);
+  });
+  const comparing = startProgress(io, "comparing rows", total * 2);
+  await step(comparing, async () => {
+    for (const table of tables) {
+      const [before, after] = [
+        await rowsDigest(source, table, comparing.add),
+        await rowsDigest(target, table, comparing.add),
+      ];
+      if (before.count === after.count && before.sha256 === after.sha256) continue;
+      throw new OperatorError(
+        `The rows of ${table.name} are not those that were copied: ${before.count} here, ${after.count} there. ` +
+          "Something else writes to one of the two. Empty the new database, and move again.",
+      );
+    }
+  });
+  io.print(`Moved and compared ${counted(total, "row")}.`);
+}
+
+async function moveFiles(
+  io: Io,
+  db: Database,
+  from: Config,
+  to: Config,
+  isResumed: boolean,
+): Promise<number> {
+  const [source, target] = [await readStore(from), await openStore(to, failingFuse())];
+  const { files, bytes } = await storedBytes(db);
+  const copying = startProgress(io, "copying files", bytes);
+  const faulty = await step(copying, () => faultyOf(copyFiles(db, source, target, isResumed, copying.add)));
+  for (const { file, fault } of faulty.values())
+    io.warn(
+      `${file.id} ${JSON.stringify(file.filename)} cannot be moved, its bytes are ${fault!.kind}: see parley check.`,
+    );
+  const reading = startProgress(io, "comparing files", bytes);
+  const changed = await step(reading, () => faultyOf(verifyFiles(db, target, reading.add)));
+  for (const id of faulty.keys()) changed.delete(id);
+  for (const { file, fault } of changed.values())
+    throw new OperatorError(
+      `${file.id} came over ${fault!.kind}. Erase it there, and move again: ${file.blob_key}.`,
+    );
+  io.print(`Moved and compared ${counted(files - faulty.size, "file")} of ${counted(bytes, "byte")}.`);
+  return faulty.size;
+}
+
+async function faultyOf(files: AsyncIterable<CheckedFile>): Promise<Map<string, CheckedFile>> {
+  const faulty = new Map<string, CheckedFile>();
+  for await (const checked of files) if (checked.fault) faulty.set(checked.file.id, checked);
+  return faulty;
+}
+
+async function step<T>(progress: Progress, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } finally {
+    progress.end();
+  }
+}
+
+/** Those by which the links that are out were signed. */
+function secretsOf(from: Config): readonly string[] {
+  return from.secrets.length > 0 ? from.secrets : [keptSecret(from.dataFolder)];
+}
+
+/** Where the rows come from, without a password. */
+function nameOf({ databaseUrl, dataFolder }: Config): string {
+  if (databaseUrl === null) return dataFolder;
+  const { host, pathname } = new URL(databaseUrl);
+  return `postgres://${host}${pathname}`;
+}
+
+function farewell(from: Config, to: Config, { toDatabase, toStore }: MoveOptions): string {
+  const settings = [
+    to.databaseUrl === null ? "PARLEY_DATABASE_URL (unset)" : "PARLEY_DATABASE_URL",
+    to.store === null ? "PARLEY_STORE (unset)" : "PARLEY_STORE",
+    ...(to.databaseUrl !== null && to.store !== null ? [] : [`PARLEY_DATA=${to.dataFolder}`]),
+    ...(to.databaseUrl !== null && from.secrets.length === 0
+      ? ["PARLEY_SECRET (a new one; links that are out go on)"]
+      : []),
+  ];
+  const what = [
+    ...(toDatabase === undefined ? [] : ["rows"]),
+    ...(toStore === undefined ? [] : ["files"]),
+  ].join(" and ");
+  return `The ${what} are where they shall be. Start the server with ${settings.join(", ")}. What they came from is as it was.`;
+}

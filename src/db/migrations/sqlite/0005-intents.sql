@@ -1,6 +1,0 @@
--- Uploads on their way into a store that cannot tell its own (S3). One that lapses becomes a tombstone.
-CREATE TABLE intents (
-  blob_key TEXT NOT NULL PRIMARY KEY,
-  until INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX intents_by_time ON intents (until);

@@ -18,9 +18,10 @@ export type Rule = (modules: Module[]) => string[];
 // "type:config" allows the types of config alone.
 const MAY_IMPORT: Record<string, string> = {
   main: "cli errors util",
-  cli: "config app core db blobs client errors util",
+  cli: "config app engines core db blobs client errors util",
   config: "errors util",
-  app: "config http jobs core db blobs errors util",
+  app: "config engines http jobs core db blobs errors util",
+  engines: "config db blobs errors util",
   http: "core errors util type:config",
   jobs: "core db errors util type:blobs type:config",
   core: "db errors util type:blobs type:config",
@@ -32,6 +33,7 @@ const MAY_IMPORT: Record<string, string> = {
 const PACKAGE_ROOMS: [RegExp, string][] = [
   [/^node:sqlite$|^pg(\/|$)/, "db"],
   [/^(node:)?fs(\/|$)/, "app blobs cli db http util"],
+  [/^@aws-sdk\//, "blobs"],
   [/^@?fastify(\/|$)/, "http"],
 ];
 const SYNTAX = { sourceType: "module", ecmaVersion: "latest", locations: true } as const;

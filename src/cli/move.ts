@@ -5,7 +5,7 @@ import { type CheckedFile, copyFiles, copyRows, rowsDigest, verifyFiles } from "
 import type { Database } from "../db/database.ts";
 import { storedBytes } from "../db/integrity.ts";
 import { lockFolder } from "../db/lock.ts";
-import { countRows, findMove, TABLES, type Table, TOMBSTONES } from "../db/tables.ts";
+import { carriedSecrets, countRows, findMove, TABLES, type Table, TOMBSTONES } from "../db/tables.ts";
 import { openCurrentDatabase, openDatabase, openStore, readStore } from "../engines.ts";
 import { OperatorError } from "../errors.ts";
 import { systemClock } from "../util/clock.ts";
@@ -45,7 +45,8 @@ export async function move(io: Io, options: MoveOptions): Promise<number> {
   const faults = storeMoves ? await moveFiles(io, source, from, to, isResumed) : 0;
   if (rowsMove) {
     const until = systemClock() + LINK_LIFE_MS;
-    await target.write("endMove", { secrets: secretsOf(from), until });
+    const carried = await carriedSecrets(source, systemClock());
+    await target.write("endMove", { secrets: [...secretsOf(from), ...carried], until });
   }
   io.print(farewell(from, to, options));
   return faults > 0 ? 1 : 0;

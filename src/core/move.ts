@@ -69,7 +69,7 @@ export interface CheckedFile {
  * what is wrong with those that cannot be copied whole. Where a run before was cut off (`isResumed`), what it left of an
  * upload goes. Small files have moved with their rows.
  */
-export function copyFiles(
+export async function* copyFiles(
   db: Reader,
   from: BlobReader,
   to: BlobStore,
@@ -77,7 +77,11 @@ export function copyFiles(
   onChunk: (bytes: number) => void,
 ): AsyncGenerator<CheckedFile> {
   let maybeLeft = isResumed ? AT_ONCE : 0;
-  return eachFile(db, async (file) => {
+  if (to.keepsIntents) {
+    // None of them is of anybody's upload: no server works on the store.
+    await to.sweep(async () => false, fail, () => false);
+  }
+  yield* eachFile(db, async (file) => {
     if (isSmallFile(file)) return undefined;
     if ((await to.size(file.blob_key)) === file.file_size) {
       onChunk(file.file_size);
@@ -105,6 +109,10 @@ export function copyFiles(
       throw error;
     }
   });
+}
+
+function fail(error: unknown): never {
+  throw error;
 }
 
 /** Reads the bytes of each attachment where they are now, and tells what is wrong with them. */

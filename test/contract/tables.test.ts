@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { openPostgres } from "../../src/db/postgres.ts";
+import type { Reader } from "../../src/db/sql.ts";
+import { openSqlite } from "../../src/db/sqlite.ts";
+import { TABLES, TOMBSTONES } from "../../src/db/tables.ts";
+import { createFuse } from "../../src/util/fuse.ts";
+import { testDatabase } from "../engines/postgres.ts";
+
+/** What only has a meaning beside the engine that it is in. */
+const NOT_MOVED = [
+  "carried_secrets",
+  "holds",
+  "incarnation",
+  "intents",
+  "moves",
+  "revocations",
+  "schema_version",
+];
+
+interface Column {
+  table_name: string;
+  column_name: string;
+}
+
+async function sqliteColumns(t: TestContext): Promise<[Reader, string]> {
+  const folder = await mkdtemp(join(tmpdir(), "parley-tables-"));
+  const db = openSqlite(join(folder, "parley.db"), createFuse(assert.ifError));
+  t.after(async () => {
+    await db.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return [
+    db,
+    `SELECT m.name AS table_name, c.name AS column_name FROM sqlite_schema m, pragma_table_info(m.name) c
+     WHERE m.type = 'table'`,
+  ];
+}
+
+async function postgresColumns(t: TestContext): Promise<[Reader, string]> {
+  const db = await openPostgres(await testDatabase(t));
+  t.after(() => db.close());
+  return [db, "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"];
+}
+
+for (const [name, open] of Object.entries({ sqlite: sqliteColumns, postgres: postgresColumns })) {
+  test(`${name}: a move takes every column of every table, but for those that it names`, async (t) => {
+    const [db, sql] = await open(t);
+    const found = await db.all<Column>(sql);
+    const there = found
+      .filter((column) => !NOT_MOVED.includes(column.table_name))
+      .map((column) => `${column.table_name}.${column.column_name}`);
+    const moved = [...TABLES, TOMBSTONES].flatMap((table) =>
+      table.columns.map((column) => `${table.name}.${column}`),
+    );
+    assert.deepEqual(moved.sort(), there.sort());
+  });
+}

@@ -1,0 +1,164 @@
+// A move to other engines and back, killed on the way.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { testDatabase } from "../engines/postgres.ts";
+import { type CommandLine, commandLine, tokenOf } from "../http/command.ts";
+import { Client } from "./client.ts";
+import { type Chance, isLong, scaled, seededChance } from "./scale.ts";
+
+const CONTACTS = scaled(400, 100_000);
+const FILES = scaled(60, 10_000);
+const KILLS = 5;
+const AT_ONCE = 32;
+/** Some stay in the database, some do not, and one is of several parts in S3. */
+const SIZES = [100, 33_000, 40_000, 70_000];
+const LARGE_BYTES = 20 * 2 ** 20;
+const SECRET = "the secret of the new engines and it is long enough";
+
+interface Attachment {
+  id: string;
+  filename: string;
+  file_size: number;
+  file_url: string;
+}
+
+interface State {
+  contacts: unknown[];
+  attachments: Attachment[];
+  /** SHA-256 of the bytes, in the order of the attachments. */
+  digests: string[];
+}
+
+async function inParallel<T>(count: number, work: (number: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  let next = 0;
+  const one = async () => {
+    for (let number = next++; number < count; number = next++) results[number] = await work(number);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, one));
+  return results;
+}
+
+async function fill(client: Client, chance: Chance): Promise<void> {
+  await inParallel(CONTACTS, async (number) => {
+    const fields = {
+      username: `Näme ${number} 😀`,
+      phone_number: `+1555${number}`,
+      display_name: `?'${number}"`,
+    };
+    assert.equal((await client.sendFields("POST", "/v1/contacts", fields)).status, 201);
+  });
+  await inParallel(FILES, async (number) => {
+    const size = number === 0 ? LARGE_BYTES : SIZES[number % SIZES.length]!;
+    const bytes = Buffer.alloc(size, `${number} ${chance()}`);
+    assert.equal((await client.upload(`file ${number}.bin`, bytes)).status, 201);
+  });
+}
+
+async function all<T extends { id: string }>(client: Client, path: string): Promise<T[]> {
+  const items: T[] = [];
+  for (let after = ""; ; after = `&starting_after=${items.at(-1)!.id}`) {
+    const page = await client.get<{ has_more: boolean; data: T[] }>(`${path}?limit=100${after}`);
+    items.push(...page.data);
+    if (!page.has_more) return items;
+  }
+}
+
+async function bytesOf(url: string): Promise<string> {
+  const response = await fetch(url);
+  assert.equal(response.status, 200, url);
+  const hash = createHash("sha256");
+  for await (const chunk of response.body!) hash.update(chunk);
+  return hash.digest("hex");
+}
+
+async function stateOf(client: Client): Promise<State> {
+  const contacts = await all<{ id: string }>(client, "/v1/contacts");
+  const attachments = await all<Attachment>(client, "/v1/attachments");
+  const digests = await inParallel(attachments.length, (number) => bytesOf(attachments[number]!.file_url));
+  return { contacts, attachments, digests };
+}
+
+/** The same rows and bytes; links are signed anew. */
+function assertSame(now: State, before: State): void {
+  const unlinked = (state: State) => ({
+    ...state,
+    attachments: state.attachments.map(({ file_url: _, ...others }) => others),
+  });
+  assert.deepEqual(unlinked(now), unlinked(before));
+}
+
+/** Moves to `scratch` in one go, to learn how long that takes, and to `target` with kills on the way. */
+async function moveWithKills(
+  t: TestContext,
+  command: CommandLine,
+  chance: Chance,
+  scratch: string[],
+  target: string[],
+): Promise<void> {
+  const begun = performance.now();
+  const whole = await command.run("move", ...scratch);
+  assert.equal(whole.code, 0, whole.stderr);
+  const ms = performance.now() - begun;
+  let killed = 0;
+  while (killed < KILLS) {
+    const child = command.start("move", ...target);
+    const ended = once(child, "exit");
+    await Promise.race([sleep(ms * (0.3 + 0.1 * killed + 0.1 * chance())), ended]);
+    if (child.exitCode !== null) break;
+    child.kill("SIGKILL");
+    await ended;
+    killed++;
+  }
+  const done = await command.run("move", ...target);
+  // The last of those that were killed may have come to its end.
+  if (done.code !== 0) assert.match(done.stderr, /rows already/);
+  t.diagnostic(
+    `${Math.round(ms)} ms in one go; killed ${killed} times on the way, then: ${done.stdout.split("\n", 1)}`,
+  );
+  assert.ok(killed > 0);
+}
+
+test("a move to PostgreSQL and back, killed on the way: every row and byte is there, tokens and links go on", {
+  timeout: isLong ? 3_600_000 : 100_000,
+}, async (t) => {
+  const chance = seededChance(t);
+  const command = await commandLine(t);
+  const first = await command.serve();
+  const token = tokenOf(first);
+  const client = new Client(command.url, token);
+  t.after(() => client.close());
+  await fill(client, chance);
+  const before = await stateOf(client);
+  const link = before.attachments[0]!.file_url;
+  assert.equal(await first.stop(), 0);
+
+  const databaseUrl = await testDatabase(t);
+  const onPostgres = { PARLEY_DATABASE_URL: databaseUrl, PARLEY_SECRET: SECRET };
+  const scratch = await testDatabase(t);
+  await moveWithKills(t, command, chance, ["--to-database", scratch], ["--to-database", databaseUrl]);
+  Object.assign(command.env, onPostgres);
+  const second = await command.serve();
+  assertSame(await stateOf(client), before);
+  assert.equal(await bytesOf(link), before.digests[0]);
+  const made = await client.sendFields("POST", "/v1/contacts", { username: "later", phone_number: "555" });
+  assert.equal(made.status, 201);
+  const after = await stateOf(client);
+  assert.equal(await second.stop(), 0);
+
+  const folder = join(command.env.HOME!, "back");
+  const into = (path: string) => ["--to-database", path, "--to-store", path];
+  await moveWithKills(t, command, chance, into(join(command.env.HOME!, "scratch")), into(folder));
+  delete command.env.PARLEY_DATABASE_URL;
+  delete command.env.PARLEY_SECRET;
+  command.env.PARLEY_DATA = folder;
+  const third = await command.serve();
+  assertSame(await stateOf(client), after);
+  assert.equal(await bytesOf(link), before.digests[0]);
+  assert.equal(await bytesOf(after.attachments[0]!.file_url), before.digests[0]);
+  assert.equal(await third.stop(), 0);
+});

@@ -19,7 +19,7 @@ USER node
 ENV PARLEY_HOST=0.0.0.0 PARLEY_PORT=8080 PARLEY_DATA=/data NODE_COMPILE_CACHE=/home/node/.cache/parley
 # A first start, stopped after five seconds. It keeps the compiled code, by which each later start is quicker and
 # smaller, and what cannot start is never an image.
-RUN PARLEY_HOST=127.0.0.1 PARLEY_DATA=/tmp/first timeout --preserve-status 5 parley serve && rm -r /tmp/first
+RUN PARLEY_HOST=127.0.0.1 PARLEY_DATA=/tmp/first timeout --preserve-status 5 parley serve > /dev/null && rm -r /tmp/first
 VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM

@@ -116,7 +116,7 @@ test("every relative link in README and docs leads to a file", async () => {
   for (const page of [
     "README.md",
     "CONTRIBUTING.md",
-    ...["api", "operate", "architecture", "decisions", "dependencies", "performance"].map(
+    ...["api", "operate", "scaling", "architecture", "decisions", "dependencies", "performance"].map(
       (name) => `docs/${name}.md`,
     ),
   ]) {

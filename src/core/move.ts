@@ -79,7 +79,11 @@ export async function* copyFiles(
   let maybeLeft = isResumed ? AT_ONCE : 0;
   if (to.keepsIntents) {
     // None of them is of anybody's upload: no server works on the store.
-    await to.sweep(async () => false, fail, () => false);
+    await to.sweep(
+      async () => false,
+      fail,
+      () => false,
+    );
   }
   yield* eachFile(db, async (file) => {
     if (isSmallFile(file)) return undefined;

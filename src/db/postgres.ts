@@ -48,15 +48,13 @@ export async function openPostgres(
     types,
     application_name: "parley",
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    lock_timeout: LOCK_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: IDLE_TIMEOUT_MS,
     keepAlive: true,
   };
   const connect = async () => {
     const client = new pg.Client(config);
     client.on("error", () => {});
     await client.connect();
+    await client.query(SET_UP);
     return client;
   };
   const session = new PostgresSession(connect, alone);
@@ -88,7 +86,10 @@ class PostgresDatabase implements Database {
     this.#pool.on("error", () => {});
     this.#pool.on("connect", (client) => {
       client.on("error", () => {});
-      void client.query(KNOW_INCARNATION).catch(() => {});
+      // Queries go out in order: whoever waits for this connection uses it as it is set up.
+      for (const sql of [SET_UP, KNOW_INCARNATION]) {
+        client.query(sql).catch(() => void (client as unknown as pg.Client).end().catch(() => {}));
+      }
     });
     this.#session = session;
   }
@@ -244,6 +245,14 @@ interface Identity {
   incarnation: string | null;
 }
 
+/**
+ * Not sent with the connection's start, as a connection pooler may refuse what it does not know. Every statement finds its
+ * rows by an index; a scan of a small table, which a planner prefers, would cross all writes to it. Keep-alives let the
+ * server drop a machine that has vanished, and what it had claimed, within half a minute.
+ */
+const SET_UP = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
+  SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = ${LOCK_TIMEOUT_MS};
+  SET idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}; SET enable_seqscan = off`;
 const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE";
 const IDENTIFY = {
   name: "parley_identify",

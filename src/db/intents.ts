@@ -23,7 +23,7 @@ export function* dropIntent(input: { blobKey: string }): Write<void> {
 }
 
 /** Makes tombstones of the intents that nobody has renewed: from then on no row can be committed for their bytes. */
-export function* lapseIntents(input: { now: number }): Write<boolean> {
+export function* lapseIntents(input: { now: number }): Write<void> {
   const gone = (yield [
     { sql: "DELETE FROM intents WHERE until < ? RETURNING blob_key", params: [input.now] },
   ])[0] as { blob_key: string }[];
@@ -31,13 +31,12 @@ export function* lapseIntents(input: { now: number }): Write<boolean> {
     sql: "INSERT INTO tombstones (blob_key, created_at) VALUES (?, ?)",
     params: [blob_key, input.now],
   }));
-  return gone.length > 0;
 }
 
 export async function hasIntent(db: Reader, blobKey: string): Promise<boolean> {
   return (await db.get("SELECT 1 AS one FROM intents WHERE blob_key = ?", blobKey)) !== undefined;
 }
 
-export async function countIntents(db: Reader): Promise<number> {
-  return (await db.get<{ count: number }>("SELECT COUNT(*) AS count FROM intents"))!.count;
+export async function hasLapsedIntents(db: Reader, now: number): Promise<boolean> {
+  return (await db.get("SELECT 1 AS one FROM intents WHERE until < ? LIMIT 1", now)) !== undefined;
 }

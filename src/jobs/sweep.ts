@@ -1,5 +1,6 @@
 import type { Core } from "../core/core.ts";
 import { isBlobKnown } from "../db/integrity.ts";
+import { hasLapsedIntents } from "../db/intents.ts";
 import { type Job, startJob } from "./job.ts";
 
 const INTERVAL_MS = 10 * 60 * 1000;
@@ -8,7 +9,11 @@ const INTERVAL_MS = 10 * 60 * 1000;
 export function startSweep(core: Core, onError: (error: unknown) => void): Job {
   async function sweep(isStopped: () => boolean): Promise<void> {
     if (!(await core.db.claim("sweep"))) return;
-    if (await core.db.write("lapseIntents", { now: core.clock() })) core.wakeEraser();
+    const now = core.clock();
+    if (await hasLapsedIntents(core.db, now)) {
+      await core.db.write("lapseIntents", { now });
+      core.wakeEraser();
+    }
     if (core.blobs.keepsIntents)
       await core.blobs.sweep((key) => isBlobKnown(core.db, key), onError, isStopped);
   }

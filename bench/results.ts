@@ -59,6 +59,9 @@ export const RATIOS: Record<string, Row> = {
   upload64m: { title: "upload 64 MiB", unit: "", least: 0.85, goal: 1 },
   upload64mDrop: { title: "upload 64 MiB (yardstick keeps nothing)", unit: "" },
   download4k: { title: "download 4 KiB", unit: "", least: 1.5, goal: 3 },
+  retrievePostgres: { title: "retrieve a contact, PostgreSQL", unit: "" },
+  listPostgres: { title: "list ten of 1,000, PostgreSQL", unit: "" },
+  createPostgres: { title: "create, names random, PostgreSQL", unit: "" },
   download64m: { title: "download 64 MiB", unit: "", least: 1, goal: 1.4 },
 };
 

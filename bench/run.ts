@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { writePage } from "./page.ts";
 import { measurePeers } from "./peers.ts";
+import { postgresWorks } from "./postgres.ts";
 import {
   loadResults,
   OTHERS,
@@ -22,7 +23,7 @@ import {
 import { pinLoad } from "./servers.ts";
 import { startSubject } from "./subject.ts";
 import { fillTable, fullLoad, readsBesideCreates, starts } from "./whole.ts";
-import { allWorks, measure } from "./works.ts";
+import { allWorks, measure, type Work } from "./works.ts";
 
 const QUICK = [
   "start",
@@ -33,6 +34,7 @@ const QUICK = [
   "download4k",
   "upload64m",
   "download64m",
+  "postgres",
   "beside",
   "load",
 ];
@@ -102,10 +104,12 @@ function today(): string {
 async function measureParley(stack: AsyncDisposableStack, folder: string, results: Results): Promise<void> {
   const subject = await startSubject(stack, folder);
   const works = await allWorks(subject);
-  for (const [name, work] of Object.entries(works)) {
-    if (!parts.includes(name)) continue;
-    const rates = await measure(work, folder, rounds, ms);
-    for (const { row, of, to } of work.ratios) report(results, { [row]: compare(rates[of]!, rates[to]!) });
+  const asked = Object.keys(works).filter((name) => parts.includes(name));
+  for (const name of asked) await measureWork(works[name]!, folder, results);
+  if (parts.includes("postgres")) {
+    await using servers = new AsyncDisposableStack();
+    const onPostgres = await postgresWorks(servers, subject, works);
+    for (const work of Object.values(onPostgres)) await measureWork(work, folder, results);
   }
   if (parts.includes("beside")) report(results, await readsBesideCreates(works, folder));
   if (parts.includes("load")) report(results, await fullLoad(subject, works, QUICK_MINUTES));
@@ -115,6 +119,11 @@ async function measureParley(stack: AsyncDisposableStack, folder: string, result
     const { few, many } = await measure(works.list!, folder, rounds, ms);
     report(results, { pages10m: compare(few!, many!) });
   }
+}
+
+async function measureWork(work: Work, folder: string, results: Results): Promise<void> {
+  const rates = await measure(work, folder, rounds, ms);
+  for (const { row, of, to } of work.ratios) report(results, { [row]: compare(rates[of]!, rates[to]!) });
 }
 
 function compare(of: Rate, to: Rate): Omit<Result, "date"> {

@@ -13,6 +13,9 @@ const STOP_MS = 15_000;
 const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const PARLEY = fileOf("../bin/parley");
 
+/** What a command is started by, so that it has the servers' core. */
+export const onServerCore: readonly string[] = ["taskset", "-c", SERVER_CORE];
+
 /** Gives this process the core of the load. */
 export function pinLoad(): void {
   execFileSync("taskset", ["-acp", LOAD_CORE, String(process.pid)], { stdio: "ignore" });
@@ -25,7 +28,7 @@ export function startPinned(
   options: SpawnOptions,
   signal: NodeJS.Signals = "SIGTERM",
 ): ChildProcess {
-  const child = spawn("taskset", ["-c", SERVER_CORE, ...command], options);
+  const child = spawn(onServerCore[0]!, [...onServerCore.slice(1), ...command], options);
   const closed = new Promise((resolve) => child.once("close", resolve));
   stack.defer(async () => {
     child.kill(signal);
@@ -59,29 +62,32 @@ export interface ParleyServer {
   stopDelay(): Promise<Delay>;
 }
 
-function environment(dataFolder: string): Record<string, string> {
+type Settings = Record<string, string>;
+
+function environment(dataFolder: string, settings: Settings): Record<string, string> {
   return {
     PATH: process.env.PATH!,
     PARLEY_DATA: dataFolder,
     PARLEY_PORT: "0",
     PARLEY_LOG_LEVEL: "warn",
+    ...settings,
   };
 }
 
 /** Runs a command of Parley and returns what it printed. */
-export function parley(dataFolder: string, ...args: string[]): string {
-  return execFileSync(PARLEY, args, { env: environment(dataFolder), encoding: "utf8" });
+export function parley(dataFolder: string, args: string[], settings: Settings = {}): string {
+  return execFileSync(PARLEY, args, { env: environment(dataFolder, settings), encoding: "utf8" });
 }
 
-/** The server with its default settings, and with `delay` what measures its event loop. */
+/** The server with its default settings but for `settings`, and with `delay` what measures its event loop. */
 export async function startParley(
   stack: AsyncDisposableStack,
   dataFolder: string,
-  delay = false,
+  { delay = false, settings = {} }: { delay?: boolean; settings?: Settings } = {},
 ): Promise<ParleyServer> {
   const preload = delay ? { NODE_OPTIONS: `--import ${fileOf("delay.ts")}` } : {};
   const child = startPinned(stack, [PARLEY, "serve"], {
-    env: { ...environment(dataFolder), ...preload },
+    env: { ...environment(dataFolder, settings), ...preload },
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });
   const text = String(await firstWord(child, once(child.stdout!, "data")));

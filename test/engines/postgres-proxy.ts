@@ -35,8 +35,13 @@ export async function startProxy(t: TestContext, target: string): Promise<Postgr
   const pairs = new Set<Pair>();
   const counts = { roundTrips: 0, statements: 0 };
   let stalled = false;
-  const server: Server = createServer((client) => {
-    const pair = new Pair(client, new Socket().connect(Number(port), hostname), proxy, counts);
+  const server: Server = createServer({ noDelay: true }, (client) => {
+    const pair = new Pair(
+      client,
+      new Socket().setNoDelay(true).connect(Number(port), hostname),
+      proxy,
+      counts,
+    );
     pairs.add(pair);
     client.once("close", () => pairs.delete(pair));
     if (stalled) pair.stall(true);

@@ -37,14 +37,19 @@ test("F6 the connection goes silent: requests end within the limits, and go on w
   const url = await testDatabase(t);
   const proxy = await startProxy(t, url);
   const subject = await startSubject(t, proxy.url);
+  const db = await openPostgres(proxy.url);
+  t.after(() => db.close());
   for (let i = 0; i < rounds; i++) {
     const writers = subject.write({ mixed: 12 });
     await sleep(200 + subject.chance() * 200);
+    await db.get("SELECT 1 AS one");
     proxy.stall(true);
+    // It is sent on a connection that stands, and must not wait for as long as the silence lasts.
+    const read = assert.rejects(db.get("SELECT 1 AS one"), { code: "unavailable" });
     // The client of these tests takes an answer that needs longer than 20 seconds for a hang.
     const silent = sleep(12_500 + subject.chance() * 1000);
     assert.equal(await isReady(subject), false);
-    await silent;
+    await Promise.all([read, silent]);
     proxy.stall(false);
     await endAndCheck(subject, writers, url, `round ${i}`);
     assert.ok(writers.statuses.has(503), "nothing was refused while nothing answered");

@@ -118,7 +118,11 @@ async function buildApp(
   }
 
   async function release(): Promise<void> {
-    const cut = setTimeout(() => http.server.closeAllConnections(), config.limits.shutdownTimeoutMs);
+    const cut = setTimeout(() => {
+      http.server.closeAllConnections();
+      // Work of the background may wait for a database that hangs.
+      void core.db.close();
+    }, config.limits.shutdownTimeoutMs);
     // A connection that is kept alive becomes idle when its answer ends, maybe after the stop has begun.
     const idle = setInterval(() => http.server.closeIdleConnections(), 100);
     const jobsEnded = Promise.all(jobs.map((job) => job.stop()));

@@ -1,4 +1,4 @@
-import { get, type Reader, run, type Write } from "./sql.ts";
+import { type Reader, run, statement, type Write } from "./sql.ts";
 
 const IS_MEMBER = "SELECT 1 AS one FROM members WHERE conversation_id = ? AND user_id = ?";
 
@@ -21,19 +21,24 @@ export function* createConversation(id: string, userId: string, createdAt: numbe
  * member gone its rows go, and a tombstone stays for each file until its bytes are erased.
  */
 export function* leaveConversation(id: string, userId: string, now: number): Write<void> {
-  yield* run("DELETE FROM grants WHERE user_id = ? AND conversation_id = ?", userId, id);
-  yield* run("DELETE FROM members WHERE conversation_id = ? AND user_id = ?", id, userId);
-  if (yield* get("SELECT 1 AS one FROM members WHERE conversation_id = ? LIMIT 1", id)) return;
-  yield* run(
-    `INSERT INTO tombstones (blob_key, created_at)
-     SELECT blob_key, ? FROM attachments WHERE conversation_id = ? AND blob_key <> id`,
-    now,
-    id,
-  );
-  yield* run(
-    "DELETE FROM small_files WHERE attachment_id IN (SELECT id FROM attachments WHERE conversation_id = ?)",
-    id,
-  );
-  yield* run("DELETE FROM attachments WHERE conversation_id = ?", id);
-  yield* run("DELETE FROM messages WHERE conversation_id = ?", id);
+  const [, , members] = yield [
+    statement("DELETE FROM grants WHERE user_id = ? AND conversation_id = ?", userId, id),
+    statement("DELETE FROM members WHERE conversation_id = ? AND user_id = ?", id, userId),
+    statement("SELECT 1 AS one FROM members WHERE conversation_id = ? LIMIT 1", id),
+  ];
+  if (members!.length > 0) return;
+  yield [
+    statement(
+      `INSERT INTO tombstones (blob_key, created_at)
+       SELECT blob_key, ? FROM attachments WHERE conversation_id = ? AND blob_key <> id`,
+      now,
+      id,
+    ),
+    statement(
+      "DELETE FROM small_files WHERE attachment_id IN (SELECT id FROM attachments WHERE conversation_id = ?)",
+      id,
+    ),
+    statement("DELETE FROM attachments WHERE conversation_id = ?", id),
+    statement("DELETE FROM messages WHERE conversation_id = ?", id),
+  ];
 }

@@ -1,3 +1,4 @@
+import pg from "pg";
 import { ParleyError } from "../errors.ts";
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -7,11 +8,17 @@ const CONFLICTS = new Set([
   "23505", // unique_violation: another did the same first, which the next try sees
 ]);
 const FULL = new Set(["53100"]);
-const OUT_OF_TIME = new Set(["57014", "55P03"]); // query_canceled by its time-out, lock_not_available
+/** What passes: another try, maybe on another connection, finds it otherwise. */
+const PASSING = new Set([
+  "57014", // query_canceled by its time-out
+  "55P03", // lock_not_available
+  "25006", // read_only_sql_transaction: a server that is a replica now, or a BEGIN that failed
+  "0A000", // feature_not_supported: also on a replica, and where a newer schema has changed what a statement gives
+  "53200", // out_of_memory
+]);
 
 function stateOf(error: unknown): string {
-  const { code } = error as { code?: unknown };
-  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : "";
+  return error instanceof pg.DatabaseError ? (error.code ?? "") : "";
 }
 
 /** Whether the same write can simply be done again from its start. */
@@ -20,16 +27,22 @@ export function isConflict(error: unknown): boolean {
 }
 
 /** What the driver says of a connection that ended, never was, or is not to be had; these have no code. */
-const DRIVER = /terminated|timeout|not queryable|closed|ended/i;
+const DRIVER = /terminated|timeout|not queryable|closed|ended|after calling end/i;
+/** By these a server ends a session, or takes no more or none of this user: classes 08, 28 and 57P, and some others. */
+const ENDED = /^(?:08|28|57P)|^(?:25P03|3D000|53300)$/;
 
-/**
- * Whether the connection is gone, or never was: an error of the socket, of the driver, or one by which the server ends
- * a session or takes no more (classes 08 and 57P, 53300, 25P03).
- */
+/** Whether the connection is gone, or never was. */
 export function isLost(error: unknown): boolean {
-  const { code, syscall, message } = error as NodeJS.ErrnoException;
-  if (syscall !== undefined) return true;
-  return code === undefined ? DRIVER.test(message) : /^08|^57P|^53300$|^25P03$/.test(stateOf(error));
+  if (error instanceof ParleyError || error instanceof TypeError) return false;
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === undefined) return DRIVER.test(message);
+  // A code that is none of PostgreSQL's is one of a socket, a name's look-up or TLS.
+  return !(error instanceof pg.DatabaseError) || ENDED.test(code);
+}
+
+/** Whether PostgreSQL says that it has not given this number to a transaction, or none that is durable. */
+export function isNeverGiven(error: unknown): boolean {
+  return stateOf(error) === "22023";
 }
 
 /** What the service knows of an engine's error, for work of which nothing was done; others stay as they are. */
@@ -37,7 +50,7 @@ export function postgresError(error: unknown): unknown {
   if (error instanceof ParleyError) return error;
   const state = stateOf(error);
   if (FULL.has(state)) return new ParleyError("disk_full", undefined, { cause: error });
-  if (isLost(error) || isConflict(error) || OUT_OF_TIME.has(state)) {
+  if (isLost(error) || isConflict(error) || PASSING.has(state)) {
     return new ParleyError("unavailable", undefined, { cause: error });
   }
   return error;

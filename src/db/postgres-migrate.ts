@@ -12,7 +12,8 @@ const LOCK = 7_270_535_921;
  */
 export async function migratePostgres(client: ClientBase): Promise<void> {
   const files = migrations();
-  await client.query("BEGIN");
+  // Whatever the database's default is: what another node committed while this one waited must be seen.
+  await client.query("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
   try {
     await client.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
     await client.query("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)");

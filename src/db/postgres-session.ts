@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
 import { OperatorError } from "../errors.ts";
 
@@ -5,6 +6,11 @@ import { OperatorError } from "../errors.ts";
 const POLL_MS = 400;
 /** For how long what the session last said holds. Tokens that are revoked elsewhere may be taken for so long. */
 const TRUST_MS = 1000;
+/** For how long a database is waited for that another process leaves, which takes a moment also where that was killed. */
+const ENTER_TRIES = 30;
+const ENTER_POLL_MS = 100;
+/** After this silence PostgreSQL ends the session of a node that froze or was cut off, and so its locks. */
+const SILENCE_MS = 10_000;
 
 /**
  * One connection of a node's own beside the pool. It hears of revoked tokens, and holds the locks by which each kind of
@@ -16,7 +22,10 @@ export class PostgresSession {
   readonly #held = new Set<string>();
   readonly #timer: NodeJS.Timeout;
   #client: Client | undefined;
-  #busy: Promise<void> | undefined;
+  #opening: Promise<Client> | undefined;
+  /** The question that is on its way, and the one that goes out after it. */
+  #asking: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
   #revocations = 0;
   #confirmedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
@@ -34,13 +43,16 @@ export class PostgresSession {
   }
 
   /** Asks the database how often tokens went. Rejects where it does not answer. */
-  async poll(): Promise<void> {
+  poll(): Promise<void> {
     // Not the answer that is on its way: it may be older than what the caller has just done.
-    while (this.#busy) await this.#busy.catch(() => {});
-    this.#busy = this.#ask().finally(() => {
-      this.#busy = undefined;
-    });
-    await this.#busy;
+    this.#next ??= this.#asking
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined;
+        this.#asking = this.#ask();
+        return this.#asking;
+      });
+    return this.#next;
   }
 
   async #ask(): Promise<void> {
@@ -48,6 +60,7 @@ export class PostgresSession {
     const asked = performance.now();
     try {
       const { rows } = await client.query("SELECT count FROM revocations");
+      if (client !== this.#client) return;
       this.#revocations = rows[0].count;
       this.#confirmedAt = asked;
     } catch (error) {
@@ -70,29 +83,44 @@ export class PostgresSession {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
-    await this.#busy?.catch(() => {});
+    await Promise.allSettled([this.#next, this.#asking, this.#opening]);
     await this.#client?.end().catch(() => {});
   }
 
+  /** One at a time: a second connection that nobody knew of would keep its locks from every node. */
   async #session(): Promise<Client> {
     if (this.#client) return this.#client;
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #open(): Promise<Client> {
     if (this.#closed) throw new Error("The database is closed.");
     const client = await this.#connect();
-    await this.#enter(client);
+    try {
+      await this.#enter(client);
+      await client.query(`SET idle_session_timeout = ${SILENCE_MS}; LISTEN parley_revocations`);
+    } catch (error) {
+      void client.end().catch(() => {});
+      throw error;
+    }
     this.#client = client;
     client.on("error", () => this.#lose(client));
     client.on("end", () => this.#lose(client));
     client.on("notification", () => void this.poll().catch(() => {}));
-    await client.query("LISTEN parley_revocations");
     return client;
   }
 
   /** All who use a database share a lock, which a move has to itself. */
   async #enter(client: Client): Promise<void> {
     const lock = this.#alone ? "pg_try_advisory_lock" : "pg_try_advisory_lock_shared";
-    const { rows } = await client.query(`SELECT ${lock}(hashtext('parley')) AS entered`);
-    if (rows[0].entered) return;
-    void client.end().catch(() => {});
+    for (let tries = 0; tries < ENTER_TRIES; tries++) {
+      const { rows } = await client.query(`SELECT ${lock}(hashtext('parley')) AS entered`);
+      if (rows[0].entered) return;
+      await sleep(ENTER_POLL_MS);
+    }
     throw new OperatorError(
       this.#alone
         ? "Servers or commands work on this database. Stop them all first."

@@ -1,8 +1,9 @@
-import { setTimeout } from "node:timers/promises";
+import { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { OperatorError, ParleyError } from "../errors.ts";
 import type { Database, WriteInput, WriteName, WriteResult } from "./database.ts";
-import { isConflict, isLost, postgresError } from "./postgres-errors.ts";
+import { isConflict, isLost, isNeverGiven, postgresError } from "./postgres-errors.ts";
 import { migratePostgres } from "./postgres-migrate.ts";
 import { PostgresSession } from "./postgres-session.ts";
 import type { Statement, Value, Write } from "./sql.ts";
@@ -13,6 +14,12 @@ const POOL_SIZE = 10;
 /** How long a request waits for a connection. */
 const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 10_000;
+/** How long an answer is waited for: a server that hangs, or is cut off, does not end its statements itself. */
+const ANSWER_TIMEOUT_MS = 11_000;
+/** The same for the session, which asks for next to nothing. */
+const SESSION_TIMEOUT_MS = 5000;
+/** How long a close waits for the server's part in it. */
+const CLOSE_TIMEOUT_MS = 1000;
 const LOCK_TIMEOUT_MS = 5000;
 /** How long a transaction may wait for its node. */
 const IDLE_TIMEOUT_MS = 10_000;
@@ -43,23 +50,32 @@ export async function openPostgres(
   bringSchema: (client: pg.ClientBase) => Promise<void> = migratePostgres,
   alone = false,
 ): Promise<Database> {
+  const sockets = new Set<Socket>();
   const config: pg.ClientConfig = {
     connectionString: url,
     types,
     application_name: "parley",
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
+    stream: () => {
+      const socket = new Socket();
+      sockets.add(socket);
+      return socket.once("close", () => sockets.delete(socket));
+    },
   };
-  const connect = async () => {
-    const client = new pg.Client(config);
+  const connect = async (more: pg.ClientConfig) => {
+    const client = new pg.Client({ ...config, ...more });
     client.on("error", () => {});
     await client.connect();
     await client.query(SET_UP);
     return client;
   };
-  const session = new PostgresSession(connect, alone);
+  const session = new PostgresSession(
+    () => connect({ pipeline: true, query_timeout: SESSION_TIMEOUT_MS }),
+    alone,
+  );
   try {
-    const client = await connect();
+    const client = await connect({});
     // A migration of much data takes its time, and so may one that waits for that of another node.
     await client.query("SET statement_timeout = 0; SET lock_timeout = 0");
     await bringSchema(client).finally(() => client.end());
@@ -72,26 +88,34 @@ export async function openPostgres(
       { cause: error },
     );
   }
-  return new PostgresDatabase(config, session);
+  return new PostgresDatabase(config, session, sockets);
 }
 
 class PostgresDatabase implements Database {
   readonly #pool: pg.Pool;
   readonly #session: PostgresSession;
+  /** Of all connections. */
+  readonly #sockets: ReadonlySet<Socket>;
   readonly #prepared = new Map<string, { name: string; text: string }>();
   #closed: Promise<void> | undefined;
 
-  constructor(config: pg.ClientConfig, session: PostgresSession) {
-    this.#pool = new pg.Pool({ ...config, pipeline: true, max: POOL_SIZE });
+  constructor(config: pg.ClientConfig, session: PostgresSession, sockets: ReadonlySet<Socket>) {
+    this.#pool = new pg.Pool({
+      ...config,
+      pipeline: true,
+      query_timeout: ANSWER_TIMEOUT_MS,
+      max: POOL_SIZE,
+    });
     this.#pool.on("error", () => {});
     this.#pool.on("connect", (client) => {
       client.on("error", () => {});
       // Queries go out in order: whoever waits for this connection uses it as it is set up.
-      for (const sql of [SET_UP, KNOW_INCARNATION]) {
+      for (const sql of [SET_UP, KNOW_INCARNATION, READ_ONLY]) {
         client.query(sql).catch(() => void (client as unknown as pg.Client).end().catch(() => {}));
       }
     });
     this.#session = session;
+    this.#sockets = sockets;
   }
 
   async all<R>(sql: string, ...params: Value[]): Promise<R[]> {
@@ -133,7 +157,7 @@ class PostgresDatabase implements Database {
         return result;
       } catch (error) {
         if (!isConflict(error) || tries === MAX_TRIES) throw postgresError(error);
-        await setTimeout(RETRY_MS * tries * Math.random());
+        await sleep(RETRY_MS * tries * Math.random());
       }
     }
   }
@@ -143,8 +167,18 @@ class PostgresDatabase implements Database {
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#session.close().then(() => this.#pool.end());
+    this.#closed ??= this.#end();
     return this.#closed;
+  }
+
+  async #end(): Promise<void> {
+    const cut = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy();
+    }, CLOSE_TIMEOUT_MS);
+    await this.#session.close();
+    await this.#pool.end();
+    await Promise.all(Array.from(this.#sockets, (socket) => new Promise((end) => socket.once("close", end))));
+    clearTimeout(cut);
   }
 
   /** A prepared statement: `?` stands for each parameter, which PostgreSQL wants numbered. */
@@ -175,19 +209,24 @@ class PostgresDatabase implements Database {
   async #transaction<T>(steps: Write<T>): Promise<T> {
     this.#refuseMore();
     const client = await this.#pool.connect();
+    let ended: Ended<T>;
     let broken: Error | undefined;
     try {
-      return await this.#attempt(client, steps);
+      ended = await this.#attempt(client, steps);
+      broken = ended.lost?.cause;
     } catch (error) {
-      if (!(error instanceof ParleyError) || error.code === "outcome_unknown") broken = error as Error;
+      // Whatever state the connection is in, no other request meets it, unless the transaction was rolled back on it.
+      if (!(error instanceof ParleyError) && !isConflict(error)) broken = error as Error;
       throw error;
     } finally {
-      // One that failed is closed: whatever state it is in, no other request meets it.
-      client.release(broken && !isConflict(broken) ? broken : undefined);
+      client.release(broken);
     }
+    // Not before the connection is given back: those that look for an outcome need one, all of them at once maybe.
+    if (ended.lost) await this.#findOutcome(ended.lost);
+    return ended.value;
   }
 
-  async #attempt<T>(client: pg.PoolClient, steps: Write<T>): Promise<T> {
+  async #attempt<T>(client: pg.PoolClient, steps: Write<T>): Promise<Ended<T>> {
     let identity: Identity | undefined;
     let step = steps.next();
     try {
@@ -200,20 +239,17 @@ class PostgresDatabase implements Database {
         step = steps.next(results.slice(begin.length, begin.length + work.length).map(({ rows }) => rows));
       }
     } catch (error) {
-      if (!isLost(error)) await client.query("ROLLBACK").catch(() => {});
+      if (!isLost(error)) await client.query("ROLLBACK");
       throw error;
     }
-    if (identity) await this.#commit(client, identity);
-    return step.value;
-  }
-
-  async #commit(client: pg.PoolClient, identity: Identity): Promise<void> {
+    if (!identity) return { value: step.value };
     try {
       await client.query("COMMIT");
     } catch (error) {
       if (!isLost(error)) throw error;
-      await this.#findOutcome(identity, error);
+      return { value: step.value, lost: { ...identity, cause: error as Error } };
     }
+    return { value: step.value };
   }
 
   /**
@@ -221,13 +257,13 @@ class PostgresDatabase implements Database {
    * waits while the old backend is still at work. Returns where it was committed; throws `unavailable` where it was not,
    * `outcome_unknown` where that cannot be told.
    */
-  async #findOutcome({ xid, incarnation }: Identity, cause: unknown): Promise<void> {
+  async #findOutcome({ xid, incarnation, cause }: LostCommit): Promise<void> {
     const deadline = performance.now() + OUTCOME_TIMEOUT_MS;
-    for (; performance.now() < deadline; await setTimeout(OUTCOME_POLL_MS)) {
-      const found = await this.#pool
-        .query(this.#query({ sql: FIND_OUTCOME, params: [xid] }))
-        .catch(() => undefined);
-      const row = found?.rows[0] as { status: string | null; incarnation: string | null } | undefined;
+    for (; performance.now() < deadline && !this.#closed; await sleep(OUTCOME_POLL_MS)) {
+      const row = await this.#pool.query<Outcome>(this.#query({ sql: FIND_OUTCOME, params: [xid] })).then(
+        ({ rows }) => rows[0],
+        (error) => (isNeverGiven(error) ? NOT_COMMITTED : undefined),
+      );
       if (!row || row.status === "in progress") continue;
       if (row.status === "aborted") throw new ParleyError("unavailable", undefined, { cause });
       // After a crash the number may have been given again, to a transaction that was committed.
@@ -245,6 +281,25 @@ interface Identity {
   incarnation: string | null;
 }
 
+/** A COMMIT that was sent and has no answer. */
+interface LostCommit extends Identity {
+  cause: Error;
+}
+
+/** A transaction whose steps all succeeded. */
+interface Ended<T> {
+  value: T;
+  lost?: LostCommit;
+}
+
+interface Outcome {
+  /** Null: it is too long ago. */
+  status: "in progress" | "committed" | "aborted" | null;
+  incarnation: string | null;
+}
+
+const NOT_COMMITTED: Outcome = { status: "aborted", incarnation: null };
+
 /**
  * Not sent with the connection's start, as a connection pooler may refuse what it does not know. Every statement finds its
  * rows by an index; a scan of a small table, which a planner prefers, would cross all writes to it. Keep-alives let the
@@ -253,7 +308,9 @@ interface Identity {
 const SET_UP = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
   SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = ${LOCK_TIMEOUT_MS};
   SET idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}; SET enable_seqscan = off`;
-const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE";
+const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE";
+/** Statements are sent behind BEGIN before its answer: where it fails, as by a time-out, they must not be done alone. */
+const READ_ONLY = "SET default_transaction_read_only = on";
 const IDENTIFY = {
   name: "parley_identify",
   text: "SELECT pg_current_xact_id()::text AS xid, (SELECT id FROM incarnation) AS incarnation",

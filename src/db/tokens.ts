@@ -20,7 +20,7 @@ export function findToken(db: Reader, hash: Uint8Array): Promise<TokenRow | unde
 }
 
 /** Part of each write that removes tokens: processes that keep verified ones in memory forget them. */
-export function* noteRevocation(): Write<void> {
+function* noteRevocation(): Write<void> {
   yield* run("UPDATE revocations SET count = count + 1");
 }
 
@@ -55,6 +55,12 @@ export function* createToken(input: CreateToken): Write<void> {
     input.expiresAt,
     input.createdAt,
   );
+}
+
+/** All of the user. */
+export function* deleteTokens(input: { userId: string }): Write<void> {
+  yield* run("DELETE FROM tokens WHERE user_id = ?", input.userId);
+  yield* noteRevocation();
 }
 
 /** False where there is no such token. */

@@ -1,7 +1,7 @@
 import { ParleyError } from "../errors.ts";
 import { createConversation, leaveConversation } from "./conversations.ts";
 import { all, get, type Reader, run, type Write } from "./sql.ts";
-import { type CreateToken, createToken, noteRevocation } from "./tokens.ts";
+import { type CreateToken, createToken, deleteTokens } from "./tokens.ts";
 
 export interface UserRow {
   id: string;
@@ -80,8 +80,7 @@ export function* createFirstUser(input: { user: CreateUser; token: CreateToken }
 
 /** Erases the user, with tokens, contacts and notes; the user leaves every conversation. */
 export function* deleteUser(input: { id: string; deletedAt: number }): Write<void> {
-  yield* run("DELETE FROM tokens WHERE user_id = ?", input.id);
-  yield* noteRevocation();
+  yield* deleteTokens({ userId: input.id });
   yield* run("DELETE FROM contacts WHERE owner_id = ?", input.id);
   const memberships = yield* all<{ conversation_id: string }>(
     "SELECT conversation_id FROM members WHERE user_id = ?",

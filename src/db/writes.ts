@@ -3,12 +3,12 @@ import { createContact, deleteContact, updateContact } from "./contacts.ts";
 import { dropHold, placeHold, renewHold } from "./holds.ts";
 import { createIntent, dropIntent, lapseIntents, renewIntent } from "./intents.ts";
 import { beginMove, endMove, importRows } from "./tables.ts";
-import { createToken, deleteToken } from "./tokens.ts";
+import { createToken, deleteToken, deleteTokens } from "./tokens.ts";
 import { dropTombstones } from "./tombstones.ts";
 import { createFirstUser, createUser, deleteUser } from "./users.ts";
 
 /** Writes by which tokens go. */
-export const revoking: ReadonlySet<string> = new Set(["deleteToken", "deleteUser"]);
+export const revoking: ReadonlySet<string> = new Set(["deleteToken", "deleteTokens", "deleteUser"]);
 
 /** Every write that the service does, by name. */
 export const writes = {
@@ -22,6 +22,7 @@ export const writes = {
   deleteAttachment,
   deleteContact,
   deleteToken,
+  deleteTokens,
   deleteUser,
   dropHold,
   dropIntent,

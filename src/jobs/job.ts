@@ -5,7 +5,10 @@ export interface Job {
   stop(): Promise<void>;
 }
 
-/** Runs `work` now, every `intervalMs` and when woken. `onError` is told of a failed run; the next tries again. */
+/**
+ * Runs `work` now, every `intervalMs` and when woken. `onError` is told of a failed run; the next tries again. What made
+ * the run before fail, too, is not told again.
+ */
 export function startJob(
   work: (isStopped: () => boolean) => Promise<void>,
   intervalMs: number,
@@ -15,14 +18,17 @@ export function startJob(
   let running = Promise.resolve();
   let woken = false;
   let stopped = false;
+  let told: string | undefined;
 
   async function runWhileWoken(): Promise<void> {
     while (woken && !stopped) {
       woken = false;
       try {
         await work(() => stopped);
+        told = undefined;
       } catch (error) {
-        onError(error);
+        if (String(error) !== told) onError(error);
+        told = String(error);
       }
     }
     active = false;

@@ -123,18 +123,24 @@ export async function testDatabase(t: TestContext): Promise<string> {
   if (!server) throw new Error("PARLEY_TEST_POSTGRES_URL is not set: run the tests by npm test.");
   const name = `parley_test_${process.pid}_${++databases}`;
   await administer(server, `CREATE DATABASE ${name}`);
-  t.after(() => administer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+  t.after(async () => {
+    // A server that is still there would connect again meanwhile.
+    await administer(server, `ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);
+    await administer(server, `DROP DATABASE ${name} WITH (FORCE)`);
+  });
   const url = new URL(server);
   url.pathname = name;
   return url.href;
 }
 
-/** Runs one statement on a connection of its own. */
-export async function administer(url: string, sql: string): Promise<void> {
+/** Runs SQL on a connection of its own, and gives the first column of the last statement's rows. */
+export async function administer(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(sql);
+    // Several statements give several results.
+    const results = [await client.query<unknown[]>({ text: sql, rowMode: "array" })].flat();
+    return results.at(-1)!.rows.map(([first]) => first);
   } finally {
     await client.end();
   }

@@ -19,7 +19,12 @@ interface Row {
  * Compares a server that nobody writes to with what was acknowledged, and its data folder with itself. Returns what
  * is wrong, a sentence each; those about acknowledged writes begin with "lost", "came back" or "changed".
  */
-export async function findProblems(client: Client, folder: string, record: AckRecord): Promise<string[]> {
+export async function findProblems(
+  client: Client,
+  folder: string,
+  record: AckRecord,
+  tables: Tables = sqliteTables(folder),
+): Promise<string[]> {
   const contacts = await listAll(client, "contacts");
   const files = await listAll(client, "attachments");
   const problems: string[] = [];
@@ -29,6 +34,10 @@ export async function findProblems(client: Client, folder: string, record: AckRe
     if (item.states.includes(found)) record.settle(item, found);
     else problems.push(`${deviation(found, item.states)}: ${item.id} is ${found}, not ${item.states}`);
   }
+  for (const { display_name, filename } of [...contacts.values(), ...files.values()]) {
+    const name = display_name ?? filename;
+    if (record.notMade.has(name)) problems.push(`${name} is there, and was answered to be not done`);
+  }
   const { storage } = await client.get<{ storage: { used: number } }>("/v1/me");
   let size = 0;
   for (const row of files.values()) {
@@ -36,7 +45,7 @@ export async function findProblems(client: Client, folder: string, record: AckRe
     problems.push(...(await findDamage(client, row, record.items.get(row.id)?.sha256)));
   }
   if (storage.used !== size) problems.push(`storage used is ${storage.used}, the files have ${size} bytes`);
-  return [...problems, ...(await findLeftovers(folder))];
+  return [...problems, ...(await findLeftovers(folder, tables))];
 }
 
 function deviation(found: string | null, states: readonly unknown[]): string {
@@ -65,38 +74,65 @@ async function findDamage(client: Client, row: Row, acknowledged: string | undef
   return isKept && isDigest && body.length === row.file_size ? [] : [`lost: ${row.id} has other bytes`];
 }
 
-async function findLeftovers(folder: string): Promise<string[]> {
+/** The first column of a query on the tables themselves. */
+export type Tables = (sql: string) => Promise<unknown[]>;
+
+function sqliteTables(folder: string): Tables {
+  return async (sql) => {
+    const db = new DatabaseSync(join(folder, "parley.db"), { readOnly: true });
+    try {
+      const integrity = Object.values(db.prepare("PRAGMA integrity_check").get()!)[0];
+      if (integrity !== "ok") throw new Error(`integrity_check: ${integrity}`);
+      return db
+        .prepare(sql)
+        .all()
+        .map((row) => Object.values(row)[0]);
+    } finally {
+      db.close();
+    }
+  };
+}
+
+/** Rows that no whole write leaves: each of these finds none. Here every conversation has one member. */
+const HALVES = {
+  "contacts without their membership":
+    "SELECT id FROM contacts WHERE conversation_id NOT IN (SELECT conversation_id FROM members)",
+  "memberships without a contact or a user": `SELECT conversation_id FROM members WHERE conversation_id NOT IN
+    (SELECT conversation_id FROM contacts UNION SELECT conversation_id FROM users)`,
+  "attachments without a grant":
+    "SELECT id FROM attachments WHERE id NOT IN (SELECT attachment_id FROM grants)",
+  "grants without an attachment":
+    "SELECT attachment_id FROM grants WHERE attachment_id NOT IN (SELECT id FROM attachments)",
+  "attachments without a message":
+    "SELECT id FROM attachments WHERE message_id NOT IN (SELECT id FROM messages)",
+  "small files without a row":
+    "SELECT attachment_id FROM small_files WHERE attachment_id NOT IN (SELECT id FROM attachments)",
+  "rows without their small file":
+    "SELECT id FROM attachments WHERE blob_key = id AND id NOT IN (SELECT attachment_id FROM small_files)",
+  "files that were made twice": "SELECT filename FROM attachments GROUP BY filename HAVING COUNT(*) > 1",
+};
+
+async function findLeftovers(folder: string, tables: Tables): Promise<string[]> {
   const stored = async (name: string) =>
     (await readdir(join(folder, name), { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isFile())
       .map((entry) => entry.name)
       .sort();
   const problems: string[] = [];
-  const db = new DatabaseSync(join(folder, "parley.db"), { readOnly: true });
-  try {
-    const column = (sql: string) =>
-      db
-        .prepare(sql)
-        .all()
-        .map((row) => Object.values(row)[0]);
-    const integrity = column("PRAGMA integrity_check").join();
-    if (integrity !== "ok") problems.push(`integrity_check: ${integrity}`);
-    if (!(await eventually(async () => (await stored("tmp")).length === 0))) {
-      problems.push("temporary files are left after the sweep");
-    }
-    const keys = () => column("SELECT blob_key FROM attachments WHERE blob_key <> id ORDER BY 1").join();
-    const small = column("SELECT id FROM attachments WHERE blob_key = id ORDER BY 1").join();
-    if (column("SELECT attachment_id FROM small_files ORDER BY 1").join() !== small) {
-      problems.push("rows and small files differ");
-    }
-    if (!(await eventually(async () => (await stored("blobs")).join() === keys()))) {
-      problems.push("rows and files differ");
-    }
-    if (!(await eventually(async () => column("SELECT COUNT(*) FROM tombstones")[0] === 0))) {
-      problems.push("tombstones are left");
-    }
-  } finally {
-    db.close();
+  for (const [what, sql] of Object.entries(HALVES)) {
+    const found = await tables(sql);
+    if (found.length > 0) problems.push(`${what}: ${found}`);
+  }
+  if (!(await eventually(async () => (await stored("tmp")).length === 0))) {
+    problems.push("temporary files are left after the sweep");
+  }
+  const keys = async () =>
+    (await tables("SELECT blob_key FROM attachments WHERE blob_key <> id")).sort().join();
+  if (!(await eventually(async () => (await stored("blobs")).join() === (await keys())))) {
+    problems.push("rows and files differ");
+  }
+  if (!(await eventually(async () => (await tables("SELECT blob_key FROM tombstones")).length === 0))) {
+    problems.push("tombstones are left");
   }
   return problems;
 }

@@ -15,6 +15,8 @@ export interface Item {
 }
 
 export class AckRecord {
+  /** Names under which something was to be made, of which it was promised that it was not. */
+  readonly notMade = new Set<string>();
   readonly items = new Map<string, Item>();
   /** Acknowledgements by what was done, such as "contacts made". */
   readonly #counts = new Map<string, number>();

@@ -40,6 +40,9 @@ export function startWriters(
     const wasFailed = failed;
     const answer = await answered;
     statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+    if (answer.status === 503 && answer.headers["retry-after"] === undefined) {
+      throw new Error("a 503 does not say when to try again");
+    }
     if (answer.status >= 500) failed = true;
     else if (wasFailed && answer.status < 300) late++;
     return answer;
@@ -144,6 +147,7 @@ export class Writes {
       if (answer.status === 201) {
         this.#record.made(kind, JSON.parse(answer.body.toString()).id, state, sha256);
       } else if (leavesOpen(answer)) this.#record.unanswered();
+      else this.#record.notMade.add(state);
       return answer;
     } catch (error) {
       this.#record.unanswered();
@@ -173,9 +177,10 @@ export class Writes {
   }
 }
 
-/** A full disk is promised to have kept nothing; other failures promise nothing. */
-function leavesOpen({ status }: Answer): boolean {
-  return status >= 500 && status !== 507;
+/** `disk_full` and `unavailable` promise that nothing was done; other failures promise nothing. */
+function leavesOpen({ status, body }: Answer): boolean {
+  if (status !== 503) return status >= 500 && status !== 507;
+  return (JSON.parse(body.toString()) as { code: string }).code !== "unavailable";
 }
 
 function randomName(): string {

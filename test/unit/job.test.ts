@@ -159,6 +159,17 @@ test("a run that fails is told of, and the next wake works", async (t) => {
   assert.deepEqual(errors, [failure]);
 });
 
+test("a failure that goes on is told once, until a run succeeds or fails of something else", async (t) => {
+  const { job, errors, fail, end } = controlled(t);
+  const again = async (error?: Error) => {
+    await (error ? fail(error) : end());
+    job.wake();
+  };
+  const [away, full] = [new Error("the database is away"), new Error("the disk is full")];
+  for (const error of [away, new Error(away.message), full, away, undefined, away]) await again(error);
+  assert.deepEqual(errors, [away, full, away, away]);
+});
+
 test("a wake during a run that fails is not lost", async (t) => {
   const { job, runs, fail } = controlled(t);
   job.wake();

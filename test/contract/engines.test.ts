@@ -1,0 +1,160 @@
+// The two engines beside each other: whatever texts hold, they give the same pages, cursors, orders and errors.
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import fc from "fast-check";
+import { findAttachment, listAttachments } from "../../src/db/attachments.ts";
+import { type ContactFilter, findContact, listContacts } from "../../src/db/contacts.ts";
+import type { Database } from "../../src/db/database.ts";
+import { NEWEST } from "../../src/db/page.ts";
+import { openPostgres } from "../../src/db/postgres.ts";
+import { findSmallFile } from "../../src/db/small-files.ts";
+import { openSqlite } from "../../src/db/sqlite.ts";
+import { findUserByName, listUsers } from "../../src/db/users.ts";
+import { createFuse } from "../../src/util/fuse.ts";
+import { phoneDigits, searchKey, usernameKey } from "../../src/util/text.ts";
+import { testDatabase } from "../engines/postgres.ts";
+import { holds } from "../unit/property.ts";
+
+async function openBoth(t: TestContext): Promise<[Database, Database]> {
+  const folder = await mkdtemp(join(tmpdir(), "parley-engines-"));
+  const both: [Database, Database] = [
+    openSqlite(join(folder, "parley.db"), createFuse(assert.ifError)),
+    await openPostgres(await testDatabase(t)),
+  ];
+  t.after(async () => {
+    for (const db of both) await db.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return both;
+}
+
+/** Characters that mean something to SQL, to LIKE, to a driver or to a collation. */
+const ODD = [
+  ..."?%_'\"\\$:;,.-~{}[]()aAbBzZ019 ",
+  ..."äÄßẞİıſKéÅøÿжΩς",
+  ...[
+    "e\u0301",
+    "😀",
+    "👩‍👩‍👧",
+    "\u{10ffff}",
+    "\ufffd",
+    "\u202e",
+    "$1",
+    "??",
+    "--",
+    "/*",
+    "\\'",
+    "::text",
+    "%%",
+  ],
+];
+const text = fc.array(fc.constantFrom(...ODD), { minLength: 1, maxLength: 8 }).map((parts) => parts.join(""));
+const phone = fc.string({ unit: fc.constantFrom(..."0123456789+-() "), minLength: 3, maxLength: 8 });
+const people = fc.array(fc.record({ username: text, display: text, phone }), { minLength: 1, maxLength: 12 });
+
+/** What both give, which must be one and the same: a value, or the code and the members of an error. */
+async function same<T>(both: readonly Database[], ask: (db: Database) => Promise<T>): Promise<T> {
+  const [here, there] = await Promise.all(
+    both.map((db) =>
+      ask(db).then(
+        (value) => ({ value }),
+        ({ code, param, members }) => ({ code, param, members }),
+      ),
+    ),
+  );
+  assert.deepEqual(there, here);
+  return (here as { value: T }).value;
+}
+
+function filters(person: { username: string; display: string; phone: string }): ContactFilter[] {
+  const wordPrefix = searchKey(person.display, null).slice(1, 4) || undefined;
+  return [
+    {},
+    { usernameKey: usernameKey(person.username) },
+    { phoneDigits: phoneDigits(person.phone) },
+    { blocked: false, wordPrefix },
+    { blocked: true },
+  ];
+}
+
+let owners = 0;
+
+/** Ids whose order is not that in which they are made. */
+const idOf = (kind: string, owner: string, i: number) =>
+  `${kind}_${owner}_${String((i * 7) % 100).padStart(3, "0")}`;
+
+test("contacts of odd names: the same pages, cursors, orders and errors on both engines", async (t) => {
+  const both = await openBoth(t);
+  const property = fc.asyncProperty(
+    people,
+    fc.boolean(),
+    fc.integer({ min: 1, max: 4 }),
+    async (list, newer, limit) => {
+      const owner = `usr_${++owners}`;
+      const user = { id: owner, username: owner, usernameKey: `${owner}?`, phoneNumber: null, createdAt: 1 };
+      await same(both, (db) => db.write("createUser", { ...user, conversationId: `cnv_${owner}` }));
+      for (const [i, { username, display, phone }] of list.entries()) {
+        const contact = { id: idOf("con", owner, i), ownerId: owner, conversationId: `cnv_${owner}_${i}` };
+        const keys = { usernameKey: usernameKey(username), phoneDigits: phoneDigits(phone) };
+        const body = JSON.stringify({ username, display_name: display });
+        const input = { ...contact, ...keys, searchKey: searchKey(username, display), body, createdAt: i };
+        await same(both, (db) => db.write("createContact", input));
+        await same(both, (db) => findContact(db, owner, contact.id));
+        const update = { ownerId: owner, id: contact.id, displayName: `${display}?`, expected: null };
+        if (i % 3 === 0) await same(both, (db) => db.write("updateContact", update));
+      }
+      for (const filter of filters(list[0]!)) {
+        for (const cursor of [NEWEST, "", idOf("con", owner, 0), idOf("con", owner, list.length)]) {
+          const rows = await same(both, (db) => listContacts(db, owner, filter, { cursor, newer, limit }));
+          assert.ok(rows.length <= limit + 1);
+        }
+      }
+    },
+  );
+  await holds(property, 60);
+});
+
+test("files of odd names and bytes, and users of odd names: the same on both engines", async (t) => {
+  const both = await openBoth(t);
+  const bytes = fc.uint8Array({ maxLength: 300 });
+  const property = fc.asyncProperty(text, text, bytes, async (name, filename, content) => {
+    const owner = `usr_${++owners}`;
+    const user = { id: owner, username: name, usernameKey: usernameKey(name), phoneNumber: filename };
+    const made = { ...user, conversationId: `cnv_${owner}`, createdAt: 1 };
+    const findIds = async (db: Database) => (await findUserByName(db, user.usernameKey))?.id;
+    const isTaken = (await same(both, findIds)) !== undefined;
+    await same(both, (db) => db.write("createUser", made));
+    if (isTaken) return;
+    const id = `att_${owner}`;
+    const file = {
+      filename,
+      file_type: "a/b?",
+      file_size: content.length,
+      sha256: content,
+      crc32: 2 ** 32 - 1,
+    };
+    const row = { id, uploader_id: owner, blob_key: id, created_at: 1_800_000_000_000, bytes: content };
+    const upload = { ...file, ...row, target: {}, newMessageId: `msg_${owner}`, hasIntent: false };
+    const plain = ({ sha256, ...rest }: { sha256: Uint8Array }) => ({
+      ...rest,
+      sha256: Buffer.from(sha256).toString("hex"),
+    });
+    await same(both, async (db) => plain(await db.write("createAttachment", upload)));
+    await same(both, async (db) => plain((await findAttachment(db, owner, id))!));
+    const kept = await same(both, async (db) => Buffer.from((await findSmallFile(db, id))!));
+    assert.deepEqual(kept, Buffer.from(content));
+    const rename = { userId: owner, id, filename: `${filename}?$1`, expected: null };
+    const { filename: renamed } = await same(
+      both,
+      async (db) => plain(await db.write("renameAttachment", rename)) as never,
+    );
+    assert.equal(renamed, rename.filename);
+    const page = { cursor: NEWEST, newer: false, limit: 5 };
+    await same(both, async (db) => (await listAttachments(db, owner, undefined, page)).map(plain));
+  });
+  await holds(property, 100);
+  await same(both, async (db) => (await listUsers(db)).map((row) => ({ ...row })));
+});

@@ -1,0 +1,109 @@
+// F6: the connection to PostgreSQL is cut at COMMIT, or goes silent.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openPostgres } from "../../src/db/postgres.ts";
+import { administer, startPostgres, testDatabase } from "../engines/postgres.ts";
+import { type CommitCut, startProxy } from "../engines/postgres-proxy.ts";
+import { endAndCheck, endOfStory, isReady, startSubject } from "./postgres.ts";
+import { scaled } from "./scale.ts";
+
+test("F6 the connection is cut when COMMIT is sent: what was done is answered so, what was not is refused", async (t) => {
+  const wanted = scaled(60, 1500);
+  const url = await testDatabase(t);
+  const proxy = await startProxy(t, url);
+  const subject = await startSubject(t, proxy.url);
+  const cuts: Record<CommitCut, number> = { before: 0, at: 0, after: 0 };
+  const total = () => cuts.before + cuts.at + cuts.after;
+  proxy.onCommit = () => {
+    if (subject.chance() > 0.2) return undefined;
+    const cut = (["before", "at", "after"] as const)[Math.floor(subject.chance() * 3)]!;
+    cuts[cut]++;
+    return cut;
+  };
+  const writers = subject.write({ mixed: 8, contacts: 4 });
+  while (total() < wanted) await sleep(20);
+  proxy.onCommit = () => undefined;
+  await endAndCheck(subject, writers, url, JSON.stringify(cuts));
+  endOfStory(t, subject, `COMMIT was cut ${JSON.stringify(cuts)}`);
+  // PostgreSQL was there to be asked, so no outcome stays unknown.
+  assert.equal(subject.record.unknown, 0);
+  assert.ok(subject.record.notMade.size > 0);
+  await subject.end("SIGTERM");
+});
+
+test("F6 the connection goes silent: requests end within the limits, and go on when it is back", async (t) => {
+  const rounds = scaled(1, 10);
+  const url = await testDatabase(t);
+  const proxy = await startProxy(t, url);
+  const subject = await startSubject(t, proxy.url);
+  const db = await openPostgres(proxy.url);
+  t.after(() => db.close());
+  for (let i = 0; i < rounds; i++) {
+    const writers = subject.write({ mixed: 12 });
+    await sleep(200 + subject.chance() * 200);
+    await db.get("SELECT 1 AS one");
+    proxy.stall(true);
+    // It is sent on a connection that stands, and must not wait for as long as the silence lasts.
+    const read = assert.rejects(db.get("SELECT 1 AS one"), { code: "unavailable" });
+    // The client of these tests takes an answer that needs longer than 20 seconds for a hang.
+    const silent = sleep(12_500 + subject.chance() * 1000);
+    assert.equal(await isReady(subject), false);
+    await Promise.all([read, silent]);
+    proxy.stall(false);
+    await endAndCheck(subject, writers, url, `round ${i}`);
+    assert.ok(writers.statuses.has(503), "nothing was refused while nothing answered");
+  }
+  endOfStory(t, subject, `${rounds} times silent`);
+  await subject.end("SIGTERM");
+});
+
+const USER = {
+  id: "u",
+  username: "U",
+  usernameKey: "u",
+  phoneNumber: null,
+  conversationId: "c",
+  createdAt: 1,
+};
+
+test("F6 a number that a crash gave to another transaction is not taken for the one that was lost", async (t) => {
+  const postgres = await startPostgres();
+  t.after(() => postgres.remove());
+  // So that nothing of a transaction that is not committed becomes durable.
+  await administer(postgres.url, "ALTER SYSTEM SET wal_writer_delay = '10s'");
+  await administer(postgres.url, "SELECT pg_reload_conf()");
+  const proxy = await startProxy(t, postgres.url);
+  const db = await openPostgres(proxy.url);
+  t.after(() => db.close());
+  const cut = new Promise<void>((resolve) => {
+    proxy.onCommit = () => {
+      // Whoever asks for the outcome waits until the number has been given again.
+      proxy.stall(true);
+      resolve();
+      return "before";
+    };
+  });
+  const lost = assert.rejects(db.write("createUser", USER), { code: "outcome_unknown" });
+  await cut;
+  await postgres.stop("immediate");
+  await postgres.start();
+  for (let i = 0; i < 20; i++) await administer(postgres.url, "SELECT pg_current_xact_id()");
+  proxy.onCommit = () => undefined;
+  proxy.stall(false);
+  await lost;
+  assert.deepEqual(await administer(postgres.url, "SELECT id FROM users"), []);
+  await db.write("createUser", USER);
+});
+
+test("F6 a write whose BEGIN fails is not done without it", async (t) => {
+  const url = await testDatabase(t);
+  const proxy = await startProxy(t, url);
+  const db = await openPostgres(proxy.url);
+  t.after(() => db.close());
+  proxy.rewrite = (sql) => (sql.startsWith("BEGIN") ? "BEGIN NOTHING" : sql);
+  await assert.rejects(db.write("createIntent", { blobKey: "k", until: 1 }));
+  assert.deepEqual(await administer(url, "SELECT blob_key FROM intents"), []);
+  proxy.rewrite = (sql) => sql;
+  await db.write("createIntent", { blobKey: "k", until: 1 });
+});

@@ -1,0 +1,56 @@
+// What the suites of PostgreSQL's faults share.
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { administer } from "../engines/postgres.ts";
+import { eventually } from "../http/files-on-disk.ts";
+import { findProblems } from "./oracle.ts";
+import { Subject } from "./subject.ts";
+import type { Writers } from "./writers.ts";
+
+/** It must show up nowhere. */
+export const PASSWORD = "canary-password";
+
+/** Settings of a server on this database; PostgreSQL trusts the tests, whatever the password. */
+export function settingsOn(url: string): Record<string, string> {
+  const withPassword = new URL(url);
+  withPassword.password = PASSWORD;
+  return { PARLEY_DATABASE_URL: withPassword.href, PARLEY_SECRET: "s".repeat(32) };
+}
+
+/** Whether the server says that it can do its work. */
+export async function isReady(subject: Subject): Promise<boolean> {
+  const { status, headers } = await subject.client.send("GET", "/readyz");
+  if (status === 200) return true;
+  assert.equal(status, 503);
+  assert.ok(headers["retry-after"]);
+  return false;
+}
+
+export async function isReadyAgain(subject: Subject): Promise<void> {
+  assert.ok(await eventually(() => isReady(subject)), "it does not become ready again by itself");
+}
+
+/** Ends the load and compares: `url` leads to PostgreSQL itself. */
+export async function endAndCheck(
+  subject: Subject,
+  writers: Writers,
+  url: string,
+  when: string,
+): Promise<void> {
+  await isReadyAgain(subject);
+  await writers.stop();
+  assert.ok(!subject.isGone, `the server has ended: ${subject.server.stderr().slice(-2000)}`);
+  const odd = [...writers.statuses.keys()].filter((status) => status >= 500 && status !== 503);
+  assert.deepEqual(odd, [], when);
+  const tables = (sql: string) => administer(url, sql);
+  assert.deepEqual(await findProblems(subject.client, subject.data, subject.record, tables), [], when);
+}
+
+export function startSubject(t: TestContext, url: string): Promise<Subject> {
+  return Subject.start(t, settingsOn(url));
+}
+
+export function endOfStory(t: TestContext, subject: Subject, what: string): void {
+  assert.ok(!subject.server.stderr().includes(PASSWORD), "the log has the password");
+  t.diagnostic(`${what}, ${subject.record}, ${subject.record.notMade.size} refused, lost = 0`);
+}

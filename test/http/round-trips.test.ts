@@ -1,0 +1,80 @@
+// How often a request waits for PostgreSQL, counted on the wire, and the table of it in docs/performance.md.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { testDatabase } from "../engines/postgres.ts";
+import { startProxy } from "../engines/postgres-proxy.ts";
+import { startOn, testConfig, upload } from "./app.ts";
+
+/** What each operation costs a caller whose token is known: round trips and statements, those of COMMIT included. */
+const COSTS: Record<string, { roundTrips: number; statements: number }> = {
+  "retrieve a contact": { roundTrips: 1, statements: 1 },
+  "list contacts": { roundTrips: 1, statements: 1 },
+  "create a contact": { roundTrips: 2, statements: 5 },
+  "update a contact": { roundTrips: 3, statements: 5 },
+  "delete a contact": { roundTrips: 5, statements: 12 },
+  "upload a small file": { roundTrips: 3, statements: 8 },
+  "retrieve an attachment": { roundTrips: 1, statements: 1 },
+  "download a small file": { roundTrips: 2, statements: 2 },
+  "rename an attachment": { roundTrips: 3, statements: 5 },
+  "delete a small file": { roundTrips: 6, statements: 8 },
+};
+
+test("each operation costs the round trips and statements that the docs say", async (t) => {
+  const proxy = await startProxy(t, await testDatabase(t));
+  const config = { ...(await testConfig(t)), databaseUrl: proxy.url, secrets: ["s".repeat(32)] };
+  const server = await startOn(t, config);
+  const user = await server.user();
+  const send = async (method: string, path: string, fields?: object) => {
+    const headers = { ...user.headers, ...(fields ? { "content-type": "application/json" } : {}) };
+    const body = fields ? JSON.stringify(fields) : null;
+    const answer = await fetch(new URL(path, server.url), { method, headers, body });
+    const text = await answer.text();
+    assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
+    return text;
+  };
+  const made = { id: "", file_url: "" };
+  const keep = (json: string) => Object.assign(made, JSON.parse(json));
+  let names = 0;
+  const operations: Record<string, () => Promise<unknown>> = {
+    "create a contact": async () =>
+      keep(await send("POST", "/v1/contacts", { username: `name ${names++}`, phone_number: "555" })),
+    "retrieve a contact": () => send("GET", `/v1/contacts/${made.id}`),
+    "list contacts": () => send("GET", "/v1/contacts?limit=10"),
+    "update a contact": () => send("PUT", `/v1/contacts/${made.id}`, { display_name: "x" }),
+    "delete a contact": () => send("DELETE", `/v1/contacts/${made.id}`),
+    "upload a small file": async () =>
+      keep(await (await upload(server.url, user, new File(["x"], "x"))).text()),
+    "retrieve an attachment": () => send("GET", `/v1/attachments/${made.id}`),
+    "download a small file": () => send("GET", made.file_url),
+    "rename an attachment": () => send("PUT", `/v1/attachments/${made.id}`, { filename: "y" }),
+    "delete a small file": () => send("DELETE", `/v1/attachments/${made.id}`),
+  };
+  const least: typeof COSTS = {};
+  // Others use the wire as well: the session that asks for revocations, and the eraser. They add, they never take away.
+  for (let round = 0; round < 8; round++) {
+    for (const [name, run] of Object.entries(operations)) {
+      // What the last one woke has ended by then.
+      await sleep(20);
+      proxy.takeCounts();
+      await run();
+      const { roundTrips, statements } = proxy.takeCounts();
+      const before = least[name] ?? { roundTrips, statements };
+      least[name] = {
+        roundTrips: Math.min(before.roundTrips, roundTrips),
+        statements: Math.min(before.statements, statements),
+      };
+    }
+  }
+  assert.deepEqual(least, COSTS);
+});
+
+test("the docs have the table of round trips", async () => {
+  const rows = Object.entries(COSTS).map(
+    ([name, { roundTrips, statements }]) => `| ${name} | ${roundTrips} | ${statements} |`,
+  );
+  const table = ["| operation | round trips | statements |", "|---|---|---|", ...rows].join("\n");
+  const page = await readFile(new URL("../../docs/performance.md", import.meta.url), "utf8");
+  assert.ok(page.includes(table), `docs/performance.md should have:\n${table}`);
+});

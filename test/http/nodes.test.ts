@@ -106,7 +106,7 @@ test("without its session a node trusts no token from memory, and its claims mov
   // The jobs of the first node began first.
   assert.ok(await one!.claim("eraser"));
   assert.equal(await other!.claim("eraser"), false);
-  const locked = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted";
+  const locked = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'";
   const [pid] = await administer(url, locked);
   await administer(url, `SELECT pg_terminate_backend(${pid})`);
   assert.ok(await eventually(() => other!.claim("eraser")), "the other node takes over");

@@ -83,6 +83,31 @@ async function openStore(config: Config, folder: DataFolder | undefined, fuse: F
   return (await import("./blobs/s3.ts")).openS3Store(config.store, { redirect: config.redirectFiles });
 }
 
+async function buildCore(
+  config: Config,
+  parts: Parts,
+  folder: DataFolder | undefined,
+  fuse: Fuse,
+  origin: () => string,
+): Promise<Core> {
+  const accounts = createAccounts(await openDatabase(config, folder, fuse), parts);
+  try {
+    const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder!, accounts.random)];
+    return {
+      ...accounts,
+      blobs: await openStore(config, folder, fuse),
+      links: createLinks(secrets, origin, accounts.clock),
+      origin,
+      fuse,
+      verifiedTokens: new VerifiedTokens(),
+      damaged: new Set(),
+    };
+  } catch (error) {
+    await accounts.db.close();
+    throw error;
+  }
+}
+
 async function buildApp(
   config: Config,
   parts: Parts,
@@ -94,17 +119,7 @@ async function buildApp(
   const fuse = createFuse((cause) =>
     log.error(errorFields(cause), "a disk failed: nothing is written until a restart"),
   );
-  const accounts = createAccounts(await openDatabase(config, folder, fuse), parts);
-  const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder!, accounts.random)];
-  const core: Core = {
-    ...accounts,
-    blobs: await openStore(config, folder, fuse),
-    links: createLinks(secrets, () => origin, accounts.clock),
-    origin: () => origin,
-    fuse,
-    verifiedTokens: new VerifiedTokens(),
-    damaged: new Set(),
-  };
+  const core = await buildCore(config, parts, folder, fuse, () => origin);
   // Loaded here, so that commands beside a running server do not wait for it.
   const { createHttp } = await import("./http/server.ts");
   const http = await createHttp({ core, limits: config.limits, corsOrigins: config.corsOrigins, log });
@@ -127,6 +142,8 @@ async function buildApp(
     const jobsEnded = Promise.all(jobs.map((job) => job.stop()));
     try {
       await http.close();
+      // A store that is silent must not hold up the stop: what is cut off is settled later.
+      core.blobs.close?.();
       await jobsEnded;
       await core.db.close();
     } finally {

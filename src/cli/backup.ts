@@ -13,8 +13,8 @@ import { OperatorError } from "../errors.ts";
 import { databaseOf } from "../util/data-folder.ts";
 import { syncFile, syncFolder } from "../util/durable.ts";
 import { asOperatorError, copyBlob, copySecret, FOLDER_MODE } from "./copies.ts";
-import { withAccounts } from "./data.ts";
-import { databaseFinding, type Finding, fileFinding, inWords } from "./findings.ts";
+import { refuseBucket, withAccounts } from "./data.ts";
+import { databaseFinding, type Finding, fileFinding, inFolder, inWords } from "./findings.ts";
 import type { Io } from "./io.ts";
 import { amount, counted, createWatch, type Watch } from "./watch.ts";
 
@@ -36,6 +36,7 @@ interface Made {
  * what it found damaged, and keeps the backup all the same. Returns the exit code: 1 where there is a finding.
  */
 export async function backup(io: Io, target: string): Promise<number> {
+  refuseBucket(io);
   const folder = resolve(target);
   return withAccounts(io, async (accounts, from) => {
     if (`${folder}/`.startsWith(`${from}/`))
@@ -134,7 +135,7 @@ async function copyRest(
     const path = isSmallFile(file) ? undefined : blobPath(to, file.blob_key);
     const isCopied = path !== undefined && existsSync(path);
     const fault = isCopied ? undefined : await copyBlob(snapshot, blobs, file, to, watch);
-    if (fault) report(fileFinding(from, file, fault));
+    if (fault) report(fileFinding(inFolder(from), file, fault));
     if (fault?.kind !== "missing") {
       made.files++;
       made.bytes += file.file_size;

@@ -19,6 +19,14 @@ export function dataFolderOf(io: Io): string {
   return dataFolder;
 }
 
+/** Throws `OperatorError` where the files are not in the data folder. */
+export function refuseBucket(io: Io): void {
+  if (readConfig(io.env).store !== null)
+    throw new OperatorError(
+      "PARLEY_STORE is set: the files are in S3, and this is for files in the data folder. docs/operate.md says how to back up a bucket.",
+    );
+}
+
 /** Runs work on the data folder, also beside a running server, and closes it after. */
 export async function withAccounts<T>(
   io: Io,

@@ -10,7 +10,8 @@ import { OperatorError } from "../errors.ts";
 import { databaseOf, openDataFolder, restoreOf } from "../util/data-folder.ts";
 import { syncFile, syncFolder } from "../util/durable.ts";
 import { asOperatorError, copyBlob, copySecret, FOLDER_MODE } from "./copies.ts";
-import { databaseFinding, type Finding, fileFinding, inWords } from "./findings.ts";
+import { refuseBucket } from "./data.ts";
+import { databaseFinding, type Finding, fileFinding, inFolder, inWords } from "./findings.ts";
 import type { Io } from "./io.ts";
 import { amount, counted, createWatch, type Watch } from "./watch.ts";
 
@@ -22,6 +23,7 @@ const ALLOWED = /^(?:server\.lock(?:-journal)?|lost\+found)$/;
  * point; until the end a server refuses to start on it.
  */
 export async function restore(io: Io, backup: string): Promise<void> {
+  refuseBucket(io);
   const from = resolve(backup);
   const { dataFolder, secrets } = readConfig(io.env);
   if (!existsSync(databaseOf(from)))
@@ -95,7 +97,7 @@ async function fill(io: Io, from: string, to: string, watch: Watch): Promise<voi
     for await (const file of storedFiles(db)) {
       watch.onFile();
       const fault = await copyBlob(db, blobs, file, to, watch);
-      if (fault) report(fileFinding(from, file, fault));
+      if (fault) report(fileFinding(inFolder(from), file, fault));
     }
   });
   if (findings === 0) return;

@@ -9,8 +9,7 @@ export function startSweep(core: Core, onError: (error: unknown) => void): Job {
   async function sweep(isStopped: () => boolean): Promise<void> {
     if (!(await core.db.claim("sweep"))) return;
     if (await core.db.write("lapseIntents", { now: core.clock() })) core.wakeEraser();
-    if (core.blobs.keepsIntents)
-      await core.blobs.sweep((key) => isBlobKnown(core.db, key), onError, isStopped);
+    await core.blobs.sweep?.((key) => isBlobKnown(core.db, key), onError, isStopped);
   }
   return startJob(sweep, INTERVAL_MS, onError);
 }

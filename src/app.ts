@@ -128,6 +128,8 @@ async function buildApp(
     const jobsEnded = Promise.all(jobs.map((job) => job.stop()));
     try {
       await http.close();
+      // A store that is silent must not hold up the stop: what is cut off is settled later.
+      core.blobs.close?.();
       await jobsEnded;
       await core.db.close();
     } finally {

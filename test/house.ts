@@ -26,12 +26,13 @@ const MAY_IMPORT: Record<string, string> = {
   jobs: "core db errors util type:blobs type:config",
   core: "db errors util type:blobs type:config",
   db: "errors util",
-  blobs: "errors util",
+  blobs: "errors util type:config",
   errors: "",
   util: "errors",
 };
 const PACKAGE_ROOMS: [RegExp, string][] = [
   [/^node:sqlite$|^pg(\/|$)/, "db"],
+  [/^@aws-sdk\//, "blobs"],
   [/^(node:)?fs(\/|$)/, "app blobs cli db http util"],
   [/^@aws-sdk\//, "blobs"],
   [/^@?fastify(\/|$)/, "http"],

@@ -4,13 +4,12 @@ import { dirname, join } from "node:path";
 import { ParleyError } from "../errors.ts";
 import { syncFolder } from "../util/durable.ts";
 import type { Fuse } from "../util/fuse.ts";
-import type { BlobReader, BlobStore, BlobWriter, Entry } from "./store.ts";
+import { type BlobReader, type BlobStore, type BlobWriter, type Entry, isKey, requireKey } from "./store.ts";
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 /** Files go in and out through one buffer each, which stays in the processor's cache and leaves nothing to collect. */
 const BUFFER_BYTES = 256 * 1024;
-const KEY = /^[0-9a-f]{32}$/;
 
 /** Opens the store in a folder, where it makes `tmp/` and `blobs/00` to `blobs/ff` and syncs them. */
 export async function openDiskStore(folder: string, fuse: Fuse): Promise<BlobStore> {
@@ -40,8 +39,7 @@ export async function syncStoreFolders(folder: string): Promise<void> {
 
 /** Where a blob lies within the folder of its store. Throws for what is no key. */
 export function blobPath(folder: string, key: string): string {
-  if (!KEY.test(key)) throw new Error("Not a key of this store.");
-  return join(folder, "blobs", key.slice(0, 2), key);
+  return join(folder, "blobs", requireKey(key).slice(0, 2), key);
 }
 
 function shards(): string[] {
@@ -102,7 +100,7 @@ class DiskReader implements BlobReader {
   }
 
   async intents(): Promise<string[]> {
-    return (await entriesOf(this.temporary)).map((entry) => entry.name).filter((name) => KEY.test(name));
+    return (await entriesOf(this.temporary)).map((entry) => entry.name).filter(isKey);
   }
 
   protected path(key: string): string {
@@ -125,7 +123,7 @@ async function* chunksOf(file: FileHandle, start: number, end: number): AsyncGen
 }
 
 function isBlob(shard: string, file: Dirent): boolean {
-  return file.isFile() && KEY.test(file.name) && file.name.slice(0, 2) === shard;
+  return file.isFile() && isKey(file.name) && file.name.slice(0, 2) === shard;
 }
 
 class DiskStore extends DiskReader implements BlobStore {
@@ -167,7 +165,7 @@ class DiskStore extends DiskReader implements BlobStore {
     let erased = 0;
     for (const key of await readdir(this.temporary)) {
       if (isStopped()) break;
-      if (!KEY.test(key) || this.#writing.has(key)) continue;
+      if (!isKey(key) || this.#writing.has(key)) continue;
       try {
         if (!(await isLive(key))) {
           await this.remove(key);

@@ -13,12 +13,12 @@ export interface BlobReader {
   /** Bytes; undefined where there is no such blob. */
   size(key: string): Promise<number | undefined>;
   /**
-   * All that lies in the store, some at a time, but for blobs with an intent. A blob that is told was therefore
-   * committed before, or discarded since, or nothing will ever settle it.
+   * All that lies in the store, some at a time, but for blobs with an intent of the store's own. A blob that is told was
+   * therefore committed before, or discarded since, or nothing will ever settle it.
    */
   list(): AsyncIterable<Entry[]>;
-  /** Keys of the intents: of uploads on their way in, or that a crash cut off. */
-  intents(): Promise<string[]>;
+  /** Keys of the intents, where it keeps any: of uploads on their way in, or that a crash cut off. */
+  intents?(): Promise<string[]>;
 }
 
 export interface Entry {
@@ -26,6 +26,18 @@ export interface Entry {
   name: string;
   /** Null: it is no blob, and none of this store's making. */
   key: string | null;
+}
+
+const KEY = /^[0-9a-f]{32}$/;
+
+export function isKey(name: string): boolean {
+  return KEY.test(name);
+}
+
+/** Throws for what is no key. */
+export function requireKey(name: string): string {
+  if (!isKey(name)) throw new Error("Not a key of this store.");
+  return name;
 }
 
 /** Where the bytes of files live. Keys are random: nothing of a user's ever becomes a path. */
@@ -37,15 +49,24 @@ export interface BlobStore extends BlobReader {
   /** Erases the bytes for good. A blob that is missing counts as erased. */
   remove(key: string): Promise<void>;
   /**
-   * Settles what a crash left: an intent whose blob is live is dropped, one without is erased with its bytes.
+   * Where it keeps intents, settles what a crash left: an intent whose blob is live is dropped, one without is erased with its bytes.
    * Returns how many blobs were erased. Writers of this process that are not settled are left alone. One that fails
    * is told to `onError` and left to the next sweep, and so is the rest once `isStopped`.
    */
-  sweep(
+  sweep?(
     isLive: (key: string) => Promise<boolean>,
     onError: (error: unknown) => void,
     isStopped: () => boolean,
   ): Promise<number>;
+  /** Where it is across a network: throws `unavailable` where it cannot do its work now. */
+  checkReady?(): Promise<void>;
+  /**
+   * Where clients may fetch blobs themselves: an address that gives the blob as this type, under this
+   * Content-Disposition, and that is valid for so many seconds.
+   */
+  address?(key: string, answer: { type: string; disposition: string; seconds: number }): Promise<string>;
+  /** Ends what is under way across a network. */
+  close?(): void;
 }
 
 /**
@@ -58,5 +79,6 @@ export interface BlobWriter {
   /** Makes the bytes durable under the key. */
   store(): Promise<void>;
   settle(): Promise<void>;
+  /** Resolves only where nothing of the blob is left, nor can come any more. */
   discard(): Promise<void>;
 }

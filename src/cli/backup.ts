@@ -14,7 +14,7 @@ import { databaseOf } from "../util/data-folder.ts";
 import { syncFile, syncFolder } from "../util/durable.ts";
 import { asOperatorError, copyBlob, copySecret, FOLDER_MODE } from "./copies.ts";
 import { dataFolderOf, embeddedConfig, withAccounts } from "./data.ts";
-import { databaseFinding, type Finding, fileFinding, inWords } from "./findings.ts";
+import { databaseFinding, type Finding, fileFinding, inFolder, inWords } from "./findings.ts";
 import type { Io } from "./io.ts";
 import { amount, counted, createWatch, type Watch } from "./watch.ts";
 
@@ -136,7 +136,7 @@ async function copyRest(
     const path = isSmallFile(file) ? undefined : blobPath(to, file.blob_key);
     const isCopied = path !== undefined && existsSync(path);
     const fault = isCopied ? undefined : await copyBlob(snapshot, blobs, file, to, watch);
-    if (fault) report(fileFinding(from, file, fault));
+    if (fault) report(fileFinding(inFolder(from), file, fault));
     if (fault?.kind !== "missing") {
       made.files++;
       made.bytes += file.file_size;

@@ -1,13 +1,24 @@
-import { readDiskStore } from "../blobs/disk.ts";
 import type { BlobReader } from "../blobs/store.ts";
+import { type Config, readConfig } from "../config.ts";
 import { checkFiles, findStrays } from "../core/integrity.ts";
 import { findCorruption } from "../db/integrity.ts";
+import { countIntents } from "../db/intents.ts";
 import { withReadOnly } from "../db/snapshot.ts";
 import type { Reader } from "../db/sql.ts";
 import { countTombstones } from "../db/tombstones.ts";
+import { openCurrentDatabase, readStore } from "../engines.ts";
 import { databaseOf } from "../util/data-folder.ts";
-import { dataFolderOf, embeddedConfig } from "./data.ts";
-import { databaseFinding, type Finding, fileFinding, inWords, strayFinding } from "./findings.ts";
+import { dataFolderOf } from "./data.ts";
+import {
+  databaseFinding,
+  type Finding,
+  fileFinding,
+  inBucket,
+  inFolder,
+  inWords,
+  type Place,
+  strayFinding,
+} from "./findings.ts";
 import type { Io } from "./io.ts";
 import { amount, counted, createWatch, type Watch } from "./watch.ts";
 
@@ -16,16 +27,21 @@ import { amount, counted, createWatch, type Watch } from "./watch.ts";
  * however many there are, none is kept. Returns the exit code: 1 where there is a finding.
  */
 export async function check(io: Io, options: { json?: boolean }): Promise<number> {
-  const folder = dataFolderOf(embeddedConfig(io));
-  return withReadOnly(databaseOf(folder), async (db) => {
-    const blobs = readDiskStore(folder);
+  const config = readConfig(io.env);
+  const database = config.databaseUrl === null ? databaseOf(dataFolderOf(config)) : "the PostgreSQL database";
+  return withReader(config, async (db) => {
+    const blobs = await readStore(config);
+    const place =
+      config.store === null ? inFolder(config.dataFolder, database) : inBucket(config.store.bucket, database);
     const watch = createWatch(io);
     let findings = 0;
-    for await (const finding of findAll(folder, db, blobs, watch)) {
+    const corruption = config.databaseUrl === null ? await findCorruption(db) : [];
+    for await (const finding of findAll(place, db, blobs, watch, corruption)) {
       findings++;
       io.print(options.json ? JSON.stringify({ ...finding.data, mend: finding.mend }) : inWords(finding));
     }
-    const waiting = { tombstones: await countTombstones(db), intents: (await blobs.intents()).length };
+    const intents = blobs.intents ? (await blobs.intents()).length : await countIntents(db);
+    const waiting = { tombstones: await countTombstones(db), intents };
     const { files, bytes } = watch;
     if (options.json) io.print(JSON.stringify({ kind: "summary", files, bytes, findings, ...waiting }));
     else io.print(summary(watch, findings, waiting));
@@ -33,21 +49,32 @@ export async function check(io: Io, options: { json?: boolean }): Promise<number
   });
 }
 
+/** Of a SQLite database also one that nothing else may change, or of an older schema. */
+async function withReader<T>(config: Config, work: (db: Reader) => Promise<T>): Promise<T> {
+  if (config.databaseUrl === null) return withReadOnly(databaseOf(config.dataFolder), work);
+  const db = await openCurrentDatabase(config);
+  try {
+    return await work(db);
+  } finally {
+    await db.close();
+  }
+}
+
 async function* findAll(
-  folder: string,
+  place: Place,
   db: Reader,
   blobs: BlobReader,
   watch: Watch,
+  corruption: string[],
 ): AsyncGenerator<Finding> {
-  const corruption = await findCorruption(db);
-  for (const message of corruption) yield databaseFinding(databaseOf(folder), message);
+  for (const message of corruption) yield databaseFinding(place.database, message);
   // Rows of a damaged database accuse files that are whole.
   if (corruption.length > 0) return;
   for await (const { file, fault } of checkFiles(db, blobs, watch.onChunk)) {
     watch.onFile();
-    if (fault) yield fileFinding(folder, file, fault);
+    if (fault) yield fileFinding(place, file, fault);
   }
-  for await (const stray of findStrays(db, blobs)) yield strayFinding(folder, stray);
+  for await (const stray of findStrays(db, blobs)) yield strayFinding(place, stray);
 }
 
 function summary(watch: Watch, findings: number, waiting: { tombstones: number; intents: number }): string {

@@ -12,10 +12,42 @@ export interface Finding {
   mend: string;
 }
 
-/** An attachment whose bytes, in this data folder, are not what its row says. */
-export function fileFinding(folder: string, file: StoredFile, fault: Fault): Finding {
-  const path = isSmallFile(file) ? databaseOf(folder) : pathOf(folder, file.blob_key);
-  const place = isSmallFile(file) ? `its copy in ${path}` : path;
+/** Where the bytes of files lie, and how a person brings one back or erases what nobody needs. */
+export interface Place {
+  /** What people know the database by. */
+  database: string;
+  pathOf(key: string): string;
+  bringBack(key: string): string;
+  strayPath(name: string): string;
+  erase(path: string): string;
+}
+
+export function inFolder(folder: string, database = databaseOf(folder)): Place {
+  return {
+    database,
+    pathOf: (key) => pathOf(folder, key),
+    bringBack: (key) =>
+      `Bring it back from a backup: cp BACKUP/blobs/${key.slice(0, 2)}/${key} ${quote(pathOf(folder, key))}`,
+    strayPath: (name) => join(folder, name),
+    erase: (path) => `rm ${quote(path)}`,
+  };
+}
+
+export function inBucket(bucket: string, database: string): Place {
+  const pathOf = (name: string) => `s3://${bucket}/${name}`;
+  return {
+    database,
+    pathOf,
+    bringBack: (key) => `Bring the object ${key} back from a backup of the bucket ${bucket}`,
+    strayPath: pathOf,
+    erase: () => "delete the object",
+  };
+}
+
+/** An attachment whose bytes, in this place, are not what its row says. */
+export function fileFinding(place: Place, file: StoredFile, fault: Fault): Finding {
+  const path = isSmallFile(file) ? place.database : place.pathOf(file.blob_key);
+  const what = isSmallFile(file) ? `its copy in ${path}` : path;
   const owner = file.uploader ?? `${file.uploader_id}, a user who was removed`;
   return {
     data: {
@@ -28,8 +60,8 @@ export function fileFinding(folder: string, file: StoredFile, fault: Fault): Fin
       file_size: file.file_size,
       ...fault,
     },
-    text: `${file.id} ${JSON.stringify(file.filename)} of ${owner}: ${place} ${said(file, fault)}`,
-    mend: `${bringBack(file, path)}; ${
+    text: `${file.id} ${JSON.stringify(file.filename)} of ${owner}: ${what} ${said(file, fault)}`,
+    mend: `${bringBack(place, file)}; ${
       file.uploader === null
         ? "without one it stays so, as nobody else may delete it."
         : `without one, let its uploader delete it: DELETE /v1/attachments/${file.id}.`
@@ -37,10 +69,10 @@ export function fileFinding(folder: string, file: StoredFile, fault: Fault): Fin
   };
 }
 
-function bringBack(file: StoredFile, path: string): string {
+function bringBack(place: Place, file: StoredFile): string {
   return isSmallFile(file)
-    ? "Restore a backup to another data folder, and upload it again from there"
-    : `Bring it back from a backup: cp BACKUP/blobs/${file.blob_key.slice(0, 2)}/${file.blob_key} ${quote(path)}`;
+    ? "Restore a backup elsewhere, and upload it again from there"
+    : place.bringBack(file.blob_key);
 }
 
 function said(file: StoredFile, fault: Fault): string {
@@ -65,19 +97,19 @@ function pathOf(folder: string, key: string): string {
   }
 }
 
-/** Something in this data folder that no row knows. */
-export function strayFinding(folder: string, stray: Stray): Finding {
-  const path = join(folder, stray.name);
+/** Something in this place that no row knows. */
+export function strayFinding(place: Place, stray: Stray): Finding {
+  const path = place.strayPath(stray.name);
   return stray.size === null
     ? {
         data: { kind: "foreign", path },
         text: `${JSON.stringify(path)} is none of Parley's files.`,
-        mend: "Move it out of the folder.",
+        mend: "Move it elsewhere.",
       }
     : {
         data: { kind: "orphan", path, size: stray.size },
         text: `${path} has ${stray.size} bytes and no attachment.`,
-        mend: `Nobody can reach it, and nothing erases it by itself: rm ${quote(path)}.`,
+        mend: `Nobody can reach it, and nothing erases it by itself: ${place.erase(path)}.`,
       };
 }
 

@@ -10,7 +10,7 @@ import { databaseOf, openDataFolder, restoreOf } from "../util/data-folder.ts";
 import { syncFile, syncFolder } from "../util/durable.ts";
 import { asOperatorError, copyBlob, copySecret, FOLDER_MODE } from "./copies.ts";
 import { embeddedConfig } from "./data.ts";
-import { databaseFinding, type Finding, fileFinding, inWords } from "./findings.ts";
+import { databaseFinding, type Finding, fileFinding, inFolder, inWords } from "./findings.ts";
 import type { Io } from "./io.ts";
 import { amount, counted, createWatch, type Watch } from "./watch.ts";
 
@@ -95,7 +95,7 @@ async function fill(io: Io, from: string, to: string, watch: Watch): Promise<voi
     for await (const file of storedFiles(db)) {
       watch.onFile();
       const fault = await copyBlob(db, blobs, file, to, watch);
-      if (fault) report(fileFinding(from, file, fault));
+      if (fault) report(fileFinding(inFolder(from), file, fault));
     }
   });
   if (findings === 0) return;

@@ -38,6 +38,18 @@ export async function openFile(
   return whole;
 }
 
+/**
+ * An address at which a client can fetch the file from the store itself, where there is any. What it gets there is not
+ * verified.
+ */
+export async function fileAddress(
+  { blobs }: Core,
+  row: FileRow,
+  answer: { type: string; disposition: string; seconds: number },
+): Promise<string | undefined> {
+  return isSmallFile(row) ? undefined : blobs.address?.(row.blob_key, answer);
+}
+
 async function* verified(
   core: Core,
   chunks: AsyncIterable<Uint8Array>,

@@ -81,11 +81,14 @@ export async function* checkFiles(
 export async function* findStrays(db: Reader, blobs: BlobReader): AsyncGenerator<Stray> {
   for await (const entries of blobs.list()) {
     for (const { name, key } of entries) {
-      if (key === null) yield { name, size: null };
-      else if (!(await isBlobKnown(db, key)) && (blobs.keepsIntents || !(await hasIntent(db, key)))) {
-        const size = await blobs.size(key);
-        if (size !== undefined) yield { name, size };
+      if (key === null) {
+        yield { name, size: null };
+        continue;
       }
+      // The intent first: it goes with the commit, which the database knows from then on.
+      if ((!blobs.keepsIntents && (await hasIntent(db, key))) || (await isBlobKnown(db, key))) continue;
+      const size = await blobs.size(key);
+      if (size !== undefined) yield { name, size };
     }
   }
 }

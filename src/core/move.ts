@@ -77,8 +77,8 @@ export async function* copyFiles(
   onChunk: (bytes: number) => void,
 ): AsyncGenerator<CheckedFile> {
   let maybeLeft = isResumed ? AT_ONCE : 0;
-  if (to.keepsIntents) {
-    // None of them is of anybody's upload: no server works on the store.
+  if (to.sweep) {
+    // None of its intents is of anybody's upload: no server works on the store.
     await to.sweep(
       async () => false,
       fail,

@@ -37,6 +37,10 @@ export async function hasIntent(db: Reader, blobKey: string): Promise<boolean> {
   return (await db.get("SELECT 1 AS one FROM intents WHERE blob_key = ?", blobKey)) !== undefined;
 }
 
+export async function countIntents(db: Reader): Promise<number> {
+  return (await db.get<{ count: number }>("SELECT COUNT(*) AS count FROM intents"))!.count;
+}
+
 export async function hasLapsedIntents(db: Reader, now: number): Promise<boolean> {
   return (await db.get("SELECT 1 AS one FROM intents WHERE until < ? LIMIT 1", now)) !== undefined;
 }

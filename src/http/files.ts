@@ -2,7 +2,7 @@ import { create as contentDisposition } from "content-disposition";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type FileRow, getAttachmentRow, getLinkedAttachmentRow } from "../core/attachments.ts";
 import type { Core } from "../core/core.ts";
-import { openFile } from "../core/downloads.ts";
+import { fileAddress, openFile } from "../core/downloads.ts";
 import { anyText, flag, optional, type Parsed, readFields } from "../core/fields.ts";
 import { ParleyError } from "../errors.ts";
 import { errorFields } from "../util/log.ts";
@@ -80,13 +80,16 @@ async function serve(
   const range = unchanged ? undefined : rangeOf(request, row.file_size, etag, modified);
   const { start, end } = range ?? { start: 0, end: row.file_size - 1 };
   const wanted = !unchanged && request.method === "GET" && end >= start;
+  const safety = safetyHeaders(row, options.download);
+  if (wanted && (await redirect(core, reply, row, safety["content-disposition"], options.maxAge)))
+    return undefined;
   const headers = {
     etag,
     "last-modified": modified.toUTCString(),
     "accept-ranges": "bytes",
     "repr-digest": formatDigest(row.sha256),
     "cache-control": options.maxAge > 0 ? `private, max-age=${options.maxAge}` : "private, no-cache",
-    ...safetyHeaders(row, options.download),
+    ...safety,
   };
   // Opened before any header is set: where that fails, the error must not carry those of the file.
   const bytes = wanted ? await openFile(core, row, start, end) : undefined;
@@ -102,12 +105,35 @@ async function serve(
   return undefined;
 }
 
+/** How long an address that a client is sent to is valid. */
+const ADDRESS_SECONDS = 300;
+
+/**
+ * Sends the client to the store, where it may fetch the file itself; false where it may not. The answer has no entity
+ * tag: whoever kept it would be told that it is still right, and go to an address that has expired.
+ */
+async function redirect(
+  core: Core,
+  reply: FastifyReply,
+  row: FileRow,
+  disposition: string,
+  maxAge: number,
+): Promise<boolean> {
+  const seconds = maxAge > 0 ? Math.min(maxAge, ADDRESS_SECONDS) : ADDRESS_SECONDS;
+  const address = await fileAddress(core, row, { type: servedType(row.file_type), disposition, seconds });
+  if (address === undefined) return false;
+  // Whoever follows it late must still have time to begin.
+  const kept = maxAge > 0 ? `private, max-age=${Math.floor(seconds / 2)}` : "private, no-store";
+  reply.header("cache-control", kept).redirect(address, 302);
+  return true;
+}
+
 // What a browser may show in place: it runs nothing of these.
 const INLINE =
   /^(?:image\/(?:png|jpeg|gif|webp|avif|apng|bmp|x-icon)|audio\/.+|video\/.+|text\/plain|application\/pdf)$/;
 
 /** A file is somebody's bytes: a browser must neither run it, nor guess its type, nor let it act for this origin. */
-function safetyHeaders(row: FileRow, download: boolean): Record<string, string> {
+function safetyHeaders(row: FileRow, download: boolean) {
   const inline = !download && INLINE.test(row.file_type);
   // The PDF viewers of browsers refuse to work in a sandbox.
   const sandbox = row.file_type === "application/pdf" ? "" : "; sandbox";

@@ -303,6 +303,10 @@ function otherPaths(): object {
             content: { "*/*": { schema: { type: "string", format: "binary" } } },
           },
           304: { description: "The client has them.", headers: { ...REQUEST_ID, ...FILE_HEADERS } },
+          302: {
+            description: "The bytes are at another address, which is valid for a few minutes.",
+            headers: { ...REQUEST_ID, Location: { schema: text } },
+          },
           308: {
             description: "The file has another name by now.",
             headers: { ...REQUEST_ID, Location: { schema: text } },
@@ -313,6 +317,7 @@ function otherPaths(): object {
           404: problem("attachment_not_found"),
           412: problem("precondition_failed"),
           416: problem("range_not_satisfiable"),
+          503: problem("unavailable"),
         },
       },
     },

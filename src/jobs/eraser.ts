@@ -9,10 +9,11 @@ const INTERVAL_MS = 2000;
 
 /** Erases the bytes of deleted files. One that cannot be erased is told to `onError` and tried again later. */
 export function startEraser(core: Core, onError: (error: unknown) => void): Job {
-  async function erase(): Promise<void> {
+  async function erase(isStopped: () => boolean): Promise<void> {
     if (core.fuse.blown || !(await core.db.claim("eraser"))) return;
     const gone: string[] = [];
     for (const key of await listTombstones(core.db, core.clock(), BATCH)) {
+      if (isStopped()) break;
       await core.blobs.remove(key).then(() => gone.push(key), onError);
     }
     if (gone.length > 0) await core.db.write("dropTombstones", { blobKeys: gone });

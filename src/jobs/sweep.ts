@@ -14,8 +14,7 @@ export function startSweep(core: Core, onError: (error: unknown) => void): Job {
       await core.db.write("lapseIntents", { now });
       core.wakeEraser();
     }
-    if (core.blobs.keepsIntents)
-      await core.blobs.sweep((key) => isBlobKnown(core.db, key), onError, isStopped);
+    await core.blobs.sweep?.((key) => isBlobKnown(core.db, key), onError, isStopped);
   }
   return startJob(sweep, INTERVAL_MS, onError);
 }

@@ -1,14 +1,18 @@
 // Starts the servers that the tests share, once for a run: `--test-global-setup`.
 import { type PostgresServer, startPostgres } from "./postgres.ts";
+import { startS3 } from "./s3.ts";
 
 let postgres: PostgresServer | undefined;
+let stopS3: (() => void) | undefined;
 
 export async function globalSetup(): Promise<void> {
+  stopS3 = await startS3();
   if (process.env.PARLEY_TEST_POSTGRES_URL) return;
   postgres = await startPostgres();
   process.env.PARLEY_TEST_POSTGRES_URL = postgres.url;
 }
 
 export async function globalTeardown(): Promise<void> {
+  stopS3?.();
   await postgres?.remove();
 }

@@ -141,7 +141,7 @@ test("F5 nothing is swept or erased early, and what was deleted is erased, howev
       204,
     );
     clock.now += step(chance);
-    await core.blobs.sweep(
+    await core.blobs.sweep!(
       (key) => isBlobLive(core.db, key),
       assert.ifError,
       () => false,

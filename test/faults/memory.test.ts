@@ -4,16 +4,14 @@ import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { test } from "node:test";
-import { commandLine, tokenOf } from "../http/command.ts";
+import { type TestContext, test } from "node:test";
+import { credentials, noS3, storeUrl, testBucket } from "../engines/s3.ts";
+import { type CommandLine, commandLine, tokenOf } from "../http/command.ts";
 import { scaled } from "./scale.ts";
 import { inMib, noProc, residentBytes } from "./usage.ts";
 
 const MIB = 1024 * 1024;
 // The bound is the same for both sizes.
-const SIZE_MIB = scaled(1024, 10 * 1024);
-const MAX_GROWTH = 100 * MIB;
-
 /** A megabyte that is different for each number, so that a lost, doubled or moved piece shows. */
 function piece(number: number): Buffer {
   const bytes = Buffer.alloc(MIB, number % 251);
@@ -21,13 +19,39 @@ function piece(number: number): Buffer {
   return bytes;
 }
 
-test(`F11 ${SIZE_MIB} MiB go up and come back equal with a heap of 128 MB, RSS within ${inMib(MAX_GROWTH)} of idle`, {
-  skip: noProc,
-}, async (t) => {
-  const command = await commandLine(t, {
-    NODE_OPTIONS: "--max-old-space-size=128",
-    PARLEY_MAX_FILE_SIZE: "0",
+interface Case {
+  skip: string | false;
+  sizeMib: number;
+  /** The bound is the same for all sizes. */
+  maxGrowth: number;
+  settings(t: TestContext): Record<string, string>;
+}
+
+const CASES: Record<string, Case> = {
+  disk: { skip: noProc, sizeMib: scaled(1024, 10 * 1024), maxGrowth: 100 * MIB, settings: () => ({}) },
+  S3: {
+    skip: noProc || noS3,
+    sizeMib: scaled(256, 10 * 1024),
+    maxGrowth: 150 * MIB,
+    settings: (t) => ({ PARLEY_STORE: storeUrl(testBucket(t)), ...credentials() }),
+  },
+};
+
+for (const [name, { skip, sizeMib, maxGrowth, settings }] of Object.entries(CASES)) {
+  const what = `${sizeMib} MiB go to ${name} and come back equal with a heap of 128 MB`;
+  test(`F11 ${what}, RSS within ${inMib(maxGrowth)} of idle`, { skip }, async (t) => {
+    const command = await commandLine(t, {
+      NODE_OPTIONS: "--max-old-space-size=128",
+      PARLEY_MAX_FILE_SIZE: "0",
+      ...settings(t),
+    });
+    const growth = await grow(t, command, sizeMib);
+    assert.ok(growth <= maxGrowth, `RSS grew by ${inMib(growth)}`);
   });
+}
+
+/** Sends a file of this size and fetches it; returns by how many bytes the server has grown. */
+async function grow(t: TestContext, command: CommandLine, sizeMib: number): Promise<number> {
   const server = await command.serve();
   const headers = { authorization: `Bearer ${tokenOf(server)}` };
   await fetch(`${command.url}/v1/contacts`, { headers });
@@ -36,10 +60,11 @@ test(`F11 ${SIZE_MIB} MiB go up and come back equal with a heap of 128 MB, RSS w
   const watch = setInterval(() => {
     peak = Math.max(peak, residentBytes(server.process.pid!));
   }, 20);
+  t.after(() => clearInterval(watch));
   const sent = createHash("sha256");
   async function* body() {
     yield Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="big.bin"\r\n\r\n');
-    for (let i = 0; i < SIZE_MIB; i++) {
+    for (let i = 0; i < sizeMib; i++) {
       const bytes = piece(i);
       sent.update(bytes);
       yield bytes;
@@ -56,11 +81,10 @@ test(`F11 ${SIZE_MIB} MiB go up and come back equal with a heap of 128 MB, RSS w
   });
   await pipeline(Readable.from(body()), upload);
   const attachment = JSON.parse(await answered);
-  assert.equal(attachment.file_size, SIZE_MIB * MIB);
+  assert.equal(attachment.file_size, sizeMib * MIB);
   const received = createHash("sha256");
   for await (const chunk of (await fetch(attachment.file_url)).body!) received.update(chunk);
-  clearInterval(watch);
   assert.equal(received.digest("hex"), sent.digest("hex"));
   t.diagnostic(`RSS idle ${inMib(idle)}, peak ${inMib(peak)}`);
-  assert.ok(peak - idle <= MAX_GROWTH, `RSS grew from ${inMib(idle)} to ${inMib(peak)}`);
-});
+  return peak - idle;
+}

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { testDatabase } from "../engines/postgres.ts";
+import { credentials, noS3, storeUrl, testBucket } from "../engines/s3.ts";
 import { type CommandLine, commandLine, tokenOf } from "../http/command.ts";
 import { Client } from "./client.ts";
 import { type Chance, isLong, scaled, seededChance } from "./scale.ts";
@@ -123,42 +124,60 @@ async function moveWithKills(
   assert.ok(killed > 0);
 }
 
-test("a move to PostgreSQL and back, killed on the way: every row and byte is there, tokens and links go on", {
-  timeout: isLong ? 3_600_000 : 100_000,
-}, async (t) => {
+/** Moves what a first server has to other engines and back, and looks at everything after each. */
+async function thereAndBack(t: TestContext, engines: () => Promise<Record<string, string>>): Promise<void> {
   const chance = seededChance(t);
-  const command = await commandLine(t);
+  const command = await commandLine(t, credentials());
   const first = await command.serve();
-  const token = tokenOf(first);
-  const client = new Client(command.url, token);
+  const client = new Client(command.url, tokenOf(first));
   t.after(() => client.close());
   await fill(client, chance);
   const before = await stateOf(client);
   const link = before.attachments[0]!.file_url;
   assert.equal(await first.stop(), 0);
 
-  const databaseUrl = await testDatabase(t);
-  const onPostgres = { PARLEY_DATABASE_URL: databaseUrl, PARLEY_SECRET: SECRET };
-  const scratch = await testDatabase(t);
-  await moveWithKills(t, command, chance, ["--to-database", scratch], ["--to-database", databaseUrl]);
-  Object.assign(command.env, onPostgres);
+  const settings = await engines();
+  await moveWithKills(t, command, chance, optionsOf(await engines()), optionsOf(settings));
+  Object.assign(command.env, settings, { PARLEY_SECRET: SECRET });
   const second = await command.serve();
   assertSame(await stateOf(client), before);
   assert.equal(await bytesOf(link), before.digests[0]);
   const made = await client.sendFields("POST", "/v1/contacts", { username: "later", phone_number: "555" });
   assert.equal(made.status, 201);
+  assert.equal((await client.upload("later.bin", Buffer.alloc(50_000, 7))).status, 201);
   const after = await stateOf(client);
   assert.equal(await second.stop(), 0);
+  assert.equal((await command.run("check")).code, 0);
 
   const folder = join(command.env.HOME!, "back");
   const into = (path: string) => ["--to-database", path, "--to-store", path];
   await moveWithKills(t, command, chance, into(join(command.env.HOME!, "scratch")), into(folder));
-  delete command.env.PARLEY_DATABASE_URL;
-  delete command.env.PARLEY_SECRET;
+  for (const name of [...Object.keys(settings), "PARLEY_SECRET"]) delete command.env[name];
   command.env.PARLEY_DATA = folder;
   const third = await command.serve();
   assertSame(await stateOf(client), after);
-  assert.equal(await bytesOf(link), before.digests[0]);
-  assert.equal(await bytesOf(after.attachments[0]!.file_url), before.digests[0]);
+  assert.equal(await bytesOf(link), before.digests[0], "a link that was out before both moves");
+  assert.equal(await bytesOf(after.attachments[0]!.file_url), after.digests[0]);
   assert.equal(await third.stop(), 0);
-});
+  assert.equal((await command.run("check")).code, 0);
+}
+
+function optionsOf(settings: Record<string, string>): string[] {
+  return [
+    ...(settings.PARLEY_DATABASE_URL ? ["--to-database", settings.PARLEY_DATABASE_URL] : []),
+    ...(settings.PARLEY_STORE ? ["--to-store", settings.PARLEY_STORE] : []),
+  ];
+}
+
+const timeout = isLong ? 3_600_000 : 100_000;
+
+test("the rows move to PostgreSQL and back, killed on the way", { timeout }, (t) =>
+  thereAndBack(t, async () => ({ PARLEY_DATABASE_URL: await testDatabase(t) })),
+);
+
+test("rows and files move to PostgreSQL and S3 and back, killed on the way", { timeout, skip: noS3 }, (t) =>
+  thereAndBack(t, async () => ({
+    PARLEY_DATABASE_URL: await testDatabase(t),
+    PARLEY_STORE: storeUrl(testBucket(t)),
+  })),
+);

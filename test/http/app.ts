@@ -24,7 +24,7 @@ export interface TestApp {
 /** Settings in a temporary folder that goes with the test, on any free port. */
 export async function testConfig(t: TestContext, limits: Partial<Limits> = {}): Promise<Config> {
   const folder = await mkdtemp(join(tmpdir(), "parley-test-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   const config = readConfig({
     PARLEY_DATA: join(folder, "data"),
     PARLEY_PORT: "0",

@@ -1,0 +1,270 @@
+import type { Readable } from "node:stream";
+import { type CompletedPart, GetObjectCommand } from "@aws-sdk/client-s3";
+import type { S3Settings } from "../config.ts";
+import { ParleyError } from "../errors.ts";
+import { formatSize } from "../util/sizes.ts";
+import {
+  ANSWER_TIMEOUT_MS,
+  Bucket,
+  COMPLETE_TIMEOUT_MS,
+  type Request,
+  sendTimeout,
+  unavailable,
+} from "./s3-bucket.ts";
+import { type BlobReader, type BlobStore, type BlobWriter, type Entry, isKey, requireKey } from "./store.ts";
+
+/** A larger file goes to the store in parts of this size, through one buffer. */
+const PART_BYTES = 8 * 1024 * 1024;
+/** The most that a store takes: 10,000 parts of 8 MiB are 78 GiB. */
+const MAX_PARTS = 10_000;
+/** What the buffer of a writer begins with; it grows with the file, up to a part. */
+const FIRST_BUFFER_BYTES = 64 * 1024;
+
+/** Opens the store in a bucket, which is made where it is missing. Throws `OperatorError` where it cannot be used. */
+export async function openS3Store(settings: S3Settings, options: { redirect: boolean }): Promise<BlobStore> {
+  const bucket = new Bucket(settings);
+  await bucket.open();
+  return new S3Store(bucket, options.redirect ? await createAddresses(bucket) : undefined);
+}
+
+/** The store in a bucket as it is: nothing is made or changed. */
+export function readS3Store(settings: S3Settings): BlobReader {
+  return new S3Reader(new Bucket(settings));
+}
+
+type Address = NonNullable<BlobStore["address"]>;
+
+async function createAddresses(bucket: Bucket): Promise<Address> {
+  const { getSignedUrl } = await import("@aws-sdk/s3-request-presigner");
+  return (key, { type, disposition, seconds }) => {
+    const command = new GetObjectCommand({
+      Bucket: bucket.name,
+      Key: requireKey(key),
+      ResponseContentType: type,
+      ResponseContentDisposition: disposition,
+    });
+    return getSignedUrl(bucket.s3, command, { expiresIn: seconds });
+  };
+}
+
+/** An object is a blob; its name is the key. */
+class S3Reader implements BlobReader {
+  /** A store cannot link an object to a second name: intents are rows. */
+  readonly keepsIntents = false;
+  protected readonly bucket: Bucket;
+
+  constructor(bucket: Bucket) {
+    this.bucket = bucket;
+  }
+
+  async read(key: string, start: number, end: number): Promise<AsyncIterable<Uint8Array>> {
+    const object = { ...this.object(key), Range: `bytes=${start}-${end}` };
+    const { Body, ContentLength } = await this.bucket.ask((s3, options) => s3.getObject(object, options));
+    const bytes = end - start + 1;
+    // An object that is shorter must not be sent under the length of its row.
+    if (ContentLength !== bytes) {
+      (Body as Readable).destroy();
+      throw new Error(`The store has ${ContentLength} of ${bytes} bytes of the blob ${key}.`);
+    }
+    return chunksOf(Body as Readable, bytes);
+  }
+
+  async size(key: string): Promise<number | undefined> {
+    const object = this.object(key);
+    const found = await orMissing(this.bucket.ask((s3, options) => s3.headObject(object, options)));
+    return found?.ContentLength;
+  }
+
+  async *list(): AsyncGenerator<Entry[]> {
+    for (let ContinuationToken: string | undefined; ; ) {
+      const page = { Bucket: this.bucket.name, ...(ContinuationToken ? { ContinuationToken } : {}) };
+      const found = await this.bucket.ask((s3, options) => s3.listObjectsV2(page, options));
+      yield (found.Contents ?? []).map(({ Key: name }) => ({
+        name: name!,
+        key: isKey(name!) ? name! : null,
+      }));
+      ContinuationToken = found.NextContinuationToken;
+      if (!ContinuationToken) return;
+    }
+  }
+
+  protected object(key: string): { Bucket: string; Key: string } {
+    return { Bucket: this.bucket.name, Key: requireKey(key) };
+  }
+}
+
+/** Ends in an error where the store sends less, or is silent for too long; how slowly the chunks are taken is no matter. */
+async function* chunksOf(body: Readable, bytes: number): AsyncGenerator<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]();
+  let left = bytes;
+  try {
+    for (;;) {
+      const silent = setTimeout(() => body.destroy(new Error("it is silent")), ANSWER_TIMEOUT_MS);
+      const { value, done } = await chunks.next().finally(() => clearTimeout(silent));
+      if (done) break;
+      left -= value.length;
+      yield value;
+    }
+  } catch (error) {
+    throw unavailable(error);
+  } finally {
+    body.destroy();
+  }
+  if (left !== 0) throw unavailable(new Error(`The store ended a file ${left} bytes early.`));
+}
+
+class S3Store extends S3Reader implements BlobStore {
+  /** All go to the store: the database of many servers has enough to do. But for empty ones, which are in their row. */
+  readonly minFileBytes = 0;
+  readonly address?: Address;
+
+  constructor(bucket: Bucket, address: Address | undefined) {
+    super(bucket);
+    if (address) this.address = address;
+  }
+
+  async create(key: string): Promise<BlobWriter> {
+    return new S3Writer(key, this.bucket, this.object(key));
+  }
+
+  /** Also what a server that died has left of an upload under this key. */
+  async remove(key: string): Promise<void> {
+    const object = this.object(key);
+    await abortUploads(this.bucket, object);
+    // After the uploads: one of them may have become the object meanwhile.
+    await orMissing(this.bucket.ask((s3, options) => s3.deleteObject(object, options)));
+  }
+
+  checkReady(): Promise<void> {
+    return this.bucket.checkReady();
+  }
+
+  close(): void {
+    this.bucket.close();
+  }
+}
+
+/** Aborts the uploads in parts of an object, but for one. */
+async function abortUploads(bucket: Bucket, object: S3Object, kept?: string): Promise<void> {
+  const uploads = { Bucket: object.Bucket, Prefix: object.Key };
+  const found = await bucket.ask((s3, options) => s3.listMultipartUploads(uploads, options));
+  for (const { UploadId } of found.Uploads ?? [])
+    if (UploadId !== kept) await abortUpload(bucket, object, UploadId!);
+}
+
+async function abortUpload(bucket: Bucket, object: S3Object, UploadId: string): Promise<void> {
+  await orMissing(bucket.ask((s3, options) => s3.abortMultipartUpload({ ...object, UploadId }, options)));
+}
+
+/** Undefined where there is no such object or upload. */
+async function orMissing<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof ParleyError) throw error;
+    return undefined;
+  }
+}
+
+type S3Object = { Bucket: string; Key: string };
+
+/** Sends a file that fits in one part as one object, and a larger one part by part while it comes in. */
+class S3Writer implements BlobWriter {
+  readonly key: string;
+  readonly #bucket: Bucket;
+  readonly #object: S3Object;
+  #buffer = Buffer.allocUnsafeSlow(FIRST_BUFFER_BYTES);
+  #buffered = 0;
+  #uploadId: string | undefined;
+  readonly #parts: CompletedPart[] = [];
+  /** Whether anything was sent to the store. */
+  #begun = false;
+  /** Whether a request failed, so that the store may still be doing it. */
+  #unsure = false;
+
+  constructor(key: string, bucket: Bucket, object: S3Object) {
+    this.key = key;
+    this.#bucket = bucket;
+    this.#object = object;
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#buffered === PART_BYTES) await this.#sendPart();
+      if (this.#buffered === this.#buffer.length) this.#grow();
+      const piece = chunk.subarray(at, at + this.#buffer.length - this.#buffered);
+      this.#buffer.set(piece, this.#buffered);
+      this.#buffered += piece.length;
+      at += piece.length;
+    }
+  }
+
+  #grow(): void {
+    const larger = Buffer.allocUnsafeSlow(2 * this.#buffer.length);
+    larger.set(this.#buffer);
+    this.#buffer = larger;
+  }
+
+  async #sendPart(): Promise<void> {
+    if (this.#parts.length === MAX_PARTS) {
+      const limit = formatSize(MAX_PARTS * PART_BYTES);
+      throw new ParleyError("file_too_large", `The store takes files of at most ${limit}.`, {
+        param: "file",
+      });
+    }
+    const object = this.#object;
+    this.#uploadId ??= await this.#beginParts();
+    const part = { UploadId: this.#uploadId, PartNumber: this.#parts.length + 1 };
+    const Body = this.#buffer.subarray(0, this.#buffered);
+    const { ETag } = await this.#send(
+      (s3, options) => s3.uploadPart({ ...object, ...part, Body }, options),
+      sendTimeout(Body.length),
+    );
+    this.#parts.push({ ETag, PartNumber: part.PartNumber });
+    this.#buffered = 0;
+  }
+
+  async #beginParts(): Promise<string> {
+    const object = this.#object;
+    const { UploadId, $metadata } = await this.#send((s3, options) =>
+      s3.createMultipartUpload(object, options),
+    );
+    // An attempt whose answer was lost may have begun another.
+    if ($metadata.attempts !== 1) await abortUploads(this.#bucket, object, UploadId);
+    return UploadId!;
+  }
+
+  async store(): Promise<void> {
+    const object = this.#object;
+    if (this.#uploadId === undefined) {
+      const Body = this.#buffer.subarray(0, this.#buffered);
+      await this.#send((s3, options) => s3.putObject({ ...object, Body }, options), sendTimeout(Body.length));
+      return;
+    }
+    await this.#sendPart();
+    const upload = { ...object, UploadId: this.#uploadId, MultipartUpload: { Parts: this.#parts } };
+    await this.#send((s3, options) => s3.completeMultipartUpload(upload, options), COMPLETE_TIMEOUT_MS);
+  }
+
+  async #send<T>(request: Request<T>, timeout?: number): Promise<T> {
+    this.#begun = true;
+    try {
+      return await this.#bucket.ask(request, timeout);
+    } catch (error) {
+      this.#unsure = true;
+      // Of an upload that is gone, say, because an attempt whose answer was lost has ended it.
+      throw error instanceof ParleyError ? error : unavailable(error);
+    }
+  }
+
+  /** The intent went with the commit of the row. */
+  async settle(): Promise<void> {}
+
+  /** Fails where the store may still be doing what failed: then the intent stays, and the eraser comes when it lapses. */
+  async discard(): Promise<void> {
+    if (!this.#begun) return;
+    if (this.#unsure) throw new Error("What the store does of a request that failed is not known yet.");
+    if (this.#uploadId !== undefined) await abortUpload(this.#bucket, this.#object, this.#uploadId);
+    await orMissing(this.#bucket.ask((s3, options) => s3.deleteObject(this.#object, options)));
+  }
+}

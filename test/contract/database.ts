@@ -147,6 +147,25 @@ function concurrencyContract(name: string, open: Open): void {
     assert.equal((await listContacts(db, "a", {}, walk(NEWEST, 100))).length, 20);
   });
 
+  test(`${name}: a user who is erased amid own writes leaves no row`, async (t) => {
+    const db = await open(t);
+    let erasings = 0;
+    for (let round = 0; round < 15; round++) {
+      const user = `v${round}`;
+      await addUser(db, user);
+      const writes = Array.from({ length: 3 }, (_, i) => db.write("createContact", contact(user, i)));
+      const erased = db.write("deleteUser", { id: user, deletedAt: 1 });
+      const [result] = await Promise.allSettled([erased, ...writes]);
+      // Crossed too often, it is refused whole.
+      if (result!.status === "rejected") continue;
+      erasings++;
+      for (const table of ["members WHERE user_id", "contacts WHERE owner_id"]) {
+        assert.deepEqual(await db.all(`SELECT 1 AS one FROM ${table} = ?`, user), [], `${table} of ${user}`);
+      }
+    }
+    assert.ok(erasings > 0);
+  });
+
   test(`${name}: a write that fails after it has changed something leaves nothing of it, and others are kept`, async (t) => {
     const db = await withUsers(await open(t));
     const user = { id: "a", username: "C", usernameKey: "c", phoneNumber: null, createdAt: 1 };

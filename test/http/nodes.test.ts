@@ -100,6 +100,10 @@ test("a token that is revoked is refused at once there, and within a second on t
 const SESSIONS = `SELECT pid FROM pg_stat_activity WHERE datname = current_database()
   AND pid <> pg_backend_pid() AND query ~ 'FROM revocations|advisory_lock|LISTEN'`;
 
+/** The session that has the eraser's lock. */
+const HOLDER = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
+  AND objid::bigint = hashtext('parley eraser')::bigint & 4294967295 LIMIT 1`;
+
 test("without its session a node trusts no token from memory, and its claims move", async (t) => {
   const { url, nodes } = await startNodes(t);
   const [one, other] = nodes.map((node) => node.app.core.db);
@@ -110,6 +114,12 @@ test("without its session a node trusts no token from memory, and its claims mov
   const [pid] = await administer(url, locked);
   await administer(url, `SELECT pg_terminate_backend(${pid})`);
   assert.ok(await eventually(() => other!.claim("eraser")), "the other node takes over");
+  // Several ask at once for the session that is lost.
+  await Promise.all(["a", "b", "c"].map((work) => one!.claim(work).catch(() => false)));
+  const [again] = await administer(url, `${locked} AND pid <> (${HOLDER})`);
+  if (again !== undefined) await administer(url, `SELECT pg_terminate_backend(${again})`);
+  await eventually(async () => one!.revocations() === null);
+  await Promise.all(["a", "b", "c"].map((work) => one!.claim(work).catch(() => false)));
   assert.equal(await one!.claim("eraser"), false);
   assert.ok(await eventually(async () => one!.revocations() !== null), "the session is opened again");
   const isOneEach = async () => (await administer(url, SESSIONS)).length === 2;

@@ -21,10 +21,20 @@ export interface TestApp {
   user(choice?: TokenChoice): Promise<TestUser>;
 }
 
+/** Hooks run in the order in which they were added, and a folder must not go before those who write to it. */
+const running = new WeakMap<TestContext, App[]>();
+
+async function stopAll(t: TestContext): Promise<void> {
+  await Promise.all((running.get(t) ?? []).map((app) => app.stop()));
+}
+
 /** Settings in a temporary folder that goes with the test, on any free port. */
 export async function testConfig(t: TestContext, limits: Partial<Limits> = {}): Promise<Config> {
   const folder = await mkdtemp(join(tmpdir(), "parley-test-"));
-  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  t.after(async () => {
+    await stopAll(t);
+    await rm(folder, { recursive: true, force: true });
+  });
   const config = readConfig({
     PARLEY_DATA: join(folder, "data"),
     PARLEY_PORT: "0",
@@ -44,6 +54,7 @@ export async function startApp(
 
 export async function startOn(t: TestContext, config: Config, parts: Parts = {}): Promise<TestApp> {
   const app = await createApp(config, parts);
+  running.set(t, [...(running.get(t) ?? []), app]);
   t.after(() => app.stop());
   await app.start();
   let users = 0;

@@ -13,6 +13,11 @@ export async function serve(io: Io): Promise<void> {
       "Tokens and files pass unencrypted: put TLS in front, and set PARLEY_PUBLIC_URL to its https address.",
     );
   }
+  if (config.databaseUrl !== null && config.store === null) {
+    io.warn(
+      "Files lie in the data folder of this server alone: run one server on the database, or set PARLEY_STORE.",
+    );
+  }
   const app = await createApp(config);
   try {
     await app.start();

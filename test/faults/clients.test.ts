@@ -14,17 +14,18 @@ import { inMib, noProc, openDescriptors, residentBytes } from "./usage.ts";
 
 const MIB = 1024 * 1024;
 const AT_ONCE = 20;
-const FORM_HEAD = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
 const FORM_END = "\r\n--b--\r\n";
 
 /** Too large for the database. */
 const LARGE = 50_000;
 
-function uploadHead(authorization: string, fileBytes: number): string {
-  const length = FORM_HEAD.length + fileBytes + FORM_END.length;
+/** Each file has a name of its own: two of one name would be one that was made twice. */
+function uploadHead(authorization: string, fileBytes: number, name: string): string {
+  const formHead = `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n`;
+  const length = formHead.length + fileBytes + FORM_END.length;
   return (
     `POST /v1/attachments HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n` +
-    `content-type: multipart/form-data; boundary=b\r\ncontent-length: ${length}\r\n\r\n${FORM_HEAD}`
+    `content-type: multipart/form-data; boundary=b\r\ncontent-length: ${length}\r\n\r\n${formHead}`
   );
 }
 
@@ -73,7 +74,8 @@ test("F8 uploads that are cut off, by close, reset and half-close, leave nothing
       socket.on("data", (chunk) => answer.push(chunk)).on("error", () => {});
       const ended = once(socket, "close");
       const size = Math.floor(chance() * MIB);
-      const sent = uploadHead(subject.authorization, size) + "x".repeat(Math.floor(size * chance()));
+      const sent =
+        uploadHead(subject.authorization, size, `cut ${i}`) + "x".repeat(Math.floor(size * chance()));
       socket.write(sent.slice(0, sent.length - 1));
       await sleep(chance() * 20);
       Object.values(cuts)[i % 3]!(socket);
@@ -89,9 +91,9 @@ test("F8 uploads that are cut off, by close, reset and half-close, leave nothing
 
 test("F8 of clients that close their half after the whole request the file is there whole, or nothing is", async (t) => {
   const subject = await Subject.start(t);
-  await each(scaled(40, 400), async () => {
+  await each(scaled(40, 400), async (i) => {
     const socket = await openSocket(subject.url);
-    socket.end(`${uploadHead(subject.authorization, 5)}12345${FORM_END}`);
+    socket.end(`${uploadHead(subject.authorization, 5, `half ${i}`)}12345${FORM_END}`);
     await once(socket.resume(), "close");
   });
   // Their uploads may still be on their way in: a server that is asked to end lets them.

@@ -69,7 +69,7 @@ test("F10 without a free descriptor uploads and downloads are 503, and then it w
     assert.equal((await new Writes(client, record).makeContact()).status, 201);
     await assert.rejects(subject.newClient(1).send("GET", "/healthz"), isCut, "closed at once, not held");
     await release(subject, held);
-    assert.equal((await client.upload("again", LARGE)).status, 201);
+    assert.equal((await client.upload(`again ${i}`, LARGE)).status, 201);
     client.close();
     assert.ok(await eventually(async () => openDescriptors(pid) <= idle), "descriptors leak");
   }

@@ -140,7 +140,7 @@ test("F8 bodies that stall are ended, and leave nothing", async (t) => {
   assert.equal((await upload(server.url, user, new File(["x".repeat(LARGE)], "kept"))).status, 201);
   await each(scaled(40, 200), async () => {
     const socket = await openSocket(server.url);
-    socket.write(uploadHead(user.headers.authorization, 2 * LARGE) + "x".repeat(LARGE));
+    socket.write(uploadHead(user.headers.authorization, 2 * LARGE, "stalled") + "x".repeat(LARGE));
     assert.match(await readAnswer(socket), /^HTTP\/1\.1 408 .*"code":"request_timeout"/s);
     socket.destroy();
   });

@@ -23,7 +23,7 @@ export function embeddedConfig(io: Io): Config {
   const config = readConfig(io.env);
   if (config.databaseUrl === null && config.store === null) return config;
   throw new OperatorError(
-    "This works on a data folder alone. Back PostgreSQL and S3 up by their own means: docs/scaling.md tells how.",
+    "PARLEY_DATABASE_URL or PARLEY_STORE is set: this works on a data folder alone. Back PostgreSQL and S3 up by their own means: docs/scaling.md tells how.",
   );
 }
 

@@ -92,11 +92,11 @@ async function buildApp(
   // With port 0 the address is known only once the server listens.
   let origin = config.publicUrl ?? (config.port === 0 ? "" : httpAddress(config.host, config.port));
   const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder!, accounts.random)];
-  const carried = await carriedSecrets(accounts.db, accounts.clock());
+  const carried = await carriedSecrets(accounts.db);
   const core: Core = {
     ...accounts,
     blobs: await openStore(config, fuse),
-    links: createLinks([...secrets, ...carried], () => origin, accounts.clock),
+    links: createLinks(secrets, carried, () => origin, accounts.clock),
     origin: () => origin,
     fuse,
     verifiedTokens: new VerifiedTokens(),

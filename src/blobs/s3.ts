@@ -17,6 +17,8 @@ import { type BlobReader, type BlobStore, type BlobWriter, type Entry, isKey, re
 const PART_BYTES = 8 * 1024 * 1024;
 /** The most that a store takes: 10,000 parts of 8 MiB are 78 GiB. */
 const MAX_PARTS = 10_000;
+/** What the buffers of all uploads may take together: one more is refused. */
+const MAX_BUFFERED_BYTES = 512 * 1024 * 1024;
 /** What the buffer of a writer begins with; it grows with the file, up to a part. */
 const FIRST_BUFFER_BYTES = 64 * 1024;
 
@@ -117,6 +119,7 @@ class S3Store extends S3Reader implements BlobStore {
   /** All go to the store: the database of many servers has enough to do. But for empty ones, which are in their row. */
   readonly minFileBytes = 0;
   readonly address?: Address;
+  readonly #room = new Room();
 
   constructor(bucket: Bucket, address: Address | undefined) {
     super(bucket);
@@ -124,7 +127,7 @@ class S3Store extends S3Reader implements BlobStore {
   }
 
   async create(key: string): Promise<BlobWriter> {
-    return new S3Writer(key, this.bucket, this.object(key));
+    return new S3Writer(key, this.bucket, this.object(key), this.#room);
   }
 
   /** Also what a server that died has left of an upload under this key. */
@@ -168,12 +171,28 @@ async function orMissing<T>(asked: Promise<T>): Promise<T | undefined> {
 
 type S3Object = { Bucket: string; Key: string };
 
+/** What the buffers of all uploads may take together. */
+class Room {
+  #left = MAX_BUFFERED_BYTES;
+
+  /** Throws `unavailable` where there is not so much. */
+  take(bytes: number): void {
+    if (bytes > this.#left) throw new ParleyError("unavailable");
+    this.#left -= bytes;
+  }
+
+  give(bytes: number): void {
+    this.#left += bytes;
+  }
+}
+
 /** Sends a file that fits in one part as one object, and a larger one part by part while it comes in. */
 class S3Writer implements BlobWriter {
   readonly key: string;
   readonly #bucket: Bucket;
   readonly #object: S3Object;
-  #buffer = Buffer.allocUnsafeSlow(FIRST_BUFFER_BYTES);
+  readonly #room: Room;
+  #buffer: Buffer;
   #buffered = 0;
   #uploadId: string | undefined;
   readonly #parts: CompletedPart[] = [];
@@ -182,10 +201,13 @@ class S3Writer implements BlobWriter {
   /** Whether a request failed, so that the store may still be doing it. */
   #unsure = false;
 
-  constructor(key: string, bucket: Bucket, object: S3Object) {
+  constructor(key: string, bucket: Bucket, object: S3Object, room: Room) {
     this.key = key;
     this.#bucket = bucket;
     this.#object = object;
+    this.#room = room;
+    room.take(FIRST_BUFFER_BYTES);
+    this.#buffer = Buffer.allocUnsafeSlow(FIRST_BUFFER_BYTES);
   }
 
   async write(chunk: Uint8Array): Promise<void> {
@@ -200,6 +222,7 @@ class S3Writer implements BlobWriter {
   }
 
   #grow(): void {
+    this.#room.take(this.#buffer.length);
     const larger = Buffer.allocUnsafeSlow(2 * this.#buffer.length);
     larger.set(this.#buffer);
     this.#buffer = larger;
@@ -235,10 +258,25 @@ class S3Writer implements BlobWriter {
   }
 
   async store(): Promise<void> {
+    await this.#store().finally(() => this.#drop());
+  }
+
+  /** Nothing is written after it. */
+  #drop(): void {
+    this.#room.give(this.#buffer.length);
+    this.#buffer = Buffer.alloc(0);
+  }
+
+  async #store(): Promise<void> {
     const object = this.#object;
     if (this.#uploadId === undefined) {
       const Body = this.#buffer.subarray(0, this.#buffered);
-      await this.#send((s3, options) => s3.putObject({ ...object, Body }, options), sendTimeout(Body.length));
+      const { $metadata } = await this.#send(
+        (s3, options) => s3.putObject({ ...object, Body }, options),
+        sendTimeout(Body.length),
+      );
+      // An attempt whose answer was lost may still make the object, also after it is deleted.
+      if ($metadata.attempts !== 1) this.#unsure = true;
       return;
     }
     await this.#sendPart();
@@ -262,6 +300,7 @@ class S3Writer implements BlobWriter {
 
   /** Fails where the store may still be doing what failed: then the intent stays, and the eraser comes when it lapses. */
   async discard(): Promise<void> {
+    this.#drop();
     if (!this.#begun) return;
     if (this.#unsure) throw new Error("What the store does of a request that failed is not known yet.");
     if (this.#uploadId !== undefined) await abortUpload(this.#bucket, this.#object, this.#uploadId);

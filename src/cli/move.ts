@@ -4,13 +4,13 @@ import { LINK_LIFE_MS } from "../core/links.ts";
 import { type CheckedFile, copyFiles, copyRows, rowsDigest, verifyFiles } from "../core/move.ts";
 import type { Database } from "../db/database.ts";
 import { storedBytes } from "../db/integrity.ts";
-import { lockFolder } from "../db/lock.ts";
-import { carriedSecrets, countRows, findMove, TABLES, type Table, TOMBSTONES } from "../db/tables.ts";
+import { holdWrites, lockFolder } from "../db/lock.ts";
+import { carriedSecrets, countRows, findMove, OF_THE_STORE, TABLES, type Table } from "../db/tables.ts";
 import { openCurrentDatabase, openDatabase, openStore, readStore } from "../engines.ts";
 import { OperatorError } from "../errors.ts";
 import { systemClock } from "../util/clock.ts";
-import { keptSecret, lockOf, openDataFolder } from "../util/data-folder.ts";
-import { createFuse } from "../util/fuse.ts";
+import { databaseOf, keptSecret, lockOf, openDataFolder } from "../util/data-folder.ts";
+import { createFuse, type Fuse } from "../util/fuse.ts";
 import { dataFolderOf } from "./data.ts";
 import type { Io } from "./io.ts";
 import { type Progress, startProgress } from "./progress.ts";
@@ -34,19 +34,27 @@ export async function move(io: Io, options: MoveOptions): Promise<number> {
     const lock = lockFolder(lockOf(folder));
     opened.defer(() => lock.release());
   }
+  if (from.databaseUrl === null) {
+    const writes = holdWrites(databaseOf(from.dataFolder));
+    opened.defer(() => writes.release());
+  }
   const source = await openCurrentDatabase(from, true);
   opened.defer(() => source.close());
   const rowsMove = options.toDatabase !== undefined;
-  const target = rowsMove ? await openDatabase(to, failingFuse(), true) : source;
+  const target = rowsMove ? await openDatabase(to, quietFuse(), true) : source;
   if (rowsMove) opened.defer(() => target.close());
+  const secrets = rowsMove ? secretsOf(from) : [];
   const isResumed = rowsMove ? await begin(target, nameOf(from)) : true;
   const storeMoves = options.toStore !== undefined;
-  if (rowsMove) await moveRows(io, source, target, storeMoves ? TABLES : [...TABLES, TOMBSTONES]);
+  if (rowsMove) await moveRows(io, source, target, storeMoves ? TABLES : [...TABLES, ...OF_THE_STORE]);
   const faults = storeMoves ? await moveFiles(io, source, from, to, isResumed) : 0;
+  // Each fails where it was lost that nobody else uses the database.
+  await source.claim("move");
+  await target.claim("move");
   if (rowsMove) {
     const until = systemClock() + LINK_LIFE_MS;
-    const carried = await carriedSecrets(source, systemClock());
-    await target.write("endMove", { secrets: [...secretsOf(from), ...carried], until });
+    const carried = (await carriedSecrets(source)).map(({ secret }) => secret);
+    await target.write("endMove", { secrets: [...secrets, ...carried], until });
   }
   io.print(farewell(from, to, options));
   return faults > 0 ? 1 : 0;
@@ -78,6 +86,20 @@ function targetOf(from: Config, { toDatabase, toStore }: MoveOptions): Config {
     );
   if (toStore !== undefined && store === null && from.store === null && dataFolder === from.dataFolder)
     throw new OperatorError("The files are there already: --to-store names where the settings say they are.");
+  if (
+    toStore !== undefined &&
+    store !== null &&
+    store.bucket === from.store?.bucket &&
+    store.endpoint === from.store.endpoint
+  )
+    throw new OperatorError("The files are there already: --to-store names where the settings say they are.");
+  const isOtherFolder = dataFolder !== from.dataFolder;
+  const staysBehind =
+    (toDatabase === undefined && databaseUrl === null) || (toStore === undefined && store === null);
+  if (isOtherFolder && staysBehind)
+    throw new OperatorError(
+      `Rows and files of a data folder lie together: move both to ${dataFolder}, with --to-database and --to-store.`,
+    );
   return { ...from, databaseUrl, store, dataFolder, redirectFiles: false };
 }
 
@@ -93,8 +115,8 @@ async function foldersOf(from: Config, to: Config): Promise<Set<string>> {
   return folders;
 }
 
-/** A disk that fails ends the move: what it has written by then is not trusted, but compared again. */
-function failingFuse() {
+/** A disk that fails ends the move by its error; nobody needs to be told besides. */
+function quietFuse(): Fuse {
   return createFuse(() => {});
 }
 
@@ -152,7 +174,7 @@ async function moveFiles(
   to: Config,
   isResumed: boolean,
 ): Promise<number> {
-  const [source, target] = [await readStore(from), await openStore(to, failingFuse())];
+  const [source, target] = [await readStore(from), await openStore(to, quietFuse())];
   const { files, bytes } = await storedBytes(db);
   const copying = startProgress(io, "copying files", bytes);
   const faulty = await step(copying, () => faultyOf(copyFiles(db, source, target, isResumed, copying.add)));

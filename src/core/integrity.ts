@@ -5,7 +5,7 @@ import { isBlobKnown, type StoredFile, storedFiles } from "../db/integrity.ts";
 import { hasIntent } from "../db/intents.ts";
 import { findSmallFile, isSmallFile } from "../db/small-files.ts";
 import type { Reader } from "../db/sql.ts";
-import { OperatorError } from "../errors.ts";
+import { OperatorError, ParleyError } from "../errors.ts";
 
 /** What is wrong with the bytes of an attachment. */
 export type Fault =
@@ -24,7 +24,7 @@ export interface Stray {
 
 /**
  * Reads the bytes of an attachment, hands them to `take`, and tells what is wrong with them, if anything is. Throws
- * only the `OperatorError` of `take`.
+ * only what `take` does, and `unavailable` where the store cannot be asked now.
  */
 export async function faultOf(
   db: Reader,
@@ -43,7 +43,8 @@ export async function faultOf(
     }
     if (found !== file.file_size) return { kind: "size", found };
   } catch (error) {
-    if (error instanceof OperatorError) throw error;
+    // A store that is away for a moment says nothing of the file.
+    if (error instanceof OperatorError || error instanceof ParleyError) throw error;
     return { kind: "unreadable", reason: (error as Error).message };
   }
   return hash.digest().equals(file.sha256) ? undefined : { kind: "damaged" };

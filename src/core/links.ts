@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import type { CarriedSecret } from "../db/tables.ts";
 import { type Clock, toSeconds } from "../util/clock.ts";
 
 /** Links change once a window, so that an address stays the same for a while and caches can work. */
@@ -30,9 +31,15 @@ export interface Links {
 
 /**
  * The signature is HMAC-SHA256 over id and expiry. Of several secrets the first signs and all verify, so that a
- * secret can be replaced while its links go on. `origin` is asked at each use: the port may be chosen at start.
+ * secret can be replaced while its links go on. Those that came with a move verify for a while. `origin` is asked at each
+ * use: the port may be chosen at start.
  */
-export function createLinks(secrets: readonly string[], origin: () => string, clock: Clock): Links {
+export function createLinks(
+  secrets: readonly string[],
+  carried: readonly CarriedSecret[],
+  origin: () => string,
+  clock: Clock,
+): Links {
   // An HMAC costs as much as all the rest of a link, and the same are asked for again and again.
   const signatures = new Map<string, string>();
 
@@ -53,7 +60,9 @@ export function createLinks(secrets: readonly string[], origin: () => string, cl
   function isOurs(text: string, signature: string): boolean {
     const known = signatures.get(text);
     if (known !== undefined && equal(known, signature)) return true;
-    if (!secrets.some((secret) => equal(hmac(secret, text), signature))) return false;
+    const now = clock();
+    const old = carried.filter(({ until }) => until > now).map(({ secret }) => secret);
+    if (![...secrets, ...old].some((secret) => equal(hmac(secret, text), signature))) return false;
     keep(text, signature);
     return true;
   }

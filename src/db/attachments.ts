@@ -187,9 +187,9 @@ export function* deleteAttachment(input: DeleteAttachment): Write<void> {
     "SELECT user_id FROM members WHERE conversation_id = ?",
     conversation!.conversation_id,
   );
-  for (const member of members) {
-    yield* run("DELETE FROM grants WHERE user_id = ? AND attachment_id = ?", member.user_id, input.id);
-  }
+  yield members.map((member) =>
+    statement("DELETE FROM grants WHERE user_id = ? AND attachment_id = ?", member.user_id, input.id),
+  );
   if (isSmallFile(attachment)) yield* deleteSmallFile(input.id);
   else yield* createTombstone(attachment.blob_key, input.deletedAt);
 }

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { ParleyError } from "../errors.ts";
+import { OperatorError, ParleyError } from "../errors.ts";
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const CONFLICTS = new Set([
@@ -47,7 +47,7 @@ export function isNeverGiven(error: unknown): boolean {
 
 /** What the service knows of an engine's error, for work of which nothing was done; others stay as they are. */
 export function postgresError(error: unknown): unknown {
-  if (error instanceof ParleyError) return error;
+  if (error instanceof ParleyError || error instanceof OperatorError) return error;
   const state = stateOf(error);
   if (FULL.has(state)) return new ParleyError("disk_full", undefined, { cause: error });
   if (isLost(error) || isConflict(error) || PASSING.has(state)) {

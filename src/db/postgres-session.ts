@@ -29,6 +29,7 @@ export class PostgresSession {
   #revocations = 0;
   #confirmedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
+  #wasOpen = false;
 
   /** `alone`: nobody else may use the database meanwhile; a move wants that. */
   constructor(connect: () => Promise<Client>, alone: boolean) {
@@ -40,6 +41,11 @@ export class PostgresSession {
   /** Null where it is not known: then nothing that depends on it may be kept. */
   revocations(): number | null {
     return performance.now() - this.#confirmedAt < TRUST_MS ? this.#revocations : null;
+  }
+
+  /** Takes the place of one who uses the database. Throws `OperatorError` where that cannot be beside others. */
+  async enter(): Promise<void> {
+    await this.#session();
   }
 
   /** Asks the database how often tokens went. Rejects where it does not answer. */
@@ -98,6 +104,11 @@ export class PostgresSession {
 
   async #open(): Promise<Client> {
     if (this.#closed) throw new Error("The database is closed.");
+    // Somebody else may have used the database meanwhile.
+    if (this.#alone && this.#wasOpen)
+      throw new OperatorError(
+        "The database was lost for a moment, and others may have used it. Run the move again.",
+      );
     const client = await this.#connect();
     try {
       await this.#enter(client);
@@ -107,6 +118,7 @@ export class PostgresSession {
       throw error;
     }
     this.#client = client;
+    this.#wasOpen = true;
     client.on("error", () => this.#lose(client));
     client.on("end", () => this.#lose(client));
     client.on("notification", () => void this.poll().catch(() => {}));

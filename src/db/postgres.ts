@@ -51,6 +51,9 @@ export async function openPostgres(
   alone = false,
 ): Promise<Database> {
   const sockets = new Set<Socket>();
+  // A move counts and reads whole tables.
+  const [statementTimeout, answerTimeout] = alone ? [0, 0] : [STATEMENT_TIMEOUT_MS, ANSWER_TIMEOUT_MS];
+  const setUp = `${SET_UP}; SET statement_timeout = ${statementTimeout}`;
   const config: pg.ClientConfig = {
     connectionString: url,
     types,
@@ -66,15 +69,21 @@ export async function openPostgres(
   const connect = async (more: pg.ClientConfig) => {
     const client = new pg.Client({ ...config, ...more });
     client.on("error", () => {});
-    await client.connect();
-    await client.query(SET_UP);
-    return client;
+    try {
+      await client.connect();
+      await client.query({ text: setUp, query_timeout: SESSION_TIMEOUT_MS } as pg.QueryConfig);
+      return client;
+    } catch (error) {
+      void client.end().catch(() => {});
+      throw error;
+    }
   };
   const session = new PostgresSession(
     () => connect({ pipeline: true, query_timeout: SESSION_TIMEOUT_MS }),
     alone,
   );
   try {
+    await session.enter();
     const client = await connect({});
     // A migration of much data takes its time, and so may one that waits for that of another node.
     await client.query("SET statement_timeout = 0; SET lock_timeout = 0");
@@ -88,7 +97,7 @@ export async function openPostgres(
       { cause: error },
     );
   }
-  return new PostgresDatabase(config, session, sockets);
+  return new PostgresDatabase({ ...config, query_timeout: answerTimeout }, setUp, session, sockets);
 }
 
 class PostgresDatabase implements Database {
@@ -99,18 +108,18 @@ class PostgresDatabase implements Database {
   readonly #prepared = new Map<string, { name: string; text: string }>();
   #closed: Promise<void> | undefined;
 
-  constructor(config: pg.ClientConfig, session: PostgresSession, sockets: ReadonlySet<Socket>) {
-    this.#pool = new pg.Pool({
-      ...config,
-      pipeline: true,
-      query_timeout: ANSWER_TIMEOUT_MS,
-      max: POOL_SIZE,
-    });
+  constructor(
+    config: pg.ClientConfig,
+    setUp: string,
+    session: PostgresSession,
+    sockets: ReadonlySet<Socket>,
+  ) {
+    this.#pool = new pg.Pool({ ...config, pipeline: true, max: POOL_SIZE });
     this.#pool.on("error", () => {});
     this.#pool.on("connect", (client) => {
       client.on("error", () => {});
       // Queries go out in order: whoever waits for this connection uses it as it is set up.
-      for (const sql of [SET_UP, KNOW_INCARNATION, READ_ONLY]) {
+      for (const sql of [setUp, KNOW_INCARNATION, READ_ONLY]) {
         client.query(sql).catch(() => void (client as unknown as pg.Client).end().catch(() => {}));
       }
     });
@@ -306,7 +315,7 @@ const NOT_COMMITTED: Outcome = { status: "aborted", incarnation: null };
  * server drop a machine that has vanished, and what it had claimed, within half a minute.
  */
 const SET_UP = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
-  SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = ${LOCK_TIMEOUT_MS};
+  SET lock_timeout = ${LOCK_TIMEOUT_MS};
   SET idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}; SET enable_seqscan = off`;
 const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE";
 /** Statements are sent behind BEGIN before its answer: where it fails, as by a time-out, they must not be done alone. */

@@ -10,7 +10,7 @@ export interface Table {
 /** One row, with its values in the order of the columns. */
 export type Row = Value[];
 
-/** Every table whose rows are somebody's. Tombstones are not among them where the files go to another store. */
+/** Every table whose rows are somebody's. */
 export const TABLES: readonly Table[] = [
   table(
     "users",
@@ -53,7 +53,11 @@ export const TABLES: readonly Table[] = [
   table("small_files", ["attachment_id"], ["bytes"]),
   table("grants", ["user_id", "attachment_id"], ["conversation_id"]),
 ];
-export const TOMBSTONES = table("tombstones", ["blob_key"], ["created_at"]);
+/** What is still to be erased from the store; it stays behind where the files go to another. */
+export const OF_THE_STORE: readonly Table[] = [
+  table("tombstones", ["blob_key"], ["created_at"]),
+  table("intents", ["blob_key"], ["until"]),
+];
 
 function table(name: string, key: string[], others: string[]): Table {
   return { name, key, columns: [...key, ...others] };
@@ -120,8 +124,17 @@ export async function findMove(db: Reader): Promise<string | undefined> {
   return (await db.get<{ source: string }>("SELECT source FROM moves"))?.source;
 }
 
-/** Secrets of the links that were out when the database was moved, as far as they still hold. */
-export async function carriedSecrets(db: Reader, now: number): Promise<string[]> {
-  const rows = await db.all<{ secret: string }>("SELECT secret FROM carried_secrets WHERE until > ?", now);
-  return rows.map(({ secret }) => secret);
+/** A secret of links that were out when the database was moved; they hold until then (milliseconds). */
+export interface CarriedSecret {
+  secret: string;
+  until: number;
+}
+
+export function carriedSecrets(db: Reader): Promise<CarriedSecret[]> {
+  return db.all("SELECT secret, until FROM carried_secrets");
+}
+
+/** Those that no link can have been signed by that still holds. */
+export function* forgetSecrets(input: { now: number }): Write<void> {
+  yield* run("DELETE FROM carried_secrets WHERE until <= ?", input.now);
 }

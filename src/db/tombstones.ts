@@ -1,4 +1,4 @@
-import { type Reader, run, type Write } from "./sql.ts";
+import { type Reader, run, statement, type Write } from "./sql.ts";
 
 /**
  * Keys of bytes that no row has any more and that are still to be erased, oldest first. None while a hold is in
@@ -25,5 +25,5 @@ export function* createTombstone(blobKey: string, createdAt: number): Write<void
 
 /** After their bytes are gone. */
 export function* dropTombstones(input: { blobKeys: string[] }): Write<void> {
-  for (const key of input.blobKeys) yield* run("DELETE FROM tombstones WHERE blob_key = ?", key);
+  yield input.blobKeys.map((key) => statement("DELETE FROM tombstones WHERE blob_key = ?", key));
 }

@@ -2,7 +2,7 @@ import { createAttachment, deleteAttachment, renameAttachment } from "./attachme
 import { createContact, deleteContact, updateContact } from "./contacts.ts";
 import { dropHold, placeHold, renewHold } from "./holds.ts";
 import { createIntent, dropIntent, lapseIntents, renewIntent } from "./intents.ts";
-import { beginMove, endMove, importRows } from "./tables.ts";
+import { beginMove, endMove, forgetSecrets, importRows } from "./tables.ts";
 import { createToken, deleteToken, deleteTokens } from "./tokens.ts";
 import { dropTombstones } from "./tombstones.ts";
 import { createFirstUser, createUser, deleteUser } from "./users.ts";
@@ -28,6 +28,7 @@ export const writes = {
   dropIntent,
   dropTombstones,
   endMove,
+  forgetSecrets,
   importRows,
   lapseIntents,
   placeHold,

@@ -32,6 +32,7 @@ export class BodyReader {
   readonly #timer: NodeJS.Timeout;
   readonly #onChunk: (chunk: Buffer) => void;
   #received = 0;
+  #isWaiting = false;
   #last: Buffer | undefined;
   #failure: ParleyError | undefined;
   #wake: () => void = () => {};
@@ -71,9 +72,11 @@ export class BodyReader {
       if (this.#request.destroyed) {
         throw new ParleyError("malformed_body", "The connection ended before the body did.");
       }
+      this.#isWaiting = true;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
+      this.#isWaiting = false;
       this.#wake = () => {};
     }
   }
@@ -90,10 +93,12 @@ export class BodyReader {
 
   #onEvent = (): void => this.#wake();
 
+  /** Time in which nobody asked for more, as a store took its time for what had come, is not the client's. */
   #watch(pace: BodyPace): NodeJS.Timeout {
     let ticks = 0;
     let before = 0;
     return setInterval(() => {
+      if (!this.#isWaiting) return;
       ticks++;
       const seconds = (ticks * pace.bodyIdleTimeoutMs) / 1000;
       const tooSlow = this.#received === before || this.#received < seconds * pace.minBodyBytesPerSecond;

@@ -86,7 +86,6 @@ function headersOf(error: Described): Record<string, string> {
     case "range_not_satisfiable":
       return { "content-range": `bytes */${error.header}` };
     case "unavailable":
-    case "outcome_unknown":
       return { "retry-after": RETRY_AFTER_SECONDS };
     default:
       return {};

@@ -1,6 +1,7 @@
 import type { Core } from "../core/core.ts";
 import { isBlobKnown } from "../db/integrity.ts";
 import { hasLapsedIntents } from "../db/intents.ts";
+import { carriedSecrets } from "../db/tables.ts";
 import { type Job, startJob } from "./job.ts";
 
 const INTERVAL_MS = 10 * 60 * 1000;
@@ -10,6 +11,8 @@ export function startSweep(core: Core, onError: (error: unknown) => void): Job {
   async function sweep(isStopped: () => boolean): Promise<void> {
     if (!(await core.db.claim("sweep"))) return;
     const now = core.clock();
+    if ((await carriedSecrets(core.db)).some(({ until }) => until <= now))
+      await core.db.write("forgetSecrets", { now });
     if (await hasLapsedIntents(core.db, now)) {
       await core.db.write("lapseIntents", { now });
       core.wakeEraser();

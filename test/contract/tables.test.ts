@@ -6,20 +6,12 @@ import { type TestContext, test } from "node:test";
 import { openPostgres } from "../../src/db/postgres.ts";
 import type { Reader } from "../../src/db/sql.ts";
 import { openSqlite } from "../../src/db/sqlite.ts";
-import { TABLES, TOMBSTONES } from "../../src/db/tables.ts";
+import { OF_THE_STORE, TABLES } from "../../src/db/tables.ts";
 import { createFuse } from "../../src/util/fuse.ts";
 import { testDatabase } from "../engines/postgres.ts";
 
 /** What only has a meaning beside the engine that it is in. */
-const NOT_MOVED = [
-  "carried_secrets",
-  "holds",
-  "incarnation",
-  "intents",
-  "moves",
-  "revocations",
-  "schema_version",
-];
+const NOT_MOVED = ["carried_secrets", "holds", "incarnation", "moves", "revocations", "schema_version"];
 
 interface Column {
   table_name: string;
@@ -53,7 +45,7 @@ for (const [name, open] of Object.entries({ sqlite: sqliteColumns, postgres: pos
     const there = found
       .filter((column) => !NOT_MOVED.includes(column.table_name))
       .map((column) => `${column.table_name}.${column.column_name}`);
-    const moved = [...TABLES, TOMBSTONES].flatMap((table) =>
+    const moved = [...TABLES, ...OF_THE_STORE].flatMap((table) =>
       table.columns.map((column) => `${table.name}.${column}`),
     );
     assert.deepEqual(moved.sort(), there.sort());

@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
 import { createLinks } from "../../src/core/links.ts";
+import type { CarriedSecret } from "../../src/db/tables.ts";
 import { holds } from "./property.ts";
 
 const HOUR = 3600;
@@ -13,10 +14,10 @@ const NOW = 1_700_000_000;
 const [FIRST, SECOND, THIRD] = ["a", "b", "c"].map((each) => each.repeat(32)) as [string, string, string];
 
 /** Links of a service whose clock can be set, in seconds. */
-function service(secrets: string[] = [FIRST], seconds = NOW) {
+function service(secrets: string[] = [FIRST], seconds = NOW, carried: CarriedSecret[] = []) {
   let now = seconds;
   const origin = () => ORIGIN;
-  const links = createLinks(secrets, origin, () => now * 1000);
+  const links = createLinks(secrets, carried, origin, () => now * 1000);
   const at = (time: number): void => {
     now = time;
   };
@@ -48,6 +49,7 @@ test("the server's address is asked for when a link is made", () => {
   let origin = "http://before.example";
   const links = createLinks(
     [FIRST],
+    [],
     () => origin,
     () => NOW * 1000,
   );
@@ -220,6 +222,16 @@ test("a signature that is empty, cut, longer or not ASCII is not valid", () => {
   ]) {
     assert.equal(links.verify(ID, expires, each), false, each);
   }
+});
+
+test("a secret that came with a move verifies until its time and signs nothing", () => {
+  const { expires, signature } = partsOf(service([SECOND]).links.fileUrl(ID, "a"));
+  const { links, at } = service([FIRST], NOW, [{ secret: SECOND, until: (NOW + 60) * 1000 }]);
+  assert.deepEqual(partsOf(links.fileUrl(ID, "a")), partsOf(service([FIRST]).links.fileUrl(ID, "a")));
+  at(NOW + 61);
+  assert.ok(!links.verify(ID, expires, signature));
+  at(NOW + 59);
+  assert.ok(links.verify(ID, expires, signature));
 });
 
 test("of several secrets the first signs and all verify", () => {

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { openPostgres } from "../../src/db/postgres.ts";
+import { administer, testDatabase } from "../engines/postgres.ts";
+import { type CommandLine, commandLine, tokenOf } from "./command.ts";
+
+const SECRET = "the secret of the new engines and it is long enough";
+
+/** A data folder with one contact and one file outside of the database, whose server has ended. */
+async function stopped(t: TestContext): Promise<CommandLine> {
+  const command = await commandLine(t);
+  const server = await command.serve();
+  const headers = { authorization: `Bearer ${tokenOf(server)}` };
+  const body = new URLSearchParams({ username: "bob", phone_number: "555" });
+  assert.equal((await fetch(`${command.url}/v1/contacts`, { method: "POST", headers, body })).status, 201);
+  const form = new FormData();
+  form.set("file", new File(["x".repeat(50_000)], "large.txt"));
+  const uploaded = await fetch(`${command.url}/v1/attachments`, { method: "POST", headers, body: form });
+  assert.equal(uploaded.status, 201);
+  assert.equal(await server.stop(), 0);
+  return command;
+}
+
+async function refused(command: CommandLine, args: string[], reason: RegExp): Promise<void> {
+  const { code, stderr } = await command.run("move", ...args);
+  assert.equal(code, 2, stderr);
+  assert.match(stderr, reason);
+  assert.doesNotMatch(stderr, /\n {4}at /, "no stack for what a person can mend");
+}
+
+test("a move says what it wants, and tears no data folder apart", async (t) => {
+  const command = await stopped(t);
+  const other = join(command.env.HOME!, "other");
+  await refused(command, [], /--to-database URL, --to-store URL, or both/);
+  await refused(command, ["--to-database", "mysql://host/db"], /neither a URL of PostgreSQL or S3/);
+  await refused(command, ["--to-store", "s3://x?nonsense=1"], /neither a URL/);
+  await refused(command, ["--to-database", other], /move both/);
+  await refused(command, ["--to-store", other], /move both/);
+  await refused(command, ["--to-database", other, "--to-store", `${other}2`], /name the same/);
+  const here = command.env.PARLEY_DATA!;
+  await refused(command, ["--to-database", here, "--to-store", here], /there already/);
+  command.env.PARLEY_DATA = join(command.env.HOME!, "nothing");
+  await refused(command, ["--to-database", other, "--to-store", other], /There is no Parley/);
+});
+
+test("a move wants its source and its target for itself", async (t) => {
+  const command = await stopped(t);
+  const target = await testDatabase(t);
+  const server = await command.serve();
+  await refused(command, ["--to-database", target], /Another Parley serves this data folder/);
+  assert.equal(await server.stop(), 0);
+  const used = await openPostgres(target);
+  await refused(command, ["--to-database", target], /Stop them all first/);
+  await used.close();
+  const alone = await openPostgres(target, undefined, true);
+  await assert.rejects(openPostgres(target), /A move of this database is under way/);
+  await administer(
+    target,
+    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'",
+  );
+  await assert.rejects(async () => {
+    for (;;) await alone.claim("move");
+  }, /others may have used it/);
+  await alone.close();
+});
+
+test("a database that was not filled to the end has no server, and takes nothing else", async (t) => {
+  const command = await stopped(t);
+  const target = await testDatabase(t);
+  const db = await openPostgres(target);
+  await db.write("beginMove", { from: "elsewhere" });
+  await db.close();
+  await refused(command, ["--to-database", target], /Another move .* from elsewhere/);
+  const env = { PARLEY_DATABASE_URL: target, PARLEY_SECRET: SECRET };
+  Object.assign(command.env, env);
+  await assert.rejects(command.serve(), /A move from elsewhere into this database did not end/);
+  assert.match((await command.run("user", "list")).stderr, /did not end/);
+});
+
+test("a database with rows is not added to, and rows that changed on the way are seen", async (t) => {
+  const command = await stopped(t);
+  const target = await testDatabase(t);
+  assert.equal((await command.run("move", "--to-database", target)).code, 0);
+  await refused(command, ["--to-database", target], /rows already/);
+  await administer(target, `INSERT INTO moves VALUES ('${command.env.PARLEY_DATA}')`);
+  await administer(target, "UPDATE contacts SET version = 7");
+  await refused(command, ["--to-database", target], /rows of contacts are not those/);
+});
+
+test("a file that is missing is told, and all else moves", async (t) => {
+  const command = await stopped(t);
+  const blobs = join(command.env.PARLEY_DATA!, "blobs");
+  const [file] = (await readdir(blobs, { recursive: true })).filter((name) => /[0-9a-f]{32}$/.test(name));
+  await rm(join(blobs, file!));
+  const other = join(command.env.HOME!, "other");
+  const { code, stdout, stderr } = await command.run("move", "--to-database", other, "--to-store", other);
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /"large\.txt" cannot be moved, its bytes are missing/);
+  assert.match(stdout, /Moved and compared 0 files/);
+  command.env.PARLEY_DATA = other;
+  await command.serve();
+});
+
+test("a store that is away ends no move, and no row is without its bytes for it", async (t) => {
+  const command = await stopped(t);
+  Object.assign(command.env, {
+    PARLEY_STORE: "s3://bucket?endpoint=http://127.0.0.1:9",
+    AWS_ACCESS_KEY_ID: "x",
+    AWS_SECRET_ACCESS_KEY: "x",
+  });
+  const other = join(command.env.HOME!, "other");
+  const { code, stderr } = await command.run("move", "--to-database", other, "--to-store", other);
+  assert.equal(code, 2, stderr);
+  delete command.env.PARLEY_STORE;
+  command.env.PARLEY_DATA = other;
+  await assert.rejects(command.serve(), /did not end/);
+});

@@ -40,7 +40,8 @@ export function startWriters(
     const wasFailed = failed;
     const answer = await answered;
     statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-    if (answer.status === 503 && answer.headers["retry-after"] === undefined) {
+    const isUnknown = answer.status === 503 && answer.body.includes('"outcome_unknown"');
+    if (answer.status === 503 && !isUnknown && answer.headers["retry-after"] === undefined) {
       throw new Error("a 503 does not say when to try again");
     }
     if (answer.status >= 500) failed = true;

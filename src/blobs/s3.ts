@@ -252,8 +252,11 @@ class S3Writer implements BlobWriter {
     const { UploadId, $metadata } = await this.#send((s3, options) =>
       s3.createMultipartUpload(object, options),
     );
-    // An attempt whose answer was lost may have begun another.
-    if ($metadata.attempts !== 1) await abortUploads(this.#bucket, object, UploadId);
+    // An attempt whose answer was lost may have begun another, or may still begin it.
+    if ($metadata.attempts !== 1) {
+      this.#unsure = true;
+      await abortUploads(this.#bucket, object, UploadId);
+    }
     return UploadId!;
   }
 

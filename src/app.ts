@@ -7,6 +7,7 @@ import type { Accounts, Core } from "./core/core.ts";
 import { createLinks } from "./core/links.ts";
 import { refuseHalfMove } from "./core/move.ts";
 import type { Database } from "./db/database.ts";
+import { hasStoredFiles } from "./db/integrity.ts";
 import { lockFolder } from "./db/lock.ts";
 import { carriedSecrets } from "./db/tables.ts";
 import { openCurrentDatabase, openDatabase, openStore } from "./engines.ts";
@@ -95,7 +96,7 @@ async function buildApp(
   const carried = await carriedSecrets(accounts.db);
   const core: Core = {
     ...accounts,
-    blobs: await openStore(config, fuse),
+    blobs: await openStore(config, fuse, !(await hasStoredFiles(accounts.db))),
     links: createLinks(secrets, carried, () => origin, accounts.clock),
     origin: () => origin,
     fuse,

@@ -29,10 +29,11 @@ export async function openCurrentDatabase(config: Config, alone = false): Promis
   return openPostgres(config.databaseUrl, requireCurrentPostgres, alone);
 }
 
-export async function openStore(config: Config, fuse: Fuse): Promise<BlobStore> {
+/** `isNew`: the database has no files yet, so that a bucket may be made. */
+export async function openStore(config: Config, fuse: Fuse, isNew: boolean): Promise<BlobStore> {
   if (config.store === null) return openDiskStore(config.dataFolder, fuse);
   const { openS3Store } = await import("./blobs/s3.ts");
-  return openS3Store(config.store, { redirect: config.redirectFiles });
+  return openS3Store(config.store, { redirect: config.redirectFiles, isNew });
 }
 
 /** The store as it is, of which nothing is made or changed. */

@@ -92,10 +92,12 @@ export class Bucket {
     return this.#ping;
   }
 
-  /** Makes the bucket where it is missing. Throws `OperatorError` where the store cannot be used. */
-  async open(): Promise<void> {
+  /** Makes the bucket where it is missing, if it may. Throws `OperatorError` where the store cannot be used. */
+  async open(mayMake: boolean): Promise<void> {
     try {
       if (await this.#exists()) return;
+      if (!mayMake)
+        throw new OperatorError("it is not there, and the database has files. Is it the right one?");
       const { region } = this.#settings;
       const place =
         region === "us-east-1" ? {} : { CreateBucketConfiguration: { LocationConstraint: region } };
@@ -145,6 +147,7 @@ export function unavailable(cause: unknown): ParleyError {
 
 /** For the operator, with the way to mend it. */
 function reasonOf(error: unknown): string {
+  if (error instanceof OperatorError) return error.message;
   const cause = error instanceof ParleyError ? error.cause : error;
   const { name, message, $metadata } = cause as Error & { $metadata?: { httpStatusCode?: number } };
   const status = $metadata?.httpStatusCode;

@@ -22,10 +22,16 @@ const MAX_BUFFERED_BYTES = 512 * 1024 * 1024;
 /** What the buffer of a writer begins with; it grows with the file, up to a part. */
 const FIRST_BUFFER_BYTES = 64 * 1024;
 
-/** Opens the store in a bucket, which is made where it is missing. Throws `OperatorError` where it cannot be used. */
-export async function openS3Store(settings: S3Settings, options: { redirect: boolean }): Promise<BlobStore> {
+/**
+ * Opens the store in a bucket, which is made where it is missing and no file is expected in it (`isNew`). Throws
+ * `OperatorError` where it cannot be used.
+ */
+export async function openS3Store(
+  settings: S3Settings,
+  options: { redirect: boolean; isNew: boolean },
+): Promise<BlobStore> {
   const bucket = new Bucket(settings);
-  await bucket.open();
+  await bucket.open(options.isNew);
   return new S3Store(bucket, options.redirect ? await createAddresses(bucket) : undefined);
 }
 

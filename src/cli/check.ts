@@ -1,10 +1,12 @@
 import type { BlobReader } from "../blobs/store.ts";
 import { type Config, readConfig } from "../config.ts";
 import { checkFiles, findStrays } from "../core/integrity.ts";
+import { refuseHalfMove } from "../core/move.ts";
 import { findCorruption } from "../db/integrity.ts";
 import { countIntents } from "../db/intents.ts";
 import { withReadOnly } from "../db/snapshot.ts";
 import type { Reader } from "../db/sql.ts";
+import { hasMoves } from "../db/tables.ts";
 import { countTombstones } from "../db/tombstones.ts";
 import { openCurrentDatabase, readStore } from "../engines.ts";
 import { databaseOf } from "../util/data-folder.ts";
@@ -51,9 +53,14 @@ export async function check(io: Io, options: { json?: boolean }): Promise<number
 
 /** Of a SQLite database also one that nothing else may change, or of an older schema. */
 async function withReader<T>(config: Config, work: (db: Reader) => Promise<T>): Promise<T> {
-  if (config.databaseUrl === null) return withReadOnly(databaseOf(config.dataFolder), work);
+  if (config.databaseUrl === null)
+    return withReadOnly(databaseOf(config.dataFolder), async (db) => {
+      if (await hasMoves(db)) await refuseHalfMove(db);
+      return work(db);
+    });
   const db = await openCurrentDatabase(config);
   try {
+    await refuseHalfMove(db);
     return await work(db);
   } finally {
     await db.close();

@@ -69,8 +69,11 @@ function targetOf(from: Config, { toDatabase, toStore }: MoveOptions): Config {
     ...(toDatabase !== undefined && databaseUrl === null ? [toDatabase] : []),
     ...(toStore !== undefined && store === null ? [toStore] : []),
   ].map((path) => {
-    if (/^\w+:\/\//.test(path))
-      throw new OperatorError(`${path} is neither a URL of PostgreSQL or S3, nor a data folder.`);
+    // It is not repeated: a URL with a misspelt scheme has its password in it.
+    if (path.trim() === "" || /:\/\/|\/\/|@/.test(path))
+      throw new OperatorError(
+        "What is to be moved to is neither a URL of PostgreSQL or S3 in all its parts (encode # as %23), nor a data folder.",
+      );
     return resolve(path);
   });
   if (new Set(folders).size > 1)
@@ -174,7 +177,7 @@ async function moveFiles(
   to: Config,
   isResumed: boolean,
 ): Promise<number> {
-  const [source, target] = [await readStore(from), await openStore(to, quietFuse())];
+  const [source, target] = [await readStore(from), await openStore(to, quietFuse(), true)];
   const { files, bytes } = await storedBytes(db);
   const copying = startProgress(io, "copying files", bytes);
   const faulty = await step(copying, () => faultyOf(copyFiles(db, source, target, isResumed, copying.add)));

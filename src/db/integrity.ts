@@ -35,6 +35,11 @@ export async function* storedFiles(db: Reader): AsyncGenerator<StoredFile> {
   }
 }
 
+/** Whether the blob store has any file. */
+export async function hasStoredFiles(db: Reader): Promise<boolean> {
+  return (await db.get("SELECT 1 AS one FROM attachments WHERE blob_key <> id LIMIT 1")) !== undefined;
+}
+
 /** How many files the blob store has, and their bytes. */
 export async function storedBytes(db: Reader): Promise<{ files: number; bytes: number }> {
   const sql =

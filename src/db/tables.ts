@@ -119,6 +119,11 @@ export function* endMove(input: { secrets: readonly string[]; until: number }): 
   }));
 }
 
+/** Whether a SQLite database has a schema that knows of moves. */
+export async function hasMoves(db: Reader): Promise<boolean> {
+  return (await db.get("SELECT 1 AS one FROM sqlite_schema WHERE name = 'moves'")) !== undefined;
+}
+
 /** From where the database is being filled; undefined: it is whole. */
 export async function findMove(db: Reader): Promise<string | undefined> {
   return (await db.get<{ source: string }>("SELECT source FROM moves"))?.source;

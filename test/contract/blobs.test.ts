@@ -19,4 +19,8 @@ async function onDisk(t: TestContext): Promise<StoreUnderTest> {
 blobContract("disk", onDisk);
 intentContract("disk", onDisk);
 
-blobContract("s3", async (t) => ({ store: await openS3Store(testBucket(t), { redirect: false }) }), noS3);
+blobContract(
+  "s3",
+  async (t) => ({ store: await openS3Store(testBucket(t), { redirect: false, isNew: true }) }),
+  noS3,
+);

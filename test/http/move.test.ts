@@ -35,6 +35,8 @@ test("a move says what it wants, and tears no data folder apart", async (t) => {
   const other = join(command.env.HOME!, "other");
   await refused(command, [], /--to-database URL, --to-store URL, or both/);
   await refused(command, ["--to-database", "mysql://host/db"], /neither a URL of PostgreSQL or S3/);
+  await refused(command, ["--to-database", "", "--to-store", ""], /neither a URL/);
+  await refused(command, ["--to-database", "postgres://a:b#c@host/d"], /encode #/);
   await refused(command, ["--to-store", "s3://x?nonsense=1"], /neither a URL/);
   await refused(command, ["--to-database", other], /move both/);
   await refused(command, ["--to-store", other], /move both/);
@@ -76,7 +78,11 @@ test("a database that was not filled to the end has no server, and takes nothing
   const env = { PARLEY_DATABASE_URL: target, PARLEY_SECRET: SECRET };
   Object.assign(command.env, env);
   await assert.rejects(command.serve(), /A move from elsewhere into this database did not end/);
-  assert.match((await command.run("user", "list")).stderr, /did not end/);
+  for (const other of [["user", "list"], ["check"]]) {
+    const { code, stderr } = await command.run(...other);
+    assert.equal(code, 2);
+    assert.match(stderr, /did not end/);
+  }
 });
 
 test("a database with rows is not added to, and rows that changed on the way are seen", async (t) => {

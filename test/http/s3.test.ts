@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { type TestContext, test } from "node:test";
+import { createApp } from "../../src/app.ts";
 import { clientOf, contentOf, credentials, noS3, storeUrl, testBucket } from "../engines/s3.ts";
 import { startOn, testConfig, upload } from "./app.ts";
 import { commandLine, tokenOf } from "./command.ts";
@@ -52,6 +53,22 @@ test(
     const { objects, uploads } = await contentOf(store);
     assert.equal(objects.length, sizes.length - 1);
     assert.deepEqual(uploads, []);
+  },
+);
+
+test(
+  "a bucket that is not the one of the database's files is neither made nor served",
+  options,
+  async (t) => {
+    const { server, send, store } = await start(t);
+    await send("x");
+    await server.app.stop();
+    const wrong = { ...store, bucket: `${store.bucket}-wrong` };
+    await assert.rejects(
+      createApp({ ...server.config, store: wrong }),
+      /is not there, and the database has files/,
+    );
+    await (await createApp(server.config)).stop();
   },
 );
 

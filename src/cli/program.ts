@@ -29,7 +29,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   addTokenCommands(program, io);
   program.addHelpText(
     "afterAll",
-    `\nExit codes: 0 done; 1 check or backup found files missing, damaged or left over; ${FAILED} it could not be done.`,
+    `\nExit codes: 0 done; 1 check, backup or move found files missing, damaged or left over; ${FAILED} it could not be done.`,
   );
   try {
     await program.parseAsync(args, { from: "user" });

@@ -1,7 +1,7 @@
 // The servers that are measured: each has one core for itself and those it needs, and the load has another.
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Answer, Order } from "./bare.ts";
@@ -52,6 +52,11 @@ export function memory(pid: number): { now: number; peak: number } {
   const text = readFileSync(`/proc/${pid}/status`, "utf8");
   const of = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(text)![1]) * 1024;
   return { now: of("VmRSS"), peak: of("VmHWM") };
+}
+
+/** From now on `peak` is that of what comes (proc_pid_clear_refs(5)). */
+export function forgetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
 export interface ParleyServer {

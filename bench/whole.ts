@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { closedLoop, median, openLoop, percentile, type Requests } from "./load.ts";
-import { memory, startBare, startParley } from "./servers.ts";
+import { forgetPeak, memory, startBare, startParley } from "./servers.ts";
 import { addFilledUser, MANY, type Subject, settle } from "./subject.ts";
 import type { Work } from "./works.ts";
 
@@ -74,6 +74,7 @@ async function load(subject: Subject, works: Works, ms: number): Promise<number[
 
 /** `growth`, where it lasts for minutes: the memory of the last third of the time against that of the second. */
 export async function fullLoad(subject: Subject, works: Works, minutes: number): Promise<Values> {
+  forgetPeak(subject.parley.pid);
   await subject.parley.startDelay();
   const sizes = await load(subject, works, minutes * 60_000);
   const { p50, p99, max } = await subject.parley.stopDelay();

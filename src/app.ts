@@ -96,7 +96,7 @@ async function buildApp(
   const carried = await carriedSecrets(accounts.db);
   const core: Core = {
     ...accounts,
-    blobs: await openStore(config, fuse, !(await hasStoredFiles(accounts.db))),
+    blobs: await openStore(config, fuse, async () => !(await hasStoredFiles(accounts.db))),
     links: createLinks(secrets, carried, () => origin, accounts.clock),
     origin: () => origin,
     fuse,

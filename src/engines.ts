@@ -29,11 +29,15 @@ export async function openCurrentDatabase(config: Config, alone = false): Promis
   return openPostgres(config.databaseUrl, requireCurrentPostgres, alone);
 }
 
-/** `isNew`: the database has no files yet, so that a bucket may be made. */
-export async function openStore(config: Config, fuse: Fuse, isNew: boolean): Promise<BlobStore> {
+/** `mayMake` is asked where the bucket is missing: it is made only where the database has no files yet. */
+export async function openStore(
+  config: Config,
+  fuse: Fuse,
+  mayMake: () => Promise<boolean>,
+): Promise<BlobStore> {
   if (config.store === null) return openDiskStore(config.dataFolder, fuse);
   const { openS3Store } = await import("./blobs/s3.ts");
-  return openS3Store(config.store, { redirect: config.redirectFiles, isNew });
+  return openS3Store(config.store, { redirect: config.redirectFiles, mayMake });
 }
 
 /** The store as it is, of which nothing is made or changed. */

@@ -93,10 +93,10 @@ export class Bucket {
   }
 
   /** Makes the bucket where it is missing, if it may. Throws `OperatorError` where the store cannot be used. */
-  async open(mayMake: boolean): Promise<void> {
+  async open(mayMake: () => Promise<boolean>): Promise<void> {
     try {
       if (await this.#exists()) return;
-      if (!mayMake)
+      if (!(await mayMake()))
         throw new OperatorError("it is not there, and the database has files. Is it the right one?");
       const { region } = this.#settings;
       const place =

@@ -23,15 +23,15 @@ const MAX_BUFFERED_BYTES = 512 * 1024 * 1024;
 const FIRST_BUFFER_BYTES = 64 * 1024;
 
 /**
- * Opens the store in a bucket, which is made where it is missing and no file is expected in it (`isNew`). Throws
- * `OperatorError` where it cannot be used.
+ * Opens the store in a bucket, which is made where it is missing and may be made. Throws `OperatorError` where it cannot
+ * be used.
  */
 export async function openS3Store(
   settings: S3Settings,
-  options: { redirect: boolean; isNew: boolean },
+  options: { redirect: boolean; mayMake: () => Promise<boolean> },
 ): Promise<BlobStore> {
   const bucket = new Bucket(settings);
-  await bucket.open(options.isNew);
+  await bucket.open(options.mayMake);
   return new S3Store(bucket, options.redirect ? await createAddresses(bucket) : undefined);
 }
 
@@ -183,7 +183,8 @@ class Room {
 
   /** Throws `unavailable` where there is not so much. */
   take(bytes: number): void {
-    if (bytes > this.#left) throw new ParleyError("unavailable");
+    if (bytes > this.#left)
+      throw new ParleyError("unavailable", "The server has as many uploads as it can take. Try again soon.");
     this.#left -= bytes;
   }
 

@@ -177,7 +177,7 @@ async function moveFiles(
   to: Config,
   isResumed: boolean,
 ): Promise<number> {
-  const [source, target] = [await readStore(from), await openStore(to, quietFuse(), true)];
+  const [source, target] = [await readStore(from), await openStore(to, quietFuse(), async () => true)];
   const { files, bytes } = await storedBytes(db);
   const copying = startProgress(io, "copying files", bytes);
   const faulty = await step(copying, () => faultyOf(copyFiles(db, source, target, isResumed, copying.add)));

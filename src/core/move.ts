@@ -91,7 +91,10 @@ export async function* copyFiles(
       onChunk(file.file_size);
       return undefined;
     }
-    if ((await from.size(file.blob_key)) !== undefined && maybeLeft-- > 0) await to.remove(file.blob_key);
+    if (maybeLeft > 0 && (await from.size(file.blob_key)) !== undefined) {
+      maybeLeft--;
+      await to.remove(file.blob_key);
+    }
     const writer = await to.create(file.blob_key);
     try {
       const fault = await faultOf(db, from, file, async (chunk) => {

@@ -77,10 +77,12 @@ async function createBlob(core: Core): Promise<BlobWriter> {
   const bytes = new Uint8Array(16);
   core.random(bytes);
   const blobKey = Buffer.from(bytes).toString("hex");
-  if (!core.blobs.keepsIntents) {
-    await core.db.write("createIntent", { blobKey, until: core.clock() + INTENT_MS });
-  }
-  return core.blobs.create(blobKey);
+  if (core.blobs.keepsIntents) return core.blobs.create(blobKey);
+  await core.db.write("createIntent", { blobKey, until: core.clock() + INTENT_MS });
+  return core.blobs.create(blobKey).catch(async (error) => {
+    await core.db.write("dropIntent", { blobKey });
+    throw error;
+  });
 }
 
 /** Returns when to renew again. */

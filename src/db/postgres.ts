@@ -90,6 +90,8 @@ export async function openPostgres(
     await bringSchema(client).finally(() => client.end());
     await session.poll();
   } catch (error) {
+    // Not asked to end: a server that hangs would not.
+    for (const socket of sockets) socket.destroy();
     await session.close();
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(

@@ -21,6 +21,6 @@ intentContract("disk", onDisk);
 
 blobContract(
   "s3",
-  async (t) => ({ store: await openS3Store(testBucket(t), { redirect: false, isNew: true }) }),
+  async (t) => ({ store: await openS3Store(testBucket(t), { redirect: false, mayMake: async () => true }) }),
   noS3,
 );

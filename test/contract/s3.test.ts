@@ -12,7 +12,7 @@ const newKey = () => randomBytes(16).toString("hex");
 
 async function openStore(t: TestContext) {
   const settings = testBucket(t);
-  return { settings, store: await openS3Store(settings, { redirect: false, isNew: true }) };
+  return { settings, store: await openS3Store(settings, { redirect: false, mayMake: async () => true }) };
 }
 
 async function send(store: BlobStore, bytes: Uint8Array): Promise<BlobWriter> {
@@ -60,7 +60,7 @@ test("s3: only a file larger than a part is sent in parts", options, async (t) =
   const stub = await startStub(t, settings);
   const sent: string[] = [];
   stub.fault = (request) => void sent.push(request.replace(/uploadId=[^&]+/, "uploadId"));
-  const store = await openS3Store(stub.settings, { redirect: false, isNew: true });
+  const store = await openS3Store(stub.settings, { redirect: false, mayMake: async () => true });
   sent.length = 0;
   await (await send(store, randomBytes(PART_BYTES))).store();
   assert.deepEqual(sent, ["PUT ?x-id=PutObject"]);
@@ -95,7 +95,7 @@ test(
     const { settings, store } = await openStore(t);
     const dead = await send(store, randomBytes(2 * PART_BYTES + 1));
     const other = await send(store, randomBytes(PART_BYTES + 1));
-    const again = await openS3Store(settings, { redirect: false, isNew: true });
+    const again = await openS3Store(settings, { redirect: false, mayMake: async () => true });
     await again.remove(dead.key);
     assert.deepEqual(await contentOf(settings), { objects: [], uploads: [other.key] });
     await other.store();
@@ -109,7 +109,7 @@ test(
   async (t) => {
     const settings = testBucket(t);
     const stub = await startStub(t, settings);
-    const store = await openS3Store(stub.settings, { redirect: false, isNew: true });
+    const store = await openS3Store(stub.settings, { redirect: false, mayMake: async () => true });
     const flip = (request: string): StoreFault | undefined =>
       request.startsWith("PUT") ? "flip" : undefined;
     for (const size of [70_000, PART_BYTES + 1]) {
@@ -168,7 +168,7 @@ test("s3: a file of somebody else in the bucket is listed without a key", option
 
 test("s3: the bucket is made, also where two servers start at once, and kept", options, async (t) => {
   const settings = testBucket(t);
-  const open = () => openS3Store(settings, { redirect: false, isNew: true });
+  const open = () => openS3Store(settings, { redirect: false, mayMake: async () => true });
   const [first, second] = await Promise.all([open(), open()]);
   const writer = await send(first, Buffer.from("x"));
   await writer.store();
@@ -180,7 +180,7 @@ test("s3: an operator is told of credentials that the store refuses", options, a
   const settings = testBucket(t);
   const right = process.env.AWS_SECRET_ACCESS_KEY!;
   process.env.AWS_SECRET_ACCESS_KEY = "wrong";
-  const refused = openS3Store(settings, { redirect: false, isNew: true }).finally(() => {
+  const refused = openS3Store(settings, { redirect: false, mayMake: async () => true }).finally(() => {
     process.env.AWS_SECRET_ACCESS_KEY = right;
   });
   await assert.rejects(refused, {
@@ -191,12 +191,12 @@ test("s3: an operator is told of credentials that the store refuses", options, a
 test("s3: an operator is told of a store that does not answer, or fails", options, async (t) => {
   const settings = testBucket(t);
   const nobody = { ...settings, endpoint: "http://127.0.0.1:9" };
-  await assert.rejects(openS3Store(nobody, { redirect: false, isNew: true }), {
+  await assert.rejects(openS3Store(nobody, { redirect: false, mayMake: async () => true }), {
     message: /^PARLEY_STORE: the bucket parley-test-\S+ at http:\/\/127\.0\.0\.1:9 .* does not answer/,
   });
   const stub = await startStub(t, settings);
   stub.fault = () => 503;
-  await assert.rejects(openS3Store(stub.settings, { redirect: false, isNew: true }), {
+  await assert.rejects(openS3Store(stub.settings, { redirect: false, mayMake: async () => true }), {
     message: /the store answers 503/,
   });
 });

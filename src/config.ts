@@ -187,13 +187,13 @@ export function settingsReference(): string {
 }
 
 /** What the pages of this project tell people to export, for use with curl and the tests. */
-const OTHERS = ["PARLEY_TOKEN", "PARLEY_TEST_URL", "PARLEY_TEST_TOKEN", "PARLEY_TEST_TOKEN_2"];
+const OTHERS = /^PARLEY_(?:TOKEN$|TEST_)/;
 
 /** Variables that begin with `PARLEY_` and are no settings, likely misspelt. */
 export function unknownSettings(env: Readonly<Record<string, string | undefined>>): string[] {
   const known = new Set(Object.values(SETTINGS).map((each) => each.name));
   return Object.keys(env).filter(
-    (name) => name.startsWith("PARLEY_") && !known.has(name) && !OTHERS.includes(name),
+    (name) => name.startsWith("PARLEY_") && !known.has(name) && !OTHERS.test(name),
   );
 }
 

@@ -47,7 +47,6 @@ function shards(): string[] {
 }
 
 class DiskReader implements BlobReader {
-  readonly keepsIntents = true;
   protected readonly temporary: string;
   readonly #folder: string;
 

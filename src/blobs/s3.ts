@@ -55,10 +55,8 @@ async function createAddresses(bucket: Bucket): Promise<Address> {
   };
 }
 
-/** An object is a blob; its name is the key. */
+/** An object is a blob; its name is the key. It cannot be linked to a second name: intents are rows. */
 class S3Reader implements BlobReader {
-  /** A store cannot link an object to a second name: intents are rows. */
-  readonly keepsIntents = false;
   protected readonly bucket: Bucket;
 
   constructor(bucket: Bucket) {

@@ -1,11 +1,6 @@
 /** What can be asked of a store, also of one that must not be changed, such as a backup. */
 export interface BlobReader {
   /**
-   * Whether it tells uploads that were cut off from files, by intents of its own, and `sweep` settles them. Else rows of
-   * the database do (`db/intents.ts`), and nothing is to be swept.
-   */
-  readonly keepsIntents: boolean;
-  /**
    * The bytes from `start` to `end` inclusive; a chunk is valid until the next is asked for. Rejects where there is no
    * such blob. What it resolves with must be iterated: that closes the file.
    */
@@ -17,7 +12,10 @@ export interface BlobReader {
    * therefore committed before, or discarded since, or nothing will ever settle it.
    */
   list(): AsyncIterable<Entry[]>;
-  /** Keys of the intents, where it keeps any: of uploads on their way in, or that a crash cut off. */
+  /**
+   * Keys of its intents: of uploads on their way in, or that a crash cut off, which `sweep` settles. A store without
+   * this method cannot tell them from files: then rows of the database are the intents (`db/intents.ts`).
+   */
   intents?(): Promise<string[]>;
 }
 

@@ -79,22 +79,12 @@ function targetOf(from: Config, { toDatabase, toStore }: MoveOptions): Config {
   if (new Set(folders).size > 1)
     throw new OperatorError("Rows and files lie in one data folder: name the same.");
   const dataFolder = folders[0] ?? from.dataFolder;
-  if (
-    toDatabase !== undefined &&
-    databaseUrl === from.databaseUrl &&
-    (databaseUrl !== null || dataFolder === from.dataFolder)
-  )
+  const to = { ...from, databaseUrl, store, dataFolder, redirectFiles: false };
+  if (toDatabase !== undefined && placeOfRows(to) === placeOfRows(from))
     throw new OperatorError(
       "The rows are there already: --to-database names where the settings say they are.",
     );
-  if (toStore !== undefined && store === null && from.store === null && dataFolder === from.dataFolder)
-    throw new OperatorError("The files are there already: --to-store names where the settings say they are.");
-  if (
-    toStore !== undefined &&
-    store !== null &&
-    store.bucket === from.store?.bucket &&
-    store.endpoint === from.store.endpoint
-  )
+  if (toStore !== undefined && placeOfFiles(to) === placeOfFiles(from))
     throw new OperatorError("The files are there already: --to-store names where the settings say they are.");
   const isOtherFolder = dataFolder !== from.dataFolder;
   const staysBehind =
@@ -103,7 +93,15 @@ function targetOf(from: Config, { toDatabase, toStore }: MoveOptions): Config {
     throw new OperatorError(
       `Rows and files of a data folder lie together: move both to ${dataFolder}, with --to-database and --to-store.`,
     );
-  return { ...from, databaseUrl, store, dataFolder, redirectFiles: false };
+  return to;
+}
+
+function placeOfRows({ databaseUrl, dataFolder }: Config): string {
+  return databaseUrl ?? dataFolder;
+}
+
+function placeOfFiles({ store, dataFolder }: Config): string {
+  return store ? `s3://${store.bucket} at ${store.endpoint}` : dataFolder;
 }
 
 /** The data folders that are read or written, each of which must have no server. */
@@ -149,8 +147,8 @@ async function moveRows(io: Io, source: Database, target: Database, tables: read
     there += await countRows(target, table);
   }
   const copying = startProgress(io, "copying rows", total);
-  copying.add(there);
   await step(copying, async () => {
+    copying.add(there);
     for (const table of tables) await copyRows(source, target, table, copying.add);
   });
   const comparing = startProgress(io, "comparing rows", total * 2);

@@ -78,7 +78,7 @@ export async function createAttachment(core: Core, caller: Caller, upload: Uploa
     target: upload.target,
     bytes: file.content instanceof Uint8Array ? file.content : null,
     newMessageId: core.newId("msg"),
-    hasIntent: blob !== undefined && !core.blobs.keepsIntents,
+    hasIntent: blob !== undefined && !core.blobs.intents,
   };
   const row = await core.db.write("createAttachment", input).catch(async (error) => {
     if (isUndone(error)) await discardFile(core, file);

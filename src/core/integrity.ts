@@ -87,7 +87,7 @@ export async function* findStrays(db: Reader, blobs: BlobReader): AsyncGenerator
         continue;
       }
       // The intent first: it goes with the commit, which the database knows from then on.
-      if ((!blobs.keepsIntents && (await hasIntent(db, key))) || (await isBlobKnown(db, key))) continue;
+      if ((!blobs.intents && (await hasIntent(db, key))) || (await isBlobKnown(db, key))) continue;
       const size = await blobs.size(key);
       if (size !== undefined) yield { name, size };
     }

@@ -77,7 +77,7 @@ async function createBlob(core: Core): Promise<BlobWriter> {
   const bytes = new Uint8Array(16);
   core.random(bytes);
   const blobKey = Buffer.from(bytes).toString("hex");
-  if (core.blobs.keepsIntents) return core.blobs.create(blobKey);
+  if (core.blobs.intents) return core.blobs.create(blobKey);
   await core.db.write("createIntent", { blobKey, until: core.clock() + INTENT_MS });
   return core.blobs.create(blobKey).catch(async (error) => {
     await core.db.write("dropIntent", { blobKey });
@@ -88,7 +88,7 @@ async function createBlob(core: Core): Promise<BlobWriter> {
 /** Returns when to renew again. */
 async function renew(core: Core, { key }: BlobWriter): Promise<number> {
   const now = core.clock();
-  if (!core.blobs.keepsIntents) {
+  if (!core.blobs.intents) {
     const renewed = await core.db.write("renewIntent", { blobKey: key, until: now + INTENT_MS });
     if (!renewed) throw new ParleyError("unavailable");
   }
@@ -98,7 +98,7 @@ async function renew(core: Core, { key }: BlobWriter): Promise<number> {
 async function discardBlob(core: Core, blob: BlobWriter): Promise<void> {
   try {
     await blob.discard();
-    if (!core.blobs.keepsIntents) await core.db.write("dropIntent", { blobKey: blob.key });
+    if (!core.blobs.intents) await core.db.write("dropIntent", { blobKey: blob.key });
   } catch {}
 }
 

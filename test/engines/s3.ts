@@ -6,7 +6,7 @@ import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { S3 } from "@aws-sdk/client-s3";
 import type { S3Settings } from "../../src/config.ts";
-import { freePort } from "./postgres.ts";
+import { freePort } from "../http/command.ts";
 
 const SCRIPT = fileURLToPath(new URL("s3.sh", import.meta.url));
 const PREFIX = "PARLEY_TEST_S3_";

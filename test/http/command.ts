@@ -100,7 +100,8 @@ function collect(stream: NodeJS.ReadableStream): () => string {
   return () => text;
 }
 
-async function freePort(): Promise<number> {
+/** One that is free now. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as { port: number };

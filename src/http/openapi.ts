@@ -232,6 +232,7 @@ function problemsOf(operation: Operation): object {
       ? (["malformed_body", "missing_parameter", "unsupported_media_type", "digest_mismatch"] as const)
       : []),
     ...(hasBody ? (["body_too_large", "request_timeout"] as const) : []),
+    ...(operation.method === "GET" ? [] : (["outcome_unknown"] as const)),
     ...operation.errors,
   ]);
   const responses: Record<string, { description: string; content: object; headers: object }> = {};

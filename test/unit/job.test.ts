@@ -225,5 +225,8 @@ test("work that throws at once is told to onError like any other", async () => {
     (error) => told.push(error),
   );
   await job.stop();
-  assert.equal((told[0] as Error | undefined)?.message ?? "at once", "at once");
+  assert.deepEqual(
+    told.map((error) => (error as Error).message),
+    ["at once"],
+  );
 });

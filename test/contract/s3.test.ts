@@ -200,3 +200,28 @@ test("s3: an operator is told of a store that does not answer, or fails", option
     message: /the store answers 503/,
   });
 });
+
+test(
+  "s3: what uploads hold together has a bound, and what one gives back is free again",
+  options,
+  async (t) => {
+    const { store } = await openStore(t);
+    const writers: BlobWriter[] = [];
+    await assert.rejects(
+      async () => {
+        // 512 MiB, of 64 KiB each.
+        while (writers.length <= 8192) writers.push(await store.create(newKey()));
+      },
+      { code: "unavailable" },
+    );
+    assert.equal(writers.length, 8192);
+    const [one, other] = writers as [BlobWriter, BlobWriter];
+    await assert.rejects(one.write(new Uint8Array(70_000)), { code: "unavailable" });
+    await one.discard();
+    await one.discard();
+    await other.write(new Uint8Array(70_000));
+    await assert.rejects(store.create(newKey()), { code: "unavailable" }, "given back once");
+    await other.store();
+    await store.create(newKey());
+  },
+);

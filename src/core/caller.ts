@@ -1,6 +1,8 @@
 /** Who is asking, as a verified token says. */
 export interface Caller {
   userId: string;
+  /** Null: a token of an identity provider. */
+  tokenId: string | null;
   scopes: ReadonlySet<string>;
 }
 

@@ -39,7 +39,7 @@ async function lookUp(core: Core, token: string, revocations: number | null): Pr
   // Looked up by its SHA-256: how long the look-up takes tells nothing of any token.
   const row = TOKEN_FORM.test(token) ? await findToken(core.db, hashToken(token)) : undefined;
   if (!row) throw new ParleyError("invalid_token");
-  const caller = { userId: row.user_id, scopes: new Set(row.scopes.split(" ")) };
+  const caller = { userId: row.user_id, tokenId: row.id, scopes: new Set(row.scopes.split(" ")) };
   const verified = { caller, expiresAt: row.expires_at };
   core.verifiedTokens.add(token, verified, revocations);
   return verified;

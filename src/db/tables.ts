@@ -30,7 +30,17 @@ export const TABLES: readonly Table[] = [
   table(
     "contacts",
     ["owner_id", "id"],
-    ["username_key", "phone_digits", "search_key", "conversation_id", "blocked_at", "version", "body"],
+    [
+      "username_key",
+      "phone_digits",
+      "search_key",
+      "conversation_id",
+      "blocked_at",
+      "version",
+      "body",
+      "peer_id",
+      "peer_since",
+    ],
   ),
   table("messages", ["id"], ["conversation_id", "sender_id", "created_at"]),
   table(
@@ -52,6 +62,12 @@ export const TABLES: readonly Table[] = [
   ),
   table("small_files", ["attachment_id"], ["bytes"]),
   table("grants", ["user_id", "attachment_id"], ["conversation_id"]),
+  table("departures", ["username_key", "left_key"], []),
+  table("activity", ["user_id"], ["seen_at"]),
+  table("storage", ["user_id"], ["used"]),
+  table("idempotency", ["user_id", "key_hash"], ["fingerprint", "result", "until"]),
+  table("identities", ["issuer", "subject"], ["user_id"]),
+  table("audit", ["id"], ["at", "actor_id", "token_id", "action", "object_id", "details"]),
 ];
 /** What is still to be erased from the store; it stays behind where the files go to another. */
 export const OF_THE_STORE: readonly Table[] = [

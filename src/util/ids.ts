@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-export type IdKind = "con" | "att" | "msg" | "cnv" | "usr" | "tok" | "req";
+export type IdKind = "con" | "att" | "msg" | "cnv" | "usr" | "tok" | "req" | "aud";
 export type NewId = (kind: IdKind) => string;
 /** Fills the bytes from a cryptographic source, like `crypto.randomFillSync`. */
 export type Random = (bytes: Uint8Array) => void;

@@ -27,22 +27,31 @@ const FIRST: Record<string, string> = {
   carried_secrets: "('a secret', 9)",
 };
 
-const rowOf = (url: string, table: string) => administer(url, `SELECT ${table}::text FROM ${table}`);
+const columnsOf = (url: string, table: string) =>
+  administer(
+    url,
+    `SELECT string_agg(quote_ident(column_name), ', ' ORDER BY ordinal_position)
+     FROM information_schema.columns WHERE table_name = '${table}'`,
+  );
+const rowOf = (url: string, table: string, columns: unknown) =>
+  administer(url, `SELECT ROW(${columns})::text FROM ${table}`);
 
 for (const [i, file] of files.entries()) {
   test(`postgres: a database of the schema ${file} is brought forward with all that was in it`, async (t) => {
     const url = await testDatabase(t);
     await administer(url, await read(files[0]!));
-    for (const [table, row] of Object.entries(FIRST))
+    const before = new Map<string, [columns: unknown, rows: unknown[]]>();
+    for (const [table, row] of Object.entries(FIRST)) {
       await administer(url, `INSERT INTO ${table} VALUES ${row}`);
+      const [columns] = await columnsOf(url, table);
+      before.set(table, [columns, await rowOf(url, table, columns)]);
+    }
     for (const later of files.slice(1, i + 1)) await administer(url, await read(later));
     await administer(url, `CREATE TABLE schema_version AS SELECT ${i + 1} AS version`);
-    const before = new Map<string, unknown[]>();
-    for (const table of Object.keys(FIRST)) before.set(table, await rowOf(url, table));
     await (await openPostgres(url)).close();
-    for (const [table, rows] of before) {
+    for (const [table, [columns, rows]] of before) {
       assert.equal(rows.length, 1, table);
-      assert.deepEqual(await rowOf(url, table), rows, table);
+      assert.deepEqual(await rowOf(url, table, columns), rows, table);
     }
     assert.deepEqual(await administer(url, "SELECT version FROM schema_version"), [files.length]);
   });

@@ -2,6 +2,7 @@ import { randomFillSync } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import type { AddressInfo } from "node:net";
 import type { Config } from "./config.ts";
+import { Activity } from "./core/activity.ts";
 import { VerifiedTokens } from "./core/caller.ts";
 import type { Accounts, Core } from "./core/core.ts";
 import { createLinks } from "./core/links.ts";
@@ -12,6 +13,7 @@ import { lockFolder } from "./db/lock.ts";
 import { carriedSecrets } from "./db/tables.ts";
 import { openCurrentDatabase, openDatabase, openStore } from "./engines.ts";
 import { OperatorError } from "./errors.ts";
+import { startActivity } from "./jobs/activity.ts";
 import { startEraser } from "./jobs/eraser.ts";
 import type { Job } from "./jobs/job.ts";
 import { startSweep } from "./jobs/sweep.ts";
@@ -101,6 +103,9 @@ async function buildApp(
     origin: () => origin,
     fuse,
     verifiedTokens: new VerifiedTokens(),
+    limits: config.limits,
+    activity: new Activity(),
+    keysUnderWay: new Set(),
     damaged: new Set(),
   };
   // Loaded here, so that commands beside a running server do not wait for it.
@@ -109,14 +114,6 @@ async function buildApp(
   const port = () => (http.server.address() as AddressInfo).port;
   let jobs: Job[] = [];
   let stopping: Promise<void> | undefined;
-
-  function startJobs(): void {
-    const failed = (job: string) => (error: unknown) =>
-      log.error({ job, ...errorFields(error) }, "background work failed");
-    const eraser = startEraser(core, failed("eraser"));
-    core.wakeEraser = eraser.wake;
-    jobs = [eraser, startSweep(core, failed("sweep"))];
-  }
 
   async function release(): Promise<void> {
     const cut = setTimeout(() => {
@@ -147,11 +144,19 @@ async function buildApp(
     async start() {
       await listen(http, config);
       origin ||= httpAddress(config.host, port());
-      startJobs();
+      jobs = startJobs(core, log);
       log.info({ host: config.host, port: port(), data: config.dataFolder }, "listening");
     },
     stop: () => (stopping ??= release()),
   };
+}
+
+function startJobs(core: Core, log: Log): Job[] {
+  const failed = (job: string) => (error: unknown) =>
+    log.error({ job, ...errorFields(error) }, "background work failed");
+  const eraser = startEraser(core, failed("eraser"));
+  core.wakeEraser = eraser.wake;
+  return [eraser, startSweep(core, failed("sweep")), startActivity(core, failed("activity"))];
 }
 
 async function listen(

@@ -9,6 +9,10 @@ const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"
 export interface Limits {
   /** 0: none. */
   maxFileBytes: number;
+  /** Of all files that a user has uploaded; 0: none. */
+  userQuotaBytes: number;
+  /** A user's; 0: any number. */
+  maxContacts: number;
   maxBodyBytes: number;
   maxHeaderBytes: number;
   maxPartHeaderBytes: number;
@@ -58,7 +62,7 @@ export interface Config {
 
 const DEFAULT_MAX_FILE_SIZE = "100MiB";
 
-const LIMITS: Omit<Limits, "maxFileBytes"> = {
+const LIMITS: Omit<Limits, "maxFileBytes" | "userQuotaBytes" | "maxContacts"> = {
   maxBodyBytes: 64 * 1024,
   maxHeaderBytes: 16 * 1024,
   maxPartHeaderBytes: 8 * 1024,
@@ -126,6 +130,18 @@ const SETTINGS = {
     DEFAULT_MAX_FILE_SIZE,
     (text) => parseSize(text) ?? undefined,
   ),
+  userQuotaBytes: setting(
+    "PARLEY_USER_QUOTA",
+    "a size such as 10GiB, for all files that a user has uploaded; 0 for no quota",
+    "0",
+    (text) => parseSize(text) ?? undefined,
+  ),
+  maxContacts: setting(
+    "PARLEY_MAX_CONTACTS",
+    "a whole number, of the contacts that a user may have; 0 for no limit",
+    "0",
+    parseCount,
+  ),
   corsOrigins: setting(
     "PARLEY_CORS_ORIGINS",
     "origins such as https://app.example.com, separated by commas, or * for all",
@@ -150,7 +166,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     secrets: read(SETTINGS.secrets, env),
     corsOrigins: read(SETTINGS.corsOrigins, env),
     logLevel: read(SETTINGS.logLevel, env),
-    limits: { ...LIMITS, maxFileBytes: read(SETTINGS.maxFileBytes, env) },
+    limits: {
+      ...LIMITS,
+      maxFileBytes: read(SETTINGS.maxFileBytes, env),
+      userQuotaBytes: read(SETTINGS.userQuotaBytes, env),
+      maxContacts: read(SETTINGS.maxContacts, env),
+    },
   };
   if (config.publicUrl === null && isWildcard(config.host)) {
     throw new OperatorError(
@@ -210,6 +231,10 @@ function read<T>(from: Setting<T>, env: Readonly<Record<string, string | undefin
   const value = from.parse(env[from.name] || from.fallback);
   if (value === undefined) throw new OperatorError(`${from.name} must be ${from.form}.`);
   return value;
+}
+
+function parseCount(text: string): number | undefined {
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
 function parseOrigin(text: string): string | undefined {

@@ -102,6 +102,19 @@ export const catalogue = {
     title: "The username is taken",
     explanation: "Choose another username. Names that differ only in case are the same.",
   },
+  count_limit_reached: {
+    title: "There are as many as there may be",
+    explanation: "`detail` names the limit, and the setting by which the operator can raise it.",
+  },
+  idempotency_in_progress: {
+    title: "The first request with this Idempotency-Key is still under way",
+    explanation: "Wait for its answer, or send the same request again a little later.",
+  },
+  idempotency_key_reused: {
+    title: "The Idempotency-Key was used for another request",
+    explanation:
+      "A key stands for one request, with all its fields, for 24 hours. Make a new key for a new request.",
+  },
   precondition_failed: {
     title: "The resource has changed",
     explanation: "It is not the version that `If-Match` names. Retrieve it again, and decide anew.",
@@ -141,6 +154,11 @@ export const catalogue = {
     title: "It is not known whether this was done",
     explanation:
       "The database was lost at the moment of the write. Look whether it was done, before you send it again.",
+  },
+  quota_exceeded: {
+    title: "The quota of the user is used up",
+    explanation:
+      "Nothing was kept of this file. Delete files, or ask the operator to raise PARLEY_USER_QUOTA.",
   },
   disk_full: {
     title: "The disk is full",

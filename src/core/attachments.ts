@@ -4,13 +4,16 @@ import {
   findLinkedAttachment,
   isOwnMessage,
   listAttachments as listAttachmentRows,
+  type ShownAttachment,
   type Target,
 } from "../db/attachments.ts";
 import { isMember } from "../db/conversations.ts";
 import { isUndone, ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
+import { actOf } from "./audit.ts";
 import type { Caller } from "./caller.ts";
 import type { Core } from "./core.ts";
+import { onceOf, writeOnce } from "./idempotency.ts";
 import { detectType } from "./media-types.ts";
 import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
 import type { Expected, Versioned } from "./resource.ts";
@@ -53,6 +56,8 @@ interface Upload {
   file: ReceivedFile;
   filename: string;
   declaredType: string | undefined;
+  /** The Idempotency-Key. */
+  key: string | undefined;
 }
 
 /**
@@ -65,6 +70,10 @@ export async function createAttachment(core: Core, caller: Caller, upload: Uploa
   const fileType = await makeDurable(core, upload);
   const id = core.newId("att");
   const blob = file.content instanceof Uint8Array ? undefined : file.content;
+  const act = actOf(core, caller);
+  const asked = { ...upload.target, filename: upload.filename, type: upload.declaredType ?? null };
+  const sha256 = Buffer.from(file.sha256).toString("hex");
+  const once = onceOf(core, caller, upload.key, "createAttachment", asked, sha256);
   const input = {
     id,
     uploader_id: caller.userId,
@@ -74,19 +83,22 @@ export async function createAttachment(core: Core, caller: Caller, upload: Uploa
     sha256: file.sha256,
     blob_key: blob?.key ?? id,
     crc32: file.crc32,
-    created_at: core.clock(),
+    created_at: act.at,
     target: upload.target,
     bytes: file.content instanceof Uint8Array ? file.content : null,
     newMessageId: core.newId("msg"),
     hasIntent: blob !== undefined && !core.blobs.intents,
+    reservation: file.reservation && { ...file.reservation, bytes: file.size, now: act.at },
+    act,
   };
-  const row = await core.db.write("createAttachment", input).catch(async (error) => {
+  const written = await writeOnce(core, once, "createAttachment", input).catch(async (error) => {
     if (isUndone(error)) await discardFile(core, file);
     throw error;
   });
   // The upload is done: an intent that cannot be dropped now is the sweep's.
-  await blob?.settle().catch(() => {});
-  return versioned(core, row);
+  if (written.replayed) await discardFile(core, file);
+  else await blob?.settle().catch(() => {});
+  return { ...versioned(core, written.result), replayed: written.replayed };
 }
 
 /** Stores the bytes, unless they go with the row, and tells their type; where either fails the file is discarded. */
@@ -136,7 +148,7 @@ export async function updateAttachment(
   filename: string | undefined,
   expected: Expected,
 ): Promise<Versioned> {
-  const input = { userId: caller.userId, id, filename, expected };
+  const input = { userId: caller.userId, id, filename, expected, act: actOf(core, caller) };
   return versioned(core, await core.db.write("renameAttachment", input));
 }
 
@@ -147,7 +159,8 @@ export async function deleteAttachment(
   id: string,
   expected: Expected,
 ): Promise<void> {
-  await core.db.write("deleteAttachment", { userId: caller.userId, id, deletedAt: core.clock(), expected });
+  const act = actOf(core, caller);
+  await core.db.write("deleteAttachment", { userId: caller.userId, id, deletedAt: act.at, expected, act });
   core.wakeEraser();
 }
 
@@ -156,11 +169,11 @@ function found(row: AttachmentRow | undefined): AttachmentRow {
   return row;
 }
 
-function versioned(core: Core, row: AttachmentRow): Versioned {
+function versioned(core: Core, row: ShownAttachment): Versioned {
   return { json: attachmentOf(core, row), version: `${row.version}-${core.links.window()}` };
 }
 
-function attachmentOf(core: Core, row: AttachmentRow): string {
+function attachmentOf(core: Core, row: ShownAttachment): string {
   const attachment: Attachment = {
     id: row.id,
     message_id: row.message_id,

@@ -2,13 +2,16 @@ import {
   type ContactFilter,
   type ContactRow,
   findContact,
+  type ListedContact,
   listContacts as listContactRows,
 } from "../db/contacts.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import { phoneDigits, searchKey, usernameKey } from "../util/text.ts";
+import { actOf } from "./audit.ts";
 import type { Caller } from "./caller.ts";
 import type { Core } from "./core.ts";
+import { onceOf, writeOnce } from "./idempotency.ts";
 import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
 import type { Expected, Versioned } from "./resource.ts";
 
@@ -31,8 +34,16 @@ interface ContactFields {
   display_name?: string | null | undefined;
 }
 
-/** Throws `contact_exists` with the existing id where the caller has a contact of that username. */
-export async function createContact(core: Core, caller: Caller, fields: ContactFields): Promise<Versioned> {
+/**
+ * Throws `contact_exists` with the existing id where the caller has a contact of that username, and `count_limit_reached`.
+ * A request with a key is done once.
+ */
+export async function createContact(
+  core: Core,
+  caller: Caller,
+  fields: ContactFields,
+  key?: string,
+): Promise<Versioned> {
   const createdAt = core.clock();
   const contact: Contact = {
     id: core.newId("con"),
@@ -44,18 +55,20 @@ export async function createContact(core: Core, caller: Caller, fields: ContactF
     last_active_at: null,
     created_at: toSeconds(createdAt),
   };
-  const body = JSON.stringify(contact);
-  await core.db.write("createContact", {
+  const once = onceOf(core, caller, key, "createContact", fields);
+  const { result, replayed } = await writeOnce(core, once, "createContact", {
     id: contact.id,
     ownerId: caller.userId,
     usernameKey: usernameKey(contact.username),
     phoneDigits: phoneDigits(contact.phone_number),
     searchKey: searchKey(contact.username, contact.display_name),
     conversationId: contact.conversation_id,
-    body,
+    body: JSON.stringify(contact),
     createdAt,
+    maxContacts: core.limits.maxContacts,
+    act: actOf(core, caller),
   });
-  return versioned([body, 1]);
+  return { json: result, version: "1", replayed };
 }
 
 /** What a list of contacts can be narrowed to. */
@@ -81,7 +94,7 @@ export async function listContacts(
     wordPrefix: (request.q && searchKey(request.q).slice(1)) || undefined,
     blocked: request.active === undefined ? undefined : !request.active,
   };
-  return pageOf(page, await listContactRows(core.db, caller.userId, filter, page), (body) => body);
+  return pageOf(page, await listContactRows(core.db, caller.userId, filter, page), contactOf);
 }
 
 /** Throws `contact_not_found`, also for a contact of somebody else. */
@@ -99,7 +112,7 @@ export async function updateContact(
   displayName: string | null | undefined,
   expected: Expected,
 ): Promise<Versioned> {
-  const input = { ownerId: caller.userId, id, displayName, expected };
+  const input = { ownerId: caller.userId, id, displayName, expected, act: actOf(core, caller) };
   return versioned(await core.db.write("updateContact", input));
 }
 
@@ -110,10 +123,36 @@ export async function deleteContact(
   id: string,
   expected: Expected,
 ): Promise<void> {
-  await core.db.write("deleteContact", { ownerId: caller.userId, id, deletedAt: core.clock(), expected });
+  const act = actOf(core, caller);
+  await core.db.write("deleteContact", { ownerId: caller.userId, id, deletedAt: act.at, expected, act });
   core.wakeEraser();
 }
 
-function versioned([body, version]: ContactRow): Versioned {
-  return { json: body, version: String(version) };
+/** What the contact sends from now on does not reach the caller, or does again. Throws `contact_not_found`. */
+export async function blockContact(core: Core, caller: Caller, id: string, blocked: boolean): Promise<void> {
+  const blockedAt = blocked ? core.clock() : null;
+  await core.db.write("blockContact", { ownerId: caller.userId, id, blockedAt });
+}
+
+function versioned([body, seenAt, since, version]: ContactRow): Versioned {
+  const listed: ListedContact = [body, seenAt, since];
+  const seen = lastActive(listed);
+  // What is told of the contact changes without a change of the row.
+  return { json: contactOf(listed), version: seen === null ? `${version}` : `${version}-${seen}` };
+}
+
+/** A contact is stored as it is served but for this one member; a quote in a name has a backslash before it. */
+const NEVER_ACTIVE = '"last_active_at":null';
+
+function contactOf(row: ListedContact): string {
+  const seen = lastActive(row);
+  return seen === null ? row[0] : row[0].replace(NEVER_ACTIVE, `"last_active_at":${seen}`);
+}
+
+const MINUTE_MS = 60_000;
+
+/** Unix seconds: the minute's start, but not before the contact was made; null: nothing is to be told. */
+function lastActive([, seenAt, since]: ListedContact): number | null {
+  if (seenAt === null) return null;
+  return toSeconds(Math.max(seenAt - (seenAt % MINUTE_MS), since!));
 }

@@ -1,8 +1,10 @@
 import type { BlobStore } from "../blobs/store.ts";
+import type { Limits } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { Clock } from "../util/clock.ts";
 import type { Fuse } from "../util/fuse.ts";
 import type { NewId, Random } from "../util/ids.ts";
+import type { Activity } from "./activity.ts";
 import type { VerifiedTokens } from "./caller.ts";
 import type { Links } from "./links.ts";
 
@@ -23,6 +25,10 @@ export interface Core extends Accounts {
   /** Whether a disk has failed. */
   fuse: Fuse;
   verifiedTokens: VerifiedTokens;
+  limits: Limits;
+  activity: Activity;
+  /** Users and Idempotency-Keys of the requests that are under way. */
+  keysUnderWay: Set<string>;
   /** Attachments whose bytes were found damaged since the start. */
   damaged: Set<string>;
   /** The public address, without a slash at its end; known once the server listens. */

@@ -1,4 +1,5 @@
-import { findUserById, storageUsed } from "../db/users.ts";
+import { storageUsed } from "../db/storage.ts";
+import { findUserById } from "../db/users.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import type { Caller } from "./caller.ts";
@@ -30,6 +31,6 @@ export async function getMe(core: Core, caller: Caller): Promise<Me> {
     avatar_url: user.avatar_url,
     conversation_id: user.conversation_id,
     created_at: toSeconds(user.created_at),
-    storage: { used: await storageUsed(core.db, user.id), quota: null },
+    storage: { used: await storageUsed(core.db, user.id), quota: core.limits.userQuotaBytes || null },
   };
 }

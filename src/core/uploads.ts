@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { BlobWriter } from "../blobs/store.ts";
+import type { Reservation } from "../db/storage.ts";
 import { ParleyError } from "../errors.ts";
 import { formatSize } from "../util/sizes.ts";
 import type { Core } from "./core.ts";
@@ -9,6 +10,8 @@ import { SNIFF_BYTES } from "./media-types.ts";
 /** How long the intent of an upload holds without being renewed. Clocks of nodes may differ by a minute. */
 const INTENT_MS = 30 * 60_000;
 const RENEW_MS = 10 * 60_000;
+/** How long an upload has its claim on the quota. One that takes longer has to find room at its end. */
+const RESERVATION_MS = 60 * 60_000;
 
 /** A file that has come in whole and waits for its row. */
 export interface ReceivedFile {
@@ -20,18 +23,61 @@ export interface ReceivedFile {
   crc32: number;
   /** The beginning of the file, for telling its type. */
   head: Uint8Array;
+  /** Its claim on the quota of its user; null: there is no quota. */
+  reservation: Reservation | null;
+}
+
+/** What is known of a file before it comes in. */
+interface Announced {
+  userId: string;
+  /** Bytes that it has at most, by the length of its request; undefined: that is not known. */
+  bytes: number | undefined;
 }
 
 /**
  * Takes a file in, hashing and counting on the way; each chunk need be valid only until the next is asked for. Throws
- * `file_too_large` as soon as the limit (bytes; 0: none) is passed, and whatever the source throws; then nothing of the
- * file is kept.
+ * `quota_exceeded`, where the length is known before anything comes in, `file_too_large` as soon as the limit (bytes; 0:
+ * none) is passed, and whatever the source throws; then nothing of the file is kept.
  */
 export async function receiveFile(
   core: Core,
   source: AsyncIterable<Uint8Array>,
   maxBytes: number,
+  announced: Announced,
 ): Promise<ReceivedFile> {
+  const reservation = await reserve(core, announced);
+  try {
+    return { ...(await receive(core, source, maxBytes)), reservation };
+  } catch (error) {
+    await release(core, reservation);
+    throw error;
+  }
+}
+
+/** Where the length is not known nothing is promised, and the commit decides alone. */
+async function reserve(core: Core, { userId, bytes }: Announced): Promise<Reservation | null> {
+  const quota = core.limits.userQuotaBytes;
+  if (quota === 0) return null;
+  const now = core.clock();
+  const reservation = { id: core.newId("att"), userId, bytes: bytes ?? 0, quota, now };
+  if (bytes !== undefined) {
+    await core.db.write("reserveStorage", { ...reservation, until: now + RESERVATION_MS });
+  }
+  return reservation;
+}
+
+/** One that cannot be released lapses. */
+async function release(core: Core, reservation: Reservation | null): Promise<void> {
+  if (!reservation) return;
+  const { userId, id } = reservation;
+  await core.db.write("releaseStorage", { userId, id }).catch(() => {});
+}
+
+async function receive(
+  core: Core,
+  source: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<Omit<ReceivedFile, "reservation">> {
   const hash = createHash("sha256");
   let crc = 0;
   let size = 0;
@@ -69,8 +115,9 @@ export async function receiveFile(
 }
 
 /** Drops a file that gets no row. One that cannot be dropped is the sweep's. */
-export async function discardFile(core: Core, { content }: ReceivedFile): Promise<void> {
+export async function discardFile(core: Core, { content, reservation }: ReceivedFile): Promise<void> {
   if (!(content instanceof Uint8Array)) await discardBlob(core, content);
+  await release(core, reservation);
 }
 
 async function createBlob(core: Core): Promise<BlobWriter> {

@@ -1,7 +1,9 @@
 import { ParleyError } from "../errors.ts";
+import { type Act, recordAct } from "./audit.ts";
 import type { Page } from "./page.ts";
 import { deleteSmallFile, insertSmallFile, isSmallFile } from "./small-files.ts";
-import { all, get, type Reader, run, type Statement, statement, type Write } from "./sql.ts";
+import { all, get, type Reader, type Statement, statement, type Write } from "./sql.ts";
+import { addStorage, checkQuota, dropReservation, type Reservation } from "./storage.ts";
 import { createTombstone } from "./tombstones.ts";
 import { requireUser } from "./users.ts";
 import { checkVersion, type Expected } from "./version.ts";
@@ -90,21 +92,42 @@ export interface CreateAttachment extends Omit<AttachmentRow, "message_id" | "ve
   newMessageId: string;
   /** Whether a row of `intents` stands for the bytes until now. */
   hasIntent: boolean;
+  /** Null: there is no quota. */
+  reservation: Reservation | null;
+  act: Act;
 }
+
+/** What is shown of an attachment. */
+export type ShownAttachment = Omit<AttachmentRow, "uploader_id" | "sha256" | "blob_key" | "crc32">;
 
 const SETTLE = "DELETE FROM intents WHERE blob_key = ? RETURNING blob_key";
 const SEND = "INSERT INTO messages (id, conversation_id, sender_id, created_at) VALUES (?, ?, ?, ?)";
 const INSERT = `INSERT INTO attachments (id, conversation_id, message_id, uploader_id, filename, file_type, file_size,
   sha256, blob_key, crc32, created_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`;
+/** To every member but those who have blocked the uploader. */
 const GRANT = `INSERT INTO grants (user_id, attachment_id, conversation_id)
-  SELECT user_id, ?, ? FROM members WHERE conversation_id = ?`;
+  SELECT m.user_id, ?, m.conversation_id FROM members m WHERE m.conversation_id = ? AND NOT EXISTS (
+    SELECT 1 FROM users u JOIN contacts c ON c.owner_id = m.user_id AND c.username_key = u.username_key
+    WHERE u.id = ? AND u.id <> m.user_id AND c.blocked_at IS NOT NULL)`;
 
 /** Resolves the target again inside the transaction: it may have gone while the file came in. */
-export function* createAttachment(input: CreateAttachment): Write<AttachmentRow> {
-  const { target, newMessageId, bytes, hasIntent, ...attachment } = input;
+export function* createAttachment(input: CreateAttachment): Write<ShownAttachment> {
+  const {
+    id,
+    filename,
+    file_type,
+    file_size,
+    created_at,
+    target,
+    newMessageId,
+    bytes,
+    hasIntent,
+    reservation,
+  } = input;
   const conversationId = yield* targetConversation(target, input.uploader_id);
   // One that lapsed has a tombstone by now: the bytes go.
   if (hasIntent && !(yield* get(SETTLE, input.blob_key))) throw new ParleyError("unavailable");
+  if (reservation) yield* checkQuota(reservation);
   const messageId = target.messageId ?? newMessageId;
   const inserts = [
     statement(
@@ -121,14 +144,17 @@ export function* createAttachment(input: CreateAttachment): Write<AttachmentRow>
       input.crc32,
       input.created_at,
     ),
-    statement(GRANT, input.id, conversationId, conversationId),
+    statement(GRANT, id, conversationId, input.uploader_id),
+    addStorage(input.uploader_id, file_size),
+    recordAct(input.act, "attachment.created", id),
   ];
+  if (reservation) inserts.push(dropReservation(reservation));
   if (target.messageId === undefined) {
     inserts.push(statement(SEND, messageId, conversationId, input.uploader_id, input.created_at));
   }
-  if (bytes !== null) inserts.push(insertSmallFile(input.id, bytes));
+  if (bytes !== null) inserts.push(insertSmallFile(id, bytes));
   yield inserts;
-  return { ...attachment, message_id: messageId, version: 1 };
+  return { id, message_id: messageId, filename, file_type, file_size, created_at, version: 1 };
 }
 
 function* targetConversation(target: Target, userId: string): Write<string> {
@@ -155,17 +181,21 @@ interface RenameAttachment {
   /** Undefined: it stays as it is. */
   filename: string | undefined;
   expected: Expected;
+  act: Act;
 }
 
 /** The row as it is after the update. Throws `attachment_not_found`, or `not_uploader` for another member. */
 export function* renameAttachment(input: RenameAttachment): Write<AttachmentRow> {
   const attachment = yield* ownAttachment(input);
   if (input.filename === undefined) return attachment;
-  yield* run(
-    "UPDATE attachments SET filename = ?, version = version + 1 WHERE id = ?",
-    input.filename,
-    input.id,
-  );
+  yield [
+    statement(
+      "UPDATE attachments SET filename = ?, version = version + 1 WHERE id = ?",
+      input.filename,
+      input.id,
+    ),
+    recordAct(input.act, "attachment.renamed", input.id, { from: attachment.filename, to: input.filename }),
+  ];
   return { ...attachment, filename: input.filename, version: attachment.version + 1 };
 }
 
@@ -174,6 +204,7 @@ interface DeleteAttachment {
   id: string;
   deletedAt: number;
   expected: Expected;
+  act: Act;
 }
 
 /** Deletes the attachment for all; its tombstone stays until the bytes are erased. Throws as renaming does. */
@@ -187,9 +218,13 @@ export function* deleteAttachment(input: DeleteAttachment): Write<void> {
     "SELECT user_id FROM members WHERE conversation_id = ?",
     conversation!.conversation_id,
   );
-  yield members.map((member) =>
-    statement("DELETE FROM grants WHERE user_id = ? AND attachment_id = ?", member.user_id, input.id),
-  );
+  yield [
+    ...members.map((member) =>
+      statement("DELETE FROM grants WHERE user_id = ? AND attachment_id = ?", member.user_id, input.id),
+    ),
+    addStorage(input.userId, -attachment.file_size),
+    recordAct(input.act, "attachment.deleted", input.id, { filename: attachment.filename }),
+  ];
   if (isSmallFile(attachment)) yield* deleteSmallFile(input.id);
   else yield* createTombstone(attachment.blob_key, input.deletedAt);
 }

@@ -13,7 +13,7 @@ export interface Act {
 }
 
 /** What is kept, as `object.what happened to it`. */
-export type Action =
+type Action =
   | "attachment.created"
   | "attachment.renamed"
   | "attachment.deleted"
@@ -26,20 +26,22 @@ export type Action =
   | "user.created"
   | "user.deleted";
 
-const RECORD =
-  "INSERT INTO audit (id, at, actor_id, token_id, action, object_id, details) VALUES (?, ?, ?, ?, ?, ?, ?)";
+const INTO = "INSERT INTO audit (id, at, actor_id, token_id, action, object_id, details)";
 
 /** Part of other writes: a line of the audit trail, in their transaction. */
 export function recordAct(act: Act, action: Action, objectId: string, details?: object): Statement {
-  const { id, at, actorId, tokenId } = act;
+  return statement(`${INTO} VALUES (?, ?, ?, ?, ?, ?, ?)`, ...valuesOf(act, action, objectId, details));
+}
+
+/** The same where the condition, a SELECT, finds a row. */
+export function recordActIf(condition: Statement, act: Act, action: Action, objectId: string): Statement {
   return statement(
-    RECORD,
-    id,
-    at,
-    actorId,
-    tokenId,
-    action,
-    objectId,
-    details === undefined ? null : JSON.stringify(details),
+    `${INTO} SELECT ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (${condition.sql})`,
+    ...valuesOf(act, action, objectId),
+    ...condition.params,
   );
+}
+
+function valuesOf({ id, at, actorId, tokenId }: Act, action: Action, objectId: string, details?: object) {
+  return [id, at, actorId, tokenId, action, objectId, details === undefined ? null : JSON.stringify(details)];
 }

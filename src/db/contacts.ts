@@ -1,13 +1,19 @@
 import { ParleyError } from "../errors.ts";
 import { searchKey } from "../util/text.ts";
+import { type Act, recordAct, recordActIf } from "./audit.ts";
 import { leaveConversation } from "./conversations.ts";
 import type { Page } from "./page.ts";
-import { get, type QuickReader, run, type Statement, statement, type Value, type Write } from "./sql.ts";
+import { findPeer, hidePresence, joinPeer, noteDeparture, type Peer, showPresence } from "./peers.ts";
+import { get, type QuickReader, type Statement, statement, type Value, type Write } from "./sql.ts";
 import { requireUser } from "./users.ts";
 import { checkVersion, type Expected } from "./version.ts";
 
-/** The JSON text of a contact as it is served, and the version of its row. */
-export type ContactRow = [body: string, version: number];
+/**
+ * The JSON text of a contact as it was made; when the contact was last seen, null: nothing is to be told; and from when on
+ * that counts. Both are milliseconds.
+ */
+export type ListedContact = [body: string, seenAt: number | null, since: number | null];
+export type ContactRow = [...ListedContact, version: number];
 
 /** Which contacts of the owner; without a condition all. */
 export interface ContactFilter {
@@ -18,44 +24,46 @@ export interface ContactFilter {
   blocked?: boolean | undefined;
 }
 
-const FIND = "SELECT body, version FROM contacts WHERE owner_id = ? AND id = ?";
+const LISTED = `c.body, (SELECT a.seen_at FROM activity a WHERE a.user_id = c.peer_id AND a.seen_at > c.peer_since)
+  AS seen_at, c.peer_since`;
+const FIND = `SELECT ${LISTED}, c.version FROM contacts c WHERE c.owner_id = ? AND c.id = ?`;
 
 export function findContact(db: QuickReader, ownerId: string, id: string): Promise<ContactRow | undefined> {
   return db.getValues(FIND, ownerId, id);
 }
 
-/** The bodies of one page in the order of the walk, and one more where there is one. */
-export async function listContacts(
+/** One page in the order of the walk, and one row more where there is one. */
+export function listContacts(
   db: QuickReader,
   ownerId: string,
   filter: ContactFilter,
   page: Page,
-): Promise<string[]> {
+): Promise<ListedContact[]> {
   const { sql, params } = contactsQuery(ownerId, filter, page);
-  return (await db.allValues<[string]>(sql, ...params)).map(([body]) => body);
+  return db.allValues(sql, ...params);
 }
 
 /** Each condition but the word has an index that ends in the id, so a page costs the same wherever it begins. */
 export function contactsQuery(ownerId: string, filter: ContactFilter, page: Page): Statement {
-  const conditions = ["owner_id = ?"];
+  const conditions = ["c.owner_id = ?"];
   const params: Value[] = [ownerId];
   if (filter.usernameKey !== undefined) {
-    conditions.push("username_key = ?");
+    conditions.push("c.username_key = ?");
     params.push(filter.usernameKey);
   }
   if (filter.phoneDigits !== undefined) {
-    conditions.push("phone_digits = ?");
+    conditions.push("c.phone_digits = ?");
     params.push(filter.phoneDigits);
   }
   if (filter.wordPrefix !== undefined) {
     // The form of search keys has no punctuation, so none of LIKE's own characters either.
-    conditions.push("search_key LIKE ?");
+    conditions.push("c.search_key LIKE ?");
     params.push(`% ${filter.wordPrefix}%`);
   }
-  if (filter.blocked !== undefined) conditions.push(`blocked_at IS ${filter.blocked ? "NOT " : ""}NULL`);
-  const walk = page.newer ? "id > ? ORDER BY id ASC" : "id < ? ORDER BY id DESC";
+  if (filter.blocked !== undefined) conditions.push(`c.blocked_at IS ${filter.blocked ? "NOT " : ""}NULL`);
+  const walk = page.newer ? "c.id > ? ORDER BY c.id ASC" : "c.id < ? ORDER BY c.id DESC";
   return {
-    sql: `SELECT body FROM contacts WHERE ${conditions.join(" AND ")} AND ${walk} LIMIT ? + 0`,
+    sql: `SELECT ${LISTED} FROM contacts c WHERE ${conditions.join(" AND ")} AND ${walk} LIMIT ? + 0`,
     params: [...params, page.cursor, page.limit + 1],
   };
 }
@@ -66,10 +74,14 @@ export interface CreateContact {
   usernameKey: string;
   phoneDigits: string;
   searchKey: string;
+  /** Of the conversation that is made, where the contact has none with the owner. */
   conversationId: string;
   /** JSON text. */
   body: string;
   createdAt: number;
+  /** How many contacts a user may have; 0: any number. */
+  maxContacts: number;
+  act: Act;
 }
 
 const CREATE = `INSERT INTO contacts
@@ -78,18 +90,26 @@ const CREATE = `INSERT INTO contacts
   ON CONFLICT (owner_id, username_key) DO NOTHING RETURNING id`;
 const JOIN = `INSERT INTO members (conversation_id, user_id, joined_at)
   SELECT conversation_id, owner_id, ? FROM contacts WHERE owner_id = ? AND id = ?`;
+const IS_THERE = "SELECT 1 FROM contacts WHERE owner_id = ? AND id = ?";
 
 /**
- * Throws `contact_exists` where the owner has a contact of that username. It inserts first and asks for the reason
- * where nothing was inserted: one round trip, and on PostgreSQL no two creates that merely looked at the same page.
+ * Returns the contact as JSON text. Throws `contact_exists` where the owner has a contact of that username. It inserts
+ * first and asks for the reason where nothing was inserted: one round trip, and on PostgreSQL no two creates that merely
+ * looked at the same page.
  */
-export function* createContact(input: CreateContact): Write<void> {
-  const { ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, createdAt } = input;
-  const [created] = yield [
+export function* createContact(input: CreateContact): Write<string> {
+  const { ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, createdAt, act } = input;
+  if (input.maxContacts > 0) yield* refuseMore(ownerId, input.maxContacts);
+  const [created, , , peers] = yield [
     statement(CREATE, ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, ownerId),
     statement(JOIN, createdAt, ownerId, id),
+    recordActIf(statement(IS_THERE, ownerId, id), act, "contact.created", id),
+    findPeer(ownerId, usernameKey),
   ];
-  if (created!.length > 0) return;
+  if (created!.length > 0) {
+    const [peer] = peers as Peer[];
+    return peer ? yield* joinPeer(input, peer) : body;
+  }
   yield* requireUser(ownerId);
   const existing = yield* get<{ id: string }>(
     "SELECT id FROM contacts WHERE owner_id = ? AND username_key = ?",
@@ -102,30 +122,52 @@ export function* createContact(input: CreateContact): Write<void> {
   });
 }
 
+/** Counts no further than it must. */
+function* refuseMore(ownerId: string, maxContacts: number): Write<void> {
+  const found = yield* get<{ count: number }>(
+    "SELECT COUNT(*) AS count FROM (SELECT 1 FROM contacts WHERE owner_id = ? LIMIT ? + 0) AS counted",
+    ownerId,
+    maxContacts,
+  );
+  if (found!.count < maxContacts) return;
+  throw new ParleyError(
+    "count_limit_reached",
+    `You may have ${maxContacts} contacts. Delete one, or ask the operator to raise PARLEY_MAX_CONTACTS.`,
+  );
+}
+
 interface UpdateContact {
   ownerId: string;
   id: string;
   /** Undefined: it stays as it is. */
   displayName: string | null | undefined;
   expected: Expected;
+  act: Act;
 }
 
 /** The row as it is after the update. Throws `contact_not_found` and `precondition_failed`. */
 export function* updateContact(input: UpdateContact): Write<ContactRow> {
-  const { body, version } = yield* ownContact(input);
+  const row = yield* get<NamedContact>(FIND, input.ownerId, input.id);
+  if (!row) throw new ParleyError("contact_not_found");
+  const { body, seen_at, peer_since, version } = row;
   checkVersion(input.expected, version);
-  if (input.displayName === undefined) return [body, version];
+  if (input.displayName === undefined) return [body, seen_at, peer_since, version];
   const contact = JSON.parse(body) as { username: string; display_name: string | null };
+  const was = contact.display_name;
   contact.display_name = input.displayName;
-  const updated: ContactRow = [JSON.stringify(contact), version + 1];
-  yield* run(
-    "UPDATE contacts SET search_key = ?, body = ?, version = ? WHERE owner_id = ? AND id = ?",
-    searchKey(contact.username, input.displayName),
-    ...updated,
-    input.ownerId,
-    input.id,
-  );
-  return updated;
+  const updated = JSON.stringify(contact);
+  yield [
+    statement(
+      "UPDATE contacts SET search_key = ?, body = ?, version = ? WHERE owner_id = ? AND id = ?",
+      searchKey(contact.username, input.displayName),
+      updated,
+      version + 1,
+      input.ownerId,
+      input.id,
+    ),
+    recordAct(input.act, "contact.renamed", input.id, { from: was, to: input.displayName }),
+  ];
+  return [updated, seen_at, peer_since, version + 1];
 }
 
 interface DeleteContact {
@@ -133,28 +175,60 @@ interface DeleteContact {
   id: string;
   deletedAt: number;
   expected: Expected;
+  act: Act;
 }
 
 /** Deletes the contact, and for its owner the conversation with it. Throws as the update does. */
 export function* deleteContact(input: DeleteContact): Write<void> {
-  const { version, conversation_id } = yield* ownContact(input);
-  checkVersion(input.expected, version);
-  yield* run("DELETE FROM contacts WHERE owner_id = ? AND id = ?", input.ownerId, input.id);
-  yield* leaveConversation(conversation_id, input.ownerId, input.deletedAt);
+  const { ownerId, id } = input;
+  const contact = yield* get<OwnContact>(
+    "SELECT conversation_id, username_key, version FROM contacts WHERE owner_id = ? AND id = ?",
+    ownerId,
+    id,
+  );
+  if (!contact) throw new ParleyError("contact_not_found");
+  checkVersion(input.expected, contact.version);
+  yield [
+    statement("DELETE FROM contacts WHERE owner_id = ? AND id = ?", ownerId, id),
+    noteDeparture(ownerId, contact.username_key),
+    hidePresence(ownerId, contact.username_key),
+    recordAct(input.act, "contact.deleted", id, { username: contact.username_key }),
+  ];
+  yield* leaveConversation(contact.conversation_id, ownerId, input.deletedAt);
+}
+
+interface BlockContact {
+  ownerId: string;
+  id: string;
+  /** Milliseconds; null: unblocked. */
+  blockedAt: number | null;
+}
+
+/** From now on what the contact sends does not reach the owner, or does again. Throws `contact_not_found`. */
+export function* blockContact({ ownerId, id, blockedAt }: BlockContact): Write<void> {
+  const contact = yield* get<{ username_key: string }>(
+    "UPDATE contacts SET blocked_at = ? WHERE owner_id = ? AND id = ? RETURNING username_key",
+    blockedAt,
+    ownerId,
+    id,
+  );
+  if (!contact) throw new ParleyError("contact_not_found");
+  yield [
+    blockedAt === null
+      ? showPresence(ownerId, contact.username_key)
+      : hidePresence(ownerId, contact.username_key),
+  ];
 }
 
 interface OwnContact {
   conversation_id: string;
-  body: string;
+  username_key: string;
   version: number;
 }
 
-function* ownContact(input: { ownerId: string; id: string }): Write<OwnContact> {
-  const row = yield* get<OwnContact>(
-    "SELECT conversation_id, body, version FROM contacts WHERE owner_id = ? AND id = ?",
-    input.ownerId,
-    input.id,
-  );
-  if (!row) throw new ParleyError("contact_not_found");
-  return row;
+interface NamedContact {
+  body: string;
+  seen_at: number | null;
+  peer_since: number | null;
+  version: number;
 }

@@ -1,4 +1,5 @@
 import { type Reader, run, statement, type Write } from "./sql.ts";
+import { releaseSent } from "./storage.ts";
 
 const IS_MEMBER = "SELECT 1 AS one FROM members WHERE conversation_id = ? AND user_id = ?";
 
@@ -16,29 +17,35 @@ export function* createConversation(id: string, userId: string, createdAt: numbe
   );
 }
 
+/** Attachments of a conversation that no member sees. */
+const UNSEEN = `conversation_id = ? AND NOT EXISTS (
+  SELECT 1 FROM members m JOIN grants g ON g.user_id = m.user_id AND g.attachment_id = attachments.id
+  WHERE m.conversation_id = attachments.conversation_id)`;
+
 /**
- * Part of other writes: the user leaves the conversation and sees nothing of it from then on. With the last
- * member gone its rows go, and a tombstone stays for each file until its bytes are erased.
+ * Part of other writes: the user leaves the conversation and sees nothing of it from then on. What no other member sees
+ * goes, with the last member all of it, and a tombstone stays for each file until its bytes are erased.
  */
 export function* leaveConversation(id: string, userId: string, now: number): Write<void> {
-  const [, , members] = yield [
+  yield [
+    releaseSent(userId, id),
     statement("DELETE FROM grants WHERE user_id = ? AND conversation_id = ?", userId, id),
     statement("DELETE FROM members WHERE conversation_id = ? AND user_id = ?", id, userId),
-    statement("SELECT 1 AS one FROM members WHERE conversation_id = ? LIMIT 1", id),
-  ];
-  if (members!.length > 0) return;
-  yield [
     statement(
       `INSERT INTO tombstones (blob_key, created_at)
-       SELECT blob_key, ? FROM attachments WHERE conversation_id = ? AND blob_key <> id`,
+       SELECT blob_key, ? FROM attachments WHERE blob_key <> id AND ${UNSEEN}`,
       now,
       id,
     ),
     statement(
-      "DELETE FROM small_files WHERE attachment_id IN (SELECT id FROM attachments WHERE conversation_id = ?)",
+      `DELETE FROM small_files WHERE attachment_id IN (SELECT id FROM attachments WHERE ${UNSEEN})`,
       id,
     ),
-    statement("DELETE FROM attachments WHERE conversation_id = ?", id),
-    statement("DELETE FROM messages WHERE conversation_id = ?", id),
+    statement(`DELETE FROM attachments WHERE ${UNSEEN}`, id),
+    statement(
+      `DELETE FROM messages WHERE conversation_id = ?
+       AND NOT EXISTS (SELECT 1 FROM members m WHERE m.conversation_id = messages.conversation_id)`,
+      id,
+    ),
   ];
 }

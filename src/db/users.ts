@@ -1,6 +1,7 @@
 import { ParleyError } from "../errors.ts";
 import { createConversation, leaveConversation } from "./conversations.ts";
-import { all, get, type Reader, run, type Write } from "./sql.ts";
+import { departuresOf } from "./peers.ts";
+import { all, get, type Reader, run, statement, type Write } from "./sql.ts";
 import { type CreateToken, createToken, deleteTokens } from "./tokens.ts";
 
 export interface UserRow {
@@ -23,15 +24,6 @@ export function findUserById(db: Reader, id: string): Promise<UserRow | undefine
   return db.get<UserRow>(`SELECT ${COLUMNS} FROM users WHERE id = ?`, id);
 }
 
-/** Bytes of all files that the user has uploaded. */
-export async function storageUsed(db: Reader, id: string): Promise<number> {
-  const row = await db.get<{ used: number }>(
-    "SELECT COALESCE(SUM(file_size), 0) AS used FROM attachments WHERE uploader_id = ?",
-    id,
-  );
-  return row!.used;
-}
-
 export function listUsers(db: Reader): Promise<UserRow[]> {
   return db.all<UserRow>(`SELECT ${COLUMNS} FROM users ORDER BY id DESC`);
 }
@@ -51,6 +43,7 @@ export function* createUser(input: CreateUser): Write<void> {
   const taken = yield* get("SELECT 1 AS one FROM users WHERE username_key = ?", input.usernameKey);
   if (taken) throw new ParleyError("username_taken", undefined, { param: "username" });
   yield* createConversation(input.conversationId, input.id, input.createdAt);
+  yield* run("INSERT INTO storage (user_id, used) VALUES (?, 0)", input.id);
   yield* run(
     `INSERT INTO users (id, username, username_key, phone_number, conversation_id, created_at)
      VALUES (?, ?, ?, ?, ?, ?)`,
@@ -81,6 +74,7 @@ export function* createFirstUser(input: { user: CreateUser; token: CreateToken }
 /** Erases the user, with tokens, contacts and notes; the user leaves every conversation. */
 export function* deleteUser(input: { id: string; deletedAt: number }): Write<void> {
   yield* deleteTokens({ userId: input.id });
+  yield departuresOf(input.id);
   yield* run("DELETE FROM contacts WHERE owner_id = ?", input.id);
   const memberships = yield* all<{ conversation_id: string }>(
     "SELECT conversation_id FROM members WHERE user_id = ?",
@@ -89,5 +83,11 @@ export function* deleteUser(input: { id: string; deletedAt: number }): Write<voi
   for (const { conversation_id } of memberships) {
     yield* leaveConversation(conversation_id, input.id, input.deletedAt);
   }
-  yield* run("DELETE FROM users WHERE id = ?", input.id);
+  yield [
+    statement("DELETE FROM storage WHERE user_id = ?", input.id),
+    statement("DELETE FROM reservations WHERE user_id = ?", input.id),
+    statement("DELETE FROM idempotency WHERE user_id = ?", input.id),
+    statement("DELETE FROM activity WHERE user_id = ?", input.id),
+    statement("DELETE FROM users WHERE id = ?", input.id),
+  ];
 }

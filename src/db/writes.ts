@@ -1,7 +1,11 @@
+import { recordActivity } from "./activity.ts";
 import { createAttachment, deleteAttachment, renameAttachment } from "./attachments.ts";
-import { createContact, deleteContact, updateContact } from "./contacts.ts";
+import { blockContact, createContact, deleteContact, updateContact } from "./contacts.ts";
 import { dropHold, placeHold, renewHold } from "./holds.ts";
+import { findResult, forgetKeys, keepResult, type Once } from "./idempotency.ts";
 import { createIntent, dropIntent, lapseIntents, renewIntent } from "./intents.ts";
+import type { Write } from "./sql.ts";
+import { lapseReservations, releaseStorage, reserveStorage } from "./storage.ts";
 import { beginMove, endMove, forgetSecrets, importRows } from "./tables.ts";
 import { createToken, deleteToken, deleteTokens } from "./tokens.ts";
 import { dropTombstones } from "./tombstones.ts";
@@ -10,9 +14,10 @@ import { createFirstUser, createUser, deleteUser } from "./users.ts";
 /** Writes by which tokens go. */
 export const revoking: ReadonlySet<string> = new Set(["deleteToken", "deleteTokens", "deleteUser"]);
 
-/** Every write that the service does, by name. */
-export const writes = {
+/** Each by its name. */
+const single = {
   beginMove,
+  blockContact,
   createAttachment,
   createContact,
   createFirstUser,
@@ -28,12 +33,40 @@ export const writes = {
   dropIntent,
   dropTombstones,
   endMove,
+  forgetKeys,
   forgetSecrets,
   importRows,
   lapseIntents,
+  lapseReservations,
   placeHold,
+  recordActivity,
+  releaseStorage,
   renameAttachment,
   renewHold,
   renewIntent,
+  reserveStorage,
   updateContact,
 };
+
+type Single = typeof single;
+export type SingleName = keyof Single;
+type Result<N extends SingleName> = ReturnType<Single[N]> extends Write<infer T> ? T : never;
+
+/** A write that is done once for the same request, however often that comes. */
+interface DoOnce<N extends SingleName> {
+  name: N;
+  input: Parameters<Single[N]>[0];
+  once: Once;
+}
+
+/** The result must be plain JSON. Throws what the write throws, and `idempotency_key_reused`. */
+function* doOnce<N extends SingleName>(input: DoOnce<N>): Write<{ result: Result<N>; replayed: boolean }> {
+  const kept = yield* findResult(input.once);
+  if (kept !== undefined) return { result: JSON.parse(kept), replayed: true };
+  const result = yield* (single[input.name] as (input: unknown) => Write<Result<N>>)(input.input);
+  yield* keepResult(input.once, JSON.stringify(result));
+  return { result, replayed: false };
+}
+
+/** Every write that the service does, by name. */
+export const writes = { ...single, doOnce };

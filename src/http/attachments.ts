@@ -17,6 +17,7 @@ import {
   reference,
   toPageRequest,
 } from "../core/fields.ts";
+import { isReplay } from "../core/idempotency.ts";
 import { idOf } from "../core/resource.ts";
 import { discardFile } from "../core/uploads.ts";
 import { ParleyError } from "../errors.ts";
@@ -110,19 +111,22 @@ export function uploadOperation(limits: UploadLimits): Operation {
       "message_not_found",
       "request_timeout",
       "file_too_large",
+      "quota_exceeded",
       "disk_full",
     ],
-    async handle({ core, caller, query, request, reply }) {
-      await checkTarget(core, caller, targetOf(query));
-      const form = await receiveForm(core, request, Object.keys(targetFields), limits);
-      let target: Target;
+    async handle({ core, caller, query, key, request, reply }) {
+      // What the first request of the key came to holds, also where its target is gone by now, or its room.
+      const replay = await isReplay(core, caller, key);
+      const target = targetOf(query);
+      if (!replay) await checkTarget(core, caller, target);
+      const form = await receiveForm(core, request, Object.keys(targetFields), limits, replay);
       try {
-        target = targetOf(readFields(targetFields, merged(queryOf(request), form.fields)));
+        Object.assign(target, targetOf(readFields(targetFields, merged(queryOf(request), form.fields))));
       } catch (error) {
         await discardFile(core, form.file);
         throw error;
       }
-      const created = await createAttachment(core, caller, { ...form, target });
+      const created = await createAttachment(core, caller, { ...form, target, key });
       reply.header("location", `${core.origin()}/v1/attachments/${idOf(created.json)}`);
       return sendVersioned(request, reply, created);
     },

@@ -31,7 +31,8 @@ export class BodyReader {
   readonly #request: IncomingMessage;
   readonly #timer: NodeJS.Timeout;
   readonly #onChunk: (chunk: Buffer) => void;
-  #received = 0;
+  /** Bytes. */
+  received = 0;
   #isWaiting = false;
   #last: Buffer | undefined;
   #failure: ParleyError | undefined;
@@ -63,7 +64,7 @@ export class BodyReader {
       if (this.#failure) throw this.#failure;
       const chunk = this.#request.read() as Buffer | null;
       if (chunk !== null) {
-        this.#received += chunk.length;
+        this.received += chunk.length;
         this.#onChunk(chunk);
         this.#last = chunk;
         return chunk;
@@ -101,8 +102,8 @@ export class BodyReader {
       if (!this.#isWaiting) return;
       ticks++;
       const seconds = (ticks * pace.bodyIdleTimeoutMs) / 1000;
-      const tooSlow = this.#received === before || this.#received < seconds * pace.minBodyBytesPerSecond;
-      before = this.#received;
+      const tooSlow = this.received === before || this.received < seconds * pace.minBodyBytesPerSecond;
+      before = this.received;
       if (!tooSlow) return;
       this.#failure = new ParleyError(
         "request_timeout",

@@ -15,9 +15,10 @@ export function matchesTag(header: string, etag: string): boolean {
 export function sendVersioned(
   request: FastifyRequest,
   reply: FastifyReply,
-  { json, version }: Versioned,
+  { json, version, replayed }: Versioned,
 ): void {
   const etag = `"${version}"`;
+  if (replayed) reply.header("idempotent-replayed", "true");
   reply.header("etag", etag).header("cache-control", "private, no-cache");
   const known = request.headers["if-none-match"];
   const reading = request.method === "GET" || request.method === "HEAD";

@@ -1,4 +1,11 @@
-import { createContact, deleteContact, getContact, listContacts, updateContact } from "../core/contacts.ts";
+import {
+  blockContact,
+  createContact,
+  deleteContact,
+  getContact,
+  listContacts,
+  updateContact,
+} from "../core/contacts.ts";
 import {
   avatarUrl,
   displayName,
@@ -54,9 +61,9 @@ export const contactOperations: readonly Operation[] = [
       display_name: optional(displayName),
     },
     answer: { status: 201, schema: "Contact" },
-    errors: ["contact_exists"],
-    async handle({ core, caller, body, request, reply }) {
-      const created = await createContact(core, caller, body);
+    errors: ["contact_exists", "count_limit_reached"],
+    async handle({ core, caller, body, key, request, reply }) {
+      const created = await createContact(core, caller, body, key);
       reply.header("location", `${core.origin()}/v1/contacts/${idOf(created.json)}`);
       return sendVersioned(request, reply, created);
     },
@@ -107,5 +114,31 @@ export const contactOperations: readonly Operation[] = [
     answer: { status: 204 },
     errors: ["contact_not_found", "precondition_failed"],
     handle: ({ core, caller, id, request }) => deleteContact(core, caller, id, expectedVersions(request)),
+  }),
+  operation({
+    name: "blockContact",
+    method: "PUT",
+    path: "/v1/contacts/:id/block",
+    id,
+    scope: "contacts:write",
+    summary: "Block a contact: what it sends does not reach the caller",
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["contact_not_found"],
+    handle: ({ core, caller, id }) => blockContact(core, caller, id, true),
+  }),
+  operation({
+    name: "unblockContact",
+    method: "DELETE",
+    path: "/v1/contacts/:id/block",
+    id,
+    scope: "contacts:write",
+    summary: "Unblock a contact",
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["contact_not_found"],
+    handle: ({ core, caller, id }) => blockContact(core, caller, id, false),
   }),
 ];

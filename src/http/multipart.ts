@@ -62,6 +62,13 @@ export class MultipartReader {
     return { ...describe(headers), body: this.#body() };
   }
 
+  /** How many bytes the part that comes now has at most, in a body of this length. */
+  bytesLeft(length: number): number {
+    const taken = this.#source.received - this.#buffer.length;
+    // Behind it come at least the closing boundary, "--" and, from all clients that are known, a line end.
+    return Math.max(0, length - taken - this.#delimiter.length - 4);
+  }
+
   async #skipPreamble(): Promise<void> {
     this.#started = true;
     let skipped = 0;

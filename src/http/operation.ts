@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../core/caller.ts";
 import type { Core } from "../core/core.ts";
 import { type Fields, type Parsed, readFields, type Shape } from "../core/fields.ts";
+import { oneAtATime } from "../core/idempotency.ts";
 import type { Scope } from "../core/tokens.ts";
 import { type ErrorCode, ParleyError } from "../errors.ts";
 import { type IdKind, isId } from "../util/ids.ts";
@@ -15,6 +16,8 @@ interface Call<Q extends Shape, B extends Shape> {
   id: string;
   query: Parsed<Q>;
   body: Parsed<B>;
+  /** The Idempotency-Key of a POST. */
+  key: string | undefined;
   request: FastifyRequest;
   reply: FastifyReply;
 }
@@ -70,13 +73,28 @@ export function addOperation(
       id: "",
       query: readFields(query, queryOf(request)),
       body: body === "file" ? {} : readFields(body, fields),
+      key: described.method === "POST" ? idempotencyKey(request) : undefined,
       request,
       reply,
     };
     if (idRule) call.id = knownForm((request.params as { id: string }).id, idRule.kind, idRule.unknown);
     reply.code(answer.status);
-    return described.handle(call);
+    const { key } = call;
+    if (key === undefined) return described.handle(call);
+    return oneAtATime(core, call.caller, key, () => described.handle(call));
   }
+}
+
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+function idempotencyKey(request: FastifyRequest): string | undefined {
+  const key = request.headers["idempotency-key"] as string | undefined;
+  if (key === undefined || KEY.test(key)) return key;
+  throw new ParleyError(
+    "invalid_parameter",
+    "Idempotency-Key must have 1 to 255 characters of ASCII without spaces, such as a UUID.",
+    { param: "Idempotency-Key" },
+  );
 }
 
 /** The framework leaves the body of a read aside, and nothing is silently ignored. */

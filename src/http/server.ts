@@ -6,6 +6,7 @@ import Fastify, {
   type FastifyRequest,
 } from "fastify";
 import type { Caller } from "../core/caller.ts";
+import type { Core } from "../core/core.ts";
 import type { Scope } from "../core/tokens.ts";
 import { ParleyError } from "../errors.ts";
 import { errorFields } from "../util/log.ts";
@@ -130,16 +131,17 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
     if (open || (request.is404 && !isApiPath(request.raw.url!))) return done();
     const caller = authenticate(core, request);
     if (caller instanceof Promise)
-      caller.then((found) => admit(request, found, scope)).then(() => done(), done);
+      caller.then((found) => admit(core, request, found, scope)).then(() => done(), done);
     else {
-      admit(request, caller, scope);
+      admit(core, request, caller, scope);
       done();
     }
   });
 }
 
 /** Lets a request of this caller through to its route, or throws. */
-function admit(request: FastifyRequest, caller: Caller, scope: Scope | undefined): void {
+function admit(core: Core, request: FastifyRequest, caller: Caller, scope: Scope | undefined): void {
+  core.activity.note(caller.userId, core.clock());
   if (scope) requireScope(caller, scope);
   request.caller = caller;
   refuseEncoding(request);

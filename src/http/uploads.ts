@@ -38,6 +38,7 @@ export async function receiveForm(
   request: FastifyRequest,
   accepted: readonly string[],
   limits: UploadLimits,
+  isReplay: boolean,
 ): Promise<ReceivedForm> {
   const length = Number(request.headers["content-length"] ?? 0);
   if (limits.maxFileBytes > 0 && length > limits.maxFileBytes + MAX_FORM_OVERHEAD_BYTES) {
@@ -52,9 +53,11 @@ export async function receiveForm(
   const announced = request.headers["content-digest"] as string | undefined;
   const digest = digestOf(announced);
   const body = new BodyReader(request.raw, limits, (chunk) => void digest?.update(chunk));
-  const form = new FormReader(core, accepted, limits);
+  const parts = new MultipartReader(body, boundary, limits.maxPartHeaderBytes);
+  // One that was done before needs no room.
+  const bytesLeft = () => (isReplay || length === 0 ? undefined : parts.bytesLeft(length));
+  const form = new FormReader(core, request.caller.userId, accepted, limits, bytesLeft);
   try {
-    const parts = new MultipartReader(body, boundary, limits.maxPartHeaderBytes);
     for (let part = await parts.next(); part !== null; part = await parts.next()) await form.add(part);
     if (digest) checkDigest(announced, digest.digest());
     return form.finish();
@@ -74,13 +77,24 @@ function missingFile(): ParleyError {
 
 class FormReader {
   readonly #core: Core;
+  readonly #userId: string;
+  readonly #bytesLeft: () => number | undefined;
   readonly #accepted: readonly string[];
   readonly #limits: UploadLimits;
   readonly #fields = new Map<string, string>();
   #file: Omit<ReceivedForm, "fields"> | undefined;
 
-  constructor(core: Core, accepted: readonly string[], limits: UploadLimits) {
+  /** `bytesLeft`: of the body, where its length is known. */
+  constructor(
+    core: Core,
+    userId: string,
+    accepted: readonly string[],
+    limits: UploadLimits,
+    bytesLeft: () => number | undefined,
+  ) {
     this.#core = core;
+    this.#userId = userId;
+    this.#bytesLeft = bytesLeft;
     this.#accepted = accepted;
     this.#limits = limits;
   }
@@ -113,7 +127,8 @@ class FormReader {
     }
     const name = readField("filename", filename, lastPathPart(part.filename));
     digestOf(part.digest); // throws for one that cannot be checked, before the file comes in
-    const file = await receiveFile(this.#core, part.body, this.#limits.maxFileBytes);
+    const announced = { userId: this.#userId, bytes: this.#bytesLeft() };
+    const file = await receiveFile(this.#core, part.body, this.#limits.maxFileBytes, announced);
     this.#file = { file, filename: name, declaredType: part.type };
     checkDigest(part.digest, file.sha256);
   }

@@ -1,74 +1,16 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import {
-  type CreateAttachment,
-  findAttachment,
-  findLinkedAttachment,
-  isBlobLive,
-  isOwnMessage,
-  listAttachments,
-} from "../../src/db/attachments.ts";
-import { type CreateContact, findContact, listContacts } from "../../src/db/contacts.ts";
+import { findContact, listContacts } from "../../src/db/contacts.ts";
 import { isMember } from "../../src/db/conversations.ts";
 import type { Database } from "../../src/db/database.ts";
 import { NEWEST } from "../../src/db/page.ts";
 import { findToken, listTokens } from "../../src/db/tokens.ts";
 import { listTombstones } from "../../src/db/tombstones.ts";
-import { findUserByName, listUsers } from "../../src/db/users.ts";
+import { listUsers } from "../../src/db/users.ts";
+import { attachmentContract, changeContract, leavingContract } from "./database-attachments.ts";
+import { act, addUser, attachment, contact, walk } from "./inputs.ts";
 
 type Open = (t: TestContext) => Promise<Database>;
-
-function contact(owner: string, number: number): CreateContact {
-  return {
-    id: `con_${owner}_${String(number).padStart(4, "0")}`,
-    ownerId: owner,
-    usernameKey: `name ${number}`,
-    phoneDigits: "1555",
-    searchKey: ` name ${number} å 😀`,
-    conversationId: `cnv_${owner}_${number}`,
-    body: JSON.stringify({
-      id: `con_${owner}_${String(number).padStart(4, "0")}`,
-      username: `Name ${number}`,
-      display_name: "Å 😀",
-    }),
-    createdAt: 1_800_000_000_000 + number,
-  };
-}
-
-async function addUser(db: Database, name: string): Promise<void> {
-  await db.write("createUser", {
-    id: name,
-    username: name.toUpperCase(),
-    usernameKey: name,
-    phoneNumber: null,
-    conversationId: `cnv_${name}_notes`,
-    createdAt: 1_800_000_000_000,
-  });
-}
-
-function attachment(
-  uploader: string,
-  number: number,
-  target: CreateAttachment["target"] = {},
-): CreateAttachment {
-  return {
-    id: `att_${String(number).padStart(4, "0")}`,
-    uploader_id: uploader,
-    filename: "ä.txt",
-    file_type: "text/plain",
-    file_size: 5_000_000_000,
-    sha256: new Uint8Array(32).fill(number),
-    blob_key: `blob-${number}`,
-    crc32: null,
-    bytes: null,
-    created_at: 1_800_000_000_000,
-    target,
-    newMessageId: `msg_${number}`,
-    hasIntent: false,
-  };
-}
-
-const walk = (cursor: string, limit: number, newer = false) => ({ cursor, limit, newer });
 
 /** The rules that every database keeps. */
 export function databaseContract(name: string, open: Open): void {
@@ -76,6 +18,7 @@ export function databaseContract(name: string, open: Open): void {
   concurrencyContract(name, open);
   userContract(name, open);
   attachmentContract(name, open);
+  changeContract(name, open);
   leavingContract(name, open);
   holdContract(name, open);
 }
@@ -91,7 +34,7 @@ function contactContract(name: string, open: Open): void {
     const db = await withUsers(await open(t));
     const input = contact("a", 1);
     await db.write("createContact", input);
-    assert.deepEqual(await findContact(db, "a", input.id), [input.body, 1]);
+    assert.deepEqual(await findContact(db, "a", input.id), [input.body, null, null, 1]);
     assert.equal(await findContact(db, "b", input.id), undefined);
     assert.ok(await isMember(db, "cnv_a_1", "a"));
     assert.ok(!(await isMember(db, "cnv_a_1", "b")));
@@ -102,12 +45,18 @@ function contactContract(name: string, open: Open): void {
     for (let i = 1; i <= 5; i++) await db.write("createContact", contact("a", i));
     await db.write("createContact", contact("b", 3));
     const numbers = async (...page: Parameters<typeof walk>) =>
-      (await listContacts(db, "a", {}, walk(...page))).map((body) => Number(JSON.parse(body).id.slice(-4)));
+      (await listContacts(db, "a", {}, walk(...page))).map(([body]) => Number(JSON.parse(body).id.slice(-4)));
     assert.deepEqual(await numbers(NEWEST, 2), [5, 4, 3]);
     assert.deepEqual(await numbers("con_a_0003", 2), [2, 1]);
     assert.deepEqual(await numbers("con_a_0002", 2, true), [3, 4, 5]);
     assert.deepEqual(await numbers("con_a_0005", 2, true), []);
-    await db.write("deleteContact", { ownerId: "a", id: "con_a_0003", deletedAt: 1, expected: null });
+    await db.write("deleteContact", {
+      ownerId: "a",
+      id: "con_a_0003",
+      deletedAt: 1,
+      expected: null,
+      act: act(),
+    });
     assert.deepEqual(await numbers("con_a_0003", 9), [2, 1], "a cursor outlives its item");
   });
 
@@ -126,11 +75,11 @@ function contactContract(name: string, open: Open): void {
   test(`${name}: an update changes the display name alone, and only its owner's`, async (t) => {
     const db = await withUsers(await open(t));
     await db.write("createContact", contact("a", 1));
-    const update = { ownerId: "b", id: "con_a_0001", displayName: "x", expected: null };
+    const update = { ownerId: "b", id: "con_a_0001", displayName: "x", expected: null, act: act() };
     await assert.rejects(db.write("updateContact", update), { code: "contact_not_found" });
     const row = await db.write("updateContact", { ...update, ownerId: "a", displayName: null });
     assert.deepEqual(row, await findContact(db, "a", "con_a_0001"));
-    assert.equal(row[1], 2);
+    assert.equal(row[3], 2);
     assert.deepEqual(JSON.parse(row[0]), { id: "con_a_0001", username: "Name 1", display_name: null });
   });
 }
@@ -216,128 +165,18 @@ function userContract(name: string, open: Open): void {
   });
 }
 
-function attachmentContract(name: string, open: Open): void {
-  test(`${name}: an upload goes to the notes, a conversation or an own message, seen by members alone`, async (t) => {
-    const db = await open(t);
-    await addUser(db, "a");
-    await addUser(db, "b");
-    await db.write("createContact", contact("a", 1));
-    const first = await db.write("createAttachment", attachment("a", 1));
-    assert.equal(first.file_size, 5_000_000_000);
-    assert.deepEqual(Buffer.from(first.sha256), Buffer.alloc(32, 1));
-    await db.write("createAttachment", attachment("a", 2, { conversationId: "cnv_a_1" }));
-    const third = await db.write("createAttachment", attachment("a", 3, { messageId: "msg_2" }));
-    assert.equal(third.message_id, "msg_2");
-    const ids = async (user: string, conversation?: string) =>
-      (await listAttachments(db, user, conversation, walk(NEWEST, 9))).map((row) => row.id);
-    assert.deepEqual(await ids("a"), ["att_0003", "att_0002", "att_0001"]);
-    assert.deepEqual(await ids("a", "cnv_a_1"), ["att_0003", "att_0002"]);
-    assert.deepEqual(await ids("b"), []);
-    assert.deepEqual(
-      { ...(await findAttachment(db, "a", "att_0001")) },
-      { ...(await findLinkedAttachment(db, "att_0001")) },
-    );
-    assert.equal(await findAttachment(db, "b", "att_0001"), undefined);
-    assert.ok(await isOwnMessage(db, "msg_2", "a"));
-    assert.ok(!(await isOwnMessage(db, "msg_2", "b")));
-  });
-
-  test(`${name}: an upload to what is not the user's is refused and leaves nothing`, async (t) => {
-    const db = await open(t);
-    await addUser(db, "a");
-    await addUser(db, "b");
-    await db.write("createAttachment", attachment("a", 1));
-    for (const target of [{ conversationId: "cnv_a_notes" }, { conversationId: "cnv_none" }]) {
-      await assert.rejects(db.write("createAttachment", attachment("b", 2, target)), {
-        code: "conversation_not_found",
-      });
-    }
-    for (const target of [{ messageId: "msg_1" }, { messageId: "msg_none" }]) {
-      await assert.rejects(db.write("createAttachment", attachment("b", 2, target)), {
-        code: "message_not_found",
-      });
-    }
-    assert.ok(!(await isBlobLive(db, "blob-2")));
-  });
-
-  test(`${name}: renaming and deleting are for those who see it; a delete leaves a tombstone`, async (t) => {
-    const db = await open(t);
-    await addUser(db, "a");
-    await addUser(db, "b");
-    await db.write("createAttachment", attachment("a", 1));
-    const id = "att_0001";
-    await assert.rejects(db.write("renameAttachment", { userId: "b", id, filename: "x", expected: null }), {
-      code: "attachment_not_found",
-    });
-    await assert.rejects(db.write("deleteAttachment", { userId: "b", id, deletedAt: 1, expected: null }), {
-      code: "attachment_not_found",
-    });
-    assert.equal(
-      (await db.write("renameAttachment", { userId: "a", id, filename: "x", expected: null })).filename,
-      "x",
-    );
-    assert.equal((await findAttachment(db, "a", id))?.filename, "x");
-    await db.write("deleteAttachment", { userId: "a", id, deletedAt: 1, expected: null });
-    assert.equal(await findAttachment(db, "a", id), undefined);
-    assert.equal(await findLinkedAttachment(db, id), undefined);
-    assert.deepEqual(await listTombstones(db, 1, 10), ["blob-1"]);
-    await db.write("dropTombstones", { blobKeys: ["blob-1"] });
-    assert.deepEqual(await listTombstones(db, 1, 10), []);
-  });
-}
-
-function leavingContract(name: string, open: Open): void {
-  test(`${name}: with its last member gone a conversation goes, and each file leaves a tombstone`, async (t) => {
-    const db = await open(t);
-    await addUser(db, "a");
-    await db.write("createContact", contact("a", 1));
-    await db.write("createAttachment", attachment("a", 1));
-    for (const i of [2, 3])
-      await db.write("createAttachment", attachment("a", i, { conversationId: "cnv_a_1" }));
-    await assert.rejects(
-      db.write("deleteContact", { ownerId: "b", id: "con_a_0001", deletedAt: 1, expected: null }),
-      { code: "contact_not_found" },
-    );
-    await db.write("deleteContact", { ownerId: "a", id: "con_a_0001", deletedAt: 1, expected: null });
-    await assert.rejects(
-      db.write("deleteContact", { ownerId: "a", id: "con_a_0001", deletedAt: 1, expected: null }),
-      { code: "contact_not_found" },
-    );
-    assert.deepEqual((await listTombstones(db, 1, 10)).sort(), ["blob-2", "blob-3"]);
-    assert.equal((await listAttachments(db, "a", undefined, walk(NEWEST, 9))).length, 1);
-    for (const table of ["attachments", "grants", "messages"]) {
-      assert.equal((await db.all(`SELECT 1 AS one FROM ${table}`)).length, 1, table);
-    }
-  });
-
-  test(`${name}: erasing a user leaves nothing of theirs and all of others`, async (t) => {
-    const db = await open(t);
-    for (const [i, user] of ["a", "b"].entries()) {
-      await addUser(db, user);
-      await db.write("createContact", contact(user, 1));
-      await db.write("createAttachment", attachment(user, 2 * i, { conversationId: `cnv_${user}_1` }));
-      await db.write("createAttachment", attachment(user, 2 * i + 1));
-    }
-    await db.write("deleteUser", { id: "a", deletedAt: 1 });
-    assert.equal(await findUserByName(db, "a"), undefined);
-    await assert.rejects(db.write("createContact", contact("a", 2)), { code: "invalid_token" });
-    await assert.rejects(db.write("createAttachment", attachment("a", 9)), { code: "invalid_token" });
-    assert.equal((await listContacts(db, "a", {}, walk(NEWEST, 9))).length, 0);
-    assert.equal((await listContacts(db, "b", {}, walk(NEWEST, 9))).length, 1);
-    assert.equal((await listAttachments(db, "b", undefined, walk(NEWEST, 9))).length, 2);
-    assert.deepEqual((await listTombstones(db, 1, 10)).sort(), ["blob-0", "blob-1"]);
-    for (const table of ["members", "messages", "grants"]) {
-      assert.equal((await db.all(`SELECT 1 AS one FROM ${table}`)).length, 2, table);
-    }
-  });
-}
-
 function holdContract(name: string, open: Open): void {
   test(`${name}: while any hold is in force no tombstone is listed`, async (t) => {
     const db = await open(t);
     await addUser(db, "a");
     await db.write("createAttachment", attachment("a", 1));
-    await db.write("deleteAttachment", { userId: "a", id: "att_0001", deletedAt: 1, expected: null });
+    await db.write("deleteAttachment", {
+      userId: "a",
+      id: "att_0001",
+      deletedAt: 1,
+      expected: null,
+      act: act(),
+    });
     await db.write("placeHold", { name: "one", now: 1000, until: 2000 });
     await db.write("placeHold", { name: "two", now: 1000, until: 3000 });
     assert.deepEqual(await listTombstones(db, 1500, 10), []);
@@ -353,7 +192,13 @@ function holdContract(name: string, open: Open): void {
     const db = await open(t);
     await addUser(db, "a");
     await db.write("createAttachment", attachment("a", 1));
-    await db.write("deleteAttachment", { userId: "a", id: "att_0001", deletedAt: 1, expected: null });
+    await db.write("deleteAttachment", {
+      userId: "a",
+      id: "att_0001",
+      deletedAt: 1,
+      expected: null,
+      act: act(),
+    });
     await db.write("placeHold", { name: "one", now: 1000, until: 2000 });
     assert.deepEqual(await listTombstones(db, 2000, 10), ["blob-1"]);
     await db.write("renewHold", { name: "one", now: 2000, until: 9000 });

@@ -17,6 +17,7 @@ import { createFuse } from "../../src/util/fuse.ts";
 import { phoneDigits, searchKey, usernameKey } from "../../src/util/text.ts";
 import { testDatabase } from "../engines/postgres.ts";
 import { holds } from "../unit/property.ts";
+import { act } from "./inputs.ts";
 
 async function openBoth(t: TestContext): Promise<[Database, Database]> {
   const folder = await mkdtemp(join(tmpdir(), "parley-engines-"));
@@ -100,10 +101,23 @@ test("contacts of odd names: the same pages, cursors, orders and errors on both 
         const contact = { id: idOf("con", owner, i), ownerId: owner, conversationId: `cnv_${owner}_${i}` };
         const keys = { usernameKey: usernameKey(username), phoneDigits: phoneDigits(phone) };
         const body = JSON.stringify({ username, display_name: display });
-        const input = { ...contact, ...keys, searchKey: searchKey(username, display), body, createdAt: i };
-        await same(both, (db) => db.write("createContact", input));
+        const input = {
+          ...contact,
+          ...keys,
+          searchKey: searchKey(username, display),
+          body,
+          createdAt: i,
+          maxContacts: 0,
+        };
+        await same(both, (db) => db.write("createContact", { ...input, act: act() }));
         await same(both, (db) => findContact(db, owner, contact.id));
-        const update = { ownerId: owner, id: contact.id, displayName: `${display}?`, expected: null };
+        const update = {
+          ownerId: owner,
+          id: contact.id,
+          displayName: `${display}?`,
+          expected: null,
+          act: act(),
+        };
         if (i % 3 === 0) await same(both, (db) => db.write("updateContact", update));
       }
       for (const filter of filters(list[0]!)) {
@@ -137,16 +151,23 @@ test("files of odd names and bytes, and users of odd names: the same on both eng
       crc32: 2 ** 32 - 1,
     };
     const row = { id, uploader_id: owner, blob_key: id, created_at: 1_800_000_000_000, bytes: content };
-    const upload = { ...file, ...row, target: {}, newMessageId: `msg_${owner}`, hasIntent: false };
+    const upload = {
+      ...file,
+      ...row,
+      target: {},
+      newMessageId: `msg_${owner}`,
+      hasIntent: false,
+      reservation: null,
+    };
     const plain = ({ sha256, ...rest }: { sha256: Uint8Array }) => ({
       ...rest,
       sha256: Buffer.from(sha256).toString("hex"),
     });
-    await same(both, async (db) => plain(await db.write("createAttachment", upload)));
+    await same(both, (db) => db.write("createAttachment", { ...upload, act: act() }));
     await same(both, async (db) => plain((await findAttachment(db, owner, id))!));
     const kept = await same(both, async (db) => Buffer.from((await findSmallFile(db, id))!));
     assert.deepEqual(kept, Buffer.from(content));
-    const rename = { userId: owner, id, filename: `${filename}?$1`, expected: null };
+    const rename = { userId: owner, id, filename: `${filename}?$1`, expected: null, act: act() };
     const { filename: renamed } = await same(
       both,
       async (db) => plain(await db.write("renameAttachment", rename)) as never,

@@ -32,6 +32,7 @@ const FILL = [
    FROM generate_series(1, ${CONTACTS}) n`,
   `INSERT INTO grants (user_id, attachment_id, conversation_id)
    SELECT CASE WHEN right(id, 1) = '0' THEN 'usr_y' ELSE 'usr_x' END, id, conversation_id FROM attachments`,
+  `INSERT INTO activity (user_id, seen_at) SELECT 'usr_' || n, 1 FROM generate_series(1, ${CONTACTS}) n`,
   "ANALYZE",
 ];
 

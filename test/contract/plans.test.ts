@@ -41,7 +41,8 @@ test("every page is one range of an index: no scan of a table, no sort, no offse
     const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...params) as { detail: string }[];
     const steps = plan.map((row) => row.detail);
     assert.ok(steps.length > 0);
-    for (const step of steps)
+    // The subquery that tells when a contact was last seen.
+    for (const step of steps.filter((each) => !/^CORRELATED SCALAR SUBQUERY/.test(each)))
       assert.match(step, /^SEARCH \w+ USING (?:COVERING )?(?:INDEX|PRIMARY KEY)/, `${sql}: ${step}`);
     assert.ok(!/OFFSET/i.test(sql));
   }

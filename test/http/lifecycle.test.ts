@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { createApp } from "../../src/app.ts";
+import { act } from "../contract/inputs.ts";
 import { startApp, startOn, testConfig, upload } from "./app.ts";
 import { eventually, storedFiles } from "./files-on-disk.ts";
 import { openSocket, readAnswer } from "./raw-socket.ts";
@@ -43,6 +44,8 @@ test("what a crash left in the store is settled at start: live bytes stay, other
     ...{ sha256: new Uint8Array(32), blob_key: live, crc32: null, bytes: null, created_at: 1 },
     newMessageId: "msg_1",
     hasIntent: false,
+    reservation: null,
+    act: act(),
     target: { conversationId: await notes(first) },
   });
   await first.stop();

@@ -1,0 +1,17 @@
+import type { Core } from "../core/core.ts";
+import { type Job, startJob } from "./job.ts";
+
+/** What a request tells of its user is visible to others, on all nodes, within this time and that of one commit. */
+const INTERVAL_MS = 1000;
+
+/** Writes down who was seen: one commit a second at most, however many requests there were. */
+export function startActivity(core: Core, onError: (error: unknown) => void): Job {
+  return startJob(
+    async () => {
+      const seen = core.activity.take();
+      if (seen.length > 0) await core.db.write("recordActivity", { seen });
+    },
+    INTERVAL_MS,
+    onError,
+  );
+}

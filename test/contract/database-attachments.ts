@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import {
+  findAttachment,
+  findLinkedAttachment,
+  isBlobLive,
+  isOwnMessage,
+  listAttachments,
+} from "../../src/db/attachments.ts";
+import { listContacts } from "../../src/db/contacts.ts";
+import type { Database } from "../../src/db/database.ts";
+import { NEWEST } from "../../src/db/page.ts";
+import { listTombstones } from "../../src/db/tombstones.ts";
+import { findUserByName } from "../../src/db/users.ts";
+import { act, addUser, attachment, contact, walk } from "./inputs.ts";
+
+type Open = (t: TestContext) => Promise<Database>;
+
+export function attachmentContract(name: string, open: Open): void {
+  test(`${name}: an upload goes to the notes, a conversation or an own message, seen by members alone`, async (t) => {
+    const db = await open(t);
+    await addUser(db, "a");
+    await addUser(db, "b");
+    await db.write("createContact", contact("a", 1));
+    const first = await db.write("createAttachment", attachment("a", 1));
+    assert.equal(first.file_size, 5_000_000_000);
+    const kept = await findAttachment(db, "a", first.id);
+    assert.deepEqual(Buffer.from(kept!.sha256), Buffer.alloc(32, 1));
+    await db.write("createAttachment", attachment("a", 2, { conversationId: "cnv_a_1" }));
+    const third = await db.write("createAttachment", attachment("a", 3, { messageId: "msg_2" }));
+    assert.equal(third.message_id, "msg_2");
+    const ids = async (user: string, conversation?: string) =>
+      (await listAttachments(db, user, conversation, walk(NEWEST, 9))).map((row) => row.id);
+    assert.deepEqual(await ids("a"), ["att_0003", "att_0002", "att_0001"]);
+    assert.deepEqual(await ids("a", "cnv_a_1"), ["att_0003", "att_0002"]);
+    assert.deepEqual(await ids("b"), []);
+    assert.deepEqual(
+      { ...(await findAttachment(db, "a", "att_0001")) },
+      { ...(await findLinkedAttachment(db, "att_0001")) },
+    );
+    assert.equal(await findAttachment(db, "b", "att_0001"), undefined);
+    assert.ok(await isOwnMessage(db, "msg_2", "a"));
+    assert.ok(!(await isOwnMessage(db, "msg_2", "b")));
+  });
+
+  test(`${name}: an upload to what is not the user's is refused and leaves nothing`, async (t) => {
+    const db = await open(t);
+    await addUser(db, "a");
+    await addUser(db, "b");
+    await db.write("createAttachment", attachment("a", 1));
+    for (const target of [{ conversationId: "cnv_a_notes" }, { conversationId: "cnv_none" }]) {
+      await assert.rejects(db.write("createAttachment", attachment("b", 2, target)), {
+        code: "conversation_not_found",
+      });
+    }
+    for (const target of [{ messageId: "msg_1" }, { messageId: "msg_none" }]) {
+      await assert.rejects(db.write("createAttachment", attachment("b", 2, target)), {
+        code: "message_not_found",
+      });
+    }
+    assert.ok(!(await isBlobLive(db, "blob-2")));
+  });
+}
+
+export function changeContract(name: string, open: Open): void {
+  test(`${name}: renaming and deleting are for those who see it; a delete leaves a tombstone`, async (t) => {
+    const db = await open(t);
+    await addUser(db, "a");
+    await addUser(db, "b");
+    await db.write("createAttachment", attachment("a", 1));
+    const id = "att_0001";
+    await assert.rejects(
+      db.write("renameAttachment", { userId: "b", id, filename: "x", expected: null, act: act() }),
+      {
+        code: "attachment_not_found",
+      },
+    );
+    await assert.rejects(
+      db.write("deleteAttachment", { userId: "b", id, deletedAt: 1, expected: null, act: act() }),
+      {
+        code: "attachment_not_found",
+      },
+    );
+    assert.equal(
+      (await db.write("renameAttachment", { userId: "a", id, filename: "x", expected: null, act: act() }))
+        .filename,
+      "x",
+    );
+    assert.equal((await findAttachment(db, "a", id))?.filename, "x");
+    await db.write("deleteAttachment", { userId: "a", id, deletedAt: 1, expected: null, act: act() });
+    assert.equal(await findAttachment(db, "a", id), undefined);
+    assert.equal(await findLinkedAttachment(db, id), undefined);
+    assert.deepEqual(await listTombstones(db, 1, 10), ["blob-1"]);
+    await db.write("dropTombstones", { blobKeys: ["blob-1"] });
+    assert.deepEqual(await listTombstones(db, 1, 10), []);
+  });
+}
+
+export function leavingContract(name: string, open: Open): void {
+  test(`${name}: with its last member gone a conversation goes, and each file leaves a tombstone`, async (t) => {
+    const db = await open(t);
+    await addUser(db, "a");
+    await db.write("createContact", contact("a", 1));
+    await db.write("createAttachment", attachment("a", 1));
+    for (const i of [2, 3])
+      await db.write("createAttachment", attachment("a", i, { conversationId: "cnv_a_1" }));
+    await assert.rejects(
+      db.write("deleteContact", { ownerId: "b", id: "con_a_0001", deletedAt: 1, expected: null, act: act() }),
+      { code: "contact_not_found" },
+    );
+    await db.write("deleteContact", {
+      ownerId: "a",
+      id: "con_a_0001",
+      deletedAt: 1,
+      expected: null,
+      act: act(),
+    });
+    await assert.rejects(
+      db.write("deleteContact", { ownerId: "a", id: "con_a_0001", deletedAt: 1, expected: null, act: act() }),
+      { code: "contact_not_found" },
+    );
+    assert.deepEqual((await listTombstones(db, 1, 10)).sort(), ["blob-2", "blob-3"]);
+    assert.equal((await listAttachments(db, "a", undefined, walk(NEWEST, 9))).length, 1);
+    for (const table of ["attachments", "grants", "messages"]) {
+      assert.equal((await db.all(`SELECT 1 AS one FROM ${table}`)).length, 1, table);
+    }
+  });
+
+  test(`${name}: erasing a user leaves nothing of theirs and all of others`, async (t) => {
+    const db = await open(t);
+    for (const [i, user] of ["a", "b"].entries()) {
+      await addUser(db, user);
+      await db.write("createContact", contact(user, 1));
+      await db.write("createAttachment", attachment(user, 2 * i, { conversationId: `cnv_${user}_1` }));
+      await db.write("createAttachment", attachment(user, 2 * i + 1));
+    }
+    await db.write("deleteUser", { id: "a", deletedAt: 1 });
+    assert.equal(await findUserByName(db, "a"), undefined);
+    await assert.rejects(db.write("createContact", contact("a", 2)), { code: "invalid_token" });
+    await assert.rejects(db.write("createAttachment", attachment("a", 9)), { code: "invalid_token" });
+    assert.equal((await listContacts(db, "a", {}, walk(NEWEST, 9))).length, 0);
+    assert.equal((await listContacts(db, "b", {}, walk(NEWEST, 9))).length, 1);
+    assert.equal((await listAttachments(db, "b", undefined, walk(NEWEST, 9))).length, 2);
+    assert.deepEqual((await listTombstones(db, 1, 10)).sort(), ["blob-0", "blob-1"]);
+    for (const table of ["members", "messages", "grants"]) {
+      assert.equal((await db.all(`SELECT 1 AS one FROM ${table}`)).length, 2, table);
+    }
+  });
+}

@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createToken } from "../../src/core/tokens.ts";
+import { createUser } from "../../src/core/users.ts";
+import { startApp, type TestApp, type TestUser, upload } from "./app.ts";
+
+interface Contact {
+  id: string;
+  conversation_id: string;
+  last_active_at: number | null;
+  created_at: number;
+}
+
+interface Person extends TestUser {
+  name: string;
+}
+
+async function person(server: TestApp, name: string): Promise<Person> {
+  const { id } = await createUser(server.app.core, { username: name, phoneNumber: null });
+  const { token } = await createToken(server.app.core, id, {});
+  return { id, name, token, headers: { authorization: `Bearer ${token}` } };
+}
+
+const PHONE = { phone_number: "555" };
+
+async function send(server: TestApp, who: Person, method: string, path: string, body?: object) {
+  const headers = { ...who.headers, ...(body ? { "content-type": "application/json" } : {}) };
+  return fetch(server.url + path, { method, headers, body: body ? JSON.stringify(body) : null });
+}
+
+async function add(server: TestApp, who: Person, name: string): Promise<Contact> {
+  const answer = await send(server, who, "POST", "/v1/contacts", { username: name, ...PHONE });
+  assert.equal(answer.status, 201, await answer.clone().text());
+  return (await answer.json()) as Contact;
+}
+
+async function give(server: TestApp, who: Person, conversation: string, name: string): Promise<string> {
+  const answer = await upload(server.url, who, new File([name], name), { conversation_id: conversation });
+  assert.equal(answer.status, 201, await answer.clone().text());
+  return ((await answer.json()) as { id: string }).id;
+}
+
+async function names(server: TestApp, who: Person): Promise<string[]> {
+  const { data } = (await (await send(server, who, "GET", "/v1/attachments")).json()) as {
+    data: { filename: string }[];
+  };
+  return data.map((each) => each.filename);
+}
+
+test("two users who add each other share one conversation, with what was sent before", async (t) => {
+  const server = await startApp(t);
+  const ann = await person(server, "Ann");
+  const toBob = await add(server, ann, "bob");
+  await give(server, ann, toBob.conversation_id, "before he was made");
+  const bob = await person(server, "Bob");
+  await give(server, ann, toBob.conversation_id, "before he added her");
+  assert.deepEqual(await names(server, bob), []);
+  const missing = await send(server, bob, "GET", `/v1/attachments?conversation_id=${toBob.conversation_id}`);
+  assert.equal(missing.status, 404);
+  const toAnn = await add(server, bob, "ANN");
+  assert.equal(toAnn.conversation_id, toBob.conversation_id);
+  const kept = (await (await send(server, bob, "GET", `/v1/contacts/${toAnn.id}`)).json()) as Contact;
+  assert.equal(kept.conversation_id, toBob.conversation_id);
+  assert.deepEqual(await names(server, bob), ["before he added her", "before he was made"]);
+  await give(server, bob, toAnn.conversation_id, "from bob");
+  assert.equal((await names(server, ann))[0], "from bob");
+});
+
+test("only the uploader renames and deletes; a member lists, retrieves and downloads", async (t) => {
+  const server = await startApp(t);
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const { conversation_id } = await add(server, ann, "bob");
+  await add(server, bob, "ann");
+  const id = await give(server, ann, conversation_id, "hers");
+  const path = `/v1/attachments/${id}`;
+  for (const [method, body] of [
+    ["PUT", { filename: "his" }],
+    ["DELETE", undefined],
+  ] as const) {
+    const refused = await send(server, bob, method, path, body);
+    assert.equal(refused.status, 403);
+    assert.equal(((await refused.json()) as { code: string }).code, "not_uploader");
+  }
+  const seen = (await (await send(server, bob, "GET", path)).json()) as { file_url: string };
+  assert.equal(await (await fetch(seen.file_url)).text(), "hers");
+  assert.equal((await send(server, bob, "GET", `/files/${id}/hers`)).status, 200);
+  assert.equal((await send(server, ann, "DELETE", path)).status, 204);
+  assert.equal((await send(server, bob, "GET", path)).status, 404);
+  assert.deepEqual(await names(server, bob), []);
+});
+
+test("who deletes a contact loses the conversation, the other keeps it, and with the last it goes", async (t) => {
+  const server = await startApp(t);
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const toBob = await add(server, ann, "bob");
+  const toAnn = await add(server, bob, "ann");
+  const hers = await give(server, ann, toBob.conversation_id, "hers");
+  await give(server, bob, toBob.conversation_id, "his");
+  const link = (
+    (await (await send(server, ann, "GET", `/v1/attachments/${hers}`)).json()) as { file_url: string }
+  ).file_url;
+  assert.equal((await send(server, ann, "DELETE", `/v1/contacts/${toBob.id}`)).status, 204);
+  assert.deepEqual(await names(server, ann), []);
+  assert.deepEqual(await names(server, bob), ["his", "hers"]);
+  assert.equal((await fetch(link)).status, 200);
+  const me = (await (await send(server, ann, "GET", "/v1/me")).json()) as { storage: { used: number } };
+  assert.equal(me.storage.used, 0, "a file whose uploader left does not count");
+  await give(server, bob, toBob.conversation_id, "while she was away");
+  const again = await add(server, ann, "bob");
+  assert.equal(again.conversation_id, toAnn.conversation_id);
+  assert.deepEqual(await names(server, ann), []);
+  await give(server, bob, toBob.conversation_id, "after");
+  assert.deepEqual(await names(server, ann), ["after"]);
+  assert.equal((await send(server, bob, "DELETE", `/v1/contacts/${toAnn.id}`)).status, 204);
+  assert.equal((await fetch(link)).status, 404, "nobody sees it any more");
+  assert.deepEqual(await names(server, ann), ["after"]);
+});
+
+test("what a blocked contact sends gets its 201 and does not arrive, also not later", async (t) => {
+  const server = await startApp(t);
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const toBob = await add(server, ann, "bob");
+  await add(server, bob, "ann");
+  const block = `/v1/contacts/${toBob.id}/block`;
+  for (let i = 0; i < 2; i++) assert.equal((await send(server, ann, "PUT", block)).status, 204);
+  await give(server, bob, toBob.conversation_id, "blocked");
+  await give(server, ann, toBob.conversation_id, "still sent");
+  assert.deepEqual(await names(server, ann), ["still sent"]);
+  assert.deepEqual(await names(server, bob), ["still sent", "blocked"]);
+  for (const [active, count] of [
+    ["true", 0],
+    ["false", 1],
+  ] as const) {
+    const page = await (await send(server, ann, "GET", `/v1/contacts?active=${active}`)).json();
+    assert.equal((page as { data: unknown[] }).data.length, count);
+  }
+  for (let i = 0; i < 2; i++) assert.equal((await send(server, ann, "DELETE", block)).status, 204);
+  assert.deepEqual(await names(server, ann), ["still sent"]);
+  await give(server, bob, toBob.conversation_id, "heard again");
+  assert.deepEqual(await names(server, ann), ["heard again", "still sent"]);
+  assert.equal((await send(server, bob, "PUT", block)).status, 404);
+});
+
+test("presence: told of those who have the caller as a contact and have not blocked the caller", async (t) => {
+  let now = Date.UTC(2026, 0, 1, 12, 0, 30, 500);
+  const server = await startApp(t, {}, { clock: () => now });
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const toBob = await add(server, ann, "bob");
+  const path = `/v1/contacts/${toBob.id}`;
+  const read = async () => {
+    const answer = await send(server, ann, "GET", path);
+    const contact = (await answer.json()) as Contact;
+    const { data } = (await (await send(server, ann, "GET", "/v1/contacts")).json()) as { data: Contact[] };
+    assert.deepEqual(data, [contact]);
+    return { seen: contact.last_active_at, etag: answer.headers.get("etag")! };
+  };
+  const flushed = async (want: number | null) => {
+    for (let i = 0; i < 200 && (await read()).seen !== want; i++) await new Promise((r) => setTimeout(r, 20));
+    return read();
+  };
+  await names(server, bob);
+  const toAnn = await add(server, bob, "ann");
+  // He was active in the very millisecond in which she added him, and not after.
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  const before = await read();
+  assert.equal(before.seen, null);
+  now += 1000;
+  await names(server, bob);
+  const first = await flushed(toBob.created_at);
+  assert.equal(first.seen, toBob.created_at, "no earlier than the contact itself");
+  assert.notEqual(first.etag, before.etag);
+  now += 60_000;
+  await names(server, bob);
+  const minute = Math.floor(now / 60_000) * 60;
+  assert.equal((await flushed(minute)).seen, minute);
+  const hidden = await send(server, bob, "PUT", `/v1/contacts/${toAnn.id}/block`);
+  assert.equal(hidden.status, 204);
+  assert.equal((await read()).seen, null, "a blocked one sees no presence");
+  await send(server, bob, "DELETE", `/v1/contacts/${toAnn.id}/block`);
+  assert.equal((await read()).seen, minute);
+  await send(server, bob, "DELETE", `/v1/contacts/${toAnn.id}`);
+  assert.equal((await read()).seen, null, "he does not have her as a contact any more");
+});
+
+test("another user of an erased user's name gets nothing of what that one had", async (t) => {
+  const server = await startApp(t);
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const toBob = await add(server, ann, "bob");
+  await add(server, bob, "ann");
+  await give(server, ann, toBob.conversation_id, "for the first bob");
+  await give(server, bob, toBob.conversation_id, "from the first bob");
+  await server.app.core.db.write("deleteUser", { id: bob.id, deletedAt: 1 });
+  assert.deepEqual(await names(server, ann), ["from the first bob", "for the first bob"]);
+  const other = await person(server, "bob");
+  const { conversation_id } = await add(server, other, "ann");
+  assert.equal(conversation_id, toBob.conversation_id);
+  assert.deepEqual(await names(server, other), []);
+  await give(server, ann, toBob.conversation_id, "for the second bob");
+  assert.deepEqual(await names(server, other), ["for the second bob"]);
+});

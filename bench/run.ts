@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { cpus, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { holdAgainst } from "./against.ts";
 import { writePage } from "./page.ts";
 import { measurePeers } from "./peers.ts";
 import { postgresWorks } from "./postgres.ts";
@@ -39,12 +40,13 @@ const QUICK = [
   "load",
 ];
 const PARTS = [...QUICK, "long", "peers"];
-const HELP = `npm run bench -- [--only PART,PART] [--rounds N] [--ms N] [--long [--minutes N]] [--peers] [--page]
+const HELP = `npm run bench -- [--only PART,PART] [--rounds N] [--ms N] [--long [--minutes N]] [--peers] [--page] [--against DIR]
   --only     parts of ${PARTS.join(", ")}
   --rounds   how often each server is measured (3)
   --ms       how long each time (1500)
   --long     also a long full load, and the list in a table of 10,000,000 rows
   --minutes  how long the long load lasts (10)
+  --against  a folder with another checkout: the rates of this one over those of the other
   --peers    also json-server and parse-server, brought from the registry into a scratch folder
   --page     measures nothing, and brings the last results into docs/performance.md`;
 
@@ -57,6 +59,7 @@ const { values: options } = parseArgs({
     minutes: { type: "string", default: "10" },
     peers: { type: "boolean" },
     page: { type: "boolean" },
+    against: { type: "string" },
     help: { type: "boolean" },
   },
 });
@@ -144,6 +147,7 @@ async function run(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "parley-bench-"));
   stack.defer(() => rmSync(folder, { recursive: true, force: true }));
   pinLoad();
+  if (options.against) return holdAgainst(stack, folder, options.against, rounds, ms, parts);
   const results = loadResults();
   Object.assign(results.about, about(folder));
   if (parts.includes("start")) report(results, await starts(folder));

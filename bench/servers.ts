@@ -11,7 +11,8 @@ const SERVER_CORE = "0";
 const LOAD_CORE = "1";
 const STOP_MS = 15_000;
 const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const PARLEY = fileOf("../bin/parley");
+/** The command of this Parley. */
+export const PARLEY = fileOf("../bin/parley");
 
 /** What a command is started by, so that it has the servers' core. */
 export const onServerCore: readonly string[] = ["taskset", "-c", SERVER_CORE];
@@ -75,23 +76,33 @@ function environment(dataFolder: string, settings: Settings): Record<string, str
     PARLEY_DATA: dataFolder,
     PARLEY_PORT: "0",
     PARLEY_LOG_LEVEL: "warn",
+    PARLEY_RATE_LIMIT: "0",
     ...settings,
   };
 }
 
-/** Runs a command of Parley and returns what it printed. */
-export function parley(dataFolder: string, args: string[], settings: Settings = {}): string {
-  return execFileSync(PARLEY, args, { env: environment(dataFolder, settings), encoding: "utf8" });
+/** Runs a command of Parley, of this one or of another, and returns what it printed. */
+export function parley(
+  dataFolder: string,
+  args: string[],
+  settings: Settings = {},
+  command: string = PARLEY,
+): string {
+  return execFileSync(command, args, { env: environment(dataFolder, settings), encoding: "utf8" });
 }
 
 /** The server with its default settings but for `settings`, and with `delay` what measures its event loop. */
 export async function startParley(
   stack: AsyncDisposableStack,
   dataFolder: string,
-  { delay = false, settings = {} }: { delay?: boolean; settings?: Settings } = {},
+  {
+    delay = false,
+    settings = {},
+    command = PARLEY,
+  }: { delay?: boolean; settings?: Settings; command?: string } = {},
 ): Promise<ParleyServer> {
   const preload = delay ? { NODE_OPTIONS: `--import ${fileOf("delay.ts")}` } : {};
-  const child = startPinned(stack, [PARLEY, "serve"], {
+  const child = startPinned(stack, [command, "serve"], {
     env: { ...environment(dataFolder, settings), ...preload },
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });

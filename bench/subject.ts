@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "./bare.ts";
 import { MIB } from "./requests.ts";
 import { filesToErase, fillContacts, largeAttachments } from "./rows.ts";
-import { type BareServer, type ParleyServer, parley, startBare, startParley } from "./servers.ts";
+import { type BareServer, PARLEY, type ParleyServer, parley, startBare, startParley } from "./servers.ts";
 
 export const FEW = 1000;
 export const MANY = 1_000_000;
@@ -28,15 +28,20 @@ export interface Subject {
   users: Record<UserName, User>;
 }
 
-export async function startSubject(stack: AsyncDisposableStack, folder: string): Promise<Subject> {
+/** `command`: of the Parley that is measured. */
+export async function startSubject(
+  stack: AsyncDisposableStack,
+  folder: string,
+  command: string = PARLEY,
+): Promise<Subject> {
   const dataFolder = join(folder, "data");
-  const server = await startParley(stack, dataFolder, { delay: true });
+  const server = await startParley(stack, dataFolder, { delay: true, command });
   const bare = await startBare(stack, join(folder, "bare"));
   let filled = 0;
   const addUser = (name: UserName, contacts: number): User => {
     const first = filled;
     filled += contacts;
-    return { headers: addFilledUser(dataFolder, name, first, contacts), first };
+    return { headers: addFilledUser(dataFolder, name, first, contacts, command), first };
   };
   const users = { few: addUser("few", FEW), writer: addUser("writer", FEW), many: addUser("many", MANY) };
   return { folder, dataFolder, parley: server, bare, users };
@@ -48,9 +53,11 @@ export function addFilledUser(
   name: string,
   first: number,
   contacts: number,
+  command: string,
 ): Record<string, string> {
-  const user = JSON.parse(parley(dataFolder, ["user", "add", name, "--json"])) as { id: string };
-  const token = parley(dataFolder, ["token", "create", name]).trim();
+  const run = (...args: string[]) => parley(dataFolder, args, {}, command);
+  const user = JSON.parse(run("user", "add", name, "--json")) as { id: string };
+  const token = run("token", "create", name).trim();
   fillContacts(dataFolder, user.id, first, contacts);
   return { authorization: `Bearer ${token}` };
 }

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { closedLoop, median, openLoop, percentile, type Requests } from "./load.ts";
-import { forgetPeak, memory, startBare, startParley } from "./servers.ts";
+import { forgetPeak, memory, PARLEY, startBare, startParley } from "./servers.ts";
 import { addFilledUser, MANY, type Subject, settle } from "./subject.ts";
 import type { Work } from "./works.ts";
 
@@ -86,7 +86,7 @@ export async function fullLoad(subject: Subject, works: Works, minutes: number):
 
 /** Brings the table to ten times the rows, of other users. */
 export function fillTable(subject: Subject): void {
-  for (let i = 1; i < 10; i++) addFilledUser(subject.dataFolder, `other ${i}`, i * 2 * MANY, MANY);
+  for (let i = 1; i < 10; i++) addFilledUser(subject.dataFolder, `other ${i}`, i * 2 * MANY, MANY, PARLEY);
   settle(subject.folder);
 }
 

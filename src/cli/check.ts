@@ -6,7 +6,8 @@ import { findCorruption } from "../db/integrity.ts";
 import { countIntents } from "../db/intents.ts";
 import { withReadOnly } from "../db/snapshot.ts";
 import type { Reader } from "../db/sql.ts";
-import { hasMoves } from "../db/tables.ts";
+import { findMiscounts } from "../db/storage.ts";
+import { hasTable } from "../db/tables.ts";
 import { countTombstones } from "../db/tombstones.ts";
 import { openCurrentDatabase, readStore } from "../engines.ts";
 import { databaseOf } from "../util/data-folder.ts";
@@ -18,6 +19,7 @@ import {
   inBucket,
   inFolder,
   inWords,
+  miscountFinding,
   type Place,
   strayFinding,
 } from "./findings.ts";
@@ -38,7 +40,8 @@ export async function check(io: Io, options: { json?: boolean }): Promise<number
     const watch = createWatch(io);
     let findings = 0;
     const corruption = config.databaseUrl === null ? await findCorruption(db) : [];
-    for await (const finding of findAll(place, db, blobs, watch, corruption)) {
+    const isCounted = config.databaseUrl !== null || (await hasTable(db, "storage"));
+    for await (const finding of findAll(place, db, blobs, watch, corruption, isCounted)) {
       findings++;
       io.print(options.json ? JSON.stringify({ ...finding.data, mend: finding.mend }) : inWords(finding));
     }
@@ -55,7 +58,7 @@ export async function check(io: Io, options: { json?: boolean }): Promise<number
 async function withReader<T>(config: Config, work: (db: Reader) => Promise<T>): Promise<T> {
   if (config.databaseUrl === null)
     return withReadOnly(databaseOf(config.dataFolder), async (db) => {
-      if (await hasMoves(db)) await refuseHalfMove(db);
+      if (await hasTable(db, "moves")) await refuseHalfMove(db);
       return work(db);
     });
   const db = await openCurrentDatabase(config);
@@ -73,6 +76,7 @@ async function* findAll(
   blobs: BlobReader,
   watch: Watch,
   corruption: string[],
+  isCounted: boolean,
 ): AsyncGenerator<Finding> {
   for (const message of corruption) yield databaseFinding(place.database, message);
   // Rows of a damaged database accuse files that are whole.
@@ -82,6 +86,8 @@ async function* findAll(
     if (fault) yield fileFinding(place, file, fault);
   }
   for await (const stray of findStrays(db, blobs)) yield strayFinding(place, stray);
+  if (!isCounted) return;
+  for await (const miscount of findMiscounts(db)) yield miscountFinding(miscount);
 }
 
 function summary(watch: Watch, findings: number, waiting: { tombstones: number; intents: number }): string {

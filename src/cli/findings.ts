@@ -3,6 +3,7 @@ import { blobPath } from "../blobs/disk.ts";
 import type { Fault, Stray } from "../core/integrity.ts";
 import type { StoredFile } from "../db/integrity.ts";
 import { isSmallFile } from "../db/small-files.ts";
+import type { Miscount } from "../db/storage.ts";
 import { databaseOf } from "../util/data-folder.ts";
 
 /** Something that is wrong, in words and as data. The members of the data are the lines of `parley check --json`. */
@@ -111,6 +112,15 @@ export function strayFinding(place: Place, stray: Stray): Finding {
         text: `${path} has ${stray.size} bytes and no attachment.`,
         mend: `Nobody can reach it, and nothing erases it by itself: ${place.erase(path)}.`,
       };
+}
+
+/** A user whose storage is counted wrong. */
+export function miscountFinding({ user_id, username, used, found }: Miscount): Finding {
+  return {
+    data: { kind: "storage", user_id, username, used, found },
+    text: `The files of ${username} have ${found} bytes, and ${used} are counted.`,
+    mend: "This is a fault of Parley's: please report it. No file is harmed; the user's quota is off by the difference.",
+  };
 }
 
 /** A database file that SQLite says is damaged. */

@@ -135,9 +135,9 @@ export function* endMove(input: { secrets: readonly string[]; until: number }): 
   }));
 }
 
-/** Whether a SQLite database has a schema that knows of moves. */
-export async function hasMoves(db: Reader): Promise<boolean> {
-  return (await db.get("SELECT 1 AS one FROM sqlite_schema WHERE name = 'moves'")) !== undefined;
+/** Whether a SQLite database, which may be of an older schema, has the table. */
+export async function hasTable(db: Reader, name: string): Promise<boolean> {
+  return (await db.get("SELECT 1 AS one FROM sqlite_schema WHERE name = ?", name)) !== undefined;
 }
 
 /** From where the database is being filled; undefined: it is whole. */

@@ -78,6 +78,7 @@ test("check names what has no row, but not an upload that a crash cut off", asyn
   const folder = command.env.PARLEY_DATA!;
   const db = new DatabaseSync(join(folder, "parley.db"));
   db.exec("DELETE FROM attachments");
+  db.exec("UPDATE storage SET used = 7");
   db.exec(`INSERT INTO tombstones VALUES ('${deleted.key}', 1)`);
   db.close();
   const orphan = join(folder, "blobs/11", "11".repeat(16));
@@ -92,8 +93,11 @@ test("check names what has no row, but not an upload that a crash cut off", asyn
   assert.equal(ended.code, 1);
   const found = linesOf(ended);
   assert.deepEqual(found.pop(), {
-    ...{ kind: "summary", files: 0, bytes: 0, findings: 4, tombstones: 1, intents: 1 },
+    ...{ kind: "summary", files: 0, bytes: 0, findings: 5, tombstones: 1, intents: 1 },
   });
+  const { mend: _, user_id, ...miscount } = found.pop()!;
+  assert.match(String(user_id), /^usr_/);
+  assert.deepEqual(miscount, { kind: "storage", username: "admin", used: 7, found: 0 });
   assert.deepEqual(found.map(({ kind, path }) => `${kind} ${path}`).sort(), [
     `foreign ${misplaced}`,
     `foreign ${foreign}`,

@@ -101,6 +101,26 @@ const SETTINGS: Record<string, Setting> = {
     ],
     bad: ["-1", "lots", "1.5GB", "100 Megabytes", "9999999TiB", "Infinity"],
   },
+  PARLEY_USER_QUOTA: {
+    read: (config) => config.limits.userQuotaBytes,
+    fallback: 0,
+    form: "a size such as 10GiB, for all files that a user has uploaded; 0 for no quota",
+    good: [
+      ["0", 0],
+      ["10GiB", 10_737_418_240],
+    ],
+    bad: ["-1", "lots", "1.5GB", "none"],
+  },
+  PARLEY_MAX_CONTACTS: {
+    read: (config) => config.limits.maxContacts,
+    fallback: 0,
+    form: "a whole number, of the contacts that a user may have; 0 for no limit",
+    good: [
+      ["0", 0],
+      ["100000", 100_000],
+    ],
+    bad: ["-1", "1.5", "1e3", "many", "9999999999"],
+  },
   PARLEY_CORS_ORIGINS: {
     read: (config) => config.corsOrigins,
     fallback: [],
@@ -209,9 +229,10 @@ test("an error of a setting does not repeat its value, which may be a secret", (
   );
 });
 
-test("all limits but that of a file are always on", () => {
+test("all limits but those that can be switched off are always on", () => {
+  const canBeOff = ["maxFileBytes", "userQuotaBytes", "maxContacts"];
   for (const [name, limit] of Object.entries(readConfig({ PARLEY_MAX_FILE_SIZE: "0" }).limits)) {
-    assert.ok(Number.isSafeInteger(limit) && (limit > 0 || name === "maxFileBytes"), `${name} is ${limit}`);
+    assert.ok(Number.isSafeInteger(limit) && (limit > 0 || canBeOff.includes(name)), `${name} is ${limit}`);
   }
 });
 

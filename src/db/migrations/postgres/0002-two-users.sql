@@ -65,7 +65,8 @@ CREATE TABLE audit (
 );
 
 INSERT INTO storage (user_id, used)
-  SELECT u.id, COALESCE((SELECT SUM(a.file_size) FROM attachments a WHERE a.uploader_id = u.id), 0) FROM users u;
+  SELECT u.id, COALESCE((SELECT SUM(a.file_size) FROM attachments a
+    JOIN grants g ON g.user_id = a.uploader_id AND g.attachment_id = a.id WHERE a.uploader_id = u.id), 0) FROM users u;
 
 -- Until now, two users who had each other as contacts had a conversation each. The older one is theirs from now on: what
 -- was in the other goes there, and each sees what the other has sent, unless they had blocked the other.

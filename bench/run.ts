@@ -147,7 +147,10 @@ async function run(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "parley-bench-"));
   stack.defer(() => rmSync(folder, { recursive: true, force: true }));
   pinLoad();
-  if (options.against) return holdAgainst(stack, folder, options.against, rounds, ms, parts);
+  if (options.against) {
+    await holdAgainst(stack, folder, options.against, rounds, ms, parts);
+    return;
+  }
   const results = loadResults();
   Object.assign(results.about, about(folder));
   if (parts.includes("start")) report(results, await starts(folder));

@@ -75,6 +75,7 @@ function environment(dataFolder: string, settings: Settings): Record<string, str
     PARLEY_DATA: dataFolder,
     PARLEY_PORT: "0",
     PARLEY_LOG_LEVEL: "warn",
+    PARLEY_RATE_LIMIT: "0",
     ...settings,
   };
 }
@@ -84,7 +85,7 @@ export function parley(dataFolder: string, args: string[], settings: Settings = 
   return execFileSync(PARLEY, args, { env: environment(dataFolder, settings), encoding: "utf8" });
 }
 
-/** The server with its default settings but for `settings`, and with `delay` what measures its event loop. */
+/** The server with its default settings but for `settings`, without rate limits, and with `delay` what measures its event loop. */
 export async function startParley(
   stack: AsyncDisposableStack,
   dataFolder: string,

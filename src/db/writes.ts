@@ -1,6 +1,7 @@
 import { createAttachment, deleteAttachment, renameAttachment } from "./attachments.ts";
 import { createContact, deleteContact, updateContact } from "./contacts.ts";
 import { dropHold, placeHold, renewHold } from "./holds.ts";
+import { createIdentity } from "./identities.ts";
 import { createIntent, dropIntent, lapseIntents, renewIntent } from "./intents.ts";
 import { beginMove, endMove, forgetSecrets, importRows } from "./tables.ts";
 import { createToken, deleteToken, deleteTokens } from "./tokens.ts";
@@ -16,6 +17,7 @@ export const writes = {
   createAttachment,
   createContact,
   createFirstUser,
+  createIdentity,
   createIntent,
   createToken,
   createUser,

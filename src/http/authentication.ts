@@ -17,31 +17,37 @@ const FAILED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["invalid_token", "use
  * caller is told at once, also where others of the same address are refused.
  */
 export function authenticate(
-  { core, rates }: HttpContext,
+  context: HttpContext,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Caller | Promise<Caller> {
+  const { core, rates } = context;
   const { authorization } = request.headers;
   if (authorization === undefined) throw new ParleyError("missing_token");
   const token = BEARER.exec(authorization)?.[1];
   const caller = token === undefined ? undefined : knownCaller(core, token);
   if (!caller) {
     rates.refuseGuess(request, reply);
-    return verify(token);
+    return verify(context, request, reply, token);
   }
   rates.count(caller, reply);
   return caller;
+}
 
-  async function verify(token: string | undefined): Promise<Caller> {
-    try {
-      if (token === undefined) throw new ParleyError("invalid_token");
-      const verified = await verifyToken(core, token);
-      rates.count(verified, reply);
-      return verified;
-    } catch (error) {
-      if (error instanceof ParleyError && FAILED.has(error.code)) rates.countFailure(request);
-      throw error;
-    }
+async function verify(
+  { core, rates }: HttpContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  token: string | undefined,
+): Promise<Caller> {
+  try {
+    if (token === undefined) throw new ParleyError("invalid_token");
+    const caller = await verifyToken(core, token);
+    rates.count(caller, reply);
+    return caller;
+  } catch (error) {
+    if (error instanceof ParleyError && FAILED.has(error.code)) rates.countFailure(request);
+    throw error;
   }
 }
 

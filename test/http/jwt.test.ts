@@ -187,7 +187,16 @@ test("a user who was erased and comes again is another one", async (t) => {
   const before = await idOf(await get(token));
   assert.equal(await idOf(await get(token)), before);
   await removeUser(server.app.core, "ada");
+  // The first request after it is a write: it must not be done as who is gone.
+  const written = await fetch(`${server.url}/v1/contacts`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}` },
+    body: new URLSearchParams({ username: "grace", phone_number: "+15550101" }),
+  });
+  assert.equal(written.status, 201);
   const after = await idOf(await get(token));
+  const rows = await server.app.core.db.allValues("SELECT DISTINCT owner_id FROM contacts");
+  assert.deepEqual(rows, [[after]]);
   assert.notEqual(after, before);
   assert.equal(await idOf(await get(signJwt(first, claims({ jti: "another token" })))), after);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { createToken } from "../../src/core/tokens.ts";
+import { createUser } from "../../src/core/users.ts";
 import { startOn, type TestApp, type TestUser, testConfig, upload } from "./app.ts";
 import { AUDIENCE, ISSUER, makeKey, signJwt, startProvider } from "./identity-provider.ts";
 
@@ -104,6 +105,29 @@ test("signed tokens of one user share a rate", async (t) => {
   assert.equal((await ask("ada", "2")).status, 200);
   assert.equal((await ask("ada", "3")).status, 429);
   assert.equal((await ask("bob", "1")).status, 200);
+});
+
+test("a signed token whose username is taken counts as a failure: each would ask for a write", async (t) => {
+  const key = makeKey("EdDSA", "key");
+  const provider = await startProvider(t, key);
+  const { server, get } = await start(t, 100, { jwt: provider.settings });
+  await createUser(server.app.core, { username: "ada", phoneNumber: null });
+  const token = signJwt(key, { iss: ISSUER, aud: AUDIENCE, sub: "ada", exp: NOW / 1000 + 600 });
+  const ask = () => get("/v1/me", { authorization: `Bearer ${token}` });
+  assert.deepEqual(await statuses(5, ask), [409, 409, 409, 409, 429]);
+});
+
+test("pages of other origins may read what is left and how long to wait", async (t) => {
+  const { server, get } = await start(t, 1, { corsOrigins: ["https://app.example"] });
+  const { headers } = await server.user();
+  for (const status of [200, 200, 429]) {
+    const response = await get("/v1/me", { ...headers, origin: "https://app.example" });
+    assert.equal(response.status, status);
+    const exposed = response.headers.get("access-control-expose-headers")!.split(", ");
+    for (const name of ["RateLimit", "RateLimit-Policy", "Retry-After", "Idempotent-Replayed"]) {
+      assert.ok(exposed.includes(name), name);
+    }
+  }
 });
 
 test("what needs no token is not limited, and says nothing of limits", async (t) => {

@@ -91,7 +91,7 @@ export function parley(
   return execFileSync(command, args, { env: environment(dataFolder, settings), encoding: "utf8" });
 }
 
-/** The server with its default settings but for `settings`, and with `delay` what measures its event loop. */
+/** The server with its default settings but for `settings`, without rate limits, and with `delay` what measures its event loop. */
 export async function startParley(
   stack: AsyncDisposableStack,
   dataFolder: string,

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Config } from "./config.ts";
 import { Activity } from "./core/activity.ts";
 import { VerifiedTokens } from "./core/caller.ts";
-import type { Accounts, Core } from "./core/core.ts";
+import type { Accounts, Core, IdentityProvider } from "./core/core.ts";
 import { createLinks } from "./core/links.ts";
 import { refuseHalfMove } from "./core/move.ts";
 import type { Database } from "./db/database.ts";
@@ -21,6 +21,7 @@ import { type Clock, systemClock } from "./util/clock.ts";
 import { type DataFolder, openDataFolder, readSecret } from "./util/data-folder.ts";
 import { createFuse, type Fuse } from "./util/fuse.ts";
 import { createIds, type Random } from "./util/ids.ts";
+import { KeySet } from "./util/key-set.ts";
 import { createLog, errorFields, type Log } from "./util/log.ts";
 
 /** What a test may set in place of the machine's own. */
@@ -95,22 +96,22 @@ async function buildApp(
   // With port 0 the address is known only once the server listens.
   let origin = config.publicUrl ?? (config.port === 0 ? "" : httpAddress(config.host, config.port));
   const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder!, accounts.random)];
-  const carried = await carriedSecrets(accounts.db);
   const core: Core = {
     ...accounts,
     blobs: await openStore(config, fuse, async () => !(await hasStoredFiles(accounts.db))),
-    links: createLinks(secrets, carried, () => origin, accounts.clock),
+    links: createLinks(secrets, await carriedSecrets(accounts.db), () => origin, accounts.clock),
     origin: () => origin,
     fuse,
     verifiedTokens: new VerifiedTokens(),
     limits: config.limits,
     activity: new Activity(),
     keysUnderWay: new Set(),
+    identityProvider: identityProvider(config, accounts.clock, log),
     damaged: new Set(),
   };
   // Loaded here, so that commands beside a running server do not wait for it.
   const { createHttp } = await import("./http/server.ts");
-  const http = await createHttp({ core, limits: config.limits, corsOrigins: config.corsOrigins, log });
+  const http = await createHttp(core, config, log);
   const port = () => (http.server.address() as AddressInfo).port;
   let jobs: Job[] = [];
   let stopping: Promise<void> | undefined;
@@ -157,6 +158,13 @@ function startJobs(core: Core, log: Log): Job[] {
   const eraser = startEraser(core, failed("eraser"));
   core.wakeEraser = eraser.wake;
   return [eraser, startSweep(core, failed("sweep")), startActivity(core, failed("activity"))];
+}
+
+function identityProvider({ jwt }: Config, clock: Clock, log: Log): IdentityProvider | null {
+  if (!jwt) return null;
+  const failed = (error: unknown) =>
+    log.warn(errorFields(error), "the keys of the identity provider cannot be fetched");
+  return { issuer: jwt.issuer, audience: jwt.audience, keys: new KeySet(jwt.keySetUrl, clock, failed) };
 }
 
 async function listen(

@@ -1,12 +1,20 @@
+import { isIP } from "node:net";
 import { isAbsolute, resolve } from "node:path";
 import { OperatorError } from "./errors.ts";
 import { MIN_SECRET_LENGTH } from "./util/data-folder.ts";
 import { parseSize } from "./util/sizes.ts";
+import { isCleanText } from "./util/text.ts";
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
 /** Bounds on what comes from outside. The names carry the units. */
 export interface Limits {
+  /** Of a token, with twice as many at once; 0: no rate is limited. */
+  requestsPerSecond: number;
+  /** How often a client's address may come with tokens and links that are not valid. */
+  failuresPerSecond: number;
+  /** The same at once. */
+  failuresBurst: number;
   /** 0: none. */
   maxFileBytes: number;
   /** Of all files that a user has uploaded; 0: none. */
@@ -38,6 +46,14 @@ export interface S3Settings {
   pathStyle: boolean;
 }
 
+/** Whose signed tokens (JWT) are taken. */
+export interface JwtSettings {
+  issuer: string;
+  audience: string;
+  /** Where the provider's public keys are. */
+  keySetUrl: string;
+}
+
 export interface Config {
   host: string;
   /** 0: any free port. */
@@ -54,15 +70,22 @@ export interface Config {
   publicUrl: string | null;
   /** The first signs links, all verify them; empty: one is made and kept in the data folder. */
   secrets: readonly string[];
+  /** Proxies whose X-Forwarded-For tells the address of a client; empty: none. */
+  trustedProxies: readonly string[];
   /** Origins whose pages may call the API; "*" for all; empty: none. */
   corsOrigins: readonly string[];
+  /** Null: signed tokens are not taken. */
+  jwt: JwtSettings | null;
   logLevel: (typeof LOG_LEVELS)[number];
   limits: Limits;
 }
 
 const DEFAULT_MAX_FILE_SIZE = "100MiB";
 
-const LIMITS: Omit<Limits, "maxFileBytes" | "userQuotaBytes" | "maxContacts"> = {
+/** Those that no setting changes. */
+const LIMITS = {
+  failuresPerSecond: 10,
+  failuresBurst: 100,
   maxBodyBytes: 64 * 1024,
   maxHeaderBytes: 16 * 1024,
   maxPartHeaderBytes: 8 * 1024,
@@ -83,6 +106,8 @@ interface Setting<T> {
   /** Undefined where the text is not of the form. */
   parse(text: string): T | undefined;
 }
+
+const CLAIM_FORM = "a text of 1 to 255 characters, exactly as it stands in the tokens";
 
 const SETTINGS = {
   host: setting("PARLEY_HOST", "a host name or IP address to listen on", "127.0.0.1", (text) =>
@@ -142,11 +167,31 @@ const SETTINGS = {
     "0",
     parseCount,
   ),
+  requestsPerSecond: setting(
+    "PARLEY_RATE_LIMIT",
+    "requests a second for each token, a whole number up to 1000000; 0 for no rate limits at all",
+    "500",
+    (text) => (/^\d{1,7}$/.test(text) && Number(text) <= 1_000_000 ? Number(text) : undefined),
+  ),
+  trustedProxies: setting(
+    "PARLEY_TRUST_PROXY",
+    "addresses and networks such as 10.0.0.5 or 10.0.0.0/8, separated by commas; loopback for this machine",
+    "",
+    parseProxies,
+  ),
   corsOrigins: setting(
     "PARLEY_CORS_ORIGINS",
     "origins such as https://app.example.com, separated by commas, or * for all",
     "",
     parseOrigins,
+  ),
+  jwtIssuer: setting("PARLEY_JWT_ISSUER", CLAIM_FORM, "", parseClaim),
+  jwtAudience: setting("PARLEY_JWT_AUDIENCE", CLAIM_FORM, "", parseClaim),
+  jwtKeySetUrl: setting(
+    "PARLEY_JWT_JWKS_URL",
+    "the https URL of the provider's key set (http only on this machine), without credentials",
+    "",
+    parseKeySetUrl,
   ),
   logLevel: setting("PARLEY_LOG_LEVEL", `one of ${LOG_LEVELS.join(", ")}`, "info", (text) =>
     LOG_LEVELS.find((level) => level === text),
@@ -164,13 +209,16 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     redirectFiles: read(SETTINGS.redirectFiles, env),
     publicUrl: read(SETTINGS.publicUrl, env),
     secrets: read(SETTINGS.secrets, env),
+    trustedProxies: read(SETTINGS.trustedProxies, env),
     corsOrigins: read(SETTINGS.corsOrigins, env),
+    jwt: readJwt(env),
     logLevel: read(SETTINGS.logLevel, env),
     limits: {
       ...LIMITS,
       maxFileBytes: read(SETTINGS.maxFileBytes, env),
       userQuotaBytes: read(SETTINGS.userQuotaBytes, env),
       maxContacts: read(SETTINGS.maxContacts, env),
+      requestsPerSecond: read(SETTINGS.requestsPerSecond, env),
     },
   };
   if (config.publicUrl === null && isWildcard(config.host)) {
@@ -189,13 +237,28 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return Object.freeze(config);
 }
 
+function readJwt(env: Readonly<Record<string, string | undefined>>): JwtSettings | null {
+  const issuer = read(SETTINGS.jwtIssuer, env);
+  const audience = read(SETTINGS.jwtAudience, env);
+  const keySetUrl = read(SETTINGS.jwtKeySetUrl, env);
+  if (issuer !== null && audience !== null && keySetUrl !== null) return { issuer, audience, keySetUrl };
+  if (issuer === null && audience === null && keySetUrl === null) return null;
+  throw new OperatorError(
+    "PARLEY_JWT_ISSUER, PARLEY_JWT_AUDIENCE and PARLEY_JWT_JWKS_URL must be set together: without any of them signed tokens cannot be checked.",
+  );
+}
+
 /** What a setting without a default does when it is unset, for the reference. */
 const UNSET: Readonly<Record<string, string>> = {
   PARLEY_DATABASE_URL: "the SQLite database in the data folder",
   PARLEY_STORE: "files in the data folder",
   PARLEY_PUBLIC_URL: "made of host and port; demanded where the host is a wildcard such as 0.0.0.0",
   PARLEY_SECRET: "made at the first start and kept in the data folder; demanded with `PARLEY_DATABASE_URL`",
+  PARLEY_TRUST_PROXY: "none: what connects is the client",
   PARLEY_CORS_ORIGINS: "none",
+  PARLEY_JWT_ISSUER: "none: signed tokens are not taken",
+  PARLEY_JWT_AUDIENCE: "none; demanded with `PARLEY_JWT_ISSUER`",
+  PARLEY_JWT_JWKS_URL: "none; demanded with `PARLEY_JWT_ISSUER`",
 };
 
 /** The reference of the settings as a table in Markdown. */
@@ -270,6 +333,21 @@ export function parseStore(text: string): S3Settings | null | undefined {
   };
 }
 
+function parseProxies(text: string): string[] | undefined {
+  if (text === "") return [];
+  const proxies = text.split(",").map((proxy) => proxy.trim());
+  return proxies.every((proxy) => proxy === "loopback" || isNetwork(proxy)) ? proxies : undefined;
+}
+
+function isNetwork(text: string): boolean {
+  const [address = "", bits, ...rest] = text.split("/");
+  const version = isIP(address);
+  if (version === 0 || address.includes("%") || rest.length > 0) return false;
+  if (bits === undefined) return true;
+  // Not 0: whoever trusts everybody is told the address by the client itself.
+  return /^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
+}
+
 function parseOrigins(text: string): string[] | undefined {
   if (text === "") return [];
   const origins = text.split(",").map((origin) => origin.trim());
@@ -280,6 +358,20 @@ function isOrigin(text: string): boolean {
   return text === "*" || (/^https?:\/\/[^*]+$/.test(text) && URL.parse(text)?.origin === text);
 }
 
+function parseClaim(text: string): string | null | undefined {
+  if (text === "") return null;
+  return text.length <= 255 && text === text.trim() && isCleanText(text) ? text : undefined;
+}
+
+/** Whoever could change the keys on their way could be anybody. */
+function parseKeySetUrl(text: string): string | null | undefined {
+  if (text === "") return null;
+  const url = URL.parse(text);
+  if (!url || url.username || url.password) return undefined;
+  const safe = url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
+  return safe ? url.href : undefined;
+}
+
 function parseSecrets(text: string): string[] | undefined {
   if (text === "") return [];
   const secrets = text.split(",").map((secret) => secret.trim());
@@ -288,8 +380,11 @@ function parseSecrets(text: string): string[] | undefined {
 
 /** Whether what passes between clients and this server can be read on the way: nothing in front ends TLS. */
 export function isExposed(config: Config): boolean {
-  const loopback = /^(?:localhost|127\.[0-9.]+|::1)$/i.test(config.host);
-  return !loopback && !config.publicUrl?.startsWith("https:");
+  return !isLoopback(config.host) && !config.publicUrl?.startsWith("https:");
+}
+
+function isLoopback(host: string): boolean {
+  return /^(?:localhost|127\.[0-9.]+|::1|\[::1\])$/i.test(host);
 }
 
 function isWildcard(host: string): boolean {

@@ -43,7 +43,7 @@ export const catalogue = {
   invalid_token: {
     title: "The access token is not valid",
     explanation:
-      "The token is malformed, unknown, expired or revoked. Make a new one: `parley token create NAME`.",
+      "The token is malformed, unknown, expired or revoked. Make a new one: `parley token create NAME`. A signed token must be one of the identity provider that this server trusts.",
   },
   insufficient_scope: {
     title: "The access token lacks a scope",
@@ -100,7 +100,8 @@ export const catalogue = {
   },
   username_taken: {
     title: "The username is taken",
-    explanation: "Choose another username. Names that differ only in case are the same.",
+    explanation:
+      "Choose another username, for a user of an identity provider there. Names that differ only in case are the same.",
   },
   count_limit_reached: {
     title: "There are as many as there may be",
@@ -128,6 +129,11 @@ export const catalogue = {
     title: "The body is too large",
     explanation:
       "The fields of a request fit in the size that `detail` names. Files are sent as multipart/form-data.",
+  },
+  rate_limited: {
+    title: "Too many requests",
+    explanation:
+      "Go on after the time in the header `Retry-After`. `RateLimit-Policy` and `RateLimit` say how much is allowed, and how much of it is left.",
   },
   headers_too_large: {
     title: "The headers are too large",
@@ -174,7 +180,7 @@ export class ParleyError extends Error {
   readonly param: string | undefined;
   /** Further members of the problem's body. */
   readonly members: Readonly<Record<string, string>>;
-  /** What `http/` says in a header: the missing scope, the allowed methods, the size of the file. */
+  /** What `http/` says in a header: the missing scope, the allowed methods, the size of the file, the seconds to wait. */
   readonly header: string | undefined;
 
   constructor(

@@ -15,23 +15,23 @@ export interface Verified {
   expiresAt: number | null;
 }
 
-/** Tokens that were looked up lately, forgotten as soon as any token goes. */
+/** Tokens that were verified lately, forgotten as soon as any token goes, or a key of the identity provider. */
 export class VerifiedTokens {
   readonly #tokens = new Map<string, Verified>();
-  #revocations = 0;
+  #changes = 0;
 
-  /** `revocations` is the count of the database at this moment; null: it is not known, and nothing is taken from here. */
-  find(token: string, revocations: number | null): Verified | undefined {
-    if (revocations === null) return undefined;
-    if (revocations === this.#revocations) return this.#tokens.get(token);
+  /** `changes` is another number after tokens went; null: it is not known now, and nothing is taken from here. */
+  find(token: string, changes: number | null): Verified | undefined {
+    if (changes === null) return undefined;
+    if (changes === this.#changes) return this.#tokens.get(token);
     this.#tokens.clear();
-    this.#revocations = revocations;
+    this.#changes = changes;
     return undefined;
   }
 
-  /** `revocations` is the count before the token was looked up: where it has risen since, the token may be gone. */
-  add(token: string, verified: Verified, revocations: number | null): void {
-    if (revocations !== this.#revocations) return;
+  /** `changes` is the number before the token was verified: where it is another since, the token may be gone. */
+  add(token: string, verified: Verified, changes: number | null): void {
+    if (changes !== this.#changes) return;
     if (this.#tokens.size >= MAX_VERIFIED) this.#tokens.delete(this.#tokens.keys().next().value!);
     this.#tokens.set(token, verified);
   }

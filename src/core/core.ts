@@ -4,6 +4,7 @@ import type { Database } from "../db/database.ts";
 import type { Clock } from "../util/clock.ts";
 import type { Fuse } from "../util/fuse.ts";
 import type { NewId, Random } from "../util/ids.ts";
+import type { KeySet } from "../util/key-set.ts";
 import type { Activity } from "./activity.ts";
 import type { VerifiedTokens } from "./caller.ts";
 import type { Links } from "./links.ts";
@@ -18,6 +19,13 @@ export interface Accounts {
   wakeEraser: () => void;
 }
 
+/** Whose signed tokens (JWT) are taken. */
+export interface IdentityProvider {
+  issuer: string;
+  audience: string;
+  keys: KeySet;
+}
+
 /** What the functions of this room work with; made once, by the composition root. */
 export interface Core extends Accounts {
   blobs: BlobStore;
@@ -29,6 +37,8 @@ export interface Core extends Accounts {
   activity: Activity;
   /** Users and Idempotency-Keys of the requests that are under way. */
   keysUnderWay: Set<string>;
+  /** Null: there is none. */
+  identityProvider: IdentityProvider | null;
   /** Attachments whose bytes were found damaged since the start. */
   damaged: Set<string>;
   /** The public address, without a slash at its end; known once the server listens. */

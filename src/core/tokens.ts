@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { type CreateToken, findToken, listTokens as listTokenRows } from "../db/tokens.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
-import type { Caller, Verified } from "./caller.ts";
+import type { Verified } from "./caller.ts";
 import type { Accounts, Core } from "./core.ts";
 
 export const SCOPES = [
@@ -15,34 +15,17 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 /** What a token may do when nobody chose: everything but administration. */
-const DEFAULT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "admin");
+export const DEFAULT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "admin");
 
 const TOKEN_FORM = /^parley_[A-Za-z0-9_-]{43}$/;
 
-/**
- * Throws, or rejects with, `invalid_token` for a token that is malformed, unknown, revoked or expired. Of a token that
- * was looked up lately the caller is told at once.
- */
-export function verifyToken(core: Core, token: string): Caller | Promise<Caller> {
-  const revocations = core.db.revocations();
-  const verified = core.verifiedTokens.find(token, revocations);
-  if (verified) return unexpired(core, verified);
-  return lookUp(core, token, revocations).then((found) => unexpired(core, found));
-}
-
-function unexpired(core: Core, { caller, expiresAt }: Verified): Caller {
-  if (expiresAt !== null && expiresAt <= core.clock()) throw new ParleyError("invalid_token");
-  return caller;
-}
-
-async function lookUp(core: Core, token: string, revocations: number | null): Promise<Verified> {
+/** Throws `invalid_token` for a token that is malformed, unknown or revoked. */
+export async function lookUpToken(core: Core, token: string): Promise<Verified> {
   // Looked up by its SHA-256: how long the look-up takes tells nothing of any token.
   const row = TOKEN_FORM.test(token) ? await findToken(core.db, hashToken(token)) : undefined;
   if (!row) throw new ParleyError("invalid_token");
   const caller = { userId: row.user_id, tokenId: row.id, scopes: new Set(row.scopes.split(" ")) };
-  const verified = { caller, expiresAt: row.expires_at };
-  core.verifiedTokens.add(token, verified, revocations);
-  return verified;
+  return { caller, expiresAt: row.expires_at };
 }
 
 interface NewToken {

@@ -68,7 +68,8 @@ function userOf(row: UserRow): User {
   };
 }
 
-function newUser(core: Accounts, fields: UserFields): CreateUser {
+/** A user to be made, with ids and times. */
+export function newUser(core: Accounts, fields: UserFields): CreateUser {
   return {
     id: core.newId("usr"),
     username: fields.username,

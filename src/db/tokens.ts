@@ -1,5 +1,5 @@
 import { ParleyError } from "../errors.ts";
-import { get, type Reader, run, type Write } from "./sql.ts";
+import { get, type Reader, run, statement, type Write } from "./sql.ts";
 
 interface TokenRow {
   id: string;
@@ -57,9 +57,12 @@ export function* createToken(input: CreateToken): Write<void> {
   );
 }
 
-/** All of the user. */
+/** All of the user, with what signed tokens find the user by. */
 export function* deleteTokens(input: { userId: string }): Write<void> {
-  yield* run("DELETE FROM tokens WHERE user_id = ?", input.userId);
+  yield [
+    statement("DELETE FROM tokens WHERE user_id = ?", input.userId),
+    statement("DELETE FROM identities WHERE user_id = ?", input.userId),
+  ];
   yield* noteRevocation();
 }
 

@@ -3,6 +3,7 @@ import { createAttachment, deleteAttachment, renameAttachment } from "./attachme
 import { blockContact, createContact, deleteContact, updateContact } from "./contacts.ts";
 import { dropHold, placeHold, renewHold } from "./holds.ts";
 import { findResult, forgetKeys, keepResult, type Once } from "./idempotency.ts";
+import { createIdentity } from "./identities.ts";
 import { createIntent, dropIntent, lapseIntents, renewIntent } from "./intents.ts";
 import type { Write } from "./sql.ts";
 import { lapseReservations, releaseStorage, reserveStorage } from "./storage.ts";
@@ -21,6 +22,7 @@ const single = {
   createAttachment,
   createContact,
   createFirstUser,
+  createIdentity,
   createIntent,
   createToken,
   createUser,

@@ -1,19 +1,54 @@
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { knownCaller, verifyToken } from "../core/authentication.ts";
 import type { Caller } from "../core/caller.ts";
-import type { Core } from "../core/core.ts";
-import { type Scope, verifyToken } from "../core/tokens.ts";
-import { ParleyError } from "../errors.ts";
+import type { Scope } from "../core/tokens.ts";
+import { type ErrorCode, ParleyError } from "../errors.ts";
+import type { HttpContext } from "./context.ts";
 
 // RFC 6750, section 2.1; the scheme's name is case-insensitive (RFC 9110, section 11.1).
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
-/** The caller that a request's bearer token stands for. Throws, or rejects with, `missing_token` or `invalid_token`. */
-export function authenticate(core: Core, request: FastifyRequest): Caller | Promise<Caller> {
+/** What counts as a failed attempt of the client's address. That a token is missing does not: nothing is tried. */
+const FAILED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["invalid_token", "username_taken"]);
+
+/**
+ * The caller that a request's bearer token stands for. Throws, or rejects with, `missing_token`, `invalid_token`,
+ * `rate_limited` and what stands in the way of a user of the identity provider. Of a token that was verified lately the
+ * caller is told at once, also where others of the same address are refused.
+ */
+export function authenticate(
+  context: HttpContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Caller | Promise<Caller> {
+  const { core, rates } = context;
   const { authorization } = request.headers;
   if (authorization === undefined) throw new ParleyError("missing_token");
   const token = BEARER.exec(authorization)?.[1];
-  if (token === undefined) throw new ParleyError("invalid_token");
-  return verifyToken(core, token);
+  const caller = token === undefined ? undefined : knownCaller(core, token);
+  if (!caller) {
+    rates.refuseGuess(request, reply);
+    return verify(context, request, reply, token);
+  }
+  rates.count(caller, reply);
+  return caller;
+}
+
+async function verify(
+  { core, rates }: HttpContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  token: string | undefined,
+): Promise<Caller> {
+  try {
+    if (token === undefined) throw new ParleyError("invalid_token");
+    const caller = await verifyToken(core, token);
+    rates.count(caller, reply);
+    return caller;
+  } catch (error) {
+    if (error instanceof ParleyError && FAILED.has(error.code)) rates.countFailure(request);
+    throw error;
+  }
 }
 
 /** Throws `insufficient_scope`. */

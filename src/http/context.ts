@@ -1,12 +1,12 @@
 import type { Limits } from "../config.ts";
 import type { Core } from "../core/core.ts";
 import type { Log } from "../util/log.ts";
+import type { RateLimits } from "./rate-limits.ts";
 
 /** What the HTTP interface works with. */
 export interface HttpContext {
   core: Core;
   limits: Limits;
   log: Log;
-  /** Origins whose pages may call the API; "*" for all. */
-  corsOrigins: readonly string[];
+  rates: RateLimits;
 }

@@ -18,7 +18,8 @@ const query = { expires: optional(anyText), signature: optional(anyText), downlo
 type Query = Parsed<typeof query>;
 
 /** The bytes of attachments, by signed link or by a member's token. */
-export function fileRoutes(app: FastifyInstance, { core, log }: HttpContext): void {
+export function fileRoutes(app: FastifyInstance, context: HttpContext): void {
+  const { core, log } = context;
   app.route({
     method: ["GET", "HEAD"],
     url: "/files/:id/:filename",
@@ -27,7 +28,7 @@ export function fileRoutes(app: FastifyInstance, { core, log }: HttpContext): vo
     config: { public: true },
     handler: async (request, reply) => {
       const fields = readFields(query, queryOf(request));
-      const { row, maxAge } = await permitted(core, request, fields);
+      const { row, maxAge } = await permitted(context, request, reply, fields);
       if ((request.params as { filename: string }).filename !== row.filename) {
         const search = request.raw.url!.indexOf("?");
         const kept = search === -1 ? "" : request.raw.url!.slice(search);
@@ -47,17 +48,26 @@ export function fileRoutes(app: FastifyInstance, { core, log }: HttpContext): vo
 
 /** The attachment, if the link or the token allows it, and for how many seconds a private cache may keep it. */
 async function permitted(
-  core: Core,
+  context: HttpContext,
   request: FastifyRequest,
+  reply: FastifyReply,
   fields: Query,
 ): Promise<{ row: FileRow; maxAge: number }> {
+  const { core, rates } = context;
   const { expires = "", signature = "" } = fields;
   const id = (request.params as { id: string }).id;
   if (core.links.verify(id, expires, signature)) {
     return { row: await getLinkedAttachmentRow(core, id), maxAge: core.links.secondsLeft(expires) };
   }
-  if (request.headers.authorization === undefined) throw new ParleyError("invalid_signature");
-  const caller = await authenticate(core, request);
+  if (request.headers.authorization === undefined) {
+    // Without a signature nothing is tried.
+    if (signature !== "") {
+      rates.refuseGuess(request, reply);
+      rates.countFailure(request);
+    }
+    throw new ParleyError("invalid_signature");
+  }
+  const caller = await authenticate(context, request, reply);
   requireScope(caller, "attachments:read");
   return {
     row: await getAttachmentRow(core, caller, knownForm(id, "att", "attachment_not_found")),

@@ -1,8 +1,9 @@
+import type { Limits } from "../config.ts";
 import { getMe } from "../core/me.ts";
 import { type Operation, operation } from "./operation.ts";
 
 /** The caller. `limits` are those that a client can run into. */
-export function meOperation(limits: { maxFileBytes: number; maxBodyBytes: number }): Operation {
+export function meOperation(limits: Limits): Operation {
   return operation({
     name: "retrieveMe",
     method: "GET",
@@ -16,7 +17,11 @@ export function meOperation(limits: { maxFileBytes: number; maxBodyBytes: number
       reply.header("cache-control", "private, no-cache");
       return {
         ...(await getMe(core, caller)),
-        limits: { max_file_size: limits.maxFileBytes || null, max_body_size: limits.maxBodyBytes },
+        limits: {
+          max_file_size: limits.maxFileBytes || null,
+          max_body_size: limits.maxBodyBytes,
+          rate_limit: limits.requestsPerSecond || null,
+        },
       };
     },
   });

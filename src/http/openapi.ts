@@ -17,6 +17,8 @@ const COMMON: readonly ErrorCode[] = [
   "missing_token",
   "invalid_token",
   "insufficient_scope",
+  "username_taken",
+  "rate_limited",
   "internal_error",
   "unavailable",
 ];
@@ -24,6 +26,16 @@ const ORIGIN = "http://127.0.0.1:8080";
 const REQUEST_ID = { "Request-Id": { description: "Also in the server's log.", schema: { type: "string" } } };
 
 const CHALLENGE = { "WWW-Authenticate": { description: "Bearer (RFC 6750).", schema: { type: "string" } } };
+const RATE_HEADERS = {
+  "RateLimit-Policy": { description: "How much is allowed.", schema: { type: "string" } },
+  RateLimit: { description: "How much of it is left.", schema: { type: "string" } },
+};
+const RETRY_AFTER = { "Retry-After": { description: "Seconds.", schema: { type: "integer" } } };
+/** What answers of these statuses have besides. */
+const HEADERS_OF: Readonly<Record<number, object>> = {
+  401: CHALLENGE,
+  429: { ...RATE_HEADERS, ...RETRY_AFTER },
+};
 const FILE_HEADERS = Object.fromEntries(
   [
     ...["ETag", "Last-Modified", "Accept-Ranges", "Repr-Digest", "Cache-Control", "Content-Disposition"],
@@ -63,7 +75,8 @@ export function buildOpenApi(operations: readonly Operation[], version: string, 
         token: {
           type: "http",
           scheme: "bearer",
-          description: "An access token, as `parley token create NAME` makes one.",
+          description:
+            "An access token, as `parley token create NAME` makes one, or a JWT of the identity provider that the server trusts.",
         },
       },
       schemas,
@@ -212,6 +225,7 @@ function headersOf(operation: Operation): object {
   const text = { type: "string" };
   return {
     ...REQUEST_ID,
+    ...RATE_HEADERS,
     ...(status === 201 ? { Location: { description: "The new resource.", schema: text } } : {}),
     ...(schema?.endsWith("Page")
       ? { Link: { description: "rel=next and rel=prev (RFC 8288).", schema: text } }
@@ -242,7 +256,7 @@ function problemsOf(operation: Operation): object {
     const examples = { ...examplesIn(known), [code]: { $ref: `${EXAMPLES}${code}` } };
     responses[status] = {
       description: known ? `${known.description} · \`${code}\`` : `\`${code}\``,
-      headers: status === 401 ? { ...REQUEST_ID, ...CHALLENGE } : REQUEST_ID,
+      headers: { ...REQUEST_ID, ...HEADERS_OF[status] },
       content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" }, examples } },
     };
   }
@@ -316,8 +330,10 @@ function otherPaths(): object {
           401: problem("invalid_token"),
           403: problem("invalid_signature"),
           404: problem("attachment_not_found"),
+          409: problem("username_taken"),
           412: problem("precondition_failed"),
           416: problem("range_not_satisfiable"),
+          429: problem("rate_limited"),
           503: problem("unavailable"),
         },
       },
@@ -339,6 +355,9 @@ function metricsPath(): object {
         200: { description: "The metrics.", content: { "text/plain": { schema: { type: "string" } } } },
         401: problem("invalid_token"),
         403: problem("insufficient_scope"),
+        409: problem("username_taken"),
+        429: problem("rate_limited"),
+        503: problem("unavailable"),
       },
     },
   };
@@ -349,5 +368,5 @@ function problem(code: ErrorCode): object {
   const content = {
     "application/problem+json": { schema, examples: { [code]: { $ref: `${EXAMPLES}${code}` } } },
   };
-  return { description: `\`${code}\``, headers: REQUEST_ID, content };
+  return { description: `\`${code}\``, headers: { ...REQUEST_ID, ...HEADERS_OF[statusOf(code)] }, content };
 }

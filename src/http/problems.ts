@@ -33,6 +33,7 @@ const statuses: Record<ErrorCode, number> = {
   unsupported_media_type: 415,
   range_not_satisfiable: 416,
   idempotency_key_reused: 422,
+  rate_limited: 429,
   headers_too_large: 431,
   internal_error: 500,
   unavailable: 503,
@@ -89,8 +90,10 @@ function headersOf(error: Described): Record<string, string> {
       return { allow: error.header! };
     case "range_not_satisfiable":
       return { "content-range": `bytes */${error.header}` };
+    case "rate_limited":
+      return { "retry-after": error.header! };
     case "unavailable":
-      return { "retry-after": RETRY_AFTER_SECONDS };
+      return { "retry-after": error.header ?? RETRY_AFTER_SECONDS };
     default:
       return {};
   }

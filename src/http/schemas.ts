@@ -75,6 +75,10 @@ export const schemas: Readonly<Record<string, Schema>> = {
     limits: object({
       max_file_size: { type: ["integer", "null"], description: "Bytes; null: none." },
       max_body_size: bytes,
+      rate_limit: {
+        type: ["integer", "null"],
+        description: "Requests a second, twice as many at once; null: not limited.",
+      },
     }),
   }),
   Problem: {

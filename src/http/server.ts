@@ -5,11 +5,12 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from "fastify";
+import type { Config } from "../config.ts";
 import type { Caller } from "../core/caller.ts";
 import type { Core } from "../core/core.ts";
 import type { Scope } from "../core/tokens.ts";
 import { ParleyError } from "../errors.ts";
-import { errorFields } from "../util/log.ts";
+import { errorFields, type Log } from "../util/log.ts";
 import { authenticate, requireScope } from "./authentication.ts";
 import { awaitsContinue, discardRest, holdContinue } from "./body-reader.ts";
 import type { HttpContext } from "./context.ts";
@@ -21,6 +22,7 @@ import { metricsRoutes, outcomeOf } from "./metrics.ts";
 import { addOperation } from "./operation.ts";
 import { allOperations } from "./operations.ts";
 import { problemOf } from "./problems.ts";
+import { RateLimits } from "./rate-limits.ts";
 import { answerClientError, answerOddRequests } from "./raw-errors.ts";
 
 /** What a route says of itself: with neither, it wants a valid token of any scope. */
@@ -43,8 +45,9 @@ declare module "fastify" {
 const NO_QUERY = {};
 
 /** Builds the HTTP interface; it listens only when its `listen` is called. */
-export async function createHttp(context: HttpContext): Promise<FastifyInstance> {
-  const { core, limits } = context;
+export async function createHttp(core: Core, config: Config, log: Log): Promise<FastifyInstance> {
+  const { limits, trustedProxies } = config;
+  const context = { core, limits, log, rates: new RateLimits(limits, core.clock) };
   const answered: Answered = (request, reply, route, ms) => {
     void discardRest(request.raw);
     count(request, reply, route, ms);
@@ -54,6 +57,7 @@ export async function createHttp(context: HttpContext): Promise<FastifyInstance>
     logger: false,
     genReqId: () => core.newId("req"),
     requestIdHeader: false,
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: Number.MAX_SAFE_INTEGER, // bodies are read, and bounded, by the readers of this folder
     requestTimeout: 0, // it would end long honest uploads; the readers watch the pace instead
     keepAliveTimeout: limits.keepAliveTimeoutMs,
@@ -88,7 +92,7 @@ export async function createHttp(context: HttpContext): Promise<FastifyInstance>
     reply.raw.on("close", () => answered(request, reply, url, performance.now() - begun));
     done();
   });
-  await allowOrigins(app, context.corsOrigins);
+  await allowOrigins(app, config.corsOrigins);
   addHooks(app, context);
   app.removeAllContentTypeParsers();
   const closed = collectMethods(app);
@@ -120,20 +124,19 @@ function setErrorAnswers(app: FastifyInstance, context: HttpContext): void {
 type Answered = (request: FastifyRequest, reply: FastifyReply, route: string | undefined, ms: number) => void;
 
 function addHooks(app: FastifyInstance, context: HttpContext): void {
-  const { core } = context;
   app.decorateRequest("caller", null as never);
   // With a callback: mostly the token is known, and nothing is waited for.
-  app.addHook("onRequest", (request, _reply, done) => {
+  app.addHook("onRequest", (request, reply, done) => {
     if (request.raw.headers.host === undefined && request.raw.httpVersion === "1.1") {
       throw new ParleyError("malformed_request", "The header Host is required in HTTP/1.1.");
     }
     const { scope, public: open } = request.routeConfig;
     if (open || (request.is404 && !isApiPath(request.raw.url!))) return done();
-    const caller = authenticate(core, request);
+    const caller = authenticate(context, request, reply);
     if (caller instanceof Promise)
-      caller.then((found) => admit(core, request, found, scope)).then(() => done(), done);
+      caller.then((found) => admit(context.core, request, found, scope)).then(() => done(), done);
     else {
-      admit(core, request, caller, scope);
+      admit(context.core, request, caller, scope);
       done();
     }
   });
@@ -174,7 +177,7 @@ async function handleFrameworkError(
   );
   let problem = new ParleyError(known?.id?.unknown ?? "route_not_found");
   try {
-    if (isApiPath(request.raw.url!)) await authenticate(context.core, request);
+    if (isApiPath(request.raw.url!)) await authenticate(context, request, reply);
   } catch (error) {
     problem = error as ParleyError;
   }

@@ -3,6 +3,7 @@ import { pino } from "pino";
 /** Structured lines of JSON. Callers name each field: no request, header or error object is logged whole. */
 export interface Log {
   info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
   debug(fields: object, message: string): void;
   /** Whether `debug` logs at all, for callers who would build its fields on a hot path. */

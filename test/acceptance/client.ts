@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomInt } from "node:crypto";
 import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { target } from "./target.ts";
 
 export interface Reply {
@@ -84,6 +85,11 @@ export async function call(method: string, path: string, options: Options = {}):
   });
   const bytes = Buffer.from(await response.arrayBuffer());
   const reply = toReply(response.status, response.headers, bytes);
+  if (reply.status === 429) {
+    // A target with rate limits says how long to wait: many tests send many tokens that are not valid.
+    await sleep(Number(reply.headers.get("retry-after")) * 1000);
+    return call(method, path, options);
+  }
   assert.ok(reply.status < 500, `${method} ${path} answered ${reply.status}: ${reply.text.slice(0, 500)}`);
   return reply;
 }

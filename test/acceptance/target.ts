@@ -67,6 +67,7 @@ async function startOwn(): Promise<Target> {
     PARLEY_DATA: join(folder, "data"),
     PARLEY_HOST: "127.0.0.1",
     PARLEY_PORT: String(port),
+    PARLEY_RATE_LIMIT: "0",
   };
   const child = spawn(COMMAND, ["serve"], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   // A run that is cut short skips the hooks: this one keeps the server from outliving it.

@@ -39,6 +39,8 @@ export async function testConfig(t: TestContext, limits: Partial<Limits> = {}): 
     PARLEY_DATA: join(folder, "data"),
     PARLEY_PORT: "0",
     PARLEY_LOG_LEVEL: "silent",
+    // Most tests come faster than any client.
+    PARLEY_RATE_LIMIT: "0",
   });
   return { ...config, limits: { ...config.limits, ...limits } };
 }

@@ -50,6 +50,7 @@ export async function commandLine(
     HOME: folder,
     PARLEY_DATA: join(folder, "data"),
     PARLEY_PORT: String(await freePort()),
+    PARLEY_RATE_LIMIT: "0",
     ...settings,
   };
   const url = `http://127.0.0.1:${env.PARLEY_PORT}`;

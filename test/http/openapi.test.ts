@@ -46,7 +46,8 @@ async function json(
 
 /** Does each operation once on a real server, whose clock stands still, and keeps what it answered. */
 async function realAnswers(t: TestContext): Promise<Examples> {
-  const config = { ...(await testConfig(t)), publicUrl: "http://127.0.0.1:8080", secrets: ["s".repeat(32)] };
+  const base = await testConfig(t, { requestsPerSecond: 500 });
+  const config = { ...base, publicUrl: "http://127.0.0.1:8080", secrets: ["s".repeat(32)] };
   const clock = () => Date.UTC(2026, 10, 21, 12);
   const server = await startOn(t, config, { clock, random: steadyRandom() });
   const user = await server.user();

@@ -121,6 +121,32 @@ const SETTINGS: Record<string, Setting> = {
     ],
     bad: ["-1", "1.5", "1e3", "many", "9999999999"],
   },
+  PARLEY_RATE_LIMIT: {
+    read: (config) => config.limits.requestsPerSecond,
+    fallback: 500,
+    form: "requests a second for each token, a whole number up to 1000000; 0 for no rate limits at all",
+    good: [
+      ["0", 0],
+      ["1", 1],
+      ["1000000", 1_000_000],
+    ],
+    bad: ["-1", "1000001", "10000000", "1.5", "1e3", "many", " 1", "0x10"],
+  },
+  PARLEY_TRUST_PROXY: {
+    read: (config) => config.trustedProxies,
+    fallback: [],
+    form: "addresses and networks such as 10.0.0.5 or 10.0.0.0/8, separated by commas; loopback for this machine",
+    good: [
+      ["loopback", ["loopback"]],
+      ["10.0.0.5", ["10.0.0.5"]],
+      [" 10.0.0.0/8 , 2001:db8::/32,loopback,::1", ["10.0.0.0/8", "2001:db8::/32", "loopback", "::1"]],
+    ],
+    bad: [
+      ...["true", "*", "1", "proxy.example", "10.0.0.5,", "10.0.0.5 10.0.0.6", "10.0.0", "010.0.0.5"],
+      ...["0.0.0.0/0", "::/0", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0.0/255.0.0.0"],
+      ...["2001:db8::/129", "[::1]", "fe80::1%eth0", "uniquelocal"],
+    ],
+  },
   PARLEY_CORS_ORIGINS: {
     read: (config) => config.corsOrigins,
     fallback: [],
@@ -227,6 +253,46 @@ test("an error of a setting does not repeat its value, which may be a secret", (
     () => readConfig({ PARLEY_SECRET: "hunter2" }),
     (error: Error) => !error.message.includes("hunter2"),
   );
+});
+
+const JWT = {
+  PARLEY_JWT_ISSUER: "https://login.example/realm",
+  PARLEY_JWT_AUDIENCE: "parley",
+  PARLEY_JWT_JWKS_URL: "https://login.example/realm/keys?v=1",
+};
+
+test("signed tokens are taken where issuer, audience and key set are set, and only together", () => {
+  assert.equal(readConfig({}).jwt, null);
+  const [issuer, audience, keySetUrl] = Object.values(JWT);
+  assert.deepEqual(readConfig(JWT).jwt, { issuer, audience, keySetUrl });
+  for (const name of Object.keys(JWT)) {
+    for (const env of [{ ...JWT, [name]: "" }, { [name]: JWT[name as keyof typeof JWT] }]) {
+      assert.throws(
+        () => readConfig(env),
+        (error) => error instanceof OperatorError && /must be set together/.test(error.message),
+      );
+    }
+  }
+});
+
+test("a key set is fetched over https, and on this machine also over http", () => {
+  for (const url of ["http://127.0.0.1:8000/keys", "http://localhost/keys", "http://[::1]:1/keys"]) {
+    assert.equal(readConfig({ ...JWT, PARLEY_JWT_JWKS_URL: url }).jwt?.keySetUrl, url);
+  }
+  const bad = [
+    "http://login.example/keys",
+    "ftp://login.example",
+    "login.example",
+    "data:,{}",
+    "file:///keys",
+  ];
+  for (const url of [...bad, "https://ada:secret@login.example/keys", "http://127.0.0.1.example/"]) {
+    assert.throws(() => readConfig({ ...JWT, PARLEY_JWT_JWKS_URL: url }), /PARLEY_JWT_JWKS_URL must be/, url);
+  }
+  for (const text of ["a\nb", " parley", "x".repeat(256)]) {
+    assert.throws(() => readConfig({ ...JWT, PARLEY_JWT_AUDIENCE: text }), /PARLEY_JWT_AUDIENCE must be/);
+    assert.throws(() => readConfig({ ...JWT, PARLEY_JWT_ISSUER: text }), /PARLEY_JWT_ISSUER must be/);
+  }
 });
 
 test("all limits but those that can be switched off are always on", () => {

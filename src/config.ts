@@ -22,6 +22,8 @@ export interface Limits {
   socketIdleTimeoutMs: number;
   /** How long a stop waits for what runs. */
   shutdownTimeoutMs: number;
+  /** How many tokens that have not expired a user may have; 0: any number. */
+  maxTokens: number;
 }
 
 /** Where an S3 store is. Credentials come from the AWS variables. */
@@ -52,13 +54,15 @@ export interface Config {
   secrets: readonly string[];
   /** Origins whose pages may call the API; "*" for all; empty: none. */
   corsOrigins: readonly string[];
+  /** How long the audit trail is kept; 0: for ever. */
+  auditDays: number;
   logLevel: (typeof LOG_LEVELS)[number];
   limits: Limits;
 }
 
 const DEFAULT_MAX_FILE_SIZE = "100MiB";
 
-const LIMITS: Omit<Limits, "maxFileBytes"> = {
+const LIMITS: Omit<Limits, "maxFileBytes" | "maxTokens"> = {
   maxBodyBytes: 64 * 1024,
   maxHeaderBytes: 16 * 1024,
   maxPartHeaderBytes: 8 * 1024,
@@ -126,6 +130,18 @@ const SETTINGS = {
     DEFAULT_MAX_FILE_SIZE,
     (text) => parseSize(text) ?? undefined,
   ),
+  maxTokens: setting(
+    "PARLEY_MAX_TOKENS",
+    "a whole number: how many tokens that have not expired a user may have; 0 for no limit",
+    "1000",
+    parseCount,
+  ),
+  auditDays: setting(
+    "PARLEY_AUDIT_DAYS",
+    "a whole number: for how many days the audit trail is kept; 0 for ever",
+    "90",
+    parseCount,
+  ),
   corsOrigins: setting(
     "PARLEY_CORS_ORIGINS",
     "origins such as https://app.example.com, separated by commas, or * for all",
@@ -149,8 +165,13 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     publicUrl: read(SETTINGS.publicUrl, env),
     secrets: read(SETTINGS.secrets, env),
     corsOrigins: read(SETTINGS.corsOrigins, env),
+    auditDays: read(SETTINGS.auditDays, env),
     logLevel: read(SETTINGS.logLevel, env),
-    limits: { ...LIMITS, maxFileBytes: read(SETTINGS.maxFileBytes, env) },
+    limits: {
+      ...LIMITS,
+      maxFileBytes: read(SETTINGS.maxFileBytes, env),
+      maxTokens: read(SETTINGS.maxTokens, env),
+    },
   };
   if (config.publicUrl === null && isWildcard(config.host)) {
     throw new OperatorError(
@@ -243,6 +264,10 @@ export function parseStore(text: string): S3Settings | null | undefined {
     region: region || "us-east-1",
     pathStyle: path_style === "true",
   };
+}
+
+function parseCount(text: string): number | undefined {
+  return /^\d{1,6}$/.test(text) ? Number(text) : undefined;
 }
 
 function parseOrigins(text: string): string[] | undefined {

@@ -4,6 +4,7 @@ import type { Clock } from "../util/clock.ts";
 import type { Fuse } from "../util/fuse.ts";
 import type { NewId, Random } from "../util/ids.ts";
 import type { VerifiedTokens } from "./caller.ts";
+import type { DownloadLog } from "./download-log.ts";
 import type { Links } from "./links.ts";
 
 /** What users and tokens need; also commands beside a running server have it. */
@@ -14,6 +15,8 @@ export interface Accounts {
   random: Random;
   /** Called after a commit that left tombstones, so that their bytes are erased at once. */
   wakeEraser: () => void;
+  /** How many tokens that have not expired a user may have; 0: any number. */
+  maxTokens: number;
 }
 
 /** What the functions of this room work with; made once, by the composition root. */
@@ -23,6 +26,8 @@ export interface Core extends Accounts {
   /** Whether a disk has failed. */
   fuse: Fuse;
   verifiedTokens: VerifiedTokens;
+  /** Downloads by link that are to go into the audit trail. */
+  downloadLog: DownloadLog;
   /** Attachments whose bytes were found damaged since the start. */
   damaged: Set<string>;
   /** The public address, without a slash at its end; known once the server listens. */

@@ -1,7 +1,9 @@
 import { ParleyError } from "../errors.ts";
+import { type Act, recordAct } from "./audit.ts";
 import { createConversation, leaveConversation } from "./conversations.ts";
-import { all, get, type Reader, run, type Write } from "./sql.ts";
-import { type CreateToken, createToken, deleteTokens } from "./tokens.ts";
+import { type Page, walkOf } from "./page.ts";
+import { all, get, type Reader, run, type Statement, statement, type Value, type Write } from "./sql.ts";
+import { type CreateToken, createToken, forgetTokensOf } from "./tokens.ts";
 
 export interface UserRow {
   id: string;
@@ -36,31 +38,70 @@ export function listUsers(db: Reader): Promise<UserRow[]> {
   return db.all<UserRow>(`SELECT ${COLUMNS} FROM users ORDER BY id DESC`);
 }
 
+/** All users, or the one of this username. */
+interface UserFilter {
+  usernameKey?: string | undefined;
+}
+
+/** One page in the order of the walk, and one more where there is one. */
+export function listUserPage(db: Reader, filter: UserFilter, page: Page): Promise<UserRow[]> {
+  const { sql, params } = usersQuery(filter, page);
+  return db.all(sql, ...params);
+}
+
+export function usersQuery({ usernameKey }: UserFilter, page: Page): Statement {
+  const of: Value[] = usernameKey === undefined ? [] : [usernameKey];
+  const condition = usernameKey === undefined ? "" : "username_key = ? AND ";
+  return statement(
+    `SELECT ${COLUMNS} FROM users WHERE ${condition}${walkOf(page)}`,
+    ...of,
+    page.cursor,
+    page.limit + 1,
+  );
+}
+
 export interface CreateUser {
   id: string;
   username: string;
   usernameKey: string;
   phoneNumber: string | null;
+  displayName: string | null;
+  avatarUrl: string | null;
   /** The user's own conversation: notes to self. */
   conversationId: string;
   createdAt: number;
+  act: Act;
 }
 
-/** Throws `username_taken`. */
+const CREATE = `INSERT INTO users
+    (id, username, username_key, phone_number, display_name, avatar_url, conversation_id, created_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (username_key) DO NOTHING RETURNING id`;
+
+/** Throws `username_taken`. It inserts first, as `createContact` does. */
 export function* createUser(input: CreateUser): Write<void> {
-  const taken = yield* get("SELECT 1 AS one FROM users WHERE username_key = ?", input.usernameKey);
-  if (taken) throw new ParleyError("username_taken", undefined, { param: "username" });
-  yield* createConversation(input.conversationId, input.id, input.createdAt);
-  yield* run(
-    `INSERT INTO users (id, username, username_key, phone_number, conversation_id, created_at)
-     VALUES (?, ?, ?, ?, ?, ?)`,
+  const created = yield* get(
+    CREATE,
     input.id,
     input.username,
     input.usernameKey,
     input.phoneNumber,
+    input.displayName,
+    input.avatarUrl,
     input.conversationId,
     input.createdAt,
   );
+  if (!created) {
+    const existing = yield* get<{ id: string }>(
+      "SELECT id FROM users WHERE username_key = ?",
+      input.usernameKey,
+    );
+    throw new ParleyError("username_taken", undefined, {
+      param: "username",
+      members: { existing_id: existing!.id },
+    });
+  }
+  yield* createConversation(input.conversationId, input.id, input.createdAt);
+  yield [recordAct(input.act, "user.created", input.id, { username: input.username })];
 }
 
 /** Part of other writes. Throws `invalid_token` where the user was erased after the token was checked. */
@@ -78,9 +119,13 @@ export function* createFirstUser(input: { user: CreateUser; token: CreateToken }
   return true;
 }
 
-/** Erases the user, with tokens, contacts and notes; the user leaves every conversation. */
-export function* deleteUser(input: { id: string; deletedAt: number }): Write<void> {
-  yield* deleteTokens({ userId: input.id });
+/**
+ * Erases the user, with tokens, contacts and notes; the user leaves every conversation. Throws `user_not_found`.
+ */
+export function* deleteUser(input: { id: string; deletedAt: number; act: Act }): Write<void> {
+  const user = yield* get<{ username: string }>("SELECT username FROM users WHERE id = ?", input.id);
+  if (!user) throw new ParleyError("user_not_found");
+  yield* forgetTokensOf(input.id);
   yield* run("DELETE FROM contacts WHERE owner_id = ?", input.id);
   const memberships = yield* all<{ conversation_id: string }>(
     "SELECT conversation_id FROM members WHERE user_id = ?",
@@ -89,5 +134,8 @@ export function* deleteUser(input: { id: string; deletedAt: number }): Write<voi
   for (const { conversation_id } of memberships) {
     yield* leaveConversation(conversation_id, input.id, input.deletedAt);
   }
-  yield* run("DELETE FROM users WHERE id = ?", input.id);
+  yield [
+    statement("DELETE FROM users WHERE id = ?", input.id),
+    recordAct(input.act, "user.deleted", input.id, { username: user.username }),
+  ];
 }

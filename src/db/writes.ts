@@ -1,14 +1,15 @@
 import { createAttachment, deleteAttachment, renameAttachment } from "./attachments.ts";
+import { forgetActs, recordDownloads } from "./audit.ts";
 import { createContact, deleteContact, updateContact } from "./contacts.ts";
 import { dropHold, placeHold, renewHold } from "./holds.ts";
 import { createIntent, dropIntent, lapseIntents, renewIntent } from "./intents.ts";
 import { beginMove, endMove, forgetSecrets, importRows } from "./tables.ts";
-import { createToken, deleteToken, deleteTokens } from "./tokens.ts";
+import { createToken, deleteTokens, forgetExpiredTokens } from "./tokens.ts";
 import { dropTombstones } from "./tombstones.ts";
 import { createFirstUser, createUser, deleteUser } from "./users.ts";
 
 /** Writes by which tokens go. */
-export const revoking: ReadonlySet<string> = new Set(["deleteToken", "deleteTokens", "deleteUser"]);
+export const revoking: ReadonlySet<string> = new Set(["deleteTokens", "deleteUser"]);
 
 /** Every write that the service does, by name. */
 export const writes = {
@@ -21,17 +22,19 @@ export const writes = {
   createUser,
   deleteAttachment,
   deleteContact,
-  deleteToken,
   deleteTokens,
   deleteUser,
   dropHold,
   dropIntent,
   dropTombstones,
   endMove,
+  forgetActs,
+  forgetExpiredTokens,
   forgetSecrets,
   importRows,
   lapseIntents,
   placeHold,
+  recordDownloads,
   renameAttachment,
   renewHold,
   renewIntent,

@@ -26,6 +26,19 @@ export function sendVersioned(
   else sendJson(reply, json);
 }
 
+/** The version of what is made, retrieved and deleted, but never changed. */
+const ONLY_VERSION = 1;
+
+/** Answers as `sendVersioned` with a resource that never changes. */
+export function sendUnchanging(request: FastifyRequest, reply: FastifyReply, resource: object): void {
+  sendVersioned(request, reply, { json: JSON.stringify(resource), version: String(ONLY_VERSION) });
+}
+
+/** Throws `precondition_failed` for a write with an `If-Match` of another version than that of such a resource. */
+export function expectOnlyVersion(request: FastifyRequest): void {
+  checkVersion(expectedVersions(request), ONLY_VERSION);
+}
+
 const ROW_VERSION = /^"([0-9]{1,15})(?:-[0-9]+)?"$/;
 
 /** The versions of the row that `If-Match` accepts. The window of links in a tag does not count: a link is not a change. */

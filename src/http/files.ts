@@ -27,7 +27,7 @@ export function fileRoutes(app: FastifyInstance, { core, log }: HttpContext): vo
     config: { public: true },
     handler: async (request, reply) => {
       const fields = readFields(query, queryOf(request));
-      const { row, maxAge } = await permitted(core, request, fields);
+      const { row, maxAge, byLink } = await permitted(core, request, fields);
       if ((request.params as { filename: string }).filename !== row.filename) {
         const search = request.raw.url!.indexOf("?");
         const kept = search === -1 ? "" : request.raw.url!.slice(search);
@@ -35,6 +35,8 @@ export function fileRoutes(app: FastifyInstance, { core, log }: HttpContext): vo
         return reply.redirect(core.links.fileAddress(row.id, row.filename) + kept, 308);
       }
       const chunks = await serve(core, request, reply, row, { maxAge, download: fields.download === true });
+      if (byLink && request.method === "GET" && reply.statusCode !== 304)
+        core.downloadLog.note(row.id, request.ip);
       if (!chunks) return reply;
       // The answer has begun: that the file is damaged can only be told to the operator.
       await sendChunks(reply, chunks).catch((error) =>
@@ -45,16 +47,17 @@ export function fileRoutes(app: FastifyInstance, { core, log }: HttpContext): vo
   });
 }
 
-/** The attachment, if the link or the token allows it, and for how many seconds a private cache may keep it. */
+/** The attachment, if the link or the token allows it, by which of them, and for how many seconds a private cache may keep it. */
 async function permitted(
   core: Core,
   request: FastifyRequest,
   fields: Query,
-): Promise<{ row: FileRow; maxAge: number }> {
+): Promise<{ row: FileRow; maxAge: number; byLink: boolean }> {
   const { expires = "", signature = "" } = fields;
   const id = (request.params as { id: string }).id;
   if (core.links.verify(id, expires, signature)) {
-    return { row: await getLinkedAttachmentRow(core, id), maxAge: core.links.secondsLeft(expires) };
+    const row = await getLinkedAttachmentRow(core, id);
+    return { row, maxAge: core.links.secondsLeft(expires), byLink: true };
   }
   if (request.headers.authorization === undefined) throw new ParleyError("invalid_signature");
   const caller = await authenticate(core, request);
@@ -62,6 +65,7 @@ async function permitted(
   return {
     row: await getAttachmentRow(core, caller, knownForm(id, "att", "attachment_not_found")),
     maxAge: 0,
+    byLink: false,
   };
 }
 

@@ -25,6 +25,7 @@ const statuses: Record<ErrorCode, number> = {
   request_timeout: 408,
   contact_exists: 409,
   username_taken: 409,
+  count_limit_reached: 409,
   precondition_failed: 412,
   file_too_large: 413,
   body_too_large: 413,

@@ -93,7 +93,7 @@ export async function createHttp(context: HttpContext): Promise<FastifyInstance>
   const closed = collectMethods(app);
   const operations = allOperations(limits);
   const count = metricsRoutes(app, core);
-  for (const each of operations) addOperation(app, core, each, limits);
+  for (const each of operations) addOperation(app, context, each);
   app.register(async (openRoutes) => {
     fileRoutes(openRoutes, context);
     healthRoutes(openRoutes, core);

@@ -17,6 +17,7 @@ import { createFuse } from "../../src/util/fuse.ts";
 import { phoneDigits, searchKey, usernameKey } from "../../src/util/text.ts";
 import { testDatabase } from "../engines/postgres.ts";
 import { holds } from "../unit/property.ts";
+import { aUser } from "./rows.ts";
 
 async function openBoth(t: TestContext): Promise<[Database, Database]> {
   const folder = await mkdtemp(join(tmpdir(), "parley-engines-"));
@@ -94,8 +95,8 @@ test("contacts of odd names: the same pages, cursors, orders and errors on both 
     fc.integer({ min: 1, max: 4 }),
     async (list, newer, limit) => {
       const owner = `usr_${++owners}`;
-      const user = { id: owner, username: owner, usernameKey: `${owner}?`, phoneNumber: null, createdAt: 1 };
-      await same(both, (db) => db.write("createUser", { ...user, conversationId: `cnv_${owner}` }));
+      const user = aUser(owner, { usernameKey: `${owner}?` });
+      await same(both, (db) => db.write("createUser", user));
       for (const [i, { username, display, phone }] of list.entries()) {
         const contact = { id: idOf("con", owner, i), ownerId: owner, conversationId: `cnv_${owner}_${i}` };
         const keys = { usernameKey: usernameKey(username), phoneDigits: phoneDigits(phone) };
@@ -122,11 +123,11 @@ test("files of odd names and bytes, and users of odd names: the same on both eng
   const bytes = fc.uint8Array({ maxLength: 300 });
   const property = fc.asyncProperty(text, text, bytes, async (name, filename, content) => {
     const owner = `usr_${++owners}`;
-    const user = { id: owner, username: name, usernameKey: usernameKey(name), phoneNumber: filename };
-    const made = { ...user, conversationId: `cnv_${owner}`, createdAt: 1 };
+    const names = { username: name, usernameKey: usernameKey(name), phoneNumber: filename };
+    const user = aUser(owner, { ...names, displayName: filename, avatarUrl: name });
     const findIds = async (db: Database) => (await findUserByName(db, user.usernameKey))?.id;
     const isTaken = (await same(both, findIds)) !== undefined;
-    await same(both, (db) => db.write("createUser", made));
+    await same(both, (db) => db.write("createUser", user));
     if (isTaken) return;
     const id = `att_${owner}`;
     const file = {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { createApp } from "../../src/app.ts";
+import { aUser } from "../contract/rows.ts";
 import { startApp, startOn, testConfig, upload } from "./app.ts";
 import { eventually, storedFiles } from "./files-on-disk.ts";
 import { openSocket, readAnswer } from "./raw-socket.ts";
@@ -55,16 +56,7 @@ test("what a crash left in the store is settled at start: live bytes stay, other
 });
 
 async function notes(app: { core: Awaited<ReturnType<typeof createApp>>["core"] }): Promise<string> {
-  await app.core.db.write("createUser", {
-    ...{
-      id: "usr_1",
-      username: "a",
-      usernameKey: "a",
-      phoneNumber: null,
-      conversationId: "cnv_1",
-      createdAt: 1,
-    },
-  });
+  await app.core.db.write("createUser", aUser("usr_1", { conversationId: "cnv_1" }));
   return "cnv_1";
 }
 

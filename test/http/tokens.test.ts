@@ -21,7 +21,7 @@ test("a revoked token is refused from the next request on", async (t) => {
   const status = async () => (await fetch(`${server.url}/v1/contacts`, { headers: user.headers })).status;
   assert.equal(await status(), 200);
   const [token] = await listTokens(server.app.core);
-  await revokeToken(server.app.core, token!.id);
+  await revokeToken(server.app.core, null, token!.id);
   assert.equal(await status(), 401);
 });
 

@@ -108,7 +108,7 @@ export const catalogue = {
   count_limit_reached: {
     title: "There are as many of these as there may be",
     explanation:
-      "`detail` names the limit. Delete some that are not needed any more; then send the request again.",
+      "The limit that `detail` names is reached. Delete some that are not needed any more; then send the request again.",
   },
   precondition_failed: {
     title: "The resource has changed",

@@ -101,6 +101,27 @@ const SETTINGS: Record<string, Setting> = {
     ],
     bad: ["-1", "lots", "1.5GB", "100 Megabytes", "9999999TiB", "Infinity"],
   },
+  PARLEY_MAX_TOKENS: {
+    read: (config) => config.limits.maxTokens,
+    fallback: 1000,
+    form: "a whole number: how many tokens that have not expired a user may have; 0 for no limit",
+    good: [
+      ["0", 0],
+      ["5", 5],
+      ["999999", 999_999],
+    ],
+    bad: ["-1", "1.5", "1e3", "1000000", " 5", "many"],
+  },
+  PARLEY_AUDIT_DAYS: {
+    read: (config) => config.auditDays,
+    fallback: 90,
+    form: "a whole number: for how many days the audit trail is kept; 0 for ever",
+    good: [
+      ["0", 0],
+      ["365", 365],
+    ],
+    bad: ["-1", "0.5", "90d", "for ever"],
+  },
   PARLEY_CORS_ORIGINS: {
     read: (config) => config.corsOrigins,
     fallback: [],
@@ -209,9 +230,11 @@ test("an error of a setting does not repeat its value, which may be a secret", (
   );
 });
 
-test("all limits but that of a file are always on", () => {
-  for (const [name, limit] of Object.entries(readConfig({ PARLEY_MAX_FILE_SIZE: "0" }).limits)) {
-    assert.ok(Number.isSafeInteger(limit) && (limit > 0 || name === "maxFileBytes"), `${name} is ${limit}`);
+test("all limits but those that have a setting are always on", () => {
+  const { limits } = readConfig({ PARLEY_MAX_FILE_SIZE: "0", PARLEY_MAX_TOKENS: "0" });
+  for (const [name, limit] of Object.entries(limits)) {
+    const hasSetting = name === "maxFileBytes" || name === "maxTokens";
+    assert.ok(Number.isSafeInteger(limit) && (limit > 0 || hasSetting), `${name} is ${limit}`);
   }
 });
 

@@ -38,8 +38,13 @@ export function startDownloads(
     /** To be called when no more downloads come. */
     async stop() {
       await job.stop();
-      // What a failed write left, and what has come since.
-      for (const _ of ["unwritten", "counted"]) await record().catch(onError);
+      try {
+        // First what a failed write may have left, then what has come since.
+        await record();
+        await record();
+      } catch (error) {
+        onError(error);
+      }
       const { counted, lost } = core.downloadLog.take();
       const left = [...unwritten.map(({ details }) => details), ...counted];
       const count = left.reduce((sum, each) => sum + each.count, lost);

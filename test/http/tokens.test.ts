@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readConfig } from "../../src/config.ts";
 import { listTokens, revokeToken, SCOPES } from "../../src/core/tokens.ts";
 import { allOperations } from "../../src/http/operations.ts";
 import { routeScopes } from "../../src/http/scopes.ts";
@@ -68,6 +69,14 @@ function pathsIn(tree: string): string[] {
   });
 }
 
+test("any token will do for the caller's own alone; all else wants a scope, and what is of all users that of admin", () => {
+  for (const { path, scope } of routeScopes(allOperations(readConfig({}).limits))) {
+    if (path === "/v1/me") assert.equal(scope, undefined);
+    else if (/^\/(?:metrics|v1\/(?:users|tokens|audit))/.test(path)) assert.equal(scope, "admin", path);
+    else assert.ok(scope !== undefined && scope !== "admin", path);
+  }
+});
+
 test("the server has no route beyond those whose scope is told, and those for everybody", async (t) => {
   const { app, config } = await startApp(t);
   const log = createLog("silent");
@@ -113,6 +122,7 @@ test("a token is made over HTTP, shown once, seen without its secret, and revoke
   const { token: _, ...shown } = made.body;
   assert.deepEqual((await ask("GET", `/v1/tokens/${id}`)).body, shown);
   assert.deepEqual((await ask("GET", `/v1/tokens?user_id=${user}`)).body, { has_more: false, data: [shown] });
+  assert.equal((await ask("DELETE", `/v1/tokens/${id}`, undefined, { "if-match": '"9"' })).status, 412);
   assert.equal((await ask("DELETE", `/v1/tokens/${id}`)).status, 204);
   assert.equal((await theirs("GET", "/v1/contacts")).status, 401);
   const again = await ask("DELETE", `/v1/tokens/${id}`);

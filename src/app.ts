@@ -5,8 +5,10 @@ import type { Config } from "./config.ts";
 import { Activity } from "./core/activity.ts";
 import { VerifiedTokens } from "./core/caller.ts";
 import type { Accounts, Core, IdentityProvider } from "./core/core.ts";
+import { DownloadLog } from "./core/download-log.ts";
 import { createLinks } from "./core/links.ts";
 import { refuseHalfMove } from "./core/move.ts";
+import { Seal } from "./core/seal.ts";
 import type { Database } from "./db/database.ts";
 import { hasStoredFiles } from "./db/integrity.ts";
 import { lockFolder } from "./db/lock.ts";
@@ -14,6 +16,7 @@ import { carriedSecrets } from "./db/tables.ts";
 import { openCurrentDatabase, openDatabase, openStore } from "./engines.ts";
 import { OperatorError } from "./errors.ts";
 import { startActivity } from "./jobs/activity.ts";
+import { startDownloads } from "./jobs/downloads.ts";
 import { startEraser } from "./jobs/eraser.ts";
 import type { Job } from "./jobs/job.ts";
 import { startSweep } from "./jobs/sweep.ts";
@@ -38,15 +41,17 @@ export async function openAccounts(config: Config): Promise<Accounts> {
   const db = await openCurrentDatabase(config);
   try {
     await refuseHalfMove(db);
-    return createAccounts(db, {});
+    return createAccounts(config, db, {});
   } catch (error) {
     await db.close();
     throw error;
   }
 }
 
-function createAccounts(db: Database, { clock = systemClock, random = systemRandom }: Parts): Accounts {
-  return { db, clock, random, newId: createIds(clock, random), wakeEraser: () => {} };
+function createAccounts({ limits }: Config, db: Database, parts: Parts): Accounts {
+  const { clock = systemClock, random = systemRandom } = parts;
+  const { maxTokens } = limits;
+  return { db, clock, random, newId: createIds(clock, random), wakeEraser: () => {}, maxTokens };
 }
 
 export interface App {
@@ -71,7 +76,7 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
   const db = await openDatabase(config, fuse);
   opened.defer(() => db.close());
   await refuseHalfMove(db);
-  const app = await buildApp(config, createAccounts(db, parts), log, fuse, folder);
+  const app = await buildApp(config, createAccounts(config, db, parts), log, fuse, folder);
   // From here on it is the app's to release.
   opened.move();
   return app;
@@ -106,14 +111,16 @@ async function buildApp(
     limits: config.limits,
     activity: new Activity(),
     keysUnderWay: new Set(),
+    seal: new Seal(secrets, accounts.random),
     identityProvider: identityProvider(config, accounts.clock, log),
+    downloadLog: new DownloadLog(),
     damaged: new Set(),
   };
   // Loaded here, so that commands beside a running server do not wait for it.
   const { createHttp } = await import("./http/server.ts");
   const http = await createHttp(core, config, log);
   const port = () => (http.server.address() as AddressInfo).port;
-  let jobs: Job[] = [];
+  let background: Background | undefined;
   let stopping: Promise<void> | undefined;
 
   async function release(): Promise<void> {
@@ -124,12 +131,13 @@ async function buildApp(
     }, config.limits.shutdownTimeoutMs);
     // A connection that is kept alive becomes idle when its answer ends, maybe after the stop has begun.
     const idle = setInterval(() => http.server.closeIdleConnections(), 100);
-    const jobsEnded = Promise.all(jobs.map((job) => job.stop()));
+    const jobsEnded = Promise.all(background?.jobs.map((job) => job.stop()) ?? []);
     try {
       await http.close();
       // A store that is silent must not hold up the stop: what is cut off is settled later.
       core.blobs.close?.();
       await jobsEnded;
+      await background?.downloads.stop();
       await core.db.close();
     } finally {
       clearTimeout(cut);
@@ -145,19 +153,29 @@ async function buildApp(
     async start() {
       await listen(http, config);
       origin ||= httpAddress(config.host, port());
-      jobs = startJobs(core, log);
+      background = startJobs(core, config, log);
       log.info({ host: config.host, port: port(), data: config.dataFolder }, "listening");
     },
     stop: () => (stopping ??= release()),
   };
 }
 
-function startJobs(core: Core, log: Log): Job[] {
+interface Background {
+  jobs: Job[];
+  /** To be stopped after the last answer. */
+  downloads: Job;
+}
+
+function startJobs(core: Core, config: Config, log: Log): Background {
   const failed = (job: string) => (error: unknown) =>
     log.error({ job, ...errorFields(error) }, "background work failed");
   const eraser = startEraser(core, failed("eraser"));
   core.wakeEraser = eraser.wake;
-  return [eraser, startSweep(core, failed("sweep")), startActivity(core, failed("activity"))];
+  const downloads = startDownloads(core, failed("downloads"), (count) =>
+    log.error({ count }, "downloads by link are missing in the audit trail"),
+  );
+  const sweep = startSweep(core, config.auditDays, failed("sweep"));
+  return { jobs: [eraser, sweep, startActivity(core, failed("activity"))], downloads };
 }
 
 function identityProvider({ jwt }: Config, clock: Clock, log: Log): IdentityProvider | null {

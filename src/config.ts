@@ -1,6 +1,6 @@
-import { isIP } from "node:net";
 import { isAbsolute, resolve } from "node:path";
 import { OperatorError } from "./errors.ts";
+import { isLoopback, isWildcard, parseOrigin, parseOrigins, parseProxies } from "./util/addresses.ts";
 import { MIN_SECRET_LENGTH } from "./util/data-folder.ts";
 import { parseSize } from "./util/sizes.ts";
 import { isCleanText } from "./util/text.ts";
@@ -34,6 +34,8 @@ export interface Limits {
   socketIdleTimeoutMs: number;
   /** How long a stop waits for what runs. */
   shutdownTimeoutMs: number;
+  /** How many tokens that have not expired a user may have; 0: any number. */
+  maxTokens: number;
 }
 
 /** Where an S3 store is. Credentials come from the AWS variables. */
@@ -76,6 +78,8 @@ export interface Config {
   corsOrigins: readonly string[];
   /** Null: signed tokens are not taken. */
   jwt: JwtSettings | null;
+  /** How long the audit trail is kept; 0: for ever. */
+  auditDays: number;
   logLevel: (typeof LOG_LEVELS)[number];
   limits: Limits;
 }
@@ -163,8 +167,20 @@ const SETTINGS = {
   ),
   maxContacts: setting(
     "PARLEY_MAX_CONTACTS",
-    "a whole number, of the contacts that a user may have; 0 for no limit",
+    "a whole number: how many contacts a user may have; 0 for no limit",
     "0",
+    parseCount,
+  ),
+  maxTokens: setting(
+    "PARLEY_MAX_TOKENS",
+    "a whole number: how many tokens that have not expired a user may have; 0 for no limit",
+    "1000",
+    parseCount,
+  ),
+  auditDays: setting(
+    "PARLEY_AUDIT_DAYS",
+    "a whole number: for how many days the audit trail is kept; 0 for ever",
+    "90",
     parseCount,
   ),
   requestsPerSecond: setting(
@@ -212,6 +228,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     trustedProxies: read(SETTINGS.trustedProxies, env),
     corsOrigins: read(SETTINGS.corsOrigins, env),
     jwt: readJwt(env),
+    auditDays: read(SETTINGS.auditDays, env),
     logLevel: read(SETTINGS.logLevel, env),
     limits: {
       ...LIMITS,
@@ -219,6 +236,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       userQuotaBytes: read(SETTINGS.userQuotaBytes, env),
       maxContacts: read(SETTINGS.maxContacts, env),
       requestsPerSecond: read(SETTINGS.requestsPerSecond, env),
+      maxTokens: read(SETTINGS.maxTokens, env),
     },
   };
   if (config.publicUrl === null && isWildcard(config.host)) {
@@ -300,13 +318,6 @@ function parseCount(text: string): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-function parseOrigin(text: string): string | undefined {
-  const url = URL.parse(text);
-  if (!url || !/^https?:$/.test(url.protocol) || /[?#]/.test(text) || url.username || url.password)
-    return undefined;
-  return url.href.replace(/\/+$/, "");
-}
-
 /** Undefined for what is no URL of PostgreSQL. What it says beyond that is the driver's to read. */
 export function parseDatabaseUrl(text: string): string | null | undefined {
   if (text === "") return null;
@@ -333,31 +344,6 @@ export function parseStore(text: string): S3Settings | null | undefined {
   };
 }
 
-function parseProxies(text: string): string[] | undefined {
-  if (text === "") return [];
-  const proxies = text.split(",").map((proxy) => proxy.trim());
-  return proxies.every((proxy) => proxy === "loopback" || isNetwork(proxy)) ? proxies : undefined;
-}
-
-function isNetwork(text: string): boolean {
-  const [address = "", bits, ...rest] = text.split("/");
-  const version = isIP(address);
-  if (version === 0 || address.includes("%") || rest.length > 0) return false;
-  if (bits === undefined) return true;
-  // Not 0: whoever trusts everybody is told the address by the client itself.
-  return /^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
-}
-
-function parseOrigins(text: string): string[] | undefined {
-  if (text === "") return [];
-  const origins = text.split(",").map((origin) => origin.trim());
-  return origins.every(isOrigin) ? origins : undefined;
-}
-
-function isOrigin(text: string): boolean {
-  return text === "*" || (/^https?:\/\/[^*]+$/.test(text) && URL.parse(text)?.origin === text);
-}
-
 function parseClaim(text: string): string | null | undefined {
   if (text === "") return null;
   return text.length <= 255 && text === text.trim() && isCleanText(text) ? text : undefined;
@@ -381,13 +367,4 @@ function parseSecrets(text: string): string[] | undefined {
 /** Whether what passes between clients and this server can be read on the way: nothing in front ends TLS. */
 export function isExposed(config: Config): boolean {
   return !isLoopback(config.host) && !config.publicUrl?.startsWith("https:");
-}
-
-function isLoopback(host: string): boolean {
-  return /^(?:localhost|127\.[0-9.]+|::1|\[::1\])$/i.test(host);
-}
-
-function isWildcard(host: string): boolean {
-  // In each of the spellings that name the same: 0, 0x0, ::0, ::ffff:0.0.0.0.
-  return /^(?:::ffff:)?[0x.:]+$/i.test(host);
 }

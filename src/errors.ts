@@ -80,11 +80,13 @@ export const catalogue = {
   },
   user_not_found: {
     title: "There is no such user",
-    explanation: "The name is unknown. `parley user list` shows the users.",
+    explanation:
+      "The id or name is unknown or malformed, or the user was erased. `GET /v1/users` and `parley user list` show the users.",
   },
   token_not_found: {
     title: "There is no such token",
-    explanation: "The id is unknown or already revoked. `parley token list` shows the tokens.",
+    explanation:
+      "The id is unknown or malformed, or the token was revoked already. `GET /v1/tokens` and `parley token list` show the tokens.",
   },
   method_not_allowed: {
     title: "The method is not allowed at this address",
@@ -101,11 +103,12 @@ export const catalogue = {
   username_taken: {
     title: "The username is taken",
     explanation:
-      "Choose another username, for a user of an identity provider there. Names that differ only in case are the same.",
+      "Choose another username, for a user of an identity provider there. Names that differ only in case are the same. Administrators see in `existing_id` who has it.",
   },
   count_limit_reached: {
-    title: "There are as many as there may be",
-    explanation: "`detail` names the limit, and the setting by which the operator can raise it.",
+    title: "There are as many of these as there may be",
+    explanation:
+      "The limit that `detail` names is reached. Delete some that are not needed any more; then send the request again.",
   },
   idempotency_in_progress: {
     title: "The first request with this Idempotency-Key is still under way",

@@ -27,6 +27,10 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   });
   addUserCommands(program, io);
   addTokenCommands(program, io);
+  program
+    .command("audit")
+    .description("print the audit trail as lines of JSON, oldest first")
+    .action(async () => (await import("./audit.ts")).printAudit(io));
   program.addHelpText(
     "afterAll",
     `\nExit codes: 0 done; 1 check, backup or move found files missing, damaged or left over; ${FAILED} it could not be done.`,

@@ -27,13 +27,13 @@ export async function addToken(io: Io, username: string, options: TokenOptions):
   if (options.name !== undefined) readField("--name", displayName, options.name);
   const made = await withAccounts(readConfig(io.env), async (core) => {
     const user = await findUser(core, username);
-    return createToken(core, user.id, {
+    return createToken(core, null, user.id, {
       ...(scopes === undefined ? {} : { scopes }),
       ...(options.expires === undefined ? {} : { expiresAt: core.clock() + options.expires }),
       ...(options.name === undefined ? {} : { name: options.name }),
     });
   });
-  io.print(options.json ? JSON.stringify({ id: made.row.id, token: made.token }) : made.token);
+  io.print(options.json ? JSON.stringify({ id: made.id, token: made.token }) : made.token);
 }
 
 export async function listTokens(io: Io, options: { json?: boolean }): Promise<void> {
@@ -50,7 +50,7 @@ export async function listTokens(io: Io, options: { json?: boolean }): Promise<v
 }
 
 export async function revokeToken(io: Io, id: string, options: { json?: boolean }): Promise<void> {
-  await withAccounts(readConfig(io.env), (core) => revoke(core, id));
+  await withAccounts(readConfig(io.env), (core) => revoke(core, null, id));
   if (options.json) io.print(JSON.stringify({ id }));
   else io.warn(`Revoked ${id}.`);
 }

@@ -1,6 +1,6 @@
 import { readConfig } from "../config.ts";
 import { phoneNumber, readField, username } from "../core/fields.ts";
-import { createUser, listUsers as listAll, removeUser as remove } from "../core/users.ts";
+import { createUser, eraseUser, findUser, listUsers as listAll } from "../core/users.ts";
 import { table, withAccounts } from "./data.ts";
 import type { Io } from "./io.ts";
 
@@ -11,9 +11,9 @@ interface JsonOption {
 export async function addUser(io: Io, name: string, options: JsonOption & { phone?: string }): Promise<void> {
   const fields = {
     username: readField("NAME", username, name),
-    phoneNumber: options.phone === undefined ? null : readField("--phone", phoneNumber, options.phone),
+    phone_number: options.phone === undefined ? null : readField("--phone", phoneNumber, options.phone),
   };
-  const user = await withAccounts(readConfig(io.env), (core) => createUser(core, fields));
+  const user = await withAccounts(readConfig(io.env), (core) => createUser(core, null, fields));
   io.print(options.json ? JSON.stringify(user) : `${user.id}  ${user.username}`);
 }
 
@@ -29,7 +29,11 @@ export async function listUsers(io: Io, options: JsonOption): Promise<void> {
 }
 
 export async function removeUser(io: Io, name: string, options: JsonOption): Promise<void> {
-  const user = await withAccounts(readConfig(io.env), (core) => remove(core, name));
+  const user = await withAccounts(readConfig(io.env), async (core) => {
+    const found = await findUser(core, name);
+    await eraseUser(core, null, found.id);
+    return found;
+  });
   if (options.json) io.print(JSON.stringify(user));
   else io.warn(`Removed ${user.username}.`);
 }

@@ -7,7 +7,9 @@ import type { NewId, Random } from "../util/ids.ts";
 import type { KeySet } from "../util/key-set.ts";
 import type { Activity } from "./activity.ts";
 import type { VerifiedTokens } from "./caller.ts";
+import type { DownloadLog } from "./download-log.ts";
 import type { Links } from "./links.ts";
+import type { Seal } from "./seal.ts";
 
 /** What users and tokens need; also commands beside a running server have it. */
 export interface Accounts {
@@ -17,6 +19,8 @@ export interface Accounts {
   random: Random;
   /** Called after a commit that left tombstones, so that their bytes are erased at once. */
   wakeEraser: () => void;
+  /** How many tokens that have not expired a user may have; 0: any number. */
+  maxTokens: number;
 }
 
 /** Whose signed tokens (JWT) are taken. */
@@ -35,10 +39,13 @@ export interface Core extends Accounts {
   verifiedTokens: VerifiedTokens;
   limits: Limits;
   activity: Activity;
+  seal: Seal;
   /** Users and Idempotency-Keys of the requests that are under way. */
   keysUnderWay: Set<string>;
   /** Null: there is none. */
   identityProvider: IdentityProvider | null;
+  /** Downloads by link that are to go into the audit trail. */
+  downloadLog: DownloadLog;
   /** Attachments whose bytes were found damaged since the start. */
   damaged: Set<string>;
   /** The public address, without a slash at its end; known once the server listens. */

@@ -96,7 +96,7 @@ async function userOf(core: Core, issuer: string, claims: JWTPayload): Promise<s
   if (name === undefined) {
     throw refused(`preferred_username, or else sub, is to be the username: ${username.accepts}`);
   }
-  const user = newUser(core, { username: name, phoneNumber: null });
+  const user = newUser(core, null, { username: name });
   try {
     return await core.db.write("createIdentity", { issuer, subject, user });
   } catch (error) {

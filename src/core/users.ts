@@ -1,38 +1,72 @@
-import { type CreateUser, findUserByName, listUsers as listUserRows, type UserRow } from "../db/users.ts";
+import {
+  type CreateUser,
+  findUserById,
+  findUserByName,
+  listUserPage,
+  listUsers as listUserRows,
+  type UserRow,
+} from "../db/users.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import { usernameKey } from "../util/text.ts";
-import type { Accounts } from "./core.ts";
-import { makeToken, SCOPES } from "./tokens.ts";
+import { actOf } from "./audit.ts";
+import type { Caller } from "./caller.ts";
+import type { Accounts, Core } from "./core.ts";
+import { onceOf, writeOnce } from "./idempotency.ts";
+import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
+import { makeToken, revokeTokensOf, SCOPES } from "./tokens.ts";
 
 interface User {
   id: string;
   username: string;
   phone_number: string | null;
+  display_name: string | null;
+  avatar_url: string | null;
   created_at: number;
 }
 
 interface UserFields {
   username: string;
-  phoneNumber: string | null;
+  phone_number?: string | null | undefined;
+  display_name?: string | null | undefined;
+  avatar_url?: string | null | undefined;
 }
 
-/** Throws `username_taken`. */
-export async function createUser(core: Accounts, fields: UserFields): Promise<User> {
-  const row = newUser(core, fields);
+/** `caller` is null where the command line does it. Throws `username_taken`. */
+export async function createUser(core: Accounts, caller: Caller | null, fields: UserFields): Promise<User> {
+  const row = newUser(core, caller, fields);
   await core.db.write("createUser", row);
+  return madeUser(row);
+}
+
+/** The same for a request, which is done once where it has a key. */
+export async function createUserOnce(
+  core: Core,
+  caller: Caller,
+  fields: UserFields,
+  key: string | undefined,
+): Promise<{ user: User; replayed: boolean }> {
+  const row = newUser(core, caller, fields);
+  const once = onceOf(core, caller, key, "createUser", fields);
+  const { result, replayed } = await writeOnce(core, once, "createUser", row);
+  return { user: madeUser({ ...row, ...result }), replayed };
+}
+
+function madeUser(row: CreateUser): User {
   return {
     id: row.id,
     username: row.username,
     phone_number: row.phoneNumber,
+    display_name: row.displayName,
+    avatar_url: row.avatarUrl,
     created_at: toSeconds(row.createdAt),
   };
 }
 
 /** Makes the user `admin` with all scopes in a database without users; returns its token, or null. */
 export async function createFirstUser(core: Accounts): Promise<string | null> {
-  const user = newUser(core, { username: "admin", phoneNumber: null });
-  const { token, row } = makeToken(core, user.id, { scopes: SCOPES, name: "first start" });
+  const user = newUser(core, null, { username: "admin" });
+  const { token, row } = makeToken(core, null, user.id, { scopes: SCOPES, name: "first start" });
   return (await core.db.write("createFirstUser", { user, token: row })) ? token : null;
 }
 
@@ -49,14 +83,30 @@ export async function findUser(core: Accounts, username: string): Promise<User> 
   return userOf(row);
 }
 
-/** Erases the user and all that is theirs; returns who it was. Throws `user_not_found`. */
-export async function removeUser(core: Accounts, username: string): Promise<User> {
-  const user = await findUser(core, username);
+/** Throws `user_not_found`. */
+export async function getUser(core: Accounts, id: string): Promise<User> {
+  const row = await findUserById(core.db, id);
+  if (!row) throw new ParleyError("user_not_found");
+  return userOf(row);
+}
+
+/** One page of the users, of all or of the one with this username. */
+export async function listUserPages(
+  core: Accounts,
+  request: PageRequest & { username?: string | undefined },
+): Promise<PageOf> {
+  const page = pageQuery(request);
+  const filter = { usernameKey: request.username && usernameKey(request.username) };
+  return pageOf(page, await listUserPage(core.db, filter, page), (row) => JSON.stringify(userOf(row)));
+}
+
+/** Erases the user and all that is theirs. Throws `user_not_found`. */
+export async function eraseUser(core: Accounts, caller: Caller | null, id: string): Promise<void> {
   // First: whoever goes on writing as the user would cross the erasing, which takes longer, again and again.
-  await core.db.write("deleteTokens", { userId: user.id });
-  await core.db.write("deleteUser", { id: user.id, deletedAt: core.clock() });
+  await revokeTokensOf(core, caller, id);
+  await core.db.write("deleteIdentities", { userId: id });
+  await core.db.write("deleteUser", { id, deletedAt: core.clock(), act: actOf(core, caller) });
   core.wakeEraser();
-  return user;
 }
 
 function userOf(row: UserRow): User {
@@ -64,18 +114,23 @@ function userOf(row: UserRow): User {
     id: row.id,
     username: row.username,
     phone_number: row.phone_number,
+    display_name: row.display_name,
+    avatar_url: row.avatar_url,
     created_at: toSeconds(row.created_at),
   };
 }
 
 /** A user to be made, with ids and times. */
-export function newUser(core: Accounts, fields: UserFields): CreateUser {
+export function newUser(core: Accounts, caller: Caller | null, fields: UserFields): CreateUser {
   return {
     id: core.newId("usr"),
     username: fields.username,
     usernameKey: usernameKey(fields.username),
-    phoneNumber: fields.phoneNumber,
+    phoneNumber: fields.phone_number ?? null,
+    displayName: fields.display_name ?? null,
+    avatarUrl: fields.avatar_url ?? null,
     conversationId: core.newId("cnv"),
     createdAt: core.clock(),
+    act: actOf(core, caller),
   };
 }

@@ -1,8 +1,10 @@
 import { ParleyError } from "../errors.ts";
+import { type Act, recordAct } from "./audit.ts";
 import { createConversation, leaveConversation } from "./conversations.ts";
+import { type Page, walkOf } from "./page.ts";
 import { departuresOf } from "./peers.ts";
-import { all, get, type Reader, run, statement, type Write } from "./sql.ts";
-import { type CreateToken, createToken, deleteTokens } from "./tokens.ts";
+import { all, get, type Reader, run, type Statement, statement, type Value, type Write } from "./sql.ts";
+import { type CreateToken, createToken, forgetTokensOf } from "./tokens.ts";
 
 export interface UserRow {
   id: string;
@@ -28,32 +30,80 @@ export function listUsers(db: Reader): Promise<UserRow[]> {
   return db.all<UserRow>(`SELECT ${COLUMNS} FROM users ORDER BY id DESC`);
 }
 
+/** All users, or the one of this username. */
+interface UserFilter {
+  usernameKey?: string | undefined;
+}
+
+/** One page in the order of the walk, and one more where there is one. */
+export function listUserPage(db: Reader, filter: UserFilter, page: Page): Promise<UserRow[]> {
+  const { sql, params } = usersQuery(filter, page);
+  return db.all(sql, ...params);
+}
+
+export function usersQuery({ usernameKey }: UserFilter, page: Page): Statement {
+  const of: Value[] = usernameKey === undefined ? [] : [usernameKey];
+  const condition = usernameKey === undefined ? "" : "username_key = ? AND ";
+  return statement(
+    `SELECT ${COLUMNS} FROM users WHERE ${condition}${walkOf(page)}`,
+    ...of,
+    page.cursor,
+    page.limit + 1,
+  );
+}
+
 export interface CreateUser {
   id: string;
   username: string;
   usernameKey: string;
   phoneNumber: string | null;
+  displayName: string | null;
+  avatarUrl: string | null;
   /** The user's own conversation: notes to self. */
   conversationId: string;
   createdAt: number;
+  act: Act;
 }
 
-/** Throws `username_taken`. */
-export function* createUser(input: CreateUser): Write<void> {
-  const taken = yield* get("SELECT 1 AS one FROM users WHERE username_key = ?", input.usernameKey);
-  if (taken) throw new ParleyError("username_taken", undefined, { param: "username" });
-  yield* createConversation(input.conversationId, input.id, input.createdAt);
-  yield* run("INSERT INTO storage (user_id, used) VALUES (?, 0)", input.id);
-  yield* run(
-    `INSERT INTO users (id, username, username_key, phone_number, conversation_id, created_at)
-     VALUES (?, ?, ?, ?, ?, ?)`,
+const CREATE = `INSERT INTO users
+    (id, username, username_key, phone_number, display_name, avatar_url, conversation_id, created_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (username_key) DO NOTHING RETURNING id`;
+
+/** What the making of a user or a token has come to, beside what was asked for. */
+export interface Made {
+  id: string;
+  createdAt: number;
+}
+
+/** Throws `username_taken`. It inserts first, as `createContact` does. */
+export function* createUser(input: CreateUser): Write<Made> {
+  const created = yield* get(
+    CREATE,
     input.id,
     input.username,
     input.usernameKey,
     input.phoneNumber,
+    input.displayName,
+    input.avatarUrl,
     input.conversationId,
     input.createdAt,
   );
+  if (!created) {
+    const existing = yield* get<{ id: string }>(
+      "SELECT id FROM users WHERE username_key = ?",
+      input.usernameKey,
+    );
+    throw new ParleyError("username_taken", undefined, {
+      param: "username",
+      members: { existing_id: existing!.id },
+    });
+  }
+  yield* createConversation(input.conversationId, input.id, input.createdAt);
+  yield [
+    statement("INSERT INTO storage (user_id, used) VALUES (?, 0)", input.id),
+    recordAct(input.act, "user.created", input.id, { username: input.username }),
+  ];
+  return { id: input.id, createdAt: input.createdAt };
 }
 
 /** Part of other writes. Throws `invalid_token` where the user was erased after the token was checked. */
@@ -71,9 +121,13 @@ export function* createFirstUser(input: { user: CreateUser; token: CreateToken }
   return true;
 }
 
-/** Erases the user, with tokens, contacts and notes; the user leaves every conversation. */
-export function* deleteUser(input: { id: string; deletedAt: number }): Write<void> {
-  yield* deleteTokens({ userId: input.id });
+/**
+ * Erases the user, with tokens, contacts and notes; the user leaves every conversation. Throws `user_not_found`.
+ */
+export function* deleteUser(input: { id: string; deletedAt: number; act: Act }): Write<void> {
+  const user = yield* get<{ username: string }>("SELECT username FROM users WHERE id = ?", input.id);
+  if (!user) throw new ParleyError("user_not_found");
+  yield* forgetTokensOf(input.id);
   yield departuresOf(input.id);
   yield* run("DELETE FROM contacts WHERE owner_id = ?", input.id);
   const memberships = yield* all<{ conversation_id: string }>(
@@ -89,5 +143,6 @@ export function* deleteUser(input: { id: string; deletedAt: number }): Write<voi
     statement("DELETE FROM idempotency WHERE user_id = ?", input.id),
     statement("DELETE FROM activity WHERE user_id = ?", input.id),
     statement("DELETE FROM users WHERE id = ?", input.id),
+    recordAct(input.act, "user.deleted", input.id, { username: user.username }),
   ];
 }

@@ -1,5 +1,6 @@
 import { recordActivity } from "./activity.ts";
 import { createAttachment, deleteAttachment, renameAttachment } from "./attachments.ts";
+import { forgetActs, recordDownloads } from "./audit.ts";
 import { blockContact, createContact, deleteContact, updateContact } from "./contacts.ts";
 import { dropHold, placeHold, renewHold } from "./holds.ts";
 import { findResult, forgetKeys, keepResult, type Once } from "./idempotency.ts";
@@ -8,12 +9,12 @@ import { createIntent, dropIntent, lapseIntents, renewIntent } from "./intents.t
 import type { Write } from "./sql.ts";
 import { lapseReservations, releaseStorage, reserveStorage } from "./storage.ts";
 import { beginMove, endMove, forgetSecrets, importRows } from "./tables.ts";
-import { createToken, deleteToken, deleteTokens } from "./tokens.ts";
+import { createToken, deleteIdentities, deleteTokens, forgetExpiredTokens } from "./tokens.ts";
 import { dropTombstones } from "./tombstones.ts";
 import { createFirstUser, createUser, deleteUser } from "./users.ts";
 
 /** Writes by which tokens go. */
-export const revoking: ReadonlySet<string> = new Set(["deleteToken", "deleteTokens", "deleteUser"]);
+export const revoking: ReadonlySet<string> = new Set(["deleteIdentities", "deleteTokens", "deleteUser"]);
 
 /** Each by its name. */
 const single = {
@@ -28,13 +29,15 @@ const single = {
   createUser,
   deleteAttachment,
   deleteContact,
-  deleteToken,
+  deleteIdentities,
   deleteTokens,
   deleteUser,
   dropHold,
   dropIntent,
   dropTombstones,
   endMove,
+  forgetActs,
+  forgetExpiredTokens,
   forgetKeys,
   forgetSecrets,
   importRows,
@@ -42,6 +45,7 @@ const single = {
   lapseReservations,
   placeHold,
   recordActivity,
+  recordDownloads,
   releaseStorage,
   renameAttachment,
   renewHold,

@@ -4,7 +4,7 @@ import { type ErrorCode, ParleyError } from "../errors.ts";
 import { type BodyPace, readBody } from "./body-reader.ts";
 import { checkDigest, digestOf } from "./digests.ts";
 
-export interface FieldLimits extends BodyPace {
+interface FieldLimits extends BodyPace {
   maxBodyBytes: number;
 }
 

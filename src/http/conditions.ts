@@ -8,6 +8,11 @@ export function matchesTag(header: string, etag: string): boolean {
   return header.trim() === "*" || tagsOf(header).some((tag) => tag.replace(/^W\//, "") === etag);
 }
 
+/** Says that the first request with the same Idempotency-Key is what made this. */
+export function tellReplay(reply: FastifyReply, replayed: boolean | undefined): void {
+  if (replayed) reply.header("idempotent-replayed", "true");
+}
+
 /**
  * Answers with a resource and its ETag, or with 304 where the client has this very version. Throws
  * `precondition_failed` for a read with an `If-Match` of another.
@@ -18,13 +23,26 @@ export function sendVersioned(
   { json, version, replayed }: Versioned,
 ): void {
   const etag = `"${version}"`;
-  if (replayed) reply.header("idempotent-replayed", "true");
+  tellReplay(reply, replayed);
   reply.header("etag", etag).header("cache-control", "private, no-cache");
   const known = request.headers["if-none-match"];
   const reading = request.method === "GET" || request.method === "HEAD";
   if (reading) checkVersion(expectedVersions(request), Number.parseInt(version, 10));
   if (reading && known !== undefined && matchesTag(known, etag)) reply.code(304).send();
   else sendJson(reply, json);
+}
+
+/** The version of what is made, retrieved and deleted, but never changed. */
+const ONLY_VERSION = 1;
+
+/** Answers as `sendVersioned` with a resource that never changes. */
+export function sendUnchanging(request: FastifyRequest, reply: FastifyReply, resource: object): void {
+  sendVersioned(request, reply, { json: JSON.stringify(resource), version: String(ONLY_VERSION) });
+}
+
+/** Throws `precondition_failed` for a write with an `If-Match` of another version than that of such a resource. */
+export function expectOnlyVersion(request: FastifyRequest): void {
+  checkVersion(expectedVersions(request), ONLY_VERSION);
 }
 
 const ROW_VERSION = /^"([0-9]{1,15})(?:-[0-9]+)?"$/;

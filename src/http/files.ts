@@ -28,7 +28,7 @@ export function fileRoutes(app: FastifyInstance, context: HttpContext): void {
     config: { public: true },
     handler: async (request, reply) => {
       const fields = readFields(query, queryOf(request));
-      const { row, maxAge } = await permitted(context, request, reply, fields);
+      const { row, maxAge, byLink } = await permitted(context, request, reply, fields);
       if ((request.params as { filename: string }).filename !== row.filename) {
         const search = request.raw.url!.indexOf("?");
         const kept = search === -1 ? "" : request.raw.url!.slice(search);
@@ -36,6 +36,8 @@ export function fileRoutes(app: FastifyInstance, context: HttpContext): void {
         return reply.redirect(core.links.fileAddress(row.id, row.filename) + kept, 308);
       }
       const chunks = await serve(core, request, reply, row, { maxAge, download: fields.download === true });
+      if (byLink && request.method === "GET" && reply.statusCode !== 304)
+        core.downloadLog.note(row.id, request.ip);
       if (!chunks) return reply;
       // The answer has begun: that the file is damaged can only be told to the operator.
       await sendChunks(reply, chunks).catch((error) =>
@@ -46,18 +48,19 @@ export function fileRoutes(app: FastifyInstance, context: HttpContext): void {
   });
 }
 
-/** The attachment, if the link or the token allows it, and for how many seconds a private cache may keep it. */
+/** The attachment, if the link or the token allows it, by which of them, and for how many seconds a private cache may keep it. */
 async function permitted(
   context: HttpContext,
   request: FastifyRequest,
   reply: FastifyReply,
   fields: Query,
-): Promise<{ row: FileRow; maxAge: number }> {
+): Promise<{ row: FileRow; maxAge: number; byLink: boolean }> {
   const { core, rates } = context;
   const { expires = "", signature = "" } = fields;
   const id = (request.params as { id: string }).id;
   if (core.links.verify(id, expires, signature)) {
-    return { row: await getLinkedAttachmentRow(core, id), maxAge: core.links.secondsLeft(expires) };
+    const row = await getLinkedAttachmentRow(core, id);
+    return { row, maxAge: core.links.secondsLeft(expires), byLink: true };
   }
   if (request.headers.authorization === undefined) {
     // Without a signature nothing is tried.
@@ -72,6 +75,7 @@ async function permitted(
   return {
     row: await getAttachmentRow(core, caller, knownForm(id, "att", "attachment_not_found")),
     maxAge: 0,
+    byLink: false,
   };
 }
 

@@ -67,6 +67,9 @@ export function buildOpenApi(operations: readonly Operation[], version: string, 
       { name: "attachments", description: "Files shared in conversations." },
       { name: "files", description: "The bytes of attachments." },
       { name: "me", description: "The caller." },
+      { name: "users", description: "Who uses the service: for the integrator's back end." },
+      { name: "tokens", description: "Access tokens of the users." },
+      { name: "audit", description: "Who did what, when." },
       { name: "service", description: "For supervisors." },
     ],
     paths: all,
@@ -93,7 +96,7 @@ function examplesFor(paths: object): object {
 }
 
 function describe(operation: Operation, example: Examples[string]): object {
-  const { status, schema } = operation.answer;
+  const { status, schema, lines } = operation.answer;
   const answered =
     schema === undefined
       ? { description: "Done." }
@@ -104,6 +107,7 @@ function describe(operation: Operation, example: Examples[string]): object {
               schema: { $ref: `#/components/schemas/${schema}` },
               ...(example.body === undefined ? {} : { example: example.body }),
             },
+            ...(lines === undefined ? {} : { "application/jsonl": { schema: linesOf(lines) } }),
           },
         };
   return {
@@ -125,6 +129,10 @@ function describe(operation: Operation, example: Examples[string]): object {
       ...problemsOf(operation),
     },
   };
+}
+
+function linesOf(schema: string): object {
+  return { type: "string", description: `All, oldest first, each line the JSON text of one ${schema}.` };
 }
 
 const catalogueOfSuccess = { 200: "The answer.", 201: "Created.", 204: "Done." } as const;
@@ -220,6 +228,9 @@ function fileBody(fields: Shape): object {
   };
 }
 
+/** Answers that nobody can be asked for by a version: they are of a moment. */
+const UNTAGGED = ["Me", "NewToken"];
+
 function headersOf(operation: Operation): object {
   const { schema, status } = operation.answer;
   const text = { type: "string" };
@@ -230,7 +241,7 @@ function headersOf(operation: Operation): object {
     ...(schema?.endsWith("Page")
       ? { Link: { description: "rel=next and rel=prev (RFC 8288).", schema: text } }
       : {}),
-    ...(schema && !schema.endsWith("Page") && schema !== "Me"
+    ...(schema && !schema.endsWith("Page") && !UNTAGGED.includes(schema)
       ? { ETag: { description: "For If-None-Match and If-Match.", schema: text } }
       : {}),
   };

@@ -6,7 +6,9 @@ import { oneAtATime } from "../core/idempotency.ts";
 import type { Scope } from "../core/tokens.ts";
 import { type ErrorCode, ParleyError } from "../errors.ts";
 import { type IdKind, isId } from "../util/ids.ts";
-import { bodyFields, type FieldLimits, isEmptyBody, NO_FIELDS, parseForm } from "./bodies.ts";
+import type { Log } from "../util/log.ts";
+import { bodyFields, isEmptyBody, NO_FIELDS, parseForm } from "./bodies.ts";
+import type { HttpContext } from "./context.ts";
 
 /** What a request has come down to when its operation runs. */
 interface Call<Q extends Shape, B extends Shape> {
@@ -20,6 +22,7 @@ interface Call<Q extends Shape, B extends Shape> {
   key: string | undefined;
   request: FastifyRequest;
   reply: FastifyReply;
+  log: Log;
 }
 
 /** One method of one path: what it takes is checked by these very shapes, and documented from them. */
@@ -36,7 +39,8 @@ export interface Operation<Q extends Shape = Shape, B extends Shape = Shape> {
   query: Q;
   /** Fields of a form or of JSON; "file" for a multipart form that the operation reads by itself. */
   body: B | "file";
-  answer: { status: 200 | 201 | 204; schema?: string };
+  /** `lines`: of what the same is also to be had as lines of JSON. */
+  answer: { status: 200 | 201 | 204; schema?: string; lines?: string };
   /** Codes beyond those that every operation can answer. */
   errors: readonly ErrorCode[];
   handle(call: Call<Q, B>): Promise<unknown>;
@@ -49,9 +53,8 @@ export function operation<Q extends Shape, B extends Shape>(described: Operation
 
 export function addOperation(
   app: FastifyInstance,
-  core: Core,
+  { core, limits, log }: HttpContext,
   described: Operation,
-  limits: FieldLimits,
 ): void {
   const { id: idRule, query, body, answer } = described;
   app.route({
@@ -76,6 +79,7 @@ export function addOperation(
       key: described.method === "POST" ? idempotencyKey(request) : undefined,
       request,
       reply,
+      log,
     };
     if (idRule) call.id = knownForm((request.params as { id: string }).id, idRule.kind, idRule.unknown);
     reply.code(answer.status);

@@ -33,6 +33,14 @@ function page(resource: string): Schema {
   );
 }
 
+const ofToken = {
+  user_id: id("usr"),
+  name: textOrNone,
+  scopes: { type: "array", items: text },
+  expires_at: { type: ["integer", "null"], description: "Unix seconds, UTC; null: never." },
+  created_at: time,
+};
+
 /** What the service answers, as JSON Schema by name: sections 2.1, 2.2 and 2.4 of the source, and what came beside them. */
 export const schemas: Readonly<Record<string, Schema>> = {
   Contact: object({
@@ -81,6 +89,32 @@ export const schemas: Readonly<Record<string, Schema>> = {
       },
     }),
   }),
+  User: object({
+    id: id("usr"),
+    username: text,
+    phone_number: textOrNone,
+    display_name: textOrNone,
+    avatar_url: textOrNone,
+    created_at: time,
+  }),
+  UserPage: page("User"),
+  Token: object({ id: id("tok"), ...ofToken }),
+  NewToken: object({
+    id: id("tok"),
+    token: { type: "string", description: "The secret, shown this once: what requests carry." },
+    ...ofToken,
+  }),
+  TokenPage: page("Token"),
+  AuditEntry: object({
+    id: id("aud"),
+    created_at: time,
+    action: { type: "string", description: "What was done, such as `token.revoked`." },
+    actor_id: { ...textOrNone, description: "The user who did it; null: the command line, or a link." },
+    token_id: { ...textOrNone, description: "The token that it was done with." },
+    object_id: { type: "string", description: "What it was done to. It may be gone." },
+    details: { type: ["object", "null"], description: "What else is known of it, by the action." },
+  }),
+  AuditEntryPage: page("AuditEntry"),
   Problem: {
     type: "object",
     description: "Problem details (RFC 9457).",
@@ -93,7 +127,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       param: { type: "string", description: "The field at fault, where there is one." },
       existing_id: {
         type: "string",
-        description: "Of the contact that has the username (`contact_exists`).",
+        description: "Of the contact or the user that has the username (`contact_exists`, `username_taken`).",
       },
       request_id: id("req"),
     },

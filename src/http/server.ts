@@ -98,7 +98,7 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   const closed = collectMethods(app);
   const operations = allOperations(limits);
   const count = metricsRoutes(app, core);
-  for (const each of operations) addOperation(app, core, each, limits);
+  for (const each of operations) addOperation(app, context, each);
   app.register(async (openRoutes) => {
     fileRoutes(openRoutes, context);
     healthRoutes(openRoutes, core);

@@ -70,6 +70,11 @@ export function createIds(clock: Clock, random: Random): NewId {
   };
 }
 
+/** Sorts before every id of this kind that is made at this time (milliseconds) or later, and behind all older ones. */
+export function idBound(kind: IdKind, time: number): string {
+  return `${kind}_${base32(Math.max(0, time), 10)}`;
+}
+
 const SUFFIX_PATTERN = "[0-7][0-9a-hjkmnp-tv-z]{25}";
 const SUFFIX = new RegExp(`^${SUFFIX_PATTERN}$`);
 

@@ -12,7 +12,7 @@ import type { Database } from "../../src/db/database.ts";
 import { NEWEST } from "../../src/db/page.ts";
 import { listTombstones } from "../../src/db/tombstones.ts";
 import { findUserByName } from "../../src/db/users.ts";
-import { act, addUser, attachment, contact, walk } from "./inputs.ts";
+import { addUser, anAct, attachment, contact, walk } from "./rows.ts";
 
 type Open = (t: TestContext) => Promise<Database>;
 
@@ -70,24 +70,24 @@ export function changeContract(name: string, open: Open): void {
     await db.write("createAttachment", attachment("a", 1));
     const id = "att_0001";
     await assert.rejects(
-      db.write("renameAttachment", { userId: "b", id, filename: "x", expected: null, act: act() }),
+      db.write("renameAttachment", { userId: "b", id, filename: "x", expected: null, act: anAct() }),
       {
         code: "attachment_not_found",
       },
     );
     await assert.rejects(
-      db.write("deleteAttachment", { userId: "b", id, deletedAt: 1, expected: null, act: act() }),
+      db.write("deleteAttachment", { userId: "b", id, deletedAt: 1, expected: null, act: anAct() }),
       {
         code: "attachment_not_found",
       },
     );
     assert.equal(
-      (await db.write("renameAttachment", { userId: "a", id, filename: "x", expected: null, act: act() }))
+      (await db.write("renameAttachment", { userId: "a", id, filename: "x", expected: null, act: anAct() }))
         .filename,
       "x",
     );
     assert.equal((await findAttachment(db, "a", id))?.filename, "x");
-    await db.write("deleteAttachment", { userId: "a", id, deletedAt: 1, expected: null, act: act() });
+    await db.write("deleteAttachment", { userId: "a", id, deletedAt: 1, expected: null, act: anAct() });
     assert.equal(await findAttachment(db, "a", id), undefined);
     assert.equal(await findLinkedAttachment(db, id), undefined);
     assert.deepEqual(await listTombstones(db, 1, 10), ["blob-1"]);
@@ -105,7 +105,13 @@ export function leavingContract(name: string, open: Open): void {
     for (const i of [2, 3])
       await db.write("createAttachment", attachment("a", i, { conversationId: "cnv_a_1" }));
     await assert.rejects(
-      db.write("deleteContact", { ownerId: "b", id: "con_a_0001", deletedAt: 1, expected: null, act: act() }),
+      db.write("deleteContact", {
+        ownerId: "b",
+        id: "con_a_0001",
+        deletedAt: 1,
+        expected: null,
+        act: anAct(),
+      }),
       { code: "contact_not_found" },
     );
     await db.write("deleteContact", {
@@ -113,10 +119,16 @@ export function leavingContract(name: string, open: Open): void {
       id: "con_a_0001",
       deletedAt: 1,
       expected: null,
-      act: act(),
+      act: anAct(),
     });
     await assert.rejects(
-      db.write("deleteContact", { ownerId: "a", id: "con_a_0001", deletedAt: 1, expected: null, act: act() }),
+      db.write("deleteContact", {
+        ownerId: "a",
+        id: "con_a_0001",
+        deletedAt: 1,
+        expected: null,
+        act: anAct(),
+      }),
       { code: "contact_not_found" },
     );
     assert.deepEqual((await listTombstones(db, 1, 10)).sort(), ["blob-2", "blob-3"]);
@@ -134,7 +146,7 @@ export function leavingContract(name: string, open: Open): void {
       await db.write("createAttachment", attachment(user, 2 * i, { conversationId: `cnv_${user}_1` }));
       await db.write("createAttachment", attachment(user, 2 * i + 1));
     }
-    await db.write("deleteUser", { id: "a", deletedAt: 1 });
+    await db.write("deleteUser", { id: "a", deletedAt: 1, act: anAct() });
     assert.equal(await findUserByName(db, "a"), undefined);
     await assert.rejects(db.write("createContact", contact("a", 2)), { code: "invalid_token" });
     await assert.rejects(db.write("createAttachment", attachment("a", 9)), { code: "invalid_token" });

@@ -8,6 +8,7 @@ import { openSqlite } from "../../src/db/sqlite.ts";
 import { createFuse } from "../../src/util/fuse.ts";
 import { testDatabase } from "../engines/postgres.ts";
 import { databaseContract } from "./database.ts";
+import { aUser } from "./rows.ts";
 
 databaseContract("sqlite", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "parley-database-"));
@@ -33,14 +34,7 @@ test("sqlite: a write that waits when the fuse blows is not acknowledged", async
     await db.close();
     await rm(folder, { recursive: true, force: true });
   });
-  const user = {
-    id: "u1",
-    username: "U",
-    usernameKey: "u",
-    phoneNumber: null,
-    conversationId: "c1",
-    createdAt: 1,
-  };
+  const user = aUser("u1");
   const waiting = db.write("createUser", user);
   fuse.blow(new Error("EIO"));
   await assert.rejects(waiting, { code: "unavailable" });

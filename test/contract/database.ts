@@ -6,9 +6,9 @@ import type { Database } from "../../src/db/database.ts";
 import { NEWEST } from "../../src/db/page.ts";
 import { findToken, listTokens } from "../../src/db/tokens.ts";
 import { listTombstones } from "../../src/db/tombstones.ts";
-import { listUsers } from "../../src/db/users.ts";
+import { findUserByName, listUsers } from "../../src/db/users.ts";
 import { attachmentContract, changeContract, leavingContract } from "./database-attachments.ts";
-import { act, addUser, attachment, contact, walk } from "./inputs.ts";
+import { addUser, anAct, aToken, attachment, aUser, contact, walk } from "./rows.ts";
 
 type Open = (t: TestContext) => Promise<Database>;
 
@@ -55,7 +55,7 @@ function contactContract(name: string, open: Open): void {
       id: "con_a_0003",
       deletedAt: 1,
       expected: null,
-      act: act(),
+      act: anAct(),
     });
     assert.deepEqual(await numbers("con_a_0003", 9), [2, 1], "a cursor outlives its item");
   });
@@ -75,7 +75,7 @@ function contactContract(name: string, open: Open): void {
   test(`${name}: an update changes the display name alone, and only its owner's`, async (t) => {
     const db = await withUsers(await open(t));
     await db.write("createContact", contact("a", 1));
-    const update = { ownerId: "b", id: "con_a_0001", displayName: "x", expected: null, act: act() };
+    const update = { ownerId: "b", id: "con_a_0001", displayName: "x", expected: null, act: anAct() };
     await assert.rejects(db.write("updateContact", update), { code: "contact_not_found" });
     const row = await db.write("updateContact", { ...update, ownerId: "a", displayName: null });
     assert.deepEqual(row, await findContact(db, "a", "con_a_0001"));
@@ -103,7 +103,7 @@ function concurrencyContract(name: string, open: Open): void {
       const user = `v${round}`;
       await addUser(db, user);
       const writes = Array.from({ length: 3 }, (_, i) => db.write("createContact", contact(user, i)));
-      const erased = db.write("deleteUser", { id: user, deletedAt: 1 });
+      const erased = db.write("deleteUser", { id: user, deletedAt: 1, act: anAct() });
       const [result] = await Promise.allSettled([erased, ...writes]);
       // Crossed too often, it is refused whole.
       if (result!.status === "rejected") continue;
@@ -117,18 +117,20 @@ function concurrencyContract(name: string, open: Open): void {
 
   test(`${name}: a write that fails after it has changed something leaves nothing of it, and others are kept`, async (t) => {
     const db = await withUsers(await open(t));
-    const user = { id: "a", username: "C", usernameKey: "c", phoneNumber: null, createdAt: 1 };
+    const act = anAct();
+    await db.write("createUser", aUser("c", { act }));
     const results = await Promise.allSettled([
       db.write("createContact", contact("a", 1)),
-      // Its conversation is made before its id turns out to be taken.
-      db.write("createUser", { ...user, conversationId: "cnv_c" }),
+      // The user and the conversation are made before the id of the act turns out to be taken.
+      db.write("createUser", aUser("d", { act })),
       db.write("createContact", contact("a", 2)),
     ]);
     assert.deepEqual(
       results.map((result) => result.status),
       ["fulfilled", "rejected", "fulfilled"],
     );
-    assert.ok(!(await isMember(db, "cnv_c", "a")));
+    assert.equal(await findUserByName(db, "d"), undefined);
+    assert.ok(!(await isMember(db, "cnv_d_notes", "d")));
     assert.equal((await listContacts(db, "a", {}, walk(NEWEST, 9))).length, 2);
   });
 }
@@ -136,32 +138,22 @@ function concurrencyContract(name: string, open: Open): void {
 function userContract(name: string, open: Open): void {
   test(`${name}: users are unique by key; the first is made only once`, async (t) => {
     const db = await open(t);
-    const user = {
-      id: "u1",
-      username: "U",
-      usernameKey: "u",
-      phoneNumber: null,
-      conversationId: "c1",
-      createdAt: 1,
-    };
-    const token = {
-      ...{ id: "t1", hash: new Uint8Array(32), userId: "u1", name: null },
-      scopes: "admin",
-      expiresAt: null,
-      createdAt: 1,
-    };
+    const user = aUser("u1");
+    const token = aToken("u1", 1);
     assert.equal(await db.write("createFirstUser", { user, token }), true);
-    assert.equal(await db.write("createFirstUser", { user: { ...user, id: "u2" }, token }), false);
-    await assert.rejects(db.write("createUser", { ...user, id: "u2" }), { code: "username_taken" });
+    assert.equal(await db.write("createFirstUser", { user: aUser("u2"), token }), false);
+    await assert.rejects(db.write("createUser", aUser("u2", { usernameKey: "u1" })), {
+      code: "username_taken",
+      members: { existing_id: "u1" },
+    });
     assert.equal((await listUsers(db)).length, 1);
     assert.equal((await findToken(db, token.hash))?.user_id, "u1");
-    assert.equal(await findToken(db, new Uint8Array(32).fill(1)), undefined);
-    assert.equal((await listTokens(db))[0]?.username, "U");
-    await assert.rejects(db.write("createToken", { ...token, id: "t2", userId: "u9" }), {
-      code: "user_not_found",
-    });
-    assert.equal(await db.write("deleteToken", { id: "t1" }), true);
-    assert.equal(await db.write("deleteToken", { id: "t1" }), false);
+    assert.equal(await findToken(db, new Uint8Array(32)), undefined);
+    assert.equal((await listTokens(db))[0]?.username, "U1");
+    await assert.rejects(db.write("createToken", aToken("u9", 2)), { code: "user_not_found" });
+    const revoked = { tokens: [{ id: token.id, act: anAct() }] };
+    assert.equal(await db.write("deleteTokens", revoked), 1);
+    assert.equal(await db.write("deleteTokens", revoked), 0);
   });
 }
 
@@ -175,7 +167,7 @@ function holdContract(name: string, open: Open): void {
       id: "att_0001",
       deletedAt: 1,
       expected: null,
-      act: act(),
+      act: anAct(),
     });
     await db.write("placeHold", { name: "one", now: 1000, until: 2000 });
     await db.write("placeHold", { name: "two", now: 1000, until: 3000 });
@@ -197,7 +189,7 @@ function holdContract(name: string, open: Open): void {
       id: "att_0001",
       deletedAt: 1,
       expected: null,
-      act: act(),
+      act: anAct(),
     });
     await db.write("placeHold", { name: "one", now: 1000, until: 2000 });
     assert.deepEqual(await listTombstones(db, 2000, 10), ["blob-1"]);

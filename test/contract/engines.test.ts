@@ -17,7 +17,7 @@ import { createFuse } from "../../src/util/fuse.ts";
 import { phoneDigits, searchKey, usernameKey } from "../../src/util/text.ts";
 import { testDatabase } from "../engines/postgres.ts";
 import { holds } from "../unit/property.ts";
-import { act } from "./inputs.ts";
+import { anAct, aUser } from "./rows.ts";
 
 async function openBoth(t: TestContext): Promise<[Database, Database]> {
   const folder = await mkdtemp(join(tmpdir(), "parley-engines-"));
@@ -95,8 +95,8 @@ test("contacts of odd names: the same pages, cursors, orders and errors on both 
     fc.integer({ min: 1, max: 4 }),
     async (list, newer, limit) => {
       const owner = `usr_${++owners}`;
-      const user = { id: owner, username: owner, usernameKey: `${owner}?`, phoneNumber: null, createdAt: 1 };
-      await same(both, (db) => db.write("createUser", { ...user, conversationId: `cnv_${owner}` }));
+      const user = aUser(owner, { usernameKey: `${owner}?` });
+      await same(both, (db) => db.write("createUser", user));
       for (const [i, { username, display, phone }] of list.entries()) {
         const contact = { id: idOf("con", owner, i), ownerId: owner, conversationId: `cnv_${owner}_${i}` };
         const keys = { usernameKey: usernameKey(username), phoneDigits: phoneDigits(phone) };
@@ -109,14 +109,14 @@ test("contacts of odd names: the same pages, cursors, orders and errors on both 
           createdAt: i,
           maxContacts: 0,
         };
-        await same(both, (db) => db.write("createContact", { ...input, act: act() }));
+        await same(both, (db) => db.write("createContact", { ...input, act: anAct() }));
         await same(both, (db) => findContact(db, owner, contact.id));
         const update = {
           ownerId: owner,
           id: contact.id,
           displayName: `${display}?`,
           expected: null,
-          act: act(),
+          act: anAct(),
         };
         if (i % 3 === 0) await same(both, (db) => db.write("updateContact", update));
       }
@@ -136,11 +136,11 @@ test("files of odd names and bytes, and users of odd names: the same on both eng
   const bytes = fc.uint8Array({ maxLength: 300 });
   const property = fc.asyncProperty(text, text, bytes, async (name, filename, content) => {
     const owner = `usr_${++owners}`;
-    const user = { id: owner, username: name, usernameKey: usernameKey(name), phoneNumber: filename };
-    const made = { ...user, conversationId: `cnv_${owner}`, createdAt: 1 };
+    const names = { username: name, usernameKey: usernameKey(name), phoneNumber: filename };
+    const user = aUser(owner, { ...names, displayName: filename, avatarUrl: name });
     const findIds = async (db: Database) => (await findUserByName(db, user.usernameKey))?.id;
     const isTaken = (await same(both, findIds)) !== undefined;
-    await same(both, (db) => db.write("createUser", made));
+    await same(both, (db) => db.write("createUser", user));
     if (isTaken) return;
     const id = `att_${owner}`;
     const file = {
@@ -163,11 +163,11 @@ test("files of odd names and bytes, and users of odd names: the same on both eng
       ...rest,
       sha256: Buffer.from(sha256).toString("hex"),
     });
-    await same(both, (db) => db.write("createAttachment", { ...upload, act: act() }));
+    await same(both, (db) => db.write("createAttachment", { ...upload, act: anAct() }));
     await same(both, async (db) => plain((await findAttachment(db, owner, id))!));
     const kept = await same(both, async (db) => Buffer.from((await findSmallFile(db, id))!));
     assert.deepEqual(kept, Buffer.from(content));
-    const rename = { userId: owner, id, filename: `${filename}?$1`, expected: null, act: act() };
+    const rename = { userId: owner, id, filename: `${filename}?$1`, expected: null, act: anAct() };
     const { filename: renamed } = await same(
       both,
       async (db) => plain(await db.write("renameAttachment", rename)) as never,

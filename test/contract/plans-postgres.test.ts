@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import pg from "pg";
 import { attachmentsQuery } from "../../src/db/attachments.ts";
+import { actsQuery } from "../../src/db/audit.ts";
 import { type ContactFilter, contactsQuery } from "../../src/db/contacts.ts";
 import { NEWEST } from "../../src/db/page.ts";
 import { openPostgres } from "../../src/db/postgres.ts";
 import type { Statement } from "../../src/db/sql.ts";
+import { tokensQuery } from "../../src/db/tokens.ts";
+import { usersQuery } from "../../src/db/users.ts";
 import { administer, testDatabase } from "../engines/postgres.ts";
 
 const FILTERS: ContactFilter[] = [
@@ -33,17 +36,27 @@ const FILL = [
   `INSERT INTO grants (user_id, attachment_id, conversation_id)
    SELECT CASE WHEN right(id, 1) = '0' THEN 'usr_y' ELSE 'usr_x' END, id, conversation_id FROM attachments`,
   `INSERT INTO activity (user_id, seen_at) SELECT 'usr_' || n, 1 FROM generate_series(1, ${CONTACTS}) n`,
+  `INSERT INTO users (id, username, username_key, conversation_id, created_at)
+   SELECT 'usr_' || lpad(n::text, 8, '0'), n, n, 'cnv', 1 FROM generate_series(1, ${CONTACTS}) n`,
+  `INSERT INTO tokens (hash, id, user_id, scopes, created_at)
+   SELECT sha256(n::text::bytea), 'tok_' || lpad(n::text, 8, '0'), CASE WHEN n % 6 = 0 THEN 'usr_y' ELSE 'usr_x' END, 'admin', 1
+   FROM generate_series(1, ${CONTACTS}) n`,
+  `INSERT INTO audit (id, at, action, object_id)
+   SELECT 'aud_' || lpad(n::text, 8, '0'), 1, 'token.created', 'tok' FROM generate_series(1, ${CONTACTS}) n`,
   "ANALYZE",
 ];
 
 function statements(): Statement[] {
   const found: Statement[] = [];
   for (const newer of [false, true]) {
-    for (const cursor of [NEWEST, "con_00012000", "att_00012000"]) {
+    for (const cursor of [NEWEST, "con_00012000", "att_00012000", "tok_00012000"]) {
       const page = { cursor, newer, limit: 10 };
       for (const filter of FILTERS) found.push(contactsQuery("usr_x", filter, page));
       for (const conversation of [undefined, "cnv_3"])
         found.push(attachmentsQuery("usr_x", conversation, page));
+      for (const usernameKey of [undefined, "77"]) found.push(usersQuery({ usernameKey }, page));
+      for (const userId of [undefined, "usr_x"]) found.push(tokensQuery({ userId }, page));
+      found.push(actsQuery(page));
     }
   }
   return found;

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openPostgres } from "../../src/db/postgres.ts";
+import { aUser } from "../contract/rows.ts";
 import { administer, startPostgres, testDatabase } from "../engines/postgres.ts";
 import { type CommitCut, startProxy } from "../engines/postgres-proxy.ts";
 import { endAndCheck, endOfStory, isReady, startSubject } from "./postgres.ts";
@@ -58,14 +59,7 @@ test("F6 the connection goes silent: requests end within the limits, and go on w
   await subject.end("SIGTERM");
 });
 
-const USER = {
-  id: "u",
-  username: "U",
-  usernameKey: "u",
-  phoneNumber: null,
-  conversationId: "c",
-  createdAt: 1,
-};
+const USER = aUser("u");
 
 test("F6 a number that a crash gave to another transaction is not taken for the one that was lost", async (t) => {
   const postgres = await startPostgres();

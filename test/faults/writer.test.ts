@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import workerThreads, { type Worker } from "node:worker_threads";
 import { createFuse } from "../../src/util/fuse.ts";
+import { aUser } from "../contract/rows.ts";
 
 const threads: Worker[] = [];
 workerThreads.Worker = class extends workerThreads.Worker {
@@ -32,8 +33,7 @@ test(`the thread that writes is ended ${ROUNDS} times under load: what was ackno
   let unknown = 0;
   let refused = 0;
   async function add(id: string): Promise<void> {
-    const user = { id, username: id, usernameKey: id, phoneNumber: null, conversationId: id, createdAt: 1 };
-    await db.write("createUser", user).then(
+    await db.write("createUser", aUser(id)).then(
       () => acknowledged.add(id),
       (error: Error & { code?: string }) => {
         // A thread that had not even opened the database has done nothing.

@@ -65,8 +65,8 @@ export async function startOn(t: TestContext, config: Config, parts: Parts = {})
     url: app.core.origin(),
     config,
     async user(choice = {}) {
-      const { id } = await createUser(app.core, { username: `user-${++users}`, phoneNumber: null });
-      const { token } = await createToken(app.core, id, choice);
+      const { id } = await createUser(app.core, null, { username: `user-${++users}` });
+      const { token } = await createToken(app.core, null, id, choice);
       return { id, token, headers: { authorization: `Bearer ${token}` } };
     },
   };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import type { Parts } from "../../src/app.ts";
-import { createUser, removeUser } from "../../src/core/users.ts";
+import { createUser, eraseUser, findUser } from "../../src/core/users.ts";
 import { testDatabase } from "../engines/postgres.ts";
 import { startOn, type TestApp, testConfig } from "./app.ts";
 import {
@@ -170,14 +170,14 @@ test("the username is preferred_username where it is one, else sub", async (t) =
 
 test("a username of another user is 409 username_taken, and nothing of that user's is given away", async (t) => {
   const { server, get, claims } = await start(t);
-  await createUser(server.app.core, { username: "ADA", phoneNumber: null });
+  await createUser(server.app.core, null, { username: "ADA" });
   for (let tries = 0; tries < 2; tries++) {
     const response = await get(signJwt(first, claims()));
     const body = (await response.json()) as { code: string; detail: string };
     assert.deepEqual([response.status, body.code], [409, "username_taken"]);
     assert.match(body.detail, /another username at the identity provider/);
   }
-  await removeUser(server.app.core, "ada");
+  await eraseUser(server.app.core, null, (await findUser(server.app.core, "ada")).id);
   await idOf(await get(signJwt(first, claims())));
 });
 
@@ -186,7 +186,7 @@ test("a user who was erased and comes again is another one", async (t) => {
   const token = signJwt(first, claims());
   const before = await idOf(await get(token));
   assert.equal(await idOf(await get(token)), before);
-  await removeUser(server.app.core, "ada");
+  await eraseUser(server.app.core, null, (await findUser(server.app.core, "ada")).id);
   // The first request after it is a write: it must not be done as who is gone.
   const written = await fetch(`${server.url}/v1/contacts`, {
     method: "POST",

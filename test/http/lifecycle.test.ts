@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { createApp } from "../../src/app.ts";
-import { act } from "../contract/inputs.ts";
+import { anAct, aUser } from "../contract/rows.ts";
 import { startApp, startOn, testConfig, upload } from "./app.ts";
 import { eventually, storedFiles } from "./files-on-disk.ts";
 import { openSocket, readAnswer } from "./raw-socket.ts";
@@ -45,7 +45,7 @@ test("what a crash left in the store is settled at start: live bytes stay, other
     newMessageId: "msg_1",
     hasIntent: false,
     reservation: null,
-    act: act(),
+    act: anAct(),
     target: { conversationId: await notes(first) },
   });
   await first.stop();
@@ -58,16 +58,7 @@ test("what a crash left in the store is settled at start: live bytes stay, other
 });
 
 async function notes(app: { core: Awaited<ReturnType<typeof createApp>>["core"] }): Promise<string> {
-  await app.core.db.write("createUser", {
-    ...{
-      id: "usr_1",
-      username: "a",
-      usernameKey: "a",
-      phoneNumber: null,
-      conversationId: "cnv_1",
-      createdAt: 1,
-    },
-  });
+  await app.core.db.write("createUser", aUser("usr_1", { conversationId: "cnv_1" }));
   return "cnv_1";
 }
 

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "../../src/app.ts";
 import { createToken, listTokens, revokeToken } from "../../src/core/tokens.ts";
-import { createFirstUser, listUsers, removeUser } from "../../src/core/users.ts";
+import { createFirstUser, eraseUser, listUsers } from "../../src/core/users.ts";
 import { administer, testDatabase } from "../engines/postgres.ts";
 import { startOn, type TestApp, type TestUser, testConfig, upload } from "./app.ts";
 import { commandLine, tokenOf } from "./command.ts";
@@ -89,7 +89,7 @@ test("a token that is revoked is refused at once there, and within a second on t
     const [newest] = await listTokens(nodes[0].app.core);
     if (i % 3 === 0) assert.equal((await command.run("token", "revoke", newest!.id)).code, 0);
     else {
-      await revokeToken(nodes[i % 2]!.app.core, newest!.id);
+      await revokeToken(nodes[i % 2]!.app.core, null, newest!.id);
       assert.equal(await status(nodes[i % 2]!, user), 401, "where it was revoked");
     }
     await sleep(REVOKED_AFTER_MS);
@@ -174,7 +174,6 @@ test("a user who is erased on one node while creates and uploads run on the othe
   const { url, nodes } = await startNodes(t);
   for (let round = 0; round < 8; round++) {
     const user = await nodes[0].user();
-    const { username } = (await listUsers(nodes[0].app.core))[0]!;
     let ended = false;
     const write = async (i: number) => {
       for (let n = 0; !ended; n++) {
@@ -187,7 +186,7 @@ test("a user who is erased on one node while creates and uploads run on the othe
     };
     const writing = Array.from({ length: 6 }, (_, i) => write(i));
     await sleep(50 + 20 * round);
-    await remove(nodes[0], username);
+    await remove(nodes[0], user.id);
     ended = true;
     await Promise.all(writing);
     for (const [table, column] of Object.entries(OWNED)) {
@@ -200,9 +199,9 @@ test("a user who is erased on one node while creates and uploads run on the othe
 });
 
 /** Under full load of its own user an erasing can be crossed too often, and is then refused whole. */
-async function remove(node: TestApp, username: string): Promise<void> {
+async function remove(node: TestApp, id: string): Promise<void> {
   const removed = await eventually(() =>
-    removeUser(node.app.core, username).then(
+    eraseUser(node.app.core, null, id).then(
       () => true,
       (error) => {
         if (error.code !== "unavailable") throw error;
@@ -242,7 +241,12 @@ test("a node is killed under load: the other goes on, and takes over its work", 
     acknowledged.filter((id) => !there.has(id)),
     [],
   );
-  const { token: fresh } = await createToken(other.app.core, (await listUsers(other.app.core))[0]!.id, {});
+  const { token: fresh } = await createToken(
+    other.app.core,
+    null,
+    (await listUsers(other.app.core))[0]!.id,
+    {},
+  );
   assert.equal(
     await status(other, { id: "", token: fresh, headers: { authorization: `Bearer ${fresh}` } }),
     200,

@@ -86,7 +86,7 @@ test("what is refused otherwise counts too, and says what is left", async (t) =>
 test("each token has its own rate, also of one user", async (t) => {
   const { server, get } = await start(t, 1);
   const user = await server.user();
-  const { token } = await createToken(server.app.core, user.id, {});
+  const { token } = await createToken(server.app.core, null, user.id, {});
   const other = { authorization: `Bearer ${token}` };
   assert.deepEqual(await statuses(3, () => get("/v1/me", user.headers)), [200, 200, 429]);
   assert.deepEqual(await statuses(3, () => get("/v1/me", other)), [200, 200, 429]);
@@ -111,7 +111,7 @@ test("a signed token whose username is taken counts as a failure: each would ask
   const key = makeKey("EdDSA", "key");
   const provider = await startProvider(t, key);
   const { server, get } = await start(t, 100, { jwt: provider.settings });
-  await createUser(server.app.core, { username: "ada", phoneNumber: null });
+  await createUser(server.app.core, null, { username: "ada" });
   const token = signJwt(key, { iss: ISSUER, aud: AUDIENCE, sub: "ada", exp: NOW / 1000 + 600 });
   const ask = () => get("/v1/me", { authorization: `Bearer ${token}` });
   assert.deepEqual(await statuses(5, ask), [409, 409, 409, 409, 429]);

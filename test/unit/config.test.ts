@@ -114,7 +114,7 @@ const SETTINGS: Record<string, Setting> = {
   PARLEY_MAX_CONTACTS: {
     read: (config) => config.limits.maxContacts,
     fallback: 0,
-    form: "a whole number, of the contacts that a user may have; 0 for no limit",
+    form: "a whole number: how many contacts a user may have; 0 for no limit",
     good: [
       ["0", 0],
       ["100000", 100_000],
@@ -146,6 +146,27 @@ const SETTINGS: Record<string, Setting> = {
       ...["0.0.0.0/0", "::/0", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0.0/255.0.0.0"],
       ...["2001:db8::/129", "[::1]", "fe80::1%eth0", "uniquelocal"],
     ],
+  },
+  PARLEY_MAX_TOKENS: {
+    read: (config) => config.limits.maxTokens,
+    fallback: 1000,
+    form: "a whole number: how many tokens that have not expired a user may have; 0 for no limit",
+    good: [
+      ["0", 0],
+      ["5", 5],
+      ["999999", 999_999],
+    ],
+    bad: ["-1", "1.5", "1e3", "1000000000", " 5", "many"],
+  },
+  PARLEY_AUDIT_DAYS: {
+    read: (config) => config.auditDays,
+    fallback: 90,
+    form: "a whole number: for how many days the audit trail is kept; 0 for ever",
+    good: [
+      ["0", 0],
+      ["365", 365],
+    ],
+    bad: ["-1", "0.5", "90d", "for ever"],
   },
   PARLEY_CORS_ORIGINS: {
     read: (config) => config.corsOrigins,
@@ -296,8 +317,9 @@ test("a key set is fetched over https, and on this machine also over http", () =
 });
 
 test("all limits but those that can be switched off are always on", () => {
-  const canBeOff = ["maxFileBytes", "userQuotaBytes", "maxContacts"];
-  for (const [name, limit] of Object.entries(readConfig({ PARLEY_MAX_FILE_SIZE: "0" }).limits)) {
+  const canBeOff = ["maxFileBytes", "userQuotaBytes", "maxContacts", "maxTokens"];
+  const { limits } = readConfig({ PARLEY_MAX_FILE_SIZE: "0", PARLEY_MAX_TOKENS: "0" });
+  for (const [name, limit] of Object.entries(limits)) {
     assert.ok(Number.isSafeInteger(limit) && (limit > 0 || canBeOff.includes(name)), `${name} is ${limit}`);
   }
 });

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { randomFillSync } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createIds, type IdKind, idPattern, isId } from "../../src/util/ids.ts";
+import { createIds, type IdKind, idBound, idPattern, isId } from "../../src/util/ids.ts";
 import { holds } from "./property.ts";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
-const KINDS: IdKind[] = ["con", "att", "msg", "cnv", "usr", "tok", "req"];
+const KINDS: IdKind[] = ["con", "att", "msg", "cnv", "usr", "tok", "req", "aud"];
 const NOW = 1_700_000_000_123;
 const LATEST = 2 ** 48 - 1;
 
@@ -171,3 +171,14 @@ for (const [accepted, what, id] of FORMS) {
     assert.equal(new RegExp(idPattern("con"), "u").test(id), accepted);
   });
 }
+
+test("the bound of a time sorts behind all ids that are older, and before those of that time and later", () => {
+  for (const random of [allZeros, allOnes]) {
+    for (const time of [0, 1, NOW, LATEST - 1]) {
+      const [older, same] = [-1, 0].map((step) => createIds(() => time + step, random)("aud"));
+      if (time > 0) assert.ok(older! < idBound("aud", time));
+      assert.ok(idBound("aud", time) < same!);
+    }
+  }
+  assert.equal(idBound("aud", -1), idBound("aud", 0));
+});

@@ -48,7 +48,7 @@ const STATUSES: Record<number, ErrorCode[]> = {
   404: CODES.filter((code) => code.endsWith("_not_found")),
   405: ["method_not_allowed"],
   408: ["request_timeout"],
-  409: ["contact_exists", "username_taken"],
+  409: ["contact_exists", "username_taken", "count_limit_reached"],
   412: ["precondition_failed"],
   413: ["file_too_large", "body_too_large"],
   415: ["unsupported_media_type"],

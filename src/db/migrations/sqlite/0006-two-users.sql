@@ -53,6 +53,11 @@ CREATE TABLE identities (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX identities_by_user ON identities (user_id);
 
+-- Tokens are listed by their user in pages, and forgotten some time after they have expired.
+DROP INDEX tokens_by_user;
+CREATE INDEX tokens_by_user ON tokens (user_id, id);
+CREATE INDEX tokens_by_time ON tokens (expires_at);
+
 -- The audit trail: who did what, when.
 CREATE TABLE audit (
   id TEXT NOT NULL PRIMARY KEY,

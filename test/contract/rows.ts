@@ -1,14 +1,53 @@
-// What the tests of databases write.
 import type { CreateAttachment } from "../../src/db/attachments.ts";
 import type { Act } from "../../src/db/audit.ts";
 import type { CreateContact } from "../../src/db/contacts.ts";
 import type { Database } from "../../src/db/database.ts";
+import type { CreateToken } from "../../src/db/tokens.ts";
+import type { CreateUser } from "../../src/db/users.ts";
 
 let acts = 0;
 
-/** For writes that the audit trail tells of. */
-export function act(): Act {
-  return { id: `aud_${String(++acts).padStart(6, "0")}`, at: 1, actorId: null, tokenId: null };
+/** An act of nobody, each with an id of its own. */
+export function anAct(): Act {
+  return {
+    id: `aud_${String(++acts).padStart(6, "0")}`,
+    at: 1_800_000_000_000,
+    actorId: null,
+    tokenId: null,
+  };
+}
+
+/** A user whose names are made of the id. */
+export function aUser(id: string, fields: Partial<CreateUser> = {}): CreateUser {
+  return {
+    id,
+    username: id.toUpperCase(),
+    usernameKey: id,
+    phoneNumber: null,
+    displayName: null,
+    avatarUrl: null,
+    conversationId: `cnv_${id}_notes`,
+    createdAt: 1_800_000_000_000,
+    act: anAct(),
+    ...fields,
+  };
+}
+
+/** A token whose secret's hash is made of the number. */
+export function aToken(userId: string, number: number, fields: Partial<CreateToken> = {}): CreateToken {
+  return {
+    id: `tok_${String(number).padStart(4, "0")}`,
+    hash: new Uint8Array(32).fill(number),
+    userId,
+    name: null,
+    scopes: "admin",
+    expiresAt: null,
+    createdAt: 1_800_000_000_000,
+    limit: 0,
+    act: anAct(),
+    sealed: null,
+    ...fields,
+  };
 }
 
 export function contact(owner: string, number: number): CreateContact {
@@ -26,19 +65,12 @@ export function contact(owner: string, number: number): CreateContact {
     }),
     createdAt: 1_800_000_000_000 + number,
     maxContacts: 0,
-    act: act(),
+    act: anAct(),
   };
 }
 
 export async function addUser(db: Database, name: string): Promise<void> {
-  await db.write("createUser", {
-    id: name,
-    username: name.toUpperCase(),
-    usernameKey: name,
-    phoneNumber: null,
-    conversationId: `cnv_${name}_notes`,
-    createdAt: 1_800_000_000_000,
-  });
+  await db.write("createUser", aUser(name));
 }
 
 export function attachment(
@@ -61,7 +93,7 @@ export function attachment(
     newMessageId: `msg_${number}`,
     hasIntent: false,
     reservation: null,
-    act: act(),
+    act: anAct(),
   };
 }
 

@@ -1,0 +1,26 @@
+import type { TestApp, TestUser } from "./app.ts";
+
+export type Json = Record<string, unknown>;
+
+/** Asks a server as one user, with a body of JSON, or of a form where it is a text. */
+export function asker(server: TestApp, user: TestUser) {
+  return async (
+    method: string,
+    path: string,
+    body?: object | string,
+    headers: Record<string, string> = {},
+  ) => {
+    const type = typeof body === "string" ? "application/x-www-form-urlencoded" : "application/json";
+    const response = await fetch(server.url + path, {
+      method,
+      headers: { ...user.headers, ...(body === undefined ? {} : { "content-type": type }), ...headers },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (text === "" ? {} : JSON.parse(text)) as Json,
+    };
+  };
+}

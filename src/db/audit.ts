@@ -34,10 +34,10 @@ export function recordAct(act: Act, action: Action, objectId: string, details?: 
   return statement(`${INTO} VALUES (?, ?, ?, ?, ?, ?, ?)`, ...valuesOf(act, action, objectId, details));
 }
 
-/** The same where the condition, a SELECT, finds a row. */
+/** The same where there is a row: "FROM table WHERE …", which finds one at most. */
 export function recordActIf(condition: Statement, act: Act, action: Action, objectId: string): Statement {
   return statement(
-    `${INTO} SELECT ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (${condition.sql})`,
+    `${INTO} SELECT ?, ?, ?, ?, ?, ?, ? ${condition.sql}`,
     ...valuesOf(act, action, objectId),
     ...condition.params,
   );

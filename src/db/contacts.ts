@@ -3,7 +3,7 @@ import { searchKey } from "../util/text.ts";
 import { type Act, recordAct, recordActIf } from "./audit.ts";
 import { leaveConversation } from "./conversations.ts";
 import type { Page } from "./page.ts";
-import { findPeer, hidePresence, joinPeer, noteDeparture, type Peer, showPresence } from "./peers.ts";
+import { HAS_PEER, hidePresence, joinPeer, noteDeparture, showPresence } from "./peers.ts";
 import { get, type QuickReader, type Statement, statement, type Value, type Write } from "./sql.ts";
 import { requireUser } from "./users.ts";
 import { checkVersion, type Expected } from "./version.ts";
@@ -87,10 +87,10 @@ export interface CreateContact {
 const CREATE = `INSERT INTO contacts
     (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body)
   SELECT ?, ?, ?, ?, ?, ?, 1, ? WHERE EXISTS (SELECT 1 FROM users WHERE id = ?)
-  ON CONFLICT (owner_id, username_key) DO NOTHING RETURNING id`;
+  ON CONFLICT (owner_id, username_key) DO NOTHING RETURNING ${HAS_PEER} AS has_peer`;
 const JOIN = `INSERT INTO members (conversation_id, user_id, joined_at)
   SELECT conversation_id, owner_id, ? FROM contacts WHERE owner_id = ? AND id = ?`;
-const IS_THERE = "SELECT 1 FROM contacts WHERE owner_id = ? AND id = ?";
+const IS_THERE = "FROM contacts WHERE owner_id = ? AND id = ?";
 
 /**
  * Returns the contact as JSON text. Throws `contact_exists` where the owner has a contact of that username. It inserts
@@ -100,16 +100,25 @@ const IS_THERE = "SELECT 1 FROM contacts WHERE owner_id = ? AND id = ?";
 export function* createContact(input: CreateContact): Write<string> {
   const { ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, createdAt, act } = input;
   if (input.maxContacts > 0) yield* refuseMore(ownerId, input.maxContacts);
-  const [created, , , peers] = yield [
-    statement(CREATE, ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, ownerId),
+  const [created] = yield [
+    statement(
+      CREATE,
+      ownerId,
+      id,
+      usernameKey,
+      phoneDigits,
+      searchKey,
+      conversationId,
+      body,
+      ownerId,
+      usernameKey,
+      ownerId,
+    ),
     statement(JOIN, createdAt, ownerId, id),
     recordActIf(statement(IS_THERE, ownerId, id), act, "contact.created", id),
-    findPeer(ownerId, usernameKey),
   ];
-  if (created!.length > 0) {
-    const [peer] = peers as Peer[];
-    return peer ? yield* joinPeer(input, peer) : body;
-  }
+  const [row] = created as { has_peer: number | null }[];
+  if (row) return row.has_peer === null ? body : yield* joinPeer(input);
   yield* requireUser(ownerId);
   const existing = yield* get<{ id: string }>(
     "SELECT id FROM contacts WHERE owner_id = ? AND username_key = ?",

@@ -1,9 +1,23 @@
-import { type Statement, statement, type Write } from "./sql.ts";
+import { get, type Statement, statement, type Write } from "./sql.ts";
 
 // Two users who have each other as contacts: peers. docs/sharing.md has the rules.
 
-/** The user of that name who has the owner as a contact. */
-export interface Peer {
+/** Not null where the user of a name, who is not the owner, has the owner as a contact: of that name and that owner. */
+export const HAS_PEER = `(SELECT 1 FROM users them
+  JOIN users me ON me.id <> them.id
+  JOIN contacts c ON c.owner_id = them.id AND c.username_key = me.username_key
+  WHERE them.username_key = ? AND me.id = ?)`;
+
+const FIND_PEER = `SELECT them.id AS user_id, c.id AS contact_id, c.conversation_id, c.blocked_at, m.joined_at,
+    CASE WHEN d.left_key IS NULL THEN 0 ELSE 1 END AS departed
+  FROM users them
+  JOIN users me ON me.id <> them.id
+  JOIN contacts c ON c.owner_id = them.id AND c.username_key = me.username_key
+  JOIN members m ON m.conversation_id = c.conversation_id AND m.user_id = them.id
+  LEFT JOIN departures d ON d.username_key = me.username_key AND d.left_key = them.username_key
+  WHERE them.username_key = ? AND me.id = ?`;
+
+interface Peer {
   user_id: string;
   contact_id: string;
   conversation_id: string;
@@ -15,26 +29,11 @@ export interface Peer {
   departed: number;
 }
 
-/** Finds one row at most; none where the user of that name is the owner. */
-export function findPeer(ownerId: string, usernameKey: string): Statement {
-  return statement(
-    `SELECT them.id AS user_id, c.id AS contact_id, c.conversation_id, c.blocked_at, m.joined_at,
-       CASE WHEN d.left_key IS NULL THEN 0 ELSE 1 END AS departed
-     FROM users them
-     JOIN users me ON me.id = ? AND me.id <> them.id
-     JOIN contacts c ON c.owner_id = them.id AND c.username_key = me.username_key
-     JOIN members m ON m.conversation_id = c.conversation_id AND m.user_id = them.id
-     LEFT JOIN departures d ON d.username_key = me.username_key AND d.left_key = them.username_key
-     WHERE them.username_key = ?`,
-    ownerId,
-    usernameKey,
-  );
-}
-
 /** A contact that was just made, with a conversation of its own. */
 interface NewContact {
   id: string;
   ownerId: string;
+  usernameKey: string;
   conversationId: string;
   body: string;
   createdAt: number;
@@ -44,8 +43,9 @@ interface NewContact {
  * Part of other writes: in place of its own the contact gets the conversation that the peer has with the owner, with all
  * that the peer has sent there, unless the owner left it before. Returns the contact as JSON text.
  */
-export function* joinPeer(contact: NewContact, peer: Peer): Write<string> {
-  const { id, ownerId, conversationId, createdAt } = contact;
+export function* joinPeer(contact: NewContact): Write<string> {
+  const { id, ownerId, usernameKey, conversationId, createdAt } = contact;
+  const peer = (yield* get<Peer>(FIND_PEER, usernameKey, ownerId))!;
   const body = JSON.stringify({ ...JSON.parse(contact.body), conversation_id: peer.conversation_id });
   const sees = peer.blocked_at === null;
   const joining = [
@@ -123,9 +123,9 @@ export function showPresence(ownerId: string, usernameKey: string): Statement {
   );
 }
 
-const PEERS_OF = `members mine JOIN members other
-  ON other.conversation_id = mine.conversation_id AND other.user_id <> mine.user_id
-  WHERE mine.user_id = ?`;
+const PEERS_OF = `contacts mine
+  JOIN members other ON other.conversation_id = mine.conversation_id AND other.user_id <> mine.owner_id
+  WHERE mine.owner_id = ?`;
 
 /**
  * Part of the erasing of a user, while the contacts are there. Of all whom the user has left only those are kept in mind
@@ -148,12 +148,10 @@ export function departuresOf(userId: string): Statement[] {
     ),
     statement(
       `INSERT INTO departures (username_key, left_key)
-       SELECT me.username_key, them.username_key FROM users me
-       JOIN members mine ON mine.user_id = me.id
-       JOIN members other ON other.conversation_id = mine.conversation_id AND other.user_id <> me.id
-       JOIN users them ON them.id = other.user_id
-       WHERE me.id = ?
+       SELECT ${name}, them.username_key FROM users them
+       WHERE them.id IN (SELECT other.user_id FROM ${PEERS_OF})
        ON CONFLICT (username_key, left_key) DO NOTHING`,
+      userId,
       userId,
     ),
   ];

@@ -3,7 +3,7 @@ import { type Act, recordAct } from "./audit.ts";
 import { createConversation, leaveConversation } from "./conversations.ts";
 import { type Page, walkOf } from "./page.ts";
 import { departuresOf } from "./peers.ts";
-import { all, get, type Reader, run, type Statement, statement, type Value, type Write } from "./sql.ts";
+import { all, get, type Reader, type Statement, statement, type Value, type Write } from "./sql.ts";
 import { type CreateToken, createToken, forgetTokensOf } from "./tokens.ts";
 
 export interface UserRow {
@@ -125,16 +125,15 @@ export function* createFirstUser(input: { user: CreateUser; token: CreateToken }
  * Erases the user, with tokens, contacts and notes; the user leaves every conversation. Throws `user_not_found`.
  */
 export function* deleteUser(input: { id: string; deletedAt: number; act: Act }): Write<void> {
-  const user = yield* get<{ username: string }>("SELECT username FROM users WHERE id = ?", input.id);
+  const user = yield* get<UserRow>(`SELECT ${COLUMNS} FROM users WHERE id = ?`, input.id);
   if (!user) throw new ParleyError("user_not_found");
   yield* forgetTokensOf(input.id);
   yield departuresOf(input.id);
-  yield* run("DELETE FROM contacts WHERE owner_id = ?", input.id);
-  const memberships = yield* all<{ conversation_id: string }>(
-    "SELECT conversation_id FROM members WHERE user_id = ?",
+  const contacts = yield* all<{ conversation_id: string }>(
+    "DELETE FROM contacts WHERE owner_id = ? RETURNING conversation_id",
     input.id,
   );
-  for (const { conversation_id } of memberships) {
+  for (const { conversation_id } of [user, ...contacts]) {
     yield* leaveConversation(conversation_id, input.id, input.deletedAt);
   }
   yield [

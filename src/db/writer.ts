@@ -33,6 +33,12 @@ const SQLITE_FULL = 13;
 const READS = /^SELECT/;
 const RETURNS = /\bRETURNING\b/;
 
+interface Prepared {
+  statement: StatementSync;
+  reads: boolean;
+  returns: boolean;
+}
+
 /** A write failed (`cause`) after it had changed rows: its transaction cannot be kept as it is. */
 class Tainted extends Error {}
 
@@ -42,7 +48,7 @@ const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
 db.exec("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
 // What is deleted is overwritten, also small files.
 db.exec("PRAGMA secure_delete = ON");
-const statements = new Map<string, StatementSync>();
+const statements = new Map<string, Prepared>();
 
 let uncopied = 0;
 let cleaning: NodeJS.Timeout | undefined;
@@ -74,7 +80,7 @@ function clean(): void {
 function checkpoint(mode: "PASSIVE" | "TRUNCATE"): boolean {
   uncopied = 0;
   try {
-    return (prepare(`PRAGMA wal_checkpoint(${mode})`).get() as { busy: number }).busy === 0;
+    return (prepare(`PRAGMA wal_checkpoint(${mode})`).statement.get() as { busy: number }).busy === 0;
   } catch (error) {
     if (primaryCode(error) === SQLITE_IOERR) {
       parentPort!.postMessage({ outcomes: [], damage: toFailure(error) } satisfies Answer);
@@ -118,14 +124,14 @@ function runBare({ name, input }: Ask): Outcome {
   const write = writes[name] as (input: unknown) => Write<unknown>;
   let changed = false;
   function rowsOf({ sql, params }: Statement): unknown[] {
-    if (READS.test(sql)) return prepare(sql).all(...params);
-    if (RETURNS.test(sql)) {
-      const rows = prepare(sql).all(...params);
-      changed ||= rows.length > 0;
-      return rows;
+    const { statement, reads, returns } = prepare(sql);
+    if (!reads && !returns) {
+      changed = Number(statement.run(...params).changes) > 0 || changed;
+      return [];
     }
-    changed = Number(prepare(sql).run(...params).changes) > 0 || changed;
-    return [];
+    const rows = statement.all(...params);
+    if (returns) changed ||= rows.length > 0;
+    return rows;
   }
   try {
     const steps = write(input);
@@ -154,17 +160,17 @@ function runInSavepoint(ask: Ask): Outcome {
   }
 }
 
-function prepare(sql: string): StatementSync {
-  let statement = statements.get(sql);
-  if (!statement) {
-    statement = db.prepare(sql);
-    statements.set(sql, statement);
+function prepare(sql: string): Prepared {
+  let prepared = statements.get(sql);
+  if (!prepared) {
+    prepared = { statement: db.prepare(sql), reads: READS.test(sql), returns: RETURNS.test(sql) };
+    statements.set(sql, prepared);
   }
-  return statement;
+  return prepared;
 }
 
 function run(sql: string): void {
-  prepare(sql).run();
+  prepare(sql).statement.run();
 }
 
 function primaryCode(error: unknown): number {

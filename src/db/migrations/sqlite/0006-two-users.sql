@@ -3,6 +3,9 @@
 ALTER TABLE contacts ADD COLUMN peer_id TEXT;
 ALTER TABLE contacts ADD COLUMN peer_since INTEGER;
 
+-- Of which conversations a user is a member is told by the user's contacts and notes.
+DROP INDEX members_by_user;
+
 -- Who has left whom: a username that had the other as a contact, or whose user was erased. Whoever of that name
 -- joins a conversation with the other anew receives nothing of what was sent before.
 CREATE TABLE departures (

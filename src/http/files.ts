@@ -58,6 +58,7 @@ async function permitted(
   }
   if (request.headers.authorization === undefined) throw new ParleyError("invalid_signature");
   const caller = await authenticate(core, request);
+  core.activity.note(caller.userId, core.clock());
   requireScope(caller, "attachments:read");
   return {
     row: await getAttachmentRow(core, caller, knownForm(id, "att", "attachment_not_found")),

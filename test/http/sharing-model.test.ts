@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { testDatabase } from "../engines/postgres.ts";
 import { startOn, type TestApp, testConfig } from "./app.ts";
+import type { Model } from "./sharing-model.ts";
 import { checkRows, leftOver } from "./sharing-rows.ts";
 import { type Clock, type Operation, operations, World } from "./sharing-world.ts";
 
@@ -34,11 +35,12 @@ for (const engine of ["sqlite", "postgres"]) {
     t.diagnostic(`seed ${seed}`);
     let done = 0;
     let sequences = 0;
+    const met: Record<string, number> = {};
     let failing = false;
     const property = fc.asyncProperty(plans, async (each) => {
       if (done >= WANTED && !failing) return;
       try {
-        await run(server, clock, each);
+        count(met, await run(server, clock, each));
         done += each.flat().length;
         sequences += each.length;
       } catch (error) {
@@ -49,7 +51,8 @@ for (const engine of ["sqlite", "postgres"]) {
     await fc.assert(property, { seed, numRuns: RUNS, interruptAfterTimeLimit: SHRINK_MS });
     assert.ok(done >= WANTED, `${done} operations are too few`);
     assert.deepEqual(await leftOver(server), []);
-    t.diagnostic(`${done} operations in ${sequences} sequences`);
+    t.diagnostic(`${done} operations in ${sequences} sequences: ${JSON.stringify(met)}`);
+    for (const [what, times] of Object.entries(met)) assert.ok(times > 0, `nothing was ${what}`);
   });
 }
 
@@ -61,7 +64,7 @@ async function start(t: TestContext, engine: string, clock: Clock): Promise<Test
 }
 
 /** All worlds take a step at a time, so that each knows when its operation was. */
-async function run(server: TestApp, clock: Clock, each: Operation[][]): Promise<void> {
+async function run(server: TestApp, clock: Clock, each: Operation[][]): Promise<Model["met"][]> {
   const worlds = each.map((plan) => ({ plan, world: new World(server, clock) }));
   const models = worlds.map(({ world }) => world.model);
   const tick = async (step: (world: World, plan: Operation[]) => Promise<unknown> | undefined) => {
@@ -81,6 +84,13 @@ async function run(server: TestApp, clock: Clock, each: Operation[][]): Promise<
     for (const user of [...world.model.users.values()]) await world.erase(user);
   });
   await checkRows(server, models);
+  return models.map((model) => model.met);
+}
+
+function count(sums: Record<string, number>, each: Model["met"][]): void {
+  for (const met of each) {
+    for (const [what, times] of Object.entries(met)) sums[what] = (sums[what] ?? 0) + times;
+  }
 }
 
 async function checkAll(world: World): Promise<void> {

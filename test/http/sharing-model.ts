@@ -51,6 +51,8 @@ export class Model {
   readonly conversations: Conversation[] = [];
   readonly contacts: Contact[] = [];
   readonly files: SentFile[] = [];
+  /** How often what makes the rules hard came about. */
+  readonly met = { joined: 0, withheld: 0, blocked: 0, outlived: 0 };
   /** "a>b": whoever is called a has left b. */
   readonly #left = new Set<string>();
 
@@ -93,9 +95,11 @@ export class Model {
     const theirs = this.contactOfPeer(user, key);
     const conversation = theirs?.conversation ?? this.#newConversation();
     conversation.members.add(user);
+    const before = this.filesIn(conversation);
+    if (theirs && before.length > 0) this.met.joined++;
     if (!this.#left.has(`${user.name}>${key}`)) {
-      for (const file of this.filesIn(conversation)) file.seenBy.add(user);
-    }
+      for (const file of before) file.seenBy.add(user);
+    } else if (before.length > 0) this.met.withheld++;
     const contact: Contact = {
       id: "",
       owner: user,
@@ -135,7 +139,10 @@ export class Model {
 
   #leave(user: User, conversation: Conversation): void {
     conversation.members.delete(user);
-    for (const file of this.filesIn(conversation)) file.seenBy.delete(user);
+    for (const file of this.filesIn(conversation)) {
+      file.seenBy.delete(user);
+      if (file.uploader === user && file.seenBy.size > 0) this.met.outlived++;
+    }
   }
 
   /** Only from a member. Ids and the link are still to be written down. */
@@ -143,6 +150,7 @@ export class Model {
     const { uploader, conversation } = sent;
     const receives = (member: User) => member === uploader || !member.contacts.get(uploader.name)?.blocked;
     const seenBy = new Set([...conversation.members].filter(receives));
+    if (seenBy.size < conversation.members.size) this.met.blocked++;
     const file = { ...sent, id: "", messageId: "", link: "", seenBy };
     this.files.push(file);
     return file;

@@ -8,24 +8,24 @@ import { type Contact, type Conversation, Model, type SentFile, type User } from
 
 /** How often each is drawn. */
 const WEIGHTS = {
-  addContact: 7,
-  removeContact: 3,
+  addContact: 16,
+  removeContact: 5,
   updateContact: 1,
   readContact: 1,
-  listContacts: 2,
+  listContacts: 1,
   block: 2,
   unblock: 1,
-  upload: 9,
+  upload: 10,
   uploadToMessage: 1,
-  rename: 2,
-  deleteFile: 2,
-  readFile: 2,
-  listFiles: 3,
-  openLink: 3,
-  download: 2,
+  rename: 1,
+  deleteFile: 1,
+  readFile: 1,
+  listFiles: 2,
+  openLink: 2,
+  download: 1,
   readMe: 1,
   eraseUser: 1,
-  makeUser: 3,
+  makeUser: 4,
 };
 type Kind = keyof typeof WEIGHTS;
 
@@ -122,7 +122,7 @@ export class World {
     const contact = pick([...user.contacts.values()], contacts, target, spare);
     const file = pick(this.model.filesSeenBy(user), files, target, spare);
     const conversation = pick(this.model.conversationsOf(user), conversations, target, spare);
-    if (kind === "addContact") return this.#addContact(user, oneOf(this.#names, target)!, spare);
+    if (kind === "addContact") return this.#addContact(user, this.#otherName(user, target), spare);
     if (kind === "listContacts") return this.checkContacts(user, [undefined, true, false][target % 3]);
     if (kind === "upload") return this.#upload(user, conversation, spare);
     if (kind === "uploadToMessage") return this.#uploadToMessage(user, file, spare);
@@ -131,6 +131,12 @@ export class World {
     if (kind === "rename" || kind === "deleteFile") return this.#changeFile(user, file, kind, spare);
     if (kind === "readFile" || kind === "download") return this.#readFile(user, file, kind);
     return this.#changeContact(user, contact, kind, spare);
+  }
+
+  /** Now and then the user's own. */
+  #otherName(user: User, target: number): string {
+    const others = this.#names.filter((name) => name !== user.name);
+    return target % 20 === 0 ? user.name : oneOf(others, target)!;
   }
 
   async #addContact(user: User, name: string, spare: number): Promise<void> {

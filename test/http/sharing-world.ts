@@ -13,7 +13,7 @@ const WEIGHTS = {
   updateContact: 1,
   readContact: 1,
   listContacts: 1,
-  block: 2,
+  block: 5,
   unblock: 1,
   upload: 10,
   uploadToMessage: 1,

@@ -171,8 +171,13 @@ test("presence: told of those who have the caller as a contact and have not bloc
   assert.notEqual(first.etag, before.etag);
   now += 60_000;
   await names(server, bob);
-  const minute = Math.floor(now / 60_000) * 60;
+  let minute = Math.floor(now / 60_000) * 60;
   assert.equal((await flushed(minute)).seen, minute);
+  now += 60_000;
+  const id = await give(server, ann, toBob.conversation_id, "hers");
+  assert.equal((await send(server, bob, "GET", `/files/${id}/hers`)).status, 200);
+  minute += 60;
+  assert.equal((await flushed(minute)).seen, minute, "a download with a token is a request, too");
   const hidden = await send(server, bob, "PUT", `/v1/contacts/${toAnn.id}/block`);
   assert.equal(hidden.status, 204);
   assert.equal((await read()).seen, null, "a blocked one sees no presence");

@@ -76,6 +76,8 @@ async function run(server: TestApp, clock: Clock, each: Operation[][]): Promise<
   const longest = Math.max(0, ...each.map((plan) => plan.length));
   for (let i = 0; i < longest; i++) {
     await tick((world, plan) => plan[i] && world.perform(plan[i]!));
+    // In the background it is done each second, in which many steps are made.
+    if (i % 8 === 7) await tellPresence(server);
   }
   await toldPresence(server, (check) => tick(check));
   await tick(checkAll);
@@ -107,9 +109,8 @@ async function toldPresence(
   server: TestApp,
   tick: (check: (world: World) => Promise<void>) => Promise<void>,
 ): Promise<void> {
-  const { core } = server.app;
   for (let tries = 1; ; tries++) {
-    await core.db.write("recordActivity", { seen: core.activity.take() });
+    await tellPresence(server);
     try {
       return await tick((world) => world.checkPresence());
     } catch (error) {
@@ -117,4 +118,8 @@ async function toldPresence(
       await sleep(50);
     }
   }
+}
+
+async function tellPresence({ app: { core } }: TestApp): Promise<void> {
+  await core.db.write("recordActivity", { seen: core.activity.take() });
 }

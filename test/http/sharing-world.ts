@@ -12,7 +12,7 @@ const WEIGHTS = {
   removeContact: 5,
   updateContact: 1,
   readContact: 1,
-  listContacts: 1,
+  listContacts: 2,
   block: 5,
   unblock: 1,
   upload: 10,
@@ -24,7 +24,7 @@ const WEIGHTS = {
   openLink: 2,
   download: 1,
   readMe: 1,
-  eraseUser: 1,
+  eraseUser: 2,
   makeUser: 4,
 };
 type Kind = keyof typeof WEIGHTS;

@@ -171,3 +171,16 @@ test("another user of an erased user's name gets nothing of what that one had", 
   await give(server, ann, toBob.conversation_id, "for the second bob");
   assert.deepEqual(await names(server, other), ["for the second bob"]);
 });
+
+test("another user of an erased user's name begins anew with those who have no contact of it", async (t) => {
+  const server = await startApp(t);
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const { id } = await add(server, bob, "ann");
+  assert.equal((await send(server, bob, "DELETE", `/v1/contacts/${id}`)).status, 204);
+  await server.app.core.db.write("deleteUser", { id: bob.id, deletedAt: 1 });
+  const other = await person(server, "bob");
+  const { conversation_id } = await add(server, ann, "bob");
+  await give(server, ann, conversation_id, "for the second bob");
+  await add(server, other, "ann");
+  assert.deepEqual(await names(server, other), ["for the second bob"]);
+});

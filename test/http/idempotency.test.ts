@@ -5,6 +5,7 @@ import { testDatabase } from "../engines/postgres.ts";
 import { startApp, startOn, type TestApp, testConfig } from "./app.ts";
 import { eventually, storedFiles } from "./files-on-disk.ts";
 import { add, code, fieldsOf, filesOf, type Person, type Place, person, read, send, used } from "./people.ts";
+import { openSocket } from "./raw-socket.ts";
 
 const DAY_MS = 24 * 3600_000;
 const KEY = "11111111-2222";
@@ -203,7 +204,8 @@ test("what the first request came to is told also when it is gone, or when there
   const server = await startApp(t, { userQuotaBytes: 1000 });
   const ann = await person(server, "ann");
   const toBob = await add(server, ann, "bob");
-  const sent = { content: "x".repeat(1000), fields: { conversation_id: toBob.conversation_id } };
+  // In the query: there a target is looked for before the file comes in.
+  const sent = { content: "x".repeat(1000), query: `?conversation_id=${toBob.conversation_id}` };
   const first = await made(give(server, ann, sent), false);
   assert.deepEqual(await made(give(server, ann, sent), true), first, "the quota is full");
   assert.equal(await code(give(server, ann, { key: "more" }), 507), "quota_exceeded");
@@ -214,6 +216,31 @@ test("what the first request came to is told also when it is gone, or when there
   assert.deepEqual(await filesOf(server, ann), []);
   assert.equal(await used(server, ann), 0);
   assert.deepEqual(await server.app.core.db.all("SELECT 1 AS one FROM reservations"), []);
+});
+
+test("while the first request is under way the same one is 409, and when it is broken off it may be made again", async (t) => {
+  const server = await startApp(t);
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const socket = await openSocket(server.url);
+  socket.write(
+    `POST /v1/attachments HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${ann.token}\r\n` +
+      `content-type: multipart/form-data; boundary=b\r\ncontent-length: 1000\r\nidempotency-key: ${KEY}\r\n\r\n` +
+      '--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\nbeginning',
+  );
+  const { keysUnderWay } = server.app.core;
+  assert.ok(await eventually(async () => keysUnderWay.size === 1));
+  assert.equal(await code(give(server, ann), 409), "idempotency_in_progress");
+  assert.equal(
+    await code(create(server, ann, "bob"), 409),
+    "idempotency_in_progress",
+    "whatever it asks for",
+  );
+  await made(give(server, ann, { key: "another" }), false);
+  await made(give(server, bob), false);
+  socket.destroy();
+  assert.ok(await eventually(async () => keysUnderWay.size === 0));
+  await made(give(server, ann), false);
+  assert.equal((await filesOf(server, ann)).length, 2);
 });
 
 test("a malformed key is 400, and only a POST has one", async (t) => {

@@ -18,7 +18,8 @@ const MAX_WORLDS = 16;
 const MAX_OPERATIONS = 90;
 /** More than enough sequences; those that come after the wanted operations do nothing. */
 const RUNS = Math.ceil(WANTED / 20);
-const SHRINK_MS = 90_000;
+/** A test may take two minutes. */
+const SHRINK_MS = 110_000;
 /** Not a part of a minute, and links do not expire within a world. */
 const STEP_MS = 17_300;
 

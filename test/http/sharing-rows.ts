@@ -1,0 +1,94 @@
+// What the service keeps, compared with what the model of docs/sharing.md knows.
+import assert from "node:assert/strict";
+import type { TestApp } from "./app.ts";
+import { eventually, storedFiles } from "./files-on-disk.ts";
+import { Model } from "./sharing-model.ts";
+
+/** Up to here a file is kept in the database. */
+const SMALL = 32 * 1024;
+
+/** By the SQL that reads them. */
+type Rows = Record<string, (string | number)[][]>;
+
+function rowsOf(model: Model): Rows {
+  const { users, conversations, files } = model;
+  const live = files.filter((file) => file.seenBy.size > 0);
+  const there = [...users.values()];
+  const messages = new Map(
+    files
+      .filter((file) => file.conversation.members.size > 0)
+      .map((file) => [file.messageId, file.conversation.id]),
+  );
+  return {
+    "SELECT id FROM users": there.map(({ id }) => [id]),
+    "SELECT user_id, used FROM storage": there.map((user) => [user.id, model.storageUsed(user)]),
+    "SELECT user_id FROM tokens": there.map(({ id }) => [id]),
+    "SELECT user_id FROM reservations": [],
+    "SELECT owner_id, id, conversation_id FROM contacts": there.flatMap((user) =>
+      [...user.contacts.values()].map((contact) => [user.id, contact.id, contact.conversation.id]),
+    ),
+    "SELECT owner_id, id FROM contacts WHERE blocked_at IS NOT NULL": there.flatMap((user) =>
+      [...user.contacts.values()].filter(({ blocked }) => blocked).map(({ id }) => [user.id, id]),
+    ),
+    "SELECT conversation_id, user_id FROM members": conversations.flatMap(({ id, members }) =>
+      [...members].map((member) => [id, member.id]),
+    ),
+    "SELECT user_id, attachment_id, conversation_id FROM grants": live.flatMap((file) =>
+      [...file.seenBy].map((user) => [user.id, file.id, file.conversation.id]),
+    ),
+    "SELECT id, conversation_id, message_id, uploader_id, file_size FROM attachments": live.map((file) => [
+      file.id,
+      file.conversation.id,
+      file.messageId,
+      file.uploader.id,
+      file.content.length,
+    ]),
+    "SELECT attachment_id FROM small_files": live
+      .filter((file) => file.content.length <= SMALL)
+      .map(({ id }) => [id]),
+    "SELECT id, conversation_id FROM messages": [...messages],
+  };
+}
+
+/** The rows of these models are all that is there of theirs; of others there may be more. */
+export async function checkRows(server: TestApp, models: readonly Model[]): Promise<void> {
+  const ours = new Set(
+    models.flatMap(({ everyone, conversations, files }) =>
+      [...everyone, ...conversations, ...files].map(({ id }) => id),
+    ),
+  );
+  const wanted = models.map(rowsOf);
+  for (const sql of Object.keys(rowsOf(models[0] ?? new Model()))) {
+    const rows = await server.app.core.db.allValues<unknown[]>(sql);
+    const found = rows.filter((row) => row.some((value) => ours.has(String(value))));
+    assert.deepEqual(lines(found), lines(wanted.flatMap((each) => each[sql]!)), sql);
+  }
+}
+
+function lines(rows: readonly unknown[][]): string[] {
+  return rows.map((row) => row.join(" ")).sort();
+}
+
+const EMPTIED = [
+  "users",
+  "contacts",
+  "members",
+  "attachments",
+  "grants",
+  "small_files",
+  "messages",
+  "storage",
+];
+
+/** What is there although every user was erased. */
+export async function leftOver(server: TestApp): Promise<string[]> {
+  const { db } = server.app.core;
+  const hasRows = async (table: string) =>
+    (await db.get(`SELECT 1 AS one FROM ${table} LIMIT 1`)) !== undefined;
+  const found: string[] = [];
+  for (const table of EMPTIED) if (await hasRows(table)) found.push(table);
+  const isErased = async () =>
+    (await storedFiles(server.config)).length === 0 && !(await hasRows("tombstones"));
+  if (!(await eventually(isErased))) found.push(...(await storedFiles(server.config)), "tombstones");
+  return found;
+}

@@ -12,6 +12,7 @@ import { Seal } from "./core/seal.ts";
 import type { Database } from "./db/database.ts";
 import { hasStoredFiles } from "./db/integrity.ts";
 import { lockFolder } from "./db/lock.ts";
+import { hasLapsedReservations } from "./db/storage.ts";
 import { carriedSecrets } from "./db/tables.ts";
 import { openCurrentDatabase, openDatabase, openStore } from "./engines.ts";
 import { OperatorError } from "./errors.ts";
@@ -98,6 +99,7 @@ async function buildApp(
   fuse: Fuse,
   folder: LockedFolder | undefined,
 ): Promise<App> {
+  if (config.databaseUrl === null) await dropReservations(accounts.db);
   // With port 0 the address is known only once the server listens.
   let origin = config.publicUrl ?? (config.port === 0 ? "" : httpAddress(config.host, config.port));
   const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder!, accounts.random)];
@@ -158,6 +160,12 @@ async function buildApp(
     },
     stop: () => (stopping ??= release()),
   };
+}
+
+/** A data folder has one server: none of the uploads that it had before is under way. */
+async function dropReservations(db: Database): Promise<void> {
+  const now = Number.MAX_SAFE_INTEGER;
+  if (await hasLapsedReservations(db, now)) await db.write("lapseReservations", { now });
 }
 
 interface Background {

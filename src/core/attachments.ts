@@ -98,7 +98,13 @@ export async function createAttachment(core: Core, caller: Caller, upload: Uploa
   // The upload is done: an intent that cannot be dropped now is the sweep's.
   if (written.replayed) await discardFile(core, file);
   else await blob?.settle().catch(() => {});
-  return { ...versioned(core, written.result), replayed: written.replayed };
+  const created = versioned(core, written.result);
+  if (!written.replayed || (await findAttachment(core.db, caller.userId, written.result.id))) {
+    return { ...created, replayed: written.replayed };
+  }
+  // Whoever has left the conversation since gets no new link to what is there.
+  const address = core.links.fileAddress(written.result.id, written.result.filename);
+  return { ...created, json: attachmentOf(written.result, address), replayed: true };
 }
 
 /** Stores the bytes, unless they go with the row, and tells their type; where either fails the file is discarded. */
@@ -122,7 +128,7 @@ export async function listAttachments(
   if (request.conversation_id !== undefined) await checkMember(core, caller, request.conversation_id);
   const page = pageQuery(request);
   const rows = await listAttachmentRows(core.db, caller.userId, request.conversation_id, page);
-  return pageOf(page, rows, (row) => attachmentOf(core, row));
+  return pageOf(page, rows, (row) => linked(core, row));
 }
 
 /** Throws `attachment_not_found`, also for an attachment that the caller may not see. */
@@ -170,15 +176,19 @@ function found(row: AttachmentRow | undefined): AttachmentRow {
 }
 
 function versioned(core: Core, row: ShownAttachment): Versioned {
-  return { json: attachmentOf(core, row), version: `${row.version}-${core.links.window()}` };
+  return { json: linked(core, row), version: `${row.version}-${core.links.window()}` };
 }
 
-function attachmentOf(core: Core, row: ShownAttachment): string {
+function linked(core: Core, row: ShownAttachment): string {
+  return attachmentOf(row, core.links.fileUrl(row.id, row.filename));
+}
+
+function attachmentOf(row: ShownAttachment, fileUrl: string): string {
   const attachment: Attachment = {
     id: row.id,
     message_id: row.message_id,
     filename: row.filename,
-    file_url: core.links.fileUrl(row.id, row.filename),
+    file_url: fileUrl,
     file_type: row.file_type,
     file_size: row.file_size,
     created_at: toSeconds(row.created_at),

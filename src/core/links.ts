@@ -25,6 +25,8 @@ export interface Links {
   fileAddress(attachmentId: string, filename: string): string;
   /** Whether the signature is one of ours for this attachment and expiry, and the expiry lies ahead, but not too far. */
   verify(attachmentId: string, expires: string, signature: string): boolean;
+  /** Whether the signature is one of ours, whenever it ends. */
+  isGenuine(attachmentId: string, expires: string, signature: string): boolean;
   /** Seconds until a link with this expiry ends. */
   secondsLeft(expires: string): number;
 }
@@ -93,6 +95,7 @@ export function createLinks(
       if (left <= 0 || left > MAX_SECONDS_LEFT) return false;
       return isOurs(`${attachmentId}.${expires}`, signature);
     },
+    isGenuine: (attachmentId, expires, signature) => isOurs(`${attachmentId}.${expires}`, signature),
     secondsLeft,
   };
 }

@@ -11,7 +11,7 @@ import { SNIFF_BYTES } from "./media-types.ts";
 const INTENT_MS = 30 * 60_000;
 const RENEW_MS = 10 * 60_000;
 /** How long an upload has its claim on the quota. One that takes longer has to find room at its end. */
-const RESERVATION_MS = 60 * 60_000;
+const RESERVATION_MS = 15 * 60_000;
 
 /** A file that has come in whole and waits for its row. */
 export interface ReceivedFile {

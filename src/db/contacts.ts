@@ -99,7 +99,13 @@ const IS_THERE = "FROM contacts WHERE owner_id = ? AND id = ?";
  */
 export function* createContact(input: CreateContact): Write<string> {
   const { ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, createdAt, act } = input;
-  if (input.maxContacts > 0) yield* refuseMore(ownerId, input.maxContacts);
+  if (input.maxContacts > 0 && (yield* countContacts(ownerId, input.maxContacts)) >= input.maxContacts) {
+    yield* refuseExisting(ownerId, usernameKey);
+    throw new ParleyError(
+      "count_limit_reached",
+      `You may have ${input.maxContacts} contacts. Delete one, or ask the operator to raise PARLEY_MAX_CONTACTS.`,
+    );
+  }
   const [created] = yield [
     statement(
       CREATE,
@@ -120,29 +126,31 @@ export function* createContact(input: CreateContact): Write<string> {
   const [row] = created as { has_peer: number | null }[];
   if (row) return row.has_peer === null ? body : yield* joinPeer(input);
   yield* requireUser(ownerId);
+  yield* refuseExisting(ownerId, usernameKey);
+  throw new ParleyError("unavailable");
+}
+
+function* refuseExisting(ownerId: string, usernameKey: string): Write<void> {
   const existing = yield* get<{ id: string }>(
     "SELECT id FROM contacts WHERE owner_id = ? AND username_key = ?",
     ownerId,
     usernameKey,
   );
-  throw new ParleyError("contact_exists", `You have a contact of that username: ${existing!.id}.`, {
+  if (!existing) return;
+  throw new ParleyError("contact_exists", `You have a contact of that username: ${existing.id}.`, {
     param: "username",
-    members: { existing_id: existing!.id },
+    members: { existing_id: existing.id },
   });
 }
 
 /** Counts no further than it must. */
-function* refuseMore(ownerId: string, maxContacts: number): Write<void> {
+function* countContacts(ownerId: string, limit: number): Write<number> {
   const found = yield* get<{ count: number }>(
     "SELECT COUNT(*) AS count FROM (SELECT 1 FROM contacts WHERE owner_id = ? LIMIT ? + 0) AS counted",
     ownerId,
-    maxContacts,
+    limit,
   );
-  if (found!.count < maxContacts) return;
-  throw new ParleyError(
-    "count_limit_reached",
-    `You may have ${maxContacts} contacts. Delete one, or ask the operator to raise PARLEY_MAX_CONTACTS.`,
-  );
+  return found!.count;
 }
 
 interface UpdateContact {
@@ -191,7 +199,7 @@ interface DeleteContact {
 export function* deleteContact(input: DeleteContact): Write<void> {
   const { ownerId, id } = input;
   const contact = yield* get<OwnContact>(
-    "SELECT conversation_id, username_key, version FROM contacts WHERE owner_id = ? AND id = ?",
+    "SELECT conversation_id, username_key, body, version FROM contacts WHERE owner_id = ? AND id = ?",
     ownerId,
     id,
   );
@@ -199,11 +207,12 @@ export function* deleteContact(input: DeleteContact): Write<void> {
   checkVersion(input.expected, contact.version);
   yield [
     statement("DELETE FROM contacts WHERE owner_id = ? AND id = ?", ownerId, id),
-    noteDeparture(ownerId, contact.username_key),
     hidePresence(ownerId, contact.username_key),
-    recordAct(input.act, "contact.deleted", id, { username: contact.username_key }),
+    recordAct(input.act, "contact.deleted", id, { username: JSON.parse(contact.body).username }),
   ];
-  yield* leaveConversation(contact.conversation_id, ownerId, input.deletedAt);
+  yield* leaveConversation(contact.conversation_id, ownerId, input.deletedAt, [
+    noteDeparture(contact.conversation_id, ownerId),
+  ]);
 }
 
 interface BlockContact {
@@ -232,6 +241,7 @@ export function* blockContact({ ownerId, id, blockedAt }: BlockContact): Write<v
 interface OwnContact {
   conversation_id: string;
   username_key: string;
+  body: string;
   version: number;
 }
 

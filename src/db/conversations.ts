@@ -1,4 +1,4 @@
-import { type Reader, run, statement, type Write } from "./sql.ts";
+import { type Reader, run, type Statement, statement, type Write } from "./sql.ts";
 import { releaseSent } from "./storage.ts";
 
 const IS_MEMBER = "SELECT 1 AS one FROM members WHERE conversation_id = ? AND user_id = ?";
@@ -24,9 +24,15 @@ const UNSEEN = `conversation_id = ? AND NOT EXISTS (
 
 /**
  * Part of other writes: the user leaves the conversation and sees nothing of it from then on. What no other member sees
- * goes, with the last member all of it, and a tombstone stays for each file until its bytes are erased.
+ * goes, with the last member all of it, and a tombstone stays for each file until its bytes are erased. `further` is done
+ * when the user has left.
  */
-export function* leaveConversation(id: string, userId: string, now: number): Write<void> {
+export function* leaveConversation(
+  id: string,
+  userId: string,
+  now: number,
+  further: readonly Statement[] = [],
+): Write<void> {
   yield [
     releaseSent(userId, id),
     statement("DELETE FROM grants WHERE user_id = ? AND conversation_id = ?", userId, id),
@@ -47,5 +53,11 @@ export function* leaveConversation(id: string, userId: string, now: number): Wri
        AND NOT EXISTS (SELECT 1 FROM members m WHERE m.conversation_id = messages.conversation_id)`,
       id,
     ),
+    statement(
+      `DELETE FROM departures WHERE conversation_id = ?
+       AND NOT EXISTS (SELECT 1 FROM members m WHERE m.conversation_id = departures.conversation_id)`,
+      id,
+    ),
+    ...further,
   ];
 }

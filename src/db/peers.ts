@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { get, type Statement, statement, type Write } from "./sql.ts";
 
 // Two users who have each other as contacts: peers. docs/sharing.md has the rules.
@@ -9,12 +10,12 @@ export const HAS_PEER = `(SELECT 1 FROM users them
   WHERE them.username_key = ? AND me.id = ?)`;
 
 const FIND_PEER = `SELECT them.id AS user_id, c.id AS contact_id, c.conversation_id, c.blocked_at, m.joined_at,
-    CASE WHEN d.left_key IS NULL THEN 0 ELSE 1 END AS departed
+    me.username_key, CASE WHEN d.user_id IS NULL THEN 0 ELSE 1 END AS departed
   FROM users them
   JOIN users me ON me.id <> them.id
   JOIN contacts c ON c.owner_id = them.id AND c.username_key = me.username_key
   JOIN members m ON m.conversation_id = c.conversation_id AND m.user_id = them.id
-  LEFT JOIN departures d ON d.username_key = me.username_key AND d.left_key = them.username_key
+  LEFT JOIN departures d ON d.conversation_id = c.conversation_id AND d.user_id = me.id
   WHERE them.username_key = ? AND me.id = ?`;
 
 interface Peer {
@@ -25,7 +26,9 @@ interface Peer {
   blocked_at: number | null;
   /** When the peer made the contact. */
   joined_at: number;
-  /** Whether the owner has left the peer before. */
+  /** Of the owner. */
+  username_key: string;
+  /** Whether the owner has left this conversation before. */
   departed: number;
 }
 
@@ -41,7 +44,8 @@ interface NewContact {
 
 /**
  * Part of other writes: in place of its own the contact gets the conversation that the peer has with the owner, with all
- * that the peer has sent there, unless the owner left it before. Returns the contact as JSON text.
+ * that the peer has sent there, unless the owner left it before, and nothing of what was meant for a former user of the
+ * owner's name. Returns the contact as JSON text.
  */
 export function* joinPeer(contact: NewContact): Write<string> {
   const { id, ownerId, usernameKey, conversationId, createdAt } = contact;
@@ -77,9 +81,11 @@ export function* joinPeer(contact: NewContact): Write<string> {
     joining.push(
       statement(
         `INSERT INTO grants (user_id, attachment_id, conversation_id)
-         SELECT ?, id, conversation_id FROM attachments WHERE conversation_id = ?`,
+         SELECT ?, id, conversation_id FROM attachments WHERE conversation_id = ?
+         AND created_at > COALESCE((SELECT at FROM erased_names WHERE name_hash = ?), -1)`,
         ownerId,
         peer.conversation_id,
+        hashOf(peer.username_key),
       ),
     );
   }
@@ -87,13 +93,14 @@ export function* joinPeer(contact: NewContact): Write<string> {
   return body;
 }
 
-/** Whoever of the owner's name joins a conversation with the other one anew gets nothing of what was sent before. */
-export function noteDeparture(ownerId: string, usernameKey: string): Statement {
+/** Where others go on with a conversation: whoever has left it gets nothing of what was sent before by joining it again. */
+export function noteDeparture(conversationId: string, userId: string): Statement {
   return statement(
-    `INSERT INTO departures (username_key, left_key) SELECT username_key, ? FROM users WHERE id = ?
-     ON CONFLICT (username_key, left_key) DO NOTHING`,
-    usernameKey,
-    ownerId,
+    `INSERT INTO departures (conversation_id, user_id)
+     SELECT conversation_id, ? FROM members WHERE conversation_id = ? LIMIT 1
+     ON CONFLICT (conversation_id, user_id) DO NOTHING`,
+    userId,
+    conversationId,
   );
 }
 
@@ -123,36 +130,27 @@ export function showPresence(ownerId: string, usernameKey: string): Statement {
   );
 }
 
-const PEERS_OF = `contacts mine
-  JOIN members other ON other.conversation_id = mine.conversation_id AND other.user_id <> mine.owner_id
-  WHERE mine.owner_id = ?`;
-
-/**
- * Part of the erasing of a user, while the contacts are there. Of all whom the user has left only those are kept in mind
- * who have a contact of that name still: another user of the same name, made later, gets nothing of what this one had.
- */
-export function departuresOf(userId: string): Statement[] {
-  const name = "(SELECT username_key FROM users WHERE id = ?)";
+/** Part of the erasing of a user, while the contacts are there: to all who have the user as a contact it is nobody's now. */
+export function forgetPeer(userId: string, usernameKey: string, erasedAt: number): Statement[] {
   return [
     statement(
-      `UPDATE contacts SET peer_id = NULL, peer_since = NULL
-       WHERE username_key = ${name} AND owner_id IN (SELECT other.user_id FROM ${PEERS_OF})`,
-      userId,
-      userId,
-    ),
-    statement(
-      `DELETE FROM departures WHERE username_key = ${name} AND NOT EXISTS (
-         SELECT 1 FROM users them JOIN contacts c ON c.owner_id = them.id AND c.username_key = departures.username_key
-         WHERE them.username_key = departures.left_key)`,
+      `UPDATE contacts SET peer_id = NULL, peer_since = NULL WHERE username_key = ? AND owner_id IN (
+         SELECT other.user_id FROM contacts mine
+         JOIN members other ON other.conversation_id = mine.conversation_id AND other.user_id <> mine.owner_id
+         WHERE mine.owner_id = ?)`,
+      usernameKey,
       userId,
     ),
     statement(
-      `INSERT INTO departures (username_key, left_key)
-       SELECT ${name}, them.username_key FROM users them
-       WHERE them.id IN (SELECT other.user_id FROM ${PEERS_OF})
-       ON CONFLICT (username_key, left_key) DO NOTHING`,
-      userId,
-      userId,
+      `INSERT INTO erased_names (name_hash, at) VALUES (?, ?)
+       ON CONFLICT (name_hash) DO UPDATE SET at = excluded.at`,
+      hashOf(usernameKey),
+      erasedAt,
     ),
   ];
+}
+
+/** The name itself goes with its user. */
+function hashOf(usernameKey: string): Uint8Array {
+  return hash("sha256", usernameKey, "buffer");
 }

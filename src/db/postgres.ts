@@ -7,7 +7,7 @@ import { isConflict, isLost, isNeverGiven, postgresError } from "./postgres-erro
 import { migratePostgres } from "./postgres-migrate.ts";
 import { PostgresSession } from "./postgres-session.ts";
 import type { Statement, Value, Write } from "./sql.ts";
-import { revoking, writes } from "./writes.ts";
+import { countedUser, revoking, writes } from "./writes.ts";
 
 /** Connections of a node, beside the one of its session. */
 const POOL_SIZE = 10;
@@ -108,6 +108,9 @@ class PostgresDatabase implements Database {
   /** Of all connections. */
   readonly #sockets: ReadonlySet<Socket>;
   readonly #prepared = new Map<string, { name: string; text: string }>();
+  /** The last write of each user whose files it counts: on this node they go one after another, as they would cross. */
+  readonly #turns = new Map<string, Promise<void>>();
+  #waitingTurns = 0;
   #closed: Promise<void> | undefined;
 
   constructor(
@@ -159,6 +162,27 @@ class PostgresDatabase implements Database {
   }
 
   async write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>> {
+    const userId = countedUser(name, input);
+    if (userId === undefined) return this.#write(name, input);
+    this.#refuseMore();
+    this.#waitingTurns++;
+    const before = this.#turns.get(userId);
+    const mine = (before ?? Promise.resolve()).then(() => {
+      this.#waitingTurns--;
+      return this.#write(name, input);
+    });
+    const over = mine.then(
+      () => {},
+      () => {},
+    );
+    this.#turns.set(userId, over);
+    void over.then(() => {
+      if (this.#turns.get(userId) === over) this.#turns.delete(userId);
+    });
+    return mine;
+  }
+
+  async #write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>> {
     const start = () => (writes[name] as (input: unknown) => Write<WriteResult<N>>)(input);
     for (let tries = 1; ; tries++) {
       try {
@@ -174,7 +198,7 @@ class PostgresDatabase implements Database {
   }
 
   queueLength(): number {
-    return this.#pool.waitingCount;
+    return this.#pool.waitingCount + this.#waitingTurns;
   }
 
   close(): Promise<void> {
@@ -213,7 +237,7 @@ class PostgresDatabase implements Database {
   }
 
   #refuseMore(): void {
-    if (this.#closed || this.#pool.waitingCount >= MAX_QUEUED) throw new ParleyError("unavailable");
+    if (this.#closed || this.queueLength() >= MAX_QUEUED) throw new ParleyError("unavailable");
   }
 
   /** Runs the steps in one serialisable transaction. Statements that are yielded together go out together. */

@@ -6,7 +6,7 @@ import { get, type Reader, type Statement, statement, type Write } from "./sql.t
 // rows each time; `parley check` compares the two.
 
 /** Users that are compared at a time. */
-const PAGE = 100;
+const PAGE = 20;
 
 /** Bytes. */
 export async function storageUsed(db: Reader, userId: string): Promise<number> {
@@ -102,8 +102,8 @@ export async function* findMiscounts(db: Reader): AsyncGenerator<Miscount> {
   for (let last = ""; ; ) {
     const users = await db.all<Miscount>(
       `SELECT u.id AS user_id, u.username, COALESCE(s.used, 0) AS used, COALESCE((
-         SELECT SUM(a.file_size) FROM attachments a JOIN grants g ON g.user_id = a.uploader_id AND g.attachment_id = a.id
-         WHERE a.uploader_id = u.id), 0) AS found
+         SELECT SUM(a.file_size) FROM grants g JOIN attachments a ON a.id = g.attachment_id AND a.uploader_id = g.user_id
+         WHERE g.user_id = u.id), 0) AS found
        FROM users u LEFT JOIN storage s ON s.user_id = u.id WHERE u.id > ? ORDER BY u.id LIMIT ? + 0`,
       last,
       PAGE,

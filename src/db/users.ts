@@ -2,7 +2,7 @@ import { ParleyError } from "../errors.ts";
 import { type Act, recordAct } from "./audit.ts";
 import { createConversation, leaveConversation } from "./conversations.ts";
 import { type Page, walkOf } from "./page.ts";
-import { departuresOf } from "./peers.ts";
+import { forgetPeer } from "./peers.ts";
 import { all, get, type Reader, type Statement, statement, type Value, type Write } from "./sql.ts";
 import { type CreateToken, createToken, forgetTokensOf } from "./tokens.ts";
 
@@ -125,10 +125,13 @@ export function* createFirstUser(input: { user: CreateUser; token: CreateToken }
  * Erases the user, with tokens, contacts and notes; the user leaves every conversation. Throws `user_not_found`.
  */
 export function* deleteUser(input: { id: string; deletedAt: number; act: Act }): Write<void> {
-  const user = yield* get<UserRow>(`SELECT ${COLUMNS} FROM users WHERE id = ?`, input.id);
+  const user = yield* get<UserRow & { username_key: string }>(
+    `SELECT ${COLUMNS}, username_key FROM users WHERE id = ?`,
+    input.id,
+  );
   if (!user) throw new ParleyError("user_not_found");
   yield* forgetTokensOf(input.id);
-  yield departuresOf(input.id);
+  yield forgetPeer(input.id, user.username_key, input.deletedAt);
   const contacts = yield* all<{ conversation_id: string }>(
     "DELETE FROM contacts WHERE owner_id = ? RETURNING conversation_id",
     input.id,

@@ -76,3 +76,14 @@ function* doOnce<N extends SingleName>(input: DoOnce<N>): Write<{ result: Result
 
 /** Every write that the service does, by name. */
 export const writes = { ...single, doOnce };
+
+/** Of whose files a write changes the count; undefined: of nobody's. Two writes for the same user cross each other. */
+export function countedUser(name: keyof typeof writes, input: unknown): string | undefined {
+  if (name === "doOnce") {
+    const inner = input as DoOnce<SingleName>;
+    return countedUser(inner.name, inner.input);
+  }
+  if (name === "createAttachment") return (input as { uploader_id: string }).uploader_id;
+  if (name === "deleteAttachment" || name === "reserveStorage") return (input as { userId: string }).userId;
+  return undefined;
+}

@@ -63,8 +63,8 @@ async function permitted(
     return { row, maxAge: core.links.secondsLeft(expires), byLink: true };
   }
   if (request.headers.authorization === undefined) {
-    // Without a signature nothing is tried.
-    if (signature !== "") {
+    // Without a signature nothing is tried, and a link that has ended was given by us.
+    if (signature !== "" && !core.links.isGenuine(id, expires, signature)) {
       rates.refuseGuess(request, reply);
       rates.countFailure(request);
     }

@@ -6,12 +6,20 @@ const INTERVAL_MS = 1000;
 
 /** Writes down who was seen: one commit a second at most, however many requests there were. */
 export function startActivity(core: Core, onError: (error: unknown) => void): Job {
-  return startJob(
-    async () => {
-      const seen = core.activity.take();
-      if (seen.length > 0) await core.db.write("recordActivity", { seen });
+  async function writeDown(): Promise<void> {
+    const seen = core.activity.take();
+    if (seen.length === 0) return;
+    await core.db.write("recordActivity", { seen }).catch((error) => {
+      core.activity.putBack(seen);
+      throw error;
+    });
+  }
+  const job = startJob(writeDown, INTERVAL_MS, onError);
+  return {
+    wake: job.wake,
+    async stop() {
+      await job.stop();
+      await writeDown().catch(onError);
     },
-    INTERVAL_MS,
-    onError,
-  );
+  };
 }

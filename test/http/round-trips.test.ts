@@ -13,7 +13,7 @@ const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "list contacts": { roundTrips: 1, statements: 1 },
   "create a contact": { roundTrips: 2, statements: 6 },
   "update a contact": { roundTrips: 3, statements: 6 },
-  "delete a contact": { roundTrips: 4, statements: 15 },
+  "delete a contact": { roundTrips: 4, statements: 16 },
   "upload a small file": { roundTrips: 3, statements: 10 },
   "retrieve an attachment": { roundTrips: 1, statements: 1 },
   "download a small file": { roundTrips: 2, statements: 2 },

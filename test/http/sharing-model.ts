@@ -4,6 +4,8 @@
 export interface Conversation {
   id: string;
   members: Set<User>;
+  /** Who has left it while it went on. */
+  left: Set<User>;
 }
 
 export interface Contact {
@@ -53,11 +55,11 @@ export class Model {
   readonly files: SentFile[] = [];
   /** How often what makes the rules hard came about. */
   readonly met = { joined: 0, withheld: 0, blocked: 0, outlived: 0 };
-  /** "a>b": whoever is called a has left b. */
-  readonly #left = new Set<string>();
+  /** When the last user of a name was erased, milliseconds. */
+  readonly #erased = new Map<string, number>();
 
   makeUser(name: string): User {
-    const notes: Conversation = { id: "", members: new Set() };
+    const notes: Conversation = { id: "", members: new Set(), left: new Set() };
     const user: User = { id: "", name, token: "", notes, contacts: new Map(), seenAt: [] };
     notes.members.add(user);
     this.conversations.push(notes);
@@ -66,26 +68,11 @@ export class Model {
     return user;
   }
 
-  eraseUser(user: User): void {
-    for (const other of this.users.values()) {
-      // Whoever comes by this name later is somebody else, and must not get what was meant for this user: that can only be
-      // with those who have a contact of the name. With all others that one begins anew.
-      if (!other.contacts.has(user.name)) this.#left.delete(`${user.name}>${other.name}`);
-    }
-    this.#forgetAbsent(user);
+  eraseUser(user: User, at: number): void {
     this.users.delete(user.name);
-    for (const conversation of this.conversationsOf(user)) {
-      this.#leave(user, conversation);
-      for (const other of conversation.members) this.#left.add(`${user.name}>${other.name}`);
-    }
+    this.#erased.set(user.name, at);
+    for (const conversation of this.conversationsOf(user)) this.#leave(user, conversation);
     user.contacts.clear();
-  }
-
-  #forgetAbsent(user: User): void {
-    for (const pair of this.#left) {
-      const [leaver, left] = pair.split(">") as [string, string];
-      if (leaver === user.name && !this.users.has(left)) this.#left.delete(pair);
-    }
   }
 
   /** Undefined where the user has a contact of that name. The conversation has an id where it was there before. */
@@ -97,9 +84,11 @@ export class Model {
     conversation.members.add(user);
     const before = this.filesIn(conversation);
     if (theirs && before.length > 0) this.met.joined++;
-    if (!this.#left.has(`${user.name}>${key}`)) {
-      for (const file of before) file.seenBy.add(user);
-    } else if (before.length > 0) this.met.withheld++;
+    // What came before the last user of this name was erased may have been meant for that one.
+    const since = this.#erased.get(user.name) ?? Number.NEGATIVE_INFINITY;
+    const given = conversation.left.has(user) ? [] : before.filter((file) => file.createdAt > since);
+    for (const file of given) file.seenBy.add(user);
+    if (given.length < before.length) this.met.withheld++;
     const contact: Contact = {
       id: "",
       owner: user,
@@ -115,7 +104,7 @@ export class Model {
   }
 
   #newConversation(): Conversation {
-    const conversation: Conversation = { id: "", members: new Set() };
+    const conversation: Conversation = { id: "", members: new Set(), left: new Set() };
     this.conversations.push(conversation);
     return conversation;
   }
@@ -133,8 +122,8 @@ export class Model {
   removeContact(contact: Contact): void {
     const key = contact.username.toLowerCase();
     contact.owner.contacts.delete(key);
-    this.#left.add(`${contact.owner.name}>${key}`);
     this.#leave(contact.owner, contact.conversation);
+    contact.conversation.left.add(contact.owner);
   }
 
   #leave(user: User, conversation: Conversation): void {

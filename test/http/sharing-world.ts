@@ -82,7 +82,7 @@ export class World {
   }
 
   async erase(user: User): Promise<void> {
-    this.model.eraseUser(user);
+    this.model.eraseUser(user, this.#clock.now);
     await eraseUser(this.#server.app.core, null, user.id);
   }
 

@@ -185,3 +185,28 @@ test("another user of an erased user's name begins anew with those who have no c
   await add(server, other, "ann");
   assert.deepEqual(await names(server, other), ["for the second bob"]);
 });
+
+test("what was sent to a user who never added the sender is not for another user of the name", async (t) => {
+  const server = await startApp(t);
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const { conversation_id } = await add(server, ann, "bob");
+  await give(server, ann, conversation_id, "for the first bob");
+  await eraseUser(server.app.core, null, bob.id);
+  const other = await person(server, "bob");
+  await give(server, ann, conversation_id, "for the second bob");
+  await add(server, other, "ann");
+  assert.deepEqual(await names(server, other), ["for the second bob"]);
+});
+
+test("whoever has left somebody is not kept from what another user of that name sends", async (t) => {
+  const server = await startApp(t);
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  await add(server, ann, "bob");
+  const { id } = await add(server, bob, "ann");
+  assert.equal((await send(server, bob, "DELETE", `/v1/contacts/${id}`)).status, 204);
+  await eraseUser(server.app.core, null, ann.id);
+  const other = await person(server, "ann");
+  await give(server, other, (await add(server, other, "bob")).conversation_id, "from the second ann");
+  await add(server, bob, "ann");
+  assert.deepEqual(await names(server, bob), ["from the second ann"]);
+});

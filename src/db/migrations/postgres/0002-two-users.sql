@@ -5,13 +5,20 @@ ALTER TABLE contacts ADD COLUMN peer_since BIGINT;
 
 -- Of which conversations a user is a member is told by the user's contacts and notes.
 DROP INDEX members_by_user;
+-- What a user's files take is a count of its own (storage).
+DROP INDEX attachments_by_uploader;
 
--- Who has left whom: a username that had the other as a contact, or whose user was erased. Whoever of that name
--- joins a conversation with the other anew receives nothing of what was sent before.
+-- Who has left a conversation that others go on with: joining it again brings nothing of what was sent before.
 CREATE TABLE departures (
-  username_key TEXT COLLATE "C" NOT NULL,
-  left_key TEXT COLLATE "C" NOT NULL,
-  PRIMARY KEY (username_key, left_key)
+  conversation_id TEXT COLLATE "C" NOT NULL,
+  user_id TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (conversation_id, user_id)
+);
+
+-- When the last user of a name was erased: another user of the name gets nothing of what was sent to it before.
+CREATE TABLE erased_names (
+  name_hash BYTEA NOT NULL PRIMARY KEY, -- SHA-256 of the form by which usernames are compared
+  at BIGINT NOT NULL
 );
 
 -- When each user last made a request.
@@ -73,8 +80,8 @@ CREATE TABLE audit (
 );
 
 INSERT INTO storage (user_id, used)
-  SELECT u.id, COALESCE((SELECT SUM(a.file_size) FROM attachments a
-    JOIN grants g ON g.user_id = a.uploader_id AND g.attachment_id = a.id WHERE a.uploader_id = u.id), 0) FROM users u;
+  SELECT u.id, COALESCE((SELECT SUM(a.file_size) FROM grants g
+    JOIN attachments a ON a.id = g.attachment_id AND a.uploader_id = g.user_id WHERE g.user_id = u.id), 0) FROM users u;
 
 -- Until now, two users who had each other as contacts had a conversation each. The older one is theirs from now on: what
 -- was in the other goes there, and each sees what the other has sent, unless they had blocked the other.
@@ -118,5 +125,6 @@ UPDATE members SET conversation_id = (SELECT shared FROM pairs WHERE old = conve
 UPDATE contacts SET
     body = replace(body, '"conversation_id":"' || conversation_id || '"', '"conversation_id":"' ||
       (SELECT shared FROM pairs WHERE contact_id = contacts.id) || '"'),
-    conversation_id = (SELECT shared FROM pairs WHERE contact_id = contacts.id)
+    conversation_id = (SELECT shared FROM pairs WHERE contact_id = contacts.id),
+    version = version + 1
   WHERE (owner_id, id) IN (SELECT joining, contact_id FROM pairs);

@@ -66,7 +66,8 @@ export async function createContact(
     body: JSON.stringify(contact),
     createdAt,
     maxContacts: core.limits.maxContacts,
-    act: actOf(core, caller),
+    actId: core.newId("aud"),
+    tokenId: caller.tokenId,
   });
   return { json: result, version: "1", replayed };
 }

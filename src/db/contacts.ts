@@ -81,7 +81,9 @@ export interface CreateContact {
   createdAt: number;
   /** How many contacts a user may have; 0: any number. */
   maxContacts: number;
-  act: Act;
+  /** Of the line in the audit trail, aud_…; the owner is who acts. Flat, as this is what is written most often. */
+  actId: string;
+  tokenId: string | null;
 }
 
 const CREATE = `INSERT INTO contacts
@@ -98,7 +100,8 @@ const IS_THERE = "FROM contacts WHERE owner_id = ? AND id = ?";
  * looked at the same page.
  */
 export function* createContact(input: CreateContact): Write<string> {
-  const { ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, createdAt, act } = input;
+  const { ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, createdAt } = input;
+  const act = { id: input.actId, at: createdAt, actorId: ownerId, tokenId: input.tokenId };
   if (input.maxContacts > 0 && (yield* countContacts(ownerId, input.maxContacts)) >= input.maxContacts) {
     yield* refuseExisting(ownerId, usernameKey);
     throw new ParleyError(

@@ -109,7 +109,7 @@ test("contacts of odd names: the same pages, cursors, orders and errors on both 
           createdAt: i,
           maxContacts: 0,
         };
-        await same(both, (db) => db.write("createContact", { ...input, act: anAct() }));
+        await same(both, (db) => db.write("createContact", { ...input, actId: anAct().id, tokenId: null }));
         await same(both, (db) => findContact(db, owner, contact.id));
         const update = {
           ownerId: owner,

@@ -65,7 +65,8 @@ export function contact(owner: string, number: number): CreateContact {
     }),
     createdAt: 1_800_000_000_000 + number,
     maxContacts: 0,
-    act: anAct(),
+    actId: anAct().id,
+    tokenId: null,
   };
 }
 

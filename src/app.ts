@@ -6,6 +6,7 @@ import { Activity } from "./core/activity.ts";
 import { VerifiedTokens } from "./core/caller.ts";
 import type { Accounts, Core, IdentityProvider } from "./core/core.ts";
 import { DownloadLog } from "./core/download-log.ts";
+import { KeySet } from "./core/key-set.ts";
 import { createLinks } from "./core/links.ts";
 import { refuseHalfMove } from "./core/move.ts";
 import { Seal } from "./core/seal.ts";
@@ -25,7 +26,6 @@ import { type Clock, systemClock } from "./util/clock.ts";
 import { type DataFolder, openDataFolder, readSecret } from "./util/data-folder.ts";
 import { createFuse, type Fuse } from "./util/fuse.ts";
 import { createIds, type Random } from "./util/ids.ts";
-import { KeySet } from "./util/key-set.ts";
 import { createLog, errorFields, type Log } from "./util/log.ts";
 
 /** What a test may set in place of the machine's own. */
@@ -51,8 +51,7 @@ export async function openAccounts(config: Config): Promise<Accounts> {
 
 function createAccounts({ limits }: Config, db: Database, parts: Parts): Accounts {
   const { clock = systemClock, random = systemRandom } = parts;
-  const { maxTokens } = limits;
-  return { db, clock, random, newId: createIds(clock, random), wakeEraser: () => {}, maxTokens };
+  return { db, clock, random, newId: createIds(clock, random), wakeEraser: () => {}, limits };
 }
 
 export interface App {
@@ -110,7 +109,6 @@ async function buildApp(
     origin: () => origin,
     fuse,
     verifiedTokens: new VerifiedTokens(),
-    limits: config.limits,
     activity: new Activity(),
     keysUnderWay: new Set(),
     seal: new Seal(secrets, accounts.random),

@@ -13,7 +13,9 @@ export async function addUser(io: Io, name: string, options: JsonOption & { phon
     username: readField("NAME", username, name),
     phone_number: options.phone === undefined ? null : readField("--phone", phoneNumber, options.phone),
   };
-  const user = await withAccounts(readConfig(io.env), (core) => createUser(core, null, fields));
+  const { replayed, ...user } = await withAccounts(readConfig(io.env), (core) =>
+    createUser(core, null, fields),
+  );
   io.print(options.json ? JSON.stringify(user) : `${user.id}  ${user.username}`);
 }
 

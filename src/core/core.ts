@@ -4,10 +4,10 @@ import type { Database } from "../db/database.ts";
 import type { Clock } from "../util/clock.ts";
 import type { Fuse } from "../util/fuse.ts";
 import type { NewId, Random } from "../util/ids.ts";
-import type { KeySet } from "../util/key-set.ts";
 import type { Activity } from "./activity.ts";
 import type { VerifiedTokens } from "./caller.ts";
 import type { DownloadLog } from "./download-log.ts";
+import type { KeySet } from "./key-set.ts";
 import type { Links } from "./links.ts";
 import type { Seal } from "./seal.ts";
 
@@ -19,8 +19,7 @@ export interface Accounts {
   random: Random;
   /** Called after a commit that left tombstones, so that their bytes are erased at once. */
   wakeEraser: () => void;
-  /** How many tokens that have not expired a user may have; 0: any number. */
-  maxTokens: number;
+  limits: Limits;
 }
 
 /** Whose signed tokens (JWT) are taken. */
@@ -37,7 +36,6 @@ export interface Core extends Accounts {
   /** Whether a disk has failed. */
   fuse: Fuse;
   verifiedTokens: VerifiedTokens;
-  limits: Limits;
   activity: Activity;
   seal: Seal;
   /** Users and Idempotency-Keys of the requests that are under way. */

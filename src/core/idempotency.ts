@@ -4,19 +4,22 @@ import { isKeyUsed, type Once } from "../db/idempotency.ts";
 import type { SingleName } from "../db/writes.ts";
 import { ParleyError } from "../errors.ts";
 import type { Caller } from "./caller.ts";
-import type { Core } from "./core.ts";
+import type { Accounts, Core } from "./core.ts";
 
 /** How long a key is kept. */
 const KEY_MS = 24 * 3600 * 1000;
 
-/** A request as its key knows it; undefined: it has none. `asked` is all that it asks for, as JSON. */
+/**
+ * A request as its key knows it; undefined: it has none, as the command line never has. `asked` is all that it asks for,
+ * as JSON.
+ */
 export function onceOf(
-  core: Core,
-  caller: Caller,
+  core: Accounts,
+  caller: Caller | null,
   key: string | undefined,
   ...asked: unknown[]
 ): Once | undefined {
-  if (key === undefined) return undefined;
+  if (caller === null || key === undefined) return undefined;
   const now = core.clock();
   return {
     userId: caller.userId,
@@ -34,7 +37,7 @@ export async function isReplay(core: Core, caller: Caller, key: string | undefin
 
 /** Writes, or tells what the first request of the key has come to. */
 export async function writeOnce<N extends SingleName>(
-  core: Core,
+  core: Accounts,
   once: Once | undefined,
   name: N,
   input: WriteInput<N>,

@@ -1,11 +1,11 @@
 import type { JWTPayload } from "jose";
 import { findIdentity } from "../db/identities.ts";
 import { ParleyError } from "../errors.ts";
-import type { Keys } from "../util/key-set.ts";
 import { isCleanText } from "../util/text.ts";
 import type { Verified } from "./caller.ts";
 import type { Core, IdentityProvider } from "./core.ts";
 import { username } from "./fields.ts";
+import type { Keys } from "./key-set.ts";
 import { DEFAULT_SCOPES, SCOPES } from "./tokens.ts";
 import { newUser } from "./users.ts";
 

@@ -72,7 +72,7 @@ export function makeToken(
       scopes: (choice.scopes ?? DEFAULT_SCOPES).join(" "),
       expiresAt: choice.expiresAt ?? null,
       createdAt: core.clock(),
-      limit: core.maxTokens,
+      limit: core.limits.maxTokens,
       act: actOf(core, caller),
       sealed: null,
     },

@@ -11,7 +11,7 @@ import { toSeconds } from "../util/clock.ts";
 import { usernameKey } from "../util/text.ts";
 import { actOf } from "./audit.ts";
 import type { Caller } from "./caller.ts";
-import type { Accounts, Core } from "./core.ts";
+import type { Accounts } from "./core.ts";
 import { onceOf, writeOnce } from "./idempotency.ts";
 import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
 import { makeToken, revokeTokensOf, SCOPES } from "./tokens.ts";
@@ -32,34 +32,24 @@ interface UserFields {
   avatar_url?: string | null | undefined;
 }
 
-/** `caller` is null where the command line does it. Throws `username_taken`. */
-export async function createUser(core: Accounts, caller: Caller | null, fields: UserFields): Promise<User> {
-  const row = newUser(core, caller, fields);
-  await core.db.write("createUser", row);
-  return madeUser(row);
-}
-
-/** The same for a request, which is done once where it has a key. */
-export async function createUserOnce(
-  core: Core,
-  caller: Caller,
+/** `caller` is null where the command line does it; with a key it is done once. Throws `username_taken`. */
+export async function createUser(
+  core: Accounts,
+  caller: Caller | null,
   fields: UserFields,
-  key: string | undefined,
-): Promise<{ user: User; replayed: boolean }> {
+  key?: string,
+): Promise<User & { replayed: boolean }> {
   const row = newUser(core, caller, fields);
   const once = onceOf(core, caller, key, "createUser", fields);
   const { result, replayed } = await writeOnce(core, once, "createUser", row);
-  return { user: madeUser({ ...row, ...result }), replayed };
-}
-
-function madeUser(row: CreateUser): User {
   return {
-    id: row.id,
+    id: result.id,
     username: row.username,
     phone_number: row.phoneNumber,
     display_name: row.displayName,
     avatar_url: row.avatarUrl,
-    created_at: toSeconds(row.createdAt),
+    created_at: toSeconds(result.createdAt),
+    replayed,
   };
 }
 

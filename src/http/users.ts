@@ -8,7 +8,7 @@ import {
   toPageRequest,
   username,
 } from "../core/fields.ts";
-import { createUserOnce, eraseUser, getUser, listUserPages } from "../core/users.ts";
+import { createUser, eraseUser, getUser, listUserPages } from "../core/users.ts";
 import { expectOnlyVersion, sendUnchanging, tellReplay } from "./conditions.ts";
 import { type Operation, operation } from "./operation.ts";
 import { sendPage } from "./pages.ts";
@@ -48,7 +48,7 @@ export const userOperations: readonly Operation[] = [
     answer: { status: 201, schema: "User" },
     errors: ["username_taken"],
     async handle({ core, caller, body, key, request, reply }) {
-      const { user, replayed } = await createUserOnce(core, caller, body, key);
+      const { replayed, ...user } = await createUser(core, caller, body, key);
       reply.header("location", `${core.origin()}/v1/users/${user.id}`);
       tellReplay(reply, replayed);
       return sendUnchanging(request, reply, user);

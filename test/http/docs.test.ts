@@ -8,8 +8,8 @@ import { promisify } from "node:util";
 import { readConfig, settingsReference } from "../../src/config.ts";
 import { catalogue } from "../../src/errors.ts";
 import { allOperations } from "../../src/http/operations.ts";
-import { scopesReference } from "../../src/http/scopes.ts";
 import { commandLine, tokenOf } from "./command.ts";
+import { scopesReference } from "./scopes.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const MARK = "=== block ===";

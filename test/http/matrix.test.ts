@@ -5,11 +5,11 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createToken, revokeToken, SCOPES } from "../../src/core/tokens.ts";
 import { allOperations } from "../../src/http/operations.ts";
-import { routeScopes } from "../../src/http/scopes.ts";
 import { testDatabase } from "../engines/postgres.ts";
 import { startProxy } from "../engines/postgres-proxy.ts";
 import { startApp, startOn, type TestApp, type TestUser, testConfig, upload } from "./app.ts";
 import { asker, type Json } from "./asker.ts";
+import { routeScopes } from "./scopes.ts";
 
 /**
  * `owner` made everything. `member` and `blocked` are users who have the owner as a contact and whom the owner has; the

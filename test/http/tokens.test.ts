@@ -3,12 +3,12 @@ import { test } from "node:test";
 import { readConfig } from "../../src/config.ts";
 import { listTokens, revokeToken, SCOPES } from "../../src/core/tokens.ts";
 import { allOperations } from "../../src/http/operations.ts";
-import { routeScopes } from "../../src/http/scopes.ts";
 import { createHttp } from "../../src/http/server.ts";
 import { createLog } from "../../src/util/log.ts";
 import { startApp, startOn, type TestApp, testConfig } from "./app.ts";
 import { asker } from "./asker.ts";
 import { eventually } from "./files-on-disk.ts";
+import { routeScopes } from "./scopes.ts";
 
 test("a token expires at its time and not before", async (t) => {
   let now = Date.UTC(2026, 0, 1);

@@ -1,5 +1,5 @@
-import type { Scope } from "../core/tokens.ts";
-import type { Operation } from "./operation.ts";
+import type { Scope } from "../../src/core/tokens.ts";
+import type { Operation } from "../../src/http/operation.ts";
 
 /** A route, and the scope that a token must have for it; undefined: any will do. */
 interface RouteScope {

@@ -1,6 +1,6 @@
 import type { createLocalJWKSet, JSONWebKeySet } from "jose";
 import { ParleyError } from "../errors.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../util/clock.ts";
 
 /** Older keys are fetched again, in the background. */
 const REFRESH_MS = 10 * 60 * 1000;

@@ -29,6 +29,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   addTokenCommands(program, io);
   program
     .command("audit")
+    .option("--json", "print JSON, one object a line; it does so anyway")
     .description("print the audit trail as lines of JSON, oldest first")
     .action(async () => (await import("./audit.ts")).printAudit(io));
   program.addHelpText(

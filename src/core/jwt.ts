@@ -97,8 +97,10 @@ async function userOf(core: Core, issuer: string, claims: JWTPayload): Promise<s
     throw refused(`preferred_username, or else sub, is to be the username: ${username.accepts}`);
   }
   const user = newUser(core, null, { username: name });
+  // Nobody but the user is there to have done it.
+  const act = { ...user.act, actorId: user.id };
   try {
-    return await core.db.write("createIdentity", { issuer, subject, user });
+    return await core.db.write("createIdentity", { issuer, subject, user: { ...user, act } });
   } catch (error) {
     if (!(error instanceof ParleyError) || error.code !== "username_taken") throw error;
     throw new ParleyError(

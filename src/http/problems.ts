@@ -93,6 +93,7 @@ function headersOf(error: Described): Record<string, string> {
     case "rate_limited":
       return { "retry-after": error.header! };
     case "unavailable":
+    case "idempotency_in_progress":
       return { "retry-after": error.header ?? RETRY_AFTER_SECONDS };
     default:
       return {};

@@ -110,7 +110,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
     created_at: time,
     action: { type: "string", description: "What was done, such as `token.revoked`." },
     actor_id: { ...textOrNone, description: "The user who did it; null: the command line, or a link." },
-    token_id: { ...textOrNone, description: "The token that it was done with." },
+    token_id: { ...textOrNone, description: "The token that it was done with; null also: a signed token." },
     object_id: { type: "string", description: "What it was done to. It may be gone." },
     details: { type: ["object", "null"], description: "What else is known of it, by the action." },
   }),

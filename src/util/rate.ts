@@ -54,8 +54,9 @@ export class Rate {
     return Math.max(0, Math.floor((this.#burst - used) / ONE));
   }
 
+  /** Of a debt no more than of a whole burst: clients are told of the window alone. */
   secondsUntilWhole(used: number): number {
-    return Math.ceil(used / ONE / this.#perSecond);
+    return Math.ceil(Math.min(used, this.#burst) / ONE / this.#perSecond);
   }
 
   /** Of a use that was too much: until it is not. */

@@ -286,4 +286,5 @@ test("parley audit prints the trail beside a running server, with what the comma
   const response = await fetch(`${command.url}/v1/audit`, { headers: { authorization, accept } });
   assert.equal(await response.text(), stdout);
   assert.ok(!stdout.includes("parley_"));
+  assert.deepEqual(await command.run("audit", "--json"), { code, stdout, stderr: "" });
 });

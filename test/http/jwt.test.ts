@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import type { Parts } from "../../src/app.ts";
+import { SCOPES } from "../../src/core/tokens.ts";
 import { createUser, eraseUser, findUser } from "../../src/core/users.ts";
 import { testDatabase } from "../engines/postgres.ts";
 import { startOn, type TestApp, testConfig } from "./app.ts";
+import { asker, type Json } from "./asker.ts";
 import {
   AUDIENCE,
   ISSUER,
@@ -179,6 +181,27 @@ test("a username of another user is 409 username_taken, and nothing of that user
   }
   await eraseUser(server.app.core, null, (await findUser(server.app.core, "ada")).id);
   await idOf(await get(signJwt(first, claims())));
+});
+
+test("the audit trail names the user of a signed token, also as who made that user, and no token", async (t) => {
+  const { server, get, claims } = await start(t);
+  const admin = await server.user({ scopes: SCOPES });
+  const token = signJwt(first, claims());
+  const id = await idOf(await get(token));
+  const written = await fetch(`${server.url}/v1/contacts`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}` },
+    body: new URLSearchParams({ username: "grace", phone_number: "+15550101" }),
+  });
+  assert.equal(written.status, 201);
+  const { body } = await asker(server, admin)("GET", "/v1/audit?limit=2");
+  assert.deepEqual(
+    (body.data as Json[]).map(({ action, actor_id, token_id }) => [action, actor_id, token_id]),
+    [
+      ["contact.created", id, null],
+      ["user.created", id, null],
+    ],
+  );
 });
 
 test("a user who was erased and comes again is another one", async (t) => {

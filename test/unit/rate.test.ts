@@ -48,6 +48,8 @@ test("a debt lasts for as long as one burst takes to come back, and no longer", 
   const { rate, clock, use } = start(10, 100);
   for (let count = 0; count < 1000; count++) rate.note("a", rate.next("a"));
   assert.equal(rate.secondsUntilFree(rate.next("a")), 11);
+  // What clients are told of is one burst.
+  assert.equal(rate.secondsUntilWhole(rate.next("a")), 10);
   clock.now += 10_099;
   assert.equal(use("a"), false);
   clock.now += 1;

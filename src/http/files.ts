@@ -7,6 +7,7 @@ import { anyText, flag, optional, type Parsed, readFields } from "../core/fields
 import { ParleyError } from "../errors.ts";
 import { errorFields } from "../util/log.ts";
 import { authenticate, requireScope } from "./authentication.ts";
+import { clientAddress } from "./client-address.ts";
 import { matchesStrongly, matchesTag } from "./conditions.ts";
 import type { HttpContext } from "./context.ts";
 import { formatDigest } from "./digests.ts";
@@ -37,7 +38,7 @@ export function fileRoutes(app: FastifyInstance, context: HttpContext): void {
       }
       const chunks = await serve(core, request, reply, row, { maxAge, download: fields.download === true });
       if (byLink && request.method === "GET" && reply.statusCode !== 304)
-        core.downloadLog.note(row.id, request.ip);
+        core.downloadLog.note(row.id, clientAddress(request));
       if (!chunks) return reply;
       // The answer has begun: that the file is damaged can only be told to the operator.
       await sendChunks(reply, chunks).catch((error) =>

@@ -5,6 +5,7 @@ import type { Caller } from "../core/caller.ts";
 import { ParleyError } from "../errors.ts";
 import type { Clock } from "../util/clock.ts";
 import { Rate } from "../util/rate.ts";
+import { clientAddress } from "./client-address.ts";
 
 const IPV6_NETWORK_BYTES = 8;
 
@@ -88,9 +89,7 @@ class Policy {
 
 /** The client's address; of IPv6 its network, which one client has for itself. */
 function networkOf(request: FastifyRequest): string {
-  // What a proxy tells need not be an address.
-  const text = ipaddr.isValid(request.ip) ? request.ip : (request.socket.remoteAddress ?? "127.0.0.1");
-  const address = ipaddr.process(text);
+  const address = ipaddr.parse(clientAddress(request));
   if (address.kind() === "ipv4") return address.toString();
   return address.toByteArray().slice(0, IPV6_NETWORK_BYTES).join(".");
 }

@@ -176,8 +176,10 @@ test("of an export that nobody reads no more is read from the database than fits
 async function afterDownloads(
   t: TestContext,
   download: (server: TestApp, link: string, user: TestUser) => Promise<void>,
+  trustedProxies: string[] = [],
 ): Promise<Entry[]> {
-  const config = { ...(await testConfig(t)), publicUrl: "http://files.example", secrets: ["s".repeat(32)] };
+  const base = await testConfig(t);
+  const config = { ...base, publicUrl: "http://files.example", secrets: ["s".repeat(32)], trustedProxies };
   const first = await startOn(t, config);
   first.url = `http://127.0.0.1:${first.app.port()}`;
   const admin = await first.user({ scopes: SCOPES });
@@ -208,6 +210,36 @@ test("downloads by link are counted by file and address, also those of the last 
     assert.match(object_id, /^att_/);
     assert.equal(details!.address, "127.0.0.1");
   }
+});
+
+test("the address is what a trusted proxy tells, where that is one", async (t) => {
+  const told = await afterDownloads(
+    t,
+    async (_, link) => {
+      for (const address of [
+        ...[
+          "192.0.2.1",
+          "192.0.2.1:443",
+          "::ffff:192.0.2.1",
+          "[::1]:80",
+          "[2001:DB8::1]:443",
+          "fe80::1%zone",
+        ],
+        ...["nobody", "<b>", "7", "x".repeat(8000), `fe80::1%${"z".repeat(8000)}`],
+      ]) {
+        const response = await fetch(link, { headers: { "x-forwarded-for": address } });
+        assert.equal(response.status, 200);
+        await response.arrayBuffer();
+      }
+    },
+    ["loopback"],
+  );
+  const counts: Record<string, number> = {};
+  for (const { details } of told) {
+    const { address, count } = details as { address: string; count: number };
+    counts[address] = (counts[address] ?? 0) + count;
+  }
+  assert.deepEqual(counts, { "192.0.2.1": 3, "::1": 1, "2001:db8::1": 1, "fe80::1": 2, "127.0.0.1": 4 });
 });
 
 test("what is no download by link is not counted: by token, HEAD, 304, 308, 403, 416", async (t) => {

@@ -262,14 +262,20 @@ test("behind a trusted proxy it tells the client's address, in its last untruste
     8,
   );
   assert.equal(await triesOf(subject, ["198.51.100.1"]), 0);
-  // What is no address counts as the proxy's.
-  assert.equal(
-    await triesOf(
-      subject,
-      addresses(8, (index) => `nobody-${index}`),
-    ),
-    4,
-  );
+});
+
+test("what a proxy tells counts without its port and zone, and as the proxy's own address where it is none", async (t) => {
+  const tries = async (make: (index: number) => string) =>
+    triesOf(await start(t, 100, { trustedProxies: ["loopback"] }), addresses(8, make));
+  assert.equal(await tries((index) => `192.0.2.1:${1000 + index}`), 4);
+  assert.equal(await tries((index) => `192.0.2.${index}:443`), 8);
+  assert.equal(await tries((index) => `[2001:db8::1]:${1000 + index}`), 4);
+  assert.equal(await tries((index) => `[2001:db8:0:${index}::1]:443`), 8);
+  assert.equal(await tries((index) => `fe80::1%${"z".repeat(index + 1)}`), 4);
+  assert.equal(await tries((index) => `nobody-${index}`), 4);
+  // Spellings that some parsers take for an address.
+  assert.equal(await tries((index) => `${index + 1}`), 4);
+  assert.equal(await tries((index) => `${index}${"x".repeat(8000)}`), 4);
 });
 
 test("forwarded headers never reach the addresses of files", async (t) => {

@@ -188,7 +188,10 @@ function identityProvider({ jwt }: Config, clock: Clock, log: Log): IdentityProv
   if (!jwt) return null;
   const failed = (error: unknown) =>
     log.warn(errorFields(error), "the keys of the identity provider cannot be fetched");
-  return { issuer: jwt.issuer, audience: jwt.audience, keys: new KeySet(jwt.keySetUrl, clock, failed) };
+  const foundWeak = (kids: (string | undefined)[]) =>
+    log.warn({ kids }, "RSA keys of the identity provider with less than 2048 bits are not accepted");
+  const keys = new KeySet(jwt.keySetUrl, clock, failed, foundWeak);
+  return { issuer: jwt.issuer, audience: jwt.audience, keys };
 }
 
 async function listen(

@@ -31,7 +31,7 @@ export async function verifyJwt(core: Core, provider: IdentityProvider, token: s
 }
 
 async function verifiedClaims(core: Core, provider: IdentityProvider, token: string): Promise<JWTPayload> {
-  const { jwtVerify, errors } = await import("jose");
+  const { jwtVerify, decodeProtectedHeader, errors } = await import("jose");
   const { issuer, audience, keys } = provider;
   const currentDate = new Date(core.clock());
   const options = {
@@ -49,20 +49,38 @@ async function verifiedClaims(core: Core, provider: IdentityProvider, token: str
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
       return verify(await keys.newerThan(known));
     });
-    if (claims.iat! > core.clock() / 1000 + CLOCK_SKEW_SECONDS) throw refused("it was issued in the future");
+    if (claims.iat! > core.clock() / 1000 + CLOCK_SKEW_SECONDS) throw notYetValid("iat");
     return claims;
   } catch (error) {
-    throw error instanceof ParleyError ? error : refused(reasonOf(error));
+    if (error instanceof ParleyError) throw error;
+    const { code, claim, reason } = error as { code?: string; claim?: string; reason?: string };
+    if (claim === "nbf" && reason === "check_failed") throw notYetValid(claim);
+    // The library's error of a key that is too short has no code.
+    const { kid } = code === undefined ? decodeProtectedHeader(token) : {};
+    if (code === undefined && keys.isWeak(kid)) {
+      const key = kid === undefined ? "without an id" : JSON.stringify(kid);
+      throw refused(
+        `its key ${key} is an RSA key of less than 2048 bits`,
+        "Have the provider make a longer one.",
+      );
+    }
+    throw refused(reasonOf(code, claim));
   }
 }
 
-function refused(reason: string): ParleyError {
-  return new ParleyError("invalid_token", `The signed token is not accepted: ${reason}. Get a new one.`);
+function refused(reason: string, mend = "Get a new one."): ParleyError {
+  return new ParleyError("invalid_token", `The signed token is not accepted: ${reason}. ${mend}`);
+}
+
+function notYetValid(claim: string): ParleyError {
+  return refused(
+    `it is not valid yet, as its claim ${claim} says`,
+    "Wait until it is, or set the clocks of the provider and of this server.",
+  );
 }
 
 /** In words of ours: what went wrong with a token of a stranger is not told in more detail. */
-function reasonOf(error: unknown): string {
-  const { code, claim } = error as { code?: string; claim?: string };
+function reasonOf(code: string | undefined, claim: string | undefined): string {
   switch (code) {
     case "ERR_JWT_EXPIRED":
       return "it has expired";

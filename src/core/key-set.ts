@@ -1,4 +1,4 @@
-import type { createLocalJWKSet, JSONWebKeySet } from "jose";
+import type { createLocalJWKSet, JSONWebKeySet, JWK } from "jose";
 import { ParleyError } from "../errors.ts";
 import type { Clock } from "../util/clock.ts";
 
@@ -11,6 +11,8 @@ const COOLDOWN_MS = 30_000;
 const FETCH_TIMEOUT_MS = 5000;
 const MAX_BYTES = 256 * 1024;
 const MAX_KEYS = 100;
+/** RS256 demands 2,048 bits (RFC 7518, section 3.3). */
+const MIN_MODULUS = 2n ** 2047n;
 
 /** Finds the key that the header of a token names. */
 export type Keys = ReturnType<typeof createLocalJWKSet>;
@@ -20,7 +22,9 @@ export class KeySet {
   readonly #url: string;
   readonly #clock: Clock;
   readonly #failed: (error: unknown) => void;
+  readonly #foundWeak: (kids: (string | undefined)[]) => void;
   #keys: Keys | undefined;
+  #weak: (string | undefined)[] = [];
   /** What the keys were made of. */
   #text = "";
   #changes = 0;
@@ -28,16 +32,27 @@ export class KeySet {
   #triedAt = Number.NEGATIVE_INFINITY;
   #fetching: Promise<void> | undefined;
 
-  /** `failed` is told of each fetch that failed. */
-  constructor(url: string, clock: Clock, failed: (error: unknown) => void) {
+  /** `failed` is told of each fetch that failed, `foundWeak` of the ids of RSA keys that are too short, once a set. */
+  constructor(
+    url: string,
+    clock: Clock,
+    failed: (error: unknown) => void,
+    foundWeak: (kids: (string | undefined)[]) => void,
+  ) {
     this.#url = url;
     this.#clock = clock;
     this.#failed = failed;
+    this.#foundWeak = foundWeak;
   }
 
   /** A number that rises with each change of the keys. */
   changes(): number {
     return this.#changes;
+  }
+
+  /** Whether the key of this id, or the one without, is an RSA key that is too short to be accepted. */
+  isWeak(kid: string | undefined): boolean {
+    return this.#weak.includes(kid);
   }
 
   /** The keys that hold now; undefined: there are none, or they are too old. Old ones are fetched again meanwhile. */
@@ -93,11 +108,18 @@ export class KeySet {
       const set = JSON.parse(text) as JSONWebKeySet;
       if (set?.keys?.length > MAX_KEYS) throw new Error(`The key set has more than ${MAX_KEYS} keys.`);
       this.#keys = createLocalJWKSet(set);
+      this.#weak = set.keys.filter(isShortRsa).map(({ kid }) => kid);
       this.#text = text;
       this.#changes++;
+      if (this.#weak.length > 0) this.#foundWeak(this.#weak);
     }
     this.#fetchedAt = fetchedAt;
   }
+}
+
+function isShortRsa({ kty, n }: JWK): boolean {
+  if (kty !== "RSA" || typeof n !== "string") return false;
+  return BigInt(`0x0${Buffer.from(n, "base64url").toString("hex")}`) < MIN_MODULUS;
 }
 
 async function fetchText(url: string): Promise<string> {

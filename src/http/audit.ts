@@ -10,7 +10,7 @@ import { sendPage } from "./pages.ts";
 import { sendChunks } from "./send-file.ts";
 
 /** The media types of lines of JSON. */
-const LINES = ["application/jsonl", "application/x-ndjson"];
+export const LINES = ["application/jsonl", "application/x-ndjson"];
 
 export const auditOperation: Operation = operation({
   name: "listAudit",

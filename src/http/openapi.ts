@@ -1,6 +1,7 @@
 import type { Field, Shape } from "../core/fields.ts";
 import { catalogue, type ErrorCode } from "../errors.ts";
-import type { Operation } from "./operation.ts";
+import { LINES } from "./audit.ts";
+import { KEY, type Operation } from "./operation.ts";
 import { problemOf, statusOf } from "./problems.ts";
 import { schemas } from "./schemas.ts";
 
@@ -25,16 +26,21 @@ const COMMON: readonly ErrorCode[] = [
 const ORIGIN = "http://127.0.0.1:8080";
 const REQUEST_ID = { "Request-Id": { description: "Also in the server's log.", schema: { type: "string" } } };
 
+const REPLAYED = { description: "The request was done before.", schema: { const: "true" } };
 const CHALLENGE = { "WWW-Authenticate": { description: "Bearer (RFC 6750).", schema: { type: "string" } } };
 const RATE_HEADERS = {
   "RateLimit-Policy": { description: "How much is allowed.", schema: { type: "string" } },
   RateLimit: { description: "How much of it is left.", schema: { type: "string" } },
 };
 const RETRY_AFTER = { "Retry-After": { description: "Seconds.", schema: { type: "integer" } } };
-/** What answers of these statuses have besides. */
-const HEADERS_OF: Readonly<Record<number, object>> = {
-  401: CHALLENGE,
-  429: { ...RATE_HEADERS, ...RETRY_AFTER },
+/** What answers with these codes have besides. */
+const HEADERS_OF: Readonly<Partial<Record<ErrorCode, object>>> = {
+  missing_token: CHALLENGE,
+  invalid_token: CHALLENGE,
+  insufficient_scope: CHALLENGE,
+  rate_limited: { ...RATE_HEADERS, ...RETRY_AFTER },
+  idempotency_in_progress: RETRY_AFTER,
+  unavailable: RETRY_AFTER,
 };
 const FILE_HEADERS = Object.fromEntries(
   [
@@ -107,7 +113,9 @@ function describe(operation: Operation, example: Examples[string]): object {
               schema: { $ref: `#/components/schemas/${schema}` },
               ...(example.body === undefined ? {} : { example: example.body }),
             },
-            ...(lines === undefined ? {} : { "application/jsonl": { schema: linesOf(lines) } }),
+            ...(lines === undefined
+              ? {}
+              : Object.fromEntries(LINES.map((type) => [type, { schema: linesOf(lines) }]))),
           },
         };
   return {
@@ -152,17 +160,24 @@ function isRead(operation: Operation): boolean {
   return operation.method === "GET" && operation.id !== undefined;
 }
 
-/** The headers by which a request can be made conditional, or its body checked. */
+/** The headers by which a request can be made conditional, done once, or its body checked. */
 function headersFor(operation: Operation): object[] {
-  const header = (name: string, description: string) => ({
+  const header = (name: string, description: string, more: object = {}) => ({
     name,
     in: "header",
     description,
-    schema: { type: "string" },
+    schema: { type: "string", ...more },
   });
   return [
     ...(isRead(operation) ? [header("If-None-Match", "Answer 304 where the ETag is one of these.")] : []),
     ...(operation.id ? [header("If-Match", "Answer 412 where the ETag is none of these.")] : []),
+    ...(operation.method === "POST"
+      ? [
+          header("Idempotency-Key", "The same with the same key is done once.", {
+            pattern: KEY.source,
+          }),
+        ]
+      : []),
     ...(operation.body === "file" || Object.keys(operation.body).length > 0
       ? [header("Content-Digest", "The SHA-256 of the body: `sha-256=:BASE64:` (RFC 9530).")]
       : []),
@@ -237,6 +252,7 @@ function headersOf(operation: Operation): object {
   return {
     ...REQUEST_ID,
     ...RATE_HEADERS,
+    ...(operation.method === "POST" ? { "Idempotent-Replayed": REPLAYED } : {}),
     ...(status === 201 ? { Location: { description: "The new resource.", schema: text } } : {}),
     ...(schema?.endsWith("Page")
       ? { Link: { description: "rel=next and rel=prev (RFC 8288).", schema: text } }
@@ -258,6 +274,7 @@ function problemsOf(operation: Operation): object {
       : []),
     ...(hasBody ? (["body_too_large", "request_timeout"] as const) : []),
     ...(operation.method === "GET" ? [] : (["outcome_unknown"] as const)),
+    ...(operation.method === "POST" ? (["idempotency_in_progress", "idempotency_key_reused"] as const) : []),
     ...operation.errors,
   ]);
   const responses: Record<string, { description: string; content: object; headers: object }> = {};
@@ -267,7 +284,7 @@ function problemsOf(operation: Operation): object {
     const examples = { ...examplesIn(known), [code]: { $ref: `${EXAMPLES}${code}` } };
     responses[status] = {
       description: known ? `${known.description} · \`${code}\`` : `\`${code}\``,
-      headers: { ...REQUEST_ID, ...HEADERS_OF[status] },
+      headers: { ...REQUEST_ID, ...known?.headers, ...HEADERS_OF[code] },
       content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" }, examples } },
     };
   }
@@ -379,5 +396,5 @@ function problem(code: ErrorCode): object {
   const content = {
     "application/problem+json": { schema, examples: { [code]: { $ref: `${EXAMPLES}${code}` } } },
   };
-  return { description: `\`${code}\``, headers: { ...REQUEST_ID, ...HEADERS_OF[statusOf(code)] }, content };
+  return { description: `\`${code}\``, headers: { ...REQUEST_ID, ...HEADERS_OF[code] }, content };
 }

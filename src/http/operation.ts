@@ -89,7 +89,8 @@ export function addOperation(
   }
 }
 
-const KEY = /^[\x21-\x7e]{1,255}$/;
+/** The form of an Idempotency-Key. */
+export const KEY = /^[\x21-\x7e]{1,255}$/;
 
 function idempotencyKey(request: FastifyRequest): string | undefined {
   const key = request.headers["idempotency-key"] as string | undefined;

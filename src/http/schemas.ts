@@ -1,3 +1,4 @@
+import { catalogue } from "../errors.ts";
 import { type IdKind, idPattern } from "../util/ids.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -123,7 +124,11 @@ export const schemas: Readonly<Record<string, Schema>> = {
       title: text,
       status: { type: "integer" },
       detail: { type: "string", description: "What to do." },
-      code: { type: "string", description: "From a closed list; what programs should look at." },
+      code: {
+        type: "string",
+        enum: Object.keys(catalogue),
+        description: "From a closed list; what programs should look at.",
+      },
       param: { type: "string", description: "The field at fault, where there is one." },
       existing_id: {
         type: "string",

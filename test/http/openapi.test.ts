@@ -6,12 +6,23 @@ import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { SCOPES } from "../../src/core/tokens.ts";
+import { catalogue } from "../../src/errors.ts";
 import { buildOpenApi, type Examples } from "../../src/http/openapi.ts";
 import { allOperations } from "../../src/http/operations.ts";
 import { schemas } from "../../src/http/schemas.ts";
 import { startOn, type TestApp, type TestUser, testConfig, upload } from "./app.ts";
 
 const FILE = new URL("../../src/http/openapi.json", import.meta.url);
+
+/** What a test asks of the document about a POST. */
+interface PostDescription {
+  operationId: string;
+  parameters: { name: string; in: string; schema: { pattern: string } }[];
+  responses: Record<
+    number,
+    { headers: Record<string, object>; content: Record<string, { examples: Record<string, object> }> }
+  >;
+}
 
 /** Bytes that are the same in each run, so that the examples of the document are. */
 function steadyRandom(): (bytes: Uint8Array) => void {
@@ -121,6 +132,7 @@ function conforms(schema: Record<string, unknown>, value: unknown): boolean {
           ? "integer"
           : typeof value;
   if (!types.includes(type)) return false;
+  if (Array.isArray(schema.enum) && !schema.enum.includes(value)) return false;
   if (typeof schema.pattern === "string" && !new RegExp(schema.pattern).test(value as string)) return false;
   if (type === "array")
     return (value as unknown[]).every((item) => conforms(schema.items as typeof schema, item));
@@ -153,6 +165,44 @@ test("every answer in the document conforms to its schema, and the check can fai
     }
   }
   assert.equal(checked, Object.keys(components.examples).length + 16);
+});
+
+test("every POST takes an Idempotency-Key, and the document tells all that comes of it", async () => {
+  const { paths } = JSON.parse(await readFile(FILE, "utf8"));
+  const posts = Object.values(paths as Record<string, { post?: PostDescription }>).flatMap(
+    ({ post }) => post ?? [],
+  );
+  assert.equal(posts.length, 4);
+  for (const { operationId, parameters, responses } of posts) {
+    const key = parameters.find(({ name }) => name === "Idempotency-Key");
+    assert.equal(key?.in, "header", operationId);
+    const form = new RegExp(key.schema.pattern, "u");
+    for (const [text, accepted] of [
+      ["a-Z~!", true],
+      ["a b", false],
+      ["é", false],
+      ["", false],
+      ["x".repeat(255), true],
+      ["x".repeat(256), false],
+    ] as const)
+      assert.equal(form.test(text), accepted, text);
+    assert.ok(responses[201]!.headers["Idempotent-Replayed"], operationId);
+    assert.ok(responses[409]!.headers["Retry-After"], operationId);
+    const codes = (status: number) =>
+      Object.keys(responses[status]!.content["application/problem+json"]!.examples);
+    assert.ok(codes(409).includes("idempotency_in_progress"), operationId);
+    assert.deepEqual(codes(422), ["idempotency_key_reused"], operationId);
+  }
+});
+
+test("the document has the closed list of codes, and both types of lines", async () => {
+  const { paths, components } = JSON.parse(await readFile(FILE, "utf8"));
+  assert.deepEqual(components.schemas.Problem.properties.code.enum, Object.keys(catalogue));
+  assert.deepEqual(Object.keys(paths["/v1/audit"].get.responses[200].content), [
+    "application/json",
+    "application/jsonl",
+    "application/x-ndjson",
+  ]);
 });
 
 test("every operation of the API is in the document, and answers there", async (t) => {

@@ -24,13 +24,13 @@ const COMMON: readonly ErrorCode[] = [
   "unavailable",
 ];
 const ORIGIN = "http://127.0.0.1:8080";
-const REQUEST_ID = { "Request-Id": { description: "Also in the server's log.", schema: { type: "string" } } };
-
+const text = { type: "string" };
+const REQUEST_ID = { "Request-Id": { description: "Also in the server's log.", schema: text } };
 const REPLAYED = { description: "The request was done before.", schema: { const: "true" } };
-const CHALLENGE = { "WWW-Authenticate": { description: "Bearer (RFC 6750).", schema: { type: "string" } } };
+const CHALLENGE = { "WWW-Authenticate": { description: "Bearer (RFC 6750).", schema: text } };
 const RATE_HEADERS = {
-  "RateLimit-Policy": { description: "How much is allowed.", schema: { type: "string" } },
-  RateLimit: { description: "How much of it is left.", schema: { type: "string" } },
+  "RateLimit-Policy": { description: "How much is allowed.", schema: text },
+  RateLimit: { description: "How much of it is left.", schema: text },
 };
 const RETRY_AFTER = { "Retry-After": { description: "Seconds.", schema: { type: "integer" } } };
 /** What answers with these codes have besides. */
@@ -46,7 +46,7 @@ const FILE_HEADERS = Object.fromEntries(
   [
     ...["ETag", "Last-Modified", "Accept-Ranges", "Repr-Digest", "Cache-Control", "Content-Disposition"],
     ...["Content-Security-Policy", "Cross-Origin-Resource-Policy", "X-Content-Type-Options"],
-  ].map((name) => [name, { schema: { type: "string" } }]),
+  ].map((name) => [name, { schema: text }]),
 );
 
 /** The OpenAPI 3.1 document of the operations, made of the very shapes that check their requests. */
@@ -166,11 +166,13 @@ function headersFor(operation: Operation): object[] {
     name,
     in: "header",
     description,
-    schema: { type: "string", ...more },
+    schema: { ...text, ...more },
   });
   return [
     ...(isRead(operation) ? [header("If-None-Match", "Answer 304 where the ETag is one of these.")] : []),
-    ...(operation.id ? [header("If-Match", "Answer 412 where the ETag is none of these.")] : []),
+    ...(operation.errors.includes("precondition_failed")
+      ? [header("If-Match", "Answer 412 where the ETag is none of these.")]
+      : []),
     ...(operation.method === "POST"
       ? [
           header("Idempotency-Key", "The same with the same key is done once.", {
@@ -248,7 +250,6 @@ const UNTAGGED = ["Me", "NewToken"];
 
 function headersOf(operation: Operation): object {
   const { schema, status } = operation.answer;
-  const text = { type: "string" };
   return {
     ...REQUEST_ID,
     ...RATE_HEADERS,
@@ -303,7 +304,6 @@ function exampleOf(code: ErrorCode): unknown {
 
 /** What is no operation on resources: the bytes of files, and the service's own state. */
 function otherPaths(): object {
-  const text = { type: "string" };
   const state = (name: string, summary: string) => ({
     get: {
       operationId: name,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { TestContext } from "node:test";
 import { type CommandLine, commandLine, type Served, tokenOf } from "../http/command.ts";
 import { Client } from "./client.ts";
-import { findProblems } from "./oracle.ts";
+import { findProblems, type Tables } from "./oracle.ts";
 import { AckRecord } from "./record.ts";
 import { type Chance, seededChance } from "./scale.ts";
 import { startWriters, type WriterCounts, type Writers } from "./writers.ts";
@@ -71,9 +71,9 @@ export class Subject {
   }
 
   /** Starts the server again and returns what the oracle finds wrong. */
-  async begin(): Promise<string[]> {
+  async begin(tables?: Tables): Promise<string[]> {
     this.server = await this.#command.serve();
     this.client = new Client(this.#command.url, this.#token);
-    return findProblems(this.client, this.data, this.record);
+    return findProblems(this.client, this.data, this.record, tables);
   }
 }

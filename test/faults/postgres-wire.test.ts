@@ -41,7 +41,8 @@ test("F6 the connection goes silent: requests end within the limits, and go on w
   const db = await openPostgres(proxy.url);
   t.after(() => db.close());
   for (let i = 0; i < rounds; i++) {
-    const writers = subject.write({ mixed: 12 });
+    // Uploads of one user go one after another: of these there are some at every moment.
+    const writers = subject.write({ mixed: 12, contacts: 8 });
     await sleep(200 + subject.chance() * 200);
     await db.get("SELECT 1 AS one");
     proxy.stall(true);

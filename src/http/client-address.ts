@@ -10,10 +10,23 @@ const UNKNOWN = "0.0.0.0";
  * tells need not be an address: then the connection's counts.
  */
 export function clientAddress(request: FastifyRequest): string {
-  return addressIn(request.ip) ?? addressIn(request.socket.remoteAddress) ?? UNKNOWN;
+  return knownAddress(request.ip) ?? knownAddress(request.socket.remoteAddress) ?? UNKNOWN;
 }
 
-function addressIn(text = ""): string | undefined {
+/** Texts whose address is kept in mind: a client comes again and again, and a download asks for it each time. */
+const MAX_KNOWN = 10_000;
+const MAX_KNOWN_LENGTH = 64;
+const known = new Map<string, string | undefined>();
+
+function knownAddress(text = ""): string | undefined {
+  if (known.has(text)) return known.get(text);
+  const address = addressIn(text);
+  if (known.size >= MAX_KNOWN) known.clear();
+  if (text.length <= MAX_KNOWN_LENGTH) known.set(text, address);
+  return address;
+}
+
+function addressIn(text: string): string | undefined {
   const host = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
   // Of an address with a zone, which may be any text, only the address is the client's.
   const [address = ""] = host.split("%", 1);

@@ -6,6 +6,7 @@ import { cpus, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { holdAgainst } from "./against.ts";
+import { eventDelivery } from "./events.ts";
 import { writePage } from "./page.ts";
 import { measurePeers } from "./peers.ts";
 import { postgresWorks } from "./postgres.ts";
@@ -28,6 +29,7 @@ import { allWorks, measure, type Work } from "./works.ts";
 
 const QUICK = [
   "start",
+  "events",
   "retrieve",
   "list",
   "create",
@@ -154,7 +156,8 @@ async function run(): Promise<void> {
   const results = loadResults();
   Object.assign(results.about, about(folder));
   if (parts.includes("start")) report(results, await starts(folder));
-  if (parts.some((part) => part !== "start" && part !== "peers")) {
+  if (parts.includes("events")) report(results, await eventDelivery(folder));
+  if (parts.some((part) => !["start", "events", "peers"].includes(part))) {
     await measureParley(stack, folder, results);
   }
   if (parts.includes("peers")) {

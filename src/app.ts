@@ -1,11 +1,12 @@
 import { randomFillSync } from "node:crypto";
 import { lookup } from "node:dns/promises";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
 import type { Config } from "./config.ts";
 import { Activity } from "./core/activity.ts";
 import { VerifiedTokens } from "./core/caller.ts";
 import type { Accounts, Core, IdentityProvider } from "./core/core.ts";
 import { DownloadLog } from "./core/download-log.ts";
+import { EventHub } from "./core/event-hub.ts";
 import { KeySet } from "./core/key-set.ts";
 import { createLinks } from "./core/links.ts";
 import { refuseHalfMove } from "./core/move.ts";
@@ -20,8 +21,10 @@ import { OperatorError } from "./errors.ts";
 import { startActivity } from "./jobs/activity.ts";
 import { startDownloads } from "./jobs/downloads.ts";
 import { startEraser } from "./jobs/eraser.ts";
+import { startEvents } from "./jobs/events.ts";
 import type { Job } from "./jobs/job.ts";
 import { startSweep } from "./jobs/sweep.ts";
+import { startWebhooks } from "./jobs/webhooks.ts";
 import { type Clock, systemClock } from "./util/clock.ts";
 import { type DataFolder, openDataFolder, readSecret } from "./util/data-folder.ts";
 import { createFuse, type Fuse } from "./util/fuse.ts";
@@ -108,17 +111,14 @@ async function buildApp(
     links: createLinks(secrets, await carriedSecrets(accounts.db), () => origin, accounts.clock),
     origin: () => origin,
     fuse,
-    verifiedTokens: new VerifiedTokens(),
-    activity: new Activity(),
-    keysUnderWay: new Set(),
     seal: new Seal(secrets, accounts.random),
     identityProvider: identityProvider(config, accounts.clock, log),
-    downloadLog: new DownloadLog(),
-    damaged: new Set(),
+    ...memory(),
   };
   // Loaded here, so that commands beside a running server do not wait for it.
   const { createHttp } = await import("./http/server.ts");
   const http = await createHttp(core, config, log);
+  const closeSilent = silentConnections(http.server);
   const port = () => (http.server.address() as AddressInfo).port;
   let background: Background | undefined;
   let stopping: Promise<void> | undefined;
@@ -131,7 +131,9 @@ async function buildApp(
     }, config.limits.shutdownTimeoutMs);
     // A connection that is kept alive becomes idle when its answer ends, maybe after the stop has begun.
     const idle = setInterval(() => http.server.closeIdleConnections(), 100);
+    closeSilent();
     const jobsEnded = Promise.all(background?.jobs.map((job) => job.stop()) ?? []);
+    core.eventHub.close();
     try {
       await http.close();
       // A store that is silent must not hold up the stop: what is cut off is settled later.
@@ -160,6 +162,30 @@ async function buildApp(
   };
 }
 
+/** What is known in memory alone, and begins anew with each start. */
+function memory() {
+  return {
+    verifiedTokens: new VerifiedTokens(),
+    activity: new Activity(),
+    keysUnderWay: new Set<string>(),
+    eventHub: new EventHub(),
+    downloadLog: new DownloadLog(),
+    damaged: new Set<string>(),
+  };
+}
+
+/** Closes connections that nothing has come on yet, such as browsers open in advance: to Node they are not idle. */
+function silentConnections(server: Server): () => void {
+  const open = new Set<Socket>();
+  server.on("connection", (socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+  });
+  return () => {
+    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+  };
+}
+
 /** A data folder has one server: none of the uploads that it had before is under way. */
 async function dropReservations(db: Database): Promise<void> {
   const now = Number.MAX_SAFE_INTEGER;
@@ -180,8 +206,14 @@ function startJobs(core: Core, config: Config, log: Log): Background {
   const downloads = startDownloads(core, failed("downloads"), (count) =>
     log.error({ count }, "downloads by link are missing in the audit trail"),
   );
+  const events = startEvents(core, failed("events"));
+  const webhooks = startWebhooks(core, failed("webhooks"));
+  core.db.onEvents = () => {
+    events.wake();
+    webhooks.wake();
+  };
   const sweep = startSweep(core, config.auditDays, failed("sweep"));
-  return { jobs: [eraser, sweep, startActivity(core, failed("activity"))], downloads };
+  return { jobs: [eraser, sweep, events, webhooks, startActivity(core, failed("activity"))], downloads };
 }
 
 function identityProvider({ jwt }: Config, clock: Clock, log: Log): IdentityProvider | null {

@@ -1,8 +1,15 @@
 import { isAbsolute, resolve } from "node:path";
 import { OperatorError } from "./errors.ts";
-import { isLoopback, isWildcard, parseOrigin, parseOrigins, parseProxies } from "./util/addresses.ts";
-import { MIN_SECRET_LENGTH } from "./util/data-folder.ts";
-import { parseSize } from "./util/sizes.ts";
+import {
+  isLoopback,
+  isWildcard,
+  parseKeySetUrl,
+  parseOrigin,
+  parseOrigins,
+  parseProxies,
+} from "./util/addresses.ts";
+import { MIN_SECRET_LENGTH, parseSecrets } from "./util/data-folder.ts";
+import { parseCount, parseSize } from "./util/sizes.ts";
 import { isCleanText } from "./util/text.ts";
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -21,6 +28,8 @@ export interface Limits {
   userQuotaBytes: number;
   /** A user's; 0: any number. */
   maxContacts: number;
+  /** For how long events are kept. */
+  eventDays: number;
   maxBodyBytes: number;
   maxHeaderBytes: number;
   maxPartHeaderBytes: number;
@@ -32,10 +41,22 @@ export interface Limits {
   keepAliveTimeoutMs: number;
   /** How long a connection may be silent in both directions while an answer is under way. */
   socketIdleTimeoutMs: number;
+  /** Streams of events that a user may have open. */
+  eventListenersPerUser: number;
+  /** How often a stream of events says that it lives. */
+  eventHeartbeatMs: number;
+  /** How long one may take to be read, before it is cut. */
+  eventStallMs: number;
   /** How long a stop waits for what runs. */
   shutdownTimeoutMs: number;
   /** How many tokens that have not expired a user may have; 0: any number. */
   maxTokens: number;
+  /** A user's; 0: any number. */
+  maxWebhooks: number;
+  /** Whether webhooks may lead to addresses that are not public, and by `http:`. */
+  webhooksAllowPrivate: boolean;
+  /** How long an attempt to deliver may take, from the look-up of the name to the end of the answer. */
+  webhookTimeoutMs: number;
 }
 
 /** Where an S3 store is. Credentials come from the AWS variables. */
@@ -98,6 +119,10 @@ const LIMITS = {
   minBodyBytesPerSecond: 256,
   keepAliveTimeoutMs: 72_000,
   socketIdleTimeoutMs: 120_000,
+  eventListenersPerUser: 20,
+  eventHeartbeatMs: 15_000,
+  eventStallMs: 30_000,
+  webhookTimeoutMs: 15_000,
   shutdownTimeoutMs: 8_000,
 };
 
@@ -171,11 +196,29 @@ const SETTINGS = {
     "0",
     parseCount,
   ),
+  eventDays: setting(
+    "PARLEY_EVENT_DAYS",
+    "a whole number from 1 to 3650: for how many days events are kept",
+    "7",
+    (text) => (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= 3650 ? Number(text) : undefined),
+  ),
   maxTokens: setting(
     "PARLEY_MAX_TOKENS",
     "a whole number: how many tokens that have not expired a user may have; 0 for no limit",
     "1000",
     parseCount,
+  ),
+  maxWebhooks: setting(
+    "PARLEY_MAX_WEBHOOKS",
+    "a whole number: how many webhooks a user may have; 0 for no limit",
+    "20",
+    parseCount,
+  ),
+  webhooksAllowPrivate: setting(
+    "PARLEY_WEBHOOKS_ALLOW_PRIVATE",
+    "true (webhooks may lead to http: and to addresses that are not public) or false",
+    "false",
+    (text) => (text === "true" ? true : text === "false" ? false : undefined),
   ),
   auditDays: setting(
     "PARLEY_AUDIT_DAYS",
@@ -235,8 +278,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       maxFileBytes: read(SETTINGS.maxFileBytes, env),
       userQuotaBytes: read(SETTINGS.userQuotaBytes, env),
       maxContacts: read(SETTINGS.maxContacts, env),
+      eventDays: read(SETTINGS.eventDays, env),
       requestsPerSecond: read(SETTINGS.requestsPerSecond, env),
       maxTokens: read(SETTINGS.maxTokens, env),
+      maxWebhooks: read(SETTINGS.maxWebhooks, env),
+      webhooksAllowPrivate: read(SETTINGS.webhooksAllowPrivate, env),
     },
   };
   if (config.publicUrl === null && isWildcard(config.host)) {
@@ -314,10 +360,6 @@ function read<T>(from: Setting<T>, env: Readonly<Record<string, string | undefin
   return value;
 }
 
-function parseCount(text: string): number | undefined {
-  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
-}
-
 /** Undefined for what is no URL of PostgreSQL. What it says beyond that is the driver's to read. */
 export function parseDatabaseUrl(text: string): string | null | undefined {
   if (text === "") return null;
@@ -347,21 +389,6 @@ export function parseStore(text: string): S3Settings | null | undefined {
 function parseClaim(text: string): string | null | undefined {
   if (text === "") return null;
   return text.length <= 255 && text === text.trim() && isCleanText(text) ? text : undefined;
-}
-
-/** Whoever could change the keys on their way could be anybody. */
-function parseKeySetUrl(text: string): string | null | undefined {
-  if (text === "") return null;
-  const url = URL.parse(text);
-  if (!url || url.username || url.password) return undefined;
-  const safe = url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
-  return safe ? url.href : undefined;
-}
-
-function parseSecrets(text: string): string[] | undefined {
-  if (text === "") return [];
-  const secrets = text.split(",").map((secret) => secret.trim());
-  return secrets.every((secret) => secret.length >= MIN_SECRET_LENGTH) ? secrets : undefined;
 }
 
 /** Whether what passes between clients and this server can be read on the way: nothing in front ends TLS. */

@@ -88,6 +88,14 @@ export const catalogue = {
     explanation:
       "The id is unknown or malformed, or the token was revoked already. `GET /v1/tokens` and `parley token list` show the tokens.",
   },
+  webhook_not_found: {
+    title: "There is no such webhook",
+    explanation: "The id is unknown, malformed, deleted, or of a webhook that is not yours.",
+  },
+  delivery_not_found: {
+    title: "There is no such delivery",
+    explanation: "The id is unknown or malformed, or the delivery is so old that it was erased.",
+  },
   method_not_allowed: {
     title: "The method is not allowed at this address",
     explanation: "The header `Allow` of the answer lists the methods that are.",
@@ -118,6 +126,15 @@ export const catalogue = {
     title: "The Idempotency-Key was used for another request",
     explanation:
       "A key stands for one request, with all its fields, for 24 hours. Make a new key for a new request.",
+  },
+  too_many_streams: {
+    title: "The user listens to events often enough",
+    explanation: "Close a stream of events that is not needed any more, or read events in pages.",
+  },
+  events_erased: {
+    title: "Events after this one have been erased",
+    explanation:
+      "Events are kept for some days, and those that came next are older. Read what there is now, and begin without `Last-Event-ID`.",
   },
   precondition_failed: {
     title: "The resource has changed",

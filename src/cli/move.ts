@@ -3,6 +3,7 @@ import { type Config, parseDatabaseUrl, parseStore, readConfig } from "../config
 import { LINK_LIFE_MS } from "../core/links.ts";
 import { type CheckedFile, copyFiles, copyRows, rowsDigest, verifyFiles } from "../core/move.ts";
 import type { Database } from "../db/database.ts";
+import { hasUnnumbered } from "../db/events.ts";
 import { storedBytes } from "../db/integrity.ts";
 import { holdWrites, lockFolder } from "../db/lock.ts";
 import { carriedSecrets, countRows, findMove, OF_THE_STORE, TABLES, type Table } from "../db/tables.ts";
@@ -15,6 +16,9 @@ import { dataFolderOf } from "./data.ts";
 import type { Io } from "./io.ts";
 import { type Progress, startProgress } from "./progress.ts";
 import { counted } from "./watch.ts";
+
+/** Events that are given numbers in one write. */
+const AT_ONCE = 200;
 
 interface MoveOptions {
   toDatabase?: string;
@@ -46,6 +50,8 @@ export async function move(io: Io, options: MoveOptions): Promise<number> {
   const secrets = rowsMove ? secretsOf(from) : [];
   const isResumed = rowsMove ? await begin(target, nameOf(from)) : true;
   const storeMoves = options.toStore !== undefined;
+  // What no server came to before it ended is not copied, as only its own database can tell its order.
+  while (rowsMove && (await hasUnnumbered(source))) await source.write("numberEvents", { limit: AT_ONCE });
   if (rowsMove) await moveRows(io, source, target, storeMoves ? TABLES : [...TABLES, ...OF_THE_STORE]);
   const faults = storeMoves ? await moveFiles(io, source, from, to, isResumed) : 0;
   // Each fails where it was lost that nobody else uses the database.

@@ -179,7 +179,8 @@ function versioned(core: Core, row: ShownAttachment): Versioned {
   return { json: linked(core, row), version: `${row.version}-${core.links.window()}` };
 }
 
-function linked(core: Core, row: ShownAttachment): string {
+/** The attachment as JSON text, with a link that is signed now. */
+export function linked(core: Core, row: ShownAttachment): string {
   return attachmentOf(row, core.links.fileUrl(row.id, row.filename));
 }
 

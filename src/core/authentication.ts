@@ -28,6 +28,16 @@ export async function verifyToken(core: Core, token: string): Promise<Caller> {
   return verified.caller;
 }
 
+/** Whether a token that was valid before is so still. */
+export async function isStillValid(core: Core, token: string): Promise<boolean> {
+  if (knownCaller(core, token)) return true;
+  return verifyToken(core, token).then(
+    () => true,
+    // Where it cannot be told now, it will be before long.
+    (error) => !(error instanceof ParleyError && error.code === "invalid_token"),
+  );
+}
+
 function isExpired(core: Core, { expiresAt }: Verified): boolean {
   return expiresAt !== null && expiresAt <= core.clock();
 }

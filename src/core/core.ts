@@ -7,6 +7,7 @@ import type { NewId, Random } from "../util/ids.ts";
 import type { Activity } from "./activity.ts";
 import type { VerifiedTokens } from "./caller.ts";
 import type { DownloadLog } from "./download-log.ts";
+import type { EventHub } from "./event-hub.ts";
 import type { KeySet } from "./key-set.ts";
 import type { Links } from "./links.ts";
 import type { Seal } from "./seal.ts";
@@ -38,6 +39,7 @@ export interface Core extends Accounts {
   verifiedTokens: VerifiedTokens;
   activity: Activity;
   seal: Seal;
+  eventHub: EventHub;
   /** Users and Idempotency-Keys of the requests that are under way. */
   keysUnderWay: Set<string>;
   /** Null: there is none. */

@@ -1,3 +1,4 @@
+import { RESOURCE_EVENTS } from "../db/events.ts";
 import { ParleyError } from "../errors.ts";
 import { type IdKind, idPattern, isId } from "../util/ids.ts";
 import { cleanFilename, codePoints, FILENAME_ACCEPTS, isCleanText, phoneDigits } from "../util/text.ts";
@@ -70,7 +71,7 @@ export function optional<T>(field: Field<T>): Field<T, false> {
 export function nullable<T, R extends boolean>(field: Field<T, R>): Field<T | null, R> {
   return {
     ...field,
-    schema: { ...field.schema, type: [field.schema.type, "null"] },
+    schema: { ...field.schema, type: [field.schema.type, "null"].flat() },
     parse: (value) => (value === null ? null : field.parse(value)),
   };
 }
@@ -162,6 +163,16 @@ export const searchWord = text(
 
 export const trueOrFalse = text('"true" or "false"', { type: "boolean" }, (value) =>
   value === "true" || value === "false" ? value === "true" : undefined,
+);
+
+/** Types of events, separated by commas. */
+export const eventTypes = text(
+  `types of events, separated by commas: ${RESOURCE_EVENTS.join(", ")}`,
+  {},
+  (value) => {
+    const types = value.split(",").map((type) => type.trim());
+    return types.every((type) => (RESOURCE_EVENTS as readonly string[]).includes(type)) ? types : undefined;
+  },
 );
 
 /** The query of a list. */

@@ -1,5 +1,6 @@
 import { ParleyError } from "../errors.ts";
 import { type Act, recordAct } from "./audit.ts";
+import { tellOfAttachment } from "./events.ts";
 import type { Page } from "./page.ts";
 import { deleteSmallFile, insertSmallFile, isSmallFile } from "./small-files.ts";
 import { all, get, type Reader, type Statement, statement, type Write } from "./sql.ts";
@@ -29,6 +30,8 @@ const COLUMNS = `a.id, a.message_id, a.uploader_id, a.filename, a.file_type, a.f
 // Who may see an attachment is said by its grants alone: no grant, no attachment.
 const GRANTED = `SELECT ${COLUMNS} FROM grants g JOIN attachments a ON a.id = g.attachment_id WHERE g.user_id = ?`;
 const FIND = `${GRANTED} AND g.attachment_id = ?`;
+const FIND_OWN = `SELECT ${COLUMNS}, a.conversation_id FROM grants g JOIN attachments a ON a.id = g.attachment_id
+  WHERE g.user_id = ? AND g.attachment_id = ?`;
 const OLDER = "AND g.attachment_id < ? ORDER BY g.attachment_id DESC LIMIT ? + 0";
 const NEWER = "AND g.attachment_id > ? ORDER BY g.attachment_id ASC LIMIT ? + 0";
 const IN_CONVERSATION = "AND g.conversation_id = ?";
@@ -100,6 +103,11 @@ export interface CreateAttachment extends Omit<AttachmentRow, "message_id" | "ve
 /** What is shown of an attachment. */
 export type ShownAttachment = Omit<AttachmentRow, "uploader_id" | "sha256" | "blob_key" | "crc32">;
 
+function shownOf(row: AttachmentRow): ShownAttachment {
+  const { id, message_id, filename, file_type, file_size, created_at, version } = row;
+  return { id, message_id, filename, file_type, file_size, created_at, version };
+}
+
 const SETTLE = "DELETE FROM intents WHERE blob_key = ? RETURNING blob_key";
 const SEND = "INSERT INTO messages (id, conversation_id, sender_id, created_at) VALUES (?, ?, ?, ?)";
 const INSERT = `INSERT INTO attachments (id, conversation_id, message_id, uploader_id, filename, file_type, file_size,
@@ -129,6 +137,7 @@ export function* createAttachment(input: CreateAttachment): Write<ShownAttachmen
   if (hasIntent && !(yield* get(SETTLE, input.blob_key))) throw new ParleyError("unavailable");
   if (reservation) yield* checkQuota(reservation);
   const messageId = target.messageId ?? newMessageId;
+  const shown = { id, message_id: messageId, filename, file_type, file_size, created_at, version: 1 };
   const inserts = [
     statement(
       INSERT,
@@ -145,6 +154,7 @@ export function* createAttachment(input: CreateAttachment): Write<ShownAttachmen
       input.created_at,
     ),
     statement(GRANT, id, conversationId, input.uploader_id),
+    tellOfAttachment("attachment.created", created_at, conversationId, shown),
     addStorage(input.uploader_id, file_size),
     recordAct(input.act, "attachment.created", id),
   ];
@@ -154,7 +164,7 @@ export function* createAttachment(input: CreateAttachment): Write<ShownAttachmen
   }
   if (bytes !== null) inserts.push(insertSmallFile(id, bytes));
   yield inserts;
-  return { id, message_id: messageId, filename, file_type, file_size, created_at, version: 1 };
+  return shown;
 }
 
 function* targetConversation(target: Target, userId: string): Write<string> {
@@ -185,18 +195,21 @@ interface RenameAttachment {
 }
 
 /** The row as it is after the update. Throws `attachment_not_found`, or `not_uploader` for another member. */
-export function* renameAttachment(input: RenameAttachment): Write<AttachmentRow> {
-  const attachment = yield* ownAttachment(input);
-  if (input.filename === undefined) return attachment;
+export function* renameAttachment(input: RenameAttachment): Write<ShownAttachment> {
+  const { conversation_id, ...attachment } = yield* ownAttachment(input);
+  const shown = shownOf(attachment);
+  if (input.filename === undefined) return shown;
+  const renamed = { ...shown, filename: input.filename, version: attachment.version + 1 };
   yield [
     statement(
       "UPDATE attachments SET filename = ?, version = version + 1 WHERE id = ?",
       input.filename,
       input.id,
     ),
+    tellOfAttachment("attachment.updated", input.act.at, conversation_id, renamed),
     recordAct(input.act, "attachment.renamed", input.id, { from: attachment.filename, to: input.filename }),
   ];
-  return { ...attachment, filename: input.filename, version: attachment.version + 1 };
+  return renamed;
 }
 
 interface DeleteAttachment {
@@ -210,15 +223,14 @@ interface DeleteAttachment {
 /** Deletes the attachment for all; its tombstone stays until the bytes are erased. Throws as renaming does. */
 export function* deleteAttachment(input: DeleteAttachment): Write<void> {
   const attachment = yield* ownAttachment(input);
-  const conversation = yield* get<{ conversation_id: string }>(
-    "DELETE FROM attachments WHERE id = ? RETURNING conversation_id",
-    input.id,
-  );
+  const { conversation_id } = attachment;
   const members = yield* all<{ user_id: string }>(
     "SELECT user_id FROM members WHERE conversation_id = ?",
-    conversation!.conversation_id,
+    conversation_id,
   );
   yield [
+    statement("DELETE FROM attachments WHERE id = ?", input.id),
+    tellOfAttachment("attachment.deleted", input.deletedAt, conversation_id, shownOf(attachment)),
     ...members.map((member) =>
       statement("DELETE FROM grants WHERE user_id = ? AND attachment_id = ?", member.user_id, input.id),
     ),
@@ -229,8 +241,12 @@ export function* deleteAttachment(input: DeleteAttachment): Write<void> {
   else yield* createTombstone(attachment.blob_key, input.deletedAt);
 }
 
-function* ownAttachment(input: { userId: string; id: string; expected: Expected }): Write<AttachmentRow> {
-  const attachment = yield* get<AttachmentRow>(FIND, input.userId, input.id);
+interface OwnAttachment extends AttachmentRow {
+  conversation_id: string;
+}
+
+function* ownAttachment(input: { userId: string; id: string; expected: Expected }): Write<OwnAttachment> {
+  const attachment = yield* get<OwnAttachment>(FIND_OWN, input.userId, input.id);
   if (!attachment) throw new ParleyError("attachment_not_found");
   if (attachment.uploader_id !== input.userId) throw new ParleyError("not_uploader");
   checkVersion(input.expected, attachment.version);

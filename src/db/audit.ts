@@ -25,7 +25,12 @@ type Action =
   | "token.created"
   | "token.revoked"
   | "user.created"
-  | "user.deleted";
+  | "user.deleted"
+  | "webhook.created"
+  | "webhook.updated"
+  | "webhook.secret_rotated"
+  | "webhook.disabled"
+  | "webhook.deleted";
 
 const INTO = "INSERT INTO audit (id, at, actor_id, token_id, action, object_id, details)";
 

@@ -2,8 +2,9 @@ import { ParleyError } from "../errors.ts";
 import { searchKey } from "../util/text.ts";
 import { type Act, recordAct, recordActIf } from "./audit.ts";
 import { leaveConversation } from "./conversations.ts";
+import { tellOfContact } from "./events.ts";
 import type { Page } from "./page.ts";
-import { HAS_PEER, hidePresence, joinPeer, noteDeparture, showPresence } from "./peers.ts";
+import { hidePresence, joinPeer, noteDeparture, PEER, showPresence } from "./peers.ts";
 import { get, type QuickReader, type Statement, statement, type Value, type Write } from "./sql.ts";
 import { requireUser } from "./users.ts";
 import { checkVersion, type Expected } from "./version.ts";
@@ -86,12 +87,13 @@ export interface CreateContact {
   tokenId: string | null;
 }
 
+// The peer is there from the first, so that what a contact without one needs is done in the same round trip.
 const CREATE = `INSERT INTO contacts
-    (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body)
-  SELECT ?, ?, ?, ?, ?, ?, 1, ? WHERE EXISTS (SELECT 1 FROM users WHERE id = ?)
-  ON CONFLICT (owner_id, username_key) DO NOTHING RETURNING ${HAS_PEER} AS has_peer`;
+    (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body, peer_id)
+  SELECT ?, ?, ?, ?, ?, ?, 1, ?, ${PEER} WHERE EXISTS (SELECT 1 FROM users WHERE id = ?)
+  ON CONFLICT (owner_id, username_key) DO NOTHING RETURNING peer_id`;
 const JOIN = `INSERT INTO members (conversation_id, user_id, joined_at)
-  SELECT conversation_id, owner_id, ? FROM contacts WHERE owner_id = ? AND id = ?`;
+  SELECT conversation_id, owner_id, ? FROM contacts WHERE owner_id = ? AND id = ? AND peer_id IS NULL`;
 const IS_THERE = "FROM contacts WHERE owner_id = ? AND id = ?";
 
 /**
@@ -119,15 +121,16 @@ export function* createContact(input: CreateContact): Write<string> {
       searchKey,
       conversationId,
       body,
-      ownerId,
       usernameKey,
+      ownerId,
       ownerId,
     ),
     statement(JOIN, createdAt, ownerId, id),
+    tellOfContact("contact.created", createdAt, ownerId, id, "AND peer_id IS NULL"),
     recordActIf(statement(IS_THERE, ownerId, id), act, "contact.created", id),
   ];
-  const [row] = created as { has_peer: number | null }[];
-  if (row) return row.has_peer === null ? body : yield* joinPeer(input);
+  const [row] = created as { peer_id: string | null }[];
+  if (row) return row.peer_id === null ? body : yield* joinPeer(input);
   yield* requireUser(ownerId);
   yield* refuseExisting(ownerId, usernameKey);
   throw new ParleyError("unavailable");
@@ -185,6 +188,7 @@ export function* updateContact(input: UpdateContact): Write<ContactRow> {
       input.ownerId,
       input.id,
     ),
+    tellOfContact("contact.updated", input.act.at, input.ownerId, input.id),
     recordAct(input.act, "contact.renamed", input.id, { from: was, to: input.displayName }),
   ];
   return [updated, seen_at, peer_since, version + 1];
@@ -209,6 +213,7 @@ export function* deleteContact(input: DeleteContact): Write<void> {
   if (!contact) throw new ParleyError("contact_not_found");
   checkVersion(input.expected, contact.version);
   yield [
+    tellOfContact("contact.deleted", input.deletedAt, ownerId, id),
     statement("DELETE FROM contacts WHERE owner_id = ? AND id = ?", ownerId, id),
     hidePresence(ownerId, contact.username_key),
     recordAct(input.act, "contact.deleted", id, { username: JSON.parse(contact.body).username }),

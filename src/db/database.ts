@@ -18,6 +18,8 @@ export interface Database extends QuickReader {
   revocations(): number | null;
   /** Whether this process may do this kind of background work now: one does of those that share a database. */
   claim(work: string): Promise<boolean>;
+  /** Called whenever this or another process may have left events, or given numbers to some. */
+  onEvents: () => void;
   /** How many writes wait. */
   queueLength(): number;
   close(): Promise<void>;

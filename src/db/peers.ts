@@ -1,10 +1,11 @@
 import { hash } from "node:crypto";
+import { tellOfContact } from "./events.ts";
 import { get, type Statement, statement, type Write } from "./sql.ts";
 
 // Two users who have each other as contacts: peers. docs/sharing.md has the rules.
 
-/** Not null where the user of a name, who is not the owner, has the owner as a contact: of that name and that owner. */
-export const HAS_PEER = `(SELECT 1 FROM users them
+/** The user of a name, who is not the owner, where that user has the owner as a contact: of that name and that owner. */
+export const PEER = `(SELECT them.id FROM users them
   JOIN users me ON me.id <> them.id
   JOIN contacts c ON c.owner_id = them.id AND c.username_key = me.username_key
   WHERE them.username_key = ? AND me.id = ?)`;
@@ -37,27 +38,26 @@ interface NewContact {
   id: string;
   ownerId: string;
   usernameKey: string;
-  conversationId: string;
   body: string;
   createdAt: number;
 }
 
 /**
- * Part of other writes: in place of its own the contact gets the conversation that the peer has with the owner, with all
- * that the peer has sent there, unless the owner left it before, and nothing of what was meant for a former user of the
+ * Part of other writes: in place of one of its own the contact gets the conversation that the peer has with the owner, with
+ * all that the peer has sent there, unless the owner left it before, and nothing of what was meant for a former user of the
  * owner's name. Returns the contact as JSON text.
  */
 export function* joinPeer(contact: NewContact): Write<string> {
-  const { id, ownerId, usernameKey, conversationId, createdAt } = contact;
+  const { id, ownerId, usernameKey, createdAt } = contact;
   const peer = (yield* get<Peer>(FIND_PEER, usernameKey, ownerId))!;
   const body = JSON.stringify({ ...JSON.parse(contact.body), conversation_id: peer.conversation_id });
   const sees = peer.blocked_at === null;
   const joining = [
     statement(
-      "UPDATE members SET conversation_id = ? WHERE conversation_id = ? AND user_id = ?",
+      "INSERT INTO members (conversation_id, user_id, joined_at) VALUES (?, ?, ?)",
       peer.conversation_id,
-      conversationId,
       ownerId,
+      createdAt,
     ),
     statement(
       `UPDATE contacts SET conversation_id = ?, body = ?, peer_id = ?, peer_since = ?
@@ -76,6 +76,7 @@ export function* joinPeer(contact: NewContact): Write<string> {
       peer.user_id,
       peer.contact_id,
     ),
+    tellOfContact("contact.created", createdAt, ownerId, id),
   ];
   if (peer.departed === 0) {
     joining.push(

@@ -4,6 +4,8 @@ import { OperatorError } from "../errors.ts";
 
 /** How often a lost session is opened again, and one that stands is asked whether it does. */
 const POLL_MS = 400;
+/** For how long events are gathered before others are told of them. */
+const TELL_AFTER_MS = 5;
 /** For how long what the session last said holds. Tokens that are revoked elsewhere may be taken for so long. */
 const TRUST_MS = 1000;
 /** For how long a database is waited for that another process leaves, which takes a moment also where that was killed. */
@@ -30,6 +32,8 @@ export class PostgresSession {
   #confirmedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
   #wasOpen = false;
+  #telling: NodeJS.Timeout | undefined;
+  onEvents: () => void = () => {};
 
   /** `alone`: nobody else may use the database meanwhile; a move wants that. */
   constructor(connect: () => Promise<Client>, alone: boolean) {
@@ -75,6 +79,19 @@ export class PostgresSession {
     }
   }
 
+  /**
+   * Lets all nodes know that there are events, this one too. Not in the transactions that leave them: those would then be
+   * committed one after another. Where nobody hears it they look by themselves before long.
+   */
+  tell(): void {
+    this.#telling ??= setTimeout(() => {
+      this.#telling = undefined;
+      this.#session()
+        .then((client) => client.query("NOTIFY parley_events"))
+        .catch(() => {});
+    }, TELL_AFTER_MS);
+  }
+
   /** Whether this node may do this kind of work. */
   async claim(work: string): Promise<boolean> {
     if (this.#held.has(work)) return true;
@@ -89,6 +106,7 @@ export class PostgresSession {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
+    clearTimeout(this.#telling);
     await Promise.allSettled([this.#next, this.#asking, this.#opening]);
     await this.#client?.end().catch(() => {});
   }
@@ -112,7 +130,9 @@ export class PostgresSession {
     const client = await this.#connect();
     try {
       await this.#enter(client);
-      await client.query(`SET idle_session_timeout = ${SILENCE_MS}; LISTEN parley_revocations`);
+      await client.query(
+        `SET idle_session_timeout = ${SILENCE_MS}; LISTEN parley_revocations; LISTEN parley_events`,
+      );
     } catch (error) {
       void client.end().catch(() => {});
       throw error;
@@ -121,7 +141,10 @@ export class PostgresSession {
     this.#wasOpen = true;
     client.on("error", () => this.#lose(client));
     client.on("end", () => this.#lose(client));
-    client.on("notification", () => void this.poll().catch(() => {}));
+    client.on("notification", ({ channel }) => {
+      if (channel === "parley_revocations") void this.poll().catch(() => {});
+      this.onEvents();
+    });
     return client;
   }
 

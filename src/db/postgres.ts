@@ -7,7 +7,7 @@ import { isConflict, isLost, isNeverGiven, postgresError } from "./postgres-erro
 import { migratePostgres } from "./postgres-migrate.ts";
 import { PostgresSession } from "./postgres-session.ts";
 import type { Statement, Value, Write } from "./sql.ts";
-import { countedUser, revoking, writes } from "./writes.ts";
+import { countedUser, revoking, telling, writes } from "./writes.ts";
 
 /** Connections of a node, beside the one of its session. */
 const POOL_SIZE = 10;
@@ -149,6 +149,14 @@ class PostgresDatabase implements Database {
     return (await this.allValues<R>(sql, ...params))[0];
   }
 
+  get onEvents(): () => void {
+    return this.#session.onEvents;
+  }
+
+  set onEvents(listener: () => void) {
+    this.#session.onEvents = listener;
+  }
+
   revocations(): number | null {
     return this.#session.revocations();
   }
@@ -189,6 +197,7 @@ class PostgresDatabase implements Database {
         const result = await this.#transaction(start());
         // What was revoked here is refused here from now on.
         if (revoking.has(name)) await this.#session.poll().catch(() => {});
+        if (telling.has(name)) this.#session.tell();
         return result;
       } catch (error) {
         if (!isConflict(error) || tries === MAX_TRIES) throw postgresError(error);

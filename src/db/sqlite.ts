@@ -8,6 +8,7 @@ import { migrate } from "./migrate.ts";
 import { type Answer, type Ask, toError } from "./outcome.ts";
 import type { Value } from "./sql.ts";
 import type { WriterData } from "./writer.ts";
+import { telling } from "./writes.ts";
 
 /** How long a statement waits for another process, such as the command line, to end its write. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -68,6 +69,7 @@ class SqliteDatabase implements Database {
   #dataVersion = 0;
   #revocations = 0;
   #closed: Promise<void> | undefined;
+  onEvents = () => {};
 
   constructor(db: DatabaseSync, path: string, fuse: Fuse) {
     this.#db = db;
@@ -242,6 +244,7 @@ class SqliteDatabase implements Database {
     const batch = this.#underWay;
     this.#underWay = [];
     this.#send();
+    if (batch.some(({ name }) => telling.has(name))) this.onEvents();
     for (const [i, outcome] of outcomes.entries()) {
       if ("result" in outcome) batch[i]!.resolve(outcome.result);
       else batch[i]!.reject(toError(outcome.failure));

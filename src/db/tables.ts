@@ -68,6 +68,28 @@ export const TABLES: readonly Table[] = [
   table("storage", ["user_id"], ["used"]),
   table("idempotency", ["user_id", "key_hash"], ["fingerprint", "result", "until"]),
   table("identities", ["issuer", "subject"], ["user_id"]),
+  table(
+    "events",
+    ["position"],
+    ["recipient_id", "number", "type", "conversation_id", "created_at", "payload"],
+  ),
+  table(
+    "webhooks",
+    ["id"],
+    [
+      ...["user_id", "url", "types", "all_users", "secret", "old_secret", "old_until", "disabled_at"],
+      ...["since_position", "created_at", "version"],
+    ],
+  ),
+  table(
+    "deliveries",
+    ["webhook_id", "id"],
+    [
+      ...["event_id", "position", "recipient_id", "conversation_id", "type", "told_at", "payload", "state"],
+      ...["attempts", "next_at", "last_status", "last_error", "created_at", "updated_at"],
+    ],
+  ),
+  table("webhook_cursor", ["id"], ["position"]),
   table("audit", ["id"], ["at", "actor_id", "token_id", "action", "object_id", "details"]),
 ];
 /** What is still to be erased from the store; it stays behind where the files go to another. */

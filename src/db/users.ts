@@ -1,6 +1,8 @@
 import { ParleyError } from "../errors.ts";
 import { type Act, recordAct } from "./audit.ts";
 import { createConversation, leaveConversation } from "./conversations.ts";
+import { forgetWebhooksOf } from "./deliveries.ts";
+import { forgetEventsOf } from "./events.ts";
 import { type Page, walkOf } from "./page.ts";
 import { forgetPeer } from "./peers.ts";
 import { all, get, type Reader, type Statement, statement, type Value, type Write } from "./sql.ts";
@@ -122,7 +124,7 @@ export function* createFirstUser(input: { user: CreateUser; token: CreateToken }
 }
 
 /**
- * Erases the user, with tokens, contacts and notes; the user leaves every conversation. Throws `user_not_found`.
+ * Erases the user, with tokens, contacts, webhooks and notes; the user leaves every conversation. Throws `user_not_found`.
  */
 export function* deleteUser(input: { id: string; deletedAt: number; act: Act }): Write<void> {
   const user = yield* get<UserRow & { username_key: string }>(
@@ -139,11 +141,13 @@ export function* deleteUser(input: { id: string; deletedAt: number; act: Act }):
   for (const { conversation_id } of [user, ...contacts]) {
     yield* leaveConversation(conversation_id, input.id, input.deletedAt);
   }
+  yield* forgetWebhooksOf(input.id, input.deletedAt);
   yield [
     statement("DELETE FROM storage WHERE user_id = ?", input.id),
     statement("DELETE FROM reservations WHERE user_id = ?", input.id),
     statement("DELETE FROM idempotency WHERE user_id = ?", input.id),
     statement("DELETE FROM activity WHERE user_id = ?", input.id),
+    forgetEventsOf(input.id),
     statement("DELETE FROM users WHERE id = ?", input.id),
     recordAct(input.act, "user.deleted", input.id, { username: user.username }),
   ];

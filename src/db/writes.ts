@@ -2,6 +2,8 @@ import { recordActivity } from "./activity.ts";
 import { createAttachment, deleteAttachment, renameAttachment } from "./attachments.ts";
 import { forgetActs, recordDownloads } from "./audit.ts";
 import { blockContact, createContact, deleteContact, updateContact } from "./contacts.ts";
+import { addDeliveries, addTestDelivery, forgetDeliveries, redeliver, settleDelivery } from "./deliveries.ts";
+import { forgetEvents, numberEvents } from "./events.ts";
 import { dropHold, placeHold, renewHold } from "./holds.ts";
 import { findResult, forgetKeys, keepResult, type Once } from "./idempotency.ts";
 import { createIdentity } from "./identities.ts";
@@ -12,12 +14,23 @@ import { beginMove, endMove, forgetSecrets, importRows } from "./tables.ts";
 import { createToken, deleteIdentities, deleteTokens, forgetExpiredTokens } from "./tokens.ts";
 import { dropTombstones } from "./tombstones.ts";
 import { createFirstUser, createUser, deleteUser } from "./users.ts";
+import { createWebhook, deleteWebhook, rotateSecret, updateWebhook } from "./webhooks.ts";
 
 /** Writes by which tokens go. */
 export const revoking: ReadonlySet<string> = new Set(["deleteIdentities", "deleteTokens", "deleteUser"]);
 
+/** Writes that leave events, or number them, or end who listens to them, or give webhooks something to do. */
+export const telling: ReadonlySet<string> = new Set([
+  ...["createContact", "updateContact", "deleteContact"],
+  ...["createAttachment", "renameAttachment", "deleteAttachment"],
+  ...["addTestDelivery", "redeliver", "settleDelivery", "updateWebhook"],
+  ...["doOnce", "numberEvents", ...revoking],
+]);
+
 /** Each by its name. */
 const single = {
+  addDeliveries,
+  addTestDelivery,
   beginMove,
   blockContact,
   createAttachment,
@@ -27,31 +40,40 @@ const single = {
   createIntent,
   createToken,
   createUser,
+  createWebhook,
   deleteAttachment,
   deleteContact,
   deleteIdentities,
   deleteTokens,
   deleteUser,
+  deleteWebhook,
   dropHold,
   dropIntent,
   dropTombstones,
   endMove,
   forgetActs,
+  forgetDeliveries,
+  forgetEvents,
   forgetExpiredTokens,
   forgetKeys,
   forgetSecrets,
   importRows,
   lapseIntents,
   lapseReservations,
+  numberEvents,
   placeHold,
   recordActivity,
   recordDownloads,
+  redeliver,
   releaseStorage,
   renameAttachment,
   renewHold,
   renewIntent,
   reserveStorage,
+  rotateSecret,
+  settleDelivery,
   updateContact,
+  updateWebhook,
 };
 
 type Single = typeof single;

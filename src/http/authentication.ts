@@ -24,7 +24,7 @@ export function authenticate(
   const { core, rates } = context;
   const { authorization } = request.headers;
   if (authorization === undefined) throw new ParleyError("missing_token");
-  const token = BEARER.exec(authorization)?.[1];
+  const token = tokenOf(request);
   const caller = token === undefined ? undefined : knownCaller(core, token);
   if (!caller) {
     rates.refuseGuess(request, reply);
@@ -32,6 +32,11 @@ export function authenticate(
   }
   rates.count(caller, reply);
   return caller;
+}
+
+/** The bearer token of a request; undefined where there is none, or none of that form. */
+export function tokenOf(request: FastifyRequest): string | undefined {
+  return BEARER.exec(request.headers.authorization ?? "")?.[1];
 }
 
 async function verify(

@@ -1,14 +1,13 @@
 import type { Field, Shape } from "../core/fields.ts";
 import { catalogue, type ErrorCode } from "../errors.ts";
 import { LINES } from "./audit.ts";
+import { EXAMPLES, HEADERS_OF, otherPaths, RATE_HEADERS, REQUEST_ID, sentEvents } from "./openapi-others.ts";
 import { KEY, type Operation } from "./operation.ts";
 import { problemOf, statusOf } from "./problems.ts";
 import { schemas } from "./schemas.ts";
 
 /** Real answers, by the name of the operation. */
 export type Examples = Readonly<Record<string, { body?: unknown; request?: unknown }>>;
-
-const EXAMPLES = "#/components/examples/";
 
 /** What every operation can answer besides its own. */
 const COMMON: readonly ErrorCode[] = [
@@ -25,35 +24,12 @@ const COMMON: readonly ErrorCode[] = [
 ];
 const ORIGIN = "http://127.0.0.1:8080";
 const text = { type: "string" };
-const REQUEST_ID = { "Request-Id": { description: "Also in the server's log.", schema: text } };
 const REPLAYED = { description: "The request was done before.", schema: { const: "true" } };
-const CHALLENGE = { "WWW-Authenticate": { description: "Bearer (RFC 6750).", schema: text } };
-const RATE_HEADERS = {
-  "RateLimit-Policy": { description: "How much is allowed.", schema: text },
-  RateLimit: { description: "How much of it is left.", schema: text },
-};
-const RETRY_AFTER = { "Retry-After": { description: "Seconds.", schema: { type: "integer" } } };
-/** What answers with these codes have besides. */
-const HEADERS_OF: Readonly<Partial<Record<ErrorCode, object>>> = {
-  missing_token: CHALLENGE,
-  invalid_token: CHALLENGE,
-  insufficient_scope: CHALLENGE,
-  rate_limited: { ...RATE_HEADERS, ...RETRY_AFTER },
-  idempotency_in_progress: RETRY_AFTER,
-  unavailable: RETRY_AFTER,
-};
-const FILE_HEADERS = Object.fromEntries(
-  [
-    ...["ETag", "Last-Modified", "Accept-Ranges", "Repr-Digest", "Cache-Control", "Content-Disposition"],
-    ...["Content-Security-Policy", "Cross-Origin-Resource-Policy", "X-Content-Type-Options"],
-  ].map((name) => [name, { schema: text }]),
-);
-
 /** The OpenAPI 3.1 document of the operations, made of the very shapes that check their requests. */
 export function buildOpenApi(operations: readonly Operation[], version: string, examples: Examples): object {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
-    const path = operation.path.replace(":id", "{id}");
+    const path = operation.path.replace(/:(\w+)/g, "{$1}");
     paths[path] ??= {};
     paths[path][operation.method.toLowerCase()] = describe(operation, examples[operation.name] ?? {});
   }
@@ -72,6 +48,8 @@ export function buildOpenApi(operations: readonly Operation[], version: string, 
       { name: "contacts", description: "People in the caller's contact list." },
       { name: "attachments", description: "Files shared in conversations." },
       { name: "files", description: "The bytes of attachments." },
+      { name: "events", description: "What happens to what the caller sees." },
+      { name: "webhooks", description: "Addresses that events are sent to." },
       { name: "me", description: "The caller." },
       { name: "users", description: "Who uses the service: for the integrator's back end." },
       { name: "tokens", description: "Access tokens of the users." },
@@ -79,6 +57,7 @@ export function buildOpenApi(operations: readonly Operation[], version: string, 
       { name: "service", description: "For supervisors." },
     ],
     paths: all,
+    webhooks: sentEvents(),
     components: {
       securitySchemes: {
         token: {
@@ -102,7 +81,7 @@ function examplesFor(paths: object): object {
 }
 
 function describe(operation: Operation, example: Examples[string]): object {
-  const { status, schema, lines } = operation.answer;
+  const { status, schema, lines, stream } = operation.answer;
   const answered =
     schema === undefined
       ? { description: "Done." }
@@ -113,6 +92,7 @@ function describe(operation: Operation, example: Examples[string]): object {
               schema: { $ref: `#/components/schemas/${schema}` },
               ...(example.body === undefined ? {} : { example: example.body }),
             },
+            ...(stream === undefined ? {} : { [stream]: { schema: { type: "string" } } }),
             ...(lines === undefined
               ? {}
               : Object.fromEntries(LINES.map((type) => [type, { schema: linesOf(lines) }]))),
@@ -124,7 +104,8 @@ function describe(operation: Operation, example: Examples[string]): object {
     summary: operation.summary,
     ...(operation.scope ? { description: `Scope: \`${operation.scope}\`.` } : {}),
     parameters: [
-      ...(operation.id ? [pathId(operation)] : []),
+      ...(operation.id ? [pathId("id", operation.id.kind)] : []),
+      ...(operation.innerId ? [pathId(operation.innerId.name, operation.innerId.kind)] : []),
       ...queryOf(operation.query),
       ...headersFor(operation),
     ],
@@ -145,19 +126,14 @@ function linesOf(schema: string): object {
 
 const catalogueOfSuccess = { 200: "The answer.", 201: "Created.", 204: "Done." } as const;
 
-function pathId(operation: Operation): object {
-  return {
-    name: "id",
-    in: "path",
-    required: true,
-    schema: { type: "string" },
-    description: `${operation.id!.kind}_…`,
-  };
+function pathId(name: string, kind: string): object {
+  return { name, in: "path", required: true, schema: { type: "string" }, description: `${kind}_…` };
 }
 
 /** Whether it answers with one resource that has a version, and changes nothing. */
 function isRead(operation: Operation): boolean {
-  return operation.method === "GET" && operation.id !== undefined;
+  const { method, id, answer } = operation;
+  return method === "GET" && id !== undefined && !answer.schema?.endsWith("Page");
 }
 
 /** The headers by which a request can be made conditional, done once, or its body checked. */
@@ -246,7 +222,7 @@ function fileBody(fields: Shape): object {
 }
 
 /** Answers that nobody can be asked for by a version: they are of a moment. */
-const UNTAGGED = ["Me", "NewToken"];
+const UNTAGGED = ["Me", "NewToken", "NewWebhook", "Delivery"];
 
 function headersOf(operation: Operation): object {
   const { schema, status } = operation.answer;
@@ -300,101 +276,4 @@ function examplesIn(response: { content: object } | undefined): object {
 function exampleOf(code: ErrorCode): unknown {
   const error = { code, message: catalogue[code].explanation, param: undefined, members: {}, header: "" };
   return JSON.parse(problemOf(error, "req_01m7yvg6waejjacycgbh9077zr", ORIGIN).body);
-}
-
-/** What is no operation on resources: the bytes of files, and the service's own state. */
-function otherPaths(): object {
-  const state = (name: string, summary: string) => ({
-    get: {
-      operationId: name,
-      tags: ["service"],
-      summary,
-      security: [],
-      responses: {
-        200: {
-          description: "Yes.",
-          content: { "application/json": { schema: { type: "object", properties: { status: text } } } },
-        },
-        400: problem("malformed_request"),
-        503: problem("unavailable"),
-      },
-    },
-  });
-  return {
-    "/files/{id}/{filename}": {
-      get: {
-        operationId: "downloadFile",
-        tags: ["files"],
-        summary: "Download a file, by its signed address or with a member's token",
-        security: [{}, { token: [] }],
-        parameters: [
-          { name: "id", in: "path", required: true, schema: text },
-          { name: "filename", in: "path", required: true, schema: text },
-          { name: "expires", in: "query", schema: { type: "integer" } },
-          { name: "signature", in: "query", schema: text },
-          { name: "download", in: "query", schema: { const: "1" }, description: "Save instead of show." },
-        ],
-        responses: {
-          200: {
-            description: "The bytes.",
-            headers: { ...REQUEST_ID, ...FILE_HEADERS },
-            content: { "*/*": { schema: { type: "string", format: "binary" } } },
-          },
-          206: {
-            description: "A range of them.",
-            headers: { ...REQUEST_ID, ...FILE_HEADERS, "Content-Range": { schema: text } },
-            content: { "*/*": { schema: { type: "string", format: "binary" } } },
-          },
-          304: { description: "The client has them.", headers: { ...REQUEST_ID, ...FILE_HEADERS } },
-          302: {
-            description: "The bytes are at another address, which is valid for a few minutes.",
-            headers: { ...REQUEST_ID, Location: { schema: text } },
-          },
-          308: {
-            description: "The file has another name by now.",
-            headers: { ...REQUEST_ID, Location: { schema: text } },
-          },
-          400: problem("unknown_parameter"),
-          401: problem("invalid_token"),
-          403: problem("invalid_signature"),
-          404: problem("attachment_not_found"),
-          409: problem("username_taken"),
-          412: problem("precondition_failed"),
-          416: problem("range_not_satisfiable"),
-          429: problem("rate_limited"),
-          503: problem("unavailable"),
-        },
-      },
-    },
-    "/metrics": metricsPath(),
-    "/healthz": state("isAlive", "Whether the process lives"),
-    "/readyz": state("isReady", "Whether it can do its work"),
-  };
-}
-
-function metricsPath(): object {
-  return {
-    get: {
-      operationId: "readMetrics",
-      tags: ["service"],
-      summary: "Metrics in the format of Prometheus",
-      description: "Scope: `admin`.",
-      responses: {
-        200: { description: "The metrics.", content: { "text/plain": { schema: { type: "string" } } } },
-        401: problem("invalid_token"),
-        403: problem("insufficient_scope"),
-        409: problem("username_taken"),
-        429: problem("rate_limited"),
-        503: problem("unavailable"),
-      },
-    },
-  };
-}
-
-function problem(code: ErrorCode): object {
-  const schema = { $ref: "#/components/schemas/Problem" };
-  const content = {
-    "application/problem+json": { schema, examples: { [code]: { $ref: `${EXAMPLES}${code}` } } },
-  };
-  return { description: `\`${code}\``, headers: { ...REQUEST_ID, ...HEADERS_OF[code] }, content };
 }

@@ -11,11 +11,13 @@ import { bodyFields, isEmptyBody, NO_FIELDS, parseForm } from "./bodies.ts";
 import type { HttpContext } from "./context.ts";
 
 /** What a request has come down to when its operation runs. */
-interface Call<Q extends Shape, B extends Shape> {
+export interface Call<Q extends Shape, B extends Shape> {
   core: Core;
   caller: Caller;
   /** Of the path; empty where it has none. */
   id: string;
+  /** The second one of the path, the same. */
+  innerId: string;
   query: Parsed<Q>;
   body: Parsed<B>;
   /** The Idempotency-Key of a POST. */
@@ -34,13 +36,15 @@ export interface Operation<Q extends Shape = Shape, B extends Shape = Shape> {
   path: string;
   /** The kind of `:id` in the path, and the error of one that is unknown or malformed. */
   id?: { kind: IdKind; unknown: ErrorCode };
+  /** The same of a second id, of this name. */
+  innerId?: { name: string; kind: IdKind; unknown: ErrorCode };
   scope?: Scope;
   summary: string;
   query: Q;
   /** Fields of a form or of JSON; "file" for a multipart form that the operation reads by itself. */
   body: B | "file";
-  /** `lines`: of what the same is also to be had as lines of JSON. */
-  answer: { status: 200 | 201 | 204; schema?: string; lines?: string };
+  /** `lines`: of what the same is also to be had as lines of JSON. `stream`: the media type of what goes on and on. */
+  answer: { status: 200 | 201 | 204; schema?: string; lines?: string; stream?: string };
   /** Codes beyond those that every operation can answer. */
   errors: readonly ErrorCode[];
   handle(call: Call<Q, B>): Promise<unknown>;
@@ -56,7 +60,7 @@ export function addOperation(
   { core, limits, log }: HttpContext,
   described: Operation,
 ): void {
-  const { id: idRule, query, body, answer } = described;
+  const { id: idRule, innerId: innerRule, query, body, answer } = described;
   app.route({
     method: described.method,
     url: described.path,
@@ -74,6 +78,7 @@ export function addOperation(
       core,
       caller: request.caller,
       id: "",
+      innerId: "",
       query: readFields(query, queryOf(request)),
       body: body === "file" ? {} : readFields(body, fields),
       key: described.method === "POST" ? idempotencyKey(request) : undefined,
@@ -81,7 +86,9 @@ export function addOperation(
       reply,
       log,
     };
-    if (idRule) call.id = knownForm((request.params as { id: string }).id, idRule.kind, idRule.unknown);
+    const params = request.params as Record<string, string>;
+    if (idRule) call.id = knownForm(params.id!, idRule.kind, idRule.unknown);
+    if (innerRule) call.innerId = knownForm(params[innerRule.name]!, innerRule.kind, innerRule.unknown);
     reply.code(answer.status);
     const { key } = call;
     if (key === undefined) return described.handle(call);

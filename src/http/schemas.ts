@@ -1,3 +1,4 @@
+import { RESOURCE_EVENTS } from "../core/events.ts";
 import { catalogue } from "../errors.ts";
 import { type IdKind, idPattern } from "../util/ids.ts";
 
@@ -42,6 +43,18 @@ const ofToken = {
   created_at: time,
 };
 
+const ofWebhook = {
+  url: { type: "string", format: "uri" },
+  events: {
+    type: ["array", "null"],
+    items: { type: "string", enum: [...RESOURCE_EVENTS] },
+    description: "Types of events; null: all.",
+  },
+  all_users: { type: "boolean", description: "Whether it sees the events of all users." },
+  enabled: { type: "boolean", description: "False once nothing is sent to it any more." },
+  created_at: time,
+};
+
 /** What the service answers, as JSON Schema by name: sections 2.1, 2.2 and 2.4 of the source, and what came beside them. */
 export const schemas: Readonly<Record<string, Schema>> = {
   Contact: object({
@@ -69,6 +82,51 @@ export const schemas: Readonly<Record<string, Schema>> = {
     created_at: time,
   }),
   AttachmentPage: page("Attachment"),
+  Event: object(
+    {
+      id: id("evt"),
+      type: { type: "string", enum: [...RESOURCE_EVENTS] },
+      timestamp: time,
+      payload: {
+        description: "The contact, the attachment or the webhook, as the recipient would have retrieved it.",
+        anyOf: ["Contact", "Attachment", "Webhook"].map((name) => ({ $ref: `#/components/schemas/${name}` })),
+      },
+    },
+    "Something that has happened to what the recipient sees.",
+  ),
+  EventPage: page("Event"),
+  Webhook: object({ id: id("whk"), ...ofWebhook }),
+  NewWebhook: object({
+    id: id("whk"),
+    secret: { type: "string", description: "What signs the requests, shown this once: `whsec_…`." },
+    ...ofWebhook,
+  }),
+  WebhookPage: page("Webhook"),
+  TestEvent: object(
+    {
+      id: id("evt"),
+      type: { type: "string", const: "webhook.test" },
+      timestamp: time,
+      payload: object({ id: id("whk") }),
+    },
+    "What a webhook is sent when that is asked for.",
+  ),
+  Delivery: object({
+    id: id("dlv"),
+    event_id: { ...id("evt"), description: "The header `webhook-id`, the same at every attempt." },
+    type: text,
+    state: { type: "string", enum: ["pending", "delivered", "failed"] },
+    attempts: { type: "integer", minimum: 0 },
+    last_status: { type: ["integer", "null"], description: "What the receiver answered; null: nothing." },
+    last_error: { ...textOrNone, description: "Why there was no answer." },
+    next_attempt_at: {
+      type: ["integer", "null"],
+      description: "Unix seconds, UTC; null: it is done, or waits for an earlier one of its conversation.",
+    },
+    created_at: time,
+    updated_at: time,
+  }),
+  DeliveryPage: page("Delivery"),
   Me: object({
     id: id("usr"),
     username: text,

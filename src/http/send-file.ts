@@ -2,9 +2,14 @@ import type { FastifyReply } from "fastify";
 
 /**
  * Sends chunks of which each is valid only until the next is asked for: that is when the one before has left. Resolves
- * when all is on its way or the client is gone; throws what the chunks throw, after it has cut the connection.
+ * when all is on its way or the client is gone; throws what the chunks throw, after it has cut the connection. A client
+ * that takes longer than `stallMs` for one is cut, too.
  */
-export async function sendChunks(reply: FastifyReply, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+export async function sendChunks(
+  reply: FastifyReply,
+  chunks: AsyncIterable<Uint8Array>,
+  stallMs?: number,
+): Promise<void> {
   const { raw } = reply;
   const headers = reply.getHeaders();
   reply.hijack();
@@ -17,7 +22,12 @@ export async function sendChunks(reply: FastifyReply, chunks: AsyncIterable<Uint
       if (raw.destroyed) throw new ClientGone();
       await new Promise<void>((resolve, reject) => {
         cutOff = reject;
-        raw.write(chunk, (error) => (error ? reject(new ClientGone()) : resolve()));
+        const stalled = stallMs === undefined ? undefined : setTimeout(() => raw.destroy(), stallMs);
+        raw.write(chunk, (error) => {
+          clearTimeout(stalled);
+          if (error) reject(new ClientGone());
+          else resolve();
+        });
       });
     }
     raw.end();

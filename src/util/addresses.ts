@@ -44,3 +44,12 @@ export function isWildcard(host: string): boolean {
   // In each of the spellings that name the same: 0, 0x0, ::0, ::ffff:0.0.0.0.
   return /^(?:::ffff:)?[0x.:]+$/i.test(host);
 }
+
+/** The URL of a key set as a setting gives it, null for none; undefined for others. Whoever could change the keys on their way could be anybody. */
+export function parseKeySetUrl(text: string): string | null | undefined {
+  if (text === "") return null;
+  const url = URL.parse(text);
+  if (!url || url.username || url.password) return undefined;
+  const safe = url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
+  return safe ? url.href : undefined;
+}

@@ -109,3 +109,10 @@ export function keptSecret(folder: string): string {
 function secretOf(folder: string): string {
   return join(folder, "secret");
 }
+
+/** Secrets, separated by commas; undefined where one is too short. */
+export function parseSecrets(text: string): string[] | undefined {
+  if (text === "") return [];
+  const secrets = text.split(",").map((secret) => secret.trim());
+  return secrets.every((secret) => secret.length >= MIN_SECRET_LENGTH) ? secrets : undefined;
+}

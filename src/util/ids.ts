@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-export type IdKind = "con" | "att" | "msg" | "cnv" | "usr" | "tok" | "req" | "aud";
+export type IdKind = "con" | "att" | "msg" | "cnv" | "usr" | "tok" | "req" | "aud" | "evt" | "whk" | "dlv";
 export type NewId = (kind: IdKind) => string;
 /** Fills the bytes from a cryptographic source, like `crypto.randomFillSync`. */
 export type Random = (bytes: Uint8Array) => void;
@@ -73,6 +73,27 @@ export function createIds(clock: Clock, random: Random): NewId {
 /** Sorts before every id of this kind that is made at this time (milliseconds) or later, and behind all older ones. */
 export function idBound(kind: IdKind, time: number): string {
   return `${kind}_${base32(Math.max(0, time), 10)}`;
+}
+
+/**
+ * The id of this time (milliseconds) whose 74 bits behind the time, around version and variant, are these: always the same.
+ */
+export function idOfBits(kind: IdKind, time: number, bits: bigint): string {
+  const uuid =
+    (BigInt(time) << 80n) | (7n << 76n) | ((bits >> 62n) << 64n) | (2n << 62n) | (bits & (2n ** 62n - 1n));
+  let text = "";
+  for (let rest = uuid, i = 0; i < 26; i++) {
+    text = ALPHABET[Number(rest & 31n)] + text;
+    rest >>= 5n;
+  }
+  return `${kind}_${text}`;
+}
+
+/** The bits of an id that `idOfBits` made. */
+export function bitsOfId(id: string): bigint {
+  let uuid = 0n;
+  for (const digit of id.slice(4)) uuid = uuid * 32n + BigInt(ALPHABET.indexOf(digit));
+  return (((uuid >> 64n) & 4095n) << 62n) | (uuid & (2n ** 62n - 1n));
 }
 
 const SUFFIX_PATTERN = "[0-7][0-9a-hjkmnp-tv-z]{25}";

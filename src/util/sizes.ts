@@ -19,3 +19,8 @@ export function parseSize(text: string): number | null {
   const bytes = Number(match[1]) * (match[3] === undefined ? 1000 : 1024) ** exponent;
   return Number.isSafeInteger(bytes) ? bytes : null;
 }
+
+/** A whole number of things; undefined for what is none. */
+export function parseCount(text: string): number | undefined {
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}

@@ -3,28 +3,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openPostgres } from "../../src/db/postgres.ts";
 import { openSqlite } from "../../src/db/sqlite.ts";
 import { createFuse } from "../../src/util/fuse.ts";
-import { testDatabase } from "../engines/postgres.ts";
 import { databaseContract } from "./database.ts";
+import { openOnPostgres, openOnSqlite } from "./databases.ts";
 import { aUser } from "./rows.ts";
 
-databaseContract("sqlite", async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), "parley-database-"));
-  const db = openSqlite(join(folder, "parley.db"), createFuse(assert.ifError));
-  t.after(async () => {
-    await db.close();
-    await rm(folder, { recursive: true, force: true });
-  });
-  return db;
-});
-
-databaseContract("postgres", async (t) => {
-  const db = await openPostgres(await testDatabase(t));
-  t.after(() => db.close());
-  return db;
-});
+databaseContract("sqlite", openOnSqlite);
+databaseContract("postgres", openOnPostgres);
 
 test("sqlite: a write that waits when the fuse blows is not acknowledged", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "parley-database-"));

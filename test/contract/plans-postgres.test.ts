@@ -4,11 +4,13 @@ import pg from "pg";
 import { attachmentsQuery } from "../../src/db/attachments.ts";
 import { actsQuery } from "../../src/db/audit.ts";
 import { type ContactFilter, contactsQuery } from "../../src/db/contacts.ts";
+import { deliveriesQuery } from "../../src/db/deliveries.ts";
 import { NEWEST } from "../../src/db/page.ts";
 import { openPostgres } from "../../src/db/postgres.ts";
 import type { Statement } from "../../src/db/sql.ts";
 import { tokensQuery } from "../../src/db/tokens.ts";
 import { usersQuery } from "../../src/db/users.ts";
+import { webhooksQuery } from "../../src/db/webhooks.ts";
 import { administer, testDatabase } from "../engines/postgres.ts";
 
 const FILTERS: ContactFilter[] = [
@@ -43,6 +45,13 @@ const FILL = [
    FROM generate_series(1, ${CONTACTS}) n`,
   `INSERT INTO audit (id, at, action, object_id)
    SELECT 'aud_' || lpad(n::text, 8, '0'), 1, 'token.created', 'tok' FROM generate_series(1, ${CONTACTS}) n`,
+  `INSERT INTO webhooks (id, user_id, url, all_users, secret, since_position, created_at, version)
+   SELECT 'whk_' || lpad(n::text, 8, '0'), CASE WHEN n % 6 = 0 THEN 'usr_y' ELSE 'usr_x' END, 'a', 0, 'a', 0, 1, 1
+   FROM generate_series(1, ${CONTACTS}) n`,
+  `INSERT INTO deliveries (webhook_id, id, event_id, position, recipient_id, conversation_id, type, told_at, payload, state,
+     attempts, created_at, updated_at)
+   SELECT CASE WHEN n % 6 = 0 THEN 'whk_y' ELSE 'whk_x' END, 'dlv_' || lpad(n::text, 8, '0'), 'evt', n, 'usr_x', 'cnv', 'a', 1,
+     '{}', 'delivered', 1, 1, 1 FROM generate_series(1, ${CONTACTS}) n`,
   "ANALYZE",
 ];
 
@@ -56,7 +65,7 @@ function statements(): Statement[] {
         found.push(attachmentsQuery("usr_x", conversation, page));
       for (const usernameKey of [undefined, "77"]) found.push(usersQuery({ usernameKey }, page));
       for (const userId of [undefined, "usr_x"]) found.push(tokensQuery({ userId }, page));
-      found.push(actsQuery(page));
+      found.push(actsQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));
     }
   }
   return found;

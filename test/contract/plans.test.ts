@@ -7,11 +7,13 @@ import { test } from "node:test";
 import { attachmentsQuery } from "../../src/db/attachments.ts";
 import { actsQuery } from "../../src/db/audit.ts";
 import { type ContactFilter, contactsQuery } from "../../src/db/contacts.ts";
+import { deliveriesQuery } from "../../src/db/deliveries.ts";
 import { NEWEST } from "../../src/db/page.ts";
 import type { Statement } from "../../src/db/sql.ts";
 import { openSqlite } from "../../src/db/sqlite.ts";
 import { tokensQuery } from "../../src/db/tokens.ts";
 import { usersQuery } from "../../src/db/users.ts";
+import { webhooksQuery } from "../../src/db/webhooks.ts";
 import { createFuse } from "../../src/util/fuse.ts";
 
 const FILTERS: ContactFilter[] = [
@@ -41,7 +43,7 @@ test("every page is one range of an index: no scan of a table, no sort, no offse
       statements.push(attachmentsQuery("usr_x", conversation, page));
     for (const usernameKey of [undefined, "a"]) statements.push(usersQuery({ usernameKey }, page));
     for (const userId of [undefined, "usr_x"]) statements.push(tokensQuery({ userId }, page));
-    statements.push(actsQuery(page));
+    statements.push(actsQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));
   }
   for (const { sql, params } of statements) {
     const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...params) as { detail: string }[];

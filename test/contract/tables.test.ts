@@ -12,6 +12,9 @@ import { testDatabase } from "../engines/postgres.ts";
 
 /** What only has a meaning beside the engine that it is in. */
 const NOT_MOVED = [
+  "event_positions",
+  "outbox",
+  "sqlite_sequence",
   "carried_secrets",
   "holds",
   "incarnation",

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { eventually } from "../http/files-on-disk.ts";
 import type { Client } from "./client.ts";
+import { findEventProblems } from "./event-oracle.ts";
 import type { AckRecord, Kind } from "./record.ts";
 
 interface Row {
@@ -45,6 +46,9 @@ export async function findProblems(
     problems.push(...(await findDamage(client, row, record.items.get(row.id)?.sha256)));
   }
   if (storage.used !== size) problems.push(`storage used is ${storage.used}, the files have ${size} bytes`);
+  problems.push(
+    ...(await findEventProblems(client, record, new Set([...contacts.keys(), ...files.keys()]), tables)),
+  );
   return [...problems, ...(await findLeftovers(folder, tables))];
 }
 

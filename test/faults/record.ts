@@ -10,6 +10,8 @@ export interface Item {
   id: string;
   /** All that it may be. More than one while a change has no answer: then it is neither expected nor forbidden. */
   states: State[];
+  /** All that it was for certain, in order: each of them was told by an event. */
+  names: string[];
   /** Of a file's bytes, in hexadecimal digits. */
   sha256: string | undefined;
 }
@@ -25,7 +27,7 @@ export class AckRecord {
   unknown = 0;
 
   made(kind: Kind, id: string, state: string, sha256?: string): void {
-    const item = { kind, id, states: [state], sha256 };
+    const item = { kind, id, states: [state], names: [state], sha256 };
     this.items.set(id, item);
     this.#idle[kind].push(item);
     this.#count(`${kind} made`);
@@ -44,7 +46,10 @@ export class AckRecord {
 
   acknowledged(item: Item, state: State): void {
     item.states = [state];
-    if (state !== null) this.#idle[item.kind].push(item);
+    if (state !== null) {
+      item.names.push(state);
+      this.#idle[item.kind].push(item);
+    }
     this.#count(`${item.kind} ${state === null ? "deleted" : "changed"}`);
   }
 
@@ -66,6 +71,7 @@ export class AckRecord {
   /** After a restart what was found stands: from now on it may not change by itself. */
   settle(item: Item, found: State): void {
     if (item.states.length > 1 && found !== null) this.#idle[item.kind].push(item);
+    if (found !== null && found !== item.names.at(-1)) item.names.push(found);
     item.states = [found];
   }
 

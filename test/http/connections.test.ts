@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { truncate } from "node:fs/promises";
 import { test } from "node:test";
 import { startApp, startOn, testConfig, upload } from "./app.ts";
@@ -103,6 +104,16 @@ test("Location, links and pages keep the path of PARLEY_PUBLIC_URL", async (t) =
 test("a host can be given by its name", async (t) => {
   const server = await startOn(t, { ...(await testConfig(t)), host: "localhost" });
   assert.equal((await fetch(`http://localhost:${server.app.port()}/healthz`)).status, 200);
+});
+
+test("a stop does not wait for connections on which nothing has come yet", async (t) => {
+  const server = await startApp(t, { shutdownTimeoutMs: 200_000, headersTimeoutMs: 200_000 });
+  const socket = await openSocket(server.url);
+  const ended = once(socket, "close");
+  // Its connection is accepted by now, as later ones are.
+  await fetch(`${server.url}/healthz`);
+  await server.app.stop();
+  await ended;
 });
 
 test("a stop does not wait for connections that are kept alive", async (t) => {

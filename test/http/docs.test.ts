@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { readConfig, settingsReference } from "../../src/config.ts";
 import { catalogue } from "../../src/errors.ts";
 import { allOperations } from "../../src/http/operations.ts";
-import { commandLine, tokenOf } from "./command.ts";
+import { commandLine, freePort, tokenOf } from "./command.ts";
 import { scopesReference } from "./scopes.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -39,14 +39,17 @@ function script(block: Block): string {
 
 /** Runs the blocks of a page in one shell, on a server of its own; returns what each printed. */
 async function runBlocks(t: TestContext, blocks: Block[]): Promise<string[]> {
-  // With the default rate limit, which an answer tells.
-  const command = await commandLine(t, { PARLEY_RATE_LIMIT: "" });
+  // With the default rate limit, which an answer tells; and with a receiver of webhooks on this machine.
+  const command = await commandLine(t, { PARLEY_RATE_LIMIT: "", PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true" });
+  const receiver = String(await freePort());
   const server = await command.serve();
   const folder = await mkdtemp(join(tmpdir(), "parley-docs-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   await cp(new URL("README.md", ROOT), join(folder, "README.md"));
   const setup = 'curl() { command curl -sS --fail-with-body "$@"; }\n';
-  const text = (setup + blocks.map(script).join("")).replaceAll("http://127.0.0.1:8080", command.url);
+  const text = (setup + blocks.map(script).join(""))
+    .replaceAll("http://127.0.0.1:8080", command.url)
+    .replaceAll("8090", receiver);
   const token = tokenOf(server);
   const { stdout } = await sh("bash", ["-c", text], {
     cwd: folder,

@@ -26,6 +26,8 @@ interface Scene extends People {
   ids: Record<string, string>;
 }
 
+/** The name leads nowhere. */
+const HOOK = { url: "https://receiver.invalid/" };
 const UNKNOWN = "01h455vb4pex5vsknk084sn02q";
 
 async function contactOf(server: TestApp, from: TestUser, to: TestUser): Promise<Json> {
@@ -72,7 +74,13 @@ async function makeScene(server: TestApp): Promise<Scene> {
     message: String(toMember.message_id),
     user: owner.id,
     token: (await createToken(server.app.core, null, owner.id, {})).id,
+    webhook: "",
+    delivery: "",
   };
+  const { body: webhook } = await asker(server, owner)("POST", "/v1/webhooks", HOOK);
+  ids.webhook = String(webhook.id);
+  const { body: delivery } = await asker(server, owner)("POST", `/v1/webhooks/${ids.webhook}/test`);
+  ids.delivery = String(delivery.id);
   return { server, stranger, blocked, member, owner, admin, ids };
 }
 
@@ -185,6 +193,26 @@ const ROWS: Row[] = [
     file: true,
     expected: own(201),
   },
+  { route: "GET /v1/events", path: "/v1/events", expected: all(200) },
+  { route: "GET /v1/webhooks", path: "/v1/webhooks", expected: all(200) },
+  { route: "POST /v1/webhooks", path: "/v1/webhooks", body: HOOK, expected: all(201) },
+  {
+    route: "POST /v1/webhooks",
+    path: "/v1/webhooks",
+    body: { ...HOOK, all_users: true },
+    expected: all(403),
+  },
+  { route: "GET /v1/webhooks/:id", path: "/v1/webhooks/<webhook>", expected: own(200) },
+  { route: "PUT /v1/webhooks/:id", path: "/v1/webhooks/<webhook>", body: HOOK, expected: own(200) },
+  { route: "POST /v1/webhooks/:id/secret", path: "/v1/webhooks/<webhook>/secret", expected: own(200) },
+  { route: "POST /v1/webhooks/:id/test", path: "/v1/webhooks/<webhook>/test", expected: own(200) },
+  { route: "GET /v1/webhooks/:id/deliveries", path: "/v1/webhooks/<webhook>/deliveries", expected: own(200) },
+  {
+    route: "POST /v1/webhooks/:id/deliveries/:delivery_id/redeliver",
+    path: "/v1/webhooks/<webhook>/deliveries/<delivery>/redeliver",
+    expected: own(200),
+  },
+  { route: "DELETE /v1/webhooks/:id", path: "/v1/webhooks/<webhook>", expected: own(204) },
   { route: "GET /v1/me", path: "/v1/me", expected: all(200) },
   { route: "GET /v1/users", path: "/v1/users", expected: all(403) },
   { route: "POST /v1/users", path: "/v1/users", body: { username: "new" }, expected: all(403) },

@@ -5,6 +5,9 @@ import { type TestContext, test } from "node:test";
 import { openPostgres } from "../../src/db/postgres.ts";
 import { administer, testDatabase } from "../engines/postgres.ts";
 import { type CommandLine, commandLine, tokenOf } from "./command.ts";
+import { allEvents, type TestEvent } from "./event-stream.ts";
+import { eventually } from "./files-on-disk.ts";
+import { add, type Person } from "./people.ts";
 
 const SECRET = "the secret of the new engines and it is long enough";
 
@@ -122,4 +125,52 @@ test("a store that is away ends no move, and no row is without its bytes for it"
   delete command.env.PARLEY_STORE;
   command.env.PARLEY_DATA = other;
   await assert.rejects(command.serve(), /did not end/);
+});
+
+/** Without their links, which are of the place. */
+function plain(events: TestEvent[]): unknown[] {
+  return events.map(({ payload: { file_url: _, ...payload }, ...event }) => ({ ...event, payload }));
+}
+
+test("events move with their numbers, those that have none get it, and the count goes on in both directions", async (t) => {
+  const command = await stopped(t);
+  const token = (await command.run("token", "create", "admin")).stdout.trim();
+  const admin: Person = { id: "", name: "admin", token, headers: { authorization: `Bearer ${token}` } };
+  let before: unknown[] = [];
+  const serveOn = async (count: number) => {
+    const server = await command.serve();
+    const there = plain(await allEvents(command, admin));
+    assert.deepEqual(there.slice(0, before.length), before);
+    assert.equal(there.length, count);
+    await add(command, admin, `friend ${count}`);
+    const isTold = async () => (await allEvents(command, admin)).length === count + 1;
+    assert.ok(await eventually(isTold), "the next event");
+    before = plain(await allEvents(command, admin));
+    assert.equal(new Set(before.map((event) => (event as TestEvent).id)).size, count + 1);
+    assert.equal(await server.stop(), 0);
+  };
+  const [first, second] = [await testDatabase(t), await testDatabase(t)];
+  const moveTo = async (...args: string[]) => {
+    const { code, stderr } = await command.run("move", ...args);
+    assert.equal(code, 0, stderr);
+  };
+  await serveOn(2);
+  await moveTo("--to-database", first);
+  Object.assign(command.env, { PARLEY_DATABASE_URL: first, PARLEY_SECRET: SECRET });
+  await serveOn(3);
+  // As a server leaves it that is killed right after a commit.
+  await administer(
+    first,
+    `INSERT INTO outbox (recipient_id, type, conversation_id, created_at, payload)
+     SELECT id, 'contact.updated', 'cnv_x', 1900000000000, '{"id":"con_late"}' FROM users`,
+  );
+  const folder = join(command.env.HOME!, "other");
+  await moveTo("--to-database", folder, "--to-store", folder);
+  delete command.env.PARLEY_DATABASE_URL;
+  command.env.PARLEY_DATA = folder;
+  await serveOn(5);
+  assert.deepEqual((before[4] as TestEvent).payload, { id: "con_late" });
+  await moveTo("--to-database", second);
+  command.env.PARLEY_DATABASE_URL = second;
+  await serveOn(6);
 });

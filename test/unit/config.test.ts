@@ -7,7 +7,7 @@ import { OperatorError } from "../../src/errors.ts";
 const SECRET = "s".repeat(32);
 const OTHER_SECRET = "o".repeat(32);
 
-type Value = string | number | null | string[];
+type Value = string | number | boolean | null | string[];
 
 interface Setting {
   read(config: Config): unknown;
@@ -157,6 +157,26 @@ const SETTINGS: Record<string, Setting> = {
       ["999999", 999_999],
     ],
     bad: ["-1", "1.5", "1e3", "1000000000", " 5", "many"],
+  },
+  PARLEY_MAX_WEBHOOKS: {
+    read: (config) => config.limits.maxWebhooks,
+    fallback: 20,
+    form: "a whole number: how many webhooks a user may have; 0 for no limit",
+    good: [
+      ["0", 0],
+      ["5", 5],
+    ],
+    bad: ["-1", "1.5", "many"],
+  },
+  PARLEY_WEBHOOKS_ALLOW_PRIVATE: {
+    read: (config) => config.limits.webhooksAllowPrivate,
+    fallback: false,
+    form: "true (webhooks may lead to http: and to addresses that are not public) or false",
+    good: [
+      ["true", true],
+      ["false", false],
+    ],
+    bad: ["1", "yes", "TRUE", " true"],
   },
   PARLEY_AUDIT_DAYS: {
     read: (config) => config.auditDays,
@@ -317,8 +337,12 @@ test("a key set is fetched over https, and on this machine also over http", () =
 });
 
 test("all limits but those that can be switched off are always on", () => {
-  const canBeOff = ["maxFileBytes", "userQuotaBytes", "maxContacts", "maxTokens"];
-  const { limits } = readConfig({ PARLEY_MAX_FILE_SIZE: "0", PARLEY_MAX_TOKENS: "0" });
+  const canBeOff = ["maxFileBytes", "userQuotaBytes", "maxContacts", "maxTokens", "maxWebhooks"];
+  const { webhooksAllowPrivate, ...limits } = readConfig({
+    PARLEY_MAX_FILE_SIZE: "0",
+    PARLEY_MAX_TOKENS: "0",
+  }).limits;
+  assert.equal(webhooksAllowPrivate, false);
   for (const [name, limit] of Object.entries(limits)) {
     assert.ok(Number.isSafeInteger(limit) && (limit > 0 || canBeOff.includes(name)), `${name} is ${limit}`);
   }

@@ -1,0 +1,79 @@
+// What must hold of events after any fault: each change has its event, and each event its change.
+import { eventually } from "../http/files-on-disk.ts";
+import type { Client } from "./client.ts";
+import type { Tables } from "./oracle.ts";
+import type { AckRecord, Item } from "./record.ts";
+
+interface Event {
+  number: number;
+  /** What was done. */
+  type: string;
+  id: string;
+  /** As what the resource was told. */
+  name: string;
+}
+
+interface Payload {
+  id: string;
+  display_name?: string;
+  filename?: string;
+}
+
+const PAGE = 100;
+
+/** Compares the client's events with what was acknowledged, and with the resources that are there (`present`). */
+export async function findEventProblems(
+  client: Client,
+  record: AckRecord,
+  present: ReadonlySet<string>,
+  tables: Tables,
+): Promise<string[]> {
+  if (!(await eventually(async () => (await tables("SELECT id FROM outbox LIMIT 1")).length === 0)))
+    return ["events: some never get a number"];
+  const { id } = await client.get<{ id: string }>("/v1/me");
+  const rows = await tables(
+    `SELECT number || ' ' || type || ' ' || payload FROM events WHERE recipient_id = '${id}' ORDER BY position`,
+  );
+  const events = rows.map((row) => eventOf(String(row)));
+  const odd = events.findIndex(({ number }, i) => number !== i + 1);
+  const problems = odd === -1 ? [] : [`events: in place ${odd + 1} is number ${events[odd]!.number}`];
+  const byResource = Map.groupBy(events, (event) => event.id);
+  for (const item of record.items.values()) {
+    // Of those that are not as they should be is told already.
+    if (item.states.length > 1) continue;
+    const [told, expected] = [storyOf(byResource.get(item.id) ?? []), expectedOf(item)];
+    if (told !== expected) problems.push(`events of ${item.id}: ${told || "none"}, not ${expected}`);
+  }
+  for (const [resource, story] of byResource) {
+    const isThere = !story.at(-1)!.type.endsWith(".deleted");
+    if (isThere !== present.has(resource))
+      problems.push(`events of ${resource}: ${storyOf(story)}, and it is ${isThere ? "not " : ""}there`);
+  }
+  for (const resource of present)
+    if (!byResource.has(resource)) problems.push(`events of ${resource}: none, and it is there`);
+  return [...problems, ...(await findPageProblems(client, events))];
+}
+
+function eventOf(row: string): Event {
+  const [, number, type, json] = /^(\d+) (\S+) (.*)$/s.exec(row)!;
+  const { id, display_name, filename } = JSON.parse(json!) as Payload;
+  return { number: Number(number), type: type!, id, name: (display_name ?? filename)! };
+}
+
+function storyOf(events: readonly Event[]): string {
+  return events.map(({ type, name }) => `${type} ${name}`).join(", ");
+}
+
+function expectedOf({ kind, names, states }: Item): string {
+  const family = kind === "contacts" ? "contact" : "attachment";
+  const story = names.map((name, i) => `${family}.${i === 0 ? "created" : "updated"} ${name}`);
+  return [...story, ...(states[0] === null ? [`${family}.deleted ${names.at(-1)}`] : [])].join(", ");
+}
+
+/** The newest events as they are told are those of the table. */
+async function findPageProblems(client: Client, events: readonly Event[]): Promise<string[]> {
+  const page = await client.get<{ data: { type: string; payload: Payload }[] }>(`/v1/events?limit=${PAGE}`);
+  const told = page.data.map(({ type, payload }) => `${type} ${payload.id}`);
+  const kept = events.slice(-PAGE).map(({ type, id }) => `${type} ${id}`);
+  return told.join() === kept.reverse().join() ? [] : ["events: the page has others than the table"];
+}

@@ -62,7 +62,8 @@ test("F3 no bytes are left: writes are refused, reads go on, and with room again
   skip,
 }, async (t) => {
   const cycles = scaled(3, 20);
-  const disk = mountTmpfs(t, "size=8m,nr_inodes=1000");
+  // Room for the log at its longest (1,000 writes, some 33 MiB) and all files: else these alone fill the disk.
+  const disk = mountTmpfs(t, "size=96m,nr_inodes=1000");
   const subject = await Subject.start(t, { PARLEY_DATA: join(disk, "data") });
   const path = join(disk, "ballast");
   const take = () => {
@@ -77,7 +78,7 @@ test("F3 no bytes are left: writes are refused, reads go on, and with room again
 test("F3 no inodes are left: uploads are refused, all else goes on", { skip }, async (t) => {
   const cycles = scaled(3, 20);
   // Of these the server needs about 270 to start, most of them for the folders of its store.
-  const disk = mountTmpfs(t, "size=64m,nr_inodes=320");
+  const disk = mountTmpfs(t, "size=96m,nr_inodes=320");
   const subject = await Subject.start(t, { PARLEY_DATA: join(disk, "data") });
   let files = 0;
   const take = () => {

@@ -157,18 +157,18 @@ function userContract(name: string, open: Open): void {
   });
 }
 
+/** Of "blob-1", by the user "a". */
+async function leaveTombstone(db: Database): Promise<void> {
+  await db.write("createAttachment", attachment("a", 1));
+  const gone = { userId: "a", id: "att_0001", deletedAt: 1, expected: null, act: anAct() };
+  await db.write("deleteAttachment", gone);
+}
+
 function holdContract(name: string, open: Open): void {
   test(`${name}: while any hold is in force no tombstone is listed`, async (t) => {
     const db = await open(t);
     await addUser(db, "a");
-    await db.write("createAttachment", attachment("a", 1));
-    await db.write("deleteAttachment", {
-      userId: "a",
-      id: "att_0001",
-      deletedAt: 1,
-      expected: null,
-      act: anAct(),
-    });
+    await leaveTombstone(db);
     await db.write("placeHold", { name: "one", now: 1000, until: 2000 });
     await db.write("placeHold", { name: "two", now: 1000, until: 3000 });
     assert.deepEqual(await listTombstones(db, 1500, 10), []);
@@ -183,14 +183,7 @@ function holdContract(name: string, open: Open): void {
   test(`${name}: a hold that has lapsed holds nothing, stays lapsed, and its owner is told`, async (t) => {
     const db = await open(t);
     await addUser(db, "a");
-    await db.write("createAttachment", attachment("a", 1));
-    await db.write("deleteAttachment", {
-      userId: "a",
-      id: "att_0001",
-      deletedAt: 1,
-      expected: null,
-      act: anAct(),
-    });
+    await leaveTombstone(db);
     await db.write("placeHold", { name: "one", now: 1000, until: 2000 });
     assert.deepEqual(await listTombstones(db, 2000, 10), ["blob-1"]);
     await db.write("renewHold", { name: "one", now: 2000, until: 9000 });

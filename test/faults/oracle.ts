@@ -81,7 +81,7 @@ async function findDamage(client: Client, row: Row, acknowledged: string | undef
 /** The first column of a query on the tables themselves. */
 export type Tables = (sql: string) => Promise<unknown[]>;
 
-function sqliteTables(folder: string): Tables {
+export function sqliteTables(folder: string): Tables {
   return async (sql) => {
     const db = new DatabaseSync(join(folder, "parley.db"), { readOnly: true });
     try {

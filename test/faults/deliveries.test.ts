@@ -1,0 +1,112 @@
+// F1 amid deliveries: the server is killed while events are on their way to a receiver that fails now and then.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Received, receiver } from "../http/receiver.ts";
+import type { Client } from "./client.ts";
+import { sqliteTables } from "./oracle.ts";
+import { scaled } from "./scale.ts";
+import { Subject } from "./subject.ts";
+
+const SETTLE_MS = 60_000;
+const POLL_MS = 100;
+
+interface Told {
+  id: string;
+  type: string;
+}
+
+test("F1 kill -9 amid deliveries: each event reaches the receiver, those of a conversation in their order", async (t) => {
+  const cycles = scaled(8, 100);
+  const subject = await Subject.start(t, { PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true" });
+  const taken: Received[] = [];
+  const failed = new Set<string>();
+  const to = await receiver(t, (response, received) => {
+    const id = String(received.headers["webhook-id"]);
+    const mood = subject.chance();
+    // Each is failed once at most: the gaps after that are longer than this test.
+    if (mood < 0.02 && !failed.has(id)) {
+      failed.add(id);
+      if (mood < 0.01) response.destroy();
+      else response.writeHead(500).end();
+      return;
+    }
+    taken.push(received);
+  });
+  const made = await subject.client.sendFields("POST", "/v1/webhooks", { url: to.url });
+  assert.equal(made.status, 201, String(made.body));
+  for (let i = 0; i < cycles; i++) {
+    const writers = subject.write({ mixed: 4 });
+    await sleep(5 + subject.chance() * 495);
+    subject.server.process.kill("SIGKILL");
+    await writers.ended;
+    await subject.end("SIGKILL");
+    assert.deepEqual(await subject.begin(), [], `cycle ${i}`);
+  }
+  const events = await allEvents(subject.client);
+  assert.ok(events.length > cycles * 10, `${events.length} events are too few`);
+  await settled(subject, events.length);
+  const ids = taken.map(({ headers }) => String(headers["webhook-id"]));
+  const reached = new Set(ids);
+  assert.deepEqual(
+    events.filter(({ id }) => !reached.has(id)),
+    [],
+    "events that did not arrive",
+  );
+  const kept = new Set(events.map(({ id }) => id));
+  assert.deepEqual(
+    ids.filter((id) => !kept.has(id)),
+    [],
+    "what arrived and is no event",
+  );
+  checkRepeats(taken);
+  checkOrder(taken, events);
+  t.diagnostic(
+    `${cycles} kills, ${events.length} events, ${taken.length - reached.size} came again, lost = 0`,
+  );
+});
+
+/** In the order in which they happened. */
+async function allEvents(client: Client): Promise<Told[]> {
+  const events: Told[] = [];
+  for (let after = ""; ; ) {
+    const page = await client.get<{ data: Told[]; has_more: boolean }>(`/v1/events?limit=100${after}`);
+    events.push(...page.data);
+    if (!page.has_more) return events.reverse();
+    after = `&starting_after=${page.data.at(-1)!.id}`;
+  }
+}
+
+/** Resolves once all that has happened was delivered. */
+async function settled(subject: Subject, count: number): Promise<void> {
+  const tables = sqliteTables(subject.data);
+  const deadline = performance.now() + SETTLE_MS;
+  for (;;) {
+    const [delivered] = await tables("SELECT COUNT(*) FROM deliveries WHERE state = 'delivered'");
+    if (delivered === count) return;
+    if (performance.now() > deadline) assert.fail(`${delivered} of ${count} are delivered`);
+    await sleep(POLL_MS);
+  }
+}
+
+/** What comes again is the same. */
+function checkRepeats(taken: readonly Received[]): void {
+  for (const [id, same] of Map.groupBy(taken, ({ headers }) => headers["webhook-id"])) {
+    assert.equal(new Set(same.map(({ body }) => body)).size, 1, `${id} came with different bodies`);
+  }
+}
+
+/** Of each conversation the first arrivals are in the order of the events. */
+function checkOrder(taken: readonly Received[], events: readonly Told[]): void {
+  const place = new Map(events.map(({ id }, i) => [id, i]));
+  const last = new Map<string, number>();
+  const seen = new Set<string>();
+  for (const { headers, event } of taken) {
+    const id = String(headers["webhook-id"]);
+    if (seen.has(id)) continue;
+    seen.add(id);
+    const conversation = String((event.payload as { conversation_id: string }).conversation_id);
+    assert.ok(place.get(id)! > (last.get(conversation) ?? -1), `${id} came too early`);
+    last.set(conversation, place.get(id)!);
+  }
+}

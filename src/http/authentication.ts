@@ -21,16 +21,18 @@ export function authenticate(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Caller | Promise<Caller> {
-  const { core, rates } = context;
-  const { authorization } = request.headers;
-  if (authorization === undefined) throw new ParleyError("missing_token");
+  if (request.headers.authorization === undefined) throw new ParleyError("missing_token");
   const token = tokenOf(request);
-  const caller = token === undefined ? undefined : knownCaller(core, token);
-  if (!caller) {
-    rates.refuseGuess(request, reply);
-    return verify(context, request, reply, token);
-  }
+  const caller = token === undefined ? undefined : knownCaller(context.core, token);
+  if (caller) return admit(context, caller, reply);
+  context.rates.refuseGuess(request, reply);
+  return verify(context, request, reply, token);
+}
+
+/** Counts a request of a caller whose token is good. Throws `rate_limited`. */
+function admit({ core, rates }: HttpContext, caller: Caller, reply: FastifyReply): Caller {
   rates.count(caller, reply);
+  core.activity.note(caller.userId, core.clock());
   return caller;
 }
 
@@ -40,18 +42,16 @@ export function tokenOf(request: FastifyRequest): string | undefined {
 }
 
 async function verify(
-  { core, rates }: HttpContext,
+  context: HttpContext,
   request: FastifyRequest,
   reply: FastifyReply,
   token: string | undefined,
 ): Promise<Caller> {
   try {
     if (token === undefined) throw new ParleyError("invalid_token");
-    const caller = await verifyToken(core, token);
-    rates.count(caller, reply);
-    return caller;
+    return admit(context, await verifyToken(context.core, token), reply);
   } catch (error) {
-    if (error instanceof ParleyError && FAILED.has(error.code)) rates.countFailure(request);
+    if (error instanceof ParleyError && FAILED.has(error.code)) context.rates.countFailure(request);
     throw error;
   }
 }

@@ -72,7 +72,6 @@ async function permitted(
     throw new ParleyError("invalid_signature");
   }
   const caller = await authenticate(context, request, reply);
-  core.activity.note(caller.userId, core.clock());
   requireScope(caller, "attachments:read");
   return {
     row: await getAttachmentRow(core, caller, knownForm(id, "att", "attachment_not_found")),

@@ -134,17 +134,16 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
     if (open || (request.is404 && !isApiPath(request.raw.url!))) return done();
     const caller = authenticate(context, request, reply);
     if (caller instanceof Promise)
-      caller.then((found) => admit(context.core, request, found, scope)).then(() => done(), done);
+      caller.then((found) => letThrough(request, found, scope)).then(() => done(), done);
     else {
-      admit(context.core, request, caller, scope);
+      letThrough(request, caller, scope);
       done();
     }
   });
 }
 
 /** Lets a request of this caller through to its route, or throws. */
-function admit(core: Core, request: FastifyRequest, caller: Caller, scope: Scope | undefined): void {
-  core.activity.note(caller.userId, core.clock());
+function letThrough(request: FastifyRequest, caller: Caller, scope: Scope | undefined): void {
   if (scope) requireScope(caller, scope);
   request.caller = caller;
   refuseEncoding(request);

@@ -103,13 +103,16 @@ export async function findStart(core: Core, caller: Caller, lastId: string | und
   return number;
 }
 
-/** The next events behind a number, and the number to go on from; what is of other types is passed over. */
+/**
+ * The next events behind a number, and the number to go on from; what is of other types is passed over. Undefined
+ * where some were erased before they were read.
+ */
 export async function nextEvents(
   core: Core,
   userId: string,
   after: number,
   types: readonly string[] | undefined,
-): Promise<{ events: ToldEvent[]; after: number }> {
+): Promise<{ events: ToldEvent[]; after: number } | undefined> {
   const rows = await listEvents(core.db, {
     recipientId: userId,
     cursor: after,
@@ -118,6 +121,8 @@ export async function nextEvents(
     limit: AT_ONCE,
     types: null,
   });
+  // The count has no gaps: what is missing was erased.
+  if (rows.length > 0 && rows[0]!.number !== after + 1) return undefined;
   const events = rows.filter(({ type }) => !types || types.includes(type)).map((row) => eventOf(core, row));
   return { events, after: rows.at(-1)?.number ?? after };
 }

@@ -1,4 +1,4 @@
-import { all, get, type Reader, type Statement, statement, type Write } from "./sql.ts";
+import { all, type Reader, type Statement, statement, type Write } from "./sql.ts";
 
 /** What happens to resources, and is told to those who see them. */
 export const RESOURCE_EVENTS = [
@@ -65,7 +65,7 @@ interface EventWalk {
   recipientId: string;
   cursor: number;
   newer: boolean;
-  /** What was created before is erased, or about to be. Milliseconds. */
+  /** What comes before the first event of this time (milliseconds) or a later one is erased, or about to be. */
   since: number;
   limit: number;
   /** Null: all. */
@@ -78,14 +78,19 @@ export function listEvents(db: Reader, walk: EventWalk): Promise<EventRow[]> {
   return db.all(sql, ...params);
 }
 
+// By the count, not by the clock, which may have been set back for a while: nothing is missing between two that are kept.
+const FIRST_KEPT = `SELECT number FROM events
+  WHERE recipient_id = ? AND created_at >= ? AND payload <> '' ORDER BY number LIMIT 1`;
+
 export function eventsQuery({ recipientId, cursor, newer, since, limit, types }: EventWalk): Statement {
   const chosen = types === null ? "" : `AND type IN (${types.map(() => "?").join(", ")})`;
   return statement(
     `SELECT recipient_id, number, type, created_at, payload FROM events
-     WHERE recipient_id = ? AND ${newer ? "number > ?" : "number < ?"} AND created_at >= ? AND payload <> '' ${chosen}
+     WHERE recipient_id = ? AND ${newer ? "number > ?" : "number < ?"} AND number >= (${FIRST_KEPT}) ${chosen}
      ORDER BY number ${newer ? "ASC" : "DESC"} LIMIT ? + 0`,
     recipientId,
     cursor,
+    recipientId,
     since,
     ...(types ?? []),
     limit,
@@ -107,12 +112,7 @@ export async function firstNumber(
   recipientId: string,
   since: number,
 ): Promise<number | undefined> {
-  const row = await db.get<{ number: number }>(
-    `SELECT number FROM events WHERE recipient_id = ? AND created_at >= ? AND payload <> ''
-     ORDER BY number LIMIT 1`,
-    recipientId,
-    since,
-  );
+  const row = await db.get<{ number: number }>(FIRST_KEPT, recipientId, since);
   return row?.number;
 }
 
@@ -241,29 +241,32 @@ export function oldestEvents(
 }
 
 /**
- * Erases the recipient's events that are older, and returns how many rows went. The last one stays, without its payload:
- * the count goes on from it.
+ * Erases the recipient's events up to the first that is not older, at most `limit`, and returns how many rows went. The last
+ * one stays, without its payload: the count goes on from it.
  */
 export function* forgetEvents(input: { recipientId: string; before: number; limit: number }): Write<number> {
   const { recipientId, before, limit } = input;
-  const last = yield* get<{ last: number }>(
-    "SELECT MAX(number) AS last FROM events WHERE recipient_id = ?",
+  const first = yield* all<{ number: number; created_at: number }>(
+    "SELECT number, created_at FROM events WHERE recipient_id = ? ORDER BY number LIMIT ? + 0",
     recipientId,
+    limit,
   );
-  const [gone] = yield [
+  const kept = first.findIndex(({ created_at }) => created_at >= before);
+  const upTo = first.at(kept === -1 ? -1 : kept - 1);
+  if (kept === 0 || !upTo) return 0;
+  const last = "(SELECT MAX(number) FROM events WHERE recipient_id = ?)";
+  const [, gone] = yield [
     statement(
-      `DELETE FROM events WHERE position IN (SELECT position FROM events
-         WHERE recipient_id = ? AND number < ? AND created_at < ? ORDER BY number LIMIT ? + 0) RETURNING position`,
+      `UPDATE events SET payload = '' WHERE recipient_id = ? AND number = ? AND number = ${last} AND payload <> ''`,
       recipientId,
-      last?.last ?? 0,
-      before,
-      limit,
+      upTo.number,
+      recipientId,
     ),
     statement(
-      "UPDATE events SET payload = '' WHERE recipient_id = ? AND number = ? AND created_at < ? AND payload <> ''",
+      `DELETE FROM events WHERE recipient_id = ? AND number <= ? AND number < ${last} RETURNING number`,
       recipientId,
-      last?.last ?? 0,
-      before,
+      upTo.number,
+      recipientId,
     ),
   ];
   return gone!.length;

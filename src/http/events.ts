@@ -73,6 +73,8 @@ async function stream(
     for (let at = after; !ended.signal.aborted; ) {
       woken = false;
       const next = await nextEvents(core, caller.userId, at, types);
+      // Whoever resumes is told.
+      if (!next) return;
       const isBehind = next.after > at;
       at = next.after;
       if (next.events.length > 0) yield Buffer.from(next.events.map(frame).join(""));

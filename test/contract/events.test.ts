@@ -148,7 +148,20 @@ for (const [engine, open] of Object.entries(engines)) {
     assert.equal(await forget(timeOf(7)), 1, "the one without a payload goes when it is not the last");
     assert.deepEqual(await numbers(), [7, 8]);
     assert.equal((await eventsOf(db, "b")).length, 6);
-    await inOrderOfPositions(db, 14);
+    // While the clock was set back others were made, which only look old.
+    for (const i of [9, 10]) await db.write("createContact", { ...contact("a", i), createdAt: timeOf(1) });
+    await numberAll(db);
+    assert.equal(await forget(timeOf(7)), 0);
+    assert.equal(await forget(timeOf(8)), 1);
+    const since = { recipientId: "a", cursor: 0, newer: true, since: timeOf(8), limit: ALL, types: null };
+    assert.deepEqual(
+      (await listEvents(db, since)).map(({ number }) => number),
+      [8, 9, 10],
+    );
+    assert.equal(await forget(timeOf(11)), 2);
+    assert.deepEqual(await numbers(), []);
+    assert.equal(await lastNumber(db, "a"), 10);
+    await inOrderOfPositions(db, 13);
   });
 
   test(`${engine}: who has the oldest events is found one recipient after the other`, async (t) => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { nextEvents } from "../../src/core/events.ts";
 import { listTokens, revokeToken } from "../../src/core/tokens.ts";
 import { addUser, contact } from "../contract/rows.ts";
 import { startApp, startOn, testConfig } from "./app.ts";
@@ -107,6 +108,14 @@ test("events that are erased are not passed over in silence, and the count goes 
   const resumed = await listen(t, server, ann, { after: old[2]!.id });
   await add(server, ann, "another");
   assert.equal((await resumed.wait(1)).length, 1);
+  const { core } = server.app;
+  assert.equal(await core.db.write("forgetEvents", { recipientId: ann.id, before: now, limit: 100 }), 3);
+  assert.equal(
+    await nextEvents(core, ann.id, 2, undefined),
+    undefined,
+    "a stream that was at the second ends",
+  );
+  assert.equal((await nextEvents(core, ann.id, 3, undefined))?.after, 4);
 });
 
 test("events are erased when their days are over, of however many users, and the last of each keeps its number", async (t) => {

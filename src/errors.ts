@@ -127,9 +127,13 @@ export const catalogue = {
     explanation:
       "A key stands for one request, with all its fields, for 24 hours. Make a new key for a new request.",
   },
+  webhook_disabled: {
+    title: "The webhook is disabled",
+    explanation: "Nothing is sent to it. Enable it first: update it with `enabled` true.",
+  },
   too_many_streams: {
-    title: "The user listens to events often enough",
-    explanation: "Close a stream of events that is not needed any more, or read events in pages.",
+    title: "The user has as many streams of events open as there may be",
+    explanation: "Close one of them that is not needed any more, or read events in pages.",
   },
   events_erased: {
     title: "Events after this one have been erased",

@@ -184,6 +184,11 @@ export function linked(core: Core, row: ShownAttachment): string {
   return attachmentOf(row, core.links.fileUrl(row.id, row.filename));
 }
 
+/** The same with an address that wants a token: for those who see it no more. */
+export function unlinked(core: Core, row: ShownAttachment): string {
+  return attachmentOf(row, core.links.fileAddress(row.id, row.filename));
+}
+
 function attachmentOf(row: ShownAttachment, fileUrl: string): string {
   const attachment: Attachment = {
     id: row.id,

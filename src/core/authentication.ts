@@ -17,25 +17,30 @@ export function knownCaller(core: Core, token: string): Caller | undefined {
  * The caller of any other token. Throws `invalid_token` where it is malformed, unknown, revoked or expired, and what
  * `verifyJwt` throws.
  */
-export async function verifyToken(core: Core, token: string): Promise<Caller> {
+export function verifyToken(core: Core, token: string): Promise<Caller> {
+  return verify(core, token, false);
+}
+
+async function verify(core: Core, token: string, known: boolean): Promise<Caller> {
   const before = changes(core);
   const provider = core.identityProvider;
   const verified = await (provider && JWT_FORM.test(token)
-    ? verifyJwt(core, provider, token)
+    ? verifyJwt(core, provider, token, known)
     : lookUpToken(core, token));
   if (isExpired(core, verified)) throw new ParleyError("invalid_token");
   core.verifiedTokens.add(token, verified, before);
   return verified.caller;
 }
 
-/** Whether a token that was valid before is so still. */
-export async function isStillValid(core: Core, token: string): Promise<boolean> {
-  if (knownCaller(core, token)) return true;
-  return verifyToken(core, token).then(
-    () => true,
+/** Whether a token that was this user's is so still. To look again makes nobody: the user may have been erased. */
+export async function isStillValid(core: Core, token: string, userId: string): Promise<boolean> {
+  try {
+    const caller = knownCaller(core, token) ?? (await verify(core, token, true));
+    return caller.userId === userId;
+  } catch (error) {
     // Where it cannot be told now, it will be before long.
-    (error) => !(error instanceof ParleyError && error.code === "invalid_token"),
-  );
+    return !(error instanceof ParleyError && error.code === "invalid_token");
+  }
 }
 
 function isExpired(core: Core, { expiresAt }: Verified): boolean {

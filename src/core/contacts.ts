@@ -1,8 +1,10 @@
 import {
   type ContactFilter,
   type ContactRow,
+  contactOf,
   findContact,
   type ListedContact,
+  lastActive,
   listContacts as listContactRows,
 } from "../db/contacts.ts";
 import { ParleyError } from "../errors.ts";
@@ -140,20 +142,4 @@ function versioned([body, seenAt, since, version]: ContactRow): Versioned {
   const seen = lastActive(listed);
   // What is told of the contact changes without a change of the row.
   return { json: contactOf(listed), version: seen === null ? `${version}` : `${version}-${seen}` };
-}
-
-/** A contact is stored as it is served but for this one member; a quote in a name has a backslash before it. */
-const NEVER_ACTIVE = '"last_active_at":null';
-
-function contactOf(row: ListedContact): string {
-  const seen = lastActive(row);
-  return seen === null ? row[0] : row[0].replace(NEVER_ACTIVE, `"last_active_at":${seen}`);
-}
-
-const MINUTE_MS = 60_000;
-
-/** Unix seconds: the minute's start, but not before the contact was made; null: nothing is to be told. */
-function lastActive([, seenAt, since]: ListedContact): number | null {
-  if (seenAt === null) return null;
-  return toSeconds(Math.max(seenAt - (seenAt % MINUTE_MS), since!));
 }

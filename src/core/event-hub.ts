@@ -14,7 +14,7 @@ export interface Listener {
   userId: string;
   /** There may be new events. */
   wake(): void;
-  /** Resolves to false once the token that it listens with is not valid any more. */
+  /** Resolves to false once the token that it listens with is not valid any more. Never rejects. */
   isAllowed(): Promise<boolean>;
   /** No more is to come. */
   end(): void;
@@ -22,6 +22,8 @@ export interface Listener {
 
 /** Positions that are looked at in one turn. */
 const AT_ONCE = 1000;
+/** Tokens that are looked at together. */
+const CHECKED_AT_ONCE = 50;
 /** How often tokens are looked at that may have expired. */
 const LOOK_AGAIN_MS = 1000;
 
@@ -31,6 +33,11 @@ export class EventHub {
   #position: number | undefined;
   #revocations: number | null = null;
   #lookedAt = 0;
+  /** Another number each time that tokens are to be looked at again. */
+  #round = 0;
+  /** In which round each was last allowed. */
+  readonly #allowed = new WeakMap<Listener, number>();
+  #checking: Promise<void> | undefined;
   #closed = false;
 
   /** Throws `too_many_streams`, or `unavailable` where the server is about to stop. */
@@ -53,13 +60,13 @@ export class EventHub {
     if (this.#listeners.size === 0) this.#position = undefined;
   }
 
-  /** To be called when there may be something new, and now and then. */
+  /** To be called when there may be something new, and now and then. Waits for nobody's token. */
   async look(core: Ground): Promise<void> {
-    await this.#endThoseNotAllowed(core);
+    this.#lookForRevocations(core);
     for (let more = true; more && this.#position !== undefined; ) {
       const rows = await recipientsBehind(core.db, this.#position, AT_ONCE);
       for (const userId of new Set(rows.map((row) => row.recipient_id))) {
-        for (const listener of this.#listeners.get(userId) ?? []) listener.wake();
+        for (const listener of this.#listeners.get(userId) ?? []) void this.#wake(listener);
       }
       if (rows.length > 0 && this.#position !== undefined) this.#position = rows.at(-1)!.position;
       more = rows.length === AT_ONCE;
@@ -72,13 +79,44 @@ export class EventHub {
     for (const listener of this.#all()) listener.end();
   }
 
-  async #endThoseNotAllowed(core: Ground): Promise<void> {
-    const revocations = core.db.revocations();
+  #lookForRevocations({ db }: Ground): void {
+    const revocations = db.revocations();
     const now = performance.now();
-    if (revocations === this.#revocations && now - this.#lookedAt < LOOK_AGAIN_MS) return;
-    this.#revocations = revocations;
-    this.#lookedAt = now;
-    for (const listener of this.#all()) if (!(await listener.isAllowed())) listener.end();
+    if (revocations !== this.#revocations || now - this.#lookedAt >= LOOK_AGAIN_MS) {
+      this.#revocations = revocations;
+      this.#lookedAt = now;
+      this.#round++;
+      this.#checking ??= this.#checkAll().finally(() => {
+        this.#checking = undefined;
+      });
+    }
+  }
+
+  /** Some at a time, while those who have got events are looked at first. */
+  async #checkAll(): Promise<void> {
+    for (let round = -1; round !== this.#round; ) {
+      round = this.#round;
+      const all = this.#all();
+      for (let i = 0; i < all.length; i += CHECKED_AT_ONCE) {
+        await Promise.all(all.slice(i, i + CHECKED_AT_ONCE).map((listener) => this.#isAllowed(listener)));
+      }
+    }
+  }
+
+  async #wake(listener: Listener): Promise<void> {
+    if (await this.#isAllowed(listener)) listener.wake();
+  }
+
+  /** Ends it where it is not. */
+  async #isAllowed(listener: Listener): Promise<boolean> {
+    const round = this.#round;
+    if (this.#allowed.get(listener) === round) return true;
+    if (!(await listener.isAllowed())) {
+      listener.end();
+      return false;
+    }
+    this.#allowed.set(listener, round);
+    return true;
   }
 
   #all(): Listener[] {

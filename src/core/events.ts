@@ -1,10 +1,12 @@
 import { hash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { type ShownAttachment, seenAttachments } from "../db/attachments.ts";
 import { type EventRow, firstNumber, lastNumber, listEvents } from "../db/events.ts";
 import { NEWEST } from "../db/page.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import { bitsOfId, idOfBits } from "../util/ids.ts";
-import { linked } from "./attachments.ts";
+import { linked, unlinked } from "./attachments.ts";
 import type { Caller } from "./caller.ts";
 import type { Core } from "./core.ts";
 import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
@@ -45,22 +47,54 @@ function recipientBits(recipientId: string): bigint {
   return hash("sha256", recipientId, "buffer").readBigUInt64BE() >> (64n - RECIPIENT_BITS);
 }
 
-function eventOf(core: Core, row: EventRow): ToldEvent {
-  const id = eventId(row);
-  return { id, type: row.type, json: eventJson(core, id, row.type, row.created_at, row.payload) };
+/** An event of somebody, as it is kept. */
+interface Happened {
+  id: string;
+  type: string;
+  /** Milliseconds. */
+  at: number;
+  conversationId: string;
+  /** JSON text. */
+  payload: string;
 }
 
-/** An event as it is told: the payload is the resource as its recipient would have retrieved it, its link signed now. */
-export function eventJson(core: Core, id: string, type: string, at: number, payload: string): string {
-  const shown = type.startsWith("attachment.") ? linked(core, JSON.parse(payload)) : payload;
-  return `{"id":"${id}","type":"${type}","timestamp":${toSeconds(at)},"payload":${shown}}`;
-}
-
+/** An event as it is told. */
 interface ToldEvent {
   id: string;
   type: string;
-  /** `{id, type, timestamp, payload}`. */
+  /** `{id, type, timestamp, user_id, conversation_id, payload}`. */
   json: string;
+}
+
+/**
+ * Events as their recipient is told them: the payload is the resource as it would have been retrieved then. The links of
+ * files are signed now, where the recipient still sees them.
+ */
+export async function toldEvents(
+  core: Core,
+  recipientId: string,
+  events: readonly Happened[],
+): Promise<ToldEvent[]> {
+  const attachments = new Map<Happened, ShownAttachment>();
+  for (const event of events)
+    if (event.type.startsWith("attachment.")) attachments.set(event, JSON.parse(event.payload));
+  const ids = [...attachments.values()].map(({ id }) => id);
+  const seen = ids.length === 0 ? new Set() : await seenAttachments(core.db, recipientId, ids);
+  return events.map((event) => {
+    const { id, type, at, conversationId } = event;
+    const attachment = attachments.get(event);
+    const payload = attachment
+      ? (seen.has(attachment.id) ? linked : unlinked)(core, attachment)
+      : event.payload;
+    const conversation = conversationId === "" ? null : `"${conversationId}"`;
+    const json = `{"id":"${id}","type":"${type}","timestamp":${toSeconds(at)},"user_id":"${recipientId}","conversation_id":${conversation},"payload":${payload}}`;
+    return { id, type, json };
+  });
+}
+
+function happened(row: EventRow): Happened {
+  const { type, created_at: at, conversation_id: conversationId, payload } = row;
+  return { id: eventId(row), type, at, conversationId, payload };
 }
 
 /** One page of the caller's events, of all types or of these. */
@@ -74,15 +108,45 @@ export async function listEventPage(
   const given = Object.entries(request).find(([name]) => /^(?:starting_after|ending_before)$/.test(name));
   const cursor =
     page.cursor === NEWEST ? Number.MAX_SAFE_INTEGER : eventNumber(userId, page.cursor, given![0]);
-  const rows = await listEvents(core.db, {
-    recipientId: userId,
-    cursor,
-    newer: page.newer,
-    since: keptSince(core),
-    limit: page.limit + 1,
-    types: request.types ?? null,
-  });
-  return pageOf(page, rows, (row) => eventOf(core, row).json);
+  if (page.newer) await refuseErased(core, userId, cursor);
+  const rows = await findEvents(
+    core,
+    userId,
+    { ...page, cursor, limit: page.limit + 1 },
+    request.types ?? null,
+  );
+  const told = await toldEvents(core, userId, rows.map(happened));
+  return pageOf(page, told, ({ json }) => json);
+}
+
+/** Events that are looked through at a time where those of some types may be few: others have their turn in between. */
+const LOOKED_THROUGH = 5000;
+
+interface Walk {
+  cursor: number;
+  newer: boolean;
+  limit: number;
+}
+
+async function findEvents(
+  core: Core,
+  recipientId: string,
+  { cursor, newer, limit }: Walk,
+  types: readonly string[] | null,
+): Promise<EventRow[]> {
+  const walk = { recipientId, newer, types, since: keptSince(core) };
+  if (types === null)
+    return listEvents(core.db, { ...walk, cursor, limit, until: newer ? Number.MAX_SAFE_INTEGER : 0 });
+  const last = await lastNumber(core.db, recipientId);
+  const first = (await firstNumber(core.db, recipientId, walk.since)) ?? last + 1;
+  const found: EventRow[] = [];
+  const step = newer ? LOOKED_THROUGH : -LOOKED_THROUGH;
+  for (let at = newer ? Math.max(cursor, first - 1) : Math.min(cursor, last + 1); ; at += step) {
+    const until = at + step;
+    found.push(...(await listEvents(core.db, { ...walk, cursor: at, until, limit: limit - found.length })));
+    if (found.length === limit || (newer ? until >= last : until <= first)) return found;
+    await setImmediate();
+  }
 }
 
 /** Events that are read at a time for one listener. */
@@ -96,6 +160,11 @@ export async function findStart(core: Core, caller: Caller, lastId: string | und
   const { userId } = caller;
   if (lastId === undefined) return lastNumber(core.db, userId);
   const number = eventNumber(userId, lastId, "Last-Event-ID");
+  return refuseErased(core, userId, number);
+}
+
+/** Throws `events_erased` where some that came behind this number are gone. Returns it, or the last that there is. */
+async function refuseErased(core: Core, userId: string, number: number): Promise<number> {
   const last = await lastNumber(core.db, userId);
   if (number >= last) return last;
   const first = await firstNumber(core.db, userId, keptSince(core));
@@ -113,16 +182,12 @@ export async function nextEvents(
   after: number,
   types: readonly string[] | undefined,
 ): Promise<{ events: ToldEvent[]; after: number } | undefined> {
-  const rows = await listEvents(core.db, {
-    recipientId: userId,
-    cursor: after,
-    newer: true,
-    since: keptSince(core),
-    limit: AT_ONCE,
-    types: null,
-  });
+  const rows = await findEvents(core, userId, { cursor: after, newer: true, limit: AT_ONCE }, null);
   // The count has no gaps: what is missing was erased.
   if (rows.length > 0 && rows[0]!.number !== after + 1) return undefined;
-  const events = rows.filter(({ type }) => !types || types.includes(type)).map((row) => eventOf(core, row));
-  return { events, after: rows.at(-1)?.number ?? after };
+  const wanted = rows.filter(({ type }) => !types || types.includes(type));
+  return {
+    events: await toldEvents(core, userId, wanted.map(happened)),
+    after: rows.at(-1)?.number ?? after,
+  };
 }

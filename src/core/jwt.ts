@@ -19,13 +19,21 @@ const MAX_SUBJECT_LENGTH = 255;
 export const JWT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /**
- * The user whom a signed token of the identity provider stands for, made at first sight. Throws `invalid_token`,
- * `username_taken`, or `unavailable` where there are no keys to verify it by.
+ * The user whom a signed token of the identity provider stands for, made at first sight unless `known` says that there is
+ * one. Throws `invalid_token`, `username_taken`, or `unavailable` where there are no keys to verify it by.
  */
-export async function verifyJwt(core: Core, provider: IdentityProvider, token: string): Promise<Verified> {
+export async function verifyJwt(
+  core: Core,
+  provider: IdentityProvider,
+  token: string,
+  known: boolean,
+): Promise<Verified> {
   const claims = await verifiedClaims(core, provider, token);
+  let userId = await findIdentity(core.db, provider.issuer, subjectOf(claims));
+  if (userId === undefined && known) throw refused("its user was erased");
+  userId ??= await makeUser(core, provider.issuer, claims);
   return {
-    caller: { userId: await userOf(core, provider.issuer, claims), tokenId: null, scopes: scopesOf(claims) },
+    caller: { userId, tokenId: null, scopes: scopesOf(claims) },
     expiresAt: (claims.exp! + CLOCK_SKEW_SECONDS) * 1000,
   };
 }
@@ -99,8 +107,7 @@ function reasonOf(code: string | undefined, claim: string | undefined): string {
   }
 }
 
-async function userOf(core: Core, issuer: string, claims: JWTPayload): Promise<string> {
-  const { sub: subject } = claims;
+function subjectOf({ sub: subject }: JWTPayload): string {
   if (
     typeof subject !== "string" ||
     !isCleanText(subject) ||
@@ -108,8 +115,11 @@ async function userOf(core: Core, issuer: string, claims: JWTPayload): Promise<s
   ) {
     throw refused(`the claim sub must be a string of 1 to ${MAX_SUBJECT_LENGTH} characters`);
   }
-  const known = await findIdentity(core.db, issuer, subject);
-  if (known !== undefined) return known;
+  return subject;
+}
+
+async function makeUser(core: Core, issuer: string, claims: JWTPayload): Promise<string> {
+  const subject = subjectOf(claims);
   const name = username.parse(claims.preferred_username) ?? username.parse(subject);
   if (name === undefined) {
     throw refused(`preferred_username, or else sub, is to be the username: ${username.accepts}`);

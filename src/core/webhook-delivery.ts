@@ -5,7 +5,7 @@ import { findEnabledWebhook, firstListening, listListening, type WebhookRow } fr
 import { post } from "../util/post.ts";
 import { actOf } from "./audit.ts";
 import type { Core } from "./core.ts";
-import { eventId, eventJson } from "./events.ts";
+import { eventId, toldEvents } from "./events.ts";
 
 /** Events that are looked at in one turn. */
 const AT_ONCE = 200;
@@ -47,37 +47,35 @@ const RETRY_AFTER_MS = [
   ...[SECOND_MS, 5 * SECOND_MS, 30 * SECOND_MS, 5 * MINUTE_MS, 30 * MINUTE_MS],
   ...[2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS, 14 * HOUR_MS, 20 * HOUR_MS, 24 * HOUR_MS],
 ];
+/** Where for so long nothing was taken the webhook is disabled, however few attempts of one event there were. */
+const FAILING_MS = 4 * 24 * HOUR_MS;
 /** By this part of it a wait may be shorter or longer, so that what failed together does not come together again. */
 const JITTER = 0.2;
 const GONE = 410;
 const MAX_ERROR_CHARACTERS = 200;
 
 /**
- * Attempts a delivery, and writes down what came of it, unless `signal` has ended it. Returns whether the receiver took it;
- * undefined where nothing more is sent there.
+ * Attempts a delivery, and writes down what came of it, unless `signal` has ended it. Returns whether the receiver took it.
  */
-export async function deliver(
-  core: Core,
-  delivery: DueDelivery,
-  signal: AbortSignal,
-): Promise<boolean | undefined> {
+export async function deliver(core: Core, delivery: DueDelivery, signal: AbortSignal): Promise<boolean> {
   const hook = await findEnabledWebhook(core.db, delivery.webhook_id);
-  if (!hook) return undefined;
+  if (!hook) return false;
   let status: number | null = null;
   let error: string | null = null;
   try {
-    status = await post({ ...requestOf(core, hook, delivery), signal });
+    status = await post({ ...(await requestOf(core, hook, delivery)), signal });
   } catch (cause) {
-    if (signal.aborted) return undefined;
+    if (signal.aborted) return false;
     // Where a name has several addresses, the error of all of them has no message.
     const { message, code } = cause as NodeJS.ErrnoException;
     error = (message || code || "failed").slice(0, MAX_ERROR_CHARACTERS);
   }
   const attempts = delivery.attempts + 1;
   const taken = status !== null && status >= 200 && status < 300;
-  const wait = status === GONE ? undefined : RETRY_AFTER_MS[attempts - 1];
-  const again = !taken && wait !== undefined;
   const act = actOf(core, null);
+  const isGivenUp = status === GONE || act.at - (hook.failing_since ?? act.at) > FAILING_MS;
+  const wait = isGivenUp ? undefined : RETRY_AFTER_MS[attempts - 1];
+  const again = !taken && wait !== undefined;
   await core.db.write("settleDelivery", {
     webhookId: hook.id,
     id: delivery.id,
@@ -89,12 +87,15 @@ export async function deliver(
     disable: !taken && !again,
     act,
   });
-  return taken || (again ? false : undefined);
+  return taken;
 }
 
 /** The request as Standard Webhooks 1.0.0 has it: its id is that of the event at every attempt, its time that of this one. */
-function requestOf(core: Core, hook: WebhookRow, { event_id, type, told_at, payload }: DueDelivery) {
-  const body = eventJson(core, event_id, type, told_at, payload);
+async function requestOf(core: Core, hook: WebhookRow, delivery: DueDelivery) {
+  const { event_id, type, told_at: at, payload } = delivery;
+  const conversationId = type === "webhook.test" ? "" : delivery.conversation_id;
+  const event = { id: event_id, type, at, conversationId, payload };
+  const body = (await toldEvents(core, delivery.recipient_id, [event]))[0]!.json;
   const now = core.clock();
   const secrets = [hook.secret];
   if (hook.old_secret !== null && hook.old_until! > now) secrets.push(hook.old_secret);

@@ -52,6 +52,7 @@ export async function createWebhook(
     old_secret: null,
     old_until: null,
     disabled_at: null,
+    failing_since: null,
     since_position: await lastPosition(core.db),
     created_at: act.at,
     version: 1,
@@ -211,7 +212,7 @@ export async function listDeliveries(
   return pageOf(page, rows, (row) => JSON.stringify(shownDelivery(row)));
 }
 
-/** Sends an event that nothing has made. Throws `webhook_not_found` and `insufficient_scope`. */
+/** Sends an event that nothing has made. Throws `webhook_not_found`, `webhook_disabled` and `insufficient_scope`. */
 export async function testWebhook(
   core: Core,
   caller: Caller,
@@ -235,7 +236,7 @@ export async function testWebhook(
   return { delivery: shownDelivery(result), replayed };
 }
 
-/** Throws `webhook_not_found`, `delivery_not_found` and `insufficient_scope`. */
+/** Throws `webhook_not_found`, `webhook_disabled`, `delivery_not_found` and `insufficient_scope`. */
 export async function redeliver(
   core: Core,
   caller: Caller,

@@ -41,6 +41,20 @@ export function findAttachment(db: Reader, userId: string, id: string): Promise<
   return db.get<AttachmentRow>(FIND, userId, id);
 }
 
+/** Those of the attachments that this user may see now. */
+export async function seenAttachments(
+  db: Reader,
+  userId: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await db.all<{ id: string }>(
+    `SELECT attachment_id AS id FROM grants WHERE user_id = ? AND attachment_id IN (${ids.map(() => "?").join(", ")})`,
+    userId,
+    ...ids,
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** The attachment whoever asks: for links, whose signature stands for the permission. */
 export function findLinkedAttachment(db: Reader, id: string): Promise<AttachmentRow | undefined> {
   return db.get<AttachmentRow>(`SELECT ${COLUMNS} FROM attachments a WHERE a.id = ?`, id);
@@ -198,7 +212,7 @@ interface RenameAttachment {
 export function* renameAttachment(input: RenameAttachment): Write<ShownAttachment> {
   const { conversation_id, ...attachment } = yield* ownAttachment(input);
   const shown = shownOf(attachment);
-  if (input.filename === undefined) return shown;
+  if (input.filename === undefined || input.filename === attachment.filename) return shown;
   const renamed = { ...shown, filename: input.filename, version: attachment.version + 1 };
   yield [
     statement(

@@ -1,8 +1,9 @@
 import { ParleyError } from "../errors.ts";
+import { toSeconds } from "../util/clock.ts";
 import { searchKey } from "../util/text.ts";
 import { type Act, recordAct, recordActIf } from "./audit.ts";
 import { leaveConversation } from "./conversations.ts";
-import { tellOfContact } from "./events.ts";
+import { tell, tellOfNewContact } from "./events.ts";
 import type { Page } from "./page.ts";
 import { hidePresence, joinPeer, noteDeparture, PEER, showPresence } from "./peers.ts";
 import { get, type QuickReader, type Statement, statement, type Value, type Write } from "./sql.ts";
@@ -16,6 +17,23 @@ import { checkVersion, type Expected } from "./version.ts";
 export type ListedContact = [body: string, seenAt: number | null, since: number | null];
 export type ContactRow = [...ListedContact, version: number];
 
+/** A contact is stored as it is served but for this one member; a quote in a name has a backslash before it. */
+const NEVER_ACTIVE = '"last_active_at":null';
+
+/** The contact as JSON text, as its owner retrieves it. */
+export function contactOf(row: ListedContact): string {
+  const seen = lastActive(row);
+  return seen === null ? row[0] : row[0].replace(NEVER_ACTIVE, `"last_active_at":${seen}`);
+}
+
+const MINUTE_MS = 60_000;
+
+/** Unix seconds: the minute's start, but not before the contact was made; null: nothing is to be told. */
+export function lastActive([, seenAt, since]: ListedContact): number | null {
+  if (seenAt === null) return null;
+  return toSeconds(Math.max(seenAt - (seenAt % MINUTE_MS), since!));
+}
+
 /** Which contacts of the owner; without a condition all. */
 export interface ContactFilter {
   usernameKey?: string | undefined;
@@ -27,7 +45,9 @@ export interface ContactFilter {
 
 const LISTED = `c.body, (SELECT a.seen_at FROM activity a WHERE a.user_id = c.peer_id AND a.seen_at > c.peer_since)
   AS seen_at, c.peer_since`;
-const FIND = `SELECT ${LISTED}, c.version FROM contacts c WHERE c.owner_id = ? AND c.id = ?`;
+const WHERE = "FROM contacts c WHERE c.owner_id = ? AND c.id = ?";
+const FIND = `SELECT ${LISTED}, c.version ${WHERE}`;
+const OWN = `SELECT ${LISTED}, c.version, c.conversation_id, c.username_key ${WHERE}`;
 
 export function findContact(db: QuickReader, ownerId: string, id: string): Promise<ContactRow | undefined> {
   return db.getValues(FIND, ownerId, id);
@@ -126,7 +146,7 @@ export function* createContact(input: CreateContact): Write<string> {
       ownerId,
     ),
     statement(JOIN, createdAt, ownerId, id),
-    tellOfContact("contact.created", createdAt, ownerId, id, "AND peer_id IS NULL"),
+    tellOfNewContact(createdAt, ownerId, id, "AND peer_id IS NULL"),
     recordActIf(statement(IS_THERE, ownerId, id), act, "contact.created", id),
   ];
   const [row] = created as { peer_id: string | null }[];
@@ -170,13 +190,14 @@ interface UpdateContact {
 
 /** The row as it is after the update. Throws `contact_not_found` and `precondition_failed`. */
 export function* updateContact(input: UpdateContact): Write<ContactRow> {
-  const row = yield* get<NamedContact>(FIND, input.ownerId, input.id);
+  const row = yield* get<OwnContact>(OWN, input.ownerId, input.id);
   if (!row) throw new ParleyError("contact_not_found");
   const { body, seen_at, peer_since, version } = row;
   checkVersion(input.expected, version);
   if (input.displayName === undefined) return [body, seen_at, peer_since, version];
   const contact = JSON.parse(body) as { username: string; display_name: string | null };
   const was = contact.display_name;
+  if (was === input.displayName) return [body, seen_at, peer_since, version];
   contact.display_name = input.displayName;
   const updated = JSON.stringify(contact);
   yield [
@@ -188,7 +209,13 @@ export function* updateContact(input: UpdateContact): Write<ContactRow> {
       input.ownerId,
       input.id,
     ),
-    tellOfContact("contact.updated", input.act.at, input.ownerId, input.id),
+    tell(
+      "contact.updated",
+      input.act.at,
+      input.ownerId,
+      row.conversation_id,
+      contactOf([updated, seen_at, peer_since]),
+    ),
     recordAct(input.act, "contact.renamed", input.id, { from: was, to: input.displayName }),
   ];
   return [updated, seen_at, peer_since, version + 1];
@@ -205,15 +232,17 @@ interface DeleteContact {
 /** Deletes the contact, and for its owner the conversation with it. Throws as the update does. */
 export function* deleteContact(input: DeleteContact): Write<void> {
   const { ownerId, id } = input;
-  const contact = yield* get<OwnContact>(
-    "SELECT conversation_id, username_key, body, version FROM contacts WHERE owner_id = ? AND id = ?",
-    ownerId,
-    id,
-  );
+  const contact = yield* get<OwnContact>(OWN, ownerId, id);
   if (!contact) throw new ParleyError("contact_not_found");
   checkVersion(input.expected, contact.version);
   yield [
-    tellOfContact("contact.deleted", input.deletedAt, ownerId, id),
+    tell(
+      "contact.deleted",
+      input.deletedAt,
+      ownerId,
+      contact.conversation_id,
+      contactOf([contact.body, contact.seen_at, contact.peer_since]),
+    ),
     statement("DELETE FROM contacts WHERE owner_id = ? AND id = ?", ownerId, id),
     hidePresence(ownerId, contact.username_key),
     recordAct(input.act, "contact.deleted", id, { username: JSON.parse(contact.body).username }),
@@ -247,15 +276,10 @@ export function* blockContact({ ownerId, id, blockedAt }: BlockContact): Write<v
 }
 
 interface OwnContact {
-  conversation_id: string;
-  username_key: string;
-  body: string;
-  version: number;
-}
-
-interface NamedContact {
   body: string;
   seen_at: number | null;
   peer_since: number | null;
   version: number;
+  conversation_id: string;
+  username_key: string;
 }

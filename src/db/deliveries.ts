@@ -2,7 +2,7 @@ import { ParleyError } from "../errors.ts";
 import type { Act } from "./audit.ts";
 import { type Page, walkOf } from "./page.ts";
 import { all, get, type Reader, run, type Statement, statement, type Write } from "./sql.ts";
-import { disableWebhook, requireWebhook } from "./webhooks.ts";
+import { disableWebhook, noteFailing, requireWebhook } from "./webhooks.ts";
 
 /** An event on its way to a webhook. Times are milliseconds. */
 export interface DeliveryRow {
@@ -27,6 +27,8 @@ export interface DueDelivery {
   id: string;
   webhook_id: string;
   event_id: string;
+  recipient_id: string;
+  conversation_id: string;
   type: string;
   /** When the event happened. */
   told_at: number;
@@ -112,9 +114,9 @@ interface AddTestDelivery {
   now: number;
 }
 
-/** An event that nothing has made; it waits for no other. Throws `webhook_not_found`. */
+/** An event that nothing has made; it waits for no other. Throws `webhook_not_found` and `webhook_disabled`. */
 export function* addTestDelivery(input: AddTestDelivery): Write<DeliveryRow> {
-  yield* requireWebhook(input.userId, input.webhookId);
+  yield* requireEnabled(input.userId, input.webhookId);
   const { id, now } = input;
   return (yield* get<DeliveryRow>(
     `${INTO} VALUES (?, ?, ?, 0, ?, ?, 'webhook.test', ?, ?, 'pending', 0, ?, ?, ?) RETURNING ${COLUMNS}`,
@@ -132,16 +134,25 @@ export function* addTestDelivery(input: AddTestDelivery): Write<DeliveryRow> {
   ))!;
 }
 
-/** Sends it again at once, whatever has become of it. Throws `webhook_not_found` and `delivery_not_found`. */
+function* requireEnabled(userId: string, webhookId: string): Write<void> {
+  const hook = yield* requireWebhook(userId, webhookId);
+  if (hook.disabled_at !== null) throw new ParleyError("webhook_disabled");
+}
+
+/**
+ * Sends it again at once, whatever has become of it; one that waits for an earlier one of its conversation still does. Throws
+ * `webhook_not_found`, `webhook_disabled` and `delivery_not_found`.
+ */
 export function* redeliver(input: {
   userId: string;
   webhookId: string;
   id: string;
   now: number;
 }): Write<DeliveryRow> {
-  yield* requireWebhook(input.userId, input.webhookId);
+  yield* requireEnabled(input.userId, input.webhookId);
   const row = yield* get<DeliveryRow>(
-    `UPDATE deliveries SET state = 'pending', attempts = 0, next_at = ?, updated_at = ?
+    `UPDATE deliveries SET state = 'pending', attempts = 0, updated_at = ?,
+       next_at = CASE WHEN state = 'pending' AND next_at IS NULL THEN NULL ELSE CAST(? AS BIGINT) END
      WHERE webhook_id = ? AND id = ? RETURNING ${COLUMNS}`,
     input.now,
     input.now,
@@ -161,8 +172,8 @@ export async function webhooksWithDue(db: Reader, now: number): Promise<string[]
     `WITH RECURSIVE waiting (id) AS (
        SELECT (${next("")}) AS id
        UNION ALL SELECT (${next("AND webhook_id > waiting.id")}) FROM waiting WHERE waiting.id IS NOT NULL)
-     SELECT w.id FROM waiting JOIN webhooks w ON w.id = waiting.id
-     WHERE w.disabled_at IS NULL
+     SELECT w.id FROM waiting CROSS JOIN webhooks w
+     WHERE w.id = waiting.id AND w.disabled_at IS NULL
        AND EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.next_at <= ?)`,
     now,
   );
@@ -172,7 +183,8 @@ export async function webhooksWithDue(db: Reader, now: number): Promise<string[]
 /** What is to be sent to a webhook now, the longest due first. */
 export function listDue(db: Reader, webhookId: string, now: number, limit: number): Promise<DueDelivery[]> {
   return db.all(
-    `SELECT id, webhook_id, event_id, type, told_at, payload, attempts FROM deliveries WHERE webhook_id = ? AND next_at <= ? ORDER BY next_at LIMIT ? + 0`,
+    `SELECT id, webhook_id, event_id, recipient_id, conversation_id, type, told_at, payload, attempts FROM deliveries
+     WHERE webhook_id = ? AND next_at <= ? ORDER BY next_at LIMIT ? + 0`,
     webhookId,
     now,
     limit,
@@ -193,12 +205,16 @@ interface SettleDelivery {
   act: Act;
 }
 
-/** What has come of an attempt; where it was the last, the next of the conversation is due. */
+/**
+ * What has come of an attempt; where it was the last, the next of the conversation is due. A failure of one that is to be
+ * sent anew since changes nothing.
+ */
 export function* settleDelivery(input: SettleDelivery): Write<void> {
   const { webhookId, id, act } = input;
   const row = yield* get<{ conversation_id: string }>(
     `UPDATE deliveries SET state = ?, attempts = ?, next_at = ?, last_status = ?, last_error = ?, updated_at = ?
-     WHERE webhook_id = ? AND id = ? AND state = 'pending' RETURNING conversation_id`,
+     WHERE webhook_id = ? AND id = ? AND state = 'pending' AND attempts ${input.state === "delivered" ? ">= 0" : "= ?"}
+     RETURNING conversation_id`,
     input.state,
     input.attempts,
     input.nextAt,
@@ -207,8 +223,10 @@ export function* settleDelivery(input: SettleDelivery): Write<void> {
     act.at,
     webhookId,
     id,
+    ...(input.state === "delivered" ? [] : [input.attempts - 1]),
   );
   if (!row) return;
+  yield [noteFailing(webhookId, input.state === "delivered" ? null : act.at)];
   if (input.disable) yield* disableWebhook(webhookId, act);
   if (input.state === "pending") return;
   yield [nextOf(webhookId, row.conversation_id, act.at)];

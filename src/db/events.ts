@@ -14,24 +14,26 @@ type ResourceEvent = (typeof RESOURCE_EVENTS)[number];
 
 const INTO = "INSERT INTO outbox (recipient_id, type, conversation_id, created_at, payload)";
 
-/**
- * Part of other writes: tells the owner of a contact, as its row is now, where `condition` holds of it. `at` is
- * milliseconds.
- */
-export function tellOfContact(
-  type: ResourceEvent,
-  at: number,
-  ownerId: string,
-  id: string,
-  condition = "",
-): Statement {
+/** Part of other writes: tells the owner of a new contact, where `condition` holds of it. `at` is milliseconds. */
+export function tellOfNewContact(at: number, ownerId: string, id: string, condition = ""): Statement {
   return statement(
-    `${INTO} SELECT owner_id, '${type}', conversation_id, ?, body FROM contacts
+    `${INTO} SELECT owner_id, 'contact.created', conversation_id, ?, body FROM contacts
      WHERE owner_id = ? AND id = ? ${condition}`,
     at,
     ownerId,
     id,
   );
+}
+
+/** Part of other writes: tells one user. The payload is JSON text. */
+export function tell(
+  type: ResourceEvent,
+  at: number,
+  recipientId: string,
+  conversationId: string,
+  payload: string,
+): Statement {
+  return statement(`${INTO} VALUES (?, ?, ?, ?, ?)`, recipientId, type, conversationId, at, payload);
 }
 
 /** Part of other writes: tells everybody who sees the attachment, by grants that are there now. */
@@ -55,6 +57,8 @@ export interface EventRow {
   recipient_id: string;
   number: number;
   type: string;
+  /** Empty where it is of none. */
+  conversation_id: string;
   created_at: number;
   /** JSON text. */
   payload: string;
@@ -65,6 +69,8 @@ interface EventWalk {
   recipientId: string;
   cursor: number;
   newer: boolean;
+  /** The last number that is looked at. */
+  until: number;
   /** What comes before the first event of this time (milliseconds) or a later one is erased, or about to be. */
   since: number;
   limit: number;
@@ -82,14 +88,23 @@ export function listEvents(db: Reader, walk: EventWalk): Promise<EventRow[]> {
 const FIRST_KEPT = `SELECT number FROM events
   WHERE recipient_id = ? AND created_at >= ? AND payload <> '' ORDER BY number LIMIT 1`;
 
-export function eventsQuery({ recipientId, cursor, newer, since, limit, types }: EventWalk): Statement {
+export function eventsQuery({
+  recipientId,
+  cursor,
+  newer,
+  until,
+  since,
+  limit,
+  types,
+}: EventWalk): Statement {
   const chosen = types === null ? "" : `AND type IN (${types.map(() => "?").join(", ")})`;
   return statement(
-    `SELECT recipient_id, number, type, created_at, payload FROM events
-     WHERE recipient_id = ? AND ${newer ? "number > ?" : "number < ?"} AND number >= (${FIRST_KEPT}) ${chosen}
+    `SELECT recipient_id, number, type, conversation_id, created_at, payload FROM events
+     WHERE recipient_id = ? AND ${newer ? "number > ? AND number <= ?" : "number < ? AND number >= ?"} AND number >= (${FIRST_KEPT}) ${chosen}
      ORDER BY number ${newer ? "ASC" : "DESC"} LIMIT ? + 0`,
     recipientId,
     cursor,
+    until,
     recipientId,
     since,
     ...(types ?? []),
@@ -124,7 +139,6 @@ export async function lastPosition(db: Reader): Promise<number> {
 /** An event with its place among all. */
 export interface PlacedEvent extends EventRow {
   position: number;
-  conversation_id: string;
 }
 
 /** Events of all recipients behind this position, in the order of their positions. */
@@ -270,6 +284,20 @@ export function* forgetEvents(input: { recipientId: string; before: number; limi
     ),
   ];
   return gone!.length;
+}
+
+/**
+ * Part of a move: where the last events went with their recipient a row of nobody's stands for them, so that positions go on
+ * behind all that webhooks were handed.
+ */
+export function keepPosition(): Statement {
+  return statement(
+    `INSERT INTO events (position, recipient_id, number, type, conversation_id, created_at, payload)
+     SELECT MAX(position), '', MAX(position), '', '', 0, '' FROM (
+       SELECT position FROM webhook_cursor UNION ALL SELECT since_position FROM webhooks
+       UNION ALL SELECT position FROM deliveries) AS told
+     HAVING MAX(position) > COALESCE((SELECT MAX(position) FROM events), 0)`,
+  );
 }
 
 /** Part of the erasing of a user. */

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { tellOfContact } from "./events.ts";
+import { tellOfNewContact } from "./events.ts";
 import { get, type Statement, statement, type Write } from "./sql.ts";
 
 // Two users who have each other as contacts: peers. docs/sharing.md has the rules.
@@ -76,7 +76,7 @@ export function* joinPeer(contact: NewContact): Write<string> {
       peer.user_id,
       peer.contact_id,
     ),
-    tellOfContact("contact.created", createdAt, ownerId, id),
+    tellOfNewContact(createdAt, ownerId, id),
   ];
   if (peer.departed === 0) {
     joining.push(

@@ -1,3 +1,4 @@
+import { keepPosition } from "./events.ts";
 import { type Reader, run, type Statement, type Value, type Write } from "./sql.ts";
 
 /** A table as it is moved to another database: in the order of its key, so that a move that was cut off goes on behind the last. */
@@ -78,7 +79,7 @@ export const TABLES: readonly Table[] = [
     ["id"],
     [
       ...["user_id", "url", "types", "all_users", "secret", "old_secret", "old_until", "disabled_at"],
-      ...["since_position", "created_at", "version"],
+      ...["failing_since", "since_position", "created_at", "version"],
     ],
   ),
   table(
@@ -152,6 +153,7 @@ export function* beginMove(input: { from: string }): Write<void> {
 /** The database is whole: servers may start on it. Links that were signed with these secrets hold until then (milliseconds). */
 export function* endMove(input: { secrets: readonly string[]; until: number }): Write<void> {
   yield* run("DELETE FROM moves");
+  yield [keepPosition()];
   yield input.secrets.map((secret) => ({
     sql: "INSERT INTO carried_secrets (secret, until) VALUES (?, ?) ON CONFLICT (secret) DO UPDATE SET until = excluded.until",
     params: [secret, input.until],

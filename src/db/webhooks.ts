@@ -1,6 +1,7 @@
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import { type Act, recordAct } from "./audit.ts";
+import { tell } from "./events.ts";
 import { type Page, walkOf } from "./page.ts";
 import { get, type Reader, type Statement, statement, type Write } from "./sql.ts";
 import { checkVersion, type Expected } from "./version.ts";
@@ -18,6 +19,8 @@ export interface WebhookRow {
   /** Until then (milliseconds) the old secret signs as well. */
   old_until: number | null;
   disabled_at: number | null;
+  /** Since then (milliseconds) nothing was taken, and something was tried; null: the last was taken. */
+  failing_since: number | null;
   /** Events up to this position were there before it. */
   since_position: number;
   created_at: number;
@@ -25,7 +28,7 @@ export interface WebhookRow {
 }
 
 const COLUMNS =
-  "id, user_id, url, types, all_users, secret, old_secret, old_until, disabled_at, since_position, created_at, version";
+  "id, user_id, url, types, all_users, secret, old_secret, old_until, disabled_at, failing_since, since_position, created_at, version";
 const OWN = `SELECT ${COLUMNS} FROM webhooks WHERE user_id = ? AND id = ?`;
 
 /** A webhook as it is shown: never with its secret. */
@@ -116,9 +119,17 @@ export function* createWebhook(input: CreateWebhook): Write<MadeSecret> {
       `INSERT INTO webhooks (${COLUMNS}) VALUES (${COLUMNS.replace(/\w+/g, "?")})`,
       ...COLUMNS.split(", ").map((name) => row[name as keyof WebhookRow]),
     ),
-    recordAct(input.act, "webhook.created", row.id, { url: row.url, all_users: row.all_users === 1 }),
+    recordAct(input.act, "webhook.created", row.id, {
+      origin: originOf(row),
+      all_users: row.all_users === 1,
+    }),
   ];
   return madeSecret(row, input.sealed);
+}
+
+/** What the audit trail knows of an address: the rest of it may be a secret. */
+function originOf({ url }: Pick<WebhookRow, "url">): string {
+  return new URL(url).origin;
 }
 
 /** Without the secrets: a result is kept beside the Idempotency-Key. */
@@ -147,7 +158,7 @@ interface UpdateWebhook {
   act: Act;
 }
 
-/** Throws `webhook_not_found` and `precondition_failed`. One that is enabled again goes on with what was pending. */
+/** Throws `webhook_not_found` and `precondition_failed`. One that is enabled again or sent elsewhere begins anew with what was pending. */
 export function* updateWebhook(input: UpdateWebhook): Write<WebhookRow> {
   const { userId, id, enabled, act } = input;
   const was = yield* requireWebhook(userId, id, input.expected);
@@ -159,24 +170,28 @@ export function* updateWebhook(input: UpdateWebhook): Write<WebhookRow> {
   row.version++;
   const resumed = was.disabled_at !== null && row.disabled_at === null;
   if (resumed) row.since_position = input.position;
+  const begunAnew = resumed || row.url !== was.url;
+  if (begunAnew) row.failing_since = null;
   yield [
     statement(
-      "UPDATE webhooks SET url = ?, types = ?, disabled_at = ?, since_position = ?, version = ? WHERE id = ?",
+      `UPDATE webhooks SET url = ?, types = ?, disabled_at = ?, failing_since = ?, since_position = ?, version = ?
+       WHERE id = ?`,
       row.url,
       row.types,
       row.disabled_at,
+      row.failing_since,
       row.since_position,
       row.version,
       id,
     ),
-    recordAct(act, "webhook.updated", id, { url: row.url, enabled: row.disabled_at === null }),
-    ...(resumed ? [resume(id, act.at)] : []),
+    recordAct(act, "webhook.updated", id, { origin: originOf(row), enabled: row.disabled_at === null }),
+    ...(begunAnew ? [beginAnew(id, act.at)] : []),
   ];
   return row;
 }
 
 /** The first of each conversation is due at once, with all its attempts before it. */
-function resume(id: string, now: number): Statement {
+function beginAnew(id: string, now: number): Statement {
   return statement(
     `UPDATE deliveries SET next_at = ?, attempts = 0 WHERE webhook_id = ? AND state = 'pending' AND NOT EXISTS (
        SELECT 1 FROM deliveries first WHERE first.webhook_id = deliveries.webhook_id AND first.state = 'pending'
@@ -220,12 +235,19 @@ export function* deleteWebhook(input: {
   expected: Expected;
   act: Act;
 }): Write<void> {
-  const { url } = yield* requireWebhook(input.userId, input.id, input.expected);
+  const row = yield* requireWebhook(input.userId, input.id, input.expected);
   yield [
     statement("DELETE FROM deliveries WHERE webhook_id = ?", input.id),
     statement("DELETE FROM webhooks WHERE id = ?", input.id),
-    recordAct(input.act, "webhook.deleted", input.id, { url }),
+    recordAct(input.act, "webhook.deleted", input.id, { origin: originOf(row) }),
   ];
+}
+
+/** Part of other writes: since when nothing is taken; null: something was. */
+export function noteFailing(id: string, at: number | null): Statement {
+  return at === null
+    ? statement("UPDATE webhooks SET failing_since = NULL WHERE id = ? AND failing_since IS NOT NULL", id)
+    : statement("UPDATE webhooks SET failing_since = ? WHERE id = ? AND failing_since IS NULL", at, id);
 }
 
 /** Part of other writes: disables it and tells its owner, where it was enabled. */
@@ -238,13 +260,7 @@ export function* disableWebhook(id: string, act: Act): Write<void> {
   );
   if (!row) return;
   yield [
-    statement(
-      `INSERT INTO outbox (recipient_id, type, conversation_id, created_at, payload)
-       VALUES (?, 'webhook.disabled', '', ?, ?)`,
-      row.user_id,
-      act.at,
-      JSON.stringify(shownWebhook(row)),
-    ),
-    recordAct(act, "webhook.disabled", id, { url: row.url }),
+    tell("webhook.disabled", act.at, row.user_id, "", JSON.stringify(shownWebhook(row))),
+    recordAct(act, "webhook.disabled", id, { origin: originOf(row) }),
   ];
 }

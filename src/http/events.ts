@@ -20,7 +20,7 @@ export const eventOperation: Operation = operation({
   method: "GET",
   path: "/v1/events",
   scope: "events:read",
-  summary: "Read events, in pages or as a stream",
+  summary: "Read events, in pages or, with `Accept: text/event-stream`, as a stream",
   query: { ...pageFields("evt"), types: optional(eventTypes) },
   body: {},
   answer: { status: 200, schema: "EventPage", stream: STREAM },
@@ -59,7 +59,7 @@ async function stream(
       woken = true;
       wake();
     },
-    isAllowed: () => isStillValid(core, token),
+    isAllowed: () => isStillValid(core, token, caller.userId),
     end: () => {
       ended.abort();
       listener.wake();

@@ -149,6 +149,13 @@ function headersFor(operation: Operation): object[] {
     ...(operation.errors.includes("precondition_failed")
       ? [header("If-Match", "Answer 412 where the ETag is none of these.")]
       : []),
+    ...(operation.answer.stream
+      ? [
+          header("Last-Event-ID", "A stream goes on behind this event; without it, it begins now.", {
+            pattern: "^evt_",
+          }),
+        ]
+      : []),
     ...(operation.method === "POST"
       ? [
           header("Idempotency-Key", "The same with the same key is done once.", {

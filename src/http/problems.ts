@@ -37,6 +37,7 @@ const statuses: Record<ErrorCode, number> = {
   range_not_satisfiable: 416,
   idempotency_key_reused: 422,
   rate_limited: 429,
+  webhook_disabled: 409,
   too_many_streams: 429,
   headers_too_large: 431,
   internal_error: 500,

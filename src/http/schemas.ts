@@ -6,6 +6,7 @@ type Schema = Readonly<Record<string, unknown>>;
 
 const text: Schema = { type: "string" };
 const textOrNone: Schema = { type: ["string", "null"] };
+const conversationOrNone: Schema = { ...textOrNone, description: "`cnv_…`; null: it is of none." };
 const bytes: Schema = { type: "integer", minimum: 0, description: "Bytes." };
 const time: Schema = { type: "integer", description: "Unix seconds, UTC." };
 
@@ -87,6 +88,8 @@ export const schemas: Readonly<Record<string, Schema>> = {
       id: id("evt"),
       type: { type: "string", enum: [...RESOURCE_EVENTS] },
       timestamp: time,
+      user_id: { ...id("usr"), description: "Whom it is told to." },
+      conversation_id: conversationOrNone,
       payload: {
         description: "The contact, the attachment or the webhook, as the recipient would have retrieved it.",
         anyOf: ["Contact", "Attachment", "Webhook"].map((name) => ({ $ref: `#/components/schemas/${name}` })),
@@ -107,6 +110,8 @@ export const schemas: Readonly<Record<string, Schema>> = {
       id: id("evt"),
       type: { type: "string", const: "webhook.test" },
       timestamp: time,
+      user_id: id("usr"),
+      conversation_id: { type: "null" },
       payload: object({ id: id("whk") }),
     },
     "What a webhook is sent when that is asked for.",

@@ -123,7 +123,7 @@ export const webhookOperations: readonly Operation[] = [
     query: {},
     body: {},
     answer: { status: 200, schema: "Delivery" },
-    errors: ["webhook_not_found"],
+    errors: ["webhook_not_found", "webhook_disabled"],
     async handle({ core, caller, id, key, reply }) {
       const { delivery, replayed } = await testWebhook(core, caller, id, key);
       tellReplay(reply, replayed);
@@ -157,7 +157,7 @@ export const webhookOperations: readonly Operation[] = [
     query: {},
     body: {},
     answer: { status: 200, schema: "Delivery" },
-    errors: ["webhook_not_found", "delivery_not_found"],
+    errors: ["webhook_not_found", "webhook_disabled", "delivery_not_found"],
     async handle({ core, caller, id, innerId, key, reply }) {
       const { delivery, replayed } = await redeliver(core, caller, id, innerId, key);
       tellReplay(reply, replayed);

@@ -9,8 +9,11 @@ const INTERVAL_MS = 250;
 /** Deliveries that are under way at the same time. */
 const PLACES = 64;
 const PLACES_OF_ONE = 4;
-/** Webhooks whose last delivery failed share so many, and have one each: the others go on. */
-const PLACES_OF_FAILING = 32;
+/** Webhooks whose last delivery failed, or took long, share so many, and have one each: the others go on. */
+const PLACES_OF_SLOW = 32;
+const SLOW_MS = 2000;
+/** Webhooks of which that is kept in mind. */
+const MAX_KNOWN = 100_000;
 /** What was sent, and could not be written down, is not sent again before. */
 const PAUSE_MS = 5000;
 
@@ -18,29 +21,42 @@ const PAUSE_MS = 5000;
 class Places {
   /** Webhooks, by the ids of deliveries. */
   readonly #taken = new Map<string, string>();
-  readonly failing = new Set<string>();
+  /** Whether the last delivery of a webhook failed or took long; of whom nothing is known, none has ended yet. */
+  readonly #isSlow = new Map<string, boolean>();
 
   /** The deliveries that are under way now. */
   now(): ReadonlySet<string> {
     return new Set(this.#taken.keys());
   }
 
+  /** How many are free. */
+  free(): number {
+    return PLACES - this.#taken.size;
+  }
+
+  isSlow(webhookId: string): boolean {
+    return this.#isSlow.get(webhookId) === true;
+  }
+
   /** Takes a place, where there is one. */
   take({ id, webhook_id }: DueDelivery): boolean {
-    if (this.#taken.size >= PLACES || this.left(webhook_id) <= 0) return false;
-    const isFailing = (webhookId: string) => this.failing.has(webhookId);
-    if (isFailing(webhook_id) && this.#count(isFailing) >= PLACES_OF_FAILING) return false;
+    if (this.free() === 0 || this.left(webhook_id) <= 0) return false;
+    if (this.isSlow(webhook_id) && this.#count((each) => this.isSlow(each)) >= PLACES_OF_SLOW) return false;
     this.#taken.set(id, webhook_id);
     return true;
   }
 
-  leave({ id }: DueDelivery): void {
+  leave({ id, webhook_id }: DueDelivery, wasSlow: boolean): void {
     this.#taken.delete(id);
+    this.#isSlow.delete(webhook_id);
+    if (this.#isSlow.size >= MAX_KNOWN) this.#isSlow.clear();
+    this.#isSlow.set(webhook_id, wasSlow);
   }
 
   /** How many more the webhook may take. */
   left(webhookId: string): number {
-    return (this.failing.has(webhookId) ? 1 : PLACES_OF_ONE) - this.#count((each) => each === webhookId);
+    const own = this.#isSlow.get(webhookId) === false ? PLACES_OF_ONE : 1;
+    return own - this.#count((each) => each === webhookId);
   }
 
   #count(which: (webhookId: string) => boolean): number {
@@ -61,15 +77,15 @@ export function startWebhooks(core: Core, onError: (error: unknown) => void): Jo
   async function run(isStopped: () => boolean): Promise<void> {
     if (!(await core.db.claim("webhooks"))) return;
     while (!isStopped() && (await handOutEvents(core)));
+    if (places.free() === 0) return;
     const now = core.clock();
     const due = await webhooksWithDue(core.db, now);
-    // Each has its turn: first those behind the one that was served last, and those that work.
+    // Each has its turn: first those that work, and of these those behind the one that was served last.
     const turns = [...due.filter((id) => id > lastServed), ...due.filter((id) => id <= lastServed)];
-    for (const failing of [false, true]) {
+    for (const slow of [false, true]) {
+      const some = turns.filter((id) => places.isSlow(id) === slow && places.left(id) > 0);
       const waiting: DueDelivery[][] = [];
-      for (const id of turns.filter(
-        (each) => places.failing.has(each) === failing && places.left(each) > 0,
-      )) {
+      for (const id of some.slice(0, places.free())) {
         // As it was before: one that ends while they are read may be found as it was, too.
         const before = places.now();
         const found = await listDue(core.db, id, now, 2 * PLACES_OF_ONE);
@@ -84,22 +100,23 @@ export function startWebhooks(core: Core, onError: (error: unknown) => void): Jo
   function begin(delivery: DueDelivery): void {
     if (!places.take(delivery)) return;
     lastServed = delivery.webhook_id;
-    const done = attempt(delivery).finally(() => {
-      places.leave(delivery);
+    const begun = performance.now();
+    const done = attempt(delivery).then((taken) => {
+      places.leave(delivery, !taken || performance.now() - begun > SLOW_MS);
       underWay.delete(done);
       job.wake();
     });
     underWay.add(done);
   }
 
-  async function attempt(delivery: DueDelivery): Promise<void> {
+  /** Whether it was taken. */
+  async function attempt(delivery: DueDelivery): Promise<boolean> {
     try {
-      const taken = await deliver(core, delivery, stopped.signal);
-      if (taken === false) places.failing.add(delivery.webhook_id);
-      else places.failing.delete(delivery.webhook_id);
+      return await deliver(core, delivery, stopped.signal);
     } catch (error) {
       onError(error);
       await sleep(PAUSE_MS, undefined, { signal: stopped.signal }).catch(() => {});
+      return false;
     }
   }
 

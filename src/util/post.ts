@@ -67,10 +67,18 @@ export function post(what: Post): Promise<number> {
         resolve(statusCode!);
         request.destroy();
       });
-      response.on("end", () => resolve(statusCode!));
-      response.on("error", fail);
+      // The status is the answer, also where its body is cut short.
+      response.on("close", () => resolve(statusCode!));
+      response.on("error", () => {});
+    });
+    // An answer that turns to another protocol has neither body nor end.
+    request.on("upgrade", (response, socket) => {
+      socket.destroy();
+      resolve(response.statusCode!);
     });
     request.on("error", fail);
+    // However it ended, it is told; after an answer this changes nothing.
+    request.on("close", () => fail(new Error("the connection ended without an answer")));
     request.end(body);
   });
 }

@@ -25,7 +25,15 @@ async function numberAll(db: Database, limit = 200): Promise<void> {
 }
 
 function eventsOf(db: Database, recipientId: string): Promise<EventRow[]> {
-  return listEvents(db, { recipientId, cursor: 0, newer: true, since: 0, limit: ALL, types: null });
+  return listEvents(db, {
+    recipientId,
+    cursor: 0,
+    newer: true,
+    until: LAST,
+    since: 0,
+    limit: ALL,
+    types: null,
+  });
 }
 
 /** Makes contacts of the user, each one millisecond after the one before. */
@@ -105,9 +113,17 @@ for (const [engine, open] of Object.entries(engines)) {
       await addContacts(db, user, 1, 9);
     }
     const numbers = async (cursor: number, newer: boolean, limit: number, since = 0, types?: string[]) =>
-      (await listEvents(db, { recipientId: "a", cursor, newer, since, limit, types: types ?? null })).map(
-        ({ number }) => number,
-      );
+      (
+        await listEvents(db, {
+          recipientId: "a",
+          cursor,
+          newer,
+          until: newer ? LAST : 0,
+          since,
+          limit,
+          types: types ?? null,
+        })
+      ).map(({ number }) => number);
     assert.deepEqual(await numbers(LAST, false, 3), [9, 8, 7]);
     assert.deepEqual(await numbers(3, false, 9), [2, 1]);
     assert.deepEqual(await numbers(0, true, 3), [1, 2, 3]);
@@ -153,7 +169,15 @@ for (const [engine, open] of Object.entries(engines)) {
     await numberAll(db);
     assert.equal(await forget(timeOf(7)), 0);
     assert.equal(await forget(timeOf(8)), 1);
-    const since = { recipientId: "a", cursor: 0, newer: true, since: timeOf(8), limit: ALL, types: null };
+    const since = {
+      recipientId: "a",
+      cursor: 0,
+      newer: true,
+      until: LAST,
+      since: timeOf(8),
+      limit: ALL,
+      types: null,
+    };
     assert.deepEqual(
       (await listEvents(db, since)).map(({ number }) => number),
       [8, 9, 10],

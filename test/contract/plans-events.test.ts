@@ -29,7 +29,15 @@ async function doAll(run: Run): Promise<Statement[]> {
   const recipientId = "usr_0007";
   for (const newer of [false, true]) {
     for (const types of [null, ["contact.created", "contact.deleted"]])
-      await events.listEvents(db, { recipientId, cursor: 100, newer, since: 1, limit: 10, types });
+      await events.listEvents(db, {
+        recipientId,
+        cursor: 100,
+        newer,
+        until: newer ? 200 : 0,
+        since: 1,
+        limit: 10,
+        types,
+      });
   }
   await events.lastNumber(db, recipientId);
   await events.firstNumber(db, recipientId, 1);
@@ -40,7 +48,7 @@ async function doAll(run: Run): Promise<Statement[]> {
     yield* events.numberEvents({ limit: 10 });
     yield* events.forgetEvents({ recipientId, before: 50, limit: 10 });
     yield [
-      events.tellOfContact("contact.created", 1, recipientId, "con_x"),
+      events.tellOfNewContact(1, recipientId, "con_x"),
       events.tellOfAttachment("attachment.created", 1, "cnv_x", { id: "att_x" }),
       events.forgetEventsOf(recipientId),
     ];

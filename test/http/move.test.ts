@@ -57,9 +57,11 @@ test("a move wants its source and its target for itself", async (t) => {
   await refused(command, ["--to-database", target], /Another Parley serves this data folder/);
   assert.equal(await server.stop(), 0);
   const used = await openPostgres(target);
+  t.after(() => used.close());
   await refused(command, ["--to-database", target], /Stop them all first/);
   await used.close();
   const alone = await openPostgres(target, undefined, true);
+  t.after(() => alone.close());
   await assert.rejects(openPostgres(target), /A move of this database is under way/);
   await administer(
     target,
@@ -68,13 +70,13 @@ test("a move wants its source and its target for itself", async (t) => {
   await assert.rejects(async () => {
     for (;;) await alone.claim("move");
   }, /others may have used it/);
-  await alone.close();
 });
 
 test("a database that was not filled to the end has no server, and takes nothing else", async (t) => {
   const command = await stopped(t);
   const target = await testDatabase(t);
   const db = await openPostgres(target);
+  t.after(() => db.close());
   await db.write("beginMove", { from: "elsewhere" });
   await db.close();
   await refused(command, ["--to-database", target], /Another move .* from elsewhere/);

@@ -164,18 +164,24 @@ test("a receiver that is down is named in the delivery, and what failed is tried
   const clock = () => now;
   const first = await startOn(t, config, { clock });
   const ann = await person(first, "ann");
-  const closed = await receiver(t);
-  const made = await hook(first, ann, { ...closed, url: "http://127.0.0.1:1/" });
+  let status = 204;
+  const to = await receiver(t, (response) => response.writeHead(status).end());
+  const made = await hook(first, ann, { ...to, url: "http://127.0.0.1:1/" });
   await add(first, ann, "x");
   const failed = await newest(first, ann, made, { attempts: 1 });
   assert.deepEqual([failed.state, failed.last_status], ["pending", null]);
   assert.match(String(failed.last_error), /ECONNREFUSED/);
-  const moved = await asker(first, ann)("PUT", `/v1/webhooks/${made.id}`, { url: closed.url });
+  const moved = await asker(first, ann)("PUT", `/v1/webhooks/${made.id}`, { url: to.url });
   assert.equal(moved.status, 200);
+  await newest(first, ann, made, { state: "delivered", attempts: 1 });
+  status = 500;
+  await add(first, ann, "y");
+  await newest(first, ann, made, { state: "pending", attempts: 1 });
+  status = 204;
   await first.app.stop();
   const second = await startOn(t, config, { clock });
   now += 2000;
-  await closed.wait(1);
+  await to.wait(3);
   await newest(second, ann, made, { state: "delivered", attempts: 2 });
 });
 
@@ -201,9 +207,9 @@ test("of two nodes on PostgreSQL one delivers, and the other goes on when it sto
   assert.ok((await deliveries(two, ann, made)).every(({ attempts }) => attempts === 1));
 });
 
-test("deliveries are erased as events are, but for those that are still tried", async (t) => {
+test("deliveries are erased as events are, but for those that are still tried, for four days", async (t) => {
   let now = Date.UTC(2026, 0, 1);
-  const config = await testConfig(t, LIMITS);
+  const config = await testConfig(t, { ...LIMITS, eventDays: 2 });
   const clock = () => now;
   const first = await startOn(t, config, { clock });
   const ann = await person(first, "ann");
@@ -213,10 +219,13 @@ test("deliveries are erased as events are, but for those that are still tried", 
   await newest(first, ann, done, { state: "delivered" });
   await newest(first, ann, tried, { attempts: 1 });
   await first.app.stop();
-  now += 7 * DAY_MS + 1;
+  now += 2 * DAY_MS + 1;
   const second = await startOn(t, config, { clock });
   assert.ok(await eventually(async () => (await deliveries(second, ann, done)).length === 0));
-  await newest(second, ann, tried, { attempts: 2 });
+  await newest(second, ann, tried, { attempts: 2, state: "pending" });
+  now += 2 * DAY_MS + 1;
+  await newest(second, ann, tried, { attempts: 3, state: "failed" });
+  assert.equal((await asker(second, ann)("GET", `/v1/webhooks/${tried.id}`)).body.enabled, false);
 });
 
 test("what waited for an event of somebody who is erased goes on", async (t) => {

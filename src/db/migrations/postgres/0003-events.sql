@@ -36,6 +36,7 @@ CREATE TABLE webhooks (
   old_secret TEXT COLLATE "C",
   old_until BIGINT,
   disabled_at BIGINT,
+  failing_since BIGINT,
   since_position BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   version BIGINT NOT NULL

@@ -32,6 +32,7 @@ CREATE TABLE webhooks (
   old_secret TEXT, -- signs as well until that time
   old_until INTEGER,
   disabled_at INTEGER,
+  failing_since INTEGER, -- nothing was taken since; null: the last was
   since_position INTEGER NOT NULL, -- events up to this one were there before it
   created_at INTEGER NOT NULL,
   version INTEGER NOT NULL

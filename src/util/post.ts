@@ -58,27 +58,30 @@ export function post(what: Post): Promise<number> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error) =>
       reject(late.aborted ? new Error(`no whole answer came within ${timeoutMs / 1000} s`) : error);
+    let status: number | undefined;
     const request = (url.protocol === "https:" ? requestSecure : requestPlain)(url, options, (response) => {
-      const { statusCode } = response;
+      // The status is the answer, also where its body is cut short.
+      status = response.statusCode;
       let bytes = 0;
       response.on("data", (chunk: Uint8Array) => {
         bytes += chunk.length;
-        if (bytes <= MAX_ANSWER_BYTES) return;
-        resolve(statusCode!);
-        request.destroy();
+        if (bytes > MAX_ANSWER_BYTES) request.destroy();
       });
-      // The status is the answer, also where its body is cut short.
-      response.on("close", () => resolve(statusCode!));
       response.on("error", () => {});
     });
     // An answer that turns to another protocol has neither body nor end.
     request.on("upgrade", (response, socket) => {
+      status = response.statusCode;
       socket.destroy();
-      resolve(response.statusCode!);
     });
-    request.on("error", fail);
-    // However it ended, it is told; after an answer this changes nothing.
-    request.on("close", () => fail(new Error("the connection ended without an answer")));
+    request.on("error", (error) => {
+      if (status === undefined) fail(error);
+    });
+    // However it ended.
+    request.on("close", () => {
+      if (status === undefined) fail(new Error("the connection ended without an answer"));
+      else resolve(status);
+    });
     request.end(body);
   });
 }

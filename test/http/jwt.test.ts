@@ -7,6 +7,7 @@ import { createUser, eraseUser, findUser } from "../../src/core/users.ts";
 import { testDatabase } from "../engines/postgres.ts";
 import { startOn, type TestApp, testConfig } from "./app.ts";
 import { asker, type Json } from "./asker.ts";
+import { listen } from "./event-stream.ts";
 import {
   AUDIENCE,
   ISSUER,
@@ -203,6 +204,16 @@ test("the audit trail names the user of a signed token, also as who made that us
       ["user.created", id, null],
     ],
   );
+});
+
+test("a stream of a user who is erased ends, and makes nobody anew", async (t) => {
+  const { server, get, claims } = await start(t);
+  const token = signJwt(first, claims());
+  const id = await idOf(await get(token));
+  const stream = await listen(t, server, { headers: { authorization: `Bearer ${token}` } });
+  await eraseUser(server.app.core, null, id);
+  await stream.ended;
+  assert.deepEqual(await server.app.core.db.all("SELECT id FROM users WHERE username = 'ada'"), []);
 });
 
 test("a user who was erased and comes again is another one", async (t) => {

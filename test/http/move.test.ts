@@ -7,7 +7,8 @@ import { administer, testDatabase } from "../engines/postgres.ts";
 import { type CommandLine, commandLine, tokenOf } from "./command.ts";
 import { allEvents, type TestEvent } from "./event-stream.ts";
 import { eventually } from "./files-on-disk.ts";
-import { add, type Person } from "./people.ts";
+import { add, type Person, read, send } from "./people.ts";
+import { receiver } from "./receiver.ts";
 
 const SECRET = "the secret of the new engines and it is long enough";
 
@@ -133,6 +134,50 @@ test("a store that is away ends no move, and no row is without its bytes for it"
 function plain(events: TestEvent[]): unknown[] {
   return events.map(({ payload: { file_url: _, ...payload }, ...event }) => ({ ...event, payload }));
 }
+
+test("what happens after a move is handed to webhooks, also where the last events went with their user", async (t) => {
+  const command = await stopped(t);
+  Object.assign(command.env, { PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true", PARLEY_SECRET: SECRET });
+  const token = (
+    await command.run(
+      "token",
+      "create",
+      "admin",
+      "--scope",
+      "admin",
+      "--scope",
+      "contacts:write",
+      "--scope",
+      "events:read",
+    )
+  ).stdout.trim();
+  const admin: Person = { id: "", name: "admin", token, headers: { authorization: `Bearer ${token}` } };
+  assert.equal((await command.run("user", "add", "bob")).code, 0);
+  const his = (await command.run("token", "create", "bob")).stdout.trim();
+  const bob: Person = { id: "", name: "bob", token: his, headers: { authorization: `Bearer ${his}` } };
+  const to = await receiver(t);
+  let server = await command.serve();
+  const hook = { url: to.url, all_users: true, events: ["contact.created"] };
+  await read(send(command, admin, "POST", "/v1/webhooks", hook), 201);
+  for (const name of ["a", "b", "c"]) await add(command, bob, name);
+  await to.wait(3);
+  await server.stop();
+  assert.equal((await command.run("user", "remove", "bob")).code, 0);
+  const folder = join(command.env.HOME!, "other");
+  for (const target of [await testDatabase(t), folder]) {
+    const args =
+      target === folder ? ["--to-database", folder, "--to-store", folder] : ["--to-database", target];
+    const { code, stderr } = await command.run("move", ...args);
+    assert.equal(code, 0, stderr);
+    delete command.env.PARLEY_DATABASE_URL;
+    Object.assign(command.env, target === folder ? { PARLEY_DATA: folder } : { PARLEY_DATABASE_URL: target });
+    const had = to.received.length;
+    server = await command.serve();
+    for (let i = 0; i < 4; i++) await add(command, admin, `${had} ${i}`);
+    await to.wait(had + 4);
+    await server.stop();
+  }
+});
 
 test("events move with their numbers, those that have none get it, and the count goes on in both directions", async (t) => {
   const command = await stopped(t);

@@ -57,12 +57,16 @@ export async function errorOf(response: Response): Promise<ParleyApiError> {
   const requestId = headers.get("request-id") ?? undefined;
   const text = await response.text();
   if (!headers.get("content-type")?.startsWith("application/problem+json")) {
-    const detail = `The answer (${status}) is not one of Parley: look at the address, and at what is in front of the server.`;
-    return new ParleyApiError({ code: "unexpected_answer", status, detail, requestId, retryAfter });
+    return unexpectedAnswer(status, { requestId, retryAfter });
   }
   const members: components["schemas"]["Problem"] = JSON.parse(text);
   const { code, detail, param } = members;
   return new ParleyApiError({ code, status, detail, param, requestId, retryAfter, members });
+}
+
+export function unexpectedAnswer(status: number, more: Partial<Failure>): ParleyApiError {
+  const detail = `The answer (${status}) is not one of Parley: look at the address, and at what is in front of the server.`;
+  return new ParleyApiError({ ...more, code: "unexpected_answer", status, detail });
 }
 
 /** RFC 9110, section 10.2.3: seconds, or a date, which proxies send. */

@@ -1,4 +1,4 @@
-import { errorOf, ParleyApiError } from "./errors.ts";
+import { errorOf, ParleyApiError, unexpectedAnswer } from "./errors.ts";
 import { isLost, isPassing, pauseBefore, sleep } from "./retries.ts";
 import { Watch } from "./watch.ts";
 
@@ -107,7 +107,7 @@ export class Transport {
         const text = await response.text();
         return (text === "" ? undefined : parse(text, response)) as T;
       } catch (error) {
-        throw watch.errorOf(error);
+        throw error instanceof ParleyApiError ? error : watch.errorOf(error);
       } finally {
         watch.stop();
       }
@@ -199,8 +199,13 @@ function queryOf(query: object = {}): string {
   return params.size === 0 ? "" : `?${params}`;
 }
 
-function parse(text: string, { headers }: Response): object {
-  const body: object = JSON.parse(text);
+function parse(text: string, { status, headers }: Response): object {
+  let body: object;
+  try {
+    body = JSON.parse(text);
+  } catch (cause) {
+    throw unexpectedAnswer(status, { cause });
+  }
   const etag = headers.get("etag");
   if (etag !== null) etags.set(body, etag);
   return body;

@@ -24,6 +24,8 @@ export interface UploadOptions extends CreateOptions, AttachmentTarget {
   onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
+const SLICE_BYTES = 64 * 1024;
+
 type OnProgress = (sent: number) => void;
 
 export async function upload(
@@ -71,11 +73,17 @@ async function* bodyOf(form: Form, source: Source, onProgress: OnProgress, watch
     onProgress(sent);
     watch.stop();
     for await (const chunk of source.chunks()) {
-      watch.start();
-      yield chunk;
-      watch.stop();
-      sent += chunk.length;
-      onProgress(sent);
+      // Of a large one, too, it is told how far it is.
+      for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
+        const slice = chunk.subarray(at, at + SLICE_BYTES);
+        // A source that never pauses would else go on before anything has seen that it is over.
+        watch.signal.throwIfAborted();
+        watch.start();
+        yield slice;
+        watch.stop();
+        sent += slice.length;
+        onProgress(sent);
+      }
     }
     watch.start();
   } catch (error) {

@@ -205,3 +205,14 @@ test("a file that is refused half-way is told by its own code", async (t) => {
   const error = await failure(attachments.upload(path, { conversation_id }));
   assert.equal(error.code, "conversation_not_found");
 });
+
+test("the time that nothing may happen is neither that of a slow source nor that of a whole upload", async (t) => {
+  const { attachments } = await clientOf(await startApp(t), { timeoutMs: 300, maxRetries: 0 });
+  async function* slow() {
+    for (const ms of [500, 100, 100, 100]) {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      yield new Uint8Array(1000);
+    }
+  }
+  assert.equal((await attachments.upload(slow(), { filename: "slow" })).file_size, 4000);
+});

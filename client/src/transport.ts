@@ -138,15 +138,20 @@ export class Transport {
     }
   }
 
-  /** Throws a ParleyApiError for whatever is not a success, and the signal's reason where the caller ends it. */
+  /**
+   * Throws a ParleyApiError for whatever is not a success, the signal's reason where the caller ends it, and a TypeError for
+   * what cannot be sent.
+   */
   async #attempt(call: Call, headers: Record<string, string>): Promise<Answer> {
     call.signal?.throwIfAborted();
     const token = typeof this.#token === "string" ? this.#token : await this.#token();
+    // A token or a key that no header can carry is refused here: `fetch` would tell it as it tells a lost connection.
+    const checked = new Headers({ ...headers, authorization: `Bearer ${token}` });
     const watch = new Watch(call.idleMs ?? this.#timeoutMs, call.signal);
     const outgoing = {
       method: call.method,
       url: this.#url + call.path + queryOf(call.query),
-      headers: { ...headers, authorization: `Bearer ${token}` },
+      headers: Object.fromEntries(checked),
       body: call.body === undefined ? undefined : JSON.stringify(call.body),
     };
     watch.start();

@@ -29,6 +29,7 @@ const MAY_IMPORT: Record<string, string> = {
   blobs: "errors util type:config",
   errors: "",
   util: "errors",
+  client: "",
 };
 const PACKAGE_ROOMS: [RegExp, string][] = [
   [/^node:sqlite$|^pg(\/|$)/, "db"],
@@ -41,6 +42,10 @@ const SYNTAX = { sourceType: "module", ecmaVersion: "latest", locations: true } 
 const MAX_FILE_LINES = 400;
 const MAX_FUNCTION_LINES = 70;
 const SRC = /^src\//;
+const CLIENT = /^client\//;
+const SHIPPED = /^(src|client)\//;
+// Nothing here imports all of what the client gives to others.
+const SHIPPED_INSIDE = /^(src\/(?!main\.ts$)|client\/(?!src\/index\.ts$))/;
 const SRC_BUT_MAIN = /^src\/(?!main\.ts$)/;
 const SRC_BUT_CLOCKS = /^src\/(?!main\.ts$|app\.ts$|cli\/|util\/clock\.ts$)/;
 
@@ -154,7 +159,7 @@ function rule(where: RegExp, find: (module: Module, known: Known) => Iterable<Fi
   };
 }
 
-export const directions = rule(SRC, function* ({ path, imports }) {
+export const directions = rule(SHIPPED, function* ({ path, imports }) {
   const from = roomOf(path);
   if (MAY_IMPORT[from] === undefined) yield [1, "is in no room of the plan; move it into one"];
   for (const { to, typeOnly, line } of imports) {
@@ -172,6 +177,18 @@ export const packages = rule(SRC, function* ({ path, imports }) {
     const rooms = PACKAGE_ROOMS.find(([name]) => name.test(to))?.[1];
     if (rooms === undefined || has(rooms, roomOf(path))) continue;
     yield [line, `imports ${to}, which is only for: ${rooms}; call what wraps it there`];
+  }
+});
+
+// What Node alone has. Browsers load all else of the client, which is published without dependencies.
+const NODE_FILES = "client/src/node-files.ts";
+
+export const clientAlone = rule(CLIENT, function* ({ path, imports }) {
+  for (const { to, names, line } of imports) {
+    if (to === NODE_FILES && !names.includes("*"))
+      yield [line, `loads ${to} everywhere; use \`await import\``];
+    if (CLIENT.test(to) || (path === NODE_FILES && to.startsWith("node:"))) continue;
+    yield [line, `imports ${to}; the client is published alone, and loaded by browsers`];
   }
 });
 
@@ -197,7 +214,7 @@ export const blackBox = rule(/^test\/acceptance\//, function* ({ imports }, know
 });
 
 // A circle is told once, by the first of its files in the alphabet.
-export const circles = rule(SRC, function* ({ path, imports }, known) {
+export const circles = rule(SHIPPED, function* ({ path, imports }, known) {
   const told = new Set<string>();
   for (const { to, how, line } of imports) {
     const back = how === "url" || told.has(to) ? undefined : trail(known, to, (one) => one === path);
@@ -238,7 +255,7 @@ export const clockReaders = rule(SRC_BUT_CLOCKS, function* (module) {
 });
 
 // Time and chance that are read while a module loads can neither be set by a test nor be renewed.
-export const loadTimeCalls = rule(SRC, ({ ast }) => {
+export const loadTimeCalls = rule(SHIPPED, ({ ast }) => {
   const found: Finding[] = [];
   walk(ast, (node, parent) => {
     const calledAtOnce = parent.type === "CallExpression" && parent.callee === node;
@@ -252,7 +269,8 @@ export const loadTimeCalls = rule(SRC, ({ ast }) => {
   return found;
 });
 
-export const fileLengths = rule(/./, function* ({ text }) {
+// The types of the client are made, not written.
+export const fileLengths = rule(/^(?!client\/src\/schema\.ts$)/, function* ({ text }) {
   const lines = text.trimEnd().split("\n").length;
   if (lines > MAX_FILE_LINES) yield [1, `has ${lines} lines, ${MAX_FILE_LINES} at most; split it by purpose`];
 });
@@ -284,7 +302,7 @@ function usedNames(known: Known): Set<string> {
   return used;
 }
 
-export const deadExports = rule(SRC_BUT_MAIN, function* ({ path, exports }, known) {
+export const deadExports = rule(SHIPPED_INSIDE, function* ({ path, exports }, known) {
   const used = usedNames(known);
   for (const { name, line } of exports) {
     if (used.has(`${path} ${name}`) || used.has(`${path} *`)) continue;
@@ -292,7 +310,7 @@ export const deadExports = rule(SRC_BUT_MAIN, function* ({ path, exports }, know
   }
 });
 
-export const deadFiles = rule(SRC_BUT_MAIN, function* ({ path }, known) {
+export const deadFiles = rule(SHIPPED_INSIDE, function* ({ path }, known) {
   if (!usedNames(known).has(`${path} `)) yield [1, "is imported by no file; use it or delete it"];
 });
 

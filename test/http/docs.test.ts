@@ -121,6 +121,7 @@ test("every relative link in README and docs leads to a file", async () => {
   for (const page of [
     "README.md",
     "CONTRIBUTING.md",
+    "client/README.md",
     ...["api", "operate", "scaling", "architecture", "decisions", "dependencies", "performance"].map(
       (name) => `docs/${name}.md`,
     ),

@@ -11,7 +11,9 @@ const ROOT = join(import.meta.dirname, "../..");
 
 function readSources(): Map<string, string> {
   const tree = new Map<string, string>();
-  for (const folder of ["src", "test", "bench"].filter((name) => existsSync(join(ROOT, name)))) {
+  for (const folder of ["src", "client/src", "tools", "test", "bench"].filter((name) =>
+    existsSync(join(ROOT, name)),
+  )) {
     for (const name of readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })) {
       const path = `${folder}/${name.replaceAll(sep, "/")}`;
       if (!/\.(m?ts|m?js)$/.test(path) || path.includes("node_modules/")) continue;
@@ -141,6 +143,27 @@ test("packages: in their rooms and outside", () => {
   fires(house.packages, { "src/config.ts": 'import fs from "fs";' }, "src/config.ts:1");
   fires(house.packages, { "src/app.ts": 'import type { FastifyInstance } from "fastify";' }, "src/app.ts:1");
   fires(house.packages, { "src/core/a.ts": 'await import("@fastify/busboy");' }, "src/core/a.ts:1");
+});
+
+holds("the client stands alone", house.clientAlone);
+
+test("clientAlone: no package, nothing of the server, and what is Node's only when it is needed", () => {
+  const main = "client/src/upload.ts";
+  fires(house.clientAlone, {
+    [main]: 'import { a } from "./form.ts"; const { f } = await import("./node-files.ts");',
+    "client/src/node-files.ts": 'import { stat } from "node:fs/promises";',
+    "src/cli/a.ts": 'import { Parley } from "../../client/src/index.ts";',
+  });
+  fires(house.clientAlone, { [main]: 'import { stat } from "node:fs/promises";' }, `${main}:1`);
+  fires(house.clientAlone, { [main]: 'import mime from "mime";' }, `${main}:1`);
+  fires(house.clientAlone, { [main]: 'import { a } from "../../src/util/a.ts";' }, `${main}:1`);
+  fires(house.clientAlone, { [main]: 'import { f } from "./node-files.ts";' }, `${main}:1`);
+  fires(house.directions, { [main]: 'import { a } from "../../src/util/a.ts";' }, `${main}:1`);
+  fires(
+    house.directions,
+    { "src/core/a.ts": 'import { P } from "../../client/src/index.ts";' },
+    "src/core/a.ts:1",
+  );
 });
 
 holds("the acceptance suite loads nothing of src", house.blackBox);

@@ -1,0 +1,67 @@
+import { Download, type DownloadOptions } from "./download.ts";
+import { ParleyApiError } from "./errors.ts";
+import { List } from "./list.ts";
+import type { UploadSource } from "./source.ts";
+import type { CallOptions, ChangeOptions, Transport } from "./transport.ts";
+import type { Attachment, AttachmentChanges, AttachmentQuery } from "./types.ts";
+import { type UploadOptions, upload } from "./upload.ts";
+
+const PATH = "/v1/attachments";
+
+/** Files shared in conversations. */
+export class Attachments {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Those of one conversation, or of all. */
+  list(query: AttachmentQuery = {}, options: CallOptions = {}): List<Attachment> {
+    return new List(this.#transport, PATH, query, options);
+  }
+
+  /**
+   * Uploads a file: to a conversation, to a message of the caller's own, or without either to the caller's notes to self.
+   * Whatever it throws, nothing of the file is kept, unless the connection was lost just before the answer.
+   */
+  upload(source: UploadSource, options: UploadOptions = {}): Promise<Attachment> {
+    return upload(this.#transport, source, options);
+  }
+
+  retrieve(id: string, options: CallOptions = {}): Promise<Attachment> {
+    return this.#transport.call({ ...options, method: "GET", path: pathOf(id) });
+  }
+
+  /** Renames the file. Throws `not_uploader` where somebody else has uploaded it. */
+  update(id: string, changes: AttachmentChanges, options: ChangeOptions = {}): Promise<Attachment> {
+    return this.#transport.call({ ...options, method: "PUT", path: pathOf(id), body: changes });
+  }
+
+  delete(id: string, options: ChangeOptions = {}): Promise<void> {
+    return this.#transport.call({ ...options, method: "DELETE", path: pathOf(id) });
+  }
+
+  /** Resolves when the first bytes are there. */
+  async download(
+    attachmentOrId: Attachment | string,
+    { signal, range, onProgress }: DownloadOptions = {},
+  ): Promise<Download> {
+    const isId = typeof attachmentOrId === "string";
+    const attachment = isId ? await this.retrieve(attachmentOrId, { signal }) : attachmentOrId;
+    const path = `/files/${encodeURIComponent(attachment.id)}/${encodeURIComponent(attachment.filename)}`;
+    const headers = range ? { range: `bytes=${range.start}-${range.end ?? ""}` } : {};
+    try {
+      const answer = await this.#transport.open({ method: "GET", path, headers, signal });
+      return new Download(attachment, answer, onProgress);
+    } catch (error) {
+      // A file that was renamed is where its new name is, and the way to another origin takes the token away.
+      if (isId || !(error instanceof ParleyApiError && error.code === "invalid_signature")) throw error;
+      return this.download(attachment.id, { signal, range, onProgress });
+    }
+  }
+}
+
+function pathOf(id: string): string {
+  return `${PATH}/${encodeURIComponent(id)}`;
+}

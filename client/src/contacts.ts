@@ -1,0 +1,50 @@
+import { List } from "./list.ts";
+import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
+import type { Contact, ContactChanges, ContactQuery, NewContact } from "./types.ts";
+
+const PATH = "/v1/contacts";
+
+/** People in the caller's contact list. */
+export class Contacts {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  list(query: ContactQuery = {}, options: CallOptions = {}): List<Contact> {
+    return new List(this.#transport, PATH, query, options);
+  }
+
+  /** Throws `contact_exists`, with its id in `members.existing_id`, where there is one of that username. */
+  create(fields: NewContact, options: CreateOptions = {}): Promise<Contact> {
+    return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
+  }
+
+  retrieve(id: string, options: CallOptions = {}): Promise<Contact> {
+    return this.#transport.call({ ...options, method: "GET", path: pathOf(id) });
+  }
+
+  /** Writes the display name; null for none. */
+  update(id: string, changes: ContactChanges, options: ChangeOptions = {}): Promise<Contact> {
+    return this.#transport.call({ ...options, method: "PUT", path: pathOf(id), body: changes });
+  }
+
+  /** Deletes the contact, and the conversation for the caller, with all that was in it. */
+  delete(id: string, options: ChangeOptions = {}): Promise<void> {
+    return this.#transport.call({ ...options, method: "DELETE", path: pathOf(id) });
+  }
+
+  /** From now on nothing that the contact sends reaches the caller. */
+  block(id: string, options: CallOptions = {}): Promise<void> {
+    return this.#transport.call({ ...options, method: "PUT", path: `${pathOf(id)}/block` });
+  }
+
+  unblock(id: string, options: CallOptions = {}): Promise<void> {
+    return this.#transport.call({ ...options, method: "DELETE", path: `${pathOf(id)}/block` });
+  }
+}
+
+function pathOf(id: string): string {
+  return `${PATH}/${encodeURIComponent(id)}`;
+}

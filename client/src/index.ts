@@ -1,0 +1,16 @@
+export type { Download, DownloadOptions, DownloadProgress } from "./download.ts";
+export { type ErrorCode, ParleyApiError } from "./errors.ts";
+export type { StreamOptions } from "./events.ts";
+export type { List, Page } from "./list.ts";
+export { Parley } from "./parley.ts";
+export type { components, operations } from "./schema.ts";
+export type { UploadSource } from "./source.ts";
+export {
+  type CallOptions,
+  type ChangeOptions,
+  type CreateOptions,
+  etagOf,
+  type ParleyOptions,
+} from "./transport.ts";
+export type * from "./types.ts";
+export type { UploadOptions, UploadProgress } from "./upload.ts";

@@ -1,0 +1,42 @@
+import { Attachments } from "./attachments.ts";
+import { Contacts } from "./contacts.ts";
+import { Events } from "./events.ts";
+import { List } from "./list.ts";
+import { Tokens } from "./tokens.ts";
+import { type CallOptions, type ParleyOptions, Transport } from "./transport.ts";
+import type { AuditEntry, AuditQuery, Me } from "./types.ts";
+import { Users } from "./users.ts";
+import { Webhooks } from "./webhooks.ts";
+
+/**
+ * A Parley server, as the owner of an access token sees it. All its methods throw a ParleyApiError for what the server
+ * refuses or the network loses, and the signal's reason where the caller's signal is aborted.
+ */
+export class Parley {
+  readonly contacts: Contacts;
+  readonly attachments: Attachments;
+  readonly events: Events;
+  readonly webhooks: Webhooks;
+  readonly users: Users;
+  readonly tokens: Tokens;
+  /** Who did what, newest first. This wants a token with the scope `admin`. */
+  readonly audit: { list(query?: AuditQuery, options?: CallOptions): List<AuditEntry> };
+  readonly #transport: Transport;
+
+  constructor(options: ParleyOptions) {
+    const transport = new Transport(options);
+    this.contacts = new Contacts(transport);
+    this.attachments = new Attachments(transport);
+    this.events = new Events(transport);
+    this.webhooks = new Webhooks(transport);
+    this.users = new Users(transport);
+    this.tokens = new Tokens(transport);
+    this.audit = { list: (query = {}, options = {}) => new List(transport, "/v1/audit", query, options) };
+    this.#transport = transport;
+  }
+
+  /** The caller, with what is stored and what the limits are. */
+  me(options: CallOptions = {}): Promise<Me> {
+    return this.#transport.call({ ...options, method: "GET", path: "/v1/me" });
+  }
+}

@@ -1,0 +1,36 @@
+import { List } from "./list.ts";
+import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
+import type { NewToken, Token, TokenFields, TokenQuery } from "./types.ts";
+
+const PATH = "/v1/tokens";
+
+/** Access tokens of the users. These want a token with the scope `admin`. */
+export class Tokens {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  list(query: TokenQuery = {}, options: CallOptions = {}): List<Token> {
+    return new List(this.#transport, PATH, query, options);
+  }
+
+  /** Makes a token for a user. Its secret is in this answer and in no other. */
+  create(fields: TokenFields, options: CreateOptions = {}): Promise<NewToken> {
+    return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
+  }
+
+  retrieve(id: string, options: CallOptions = {}): Promise<Token> {
+    return this.#transport.call({ ...options, method: "GET", path: pathOf(id) });
+  }
+
+  /** Revokes the token. */
+  delete(id: string, options: ChangeOptions = {}): Promise<void> {
+    return this.#transport.call({ ...options, method: "DELETE", path: pathOf(id) });
+  }
+}
+
+function pathOf(id: string): string {
+  return `${PATH}/${encodeURIComponent(id)}`;
+}

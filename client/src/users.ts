@@ -1,0 +1,36 @@
+import { List } from "./list.ts";
+import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
+import type { User, UserFields, UserQuery } from "./types.ts";
+
+const PATH = "/v1/users";
+
+/** Who uses the service. These want a token with the scope `admin`. */
+export class Users {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  list(query: UserQuery = {}, options: CallOptions = {}): List<User> {
+    return new List(this.#transport, PATH, query, options);
+  }
+
+  /** Throws `username_taken`, with the user's id in `members.existing_id`, where there is one of that name. */
+  create(fields: UserFields, options: CreateOptions = {}): Promise<User> {
+    return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
+  }
+
+  retrieve(id: string, options: CallOptions = {}): Promise<User> {
+    return this.#transport.call({ ...options, method: "GET", path: pathOf(id) });
+  }
+
+  /** Erases the user, with contacts, tokens, webhooks and notes to self. */
+  delete(id: string, options: ChangeOptions = {}): Promise<void> {
+    return this.#transport.call({ ...options, method: "DELETE", path: pathOf(id) });
+  }
+}
+
+function pathOf(id: string): string {
+  return `${PATH}/${encodeURIComponent(id)}`;
+}

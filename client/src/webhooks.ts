@@ -1,0 +1,68 @@
+import { List } from "./list.ts";
+import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
+import type {
+  Delivery,
+  DeliveryQuery,
+  NewWebhook,
+  Webhook,
+  WebhookChanges,
+  WebhookFields,
+  WebhookQuery,
+} from "./types.ts";
+
+const PATH = "/v1/webhooks";
+
+/** Addresses that events are sent to. */
+export class Webhooks {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  list(query: WebhookQuery = {}, options: CallOptions = {}): List<Webhook> {
+    return new List(this.#transport, PATH, query, options);
+  }
+
+  /** The secret that signs what is sent is in this answer and in no other. */
+  create(fields: WebhookFields, options: CreateOptions = {}): Promise<NewWebhook> {
+    return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
+  }
+
+  retrieve(id: string, options: CallOptions = {}): Promise<Webhook> {
+    return this.#transport.call({ ...options, method: "GET", path: pathOf(id) });
+  }
+
+  update(id: string, changes: WebhookChanges, options: ChangeOptions = {}): Promise<Webhook> {
+    return this.#transport.call({ ...options, method: "PUT", path: pathOf(id), body: changes });
+  }
+
+  delete(id: string, options: ChangeOptions = {}): Promise<void> {
+    return this.#transport.call({ ...options, method: "DELETE", path: pathOf(id) });
+  }
+
+  /** Makes a new secret; for 24 hours the one before signs as well. */
+  rotateSecret(id: string, options: CreateOptions = {}): Promise<NewWebhook> {
+    return this.#transport.call({ ...options, method: "POST", path: `${pathOf(id)}/secret` });
+  }
+
+  /** Sends an event of the type `webhook.test`. */
+  test(id: string, options: CreateOptions = {}): Promise<Delivery> {
+    return this.#transport.call({ ...options, method: "POST", path: `${pathOf(id)}/test` });
+  }
+
+  /** What was sent, or is to be. */
+  listDeliveries(id: string, query: DeliveryQuery = {}, options: CallOptions = {}): List<Delivery> {
+    return new List(this.#transport, `${pathOf(id)}/deliveries`, query, options);
+  }
+
+  /** Sends once more what was sent, or is to be. */
+  redeliver(id: string, deliveryId: string, options: CreateOptions = {}): Promise<Delivery> {
+    const path = `${pathOf(id)}/deliveries/${encodeURIComponent(deliveryId)}/redeliver`;
+    return this.#transport.call({ ...options, method: "POST", path });
+  }
+}
+
+function pathOf(id: string): string {
+  return `${PATH}/${encodeURIComponent(id)}`;
+}

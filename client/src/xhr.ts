@@ -1,0 +1,58 @@
+import type { Send } from "./transport.ts";
+
+/** What of XMLHttpRequest is used here: Node's types have none. */
+interface Xhr {
+  status: number;
+  responseText: string;
+  upload: { onprogress: ((event: { loaded: number }) => void) | null };
+  onload: (() => void) | null;
+  onerror: (() => void) | null;
+  onabort: (() => void) | null;
+  open(method: string, url: string): void;
+  setRequestHeader(name: string, value: string): void;
+  getAllResponseHeaders(): string;
+  send(body: Blob): void;
+  abort(): void;
+}
+
+const Request = (globalThis as { XMLHttpRequest?: new () => Xhr }).XMLHttpRequest;
+
+/** Workers of a page may have none. */
+export function canSendByXhr(): boolean {
+  return Request !== undefined;
+}
+
+/** Sends a body by what alone tells a page how far it is. `onProgress` is given bytes of the body. */
+export function sendByXhr(body: Blob, onProgress: (sent: number) => void): Send {
+  return ({ method, url, headers }, watch) =>
+    new Promise((resolve, reject) => {
+      const request = new Request!();
+      request.open(method, url);
+      for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+      const abort = () => request.abort();
+      watch.signal.addEventListener("abort", abort, { once: true });
+      const done = (settle: () => void) => {
+        watch.signal.removeEventListener("abort", abort);
+        settle();
+      };
+      request.upload.onprogress = ({ loaded }) => {
+        watch.start();
+        onProgress(loaded);
+      };
+      request.onload = () => done(() => resolve(responseOf(request)));
+      request.onerror = () => done(() => reject(new TypeError("The request was not answered.")));
+      request.onabort = () => done(() => reject(watch.signal.reason));
+      onProgress(0);
+      request.send(body);
+    });
+}
+
+function responseOf(request: Xhr): Response {
+  const lines = request.getAllResponseHeaders().split("\r\n").filter(Boolean);
+  const headers = lines.map((line): [string, string] => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon), line.slice(colon + 1).trim()];
+  });
+  // There are statuses that must have no body.
+  return new Response(request.responseText || null, { status: request.status, headers });
+}

@@ -1,0 +1,114 @@
+// Files come as they are, whole or in part, into memory, a stream or a file; and what fails leaves nothing.
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { type TestContext, test } from "node:test";
+import { type DownloadProgress, Parley } from "../../client/src/index.ts";
+import { startApp, startOn } from "../http/app.ts";
+import { clientOf, onEachEngine } from "./engines.ts";
+import { failure } from "./failure.ts";
+
+const BYTES = randomBytes(2_000_003);
+
+async function folderOf(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "parley-client-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+onEachEngine("a file comes as it was sent, by each way of taking it", async (t, config) => {
+  const { attachments } = await clientOf(await startOn(t, config));
+  const made = await attachments.upload(new File([BYTES], "data.bin"));
+  const told: DownloadProgress[] = [];
+  const download = await attachments.download(made, { onProgress: (progress) => told.push(progress) });
+  assert.deepEqual(
+    [download.size, download.type, download.filename],
+    [BYTES.length, "application/octet-stream", "data.bin"],
+  );
+  assert.ok(BYTES.equals(await buffer(download.stream)));
+  assert.deepEqual(told[0], { received: 0, total: BYTES.length });
+  assert.deepEqual(told.at(-1), { received: BYTES.length, total: BYTES.length });
+  assert.ok(told.length > 3);
+  const blob = await (await attachments.download(made.id)).blob();
+  assert.equal(blob.type, "application/octet-stream");
+  assert.ok(BYTES.equals(Buffer.from(await blob.arrayBuffer())));
+  const folder = await folderOf(t);
+  await writeFile(join(folder, "data.bin"), "what was there");
+  await (await attachments.download(made)).saveTo(join(folder, "data.bin"));
+  assert.ok(BYTES.equals(await readFile(join(folder, "data.bin"))));
+  assert.deepEqual(await readdir(folder), ["data.bin"]);
+});
+
+test("parts of a file, and an empty one", async (t) => {
+  const { attachments } = await clientOf(await startApp(t));
+  const made = await attachments.upload(new File([BYTES], "data.bin"));
+  const part = async (start: number, end?: number) => {
+    const { size, stream } = await attachments.download(made, { range: { start, end } });
+    const bytes = await buffer(stream);
+    assert.equal(size, bytes.length);
+    return bytes;
+  };
+  assert.ok(BYTES.subarray(10, 21).equals(await part(10, 20)));
+  assert.ok(BYTES.subarray(1_999_999).equals(await part(1_999_999)));
+  assert.equal((await failure(part(BYTES.length))).code, "range_not_satisfiable");
+  const empty = await attachments.upload(new File([], "empty"));
+  assert.equal((await (await attachments.download(empty)).blob()).size, 0);
+});
+
+test("a file that was renamed since is found, also where the server tells another address than the client has", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  // The same server by another origin: on the way there `fetch` drops the token.
+  for (const url of [server.url, server.url.replace("127.0.0.1", "localhost")]) {
+    const { attachments } = new Parley({ url, token: user.token });
+    const made = await attachments.upload(new File(["text"], "old name.txt"));
+    await attachments.update(made.id, { filename: "new name.txt" });
+    const download = await attachments.download(made);
+    assert.equal(await (await download.blob()).text(), "text");
+    assert.equal((await attachments.download(made.id)).filename, "new name.txt");
+  }
+});
+
+test("a download that is aborted, or cut, fails, and leaves what was there", async (t) => {
+  const server = await startApp(t);
+  const { attachments } = await clientOf(server);
+  const made = await attachments.upload(new File([Buffer.alloc(30_000_000)], "data.bin"));
+  const folder = await folderOf(t);
+  const path = join(folder, "data.bin");
+  await writeFile(path, "what was there");
+  const stop = new AbortController();
+  const reason = new Error("enough");
+  const onProgress = ({ received }: DownloadProgress) => received > 1_000_000 && stop.abort(reason);
+  const download = await attachments.download(made, { signal: stop.signal, onProgress });
+  await assert.rejects(download.saveTo(path), (error) => error === reason);
+  const cutting = createServer((request, response) => {
+    if (request.url!.startsWith("/v1/")) return void response.end(JSON.stringify(made));
+    response.writeHead(200, { "content-length": made.file_size }).write(Buffer.alloc(1_000_000));
+    setTimeout(() => response.destroy(), 50);
+  });
+  cutting.listen(0, "127.0.0.1");
+  t.after(() => cutting.close());
+  await new Promise((resolve) => cutting.once("listening", resolve));
+  const url = `http://127.0.0.1:${(cutting.address() as AddressInfo).port}`;
+  const cut = await new Parley({ url, token: "x" }).attachments.download(made.id);
+  assert.equal((await failure(cut.saveTo(path))).code, "connection_failed");
+  assert.equal(await readFile(path, "utf8"), "what was there");
+  assert.deepEqual(await readdir(folder), ["data.bin"]);
+});
+
+test("what cannot be written ends the download", async (t) => {
+  const { attachments } = await clientOf(await startApp(t));
+  const made = await attachments.upload(new File([BYTES], "data.bin"));
+  const download = await attachments.download(made);
+  await assert.rejects(download.saveTo("/nowhere/at/all"), { code: "ENOENT" });
+  assert.equal(
+    (await failure((await attachments.download(made)).blob().then(() => attachments.download("att_x"))))
+      .status,
+    404,
+  );
+});

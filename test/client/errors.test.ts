@@ -1,0 +1,114 @@
+// What goes wrong is one kind of error, whose code tells what it was.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Parley } from "../../client/src/index.ts";
+import { startApp } from "../http/app.ts";
+import { freePort } from "../http/command.ts";
+import { clientOf } from "./engines.ts";
+import { failure } from "./failure.ts";
+import { proxy, silentServer } from "./proxy.ts";
+
+test("an error of the API has its code, field, request and further members", async (t) => {
+  const server = await startApp(t);
+  const parley = await clientOf(server);
+  const fields = { username: "ada", phone_number: "555-0100" };
+  const { id } = await parley.contacts.create(fields);
+  const taken = await failure(parley.contacts.create(fields));
+  assert.deepEqual([taken.name, taken.code, taken.status], ["ParleyApiError", "contact_exists", 409]);
+  assert.equal(taken.members.existing_id, id);
+  assert.match(taken.requestId!, /^req_/);
+  assert.equal(taken.members.type, `${server.url}/docs/errors/contact_exists`);
+  assert.equal(taken.retryAfter, undefined);
+  const invalid = await failure(parley.contacts.list({ limit: 1000 }));
+  assert.deepEqual([invalid.code, invalid.status, invalid.param], ["invalid_parameter", 400, "limit"]);
+  const many = await failure(
+    (async () => {
+      for await (const _ of parley.contacts.list({ limit: 0 }));
+    })(),
+  );
+  assert.equal(many.code, "invalid_parameter");
+  const stranger = new Parley({ url: server.url, token: "parley_x" });
+  assert.deepEqual(await codes(stranger), Array(6).fill("invalid_token"));
+  const reader = await clientOf(server, {}, { scopes: ["contacts:read"] });
+  assert.equal((await failure(reader.attachments.list())).code, "insufficient_scope");
+  for (const odd of ["", "..", "a/b?c#d", "con_x", "名"]) {
+    assert.equal((await failure(parley.contacts.retrieve(`${odd}\u0000`))).status, 404, odd);
+  }
+});
+
+/** What a call of each kind fails with. */
+async function codes(parley: Parley): Promise<string[]> {
+  const failures = [
+    parley.me(),
+    parley.contacts.list(),
+    parley.contacts.create({ username: "ada", phone_number: "555-0100" }),
+    parley.attachments.upload(new Blob(["x".repeat(100_000)]), { filename: "x" }),
+    parley.attachments.download("att_x"),
+    parley.events.stream().next(),
+  ].map(failure);
+  return (await Promise.all(failures)).map(({ code }) => code);
+}
+
+test("a server that is not there, is silent, or is another one", async (t) => {
+  const gone = new Parley({ url: `http://127.0.0.1:${await freePort()}`, token: "x", maxRetries: 0 });
+  assert.deepEqual(await codes(gone), Array(6).fill("connection_failed"));
+  const silent = new Parley({ url: await silentServer(t), token: "x", timeoutMs: 200 });
+  const before = performance.now();
+  assert.deepEqual((await codes(silent)).slice(0, 5), Array(5).fill("timeout"));
+  assert.ok(performance.now() - before < 2000);
+  const front = await proxy(t, "", () => ({
+    status: 502,
+    headers: { "content-type": "text/html" },
+    body: "<h1>Bad",
+  }));
+  const behind = new Parley({ url: front.url, token: "x" });
+  assert.deepEqual(await codes(behind), Array(6).fill("unexpected_answer"));
+  const error = await failure(behind.me());
+  assert.deepEqual([error.status, error.detail.includes("502")], [502, true]);
+  const cheat = await proxy(t, "", () => ({ status: 200, body: "<h1>Welcome" }));
+  const welcomed = await failure(new Parley({ url: cheat.url, token: "x" }).me());
+  assert.deepEqual([welcomed.code, welcomed.status], ["unexpected_answer", 200]);
+  assert.throws(() => new Parley({ url: "chat.example.com", token: "x" }), TypeError);
+});
+
+test("a caller that ends a request is told its own reason, also between two tries", async (t) => {
+  const url = await silentServer(t);
+  const parley = new Parley({ url, token: "x" });
+  await assert.rejects(parley.me({ signal: AbortSignal.timeout(50) }), { name: "TimeoutError" });
+  await assert.rejects(parley.me({ signal: AbortSignal.abort() }), { name: "AbortError" });
+  await assert.rejects(Promise.resolve(parley.contacts.list({}, { signal: AbortSignal.timeout(50) })), {
+    name: "TimeoutError",
+  });
+  const busy = await proxy(t, "", () => ({ status: 503, headers: { "retry-after": "30" } }));
+  const waiting = new Parley({ url: busy.url, token: "x" });
+  await assert.rejects(waiting.me({ signal: AbortSignal.timeout(100) }), { name: "TimeoutError" });
+  assert.equal(busy.seen.length, 1);
+});
+
+test("the caller's own fetch and token are asked for each request", async (t) => {
+  const server = await startApp(t);
+  const { token } = await server.user();
+  let asked = 0;
+  const addresses: string[] = [];
+  const parley = new Parley({
+    url: server.url,
+    token: () => {
+      asked++;
+      return token;
+    },
+    fetch: (input, init) => {
+      addresses.push(String(input));
+      return fetch(input, init);
+    },
+  });
+  await parley.me();
+  await parley.attachments.upload(new Blob(["x"]), { filename: "x" });
+  assert.equal(asked, 2);
+  assert.deepEqual(addresses, [`${server.url}/v1/me`, `${server.url}/v1/attachments`]);
+  const failing = new Parley({ url: server.url, token: () => Promise.reject(new RangeError("no token")) });
+  await assert.rejects(failing.me(), RangeError);
+  const odd = new Parley({ url: server.url, token: "名" });
+  await assert.rejects(odd.me(), TypeError);
+  const fields = { username: "ada", phone_number: "555-0100" };
+  await assert.rejects(parley.contacts.create(fields, { idempotencyKey: "a\nb" }), TypeError);
+});

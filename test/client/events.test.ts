@@ -1,0 +1,143 @@
+// A stream of events tells each of them once, in order, whatever becomes of its connection.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Event, Parley } from "../../client/src/index.ts";
+import { messagesOf } from "../../client/src/server-sent-events.ts";
+import { startApp, startOn, type TestApp } from "../http/app.ts";
+import { eventually } from "../http/files-on-disk.ts";
+import { clientOf, onEachEngine } from "./engines.ts";
+import { failure } from "./failure.ts";
+import { proxy } from "./proxy.ts";
+
+type Options = Parameters<Parley["events"]["stream"]>[0];
+
+/** Collects what a stream tells until it is closed. */
+function listen(parley: Parley, options: Options = {}) {
+  const stop = new AbortController();
+  const events: Event[] = [];
+  const ended = (async () => {
+    for await (const event of parley.events.stream({ ...options, signal: stop.signal })) events.push(event);
+  })();
+  return {
+    events,
+    has: (count: number) => eventually(async () => events.length >= count),
+    close: async () => {
+      stop.abort();
+      await ended;
+      return events.map(({ payload }) => (payload as { username?: string }).username);
+    },
+  };
+}
+
+/** A user's client, and what tells that so many streams of it have been opened. */
+async function listener(server: TestApp, url = server.url) {
+  const { token } = await server.user();
+  let opened = 0;
+  const counting: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    if (response.headers.get("content-type") === "text/event-stream") opened++;
+    return response;
+  };
+  return {
+    parley: new Parley({ url, token, fetch: counting }),
+    direct: new Parley({ url: server.url, token }),
+    connected: async (count: number) => assert.ok(await eventually(async () => opened >= count)),
+  };
+}
+
+const add = (parley: Parley, username: string) =>
+  parley.contacts.create({ username, phone_number: "555-0100" });
+
+onEachEngine("a stream goes on behind its last event when the server is started again", async (t, given) => {
+  const config = { ...given, secrets: ["s".repeat(32)] };
+  const first = await startOn(t, config);
+  const again = { ...config, port: first.app.port() };
+  const { parley, connected } = await listener(first);
+  const stream = listen(parley);
+  await connected(1);
+  const ada = await add(parley, "ada");
+  assert.ok(await stream.has(1));
+  await first.app.stop();
+  await startOn(t, again);
+  await add(parley, "grace");
+  assert.ok(await stream.has(2));
+  await connected(2);
+  await add(parley, "edsger");
+  assert.ok(await stream.has(3));
+  assert.deepEqual(stream.events[0]!.payload, ada);
+  assert.deepEqual(await stream.close(), ["ada", "grace", "edsger"]);
+  const pages = await parley.events.list({ limit: 2 });
+  assert.deepEqual([pages.has_more, pages.data], [true, stream.events.slice(1).reverse()]);
+});
+
+test("what happens while there is no connection is told, also before the first event", async (t) => {
+  const server = await startApp(t);
+  let isAway = false;
+  const between = await proxy(t, server.url, () => (isAway ? { status: 502 } : "pass"));
+  const { parley, direct, connected } = await listener(server, between.url);
+  const stream = listen(parley);
+  await connected(1);
+  isAway = true;
+  between.cut();
+  for (const name of ["ada", "grace"]) await add(direct, name);
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  isAway = false;
+  assert.ok(await stream.has(2));
+  await connected(2);
+  between.cut();
+  await add(direct, "edsger");
+  assert.ok(await stream.has(3));
+  assert.deepEqual(await stream.close(), ["ada", "grace", "edsger"]);
+});
+
+test("events of some types, and behind one that is known; what one is tells what it carries", async (t) => {
+  const parley = await clientOf(await startApp(t));
+  const [ada] = [await add(parley, "ada"), await add(parley, "grace")];
+  const file = await parley.attachments.upload(new File(["x"], "x.txt"), {
+    conversation_id: ada.conversation_id,
+  });
+  const { data } = await parley.events.list();
+  const stream = listen(parley, { after: data.at(-1)!.id, types: ["attachment.created", "contact.deleted"] });
+  await parley.contacts.delete(ada.id);
+  assert.ok(await stream.has(2));
+  await stream.close();
+  const told = stream.events.map((event) =>
+    event.type === "attachment.created" ? event.payload.filename : event.type,
+  );
+  assert.deepEqual(told, [file.filename, "contact.deleted"]);
+  const created = await parley.events.list({ types: ["contact.created"] });
+  assert.equal(created.data.length, 2);
+});
+
+test("a loop that is left closes the connection; what the server refuses ends the stream", async (t) => {
+  const server = await startApp(t);
+  const between = await proxy(t, server.url, () => "pass");
+  const { parley } = await listener(server, between.url);
+  await add(parley, "ada");
+  const [first] = (await parley.events.list()).data;
+  await add(parley, "grace");
+  for await (const event of parley.events.stream({ after: first!.id })) {
+    assert.equal((event.payload as { username: string }).username, "grace");
+    break;
+  }
+  assert.ok(await eventually(async () => between.underWay() === 0));
+  const bad = await failure(parley.events.stream({ after: "evt_x" }).next());
+  assert.deepEqual([bad.code, bad.param], ["invalid_parameter", "Last-Event-ID"]);
+  const none: Event[] = [];
+  for await (const event of parley.events.stream({ signal: AbortSignal.abort() })) none.push(event);
+  assert.deepEqual(none, []);
+});
+
+test("messages are found wherever chunks begin and end", async () => {
+  const text =
+    ': hello\n\nid: 1\nevent: a\ndata: {"é":1}\n\n:\n\ndata:first\r\ndata: second\r\n\r\nretry: 5\n\ndata: cut off';
+  const bytes = new TextEncoder().encode(text);
+  for (let size = 1; size <= bytes.length; size++) {
+    async function* chunks() {
+      for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+    }
+    const found: string[] = [];
+    for await (const message of messagesOf(chunks())) found.push(message);
+    assert.deepEqual(found, ['{"é":1}', "first\nsecond"], String(size));
+  }
+});

@@ -1,0 +1,154 @@
+// The client as it is published: packed, installed into a project of its own, and used as its README says.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { startApp } from "../http/app.ts";
+import { commandLine, tokenOf } from "../http/command.ts";
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, "../..");
+const README = join(ROOT, "client/README.md");
+
+let project: string;
+let packed: string[];
+
+before(async () => {
+  project = await mkdtemp(join(tmpdir(), "parley-client-"));
+  const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", project], {
+    cwd: join(ROOT, "client"),
+  });
+  const [{ filename, files }] = JSON.parse(stdout.slice(stdout.indexOf("[\n")));
+  packed = files.map(({ path }: { path: string }) => path);
+  await writeFile(join(project, "package.json"), '{ "type": "module", "private": true }');
+  await run("npm", ["install", "--offline", "--no-audit", "--no-fund", `./${filename}`], { cwd: project });
+  await cp(README, join(project, "README.md"));
+});
+
+after(() => rm(project, { recursive: true, force: true }));
+
+/** The blocks of the README in these languages, in their order. */
+async function blocks(language: string): Promise<string[]> {
+  const text = await readFile(README, "utf8");
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(
+    (match) => match[1]!,
+  );
+}
+
+test("it has what it needs, and nothing else", async () => {
+  const wanted = /^(LICENSE|README\.md|package\.json|dist\/[a-z-]+\.(js|d\.ts))$/;
+  assert.deepEqual(
+    packed.filter((path) => !wanted.test(path)),
+    [],
+  );
+  for (const path of ["README.md", "dist/index.js", "dist/index.d.ts", "dist/node-files.js"]) {
+    assert.ok(packed.includes(path), path);
+  }
+});
+
+test("every line of client/README.md runs as it stands, and prints what it says", async (t) => {
+  const command = await commandLine(t);
+  const token = tokenOf(await command.serve());
+  const code = (await blocks("ts")).join("\n").replaceAll("http://127.0.0.1:8080", command.url);
+  await writeFile(join(project, "readme.ts"), code);
+  const { stdout } = await run(process.execPath, ["readme.ts"], {
+    cwd: project,
+    env: { ...process.env, PARLEY_TOKEN: token },
+  });
+  assert.equal(stdout, (await blocks("text")).join(""));
+  assert.equal(await readFile(join(project, "copy.md"), "utf8"), await readFile(README, "utf8"));
+});
+
+/** What the compiler says of the README's code, in a project with these settings. */
+async function compile(...settings: string[]): Promise<string> {
+  await writeFile(join(project, "typed.ts"), (await blocks("ts")).join("\n"));
+  const strict = [
+    "--ignoreConfig",
+    "--noEmit",
+    "--strict",
+    "--exactOptionalPropertyTypes",
+    "--target",
+    "es2023",
+  ];
+  const all = [...strict, ...settings, "typed.ts"];
+  return run(join(ROOT, "node_modules/.bin/tsc"), all, { cwd: project }).then(
+    ({ stdout }) => stdout,
+    ({ stdout }) => stdout,
+  );
+}
+
+test("its types are whole, in Node and in browsers, and refuse what the API does not know", async () => {
+  const types = ["--typeRoots", join(ROOT, "node_modules/@types"), "--types"];
+  assert.equal(await compile("--module", "nodenext", "--lib", "esnext", ...types, "node"), "");
+  const browser = [
+    "--module",
+    "esnext",
+    "--moduleResolution",
+    "bundler",
+    "--lib",
+    "esnext,dom",
+    "--types",
+    "",
+  ];
+  const process = "declare const process: { env: Record<string, string | undefined> };\n";
+  await writeFile(join(project, "process.d.ts"), process);
+  assert.equal(await compile(...browser, "process.d.ts"), "");
+  const wrong = `import { Parley } from "parley-client";
+    const parley = new Parley({ url: "", token: "" });
+    parley.contacts.create({ username: "ada" });
+    parley.contacts.list({ colour: "red" });`;
+  await writeFile(join(project, "wrong.ts"), wrong);
+  const said = await compile("--module", "nodenext", "--lib", "esnext", ...types, "node", "wrong.ts");
+  assert.deepEqual(said.match(/^wrong\.ts\(\d+/gm), ["wrong.ts(3", "wrong.ts(4"]);
+});
+
+/** Another Node on this machine, as old as the oldest that the client is for. */
+async function oldNode(): Promise<string | undefined> {
+  const { stdout } = await run("which", ["-a", "node"]);
+  for (const path of stdout.split("\n").filter(Boolean)) {
+    const version = (await run(path, ["--version"])).stdout;
+    if (version.startsWith("v20.")) return path;
+  }
+  return undefined;
+}
+
+test("it runs on Node 20", async (t) => {
+  const node = await oldNode();
+  if (!node) return t.skip("This machine has no Node 20.");
+  const server = await startApp(t);
+  const { token } = await server.user();
+  const code = `import { Parley } from "parley-client";
+    const parley = new Parley({ url: "${server.url}", token: "${token}" });
+    const stop = new AbortController();
+    const listening = (async () => {
+      for await (const { type } of parley.events.stream({ signal: stop.signal })) {
+        console.log(type);
+        stop.abort();
+      }
+    })();
+    async function* chunks() { for (let i = 0; i < 30; i++) yield new Uint8Array(100_000); }
+    const progress = [];
+    const onProgress = ({ sent }) => progress.push(sent);
+    for (const source of ["README.md", chunks(), new Blob(["x".repeat(1e6)]), new Uint8Array(1e6)]) {
+      const made = await parley.attachments.upload(source, { filename: "文件.md", size: source.next && 3e6, onProgress });
+      const download = await parley.attachments.download(made);
+      await download.saveTo("copy");
+      console.log(made.filename, made.file_size === download.size);
+    }
+    for await (const { filename } of parley.attachments.list({ limit: 1 })) console.log(filename);
+    console.log(progress.length > 60);
+    await listening;`;
+  await writeFile(join(project, "old.js"), code);
+  const { stdout, stderr } = await run(node, ["old.js"], { cwd: project });
+  const lines = stdout.trim().split("\n").sort();
+  assert.deepEqual(lines, [
+    "attachment.created",
+    "true",
+    ...Array(4).fill("文件.md"),
+    ...Array(4).fill("文件.md true"),
+  ]);
+  assert.equal(stderr, "");
+});

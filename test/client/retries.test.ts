@@ -1,0 +1,147 @@
+// What fails for a passing reason is sent again, as the same request, and is done once.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { etagOf, Parley } from "../../client/src/index.ts";
+import { startApp, startOn, type TestApp } from "../http/app.ts";
+import { freePort } from "../http/command.ts";
+import { storedFiles } from "../http/files-on-disk.ts";
+import { onEachEngine } from "./engines.ts";
+import { failure } from "./failure.ts";
+import { type Between, type Fate, proxy } from "./proxy.ts";
+
+const ADA = { username: "ada", phone_number: "555-0100" };
+
+/** A client behind a proxy that gives each request its fate, the first of these first; others pass. */
+async function behind(
+  t: Parameters<typeof proxy>[0],
+  server: TestApp,
+  ...fates: Fate[]
+): Promise<{ parley: Parley; seen: Between["seen"] }> {
+  const { url, seen } = await proxy(t, server.url, () => fates.shift() ?? "pass");
+  const { token } = await server.user();
+  return { parley: new Parley({ url, token }), seen };
+}
+
+const busy = (seconds?: number): Fate => ({
+  status: 503,
+  ...(seconds === undefined ? {} : { headers: { "retry-after": String(seconds) } }),
+});
+
+onEachEngine("a contact whose answers were lost is made once", async (t, config) => {
+  const server = await startOn(t, config);
+  const { parley, seen } = await behind(t, server, "lose the answer", "lose the answer");
+  const made = await parley.contacts.create(ADA);
+  assert.equal(seen.length, 3);
+  assert.match(seen[0]!.key!, /^[0-9a-f]{32}$/);
+  assert.equal(new Set(seen.map(({ key }) => key)).size, 1);
+  assert.deepEqual(await parley.contacts.list(), { has_more: false, data: [made] });
+  await parley.contacts.create({ ...ADA, username: "grace" }, { idempotencyKey: "mine" });
+  assert.equal(seen.at(-1)!.key, "mine");
+});
+
+onEachEngine(
+  "an upload whose answer was lost is stored once, whatever can be read twice",
+  async (t, config) => {
+    const server = await startOn(t, config);
+    const bytes = Buffer.alloc(300_000, "x");
+    const lost = "lose the answer";
+    const { parley, seen } = await behind(t, server, lost, "pass", lost);
+    const fromBlob = await parley.attachments.upload(new File([bytes], "blob"));
+    const fromPath = await parley.attachments.upload(process.execPath.replace(/node$/, "../LICENSE"));
+    assert.equal(seen.length, 4);
+    assert.deepEqual([seen[0]!.key, seen[2]!.key], [seen[1]!.key, seen[3]!.key]);
+    assert.deepEqual(
+      (await parley.attachments.list()).data.map(({ id }) => id),
+      [fromPath.id, fromBlob.id],
+    );
+    assert.equal((await parley.me()).storage.used, fromBlob.file_size + fromPath.file_size);
+    assert.ok((await storedFiles(config)).length <= 2);
+  },
+);
+
+test("a stream is sent again only where nothing of it was read", async (t) => {
+  const server = await startApp(t);
+  async function* chunks() {
+    yield new Uint8Array(10);
+  }
+  const { parley, seen } = await behind(t, server, "lose the answer");
+  const error = await failure(parley.attachments.upload(chunks(), { filename: "x" }));
+  assert.deepEqual([error.code, seen.length], ["connection_failed", 1]);
+  const refused: number[] = [];
+  const { token } = await server.user();
+  const nobody = `http://127.0.0.1:${await freePort()}`;
+  const unconnected: typeof fetch = (input, init) => {
+    refused.push(1);
+    return fetch(refused.length === 1 ? nobody : input, init);
+  };
+  const second = new Parley({ url: server.url, token, fetch: unconnected });
+  assert.equal((await second.attachments.upload(chunks(), { filename: "x" })).file_size, 10);
+  assert.equal(refused.length, 2);
+});
+
+test("a rate that was passed is waited for, and each request is done once", async (t) => {
+  const server = await startApp(t, { requestsPerSecond: 5 });
+  const { token } = await server.user();
+  const parley = new Parley({ url: server.url, token });
+  const began = performance.now();
+  const names = Array.from({ length: 20 }, (_, i) => `friend ${i}`);
+  const made = await Promise.all(names.map((username) => parley.contacts.create({ ...ADA, username })));
+  assert.equal(new Set(made.map(({ id }) => id)).size, 20);
+  assert.ok(performance.now() - began > 1000, "Of 20 ten may come at once, and five a second after that.");
+  const hasty = new Parley({ url: server.url, token, maxRetries: 0 });
+  const many = await Promise.allSettled(names.map(() => hasty.me()));
+  const error = many.find((one) => one.status === "rejected")!.reason;
+  assert.deepEqual([error.code, error.status, error.retryAfter >= 1], ["rate_limited", 429, true]);
+});
+
+test("503 is sent again after Retry-After, with the same key, and at most so often", async (t) => {
+  const server = await startApp(t);
+  const { parley, seen } = await behind(t, server, busy(1), busy());
+  await parley.contacts.create(ADA);
+  assert.equal(seen.length, 3);
+  assert.equal(new Set(seen.map(({ key }) => key)).size, 1);
+  assert.ok(seen[1]!.at - seen[0]!.at >= 1000);
+  assert.ok(seen[2]!.at - seen[1]!.at < 1000);
+  const never = await behind(t, server, ...Array(9).fill(busy(0)));
+  assert.equal((await failure(never.parley.me())).status, 503);
+  assert.equal(never.seen.length, 5);
+  const later = await behind(t, server, busy(3600));
+  assert.equal((await failure(later.parley.me())).retryAfter, 3600);
+  assert.equal(later.seen.length, 1);
+  const date = { "retry-after": new Date(Date.now() + 2000).toUTCString() };
+  const dated = await behind(t, server, { status: 503, headers: date });
+  await dated.parley.me();
+  const waited = dated.seen[1]!.at - dated.seen[0]!.at;
+  assert.ok(waited > 500 && waited < 3500, String(waited));
+});
+
+test("a first try that is still under way is waited for", async (t) => {
+  const server = await startApp(t);
+  const problem = { code: "idempotency_in_progress", detail: "Wait.", title: "", type: "", status: 409 };
+  const headers = { "content-type": "application/problem+json", "retry-after": "0" };
+  const { parley, seen } = await behind(t, server, { status: 409, headers, body: JSON.stringify(problem) });
+  await parley.contacts.create(ADA);
+  assert.equal(seen.length, 2);
+});
+
+test("a delete whose answer was lost was done; a change of one version is not repeated blindly", async (t) => {
+  const server = await startApp(t);
+  const { parley } = await behind(t, server, "pass", "pass", "lose the answer", "lose the answer");
+  const { id } = await parley.contacts.create(ADA);
+  const ifMatch = etagOf(await parley.contacts.retrieve(id));
+  const error = await failure(parley.contacts.update(id, { display_name: "Ada" }, { ifMatch }));
+  assert.equal(error.code, "connection_failed");
+  await parley.contacts.delete(id);
+  assert.deepEqual((await parley.contacts.list()).data, []);
+  assert.equal((await failure(parley.contacts.delete(id))).status, 404);
+});
+
+test("what is wrong with the request itself is not sent again", async (t) => {
+  const server = await startApp(t);
+  const { parley, seen } = await behind(t, server, { status: 500 });
+  assert.equal((await failure(parley.me())).code, "unexpected_answer");
+  assert.equal((await failure(parley.contacts.list({ limit: 0 }))).code, "invalid_parameter");
+  await parley.contacts.create(ADA);
+  await failure(parley.contacts.create(ADA));
+  assert.equal(seen.length, 4);
+});

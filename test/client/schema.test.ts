@@ -1,0 +1,19 @@
+// The types of the client are those of the OpenAPI document.
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { test } from "node:test";
+import { clientTypes } from "../../tools/client-types.ts";
+
+const SCHEMA = new URL("../../client/src/schema.ts", import.meta.url);
+const DOCUMENT = new URL("../../src/http/openapi.json", import.meta.url);
+
+test("client/src/schema.ts is what the document gives", async () => {
+  const types = clientTypes(JSON.parse(await readFile(DOCUMENT, "utf8")));
+  if (process.env.UPDATE_CLIENT_TYPES) await writeFile(SCHEMA, types);
+  assert.equal(await readFile(SCHEMA, "utf8"), types, "Make it anew: npm run client-types");
+});
+
+test("what the types cannot say is refused", () => {
+  const schemas = { Odd: { properties: { a: { type: "number" } }, required: ["a"] } };
+  assert.throws(() => clientTypes({ paths: {}, components: { schemas } }), /nothing of "number"/);
+});

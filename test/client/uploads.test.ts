@@ -1,0 +1,218 @@
+// What can be uploaded, by which names, how far it is, and what becomes of uploads that end early.
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Parley, UploadOptions, UploadProgress, UploadSource } from "../../client/src/index.ts";
+import { startApp, startOn } from "../http/app.ts";
+import { eventually, storedFiles } from "../http/files-on-disk.ts";
+import { clientOf, onEachEngine } from "./engines.ts";
+import { failure } from "./failure.ts";
+
+const BYTES = randomBytes(3_000_001);
+
+async function folderOf(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "parley-client-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function* chunks(bytes = BYTES, size = 100_000): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+/** Uploads, and looks that progress begins at 0, never goes back and ends with the whole, and that the file is right. */
+async function uploads(
+  { attachments }: Parley,
+  source: UploadSource,
+  options: UploadOptions = {},
+  bytes = BYTES,
+) {
+  const told: UploadProgress[] = [];
+  const made = await attachments.upload(source, {
+    ...options,
+    onProgress: (progress) => told.push(progress),
+  });
+  assert.equal(made.file_size, bytes.length);
+  const download = await attachments.download(made.id);
+  assert.ok(bytes.equals(Buffer.from(await (await download.blob()).arrayBuffer())));
+  const sent = told.map((progress) => progress.sent);
+  assert.deepEqual([sent[0], sent.at(-1)], [0, bytes.length]);
+  assert.deepEqual(
+    sent,
+    sent.toSorted((a, b) => a - b),
+  );
+  if (bytes === BYTES) assert.ok(sent.length > 10, "It is told while it goes.");
+  return { made, total: told[0]!.total };
+}
+
+onEachEngine("each kind of source arrives as it is, and tells how far it is", async (t, config) => {
+  const parley = await clientOf(await startOn(t, config));
+  const path = join(await folderOf(t), "from a path.bin");
+  await writeFile(path, BYTES);
+  const size = BYTES.length;
+  const named = { filename: "named.bin" };
+  const sources: [UploadSource, UploadOptions, name: string, total: number | undefined][] = [
+    [path, {}, "from a path.bin", size],
+    [path, named, "named.bin", size],
+    [new File([BYTES], "from a file.bin"), {}, "from a file.bin", size],
+    [new Blob([BYTES]), named, "named.bin", size],
+    [new Uint8Array(BYTES), named, "named.bin", size],
+    [BYTES, named, "named.bin", size],
+    [new Blob([BYTES]).stream(), named, "named.bin", undefined],
+    [new Blob([BYTES]).stream(), { ...named, size }, "named.bin", size],
+    [chunks(), named, "named.bin", undefined],
+    [chunks(), { ...named, size }, "named.bin", size],
+    [createReadStream(path), named, "named.bin", undefined],
+  ];
+  for (const [source, options, name, total] of sources) {
+    const sent = await uploads(parley, source, options);
+    assert.deepEqual([sent.made.filename, sent.total], [name, total]);
+  }
+  assert.equal((await parley.me()).storage.used, sources.length * size);
+});
+
+test("empty files, and files of the sizes around a chunk", async (t) => {
+  const parley = await clientOf(await startApp(t));
+  const path = join(await folderOf(t), "file");
+  for (const size of [0, 1, 65_535, 65_536, 65_537]) {
+    const bytes = BYTES.subarray(0, size);
+    await writeFile(path, bytes);
+    await uploads(parley, path, {}, bytes);
+    await uploads(parley, new File([bytes], "blob"), {}, bytes);
+    await uploads(parley, chunks(bytes), { filename: "stream" }, bytes);
+  }
+});
+
+test("names arrive as they are, in any script", async (t) => {
+  const { attachments } = await clientOf(await startApp(t));
+  const names = [
+    ...["grüße.txt", "文件 名.txt", "ملف.txt", "кот 🐈‍⬛.png", "e\u0301.txt", "名".repeat(85)],
+    ...['"quoted".txt', "100%22.txt", "a;b=c.txt", "it's (1)*.txt", " spaces .txt", "filename*=utf-8''x.txt"],
+  ];
+  for (const name of names) {
+    const made = await attachments.upload(new Blob(["x"]), { filename: name });
+    assert.equal(made.filename, name);
+    assert.equal((await attachments.download(made)).filename, name);
+  }
+  const folder = await folderOf(t);
+  await writeFile(join(folder, "文件 名.txt"), "x");
+  assert.equal((await attachments.upload(join(folder, "文件 名.txt"))).filename, "文件 名.txt");
+});
+
+test("the type is the option's, else the Blob's, else what the server finds", async (t) => {
+  const { attachments } = await clientOf(await startApp(t));
+  const typed = new Blob(["x"], { type: "application/x-blob" });
+  const filename = "x.csv";
+  const typeOf = async (source: UploadSource, contentType?: string) =>
+    (await attachments.upload(source, { filename, contentType })).file_type;
+  assert.equal(await typeOf(typed), "application/x-blob");
+  assert.equal(await typeOf(typed, "application/x-option"), "application/x-option");
+  assert.equal(await typeOf(new Blob(["x"])), "text/csv");
+  await assert.rejects(typeOf(typed, "a/b\r\nContent-Digest: x"), TypeError);
+});
+
+test("what cannot be sent is told before anything is: no name, no such file", async (t) => {
+  const { attachments } = await clientOf(await startApp(t));
+  await assert.rejects(attachments.upload(new Blob(["x"])), /^TypeError: Say the filename/);
+  await assert.rejects(attachments.upload("/nowhere/file"), { code: "ENOENT" });
+  await assert.rejects(
+    attachments.upload(new Blob(["x"]), { filename: "x", signal: AbortSignal.abort("no") }),
+    (e) => e === "no",
+  );
+  assert.deepEqual((await attachments.list()).data, []);
+});
+
+onEachEngine("an upload that is aborted mid-way leaves nothing, here and there", async (t, config) => {
+  const server = await startOn(t, config);
+  const parley = await clientOf(server);
+  const path = join(await folderOf(t), "file");
+  await writeFile(path, BYTES);
+  let isClosed = false;
+  async function* endless() {
+    try {
+      for (;;) yield new Uint8Array(100_000);
+    } finally {
+      isClosed = true;
+    }
+  }
+  for (const source of [path, endless(), new Blob([BYTES])]) {
+    const stop = new AbortController();
+    const reason = new Error("enough");
+    const onProgress = ({ sent }: UploadProgress) => sent > 500_000 && stop.abort(reason);
+    const sending = parley.attachments.upload(source, { filename: "x", signal: stop.signal, onProgress });
+    await assert.rejects(sending, (error) => error === reason);
+  }
+  assert.ok(await eventually(async () => isClosed));
+  assert.ok(await eventually(async () => !(await openFiles()).includes(path)));
+  assert.ok(await eventually(async () => (await storedFiles(config)).length === 0));
+  assert.deepEqual((await parley.attachments.list()).data, []);
+  assert.equal((await parley.me()).storage.used, 0);
+});
+
+async function openFiles(): Promise<string[]> {
+  const { readlink } = await import("node:fs/promises");
+  const names = await readdir("/proc/self/fd");
+  return Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => "")));
+}
+
+test("a source that fails ends the upload with its own error, and is not asked again", async (t) => {
+  const server = await startApp(t);
+  const { attachments } = await clientOf(server);
+  let asked = 0;
+  async function* failing() {
+    asked++;
+    yield BYTES;
+    throw new RangeError("the source is broken");
+  }
+  await assert.rejects(
+    attachments.upload(failing(), { filename: "x" }),
+    /^RangeError: the source is broken$/,
+  );
+  assert.equal(asked, 1);
+  assert.deepEqual((await attachments.list()).data, []);
+  assert.ok(await eventually(async () => (await storedFiles(server.config)).length === 0));
+});
+
+test("a stream of another size than was said is not stored", async (t) => {
+  const { attachments } = await clientOf(await startApp(t), { maxRetries: 1 });
+  for (const size of [BYTES.length - 1, BYTES.length + 1]) {
+    const error = await failure(attachments.upload(chunks(), { filename: "x", size }));
+    assert.equal(error.code, "connection_failed");
+  }
+  assert.deepEqual((await attachments.list()).data, []);
+});
+
+test("a file that is refused half-way is told by its own code", async (t) => {
+  const limits = { maxFileBytes: 1_000_000, userQuotaBytes: 1_500_000 };
+  const { attachments } = await clientOf(await startApp(t, limits));
+  const path = join(await folderOf(t), "file");
+  await writeFile(path, Buffer.alloc(20_000_000));
+  for (const source of [path, new Blob([await readFile(path)]), chunks(Buffer.alloc(20_000_000))]) {
+    const error = await failure(attachments.upload(source, { filename: "x" }));
+    assert.deepEqual([error.code, error.status], ["file_too_large", 413]);
+  }
+  const filename = "x";
+  await attachments.upload(new Uint8Array(900_000), { filename });
+  assert.equal(
+    (await failure(attachments.upload(new Uint8Array(900_000), { filename }))).code,
+    "quota_exceeded",
+  );
+  const conversation_id = "cnv_00000000000000000000000000";
+  const error = await failure(attachments.upload(path, { conversation_id }));
+  assert.equal(error.code, "conversation_not_found");
+});
+
+test("the time that nothing may happen is neither that of a slow source nor that of a whole upload", async (t) => {
+  const { attachments } = await clientOf(await startApp(t), { timeoutMs: 300, maxRetries: 0 });
+  async function* slow() {
+    for (const ms of [500, 100, 100, 100]) {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      yield new Uint8Array(1000);
+    }
+  }
+  assert.equal((await attachments.upload(slow(), { filename: "slow" })).file_size, 4000);
+});

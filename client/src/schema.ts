@@ -47,6 +47,10 @@ export interface components {
       type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "webhook.disabled";
       /** Unix seconds, UTC. */
       timestamp: number;
+      /** Whom it is told to. */
+      user_id: string;
+      /** `cnv_…`; null: it is of none. */
+      conversation_id: string | null;
       /** The contact, the attachment or the webhook, as the recipient would have retrieved it. */
       payload: components["schemas"]["Contact"] | components["schemas"]["Attachment"] | components["schemas"]["Webhook"];
     };
@@ -94,6 +98,8 @@ export interface components {
       type: "webhook.test";
       /** Unix seconds, UTC. */
       timestamp: number;
+      user_id: string;
+      conversation_id: null;
       payload: {
         id: string;
       };
@@ -220,7 +226,7 @@ export interface components {
       /** What to do. */
       detail: string;
       /** From a closed list; what programs should look at. */
-      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "body_too_large" | "rate_limited" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
+      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "body_too_large" | "rate_limited" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
       /** The field at fault, where there is one. */
       param?: string;
       /** Of the contact or the user that has the username (`contact_exists`, `username_taken`). */

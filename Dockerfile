@@ -12,6 +12,7 @@ COPY package.json LICENSE ./
 COPY bin bin
 COPY runtime/node runtime/
 COPY src src
+COPY console/dist console/dist
 COPY --from=dependencies /app/node_modules node_modules
 RUN ln -s /app/bin/parley /usr/local/bin/parley && mkdir /data && chown node:node /data
 # The code stays root's: the server cannot change it.

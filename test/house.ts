@@ -3,6 +3,7 @@
 import { stripTypeScriptTypes } from "node:module";
 import { posix } from "node:path";
 import { type AnyNode, type Comment, type Program, parse } from "acorn";
+import { parseSync } from "vite";
 
 // In `names`, "*" stands for every export. A "star", `export * from`, asks for what its importers ask for.
 // A "url" is a file that is started elsewhere, as `new URL("./worker.ts", import.meta.url)`, not loaded here.
@@ -30,6 +31,7 @@ const MAY_IMPORT: Record<string, string> = {
   errors: "",
   util: "errors",
   client: "",
+  console: "client",
 };
 const PACKAGE_ROOMS: [RegExp, string][] = [
   [/^node:sqlite$|^pg(\/|$)/, "db"],
@@ -43,9 +45,9 @@ const MAX_FILE_LINES = 400;
 const MAX_FUNCTION_LINES = 70;
 const SRC = /^src\//;
 const CLIENT = /^client\//;
-const SHIPPED = /^(src|client)\//;
+const SHIPPED = /^(src|client|console)\//;
 // Nothing here imports all of what the client gives to others.
-const SHIPPED_INSIDE = /^(src\/(?!main\.ts$)|client\/(?!src\/index\.ts$))/;
+const SHIPPED_INSIDE = /^(src\/(?!main\.ts$)|client\/(?!src\/index\.ts$)|console\/(?!src\/main\.tsx$))/;
 const SRC_BUT_MAIN = /^src\/(?!main\.ts$)/;
 const SRC_BUT_CLOCKS = /^src\/(?!main\.ts$|app\.ts$|cli\/|util\/clock\.ts$)/;
 
@@ -118,10 +120,31 @@ function findNames(path: string, code: string, isErased: (index: number) => bool
   return found;
 }
 
-function readModule(path: string, text: string): Module {
+type Parsed = { stripped: string; ast: Program; comments: { start: number; end: number }[] };
+
+function parsePlain(path: string, text: string): Parsed {
   const stripped = /\.m?ts$/.test(path) ? stripTypeScriptTypes(text) : text;
   const comments: Comment[] = [];
-  const ast = parse(stripped, { ...SYNTAX, onComment: comments });
+  return { stripped, ast: parse(stripped, { ...SYNTAX, onComment: comments }), comments };
+}
+
+// Neither Node nor acorn knows JSX. Of types only `import type` is blanked, which is all that the rules ask for there.
+function parseJsx(path: string, text: string): Parsed {
+  const { program, comments, errors } = parseSync(path, text);
+  if (errors[0]) throw new Error(errors[0].message);
+  const ast = program as unknown as Program;
+  let stripped = text;
+  walk(ast, (node) => {
+    const at = (index: number) => ({ line: lineAt(text, index), column: 0 });
+    node.loc = { start: at(node.start), end: at(node.end) };
+    if ((node as { importKind?: string }).importKind !== "type") return;
+    stripped = stripped.slice(0, node.start) + " ".repeat(node.end - node.start) + stripped.slice(node.end);
+  });
+  return { stripped, ast, comments };
+}
+
+function readModule(path: string, text: string): Module {
+  const { stripped, ast, comments } = path.endsWith(".tsx") ? parseJsx(path, text) : parsePlain(path, text);
   const isErased = (index: number) => text[index] !== stripped[index];
   const ranges = comments.map(({ start, end }) => ({ start, end }));
   const erased = text.replace(/./g, (char, index: number) => (isErased(index) ? char : " "));
@@ -130,7 +153,8 @@ function readModule(path: string, text: string): Module {
   const notes = ranges.map(({ start, end }) => ({ name: text.slice(start, end), line: lineAt(text, start) }));
   walk(ast, (node, parent) => {
     const names = "source" in parent || (parent.type === "NewExpression" && dotted(parent.callee) === "URL");
-    if ((node.type === "Literal" && !names) || node.type === "TemplateElement") ranges.push(node);
+    const isText = /^(TemplateElement|JSXText)$/.test(node.type);
+    if ((node.type === "Literal" && !names) || isText) ranges.push(node);
   });
   let code = text;
   for (const { start, end } of ranges) {
@@ -164,7 +188,7 @@ export const directions = rule(SHIPPED, function* ({ path, imports }) {
   if (MAY_IMPORT[from] === undefined) yield [1, "is in no room of the plan; move it into one"];
   for (const { to, typeOnly, line } of imports) {
     const room = roomOf(to);
-    const isCode = to.includes("/") && /\.[cm]?[jt]s$/.test(to);
+    const isCode = to.includes("/") && /\.[cm]?[jt]sx?$/.test(to);
     if (!isCode || room === from || has(MAY_IMPORT[from], room)) continue;
     const types = has(MAY_IMPORT[from], `type:${room}`);
     const mend = types ? "use `import type`" : "move what is shared down, or pass it in";

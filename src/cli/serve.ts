@@ -40,5 +40,7 @@ The first user, admin, was made. Its access token is shown this once:
 Try it:
 
   curl ${origin}/v1/me -H "Authorization: Bearer ${token}"
+
+or sign in with it at ${origin}/
 `;
 }

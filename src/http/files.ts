@@ -96,7 +96,11 @@ async function serve(
   const { start, end } = range ?? { start: 0, end: row.file_size - 1 };
   const wanted = !unchanged && request.method === "GET" && end >= start;
   const safety = safetyHeaders(row, options.download);
-  if (wanted && (await redirect(core, reply, row, safety["content-disposition"], options.maxAge)))
+  if (
+    wanted &&
+    !isShownHere(request) &&
+    (await redirect(core, reply, row, safety["content-disposition"], options.maxAge))
+  )
     return undefined;
   const headers = {
     etag,
@@ -120,6 +124,14 @@ async function serve(
   return undefined;
 }
 
+/**
+ * Whether a page of this server shows the file, as a browser tells: the console, whose policy lets in nothing from the
+ * store, however it comes there.
+ */
+function isShownHere({ headers }: FastifyRequest): boolean {
+  return headers["sec-fetch-site"] === "same-origin" && headers["sec-fetch-mode"] !== "navigate";
+}
+
 /** How long an address that a client is sent to is valid. */
 const ADDRESS_SECONDS = 300;
 
@@ -139,7 +151,9 @@ async function redirect(
   if (address === undefined) return false;
   // Whoever follows it late must still have time to begin.
   const kept = maxAge > 0 ? `private, max-age=${Math.floor(seconds / 2)}` : "private, no-store";
-  reply.header("cache-control", kept).redirect(address, 302);
+  // Of answers to other origins the header has been begun.
+  const vary = [reply.getHeader("vary"), "Sec-Fetch-Site", "Sec-Fetch-Mode"].filter(Boolean).join(", ");
+  reply.headers({ "cache-control": kept, vary }).redirect(address, 302);
   return true;
 }
 

@@ -13,6 +13,7 @@ import { ParleyError } from "../errors.ts";
 import { errorFields, type Log } from "../util/log.ts";
 import { authenticate, requireScope } from "./authentication.ts";
 import { awaitsContinue, discardRest, holdContinue } from "./body-reader.ts";
+import { consoleRoutes } from "./console.ts";
 import type { HttpContext } from "./context.ts";
 import { allowOrigins } from "./cors.ts";
 import { docsRoutes } from "./docs.ts";
@@ -103,6 +104,7 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
     fileRoutes(openRoutes, context);
     healthRoutes(openRoutes, core);
     docsRoutes(openRoutes);
+    consoleRoutes(openRoutes);
   });
   app.register(async (rest) => closed(rest));
   return app;

@@ -1,4 +1,5 @@
 // Starts the servers that the tests share, once for a run: `--test-global-setup`.
+import { installChromium } from "./chromium.ts";
 import { type PostgresServer, startPostgres } from "./postgres.ts";
 import { startS3 } from "./s3.ts";
 
@@ -6,6 +7,7 @@ let postgres: PostgresServer | undefined;
 let stopS3: (() => void) | undefined;
 
 export async function globalSetup(): Promise<void> {
+  installChromium();
   stopS3 = await startS3();
   if (process.env.PARLEY_TEST_POSTGRES_URL) return;
   postgres = await startPostgres();

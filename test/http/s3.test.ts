@@ -141,6 +141,7 @@ test(
         assert.equal(sent.status, 302);
         assert.equal(sent.headers.get("etag"), null);
         assert.equal(sent.headers.get("cache-control"), "private, max-age=150");
+        assert.equal(sent.headers.get("vary"), "Sec-Fetch-Site, Sec-Fetch-Mode");
         const found = await fetch(sent.headers.get("location")!);
         assert.equal(found.status, 200);
         const expected = await fetch(same.file_url + query);

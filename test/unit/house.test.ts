@@ -11,12 +11,12 @@ const ROOT = join(import.meta.dirname, "../..");
 
 function readSources(): Map<string, string> {
   const tree = new Map<string, string>();
-  for (const folder of ["src", "client/src", "tools", "test", "bench"].filter((name) =>
+  for (const folder of ["src", "client/src", "console/src", "tools", "test", "bench"].filter((name) =>
     existsSync(join(ROOT, name)),
   )) {
     for (const name of readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })) {
       const path = `${folder}/${name.replaceAll(sep, "/")}`;
-      if (!/\.(m?ts|m?js)$/.test(path) || path.includes("node_modules/")) continue;
+      if (!/\.(m?tsx?|m?js)$/.test(path) || path.includes("node_modules/")) continue;
       tree.set(path, readFileSync(join(ROOT, path), "utf8"));
     }
   }
@@ -84,6 +84,19 @@ test("directions: up, sideways and out", () => {
   fires(house.directions, { "src/app.ts": 'import { a } from "../test/a.ts";' }, "src/app.ts:1");
   fires(house.directions, { "src/core/a.ts": 'import { a } from "../../bench/a.ts";' }, "src/core/a.ts:1");
   fires(house.directions, { "src/attic/a.ts": "" }, "src/attic/a.ts:1");
+});
+
+test("directions: the console calls the client alone", () => {
+  const jsx = 'export function A() {\n  return <p>import x from "../../src/app.ts"</p>;\n}';
+  fires(house.directions, {
+    "console/src/a.tsx": `import { P } from "../../client/src/index.ts"; import "preact";\n${jsx}`,
+  });
+  for (const [path, from] of [
+    ["console/src/a.tsx", "../../src/core/a.ts"],
+    ["console/src/a.ts", "../../test/a.ts"],
+  ])
+    fires(house.directions, { [path!]: `\nimport type { A } from "${from}";` }, `${path}:2`);
+  fires(house.directions, { "src/http/a.ts": 'import "../../console/src/a.tsx";' }, "src/http/a.ts:1");
 });
 
 test("directions: every way to import counts, comments and strings do not", () => {
@@ -292,6 +305,8 @@ test("lengths: a function, an arrow function or a method of more than 70 lines",
     const [told] = fires(house.functionLengths, { "test/a.ts": long }, "test/a.ts:2");
     assert.match(told!, /71 lines/);
   }
+  const element = `const A = () => (\n  <p>\n${lines(68, "    text")}\n  </p>\n);`;
+  fires(house.functionLengths, { "console/src/a.tsx": element }, "console/src/a.tsx:1");
   const typed = `interface A {\n${lines(80, "  a(): void;")}\n}\nfunction f() {}`;
   fires(house.functionLengths, { "src/a.ts": typed });
 });

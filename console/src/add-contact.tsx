@@ -1,0 +1,94 @@
+import { useId, useState } from "preact/hooks";
+import { type Contact, ParleyApiError } from "../../client/src/index.ts";
+import { Dialog } from "./dialog.tsx";
+import { explain } from "./failures.ts";
+import { useSession } from "./session.ts";
+
+export function AddContact(props: {
+  /** What was searched for in vain is likely the name. */
+  suggestion: string;
+  onClose: () => void;
+  onAdded: (contact: Contact) => void;
+}) {
+  const { parley, say, endIfRefused } = useSession();
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState({ text: "", param: "" });
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const fields = new FormData(event.currentTarget as HTMLFormElement);
+    const text = (name: string) => String(fields.get(name)).trim();
+    setBusy(true);
+    setFailure({ text: "", param: "" });
+    try {
+      const contact = await parley.contacts.create({
+        username: text("username"),
+        phone_number: text("phone_number"),
+        display_name: text("display_name") || null,
+      });
+      say(`${text("display_name") || contact.username} was added.`);
+      props.onClose();
+      props.onAdded(contact);
+    } catch (error) {
+      setBusy(false);
+      const param = error instanceof ParleyApiError ? (error.param ?? "") : "";
+      setFailure({ text: explain(error), param });
+      endIfRefused(error);
+    }
+  };
+  const shared = { failure, fallback: props.suggestion };
+  return (
+    <Dialog title="Add a contact" onClose={props.onClose}>
+      <form onSubmit={submit}>
+        <Field {...shared} name="username" label="Username" required autofocus />
+        <Field {...shared} name="phone_number" label="Phone number" inputMode="tel" required />
+        <Field {...shared} name="display_name" label="Display name" hint="Optional: how you call them" />
+        <p class="failure" role="alert">
+          {failure.text}
+        </p>
+        <p class="muted small">They see what you send once they have added you, too.</p>
+        <div class="dialog-actions">
+          <button type="button" class="button" onClick={props.onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button primary" disabled={busy}>
+            Add
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function Field(props: {
+  name: string;
+  label: string;
+  inputMode?: "tel";
+  hint?: string;
+  required?: boolean;
+  autofocus?: boolean;
+  failure: { text: string; param: string };
+  fallback: string;
+}) {
+  const hint = useId();
+  return (
+    <label class="labelled">
+      {props.label}
+      <input
+        class="field"
+        name={props.name}
+        inputMode={props.inputMode ?? "text"}
+        required={props.required ?? false}
+        autofocus={props.autofocus ?? false}
+        autocomplete="off"
+        defaultValue={props.name === "username" ? props.fallback : ""}
+        aria-invalid={props.failure.param === props.name}
+        aria-describedby={props.hint ? hint : undefined}
+      />
+      {props.hint && (
+        <span id={hint} class="muted small">
+          {props.hint}
+        </span>
+      )}
+    </label>
+  );
+}

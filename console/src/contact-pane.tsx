@@ -1,0 +1,171 @@
+// The left side: who there is, found as you type, and how to add somebody.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Contact } from "../../client/src/index.ts";
+import { AddContact } from "./add-contact.tsx";
+import { ContactList } from "./contact-list.tsx";
+import { Icon, IconButton } from "./icons.tsx";
+import { useSession } from "./session.ts";
+import { type Pages, usePages } from "./use-pages.ts";
+
+const PAGE = 100;
+const TYPING_MS = 150;
+
+type Blocked = "active" | "blocked";
+
+export function ContactPane(props: { openId: string; onOpen: (contact: Contact, blocked: boolean) => void }) {
+  const { parley } = useSession();
+  const [typed, setTyped] = useState("");
+  const [adding, setAdding] = useState(false);
+  const [shown, setShown] = useState<Blocked>("active");
+  const q = useSettled(typed.trim());
+  const pages = usePages<Contact>(`${shown} ${q}`, (after, signal) =>
+    parley.contacts.list(
+      { limit: PAGE, active: shown === "active", ...(q && { q }), ...(after && { starting_after: after }) },
+      { signal },
+    ),
+  );
+  useContactEvents(pages, q !== "" || shown === "blocked");
+  const pane = useRef<HTMLElement>(null);
+  return (
+    <nav class="contacts" aria-label="Contacts" ref={pane}>
+      <div class="search-row">
+        <label class="search">
+          <Icon name="search" />
+          <input
+            type="search"
+            aria-label="Search contacts"
+            placeholder="Search"
+            autocomplete="off"
+            spellcheck={false}
+            value={typed}
+            onInput={(event) => setTyped(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === "Escape") setTyped("");
+              if (event.key !== "ArrowDown") return;
+              event.preventDefault();
+              pane.current!.querySelector<HTMLElement>("[role=listbox]")?.focus();
+            }}
+          />
+        </label>
+        <IconButton icon="add" label="Add a contact" onClick={() => setAdding(true)} />
+      </div>
+      <Filter shown={shown} onShow={setShown} />
+      <Body {...props} pages={pages} q={q} shown={shown} onAdd={() => setAdding(true)} />
+      {adding && (
+        <AddContact
+          suggestion={q}
+          onClose={() => setAdding(false)}
+          onAdded={(contact) => {
+            setTyped("");
+            setShown("active");
+            pages.edit((items) => [contact, ...items.filter(({ id }) => id !== contact.id)]);
+            props.onOpen(contact, false);
+          }}
+        />
+      )}
+    </nav>
+  );
+}
+
+function Filter({ shown, onShow }: { shown: Blocked; onShow: (shown: Blocked) => void }) {
+  const choices: [Blocked, string][] = [
+    ["active", "Contacts"],
+    ["blocked", "Blocked"],
+  ];
+  return (
+    <fieldset class="filter">
+      <legend class="visually-hidden">Which contacts are listed</legend>
+      {choices.map(([value, label]) => (
+        <label key={value} class={value === shown ? "chosen" : ""}>
+          <input
+            class="visually-hidden"
+            type="radio"
+            name="shown"
+            checked={value === shown}
+            onChange={() => onShow(value)}
+          />
+          {label}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function Body(props: {
+  pages: Pages<Contact>;
+  q: string;
+  shown: Blocked;
+  openId: string;
+  onOpen: (contact: Contact, blocked: boolean) => void;
+  onAdd: () => void;
+}) {
+  const { pages, q, shown } = props;
+  if (pages.items.length > 0) {
+    return (
+      <ContactList
+        key={`${shown} ${q}`}
+        label={shown === "active" ? "Contacts" : "Blocked contacts"}
+        pages={pages}
+        openId={props.openId}
+        onOpen={(contact) => props.onOpen(contact, shown === "blocked")}
+      />
+    );
+  }
+  return (
+    <div class="contacts-empty" role="status">
+      {pages.failure ? (
+        <>
+          <p class="failure">{pages.failure}</p>
+          <button type="button" class="button" onClick={pages.reload}>
+            Try again
+          </button>
+        </>
+      ) : pages.loading ? (
+        <p class="muted">Reading…</p>
+      ) : q ? (
+        <p class="muted">Nobody here has a name that begins with “{q}”.</p>
+      ) : shown === "blocked" ? (
+        <p class="muted">You have blocked nobody.</p>
+      ) : (
+        <>
+          <p class="muted">Nobody here yet. Whom do you want to share files with?</p>
+          <button type="button" class="button primary" onClick={props.onAdd}>
+            Add a contact
+          </button>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** `narrowed`: not every contact belongs in the list, so whether a new one does is for the server to say. */
+function useContactEvents(pages: Pages<Contact>, narrowed: boolean): void {
+  const { events } = useSession();
+  const latest = useRef({ pages, narrowed });
+  latest.current = { pages, narrowed };
+  useEffect(
+    () =>
+      events.listen(({ type, payload }) => {
+        const { pages, narrowed } = latest.current;
+        const without = (items: Contact[]) => items.filter(({ id }) => id !== payload.id);
+        const here = pages.items.some(({ id }) => id === payload.id);
+        if (type === "contact.updated")
+          pages.edit((items) => items.map((each) => (each.id === payload.id ? payload : each)));
+        else if (type === "contact.deleted" || (type === "contact.moved" && here)) pages.edit(without);
+        else if (type === "contact.moved" || (type === "contact.created" && narrowed)) pages.reload();
+        else if (type === "contact.created") pages.edit((items) => [payload, ...without(items)]);
+      }),
+    [events],
+  );
+}
+
+/** The text once nothing was typed for a moment. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    if (text === "") return setSettled("");
+    const timer = setTimeout(() => setSettled(text), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}

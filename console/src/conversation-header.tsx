@@ -1,0 +1,126 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { Contact } from "../../client/src/index.ts";
+import { ConfirmDialog } from "./dialog.tsx";
+import { EditableName } from "./editable.tsx";
+import { Icon, IconButton } from "./icons.tsx";
+import { Avatar, nameOf, Presence } from "./people.tsx";
+import { useSession } from "./session.ts";
+
+function Header(props: { onBack: () => void; children: ComponentChildren }) {
+  return (
+    <header class="conversation-head">
+      <span class="only-narrow">
+        <IconButton icon="back" label="Back to the contacts" onClick={props.onBack} />
+      </span>
+      {props.children}
+    </header>
+  );
+}
+
+export function NotesHeader({ onBack }: { onBack: () => void }) {
+  return (
+    <Header onBack={onBack}>
+      <span class="avatar notes" aria-hidden="true">
+        <Icon name="notes" />
+      </span>
+      <div class="conversation-title">
+        <h1 class="name">Notes to self</h1>
+        <span class="muted small">Files that only you see</span>
+      </div>
+    </Header>
+  );
+}
+
+export function ContactHeader(props: {
+  contact: Contact;
+  blocked: boolean;
+  onBack: () => void;
+  onChange: (contact: Contact, blocked: boolean) => void;
+}) {
+  const { contact, blocked } = props;
+  const { parley, events, say, report } = useSession();
+  const [removing, setRemoving] = useState(false);
+  const name = nameOf(contact);
+  const rename = async (value: string) => {
+    try {
+      const renamed = await parley.contacts.update(contact.id, { display_name: value || null });
+      props.onChange(renamed, blocked);
+      say(`Now called ${nameOf(renamed)}.`);
+      return true;
+    } catch (error) {
+      report(`${name} was not renamed.`, error);
+      return false;
+    }
+  };
+  const block = async () => {
+    try {
+      if (blocked) await parley.contacts.unblock(contact.id);
+      else await parley.contacts.block(contact.id);
+      props.onChange(contact, !blocked);
+      events.tell({ type: "contact.moved", payload: contact });
+      say(
+        blocked ? `${name} is not blocked any more.` : `${name} is blocked: nothing they send reaches you.`,
+      );
+    } catch (error) {
+      report(`${name} was not ${blocked ? "unblocked" : "blocked"}.`, error);
+    }
+  };
+  return (
+    <Header onBack={props.onBack}>
+      <Avatar name={name} />
+      <div class="conversation-title">
+        <EditableName
+          key={contact.id}
+          heading
+          value={contact.display_name ?? ""}
+          placeholder={contact.username}
+          what="contact"
+          onSave={rename}
+        />
+        <span class="muted small ellipsis">
+          {blocked && <strong class="blocked">Blocked · </strong>}@{contact.username} · {contact.phone_number}
+          {contact.last_active_at !== null && " · "}
+          <Presence contact={contact} />
+        </span>
+      </div>
+      <div class="conversation-actions">
+        <button
+          type="button"
+          class="button"
+          aria-label={`${blocked ? "Unblock" : "Block"} ${name}`}
+          onClick={block}
+        >
+          <Icon name={blocked ? "check" : "block"} />
+          <span class="only-wide">{blocked ? "Unblock" : "Block"}</span>
+        </button>
+        <IconButton icon="trash" label={`Delete ${name}`} danger onClick={() => setRemoving(true)} />
+      </div>
+      {removing && <RemoveContact {...props} name={name} onClose={() => setRemoving(false)} />}
+    </Header>
+  );
+}
+
+function RemoveContact(props: { contact: Contact; name: string; onClose: () => void }) {
+  const { contact, name } = props;
+  const { parley, events, say, report, refreshMe } = useSession();
+  const remove = async () => {
+    try {
+      await parley.contacts.delete(contact.id);
+      say(`${name} was deleted.`);
+      events.tell({ type: "contact.deleted", payload: contact });
+      refreshMe();
+    } catch (error) {
+      report(`${name} was not deleted.`, error);
+    }
+  };
+  return (
+    <ConfirmDialog
+      title={`Delete ${name}?`}
+      text={`The conversation with ${name} goes for you, with all files in it. They keep what they had received. This cannot be undone.`}
+      action="Delete"
+      onConfirm={remove}
+      onClose={props.onClose}
+    />
+  );
+}

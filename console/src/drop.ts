@@ -1,0 +1,71 @@
+// Files that are dropped on an element, or pasted anywhere.
+import { useEffect, useRef, useState } from "preact/hooks";
+
+export function useDrop(onFiles: (files: File[]) => void, onFolder: () => void) {
+  const zone = useRef<HTMLElement>(null);
+  const [over, setOver] = useState(false);
+  const latest = useRef({ onFiles, onFolder });
+  latest.current = { onFiles, onFolder };
+  useEffect(() => {
+    const stop = new AbortController();
+    const options = { signal: stop.signal };
+    const take = (data: DataTransfer) => {
+      const { files, folders } = read(data);
+      latest.current.onFiles(files);
+      if (folders) latest.current.onFolder();
+    };
+    const isInside = (event: DragEvent) => zone.current!.contains(event.target as Node) && hasFiles(event);
+    // On the window: a file that is dropped beside the zone must not replace the page.
+    addEventListener(
+      "dragover",
+      (event) => {
+        if (!hasFiles(event)) return;
+        event.preventDefault();
+        event.dataTransfer!.dropEffect = isInside(event) ? "copy" : "none";
+        setOver(isInside(event));
+      },
+      options,
+    );
+    addEventListener("dragleave", (event) => event.relatedTarget === null && setOver(false), options);
+    addEventListener(
+      "drop",
+      (event) => {
+        setOver(false);
+        if (!hasFiles(event)) return;
+        event.preventDefault();
+        if (isInside(event)) take(event.dataTransfer!);
+      },
+      options,
+    );
+    addEventListener(
+      "paste",
+      (event) => {
+        if (!event.clipboardData?.files.length || document.querySelector("dialog[open]")) return;
+        event.preventDefault();
+        take(event.clipboardData);
+      },
+      options,
+    );
+    return () => stop.abort();
+  }, []);
+  return { zone, over };
+}
+
+function hasFiles(event: DragEvent): boolean {
+  return event.dataTransfer?.types.includes("Files") === true;
+}
+
+/** A folder looks like a file that cannot be read; the entry behind it tells. */
+function read(data: DataTransfer): { files: File[]; folders: boolean } {
+  const files: File[] = [];
+  let folders = false;
+  for (const item of data.items) {
+    if (item.kind !== "file") continue;
+    if (item.webkitGetAsEntry()?.isDirectory) folders = true;
+    else {
+      const file = item.getAsFile();
+      if (file) files.push(file);
+    }
+  }
+  return { files, folders };
+}

@@ -1,0 +1,98 @@
+import { useState } from "preact/hooks";
+import type { Attachment } from "../../client/src/index.ts";
+import { EditableName } from "./editable.tsx";
+import { formatFullTime, formatSize, formatTime } from "./format.ts";
+import { Icon, IconButton } from "./icons.tsx";
+import { endingOf, KIND_ICONS, kindOf } from "./media.ts";
+import { localAddress } from "./session.ts";
+
+/** Images beyond this are not read for the sake of a small picture. */
+const MAX_THUMBNAIL = 20_000_000;
+
+export interface FileActions {
+  open: (file: Attachment) => void;
+  rename: (file: Attachment, filename: string) => Promise<boolean>;
+  copyLink: (file: Attachment) => void;
+  remove: (file: Attachment) => void;
+}
+
+export function FileCard({ file, actions }: { file: Attachment; actions: FileActions }) {
+  const dot = file.filename.lastIndexOf(".");
+  return (
+    <li class="card" id={file.id}>
+      <button
+        type="button"
+        class="thumb"
+        aria-label={`Open ${file.filename}`}
+        onClick={() => actions.open(file)}
+      >
+        <Thumbnail file={file} />
+      </button>
+      <div class="card-text">
+        <EditableName
+          value={file.filename}
+          what="file"
+          {...(dot > 0 && { selectUpTo: dot })}
+          onSave={(filename) => actions.rename(file, filename)}
+        />
+        <div class="card-foot">
+          <span class="muted small ellipsis" title={formatFullTime(file.created_at)}>
+            {formatSize(file.file_size)} · {formatTime(file.created_at)}
+          </span>
+          <span class="card-actions">
+            <IconButton
+              icon="copy"
+              label={`Copy the link of ${file.filename}`}
+              onClick={() => actions.copyLink(file)}
+            />
+            <DownloadLink file={file} />
+            <IconButton
+              icon="trash"
+              label={`Delete ${file.filename}`}
+              danger
+              onClick={() => actions.remove(file)}
+            />
+          </span>
+        </div>
+      </div>
+    </li>
+  );
+}
+
+export function DownloadLink({ file, named }: { file: Attachment; named?: boolean }) {
+  const label = `Download ${file.filename}`;
+  return (
+    <a
+      class={named ? "button primary" : "icon-button"}
+      href={localAddress(file.file_url, "&download=1")}
+      download={file.filename}
+      aria-label={label}
+      title={label}
+    >
+      <Icon name="download" />
+      {named && "Download"}
+    </a>
+  );
+}
+
+function Thumbnail({ file }: { file: Attachment }) {
+  const [broken, setBroken] = useState(false);
+  const kind = kindOf(file.file_type);
+  if (kind === "image" && !broken && file.file_size <= MAX_THUMBNAIL) {
+    return (
+      <img
+        src={localAddress(file.file_url)}
+        alt=""
+        loading="lazy"
+        decoding="async"
+        onError={() => setBroken(true)}
+      />
+    );
+  }
+  return (
+    <span class={`thumb-icon kind-${kind}`}>
+      <Icon name={KIND_ICONS[kind]} />
+      <span class="ending">{endingOf(file.filename)}</span>
+    </span>
+  );
+}

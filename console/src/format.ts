@@ -1,0 +1,45 @@
+// How sizes, times and names are written for people.
+
+const UNITS = ["B", "kB", "MB", "GB", "TB"];
+
+export function formatSize(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  for (; value >= 999.5 && unit < UNITS.length - 1; unit++) value /= 1000;
+  return `${unit > 0 && value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
+}
+
+const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const DATE = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
+const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short" });
+
+/** The time of day for today, else the date: short, for a line of details. */
+export function formatTime(seconds: number): string {
+  const at = new Date(seconds * 1000);
+  const now = new Date();
+  if (at.toDateString() === now.toDateString()) return CLOCK.format(at);
+  return (at.getFullYear() === now.getFullYear() ? DAY : DATE).format(at);
+}
+
+export function formatFullTime(seconds: number): string {
+  return FULL.format(new Date(seconds * 1000));
+}
+
+/** One or two letters that stand for a person. Their picture is elsewhere, and nothing is asked of elsewhere. */
+export function initials(name: string): string {
+  const words = name.split(/[\s._-]+/u).filter(Boolean);
+  const letters = words.length > 1 ? [words[0]!, words.at(-1)!] : words;
+  return letters.map((word) => [...word][0]!.toLocaleUpperCase()).join("") || "?";
+}
+
+/** One of the hues that the style sheet knows, always the same for a name. */
+export function hueOf(name: string): number {
+  let sum = 0;
+  for (const char of name) sum = (sum * 31 + char.codePointAt(0)!) % 997;
+  return sum % 6;
+}
+
+export function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

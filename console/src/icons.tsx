@@ -1,0 +1,49 @@
+// Line icons on a grid of 24, drawn for this console. They are decoration: a name always stands beside or behind them.
+
+const PATHS = {
+  add: "M12 5v14M5 12h14",
+  audio: "M9 18V6l10-2v12M9 18a3 3 0 1 1-3-3 3 3 0 0 1 3 3Zm10-2a3 3 0 1 1-3-3 3 3 0 0 1 3 3Z",
+  back: "M15 5l-7 7 7 7",
+  block: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18ZM5.8 5.800l12.4 12.4",
+  check: "M5 12.500l4.5 4.500L19 7.5",
+  close: "M6 6l12 12M18 6L6 18",
+  copy: "M9 9h10v11H9zM15 9V4H5v11h4",
+  download: "M12 4v11m-4.5-4.500L12 15l4.5-4.500M5 20h14",
+  edit: "M4 20l1-4L16 5l3 3L8 19zM14 7l3 3",
+  file: "M6 3h8l4 4v14H6zM14 3v4h4",
+  image: "M4 5h16v14H4zM4 16l5-5 4 4 3-3 4 4M15.5 9.500h.01",
+  notes: "M6 3h12v18H6zM9.5 8h5M9.5 12h5M9.5 16h3",
+  pdf: "M6 3h8l4 4v14H6zM14 3v4h4M9 17v-4h1.500a1.25 1.25 0 0 1 0 2.500H9",
+  retry: "M19 12a7 7 0 1 1-2.2-5.100M19 4v4h-4",
+  search: "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14Zm5 12l4.5 4.5",
+  signOut: "M14 4H5v16h9M10 12h10m-3.5-3.500L20 12l-3.5 3.5",
+  text: "M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6",
+  trash: "M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13M10 11v5M14 11v5",
+  upload: "M12 16V5M7.5 9.500L12 5l4.5 4.500M5 20h14",
+  video: "M4 6h11v12H4zM15 10.500L20 8v8l-5-2.5",
+};
+
+export type IconName = keyof typeof PATHS;
+
+export function Icon({ name }: { name: IconName }) {
+  return (
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}
+
+/** A button that is an icon; its name is told to assistive technology, and shown on hover. */
+export function IconButton(props: { icon: IconName; label: string; onClick: () => void; danger?: boolean }) {
+  return (
+    <button
+      type="button"
+      class={props.danger ? "icon-button danger" : "icon-button"}
+      aria-label={props.label}
+      title={props.label}
+      onClick={props.onClick}
+    >
+      <Icon name={props.icon} />
+    </button>
+  );
+}

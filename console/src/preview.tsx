@@ -1,0 +1,156 @@
+// One file, large. Whatever it is, nothing of it runs here: media elements, text as text, PDF in the browser's viewer.
+import { useEffect, useState } from "preact/hooks";
+import type { Attachment } from "../../client/src/index.ts";
+import { Dialog } from "./dialog.tsx";
+import { explain, isAborted } from "./failures.ts";
+import { DownloadLink, type FileActions } from "./file-card.tsx";
+import { formatFullTime, formatSize } from "./format.ts";
+import { Icon } from "./icons.tsx";
+import { KIND_ICONS, kindOf } from "./media.ts";
+import { localAddress } from "./session.ts";
+
+const MAX_TEXT = 256 * 1024;
+const MAX_PDF = 50_000_000;
+
+export function Preview(props: {
+  file: Attachment;
+  previous: (() => void) | undefined;
+  next: (() => void) | undefined;
+  actions: FileActions;
+  onClose: () => void;
+}) {
+  const { file, previous, next, actions } = props;
+  useArrows(previous, next);
+  return (
+    <Dialog title={file.filename} onClose={props.onClose} wide>
+      <div class="stage">
+        <Stage key={file.id} file={file} />
+      </div>
+      <div class="stage-foot">
+        <span class="muted small">
+          {formatSize(file.file_size)} · {file.file_type} · {formatFullTime(file.created_at)}
+        </span>
+        <span class="stage-actions">
+          <button type="button" class="button" disabled={!previous} onClick={previous}>
+            Previous
+          </button>
+          <button type="button" class="button" disabled={!next} onClick={next}>
+            Next
+          </button>
+          <button type="button" class="button" onClick={() => actions.copyLink(file)}>
+            Copy link
+          </button>
+          <DownloadLink file={file} named />
+        </span>
+      </div>
+    </Dialog>
+  );
+}
+
+/** The arrow keys lead on, but where they belong to what has the focus. */
+function useArrows(previous: (() => void) | undefined, next: (() => void) | undefined): void {
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.target instanceof Element && event.target.closest("video, audio, pre, iframe")) return;
+      if (event.key === "ArrowLeft") previous?.();
+      if (event.key === "ArrowRight") next?.();
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, [previous, next]);
+}
+
+function Stage({ file }: { file: Attachment }) {
+  const [broken, setBroken] = useState(false);
+  const kind = broken ? "file" : kindOf(file.file_type);
+  // Kept: a link that is renewed would begin a film anew.
+  const [address] = useState(() => localAddress(file.file_url));
+  const fails = () => setBroken(true);
+  if (kind === "image") return <img src={address} alt={file.filename} onError={fails} />;
+  if (kind === "video") return <video src={address} controls onError={fails} />;
+  if (kind === "audio") {
+    return (
+      <div class="stage-audio">
+        <Icon name="audio" />
+        <audio src={address} controls aria-label={file.filename} onError={fails} />
+      </div>
+    );
+  }
+  if (kind === "text") return <TextStage file={file} />;
+  if (kind === "pdf" && file.file_size <= MAX_PDF) return <PdfStage file={file} />;
+  return (
+    <div class="stage-none">
+      <Icon name={KIND_ICONS[kind]} />
+      <p>
+        {broken ? "This browser cannot show the file." : "There is no preview of such a file."} Download it to
+        look at it.
+      </p>
+    </div>
+  );
+}
+
+function TextStage({ file }: { file: Attachment }) {
+  const part = file.file_size > MAX_TEXT;
+  const { value: text, failure } = useFetched(file, async (response) => {
+    return new TextDecoder().decode(await response.arrayBuffer());
+  });
+  if (failure) return <p class="failure">{failure}</p>;
+  return (
+    <section class="stage-text" tabIndex={0} aria-label="Text" aria-busy={text === undefined}>
+      <pre>{text}</pre>
+      {part && text !== undefined && (
+        <p class="muted">
+          The first {formatSize(MAX_TEXT)} of {formatSize(file.file_size)}.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function PdfStage({ file }: { file: Attachment }) {
+  // Said to be PDF whatever it is: a frame would run HTML.
+  const { value: url, failure } = useFetched(
+    file,
+    async (response) =>
+      URL.createObjectURL(new Blob([await response.arrayBuffer()], { type: "application/pdf" })),
+    URL.revokeObjectURL,
+  );
+  if (failure) return <p class="failure">{failure}</p>;
+  return url === undefined ? null : <iframe class="stage-pdf" src={url} title={file.filename} />;
+}
+
+/** What is made of the file's bytes, of text only of the first; `release` is called for it at the end. */
+function useFetched(
+  file: Attachment,
+  make: (response: Response) => Promise<string>,
+  release?: (value: string) => void,
+): { value: string | undefined; failure: string } {
+  const [state, setState] = useState<{ value: string | undefined; failure: string }>({
+    value: undefined,
+    failure: "",
+  });
+  // What is made depends on the file alone.
+  useEffect(() => {
+    const controller = new AbortController();
+    let made: string | undefined;
+    const read = async () => {
+      const headers: HeadersInit =
+        kindOf(file.file_type) === "text" ? { range: `bytes=0-${MAX_TEXT - 1}` } : {};
+      if (file.file_size === 0) return setState({ value: "", failure: "" });
+      const response = await fetch(localAddress(file.file_url), { headers, signal: controller.signal });
+      if (!response.ok) throw new Error("The file cannot be read now. Close this and try again.");
+      const value = await make(response);
+      if (controller.signal.aborted) return release?.(value);
+      made = value;
+      setState({ value, failure: "" });
+    };
+    read().catch((error) => {
+      if (!isAborted(error)) setState({ value: undefined, failure: explain(error) });
+    });
+    return () => {
+      controller.abort();
+      if (made !== undefined) release?.(made);
+    };
+  }, [file.id]);
+  return state;
+}

@@ -1,0 +1,52 @@
+// Who is signed in, and what every part of the console needs for its work.
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import { type Me, Parley } from "../../client/src/index.ts";
+import type { EventHub } from "./live.ts";
+import type { Uploads } from "./uploads.ts";
+
+export interface Session {
+  parley: Parley;
+  me: Me;
+  events: EventHub;
+  uploads: Uploads;
+  /** Reads anew how much is stored. */
+  refreshMe: () => void;
+  /** Shows a line for a moment, and has it read out. */
+  say: (text: string) => void;
+  /** Shows what went wrong until it is dismissed; a token that is refused ends the session. */
+  report: (doing: string, error: unknown) => void;
+  /** Back to the first screen where the error is that the token is refused. */
+  endIfRefused: (error: unknown) => void;
+  signOut: (reason?: string) => void;
+}
+
+export const SessionContext = createContext<Session>(null as never);
+export const useSession = () => useContext(SessionContext);
+
+const KEY = "parley-token";
+
+export function keptToken(): string | null {
+  return sessionStorage.getItem(KEY);
+}
+
+/** Keeps the token until the tab is closed; null forgets it. */
+export function keepToken(token: string | null): void {
+  if (token === null) sessionStorage.removeItem(KEY);
+  else sessionStorage.setItem(KEY, token);
+}
+
+/** The address of this server as the browser sees it, also below a path of a proxy. */
+const HERE = new URL(".", document.baseURI).href.replace(/\/$/, "");
+
+export function connect(token: string): Parley {
+  return new Parley({ url: HERE, token });
+}
+
+/**
+ * The address of a file on this page's own origin: the policy of the page lets in nothing else, and the public address
+ * of the server may be another.
+ */
+export function localAddress(fileUrl: string, query = ""): string {
+  return HERE + fileUrl.slice(fileUrl.indexOf("/files/")) + query;
+}

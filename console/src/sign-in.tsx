@@ -1,0 +1,73 @@
+import { useState } from "preact/hooks";
+import type { Me, Parley } from "../../client/src/index.ts";
+import { explain, isRefused } from "./failures.ts";
+import { connect, keepToken } from "./session.ts";
+
+export function SignIn(props: { reason: string; onSignedIn: (parley: Parley, me: Me) => void }) {
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState(props.reason);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const fields = new FormData(event.currentTarget as HTMLFormElement);
+    const token = String(fields.get("token")).trim();
+    // A header cannot carry anything else, and a token has nothing else.
+    if (!/^[\x21-\x7e]+$/.test(token)) return setFailure("Paste the whole token, without spaces in it.");
+    setBusy(true);
+    setFailure("");
+    try {
+      const parley = connect(token);
+      const me = await parley.me();
+      keepToken(fields.has("keep") ? token : null);
+      props.onSignedIn(parley, me);
+    } catch (error) {
+      setFailure(isRefused(error) ? `This token does not open the door. ${explain(error)}` : explain(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <main class="sign-in">
+      <form class="sign-in-card" onSubmit={submit}>
+        <Mark />
+        <h1>Sign in to Parley</h1>
+        <p class="muted">
+          With an access token: the one of the first start, or one that <code>npx parley token create</code>{" "}
+          made.
+        </p>
+        <label class="labelled">
+          Access token
+          <input
+            class="field"
+            type="password"
+            name="token"
+            placeholder="parley_…"
+            autocomplete="off"
+            spellcheck={false}
+            required
+            autofocus
+            aria-describedby="sign-in-failure"
+          />
+        </label>
+        <label class="check">
+          <input type="checkbox" name="keep" />
+          Stay signed in until this tab is closed
+        </label>
+        <p id="sign-in-failure" class="failure" role="alert">
+          {failure}
+        </p>
+        <button type="submit" class="button primary" disabled={busy}>
+          {busy ? "Signing in…" : "Sign in"}
+        </button>
+      </form>
+    </main>
+  );
+}
+
+export function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="9" />
+      <path d="M9 24V10.5A2.5 2.5 0 0 1 11.5 8H17a5.5 5.5 0 0 1 0 11h-4" />
+      <circle cx="22.5" cy="23" r="2" />
+    </svg>
+  );
+}

@@ -1,0 +1,95 @@
+// What is on its way, in a corner, wherever the person looks meanwhile.
+import { useEffect, useReducer, useState } from "preact/hooks";
+import { counted, formatSize } from "./format.ts";
+import { Icon, IconButton } from "./icons.tsx";
+import { useSession } from "./session.ts";
+import type { Upload } from "./uploads.ts";
+
+export function UploadTray() {
+  const { uploads } = useSession();
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
+  useEffect(() => uploads.watch(() => redraw()), [uploads]);
+  return (
+    <>
+      <div class="visually-hidden" role="status">
+        {uploads.news}
+      </div>
+      {uploads.all.length > 0 && <Tray all={uploads.all} />}
+    </>
+  );
+}
+
+function Tray({ all }: { all: readonly Upload[] }) {
+  const { uploads } = useSession();
+  const [open, setOpen] = useState(true);
+  const running = all.filter(({ state }) => state === "waiting" || state === "sending");
+  const failed = all.filter(({ state }) => state === "failed").length;
+  const title =
+    running.length > 0
+      ? `Sending ${counted(running.length, "file", "files")}`
+      : failed > 0
+        ? `${counted(failed, "file was", "files were")} not sent`
+        : "All is sent";
+  return (
+    <section class="tray" aria-label="Uploads">
+      <header class="tray-head">
+        <button
+          type="button"
+          class="tray-title"
+          aria-expanded={open}
+          aria-controls="tray-list"
+          onClick={() => setOpen(!open)}
+        >
+          {title}
+        </button>
+        {running.length === 0 && (
+          <IconButton icon="close" label="Clear the list of uploads" onClick={() => uploads.clear()} />
+        )}
+      </header>
+      <ul id="tray-list" class="tray-list" hidden={!open}>
+        {all.map((upload) => (
+          <Row key={upload.id} upload={upload} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Row({ upload }: { upload: Upload }) {
+  const { uploads } = useSession();
+  const { id, file, state } = upload;
+  const running = state === "waiting" || state === "sending";
+  return (
+    <li class={`tray-row ${state}`}>
+      <span class="tray-text">
+        <span class="ellipsis">{file.name}</span>
+        <span class={state === "failed" ? "small failure" : "small muted ellipsis"}>{detail(upload)}</span>
+        {running && (
+          <progress max={Math.max(file.size, 1)} value={upload.sent} aria-label={`Sending ${file.name}`} />
+        )}
+      </span>
+      {running && (
+        <IconButton icon="close" label={`Cancel ${file.name}`} onClick={() => uploads.cancel(id)} />
+      )}
+      {(state === "failed" || state === "cancelled") && (
+        <IconButton icon="retry" label={`Send ${file.name} again`} onClick={() => uploads.retry(id)} />
+      )}
+      {state === "done" && (
+        <span class="tray-done">
+          <Icon name="check" />
+        </span>
+      )}
+    </li>
+  );
+}
+
+function detail({ state, file, sent, speed, error, conversationName }: Upload): string {
+  if (state === "failed") return error;
+  if (state === "cancelled") return "Cancelled";
+  if (state === "waiting") return `Waits · ${formatSize(file.size)}`;
+  if (state === "done") return `${formatSize(file.size)} · in ${conversationName}`;
+  // All bytes are on their way, and the server makes them safe.
+  if (sent >= file.size) return "Being kept…";
+  const rate = speed > 0 ? ` · ${formatSize(speed)}/s` : "";
+  return `${formatSize(sent)} of ${formatSize(file.size)}${rate}`;
+}

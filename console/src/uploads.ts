@@ -1,0 +1,166 @@
+// The files on their way to the server. They go on while the person looks at other conversations.
+import type { Attachment, Parley } from "../../client/src/index.ts";
+import { explain, isRefused } from "./failures.ts";
+import { counted, formatSize } from "./format.ts";
+
+const AT_ONCE = 3;
+/** Of each new measure in the speed that is shown: a calm number beats an exact one. */
+const WEIGHT = 0.3;
+const MEASURE_MS = 400;
+
+type State = "waiting" | "sending" | "done" | "failed" | "cancelled";
+
+export interface Upload {
+  id: number;
+  file: File;
+  conversationId: string;
+  conversationName: string;
+  state: State;
+  sent: number;
+  /** Bytes a second; 0 while it is not known. */
+  speed: number;
+  error: string;
+}
+
+interface Hooks {
+  maxFileSize: number | null;
+  done: (attachment: Attachment) => void;
+  refused: (error: unknown) => void;
+}
+
+export class Uploads {
+  /** What came of the last, to be read out. */
+  news = "";
+  #all: Upload[] = [];
+  #next = 1;
+  #controllers = new Map<number, AbortController>();
+  #watchers = new Set<() => void>();
+  #parley: Parley;
+  #hooks: Hooks;
+
+  constructor(parley: Parley, hooks: Hooks) {
+    this.#parley = parley;
+    this.#hooks = hooks;
+  }
+
+  get all(): readonly Upload[] {
+    return this.#all;
+  }
+
+  watch(watcher: () => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  add(files: readonly File[], conversationId: string, conversationName: string): void {
+    const added = files.map((file) => this.#upload(file, conversationId, conversationName));
+    this.#all = [...added, ...this.#all];
+    this.news = `Sending ${counted(added.length, "file", "files")} to ${conversationName}.`;
+    this.#startNext();
+  }
+
+  #upload(file: File, conversationId: string, conversationName: string): Upload {
+    const upload: Upload = {
+      id: this.#next++,
+      file,
+      conversationId,
+      conversationName,
+      state: "waiting",
+      sent: 0,
+      speed: 0,
+      error: "",
+    };
+    const limit = this.#hooks.maxFileSize;
+    if (limit === null || file.size <= limit) return upload;
+    const error = `It has ${formatSize(file.size)}; this server takes ${formatSize(limit)} at most.`;
+    return { ...upload, state: "failed", error };
+  }
+
+  cancel(id: number): void {
+    this.#end(id, { state: "cancelled" }, "was cancelled");
+    this.#controllers.get(id)?.abort();
+    this.#startNext();
+  }
+
+  retry(id: number): void {
+    this.#change(id, { state: "waiting", sent: 0, speed: 0, error: "" });
+    this.#startNext();
+  }
+
+  /** Takes those off the list that need no more. */
+  clear(): void {
+    this.#all = this.#all.filter(({ state }) => state === "waiting" || state === "sending");
+    this.#tell();
+  }
+
+  /** Ends all that is under way. */
+  stop(): void {
+    this.#all = [];
+    for (const controller of this.#controllers.values()) controller.abort();
+  }
+
+  #change(id: number, change: Partial<Upload>): void {
+    this.#all = this.#all.map((each) => (each.id === id ? { ...each, ...change } : each));
+    this.#tell();
+  }
+
+  #end(id: number, change: Partial<Upload>, outcome: string): void {
+    const name = this.#all.find((each) => each.id === id)?.file.name;
+    if (name !== undefined) this.news = `${name} ${outcome}`;
+    this.#change(id, change);
+  }
+
+  #tell(): void {
+    for (const watcher of this.#watchers) watcher();
+  }
+
+  #startNext(): void {
+    this.#tell();
+    // The oldest is the last of the list. One that was cancelled may still be ending.
+    const waiting = this.#all.filter(({ id, state }) => state === "waiting" && !this.#controllers.has(id));
+    for (const upload of waiting.reverse()) {
+      if (this.#controllers.size >= AT_ONCE) return;
+      void this.#send(upload);
+    }
+  }
+
+  async #send(upload: Upload): Promise<void> {
+    const { id, file, conversationId } = upload;
+    const controller = new AbortController();
+    this.#controllers.set(id, controller);
+    this.#change(id, { state: "sending" });
+    try {
+      const attachment = await this.#parley.attachments.upload(file, {
+        filename: file.name,
+        conversation_id: conversationId,
+        signal: controller.signal,
+        onProgress: this.#meter(id, controller.signal),
+      });
+      this.#end(id, { state: "done", sent: file.size }, "was sent");
+      this.#hooks.done(attachment);
+    } catch (error) {
+      if (isRefused(error)) this.#hooks.refused(error);
+      else if (!controller.signal.aborted) {
+        const why = explain(error);
+        this.#end(id, { state: "failed", error: why }, `was not sent. ${why}`);
+      }
+    } finally {
+      this.#controllers.delete(id);
+      this.#startNext();
+    }
+  }
+
+  #meter(id: number, signal: AbortSignal): (progress: { sent: number }) => void {
+    let before = { at: performance.now(), sent: 0 };
+    let speed = 0;
+    return ({ sent }) => {
+      if (signal.aborted) return;
+      const at = performance.now();
+      if (at - before.at < MEASURE_MS) return this.#change(id, { sent });
+      const measured = ((sent - before.sent) / (at - before.at)) * 1000;
+      speed = speed === 0 ? measured : speed + (Math.max(measured, 0) - speed) * WEIGHT;
+      before = { at, sent };
+      this.#change(id, { sent, speed });
+    };
+  }
+}

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import type { TestContext } from "node:test";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { CHROMIUM } from "../engines/chromium.ts";
+import type { TestApp, TestUser } from "../http/app.ts";
+
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** A browser that ends with the test. */
+export async function openBrowser(t: TestContext): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  t.after(() => browser.close());
+  return browser;
+}
+
+/** What never leaves the browser: blobs, and the parts of its own viewer of PDF. */
+const INSIDE = /^(?:blob|data|chrome|chrome-extension):/;
+
+/** What must stay empty whatever is done on a page. */
+export interface Guard {
+  /** Violations of the policy, errors that nothing caught, and requests that leave the server. */
+  complaints: string[];
+}
+
+/**
+ * A page of its own context, and so of another person. Each request to another origin, each violation of the policy and
+ * each error of a script is noted.
+ */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<{ page: Page; guard: Guard }> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    reducedMotion: "reduce",
+    ...options,
+  });
+  const guard: Guard = { complaints: [] };
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(url).origin });
+  await context.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", (event) =>
+      console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`),
+    );
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  context.on("request", (request) => {
+    const asked = request.url();
+    if (!asked.startsWith(`${url}/`) && !INSIDE.test(asked)) guard.complaints.push(`asked ${asked}`);
+  });
+  context.on("console", (message) => {
+    // The browser writes such a line for every status above 399, those that are shown to the person included.
+    if (message.type() !== "error" || /^Failed to load resource/.test(message.text())) return;
+    guard.complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => guard.complaints.push(String(error)));
+  return { page, guard };
+}
+
+export async function signIn(page: Page, url: string, token: string): Promise<void> {
+  await page.goto(`${url}/`);
+  await page.getByLabel("Access token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("link", { name: "Notes to self" }).waitFor();
+}
+
+/** Lets these files be dropped on the open conversation; contents are repeated up to their sizes. */
+export async function dropFiles(
+  page: Page,
+  files: { name: string; type: string; base64: string; size?: number }[],
+): Promise<void> {
+  const data = await page.evaluateHandle((files) => {
+    const transfer = new DataTransfer();
+    for (const { name, type, base64, size } of files) {
+      const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+      // The same blob again and again: the browser keeps its bytes once.
+      const part = new Blob([bytes]);
+      const count = size === undefined ? 1 : Math.ceil(size / bytes.length);
+      transfer.items.add(new File(Array(count).fill(part), name, { type }));
+    }
+    return transfer;
+  }, files);
+  const zone = page.locator(".conversation");
+  await zone.dispatchEvent("dragover", { dataTransfer: data });
+  await zone.dispatchEvent("drop", { dataTransfer: data });
+  await data.dispose();
+}
+
+/** A contact of the user, made behind the page's back. */
+export async function makeContact(
+  server: TestApp,
+  user: TestUser,
+  username: string,
+  display_name: string | null = null,
+): Promise<{ id: string; conversation_id: string }> {
+  const response = await fetch(`${server.url}/v1/contacts`, {
+    method: "POST",
+    headers: { ...user.headers, "content-type": "application/json" },
+    body: JSON.stringify({ username, phone_number: "+1 555 0100", display_name }),
+  });
+  assert.equal(response.status, 201);
+  return (await response.json()) as { id: string; conversation_id: string };
+}
+
+const AXE = import.meta.resolve("axe-core/axe.min.js");
+
+/** Fails where axe-core finds anything on the page, in light and in dark. */
+export async function assertAccessible(page: Page, what: string): Promise<void> {
+  await page.evaluate(await readFile(new URL(AXE), "utf8"));
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    const found = await page.evaluate(async () => {
+      const { axe } = globalThis as unknown as { axe: typeof import("axe-core") };
+      const { violations } = await axe.run(document, {
+        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+      });
+      return violations.flatMap(({ id, help, nodes }) =>
+        nodes.map((node) => `${id}: ${help} ${node.target.join(" ")} ${node.failureSummary}`),
+      );
+    });
+    assert.deepEqual(found, [], `${what}, ${colorScheme}`);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+}
+
+export async function assertNoSidewaysScroll(page: Page, what: string): Promise<void> {
+  const [content, view] = await page.evaluate(() => [
+    document.documentElement.scrollWidth,
+    document.documentElement.clientWidth,
+  ]);
+  assert.ok(content! <= view!, `${what} is ${content} wide in ${view}`);
+}

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { noChromium } from "../engines/chromium.ts";
+import { startApp } from "../http/app.ts";
+import { makeContact, openBrowser, openPage, signIn } from "./browser.ts";
+
+test("contacts are added, found, renamed, blocked and deleted", { skip: noChromium }, async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  for (const name of ["ada", "alan", "barbara"]) await makeContact(server, user, name);
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await signIn(page, server.url, user.token);
+  const rows = page.getByRole("option");
+
+  await page.getByLabel("Search contacts").fill("a");
+  await rows.filter({ hasText: "barbara" }).waitFor({ state: "detached" });
+  assert.equal(await rows.count(), 2);
+  await page.getByLabel("Search contacts").fill("grace");
+  await page.getByText("begins with “grace”").waitFor();
+
+  await page.getByRole("button", { name: "Add a contact" }).click();
+  assert.equal(await page.getByLabel("Username").inputValue(), "grace");
+  await page.getByLabel("Phone number").fill("no digits");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByRole("alert").filter({ hasText: "phone_number" }).waitFor();
+  assert.equal(await page.getByLabel("Phone number").getAttribute("aria-invalid"), "true");
+  await page.getByLabel("Phone number").fill("+1 555 0101");
+  await page.getByLabel("Display name").fill("Grace Hopper");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Grace Hopper" }).waitFor();
+  await rows.nth(3).waitFor();
+  assert.match((await rows.first().textContent())!, /Grace Hopper/);
+
+  await page.getByRole("button", { name: "Rename contact Grace Hopper" }).click();
+  await page.keyboard.type("nobody");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Rename contact Grace Hopper" }).click();
+  await page.keyboard.type("Amazing Grace");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Amazing Grace" }).waitFor();
+  await rows.filter({ hasText: "Amazing Grace" }).waitFor();
+
+  await page.getByRole("button", { name: "Block Amazing Grace" }).click();
+  await rows.filter({ hasText: "Amazing Grace" }).waitFor({ state: "detached" });
+  await page.getByText("Blocked", { exact: true }).click();
+  await rows.filter({ hasText: "Amazing Grace" }).waitFor();
+  await page.reload();
+  await signInAgain();
+  await page.getByRole("button", { name: "Unblock Amazing Grace" }).click();
+  await rows.filter({ hasText: "Amazing Grace" }).waitFor();
+
+  await page.getByRole("button", { name: "Delete Amazing Grace" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await rows.filter({ hasText: "Amazing Grace" }).waitFor({ state: "detached" });
+  await page.getByRole("heading", { name: "Choose a conversation" }).waitFor();
+  assert.deepEqual(guard.complaints, []);
+
+  /** The address kept the conversation, so it is open again. */
+  async function signInAgain(): Promise<void> {
+    await page.getByLabel("Access token").fill(user.token);
+    await page.keyboard.press("Enter");
+  }
+});
+
+test("everything is reached by the keyboard, and a dialog keeps it inside", {
+  skip: noChromium,
+}, async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  for (const name of ["ada", "alan", "barbara"]) await makeContact(server, user, name);
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await signIn(page, server.url, user.token);
+  await page.getByRole("option").nth(2).waitFor();
+  await page.getByLabel("Search contacts").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  const list = page.getByRole("listbox");
+  const active = await list.getAttribute("aria-activedescendant");
+  assert.equal(active, await page.getByRole("option", { name: "alan" }).getAttribute("id"));
+  await page.keyboard.press("End");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "ada" }).waitFor();
+
+  const add = page.getByRole("button", { name: "Add a contact" });
+  await add.focus();
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog");
+  await dialog.waitFor();
+  for (let i = 0; i < 12; i++) {
+    await page.keyboard.press("Tab");
+    // The browser's own bar is part of the round, where the page has no focus at all.
+    const place = await page.evaluate(() => document.activeElement?.closest("dialog, body")?.nodeName);
+    const focused = await page.evaluate(() => document.activeElement?.nodeName);
+    assert.ok(place === "DIALOG" || focused === "BODY", `${focused} has the focus`);
+  }
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  assert.equal(await add.evaluate((button) => button === document.activeElement), true);
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("contacts that are changed elsewhere change here by themselves", { skip: noChromium }, async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  const listening = page.waitForResponse((response) => response.url().endsWith("/v1/events"));
+  await signIn(page, server.url, user.token);
+  await listening;
+  const { id } = await makeContact(server, user, "ada");
+  await page.getByRole("option", { name: "ada" }).click();
+  const address = `${server.url}/v1/contacts/${id}`;
+  const body = new URLSearchParams({ display_name: "Ada Lovelace" });
+  await fetch(address, { method: "PUT", headers: user.headers, body });
+  await page.getByRole("option", { name: "Ada Lovelace" }).waitFor();
+  await page.getByRole("heading", { name: "Ada Lovelace" }).waitFor();
+  await fetch(address, { method: "DELETE", headers: user.headers });
+  await page.getByText("Nobody here yet").waitFor();
+  await page.getByRole("heading", { name: "Choose a conversation" }).waitFor();
+  assert.deepEqual(guard.complaints, []);
+});

@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { noChromium } from "../engines/chromium.ts";
+import { startApp, type TestApp, type TestUser, upload } from "../http/app.ts";
+import { dropFiles, makeContact, openBrowser, openPage, signIn } from "./browser.ts";
+import { PNG } from "./pictures.ts";
+
+const BIG = 200_000_000;
+const CHUNK = Buffer.alloc(1_000_000, "Parley ");
+
+/** Two users who have each other, the conversation of the two open in a browser of the first. */
+async function openPair(page: Page, server: TestApp): Promise<{ ann: TestUser; bob: TestUser; id: string }> {
+  const ann = await server.user();
+  const bob = await server.user();
+  const { conversation_id } = await makeContact(server, ann, "user-2", "Bob");
+  await makeContact(server, bob, "user-1", "Ann");
+  await signIn(page, server.url, ann.token);
+  await page.getByRole("option", { name: "Bob" }).click();
+  await page.getByRole("heading", { name: "Drop files here" }).waitFor();
+  return { ann, bob, id: conversation_id };
+}
+
+test("three files are dropped, of which a large one is cancelled and sent again", {
+  skip: noChromium,
+}, async (t) => {
+  const server = await startApp(t, { maxFileBytes: 2 * BIG });
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  const { ann, id } = await openPair(page, server);
+  // So that there is time to cancel, however fast the machine is.
+  const network = await page.context().newCDPSession(page);
+  const limit = (uploadThroughput: number) =>
+    network.send("Network.emulateNetworkConditions", {
+      ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput },
+    });
+  await network.send("Network.enable");
+  await limit(50_000_000);
+  await dropFiles(page, [
+    { name: "small.txt", type: "text/plain", base64: btoa("hello") },
+    { name: "dot.png", type: "image/png", base64: PNG.toString("base64") },
+    { name: "big.bin", type: "application/octet-stream", base64: CHUNK.toString("base64"), size: BIG },
+  ]);
+  const progress = page.getByRole("progressbar", { name: "Sending big.bin" });
+  await page.getByText(/MB of 200 MB · .+\/s$/).waitFor();
+  const sent = Number(await progress.getAttribute("value"));
+  assert.ok(sent > 0 && sent < BIG, `${sent} bytes`);
+  const cut = page.waitForEvent("requestfailed", (request) => request.method() === "POST");
+  await page.getByRole("button", { name: "Cancel big.bin" }).click();
+  await cut;
+  await page.getByText("Cancelled", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Open small.txt" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Open big.bin" }).count(), 0);
+  await limit(-1);
+  await page.getByRole("button", { name: "Send big.bin again" }).click();
+  await page.getByText("All is sent").waitFor({ timeout: 60_000 });
+  await page.getByRole("button", { name: "Open big.bin" }).waitFor();
+  await page.getByText("200 MB stored").waitFor();
+
+  const listed = await fetch(`${server.url}/v1/attachments?conversation_id=${id}`, { headers: ann.headers });
+  const { data } = (await listed.json()) as { data: { filename: string; file_url: string }[] };
+  assert.deepEqual(data.map(({ filename }) => filename).sort(), ["big.bin", "dot.png", "small.txt"]);
+  const hash = createHash("sha256");
+  for (let i = 0; i < BIG / CHUNK.length; i++) hash.update(CHUNK);
+  const { headers } = await fetch(data.find(({ filename }) => filename === "big.bin")!.file_url, {
+    method: "HEAD",
+  });
+  assert.equal(headers.get("repr-digest"), `sha-256=:${hash.digest("base64")}:`);
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("files are looked at, renamed, linked, downloaded and deleted", { skip: noChromium }, async (t) => {
+  const server = await startApp(t);
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  const { id, ann } = await openPair(page, server);
+  const fields = { conversation_id: id };
+  await upload(server.url, ann, new File(["<b>first</b>\n"], "read me.txt"), fields);
+  await upload(server.url, ann, new File([PNG], "dot.png"), fields);
+  await upload(server.url, ann, new File([tone()], "tone.wav"), fields);
+
+  await page.getByRole("button", { name: "Open tone.wav" }).click();
+  const dialog = page.getByRole("dialog");
+  const sound = dialog.locator("audio");
+  await sound.evaluate(
+    (audio: HTMLAudioElement) =>
+      audio.readyState > 0 ||
+      new Promise((resolve) => {
+        audio.onloadedmetadata = resolve;
+      }),
+  );
+  await dialog.getByRole("button", { name: "Next" }).click();
+  const image = dialog.getByRole("img", { name: "dot.png" });
+  await image.evaluate((img: HTMLImageElement) => img.decode());
+  await page.keyboard.press("ArrowRight");
+  await dialog.getByText("<b>first</b>").waitFor();
+  await dialog.getByRole("button", { name: "Copy link" }).click();
+  await page.getByText("The link is copied").waitFor();
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  assert.equal(await (await fetch(link)).text(), "<b>first</b>\n");
+  const begun = page.waitForEvent("download");
+  await dialog.getByRole("link", { name: "Download read me.txt" }).click();
+  const download = await begun;
+  assert.equal(download.suggestedFilename(), "read me.txt");
+  assert.equal(await readFile(await download.path(), "utf8"), "<b>first</b>\n");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+
+  await page.getByRole("button", { name: "Rename file read me.txt" }).click();
+  await page.keyboard.type("read this");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Open read this.txt" }).waitFor();
+  await page.getByRole("button", { name: "Delete read this.txt" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("button", { name: "Open read this.txt" }).waitFor({ state: "detached" });
+  assert.equal((await fetch(link)).status, 404);
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("what one sends appears to the other, as does its end", { skip: noChromium }, async (t) => {
+  const server = await startApp(t);
+  const browser = await openBrowser(t);
+  const ann = await openPage(browser, server.url);
+  const { bob } = await openPair(ann.page, server);
+  const other = await openPage(browser, server.url);
+  await signIn(other.page, server.url, bob.token);
+  await other.page.getByRole("option", { name: "Ann" }).click();
+  await other.page.getByRole("heading", { name: "Drop files here" }).waitFor();
+  await dropFiles(ann.page, [{ name: "news.txt", type: "text/plain", base64: btoa("news") }]);
+  const card = other.page.getByRole("button", { name: "Open news.txt" });
+  await card.waitFor();
+  await other.page.getByRole("status").filter({ hasText: "New here: news.txt" }).waitFor();
+  await other.page.getByRole("button", { name: "Rename file news.txt" }).click();
+  await other.page.keyboard.type("mine");
+  await other.page.keyboard.press("Enter");
+  await other.page.getByRole("alert").filter({ hasText: "was not renamed" }).waitFor();
+  await other.page.keyboard.press("Escape");
+  await ann.page.getByRole("button", { name: "Delete news.txt" }).click();
+  await ann.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await card.waitFor({ state: "detached" });
+  assert.deepEqual([...ann.guard.complaints, ...other.guard.complaints], []);
+});
+
+test("what is too large, or more than the quota, is said to be so", {
+  skip: noChromium,
+}, async (t) => {
+  const server = await startApp(t, { maxFileBytes: 1000, userQuotaBytes: 1500 });
+  const user = await server.user();
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await signIn(page, server.url, user.token);
+  await page.getByRole("link", { name: "Notes to self" }).click();
+  const text = (name: string, size: number) => ({
+    ...{ name, type: "text/plain", base64: Buffer.alloc(size, "a").toString("base64") },
+  });
+  await dropFiles(page, [text("large.txt", 1001)]);
+  await page.getByText("this server takes 1.0 kB at most").waitFor();
+  await dropFiles(page, [text("a.txt", 900)]);
+  await page.getByText("900 B of 1.5 kB").waitFor();
+  await dropFiles(page, [text("b.txt", 900)]);
+  await page.locator(".tray-row.failed").filter({ hasText: "b.txt" }).waitFor();
+  await page.getByText("2 files were not sent").waitFor();
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("without the scope of events, what one does oneself still shows at once", {
+  skip: noChromium,
+}, async (t) => {
+  const server = await startApp(t);
+  const user = await server.user({
+    scopes: ["contacts:read", "contacts:write", "attachments:read", "attachments:write"],
+  });
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await signIn(page, server.url, user.token);
+  await page.getByRole("alert").filter({ hasText: "shows after a reload only" }).waitFor();
+  await page.getByRole("link", { name: "Notes to self" }).click();
+  await page.getByRole("heading", { name: "Drop files here" }).waitFor();
+  for (const name of ["first.txt", "second.txt"]) {
+    await dropFiles(page, [{ name, type: "text/plain", base64: btoa(name) }]);
+    await page.getByRole("button", { name: `Open ${name}` }).waitFor();
+  }
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("files beyond the first page come as one scrolls, and pasted ones at the top", {
+  skip: noChromium,
+}, async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const COUNT = 70;
+  for (let i = 0; i < COUNT; i++) await upload(server.url, user, new File([`${i}`], `${i}.txt`));
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await signIn(page, server.url, user.token);
+  await page.getByRole("link", { name: "Notes to self" }).click();
+  const first = page.getByRole("button", { name: "Open 0.txt" });
+  await page.getByRole("button", { name: `Open ${COUNT - 1}.txt` }).waitFor();
+  assert.equal(await first.count(), 0);
+  const files = page.getByRole("group", { name: "Files of your notes" });
+  await files.focus();
+  for (let i = 0; i < 50 && (await first.count()) === 0; i++) await page.keyboard.press("End");
+  await first.waitFor();
+  await page.evaluate(() => {
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File(["pasted"], "image.png", { type: "image/png" }));
+    dispatchEvent(new ClipboardEvent("paste", { clipboardData, cancelable: true }));
+  });
+  await page.getByRole("button", { name: "Open image.png" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: /^Open / }).count(), COUNT + 1);
+  assert.deepEqual(guard.complaints, []);
+});
+
+/** A second of silence, as a WAV file. */
+function tone(): Buffer<ArrayBuffer> {
+  const samples = Buffer.alloc(8000, 128);
+  const head = Buffer.from("RIFF____WAVEfmt \x10\0\0\0\x01\0\x01\0____________data____", "latin1");
+  head.writeUInt32LE(36 + samples.length, 4);
+  head.writeUInt32LE(8000, 24);
+  head.writeUInt32LE(8000, 28);
+  head.writeUInt16LE(1, 32);
+  head.writeUInt16LE(8, 34);
+  head.writeUInt32LE(samples.length, 40);
+  return Buffer.concat([head, samples]);
+}

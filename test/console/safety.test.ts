@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request as ask, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { noChromium } from "../engines/chromium.ts";
+import { noS3, testBucket } from "../engines/s3.ts";
+import { startApp, startOn, testConfig, upload } from "../http/app.ts";
+import { dropFiles, openBrowser, openPage, signIn } from "./browser.ts";
+import { PNG } from "./pictures.ts";
+
+/** A script that would be seen: it asks the server for a path of its own, and opens a dialog. */
+const CANARY = "new Image().src='/canary';alert('canary')";
+const HTML = `<!doctype html><title>x</title><script>${CANARY}</script><img src=x onerror="${CANARY}"><p>harmless</p>`;
+const SVG = `<svg xmlns="http://www.w3.org/2000/svg" onload="${CANARY}"><script>${CANARY}</script></svg>`;
+
+/** Each as a browser may be told that it is, and as it may be mistaken for. */
+const FILES: [name: string, type: string, content: string][] = [
+  ["page.html", "text/html", HTML],
+  ["page.txt", "text/plain", HTML],
+  ["page.pdf", "application/pdf", HTML],
+  ["page.png", "image/png", HTML],
+  ["page.mp4", "video/mp4", HTML],
+  ["page.json", "application/json", HTML],
+  ["page.xhtml", "application/xhtml+xml", HTML],
+  ["drawing.svg", "image/svg+xml", SVG],
+  ["drawing.png", "image/png", SVG],
+  ['<img src=x onerror="alert(1)">.html', "text/html", HTML],
+];
+
+test("nothing that people upload runs in the console, whatever it calls itself", {
+  skip: noChromium,
+}, async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  const seen: string[] = [];
+  page.context().on("dialog", (dialog) => {
+    seen.push(dialog.message());
+    void dialog.dismiss();
+  });
+  page.context().on("request", (request) => request.url().includes("canary") && seen.push(request.url()));
+  await signIn(page, server.url, user.token);
+  await page.getByRole("link", { name: "Notes to self" }).click();
+  await dropFiles(
+    page,
+    FILES.map(([name, type, content]) => ({ name, type, base64: btoa(content) })),
+  );
+  await page.getByText("All is sent").waitFor();
+  for (const [name] of FILES) {
+    await page.getByRole("button", { name: `Open ${name}`, exact: true }).click();
+    await page.getByRole("dialog").locator("pre, iframe, .stage-none, video, img").first().waitFor();
+    // Long enough for what would run to be seen.
+    await page.waitForTimeout(200);
+    assert.equal(await page.locator("iframe:not([src^='blob:'])").count(), 0);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  }
+  assert.deepEqual(guard.complaints, []);
+  const listed = await fetch(`${server.url}/v1/attachments?limit=100`, { headers: user.headers });
+  const { data } = (await listed.json()) as { data: { file_url: string }[] };
+  assert.equal(data.length, FILES.length);
+  for (const { file_url } of data) {
+    const opened = await page.context().newPage();
+    // What is saved instead of shown ends the visit.
+    await opened.goto(file_url).catch(() => {});
+    await opened.waitForTimeout(100);
+    await opened.close();
+  }
+  assert.deepEqual(seen, []);
+});
+
+test("a script that gets into the page is stopped by the policy, and the tests would see it", {
+  skip: noChromium,
+}, async (t) => {
+  const server = await startApp(t);
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await page.goto(`${server.url}/`);
+  await page.evaluate(() => {
+    const image = document.createElement("img");
+    image.src = "https://elsewhere.invalid/a.png";
+    document.body.append(image);
+    const script = document.createElement("style");
+    script.textContent = "body { color: red }";
+    document.body.append(script);
+  });
+  await page.waitForTimeout(200);
+  assert.ok(guard.complaints.some((each) => each.includes("policy: img-src")));
+  assert.ok(guard.complaints.some((each) => each.includes("policy: style-src")));
+  const html = await page.evaluate(() => {
+    try {
+      document.body.innerHTML = "<p>injected</p>";
+      return "set";
+    } catch (error) {
+      return String(error);
+    }
+  });
+  assert.match(html, /TrustedHTML/);
+});
+
+test("where files are sent from the store, the console still asks its own server alone", {
+  skip: noChromium || noS3,
+}, async (t) => {
+  const config = { ...(await testConfig(t)), store: testBucket(t), redirectFiles: true };
+  const server = await startOn(t, config);
+  const user = await server.user();
+  await upload(server.url, user, new File([PNG], "dot.png"));
+  const made = await upload(server.url, user, new File(["from the store"], "a.txt"));
+  const { file_url } = (await made.json()) as { file_url: string };
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await signIn(page, server.url, user.token);
+  await page.getByRole("link", { name: "Notes to self" }).click();
+  await page.getByRole("button", { name: "Open a.txt" }).click();
+  await page.getByText("from the store").waitFor();
+  await page.getByRole("button", { name: "Next" }).click();
+  const image = page.getByRole("dialog").getByRole("img", { name: "dot.png" });
+  await image.evaluate((img: HTMLImageElement) => img.decode());
+  assert.deepEqual(guard.complaints, []);
+  assert.equal((await fetch(file_url, { redirect: "manual" })).status, 302);
+});
+
+test("below a path of a proxy, with another public address, everything still comes from there", {
+  skip: noChromium,
+}, async (t) => {
+  const server = await startOn(t, { ...(await testConfig(t)), publicUrl: "https://files.invalid/parley" });
+  const user = await server.user();
+  const inner = `http://127.0.0.1:${server.app.port()}`;
+  const proxy = createServer((request, response) => {
+    const path = request.url!.replace(/^\/parley/, "");
+    const { method, headers } = request;
+    const onward = ask(inner + path, { method: method!, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on("error", () => response.destroy());
+    response.on("close", () => onward.destroy());
+    request.pipe(onward);
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const browser = await openBrowser(t);
+  t.after(() => proxy.close());
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/parley`;
+  const { page, guard } = await openPage(browser, url);
+  await signIn(page, url, user.token);
+  await page.getByRole("link", { name: "Notes to self" }).click();
+  await page.getByRole("heading", { name: "Drop files here" }).waitFor();
+  await dropFiles(page, [{ name: "dot.png", type: "image/png", base64: PNG.toString("base64") }]);
+  await page.getByRole("button", { name: "Open dot.png" }).click();
+  const image = page.getByRole("dialog").getByRole("img", { name: "dot.png" });
+  await image.evaluate((img: HTMLImageElement) => img.decode());
+  await page.getByRole("button", { name: "Copy link" }).click();
+  await page.getByText("The link is copied").waitFor();
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  assert.ok(link.startsWith("https://files.invalid/parley/files/"), link);
+  assert.deepEqual(guard.complaints, []);
+});

@@ -1,0 +1,99 @@
+// Makes the pictures of docs/pictures anew: PARLEY_PICTURES=1 runtime/node --test test/console/screenshots.test.ts
+import { mkdir } from "node:fs/promises";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { createToken } from "../../src/core/tokens.ts";
+import { createUser } from "../../src/core/users.ts";
+import { noChromium } from "../engines/chromium.ts";
+import { startApp, type TestApp, type TestUser, upload } from "../http/app.ts";
+import { dropFiles, makeContact, openBrowser, openPage, signIn } from "./browser.ts";
+import { paint } from "./pictures.ts";
+
+const FOLDER = fileURLToPath(new URL("../../docs/pictures/", import.meta.url));
+const PEOPLE = [
+  ["radia", "Radia Perlman"],
+  ["edsger", "Edsger Dijkstra"],
+  ["katherine", "Katherine Johnson"],
+  ["alan", "Alan Kay"],
+  ["margaret", "Margaret Hamilton"],
+  ["barbara", "Barbara Liskov"],
+  ["ada", "Ada Lovelace"],
+  ["grace", "Grace Hopper"],
+] as const;
+
+/** Hills one behind the other below a sky, all in shades between two colours. */
+function hills(sky: [number, number, number], ground: [number, number, number], phase: number) {
+  return paint(1200, 750, (x, y) => {
+    const ridges = [0.5, 0.62, 0.76, 0.9].map(
+      (height, index) => height - 0.07 * Math.sin((x * (3 + index) + phase + index * 1.7) * 2.1),
+    );
+    const depth = ridges.filter((ridge) => y > ridge).length;
+    const sun = Math.hypot((x - 0.72) * 1.6, y - 0.26) < 0.09 && depth === 0 ? 26 : 0;
+    const part = depth === 0 ? y * 0.25 : 0.25 + depth * 0.18;
+    return sky.map((value, at) => value + (ground[at]! - value) * part + sun) as [number, number, number];
+  });
+}
+
+const BOARD = hills([250, 214, 178], [38, 60, 74], 0.4);
+const HARBOUR = hills([178, 216, 232], [22, 66, 78], 2.2);
+const DUNES = hills([246, 232, 200], [142, 86, 52], 4.1);
+
+async function furnish(server: TestApp): Promise<TestUser> {
+  const { id } = await createUser(server.app.core, null, { username: "mary", display_name: "Mary Jackson" });
+  const { token } = await createToken(server.app.core, null, id, {});
+  const user = { id, token, headers: { authorization: `Bearer ${token}` } };
+  let conversation_id = "";
+  for (const [username, name] of PEOPLE)
+    ({ conversation_id } = await makeContact(server, user, username, name));
+  const files: [BlobPart, string][] = [
+    [Buffer.alloc(48_300, "%PDF-1.7\n"), "Quarterly report.pdf"],
+    ["Agenda\n\n1. Looking back at the quarter\n2. What the users asked for\n3. Release", "agenda.md"],
+    [DUNES, "dunes.png"],
+    [Buffer.alloc(2_400_000, "ID3\x03\0\0\0\0\0\0"), "interview.mp3"],
+    [HARBOUR, "harbour at six.png"],
+    [Buffer.alloc(731_000, "PK\x03\x04"), "design-assets.zip"],
+    [BOARD, "hills.png"],
+  ];
+  for (const [content, name] of files) {
+    await upload(server.url, user, new File([content], name), { conversation_id });
+  }
+  return user;
+}
+
+async function shoot(page: Page, name: string): Promise<void> {
+  await page.waitForTimeout(300);
+  await page.screenshot({ path: `${FOLDER}${name}.png` });
+}
+
+test("the pictures of the documentation", { skip: noChromium || !process.env.PARLEY_PICTURES }, async (t) => {
+  const server = await startApp(t, { userQuotaBytes: 2_000_000_000, maxFileBytes: 0 });
+  const user = await furnish(server);
+  const { page } = await openPage(await openBrowser(t), server.url, {
+    viewport: { width: 1280, height: 760 },
+    deviceScaleFactor: 1.5,
+  });
+  await mkdir(FOLDER, { recursive: true });
+  await signIn(page, server.url, user.token);
+  await page.getByRole("option", { name: "Grace Hopper" }).click();
+  await page.getByRole("button", { name: "Open agenda.md" }).waitFor();
+  // As slow as a network that is not this machine's own, so that the progress is seen.
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.enable");
+  await session.send("Network.emulateNetworkConditions", {
+    ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 9_000_000 },
+  });
+  await dropFiles(page, [
+    { name: "release notes.txt", type: "text/plain", base64: btoa("Notes") },
+    { name: "rehearsal.mov", type: "video/quicktime", base64: btoa("x".repeat(1e6)), size: 64_000_000 },
+  ]);
+  await page.getByText(/MB of 64 MB · .+\/s$/).waitFor();
+  await page.waitForTimeout(2500);
+  await shoot(page, "console");
+  await page.getByRole("button", { name: "Cancel rehearsal.mov" }).click();
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.getByRole("button", { name: "Clear the list" }).click();
+  await page.getByRole("button", { name: "Open harbour" }).click();
+  await page.getByRole("img", { name: "harbour" }).waitFor();
+  await shoot(page, "console-dark");
+});

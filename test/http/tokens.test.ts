@@ -33,7 +33,7 @@ test("a revoked token is refused from the next request on", async (t) => {
 });
 
 /** What anybody may ask for. */
-const PUBLIC = ["/healthz", "/readyz", "/openapi.json", "/docs"];
+const PUBLIC = ["/", "/assets", "/healthz", "/readyz", "/openapi.json", "/docs"];
 
 /** The path of a route with something in the place of each parameter that has the form of one. */
 function exampleOf(path: string): string {
@@ -63,7 +63,7 @@ test("each route wants its scope: every other scope together is 403 insufficient
 /** The paths in a tree of routes, in which each stands four characters behind the one that it continues. */
 function pathsIn(tree: string): string[] {
   const parts: string[] = [];
-  return [...tree.matchAll(/^([│├└─ ]*)(\/\S*) \(/gm)].map(([, indent, part]) => {
+  return [...tree.matchAll(/^([│├└─ ]*)(\S+) \(/gm)].map(([, indent, part]) => {
     parts.splice(indent!.length / 4 - 1, Number.POSITIVE_INFINITY, part!);
     return parts.join("");
   });

@@ -334,8 +334,8 @@ export function settingsReference(): string {
   return ["| variable | default | what it must be |", "|---|---|---|", ...rows].join("\n");
 }
 
-/** What the pages of this project tell people to export, for use with curl and the tests. */
-const OTHERS = /^PARLEY_(?:TOKEN$|TEST_)/;
+/** What the pages of this project tell people to export, for the command line, curl and the tests. */
+const OTHERS = /^PARLEY_(?:(?:TOKEN|URL)$|TEST_)/;
 
 /** Variables that begin with `PARLEY_` and are no settings, likely misspelt. */
 export function unknownSettings(env: Readonly<Record<string, string | undefined>>): string[] {

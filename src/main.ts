@@ -5,7 +5,9 @@ import { OperatorError, ParleyError } from "./errors.ts";
 process.umask(0o077);
 
 // Whoever reads the output may have read enough, as `head` does.
+const unread = new AbortController();
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  unread.abort();
   if (error.code !== "EPIPE") process.stderr.write(`parley: standard output: ${error.message}\n`);
   process.exitCode = FAILED;
 });
@@ -19,6 +21,8 @@ try {
     env: process.env,
     isTerminal: process.stderr.isTTY === true,
     stop: stop.signal,
+    unread: unread.signal,
+    input: () => process.stdin,
     print: (text) => void process.stdout.write(`${text}\n`),
     warn: (text) => void process.stderr.write(`${text}\n`),
   });

@@ -12,10 +12,11 @@ import type { Reader } from "../db/sql.ts";
 import { OperatorError } from "../errors.ts";
 import { databaseOf } from "../util/data-folder.ts";
 import { syncFile, syncFolder } from "../util/durable.ts";
-import { asOperatorError, copyBlob, copySecret, FOLDER_MODE } from "./copies.ts";
+import { copyBlob, copySecret, FOLDER_MODE } from "./copies.ts";
 import { dataFolderOf, embeddedConfig, withAccounts } from "./data.ts";
 import { databaseFinding, type Finding, fileFinding, inFolder, inWords } from "./findings.ts";
 import type { Io } from "./io.ts";
+import { asOperatorError } from "./system-errors.ts";
 import { amount, counted, createWatch, type Watch } from "./watch.ts";
 
 /** How long after a backup has died the eraser works again, and how often a living one renews its hold. */

@@ -37,17 +37,3 @@ export async function withAccounts<T>(config: Config, work: (accounts: Accounts)
     await accounts.db.close();
   }
 }
-
-/** Rows as a table for people: columns as wide as their longest value. */
-export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [header, ...rows];
-  const widths = header.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
-  return lines
-    .map((line) =>
-      line
-        .map((cell, i) => cell.padEnd(widths[i]!))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
-}

@@ -1,10 +1,15 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import metadata from "../../package.json" with { type: "json" };
 import type { Io } from "./io.ts";
+import { addPeopleCommands } from "./people.ts";
 import type { TokenOptions } from "./token.ts";
 
-/** The exit code of what could not be done. That of 1 says that a command found something. */
+/** The exit code of what could not be done. That of 1 says that a command found something, or was refused. */
 export const FAILED = 2;
+
+const EXIT_CODES = `
+Exit codes: 0 done; 1 check, backup or move found files missing, damaged or left over, the server refused what was asked,
+or some of several files were not uploaded; ${FAILED} it could not be done.`;
 
 /** Runs a command line and returns its exit code. Commands are loaded only when they run. Throws what they throw. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
@@ -16,7 +21,8 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
       writeOut: (text) => io.print(text.trimEnd()),
       writeErr: (text) => io.warn(text.trimEnd()),
     })
-    .showHelpAfterError();
+    .showHelpAfterError()
+    .commandsGroup("Commands of whoever runs the server:");
   program
     .command("serve")
     .description("run the server")
@@ -32,10 +38,10 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     .option("--json", "print JSON, one object a line; it does so anyway")
     .description("print the audit trail as lines of JSON, oldest first")
     .action(async () => (await import("./audit.ts")).printAudit(io));
-  program.addHelpText(
-    "afterAll",
-    `\nExit codes: 0 done; 1 check, backup or move found files missing, damaged or left over; ${FAILED} it could not be done.`,
-  );
+  addPeopleCommands(program, io, (code) => {
+    exitCode = code;
+  });
+  program.addHelpText("afterAll", EXIT_CODES);
   try {
     await program.parseAsync(args, { from: "user" });
   } catch (error) {

@@ -8,10 +8,11 @@ import { copyDatabase, withReadOnly } from "../db/snapshot.ts";
 import { OperatorError } from "../errors.ts";
 import { databaseOf, openDataFolder, restoreOf } from "../util/data-folder.ts";
 import { syncFile, syncFolder } from "../util/durable.ts";
-import { asOperatorError, copyBlob, copySecret, FOLDER_MODE } from "./copies.ts";
+import { copyBlob, copySecret, FOLDER_MODE } from "./copies.ts";
 import { embeddedConfig } from "./data.ts";
 import { databaseFinding, type Finding, fileFinding, inFolder, inWords } from "./findings.ts";
 import type { Io } from "./io.ts";
+import { asOperatorError } from "./system-errors.ts";
 import { amount, counted, createWatch, type Watch } from "./watch.ts";
 
 /** What an empty data folder may have: locks of the past, and what file systems make. */

@@ -9,9 +9,10 @@ import {
 } from "../core/tokens.ts";
 import { findUser } from "../core/users.ts";
 import { ParleyError } from "../errors.ts";
-import { table, withAccounts } from "./data.ts";
+import { withAccounts } from "./data.ts";
 import type { Io } from "./io.ts";
-import { isoTime } from "./user.ts";
+import { printTable } from "./table.ts";
+import { isoTime } from "./text.ts";
 
 export interface TokenOptions {
   scope?: string[];
@@ -46,7 +47,7 @@ export async function listTokens(io: Io, options: { json?: boolean }): Promise<v
     token.expires_at === null ? "never" : isoTime(token.expires_at),
     token.name ?? "",
   ]);
-  io.print(table(["ID", "USER", "SCOPES", "EXPIRES", "NAME"], rows));
+  printTable(io, ["ID", "USER", "SCOPES", "EXPIRES", "NAME"], rows);
 }
 
 export async function revokeToken(io: Io, id: string, options: { json?: boolean }): Promise<void> {

@@ -1,8 +1,10 @@
 import { readConfig } from "../config.ts";
 import { phoneNumber, readField, username } from "../core/fields.ts";
 import { createUser, eraseUser, findUser, listUsers as listAll } from "../core/users.ts";
-import { table, withAccounts } from "./data.ts";
+import { withAccounts } from "./data.ts";
 import type { Io } from "./io.ts";
+import { printTable } from "./table.ts";
+import { isoTime } from "./text.ts";
 
 interface JsonOption {
   json?: boolean;
@@ -22,11 +24,10 @@ export async function addUser(io: Io, name: string, options: JsonOption & { phon
 export async function listUsers(io: Io, options: JsonOption): Promise<void> {
   const users = await withAccounts(readConfig(io.env), listAll);
   if (options.json) return io.print(JSON.stringify(users));
-  io.print(
-    table(
-      ["ID", "USERNAME", "PHONE", "CREATED"],
-      users.map((user) => [user.id, user.username, user.phone_number ?? "", isoTime(user.created_at)]),
-    ),
+  printTable(
+    io,
+    ["ID", "USERNAME", "PHONE", "CREATED"],
+    users.map((user) => [user.id, user.username, user.phone_number ?? "", isoTime(user.created_at)]),
   );
 }
 
@@ -38,9 +39,4 @@ export async function removeUser(io: Io, name: string, options: JsonOption): Pro
   });
   if (options.json) io.print(JSON.stringify(user));
   else io.warn(`Removed ${user.username}.`);
-}
-
-/** Unix seconds as people read them. */
-export function isoTime(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 
-const PARLEY = fileURLToPath(new URL("../../bin/parley", import.meta.url));
+export const PARLEY = fileURLToPath(new URL("../../bin/parley", import.meta.url));
 
 export interface Ended {
   code: number | null;
@@ -68,7 +68,8 @@ function start(args: string[], env: Record<string, string>, under: string[] = []
   return spawn(command!, rest, { env, stdio: ["ignore", "pipe", "pipe"] });
 }
 
-async function ended(child: ChildProcess): Promise<Ended> {
+/** How a process ends, and all that it has printed. */
+export async function ended(child: ChildProcess): Promise<Ended> {
   const [stdout, stderr] = [collect(child.stdout!), collect(child.stderr!)];
   const [code] = await once(child, "close");
   return { code, stdout: stdout(), stderr: stderr() };

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { readConfig, settingsReference } from "../../src/config.ts";
 import { catalogue } from "../../src/errors.ts";
 import { allOperations } from "../../src/http/operations.ts";
-import { commandLine, freePort, tokenOf } from "./command.ts";
+import { commandLine, freePort, PARLEY, tokenOf } from "./command.ts";
 import { scopesReference } from "./scopes.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -46,14 +46,14 @@ async function runBlocks(t: TestContext, blocks: Block[]): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), "parley-docs-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   await cp(new URL("README.md", ROOT), join(folder, "README.md"));
-  const setup = 'curl() { command curl -sS --fail-with-body "$@"; }\n';
+  const setup = `curl() { command curl -sS --fail-with-body "$@"; }\nnpx() { "${PARLEY}" "\${@:2}"; }\n`;
   const text = (setup + blocks.map(script).join(""))
     .replaceAll("http://127.0.0.1:8080", command.url)
     .replaceAll("8090", receiver);
   const token = tokenOf(server);
   const { stdout } = await sh("bash", ["-c", text], {
     cwd: folder,
-    env: { ...process.env, PARLEY_TOKEN: token },
+    env: { ...process.env, HOME: folder, XDG_CONFIG_HOME: "", PARLEY_TOKEN: token },
   });
   return stdout.split(`${MARK}\n`).slice(0, -1);
 }
@@ -67,7 +67,7 @@ function shape(value: unknown): unknown {
 
 const noCurl = spawnSync("curl", ["--version"]).error ? "curl is not installed" : false;
 
-for (const page of ["README.md", "docs/api.md"]) {
+for (const page of ["README.md", "docs/api.md", "docs/cli.md"]) {
   test(`every line of ${page} runs as it stands, and answers as it says`, { skip: noCurl }, async (t) => {
     const blocks = await blocksOf(page);
     // The commands that start and test Parley itself, and the placeholder of the token, are run by other tests.
@@ -122,7 +122,7 @@ test("every relative link in README and docs leads to a file", async () => {
     "README.md",
     "CONTRIBUTING.md",
     "client/README.md",
-    ...["api", "operate", "scaling", "architecture", "decisions", "dependencies", "performance"].map(
+    ...["api", "cli", "operate", "scaling", "architecture", "decisions", "dependencies", "performance"].map(
       (name) => `docs/${name}.md`,
     ),
   ]) {

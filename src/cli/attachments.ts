@@ -1,0 +1,47 @@
+import type { Attachment } from "../../client/src/index.ts";
+import { findContact } from "./contacts.ts";
+import type { Io } from "./io.ts";
+import { type Column, type ListOptions, pageSize, printList } from "./listing.ts";
+import { asPerson } from "./session.ts";
+import { harmless, inBytes, isoTime, jsonLine } from "./text.ts";
+
+const COLUMNS: readonly Column<Attachment>[] = [
+  ["ID", ({ id }) => id],
+  ["FILENAME", ({ filename }) => filename],
+  ["SIZE", ({ file_size }) => inBytes(file_size).padStart(9)],
+  ["TYPE", ({ file_type }) => file_type],
+  ["SENT", ({ created_at }) => isoTime(created_at)],
+];
+
+/** `with`: the contact whose conversation it is about; all conversations without it. */
+export function listAttachments(io: Io, options: ListOptions & { with?: string }): Promise<number> {
+  return asPerson(io, async (parley) => {
+    const contact = options.with === undefined ? undefined : await findContact(io, parley, options.with);
+    const query = { limit: pageSize(options), conversation_id: contact?.conversation_id };
+    await printList(io, parley.attachments.list(query, { signal: io.stop }), COLUMNS, options);
+    return 0;
+  });
+}
+
+export function renameAttachment(
+  io: Io,
+  id: string,
+  filename: string,
+  options: { json?: boolean },
+): Promise<number> {
+  return asPerson(io, async (parley) => {
+    const attachment = await parley.attachments.update(id, { filename }, { signal: io.stop });
+    if (options.json) io.print(jsonLine(attachment));
+    else io.warn(harmless(`${id} is ${attachment.filename} now.`));
+    return 0;
+  });
+}
+
+export function removeAttachment(io: Io, id: string, options: { json?: boolean }): Promise<number> {
+  return asPerson(io, async (parley) => {
+    await parley.attachments.delete(id, { signal: io.stop });
+    if (options.json) io.print(jsonLine({ id }));
+    else io.warn(harmless(`${id} is removed.`));
+    return 0;
+  });
+}

@@ -1,0 +1,70 @@
+import { open, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { OperatorError } from "../errors.ts";
+import type { Io } from "./io.ts";
+import { asPerson } from "./session.ts";
+import { asOperatorError } from "./system-errors.ts";
+import { harmless, jsonLine } from "./text.ts";
+import { startTransfer } from "./transfer.ts";
+
+/** Saves a file. One that is there is not overwritten without `force`, and only by the whole. */
+export function download(
+  io: Io,
+  id: string,
+  options: { output?: string; force?: boolean; json?: boolean },
+): Promise<number> {
+  return asPerson(io, async (parley) => {
+    const attachment = await parley.attachments.retrieve(id, { signal: io.stop });
+    const path = await placeOf(options.output, safeName(attachment.filename));
+    if (options.force) await refuseUnlessFile(path);
+    else await reserve(path);
+    try {
+      const transfer = startTransfer(io, attachment.filename, attachment.file_size);
+      try {
+        const file = await parley.attachments.download(attachment, {
+          signal: io.stop,
+          onProgress: ({ received }) => transfer.at(received),
+        });
+        await file.saveTo(path);
+      } finally {
+        transfer.end();
+      }
+    } catch (error) {
+      if (!options.force) await rm(path, { force: true });
+      throw error;
+    }
+    io.print(options.json ? jsonLine({ ...attachment, path }) : harmless(path));
+    return 0;
+  });
+}
+
+/** A name that somebody else has chosen, as one that does nothing here: it stays in its folder, and is not hidden. */
+function safeName(filename: string): string {
+  const name = filename.replace(/[/\\\p{Cc}]/gu, "_").replace(/^[.-]+/, "_");
+  return name || "file";
+}
+
+async function placeOf(output: string | undefined, name: string): Promise<string> {
+  if (output === undefined) return name;
+  const isFolder = output.endsWith("/") || (await stat(output).catch(() => undefined))?.isDirectory();
+  return isFolder ? join(output, name) : output;
+}
+
+/** What is no file, such as /dev/stdout, would be gone, and not written to. */
+async function refuseUnlessFile(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found && !found.isFile())
+    throw new OperatorError(`${harmless(path)} is no regular file. Name another with -o FILE.`);
+}
+
+/** Takes the name while there is nothing of it, so that nobody's file is replaced however long the download takes. */
+async function reserve(path: string): Promise<void> {
+  try {
+    await (await open(path, "wx")).close();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw asOperatorError(error);
+    throw new OperatorError(
+      `${harmless(path)} is there already. Name another with -o FILE, or overwrite it with --force.`,
+    );
+  }
+}

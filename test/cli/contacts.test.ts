@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import { startTable } from "../../src/cli/table.ts";
+import { harmless, inBytes, jsonLine } from "../../src/cli/text.ts";
+import { items, newcomer, onEachServer } from "./person.ts";
+
+onEachServer("contacts are added, found, renamed, blocked and removed, by name or id", async (t, server) => {
+  const ada = await newcomer(t, server, "ada");
+  const added = await ada.run("contacts", "add", "bob", "+15550101", "--name", "Bob B.");
+  assert.equal(added.code, 0, added.stderr);
+  assert.match(added.stdout, /^con_\w{26} {2}bob\n$/);
+  const id = added.stdout.slice(0, 30);
+  const [made] = items(await ada.run("contacts", "add", "carol", "+15550102", "--json"));
+  assert.equal(made.username, "carol");
+  const again = await ada.run("contacts", "add", "BOB", "123");
+  assert.equal(again.code, 1);
+  assert.ok(again.stderr.includes(`You have this contact already, as ${id}.`), again.stderr);
+  assert.match(
+    (await ada.run("contacts", "list")).stdout,
+    /^ID +USERNAME +NAME +PHONE +LAST ACTIVE\ncon_\w+ +carol +\+15550102\ncon_\w+ +bob +Bob B\. +\+15550101\n$/,
+  );
+  const found = items(await ada.run("contacts", "search", "bo", "--json"));
+  assert.deepEqual(
+    found.map((each) => each.id),
+    [id],
+  );
+  assert.equal((await ada.run("contacts", "rename", "bob", "Robert")).stderr, "bob is Robert now.\n");
+  assert.equal(items(await ada.run("contacts", "rename", id, "", "--json"))[0].display_name, null);
+  assert.equal((await ada.run("contacts", "block", "bob")).stderr, "bob is blocked.\n");
+  assert.deepEqual(
+    items(await ada.run("contacts", "list", "--blocked", "--json")).map((each) => each.id),
+    [id],
+  );
+  assert.equal((await ada.run("contacts", "unblock", id)).code, 0);
+  assert.deepEqual(items(await ada.run("contacts", "list", "--blocked", "--json")), []);
+  assert.equal((await ada.run("contacts", "remove", "bob")).code, 0);
+  for (const who of ["bob", id]) {
+    const gone = await ada.run("contacts", "block", who);
+    assert.equal(gone.code, 1);
+    assert.match(gone.stderr, /^parley: .*parley contacts list\n$/);
+  }
+});
+
+onEachServer("lists go on beyond a page, end at --limit, and when nobody reads on", async (t, server) => {
+  const ada = await newcomer(t, server, "ada");
+  const { token } = JSON.parse((await server.operator.run("token", "create", "ada", "--json")).stdout);
+  const names = Array.from({ length: 230 }, (_, i) => `n${i}`);
+  for (const username of names) {
+    const { status } = await fetch(`${server.url}/v1/contacts`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+      body: new URLSearchParams({ username, phone_number: "+15550100" }),
+    });
+    assert.equal(status, 201);
+  }
+  names.reverse();
+  const usernames = async (...more: string[]) =>
+    items(await ada.run("contacts", "list", "--json", ...more)).map((each) => each.username);
+  assert.deepEqual(await usernames(), names);
+  assert.deepEqual(await usernames("--limit", "1"), names.slice(0, 1));
+  assert.deepEqual(await usernames("--limit", "150"), names.slice(0, 150));
+  const { stdout } = await ada.run("contacts", "list");
+  assert.equal(stdout.trim().split("\n").length, 231);
+  const cut = ada.start("contacts", "list", "--json");
+  let stderr = "";
+  cut.stderr!.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  cut.stdout!.destroy();
+  await once(cut, "close");
+  assert.equal(stderr, "");
+});
+
+function tableOf(...rows: string[][]): string[] {
+  const lines: string[] = [];
+  const io = { print: (text: string) => void lines.push(text) } as Parameters<typeof startTable>[0];
+  const table = startTable(io, ["A", "B"]);
+  for (const row of rows) table.add(row);
+  table.end();
+  return lines;
+}
+
+test("columns are as wide as a terminal shows them", () => {
+  const family = "👩‍👩‍👧";
+  assert.deepEqual(tableOf(["山田", "1"], ["zoe\u0301", "2"], [family, "3"], ["กำ", "4"]), [
+    "A     B",
+    "山田  1",
+    "zoe\u0301   2",
+    `${family}    3`,
+    "กำ    4",
+  ]);
+});
+
+test("columns of a long table become wider on the way, and never narrower", () => {
+  const lines = tableOf(...Array(150).fill(["x", "1"]), ["a long one", "2"], ["x", "3"]);
+  assert.equal(lines[1], "x  1");
+  assert.deepEqual(lines.slice(-2), ["a long one  2", "x           3"]);
+});
+
+test("what drives a terminal is shown, not done", () => {
+  const bad = "a\u001b[31m\n\u009b2J\u202eb\u2066\u007f\u2028\rc";
+  const shown = harmless(bad);
+  assert.equal(shown, "a\\u{1b}[31m\\u{a}\\u{9b}2J\\u{202e}b\\u{2066}\\u{7f}\\u{2028}\\u{d}c");
+  assert.ok(/^[ -~]+$/.test(jsonLine({ bad })));
+  assert.deepEqual(JSON.parse(jsonLine({ bad })), { bad });
+  assert.equal(harmless("Zoë 山田 👩‍👩‍👧 שלום"), "Zoë 山田 👩‍👩‍👧 שלום");
+});
+
+test("sizes are told with a unit", () => {
+  for (const [bytes, text] of [
+    [0, "0 B"],
+    [999, "999 B"],
+    [1000, "1.0 KiB"],
+    [1536, "1.5 KiB"],
+    [3 * 2 ** 40, "3.0 TiB"],
+  ] as const)
+    assert.equal(inBytes(bytes), text);
+});

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdir, readdir, readFile, symlink, truncate, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { commandLine, ended, tokenOf } from "../http/command.ts";
+import { items, newcomer, onEachServer, person } from "./person.ts";
+
+onEachServer("files go to a contact or to oneself, and come back whole", async (t, server) => {
+  const ada = await newcomer(t, server, "ada");
+  const bob = await newcomer(t, server, "bob");
+  await ada.run("contacts", "add", "bob", "+15550101");
+  await bob.run("contacts", "add", "ada", "+15550100");
+  const bytes = Buffer.alloc(3_000_000, "parley");
+  await writeFile(join(ada.folder, "photo.bin"), bytes);
+  await writeFile(join(ada.folder, "empty.txt"), "");
+  const sent = await ada.run("upload", "photo.bin", join(ada.folder, "empty.txt"), "--to", "bob");
+  assert.equal(sent.code, 0, sent.stderr);
+  assert.match(sent.stdout, /^att_\w+ {2}photo\.bin\natt_\w+ {2}empty\.txt\n$/);
+  const [note] = items(await ada.run("upload", "empty.txt", "--json"));
+  const names = async (who: typeof ada, ...more: string[]) =>
+    items(await who.run("attachments", "list", "--json", ...more)).map((each) => each.filename);
+  assert.deepEqual(await names(ada), ["empty.txt", "empty.txt", "photo.bin"]);
+  assert.deepEqual(await names(ada, "--with", "bob", "--limit", "1"), ["empty.txt"]);
+  assert.deepEqual(await names(bob), ["empty.txt", "photo.bin"]);
+  assert.match(
+    (await bob.run("attachments", "list")).stdout,
+    /^ID +FILENAME +SIZE +TYPE +SENT\n.* empty\.txt +0 B .*\n.* photo\.bin +2\.9 MiB .*Z\n$/,
+  );
+  const id = sent.stdout.slice(0, 30);
+  const saved = await bob.run("download", id);
+  assert.equal(saved.stdout, "photo.bin\n");
+  assert.ok(bytes.equals(await readFile(join(bob.folder, "photo.bin"))));
+  const refused = await bob.run("attachments", "remove", id);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /^parley: .*uploaded/);
+  assert.equal((await ada.run("attachments", "rename", id, "a picture.bin")).code, 0);
+  assert.deepEqual(await names(bob, "--limit", "9"), ["empty.txt", "a picture.bin"]);
+  assert.equal((await ada.run("attachments", "remove", note.id)).code, 0);
+  const gone = await ada.run("download", note.id);
+  assert.equal(gone.code, 1);
+  assert.match(gone.stderr, /parley attachments list\n$/);
+  assert.deepEqual((await readdir(ada.folder)).sort(), [".config", "empty.txt", "photo.bin"]);
+});
+
+onEachServer(
+  "a download overwrites nothing without --force, and no more than a file with it",
+  async (t, server) => {
+    const ada = await newcomer(t, server, "ada");
+    await writeFile(join(ada.folder, "a.txt"), "sent");
+    const [{ id }] = items(await ada.run("upload", "a.txt", "--json"));
+    await writeFile(join(ada.folder, "a.txt"), "mine");
+    const text = () => readFile(join(ada.folder, "a.txt"), "utf8");
+    const refused = await ada.run("download", id);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /^parley: a\.txt is there already\. .*-o FILE.*--force/);
+    assert.equal(await text(), "mine");
+    await mkdir(join(ada.folder, "in"));
+    const [saved] = items(await ada.run("download", id, "-o", "in", "--json"));
+    assert.deepEqual([saved.id, saved.path], [id, "in/a.txt"]);
+    assert.equal(await readFile(join(ada.folder, "in/a.txt"), "utf8"), "sent");
+    assert.equal((await ada.run("download", id, "-o", "no/such/b.txt")).code, 2);
+    await symlink("/dev/null", join(ada.folder, "null"));
+    assert.match((await ada.run("download", id, "-o", "null", "--force")).stderr, /no regular file/);
+    assert.equal((await ada.run("download", id, "--force")).code, 0);
+    assert.equal(await text(), "sent");
+    assert.deepEqual((await readdir(ada.folder)).sort(), [".config", "a.txt", "in", "null"]);
+  },
+);
+
+onEachServer("of several files those go that can, and the others are told", async (t, server) => {
+  const ada = await newcomer(t, server, "ada");
+  await writeFile(join(ada.folder, "first.txt"), "1");
+  await writeFile(join(ada.folder, "large.bin"), "");
+  await truncate(join(ada.folder, "large.bin"), 101 * 2 ** 20);
+  await writeFile(join(ada.folder, "last.txt"), "2");
+  const some = await ada.run("upload", "first.txt", "missing.txt", "large.bin", ".config", "last.txt");
+  assert.equal(some.code, 1);
+  assert.match(some.stdout, /^att_\w+ {2}first\.txt\natt_\w+ {2}last\.txt\n$/);
+  assert.match(some.stderr, /^parley: missing\.txt was not uploaded: There is no such file\.$/m);
+  assert.match(some.stderr, /^parley: large\.bin was not uploaded: .*100 MiB/m);
+  assert.match(some.stderr, /^parley: \.config was not uploaded: It is a folder/m);
+  assert.match(some.stderr, /^3 of 5 files failed\.$/m);
+  const nobody = await ada.run("upload", "first.txt", "--to", "nobody");
+  assert.equal(nobody.code, 1);
+  // What all of them would meet ends it at the first.
+  ada.env.PARLEY_TOKEN = "parley_wrong";
+  const none = await ada.run("upload", "first.txt", "last.txt");
+  assert.equal(none.code, 1);
+  assert.match(none.stderr, /^Not uploaded: first\.txt, last\.txt\nparley: .*does not take this token.*\n$/);
+});
+
+test("Ctrl-C ends an upload, of which nothing is kept", async (t) => {
+  const operator = await commandLine(t, { PARLEY_MAX_FILE_SIZE: "0" });
+  const token = tokenOf(await operator.serve());
+  const ada = await person(t, { PARLEY_URL: operator.url, PARLEY_TOKEN: token });
+  // It has no bytes on this disk, and would take minutes.
+  await writeFile(join(ada.folder, "endless.bin"), "");
+  await truncate(join(ada.folder, "endless.bin"), 50 * 2 ** 30);
+  const child = ada.start("upload", "endless.bin", "after.txt");
+  const end = ended(child);
+  const coming = () => readdir(join(operator.env.PARLEY_DATA!, "tmp"));
+  while ((await coming()).length === 0) await sleep(10);
+  child.kill("SIGINT");
+  const { code, stdout, stderr } = await end;
+  assert.equal(code, 2);
+  assert.equal(stdout, "");
+  assert.match(stderr, /^Not uploaded: endless\.bin, after\.txt\nparley: Stopped\. Nothing is kept/m);
+  while ((await coming()).length > 0) await sleep(10);
+  assert.deepEqual(items(await ada.run("attachments", "list", "--json")), []);
+});
+
+test("what a hostile server says neither drives the terminal nor leaves the folder", async (t) => {
+  const evil = "\u001b[2J\u009b31m\u202ename";
+  const filenames: Record<string, string> = {
+    att_1: "../../evil",
+    att_2: "/.profile",
+    att_3: ".bashrc",
+    att_4: `..\\${evil}`,
+  };
+  const server = createServer((request, response) => {
+    const id = /att_\d/.exec(request.url!)?.[0];
+    const contact = {
+      id: evil,
+      username: evil,
+      phone_number: evil,
+      display_name: evil,
+      last_active_at: null,
+    };
+    const attachment = {
+      id,
+      filename: filenames[id ?? ""],
+      file_size: 2,
+      file_type: "text/plain",
+      created_at: 1,
+    };
+    const page = { has_more: false, data: [contact] };
+    response.setHeader("content-type", "application/json");
+    if (request.url!.startsWith("/files/")) return response.end("hi");
+    if (request.method === "POST") {
+      response.writeHead(400, { "content-type": "application/problem+json" });
+      return response.end(JSON.stringify({ code: "invalid_parameter", status: 400, detail: evil }));
+    }
+    response.end(JSON.stringify(id ? attachment : page));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const ada = await person(t, { PARLEY_URL: url, PARLEY_TOKEN: "parley_x" });
+  for (const args of [
+    ["contacts", "list"],
+    ["contacts", "list", "--json"],
+    ["contacts", "add", "x", "123"],
+  ]) {
+    const { stdout, stderr } = await ada.run(...args);
+    assert.match(stdout + stderr, /u\{?0*1b/, args.join(" "));
+    assert.ok(/^[\n -~]*$/.test(stdout + stderr), JSON.stringify(stdout + stderr));
+  }
+  for (const id of Object.keys(filenames)) {
+    const { code, stderr } = await ada.run("download", id);
+    assert.equal(code, 0, stderr);
+  }
+  const saved = (await readdir(ada.folder)).sort();
+  assert.equal(saved.length, 4);
+  for (const name of saved) assert.ok(/^_[^/\\\p{Cc}]+$/u.test(name), JSON.stringify(name));
+});

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { commandLine, PARLEY, tokenOf } from "../http/command.ts";
+import { person } from "./person.ts";
+
+const noTerminal = /util-linux/.test(spawnSync("script", ["--version"], { encoding: "utf8" }).stdout ?? "")
+  ? false
+  : "script of util-linux is not installed";
+
+/** A command on a terminal: what the terminal shows, and what is typed at it. */
+function onTerminal(who: { folder: string; env: Record<string, string> }, line: string) {
+  const child = spawn("script", ["-qefc", `stty cols 100; "${PARLEY}" ${line}`, "/dev/null"], {
+    cwd: who.folder,
+    env: { ...who.env, TERM: "xterm", SHELL: "/bin/sh" },
+  });
+  const closed = once(child, "close");
+  let shown = "";
+  child.stdout.on("data", (chunk) => {
+    shown += chunk;
+  });
+  return {
+    type: (text: string) => void child.stdin.write(text),
+    async until(text: string): Promise<void> {
+      while (!shown.includes(text)) {
+        if (child.exitCode !== null) throw new Error(`It ended with ${child.exitCode}: ${shown}`);
+        await Promise.race([once(child.stdout, "data"), closed]);
+      }
+    },
+    async end() {
+      const [code] = await closed;
+      return { code, shown };
+    },
+  };
+}
+
+test("on a terminal the token is asked for and not shown, and Ctrl-C changes nothing", {
+  skip: noTerminal,
+}, async (t) => {
+  const operator = await commandLine(t);
+  const token = tokenOf(await operator.serve());
+  const ada = await person(t);
+  const given = onTerminal(ada, `login ${operator.url}`);
+  await given.until("Access token (it is not shown):");
+  given.type(`${token}\r`);
+  const { code, shown } = await given.end();
+  assert.equal(code, 0, shown);
+  assert.match(shown, /Logged in at .* as admin\./);
+  assert.ok(!shown.includes(token.slice(0, 12)), "the terminal has shown the token");
+  const cut = onTerminal(ada, `login ${operator.url}`);
+  await cut.until("Access token");
+  cut.type("parley_half\u0003");
+  const stopped = await cut.end();
+  assert.equal(stopped.code, 2);
+  assert.match(stopped.shown, /No token was given, and nothing was changed/);
+  assert.equal((await ada.run("whoami")).code, 0);
+});
+
+test("on a terminal a bar tells size, speed and time left, and names drive nothing", {
+  skip: noTerminal,
+}, async (t) => {
+  const operator = await commandLine(t);
+  const token = tokenOf(await operator.serve());
+  const ada = await person(t, { PARLEY_URL: operator.url, PARLEY_TOKEN: token });
+  await writeFile(join(ada.folder, "a.bin"), Buffer.alloc(80 * 2 ** 20));
+  await writeFile(join(ada.folder, "\u001b[31mred.txt"), "x");
+  const up = await onTerminal(ada, "upload *").end();
+  assert.equal(up.code, 1, up.shown);
+  assert.match(up.shown, /a\.bin \[=*-*\] \d+% of 80\.0 MiB \d+(\.\d)? \w+\/s( \d+:\d\d left)?/);
+  assert.match(up.shown, /a\.bin \[=+\] 100% of 80\.0 MiB/);
+  assert.match(up.shown, /\\u\{1b\}\[31mred\.txt was not uploaded/);
+  assert.ok(!up.shown.includes("\u001b[31m"));
+  const id = /att_\w+/.exec(up.shown)![0];
+  const down = await onTerminal(ada, `download ${id} -o b.bin`).end();
+  assert.equal(down.code, 0, down.shown);
+  assert.match(down.shown, /a\.bin \[=+\] 100% of 80\.0 MiB .*\/s/);
+  assert.match(down.shown, /b\.bin\r\n$/);
+});

@@ -60,10 +60,11 @@ const MAX_ERROR_CHARACTERS = 200;
 export async function deliver(core: Core, delivery: DueDelivery, signal: AbortSignal): Promise<boolean> {
   const hook = await findEnabledWebhook(core.db, delivery.webhook_id);
   if (!hook) return false;
+  const request = await requestOf(core, hook, delivery);
   let status: number | null = null;
   let error: string | null = null;
   try {
-    status = await post({ ...(await requestOf(core, hook, delivery)), signal });
+    status = await post({ ...request, signal });
   } catch (cause) {
     if (signal.aborted) return false;
     // Where a name has several addresses, the error of all of them has no message.

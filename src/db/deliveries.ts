@@ -226,10 +226,11 @@ export function* settleDelivery(input: SettleDelivery): Write<void> {
     ...(input.state === "delivered" ? [] : [input.attempts - 1]),
   );
   if (!row) return;
-  yield [noteFailing(webhookId, input.state === "delivered" ? null : act.at)];
   if (input.disable) yield* disableWebhook(webhookId, act);
-  if (input.state === "pending") return;
-  yield [nextOf(webhookId, row.conversation_id, act.at)];
+  yield [
+    noteFailing(webhookId, input.state === "delivered" ? null : act.at),
+    ...(input.state === "pending" ? [] : [nextOf(webhookId, row.conversation_id, act.at)]),
+  ];
 }
 
 /** Makes the first that is pending of a conversation due. */

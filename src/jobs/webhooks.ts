@@ -29,9 +29,12 @@ class Places {
     return new Set(this.#taken.keys());
   }
 
-  /** How many are free. */
-  free(): number {
-    return PLACES - this.#taken.size;
+  /** How many are free, for those that are slow or for the others. */
+  free(slow: boolean): number {
+    const free = PLACES - this.#taken.size;
+    return slow
+      ? Math.max(0, Math.min(free, PLACES_OF_SLOW - this.#count((each) => this.isSlow(each))))
+      : free;
   }
 
   isSlow(webhookId: string): boolean {
@@ -40,8 +43,7 @@ class Places {
 
   /** Takes a place, where there is one. */
   take({ id, webhook_id }: DueDelivery): boolean {
-    if (this.free() === 0 || this.left(webhook_id) <= 0) return false;
-    if (this.isSlow(webhook_id) && this.#count((each) => this.isSlow(each)) >= PLACES_OF_SLOW) return false;
+    if (this.free(this.isSlow(webhook_id)) === 0 || this.left(webhook_id) <= 0) return false;
     this.#taken.set(id, webhook_id);
     return true;
   }
@@ -77,15 +79,16 @@ export function startWebhooks(core: Core, onError: (error: unknown) => void): Jo
   async function run(isStopped: () => boolean): Promise<void> {
     if (!(await core.db.claim("webhooks"))) return;
     while (!isStopped() && (await handOutEvents(core)));
-    if (places.free() === 0) return;
+    if (places.free(false) === 0) return;
     const now = core.clock();
     const due = await webhooksWithDue(core.db, now);
     // Each has its turn: first those that work, and of these those behind the one that was served last.
     const turns = [...due.filter((id) => id > lastServed), ...due.filter((id) => id <= lastServed)];
     for (const slow of [false, true]) {
-      const some = turns.filter((id) => places.isSlow(id) === slow && places.left(id) > 0);
+      const some = turns.values().filter((id) => places.isSlow(id) === slow && places.left(id) > 0);
       const waiting: DueDelivery[][] = [];
-      for (const id of some.slice(0, places.free())) {
+      // However many are due, no more are looked at than may begin.
+      for (const id of some.take(places.free(slow)).toArray()) {
         // As it was before: one that ends while they are read may be found as it was, too.
         const before = places.now();
         const found = await listDue(core.db, id, now, 2 * PLACES_OF_ONE);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { TestContext } from "node:test";
 import type { Database } from "../../src/db/database.ts";
 import { openPostgres } from "../../src/db/postgres.ts";
@@ -15,6 +16,19 @@ export async function openOnSqlite(t: TestContext): Promise<Database> {
   const db = openSqlite(join(folder, "parley.db"), createFuse(assert.ifError));
   t.after(async () => {
     await db.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return db;
+}
+
+/** The same, for what is asked of the engine itself. */
+export async function openPlainSqlite(t: TestContext): Promise<DatabaseSync> {
+  const folder = await mkdtemp(join(tmpdir(), "parley-plans-"));
+  const path = join(folder, "parley.db");
+  await openSqlite(path, createFuse(assert.ifError)).close();
+  const db = new DatabaseSync(path);
+  t.after(async () => {
+    db.close();
     await rm(folder, { recursive: true, force: true });
   });
   return db;

@@ -1,17 +1,12 @@
 // How each engine comes by events, among many.
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import pg from "pg";
 import * as events from "../../src/db/events.ts";
 import { openPostgres } from "../../src/db/postgres.ts";
 import type { Reader, Statement, Value, Write } from "../../src/db/sql.ts";
-import { openSqlite } from "../../src/db/sqlite.ts";
-import { createFuse } from "../../src/util/fuse.ts";
 import { testDatabase } from "../engines/postgres.ts";
+import { openPlainSqlite } from "./databases.ts";
 
 type Run = (statement: Statement) => Promise<unknown[]>;
 
@@ -70,14 +65,7 @@ const EVENTS = 24_000;
 const RECIPIENT = "CASE WHEN n % 2 = 0 THEN 'usr_0007' ELSE 'usr_' || substr('000' || n % 40, -4) END";
 
 test("sqlite: among many events each statement finds its own by an index: no scan, no sort", async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), "parley-plans-"));
-  const path = join(folder, "parley.db");
-  await openSqlite(path, createFuse(assert.ifError)).close();
-  const db = new DatabaseSync(path);
-  t.after(async () => {
-    db.close();
-    await rm(folder, { recursive: true, force: true });
-  });
+  const db = await openPlainSqlite(t);
   db.exec(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${EVENTS})
     INSERT INTO events SELECT n, ${RECIPIENT}, n, 'contact.created', 'cnv', n, '{}' FROM numbers; ANALYZE`);
   const done = await doAll(async ({ sql, params }) => db.prepare(sql).all(...params));

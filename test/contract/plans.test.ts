@@ -1,8 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { attachmentsQuery } from "../../src/db/attachments.ts";
 import { actsQuery } from "../../src/db/audit.ts";
@@ -10,11 +6,10 @@ import { type ContactFilter, contactsQuery } from "../../src/db/contacts.ts";
 import { deliveriesQuery } from "../../src/db/deliveries.ts";
 import { NEWEST } from "../../src/db/page.ts";
 import type { Statement } from "../../src/db/sql.ts";
-import { openSqlite } from "../../src/db/sqlite.ts";
 import { tokensQuery } from "../../src/db/tokens.ts";
 import { usersQuery } from "../../src/db/users.ts";
 import { webhooksQuery } from "../../src/db/webhooks.ts";
-import { createFuse } from "../../src/util/fuse.ts";
+import { openPlainSqlite } from "./databases.ts";
 
 const FILTERS: ContactFilter[] = [
   {},
@@ -27,14 +22,7 @@ const FILTERS: ContactFilter[] = [
 ];
 
 test("every page is one range of an index: no scan of a table, no sort, no offset", async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), "parley-plans-"));
-  const path = join(folder, "parley.db");
-  await openSqlite(path, createFuse(assert.ifError)).close();
-  const db = new DatabaseSync(path);
-  t.after(async () => {
-    db.close();
-    await rm(folder, { recursive: true, force: true });
-  });
+  const db = await openPlainSqlite(t);
   const statements: Statement[] = [];
   for (const newer of [false, true]) {
     const page = { cursor: NEWEST, newer, limit: 10 };

@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
-import { execFile, spawnSync } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { access, cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { readConfig, settingsReference } from "../../src/config.ts";
 import { catalogue } from "../../src/errors.ts";
 import { allOperations } from "../../src/http/operations.ts";
-import { commandLine, freePort, PARLEY, tokenOf } from "./command.ts";
+import { type CommandLine, commandLine, freePort, PARLEY, tokenOf } from "./command.ts";
 import { scopesReference } from "./scopes.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -42,20 +44,65 @@ async function runBlocks(t: TestContext, blocks: Block[]): Promise<string[]> {
   // With the default rate limit, which an answer tells; and with a receiver of webhooks on this machine.
   const command = await commandLine(t, { PARLEY_RATE_LIMIT: "", PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true" });
   const receiver = String(await freePort());
-  const server = await command.serve();
+  const start = blocks.find((block) => block.language === "sh server");
+  const token = start ? await startAsWritten(t, start, command) : tokenOf(await command.serve());
   const folder = await mkdtemp(join(tmpdir(), "parley-docs-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  await cp(new URL("README.md", ROOT), join(folder, "README.md"));
+  for (const name of ["README.md", "LICENSE"]) await cp(new URL(name, ROOT), join(folder, name));
   const setup = `curl() { command curl -sS --fail-with-body "$@"; }\nnpx() { "${PARLEY}" "\${@:2}"; }\n`;
-  const text = (setup + blocks.map(script).join(""))
+  const text = (
+    setup +
+    blocks
+      .filter((block) => block !== start)
+      .map(script)
+      .join("")
+  )
     .replaceAll("http://127.0.0.1:8080", command.url)
     .replaceAll("8090", receiver);
-  const token = tokenOf(server);
   const { stdout } = await sh("bash", ["-c", text], {
     cwd: folder,
-    env: { ...process.env, HOME: folder, XDG_CONFIG_HOME: "", PARLEY_TOKEN: token },
+    env: {
+      ...process.env,
+      ...command.env,
+      HOME: folder,
+      XDG_CONFIG_HOME: "",
+      PARLEY_URL: start ? command.url : "",
+      PARLEY_TOKEN: token,
+    },
   });
   return stdout.split(`${MARK}\n`).slice(0, -1);
+}
+
+/** Runs the block that starts the server in a terminal of its own, and resolves with the token that it prints. */
+async function startAsWritten(t: TestContext, block: Block, command: CommandLine): Promise<string> {
+  // What `npm ci` does has been done, or this test would not run.
+  const setup = `npm() { if [ "$1" != ci ]; then command npm --prefix "${fileURLToPath(ROOT)}" "$@"; fi; }\n`;
+  const env = { ...process.env, ...command.env };
+  const terminal = spawn("bash", ["-c", setup + block.text], {
+    env,
+    detached: true,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const closed = once(terminal, "close");
+  t.after(async () => {
+    process.kill(-terminal.pid!, "SIGTERM");
+    await closed;
+  });
+  let printed = "";
+  for await (const chunk of terminal.stdout.iterator({ destroyOnReturn: false })) {
+    printed += chunk;
+    if (/^or sign in/m.test(printed)) break;
+  }
+  return /export PARLEY_TOKEN=(\S+)/.exec(printed)![1]!;
+}
+
+/** What is printed without what differs each time: ids, times, and sizes of files that are edited. */
+function lasting(text: string): string {
+  return text
+    .replaceAll(/\b(\w{3})_[0-9a-z]{26}\b/g, "$1_")
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, "TIME")
+    .replaceAll(/[\d.]+ KiB/g, "SIZE")
+    .trim();
 }
 
 /** The shape of a JSON value: names in their order, and types; of a list its first item. */
@@ -67,21 +114,28 @@ function shape(value: unknown): unknown {
 
 const noCurl = spawnSync("curl", ["--version"]).error ? "curl is not installed" : false;
 
-for (const page of ["README.md", "docs/api.md", "docs/cli.md"]) {
+for (const page of ["README.md", "docs/tour.md", "docs/api.md", "docs/cli.md"]) {
   test(`every line of ${page} runs as it stands, and answers as it says`, { skip: noCurl }, async (t) => {
     const blocks = await blocksOf(page);
     // The commands that start and test Parley itself, and the placeholder of the token, are run by other tests.
     const own = (block: Block) =>
       block.text.startsWith("npm ") || block.text.startsWith("export PARLEY_TOKEN=");
-    const runnable = blocks.filter((block) => block.language.startsWith("sh") && !own(block));
+    const runnable = blocks.filter(
+      (block) => block.language === "sh server" || (block.language.startsWith("sh") && !own(block)),
+    );
     assert.ok(runnable.length >= 3);
     const outputs = await runBlocks(t, runnable);
-    assert.equal(outputs.length, runnable.length);
+    const printing = runnable.filter((block) => block.language !== "sh server");
+    assert.equal(outputs.length, printing.length);
     let compared = 0;
     for (const [i, block] of blocks.entries()) {
+      const output = outputs[printing.indexOf(blocks[i - 1]!)];
+      if (block.language === "text" && page === "docs/tour.md") {
+        assert.equal(lasting(output!), lasting(block.text), blocks[i - 1]!.text);
+        compared++;
+      }
       if (block.language !== "json") continue;
-      const output = outputs[runnable.indexOf(blocks[i - 1]!)]!;
-      const answer = output.slice(output.search(/\{"/));
+      const answer = output!.slice(output!.search(/\{"/));
       assert.deepEqual(shape(JSON.parse(block.text)), shape(JSON.parse(answer)), blocks[i - 1]!.text);
       compared++;
     }
@@ -122,9 +176,18 @@ test("every relative link in README and docs leads to a file", async () => {
     "README.md",
     "CONTRIBUTING.md",
     "client/README.md",
-    ...["api", "cli", "operate", "scaling", "architecture", "decisions", "dependencies", "performance"].map(
-      (name) => `docs/${name}.md`,
-    ),
+    ...[
+      "tour",
+      "api",
+      "cli",
+      "operate",
+      "scaling",
+      "sharing",
+      "architecture",
+      "decisions",
+      "dependencies",
+      "performance",
+    ].map((name) => `docs/${name}.md`),
   ]) {
     const text = await readFile(new URL(page, ROOT), "utf8");
     for (const [, target] of text.matchAll(/\]\((?!https?:)([^)#]+)/g))

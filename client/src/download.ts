@@ -38,10 +38,13 @@ export class Download {
     return blob.slice(0, blob.size, this.type);
   }
 
-  /** Writes it to this path, in Node alone. What is there is replaced, and only by the whole file. */
-  async saveTo(path: string): Promise<void> {
+  /**
+   * Writes it to this path, in Node alone. What is there is replaced, and only by the whole file; without `overwrite` it stays,
+   * and this fails with EEXIST.
+   */
+  async saveTo(path: string, { overwrite = true }: { overwrite?: boolean } = {}): Promise<void> {
     const { saveStream } = await import("./node-files.ts");
-    await saveStream(path, this.stream);
+    await saveStream(path, this.stream, overwrite);
   }
 }
 

@@ -1,6 +1,6 @@
 // Loaded only where a path is given: no browser has these.
 import { createReadStream } from "node:fs";
-import { open, rename, rm, stat } from "node:fs/promises";
+import { constants, copyFile, link, open, rename, rm, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { chunksOf } from "./streams.ts";
 import { randomKey } from "./transport.ts";
@@ -13,8 +13,12 @@ export async function fileAt(path: string) {
   return { filename: basename(path), size, chunks };
 }
 
-/** Writes to a file, which has its name only when it is whole. One that is there is replaced. */
-export async function saveStream(path: string, stream: ReadableStream<Uint8Array>): Promise<void> {
+/** Writes to a file, which has its name only when it is whole. Without `overwrite` one that is there stays: EEXIST. */
+export async function saveStream(
+  path: string,
+  stream: ReadableStream<Uint8Array>,
+  overwrite: boolean,
+): Promise<void> {
   const partial = `${path}.${randomKey()}.part`;
   try {
     const file = await open(partial, "wx");
@@ -24,10 +28,23 @@ export async function saveStream(path: string, stream: ReadableStream<Uint8Array
     } finally {
       await file.close();
     }
-    await rename(partial, path);
+    if (overwrite) await rename(partial, path);
+    else await giveName(partial, path);
   } catch (error) {
     await stream.cancel().catch(() => {});
-    await rm(partial, { force: true });
     throw error;
+  } finally {
+    await rm(partial, { force: true });
+  }
+}
+
+/** Throws EEXIST where the name is taken, also by what came there this moment. */
+async function giveName(partial: string, path: string): Promise<void> {
+  try {
+    await link(partial, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw error;
+    // Not all file systems have links.
+    await copyFile(partial, path, constants.COPYFILE_EXCL);
   }
 }

@@ -1,9 +1,8 @@
-import { open, rm, stat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { OperatorError } from "../errors.ts";
 import type { Io } from "./io.ts";
 import { asPerson } from "./session.ts";
-import { asOperatorError } from "./system-errors.ts";
 import { harmless, jsonLine } from "./text.ts";
 import { startTransfer } from "./transfer.ts";
 
@@ -17,21 +16,18 @@ export function download(
     const attachment = await parley.attachments.retrieve(id, { signal: io.stop });
     const path = await placeOf(options.output, safeName(attachment.filename));
     if (options.force) await refuseUnlessFile(path);
-    else await reserve(path);
+    else if (await lstat(path).catch(() => undefined)) throw isThere(path);
+    const transfer = startTransfer(io, attachment.filename, attachment.file_size);
     try {
-      const transfer = startTransfer(io, attachment.filename, attachment.file_size);
-      try {
-        const file = await parley.attachments.download(attachment, {
-          signal: io.stop,
-          onProgress: ({ received }) => transfer.at(received),
-        });
-        await file.saveTo(path);
-      } finally {
-        transfer.end();
-      }
+      const file = await parley.attachments.download(attachment, {
+        signal: io.stop,
+        onProgress: ({ received }) => transfer.at(received),
+      });
+      await file.saveTo(path, { overwrite: options.force === true });
     } catch (error) {
-      if (!options.force) await rm(path, { force: true });
-      throw error;
+      throw (error as NodeJS.ErrnoException).code === "EEXIST" ? isThere(path) : error;
+    } finally {
+      transfer.end();
     }
     io.print(options.json ? jsonLine({ ...attachment, path }) : harmless(path));
     return 0;
@@ -57,14 +53,7 @@ async function refuseUnlessFile(path: string): Promise<void> {
     throw new OperatorError(`${harmless(path)} is no regular file. Name another with -o FILE.`);
 }
 
-/** Takes the name while there is nothing of it, so that nobody's file is replaced however long the download takes. */
-async function reserve(path: string): Promise<void> {
-  try {
-    await (await open(path, "wx")).close();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw asOperatorError(error);
-    throw new OperatorError(
-      `${harmless(path)} is there already. Name another with -o FILE, or overwrite it with --force.`,
-    );
-  }
+function isThere(path: string): OperatorError {
+  const mend = "Name another with -o FILE, or overwrite it with --force.";
+  return new OperatorError(`${harmless(path)} is there already. ${mend}`);
 }

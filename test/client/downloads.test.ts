@@ -39,9 +39,14 @@ onEachEngine("a file comes as it was sent, by each way of taking it", async (t, 
   assert.ok(BYTES.equals(Buffer.from(await blob.arrayBuffer())));
   const folder = await folderOf(t);
   await writeFile(join(folder, "data.bin"), "what was there");
+  const kept = (await attachments.download(made)).saveTo(join(folder, "data.bin"), { overwrite: false });
+  await assert.rejects(kept, { code: "EEXIST" });
+  assert.equal(await readFile(join(folder, "data.bin"), "utf8"), "what was there");
   await (await attachments.download(made)).saveTo(join(folder, "data.bin"));
   assert.ok(BYTES.equals(await readFile(join(folder, "data.bin"))));
-  assert.deepEqual(await readdir(folder), ["data.bin"]);
+  await (await attachments.download(made)).saveTo(join(folder, "new.bin"), { overwrite: false });
+  assert.ok(BYTES.equals(await readFile(join(folder, "new.bin"))));
+  assert.deepEqual((await readdir(folder)).sort(), ["data.bin", "new.bin"]);
 });
 
 test("parts of a file, and an empty one", async (t) => {

@@ -11,6 +11,7 @@ import { dropFiles, makeContact, openBrowser, openPage, signIn } from "./browser
 import { paint } from "./pictures.ts";
 
 const FOLDER = fileURLToPath(new URL("../../docs/pictures/", import.meta.url));
+const notAsked = process.env.PARLEY_PICTURES ? false : "asked for by PARLEY_PICTURES=1: it writes into docs/";
 const PEOPLE = [
   ["radia", "Radia Perlman"],
   ["edsger", "Edsger Dijkstra"],
@@ -66,7 +67,7 @@ async function shoot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${FOLDER}${name}.png` });
 }
 
-test("the pictures of the documentation", { skip: noChromium || !process.env.PARLEY_PICTURES }, async (t) => {
+test("the pictures of the documentation", { skip: noChromium || notAsked }, async (t) => {
   const server = await startApp(t, { userQuotaBytes: 2_000_000_000, maxFileBytes: 0 });
   const user = await furnish(server);
   const { page } = await openPage(await openBrowser(t), server.url, {

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+
+/** The launcher, alone in a folder. */
+function launcher(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "parley-runtime-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  copyFileSync(new URL("../../runtime/node", import.meta.url), join(folder, "node"));
+  return folder;
+}
+
+/** What the launcher needs of the machine, without a Node that may be there. */
+function machine(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "parley-runtime-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const name of ["realpath", "dirname", "timeout"]) {
+    const found = process.env.PATH!.split(":").find((each) => existsSync(join(each, name)));
+    symlinkSync(join(found!, name), join(folder, name));
+  }
+  return folder;
+}
+
+/** Under `timeout`, which ends all that was started: a launcher that starts itself never comes to an end. */
+function run(folder: string, path: string[]) {
+  const args = ["-s", "KILL", "5", join(folder, "node"), "--version"];
+  return spawnSync("timeout", args, { env: { PATH: path.join(":") }, encoding: "utf8" });
+}
+
+test("the launcher takes the first Node on PATH that is new enough, and never itself", (t) => {
+  const [folder, old, fresh] = [launcher(t), launcher(t), launcher(t)];
+  const tools = machine(t);
+  for (const [name, version] of [
+    [old, "v20.20.2"],
+    [fresh, "v24.15.0"],
+  ] as const) {
+    writeFileSync(join(name, "node"), `#!/bin/sh\necho ${version}\n`);
+    chmodSync(join(name, "node"), 0o755);
+  }
+  const none = run(folder, [folder, old, tools]);
+  assert.equal(none.status, 1, none.stderr);
+  assert.match(none.stderr, /^Parley needs Node 24\.15 or newer\. Run 'npm ci' in /);
+  const found = run(folder, [folder, old, fresh, tools]);
+  assert.deepEqual([found.status, found.stdout], [0, "v24.15.0\n"]);
+});

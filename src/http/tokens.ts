@@ -49,8 +49,7 @@ export const tokenOperations: readonly Operation[] = [
           ? { ...(await createToken(core, caller, userId, choice)), replayed: false }
           : await createTokenOnce(core, caller, userId, choice, key);
       tellReplay(reply, replayed);
-      // The one answer with a secret in it: nobody on the way may keep it.
-      reply.header("cache-control", "no-store").header("location", `${core.origin()}/v1/tokens/${token.id}`);
+      reply.header("location", `${core.origin()}/v1/tokens/${token.id}`);
       return token;
     },
   }),

@@ -1,4 +1,3 @@
-import type { FastifyReply } from "fastify";
 import { optional, pageFields, toPageRequest } from "../core/fields.ts";
 import { hookEvents, hookUrl, yesOrNo } from "../core/webhook-fields.ts";
 import {
@@ -51,7 +50,8 @@ export const webhookOperations: readonly Operation[] = [
       const { webhook, replayed } = await createWebhook(core, caller, body, key);
       const { id } = webhook as { id: string };
       reply.header("location", `${core.origin()}/v1/webhooks/${id}`);
-      return sendSecret(reply, webhook, replayed);
+      tellReplay(reply, replayed);
+      return webhook;
     },
   }),
   operation({
@@ -110,7 +110,8 @@ export const webhookOperations: readonly Operation[] = [
     errors: ["webhook_not_found"],
     async handle({ core, caller, id, key, reply }) {
       const { webhook, replayed } = await rotateSecret(core, caller, id, key);
-      return sendSecret(reply, webhook, replayed);
+      tellReplay(reply, replayed);
+      return webhook;
     },
   }),
   operation({
@@ -165,10 +166,3 @@ export const webhookOperations: readonly Operation[] = [
     },
   }),
 ];
-
-/** The one answer with a secret in it: nobody on the way may keep it. */
-function sendSecret(reply: FastifyReply, webhook: object, replayed: boolean): object {
-  tellReplay(reply, replayed);
-  reply.header("cache-control", "no-store");
-  return webhook;
-}

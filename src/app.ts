@@ -1,5 +1,5 @@
 import { randomFillSync } from "node:crypto";
-import { lookup } from "node:dns/promises";
+import { lookup, Resolver } from "node:dns/promises";
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { Config } from "./config.ts";
 import { Activity } from "./core/activity.ts";
@@ -35,7 +35,11 @@ import { createLog, errorFields, type Log } from "./util/log.ts";
 export interface Parts {
   clock?: Clock;
   random?: Random;
+  resolver?: Resolver;
 }
+
+/** How long a name server may take, and how often each is asked. */
+const NAMES = { timeout: 2000, tries: 2 };
 
 const systemRandom: Random = (bytes) => void randomFillSync(bytes);
 
@@ -79,7 +83,7 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
   const db = await openDatabase(config, fuse);
   opened.defer(() => db.close());
   await refuseHalfMove(db);
-  const app = await buildApp(config, createAccounts(config, db, parts), log, fuse, folder);
+  const app = await buildApp(config, createAccounts(config, db, parts), parts, log, fuse, folder);
   // From here on it is the app's to release.
   opened.move();
   return app;
@@ -97,6 +101,7 @@ async function takeFolder(config: Config): Promise<LockedFolder | undefined> {
 async function buildApp(
   config: Config,
   accounts: Accounts,
+  parts: Parts,
   log: Log,
   fuse: Fuse,
   folder: LockedFolder | undefined,
@@ -113,7 +118,7 @@ async function buildApp(
     fuse,
     seal: new Seal(secrets, accounts.random),
     identityProvider: identityProvider(config, accounts.clock, log),
-    ...memory(),
+    ...madeAnew(parts),
   };
   // Loaded here, so that commands beside a running server do not wait for it.
   const { createHttp } = await import("./http/server.ts");
@@ -139,6 +144,8 @@ async function buildApp(
       // A store that is silent must not hold up the stop: what is cut off is settled later.
       core.blobs.close?.();
       await jobsEnded;
+      // Else what name servers are silent about would hold up the end of the process.
+      core.resolver.cancel();
       await background?.downloads.stop();
       await core.db.close();
     } finally {
@@ -162,9 +169,10 @@ async function buildApp(
   };
 }
 
-/** What is known in memory alone, and begins anew with each start. */
-function memory() {
+/** What begins anew with each start. */
+function madeAnew({ resolver = new Resolver(NAMES) }: Parts) {
   return {
+    resolver,
     verifiedTokens: new VerifiedTokens(),
     activity: new Activity(),
     keysUnderWay: new Set<string>(),

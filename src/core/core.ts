@@ -1,3 +1,4 @@
+import type { Resolver } from "node:dns/promises";
 import type { BlobStore } from "../blobs/store.ts";
 import type { Limits } from "../config.ts";
 import type { Database } from "../db/database.ts";
@@ -40,6 +41,8 @@ export interface Core extends Accounts {
   activity: Activity;
   seal: Seal;
   eventHub: EventHub;
+  /** Asks the DNS for the names that users choose. */
+  resolver: Resolver;
   /** Users and Idempotency-Keys of the requests that are under way. */
   keysUnderWay: Set<string>;
   /** Null: there is none. */

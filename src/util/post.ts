@@ -1,4 +1,5 @@
-import { lookup as lookUpName } from "node:dns";
+import type { LookupAddress } from "node:dns";
+import type { Resolver } from "node:dns/promises";
 import { type RequestOptions, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
 import type { LookupFunction } from "node:net";
@@ -13,26 +14,38 @@ interface Post {
   body: string;
   /** For all of it, from the look-up of the name to the end of the answer. */
   timeoutMs: number;
-  /** Whether addresses that are not public, and `http:`, will do. */
+  /** Whether addresses that are not public, and `http:`, will do; then names are looked up as the machine does it. */
   allowPrivate: boolean;
+  resolver: Resolver;
   /** Ends it. */
   signal: AbortSignal;
 }
 
+/** All addresses of a name. Throws where there are none, and where any is not public. */
+async function publicAddresses(resolver: Resolver, hostname: string): Promise<LookupAddress[]> {
+  const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+  const addresses = [
+    ...(four.status === "fulfilled" ? four.value.map((address) => ({ address, family: 4 })) : []),
+    ...(six.status === "fulfilled" ? six.value.map((address) => ({ address, family: 6 })) : []),
+  ];
+  if (addresses.length === 0) throw (four as PromiseRejectedResult).reason;
+  if (addresses.every(({ address }) => isPublicAddress(address))) return addresses;
+  throw new Error(`${hostname} has an address that is not public`);
+}
+
 /**
- * Looks a name up as `dns.lookup` does, and fails where any of its addresses is not public. Who connects is given those that
- * were looked at, so that a name cannot lead elsewhere in between.
+ * Looks names up in the DNS, and fails where any address of one is not public. Who connects is given those that were looked at,
+ * so that a name cannot lead elsewhere in between. Not by `dns.lookup`: that blocks one of the few threads that read files,
+ * too, for as long as the name servers of whoever chose the name are silent.
  */
-export const lookUpPublic: LookupFunction = (hostname, options, callback) => {
-  lookUpName(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error) return callback(error, "");
-    if (!addresses.every(({ address }) => isPublicAddress(address))) {
-      return callback(new Error(`${hostname} has an address that is not public`), "");
-    }
-    if (options.all) return callback(null, addresses);
-    return callback(null, addresses[0]!.address, addresses[0]!.family);
-  });
-};
+export function publicLookup(resolver: Resolver): LookupFunction {
+  return (hostname, options, callback) => {
+    publicAddresses(resolver, hostname).then(
+      (found) => (options.all ? callback(null, found) : callback(null, found[0]!.address, found[0]!.family)),
+      (error) => callback(error, ""),
+    );
+  };
+}
 
 /** Whether a URL may be posted to, as far as it can be told before its name is looked up. */
 export function mayPostTo(url: URL, allowPrivate: boolean): boolean {
@@ -44,7 +57,7 @@ export function mayPostTo(url: URL, allowPrivate: boolean): boolean {
  * no connection twice. Throws, with a message that the user may see, where no answer came.
  */
 export function post(what: Post): Promise<number> {
-  const { headers, body, timeoutMs, allowPrivate } = what;
+  const { headers, body, timeoutMs, allowPrivate, resolver } = what;
   const url = new URL(what.url);
   if (!mayPostTo(url, allowPrivate)) throw new Error(`${url.hostname} is not public, or not asked by https`);
   const late = AbortSignal.timeout(timeoutMs);
@@ -53,7 +66,7 @@ export function post(what: Post): Promise<number> {
     headers: { ...headers, "content-length": Buffer.byteLength(body) },
     agent: false,
     signal: AbortSignal.any([late, what.signal]),
-    ...(allowPrivate ? {} : { lookup: lookUpPublic }),
+    ...(allowPrivate ? {} : { lookup: publicLookup(resolver) }),
   };
   return new Promise((resolve, reject) => {
     const fail = (error: Error) =>

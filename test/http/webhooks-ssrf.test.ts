@@ -1,16 +1,14 @@
 // Where webhooks must not lead: not when they are made, and not when they are sent.
 import assert from "node:assert/strict";
-import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { createServer } from "node:net";
-import { hostname } from "node:os";
-import { test } from "node:test";
+import { type AddressInfo, createServer } from "node:net";
+import { type TestContext, test } from "node:test";
 import { Webhook } from "standardwebhooks";
-import { lookUpPublic, post } from "../../src/util/post.ts";
-import { isPublicAddress } from "../../src/util/public-address.ts";
+import { post, publicLookup } from "../../src/util/post.ts";
 import { startApp, startOn, testConfig } from "./app.ts";
 import { asker, type Json } from "./asker.ts";
 import { eventually } from "./files-on-disk.ts";
+import { nameServer } from "./name-server.ts";
 import { add, person } from "./people.ts";
 import { receiver } from "./receiver.ts";
 
@@ -118,75 +116,89 @@ test("a webhook that was allowed before is asked for again: nothing is sent", as
   assert.equal(canary.received.length, 0);
 });
 
-const lookUp = (name: string, all: boolean) =>
-  new Promise((resolve, reject) =>
-    lookUpPublic(name, { all }, (error, found) => (error ? reject(error) : resolve(found))),
-  );
-
-// The names of this machine lead to itself by its own resolver: as a name would that led elsewhere before.
-test("a name that leads to this machine is refused when it is connected to, and not a byte is sent", async (t) => {
-  let connections = 0;
-  const canary = createServer((socket) => {
-    connections++;
+/** A server that counts who connects. */
+async function canaryServer(t: TestContext) {
+  const canary = { connections: 0, port: 0 };
+  const server = createServer((socket) => {
+    canary.connections++;
     socket.destroy();
   }).listen(0, "127.0.0.1");
-  await once(canary, "listening");
-  t.after(() => canary.close());
-  const { port } = canary.address() as { port: number };
-  for (const all of [true, false])
-    await assert.rejects(lookUp("localhost", all) as Promise<unknown>, /not public/);
-  // A public address is handed on as it was looked at.
-  assert.deepEqual(await lookUp("8.8.8.8", true), [{ address: "8.8.8.8", family: 4 }]);
-  assert.equal(await lookUp("8.8.8.8", false), "8.8.8.8");
-  const { signal } = new AbortController();
-  const what = { headers: {}, body: "{}", timeoutMs: 5000, signal };
-  // Capitals and a dot at the end are no way around: the name is looked up as it is.
-  for (const host of ["localhost", "LOCALHOST", "localhost."]) {
-    await assert.rejects(async () => post({ ...what, url: `https://${host}:${port}/`, allowPrivate: false }));
+  await once(server, "listening");
+  t.after(() => server.close());
+  canary.port = (server.address() as AddressInfo).port;
+  return canary;
+}
+
+test("a name is looked up at the moment it is connected to, and each of its addresses must be public", async (t) => {
+  const leads: Record<string, string[]> = {
+    "public.example": ["8.8.8.8", "1.1.1.1"],
+    "private.example": ["127.0.0.1"],
+    "both.example": ["8.8.8.8", "10.0.0.1"],
+    "none.example": [],
+  };
+  const resolver = await nameServer(t, (name) => leads[name]);
+  const lookUp = (name: string, all: boolean) =>
+    new Promise((resolve, reject) =>
+      publicLookup(resolver)(name, { all }, (error, found) => (error ? reject(error) : resolve(found))),
+    );
+  for (const all of [true, false]) {
+    await assert.rejects(
+      lookUp("private.example", all),
+      /private\.example has an address that is not public/,
+    );
+    await assert.rejects(lookUp("both.example", all), /not public/);
+    await assert.rejects(lookUp("none.example", all), /ENOTFOUND none\.example/);
+    await assert.rejects(lookUp("silent.example", all), /ETIMEOUT silent\.example/);
   }
-  assert.equal(connections, 0);
-  await assert.rejects(async () => post({ ...what, url: `http://localhost:${port}/`, allowPrivate: true }));
-  assert.equal(connections, 1);
+  assert.deepEqual(await lookUp("public.example", true), [
+    { address: "8.8.8.8", family: 4 },
+    { address: "1.1.1.1", family: 4 },
+  ]);
+  assert.equal(await lookUp("public.example", false), "8.8.8.8");
 });
 
-/** Set where the machine's own name leads to itself, which is what its resolver says of it mostly. */
-const ownName = await lookup(hostname(), { all: true }).then(
-  (found) => found.every(({ address }) => !isPublicAddress(address)) && hostname() !== "localhost",
-  () => false,
-);
-const noName = ownName ? false : "the name of this machine does not lead to itself";
-
-test("a webhook at a name that leads to this machine is made, but nothing is sent", {
-  skip: noName,
-}, async (t) => {
-  let connections = 0;
-  const canary = createServer((socket) => {
-    connections++;
-    socket.destroy();
-  }).listen(0);
-  await once(canary, "listening");
-  t.after(() => canary.close());
-  const { port } = canary.address() as { port: number };
-  const url = `https://${hostname()}:${port}/`;
-  for (const [webhooksAllowPrivate, error, expected] of [
-    [false, /has an address that is not public/, 0],
-    [true, /./, 1],
-  ] as const) {
-    const server = await startApp(t, { webhooksAllowPrivate });
-    const ask = asker(server, await person(server, "ann"));
-    const { status, body } = await ask("POST", "/v1/webhooks", { url });
-    assert.equal(status, 201);
-    await ask("POST", `/v1/webhooks/${body.id}/test`);
-    let told: Json = {};
-    const tried = async () => {
-      [told] = (await ask("GET", `/v1/webhooks/${body.id}/deliveries`)).body.data as [Json];
-      return told.attempts === 1;
-    };
-    assert.ok(await eventually(tried), JSON.stringify(told));
-    assert.match(String(told.last_error), error);
-    assert.equal(connections, expected);
-    await server.app.stop();
+test("no spelling of a name of this machine leads to it, and with PARLEY_WEBHOOKS_ALLOW_PRIVATE each does", async (t) => {
+  const canary = await canaryServer(t);
+  const resolver = await nameServer(t, () => ["127.0.0.1"]);
+  const { signal } = new AbortController();
+  const what = { headers: {}, body: "{}", timeoutMs: 5000, signal, resolver };
+  for (const host of ["localhost", "LOCALHOST", "localhost.", "a.example", "a.example."]) {
+    const url = `https://${host}:${canary.port}/`;
+    await assert.rejects(async () => post({ ...what, url, allowPrivate: false }), /not public/);
   }
+  assert.equal(canary.connections, 0);
+  const url = `http://localhost:${canary.port}/`;
+  await assert.rejects(async () => post({ ...what, url, allowPrivate: true }));
+  assert.equal(canary.connections, 1);
+});
+
+test("a name that leads elsewhere each time it is asked for (DNS rebinding) never leads to this machine", async (t) => {
+  const canary = await canaryServer(t);
+  let asked = 0;
+  const resolver = await nameServer(t, () => (asked++ % 4 < 2 ? [] : ["127.0.0.1"]));
+  const server = await startApp(t, {}, { resolver });
+  const ask = asker(server, await person(server, "ann"));
+  const { status, body } = await ask("POST", "/v1/webhooks", {
+    url: `https://rebind.example:${canary.port}/`,
+  });
+  assert.equal(status, 201);
+  const errors = new Set<string>();
+  for (let i = 0; i < 6; i++) {
+    await ask("POST", `/v1/webhooks/${body.id}/test`);
+    const tried = async () => {
+      const { data } = (await ask("GET", `/v1/webhooks/${body.id}/deliveries`)).body as { data: Json[] };
+      for (const { last_error } of data) if (last_error) errors.add(String(last_error));
+      return data.length === i + 1 && data.every(({ attempts }) => Number(attempts) > 0);
+    };
+    assert.ok(await eventually(tried));
+  }
+  assert.ok(
+    [...errors].some((each) => /ENOTFOUND rebind\.example/.test(each)),
+    [...errors].join(),
+  );
+  assert.ok([...errors].some((each) => /rebind\.example has an address that is not public/.test(each)));
+  assert.ok(asked >= 12, "each delivery asks anew");
+  assert.equal(canary.connections, 0);
 });
 
 test("signatures are those that Standard Webhooks publishes", () => {

@@ -1,3 +1,4 @@
+import { nodeFiles } from "./node.ts";
 import { bodyChunks, streamOf } from "./streams.ts";
 import type { Answer, CallOptions } from "./transport.ts";
 import type { Attachment } from "./types.ts";
@@ -29,7 +30,7 @@ export class Download {
     this.size = length === null ? attachment.file_size : Number(length);
     this.type = attachment.file_type;
     this.filename = attachment.filename;
-    this.stream = streamOf(received(answer, this.size, onProgress));
+    this.stream = streamOf(received(answer, this.size, onProgress), () => answer.watch.end(undefined));
   }
 
   /** The whole, in memory. */
@@ -43,7 +44,7 @@ export class Download {
    * and this fails with EEXIST.
    */
   async saveTo(path: string, { overwrite = true }: { overwrite?: boolean } = {}): Promise<void> {
-    const { saveStream } = await import("./node-files.ts");
+    const { saveStream } = await nodeFiles();
     await saveStream(path, this.stream, overwrite);
   }
 }

@@ -1,7 +1,7 @@
 // Loaded only where a path is given: no browser has these.
 import { createReadStream } from "node:fs";
 import { constants, copyFile, link, open, rename, rm, stat } from "node:fs/promises";
-import { basename } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { chunksOf } from "./streams.ts";
 import { randomKey } from "./transport.ts";
 
@@ -19,7 +19,8 @@ export async function saveStream(
   stream: ReadableStream<Uint8Array>,
   overwrite: boolean,
 ): Promise<void> {
-  const partial = `${path}.${randomKey()}.part`;
+  // The longest name that there can be leaves no room for more.
+  const partial = join(dirname(path), `.${randomKey()}.part`);
   try {
     const file = await open(partial, "wx");
     try {
@@ -34,7 +35,8 @@ export async function saveStream(
     await stream.cancel().catch(() => {});
     throw error;
   } finally {
-    await rm(partial, { force: true });
+    // What went wrong before is told, and not that there is nothing to remove.
+    await rm(partial).catch(() => {});
   }
 }
 

@@ -13,8 +13,14 @@ export async function* chunksOf(
   }
 }
 
-/** A stream that asks for each chunk only when it is asked for it. */
-export function streamOf(chunks: AsyncGenerator<Uint8Array, void, undefined>): ReadableStream<Uint8Array> {
+/**
+ * A stream that asks for each chunk only when it is asked for it. `onCancel` lets go of what the chunks come from: a generator
+ * that was asked for none does nothing at its end.
+ */
+export function streamOf(
+  chunks: AsyncGenerator<Uint8Array, void, undefined>,
+  onCancel = () => {},
+): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -23,6 +29,7 @@ export function streamOf(chunks: AsyncGenerator<Uint8Array, void, undefined>): R
         else controller.enqueue(next.value);
       },
       async cancel() {
+        onCancel();
         await chunks.return();
       },
     },

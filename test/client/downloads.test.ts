@@ -10,8 +10,10 @@ import { buffer } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { type DownloadProgress, Parley } from "../../client/src/index.ts";
 import { startApp, startOn } from "../http/app.ts";
+import { eventually } from "../http/files-on-disk.ts";
 import { clientOf, onEachEngine } from "./engines.ts";
 import { failure } from "./failure.ts";
+import { proxy } from "./proxy.ts";
 
 const BYTES = randomBytes(2_000_003);
 
@@ -47,6 +49,19 @@ onEachEngine("a file comes as it was sent, by each way of taking it", async (t, 
   await (await attachments.download(made)).saveTo(join(folder, "new.bin"), { overwrite: false });
   assert.ok(BYTES.equals(await readFile(join(folder, "new.bin"))));
   assert.deepEqual((await readdir(folder)).sort(), ["data.bin", "new.bin"]);
+});
+
+test("a file whose name is as long as a name can be is saved", async (t) => {
+  const { attachments } = await clientOf(await startApp(t));
+  const folder = await folderOf(t);
+  const name = `${"名".repeat(83)}.txt`;
+  const made = await attachments.upload(new File(["text"], name));
+  for (const overwrite of [false, true])
+    await (await attachments.download(made)).saveTo(join(folder, made.filename), { overwrite });
+  assert.deepEqual(await readdir(folder), [name]);
+  const tooLong = (await attachments.download(made)).saveTo(join(folder, `${name}${name}`));
+  await assert.rejects(tooLong, { code: "ENAMETOOLONG", syscall: "rename" });
+  assert.deepEqual(await readdir(folder), [name]);
 });
 
 test("parts of a file, and an empty one", async (t) => {
@@ -106,11 +121,22 @@ test("a download that is aborted, or cut, fails, and leaves what was there", asy
   assert.deepEqual(await readdir(folder), ["data.bin"]);
 });
 
-test("what cannot be written ends the download", async (t) => {
-  const { attachments } = await clientOf(await startApp(t));
-  const made = await attachments.upload(new File([BYTES], "data.bin"));
+test("a download that is not wanted lets go of its connection: it cannot be written, or is cancelled", async (t) => {
+  const server = await startApp(t);
+  const { url, underWay } = await proxy(t, server.url, () => "pass");
+  const { attachments } = await clientOf(server, { url });
+  // More than what the way between holds: the server waits for a reader.
+  const made = await attachments.upload(new File([Buffer.alloc(50_000_000)], "data.bin"));
   const download = await attachments.download(made);
+  assert.equal(underWay(), 1);
   await assert.rejects(download.saveTo("/nowhere/at/all"), { code: "ENOENT" });
+  assert.ok(await eventually(async () => underWay() === 0));
+  for (let i = 0; i < 3; i++) await (await attachments.download(made)).stream.cancel();
+  assert.ok(await eventually(async () => underWay() === 0));
+  const reader = (await attachments.download(made)).stream.getReader();
+  await reader.read();
+  await reader.cancel();
+  assert.ok(await eventually(async () => underWay() === 0));
   assert.equal(
     (await failure((await attachments.download(made)).blob().then(() => attachments.download("att_x"))))
       .status,

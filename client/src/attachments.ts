@@ -6,7 +6,7 @@ import type { CallOptions, ChangeOptions, Transport } from "./transport.ts";
 import type { Attachment, AttachmentChanges, AttachmentQuery } from "./types.ts";
 import { type UploadOptions, upload } from "./upload.ts";
 
-const PATH = "/v1/attachments";
+const PATH = ["v1", "attachments"];
 
 /** Files shared in conversations. */
 export class Attachments {
@@ -23,23 +23,23 @@ export class Attachments {
 
   /**
    * Uploads a file: to a conversation, to a message of the caller's own, or without either to the caller's notes to self.
-   * Whatever it throws, nothing of the file is kept, unless the connection was lost just before the answer.
+   * Whatever it throws, nothing of the file is kept, unless it was lost or aborted when all had been sent: it may be whole by then.
    */
   upload(source: UploadSource, options: UploadOptions = {}): Promise<Attachment> {
     return upload(this.#transport, source, options);
   }
 
   retrieve(id: string, options: CallOptions = {}): Promise<Attachment> {
-    return this.#transport.call({ ...options, method: "GET", path: pathOf(id) });
+    return this.#transport.call({ ...options, method: "GET", path: [...PATH, id] });
   }
 
   /** Renames the file. Throws `not_uploader` where somebody else has uploaded it. */
   update(id: string, changes: AttachmentChanges, options: ChangeOptions = {}): Promise<Attachment> {
-    return this.#transport.call({ ...options, method: "PUT", path: pathOf(id), body: changes });
+    return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id], body: changes });
   }
 
   delete(id: string, options: ChangeOptions = {}): Promise<void> {
-    return this.#transport.call({ ...options, method: "DELETE", path: pathOf(id) });
+    return this.#transport.remove([...PATH, id], options);
   }
 
   /** Resolves when the first bytes are there. */
@@ -49,10 +49,10 @@ export class Attachments {
   ): Promise<Download> {
     const isId = typeof attachmentOrId === "string";
     const attachment = isId ? await this.retrieve(attachmentOrId, { signal }) : attachmentOrId;
-    const path = `/files/${encodeURIComponent(attachment.id)}/${encodeURIComponent(attachment.filename)}`;
+    const path = ["files", attachment.id, attachment.filename];
     const headers = range ? { range: `bytes=${range.start}-${range.end ?? ""}` } : {};
     try {
-      const answer = await this.#transport.open({ method: "GET", path, headers, signal });
+      const answer = await this.#transport.open({ method: "GET", path, headers, signal, redirect: "follow" });
       return new Download(attachment, answer, onProgress);
     } catch (error) {
       // A file that was renamed is where its new name is, and the way to another origin takes the token away.
@@ -60,8 +60,4 @@ export class Attachments {
       return this.download(attachment.id, { signal, range, onProgress });
     }
   }
-}
-
-function pathOf(id: string): string {
-  return `${PATH}/${encodeURIComponent(id)}`;
 }

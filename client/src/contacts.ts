@@ -2,7 +2,7 @@ import { List } from "./list.ts";
 import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
 import type { Contact, ContactChanges, ContactQuery, NewContact } from "./types.ts";
 
-const PATH = "/v1/contacts";
+const PATH = ["v1", "contacts"];
 
 /** People in the caller's contact list. */
 export class Contacts {
@@ -22,29 +22,25 @@ export class Contacts {
   }
 
   retrieve(id: string, options: CallOptions = {}): Promise<Contact> {
-    return this.#transport.call({ ...options, method: "GET", path: pathOf(id) });
+    return this.#transport.call({ ...options, method: "GET", path: [...PATH, id] });
   }
 
   /** Writes the display name; null for none. */
   update(id: string, changes: ContactChanges, options: ChangeOptions = {}): Promise<Contact> {
-    return this.#transport.call({ ...options, method: "PUT", path: pathOf(id), body: changes });
+    return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id], body: changes });
   }
 
   /** Deletes the contact, and the conversation for the caller, with all that was in it. */
   delete(id: string, options: ChangeOptions = {}): Promise<void> {
-    return this.#transport.call({ ...options, method: "DELETE", path: pathOf(id) });
+    return this.#transport.remove([...PATH, id], options);
   }
 
   /** From now on nothing that the contact sends reaches the caller. */
   block(id: string, options: CallOptions = {}): Promise<void> {
-    return this.#transport.call({ ...options, method: "PUT", path: `${pathOf(id)}/block` });
+    return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id, "block"] });
   }
 
   unblock(id: string, options: CallOptions = {}): Promise<void> {
-    return this.#transport.call({ ...options, method: "DELETE", path: `${pathOf(id)}/block` });
+    return this.#transport.call({ ...options, method: "DELETE", path: [...PATH, id, "block"] });
   }
-}
-
-function pathOf(id: string): string {
-  return `${PATH}/${encodeURIComponent(id)}`;
 }

@@ -2,12 +2,14 @@ import type { components } from "./schema.ts";
 
 /**
  * Why a request failed: a code of the API (docs/api.md, Errors), or, where no answer of the API came,
- * `connection_failed`, `timeout` (nothing came for `timeoutMs`) or `unexpected_answer` (of a proxy, or another server).
+ * `connection_failed`, `timeout` (nothing came for `timeoutMs`), `unexpected_answer` (of a proxy, or another server) or
+ * `source_changed` (what was uploaded had more or fewer bytes than were announced, or could be read no more).
  */
 export type ErrorCode =
   | components["schemas"]["Problem"]["code"]
   | "connection_failed"
   | "timeout"
+  | "source_changed"
   | "unexpected_answer";
 
 interface Failure {
@@ -56,15 +58,32 @@ export async function errorOf(response: Response): Promise<ParleyApiError> {
   const retryAfter = secondsOf(headers.get("retry-after"));
   const requestId = headers.get("request-id") ?? undefined;
   const text = await response.text();
-  if (!headers.get("content-type")?.startsWith("application/problem+json")) {
+  const isProblem = headers.get("content-type")?.startsWith("application/problem+json");
+  const members = isProblem ? (jsonOf(text) as components["schemas"]["Problem"] | null | undefined) : null;
+  // Gateways, too, answer with problems, which have other members.
+  if (typeof members?.code !== "string" || typeof members.detail !== "string")
     return unexpectedAnswer(status, { requestId, retryAfter });
-  }
-  const members: components["schemas"]["Problem"] = JSON.parse(text);
   const { code, detail, param } = members;
   return new ParleyApiError({ code, status, detail, param, requestId, retryAfter, members });
 }
 
-export function unexpectedAnswer(status: number, more: Partial<Failure>): ParleyApiError {
+/** What a text says; undefined where it is no JSON. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `to`: where it leads, where that is known. */
+export function redirected(status: number, to: string | null): ParleyApiError {
+  const where = to === null ? "" : ` to ${to}`;
+  const detail = `The server redirects${where}, which is not followed: give the address that it leads to.`;
+  return new ParleyApiError({ code: "unexpected_answer", status, detail });
+}
+
+export function unexpectedAnswer(status: number, more: Partial<Failure> = {}): ParleyApiError {
   const detail = `The answer (${status}) is not one of Parley: look at the address, and at what is in front of the server.`;
   return new ParleyApiError({ ...more, code: "unexpected_answer", status, detail });
 }

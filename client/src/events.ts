@@ -6,7 +6,7 @@ import { bodyChunks } from "./streams.ts";
 import type { Answer, CallOptions, Transport } from "./transport.ts";
 import type { Event, EventQuery, EventType } from "./types.ts";
 
-const PATH = "/v1/events";
+const PATH = ["v1", "events"];
 /** The server says something every 15 seconds. */
 const IDLE_MS = 45_000;
 

@@ -11,6 +11,7 @@ export {
   type CreateOptions,
   etagOf,
   type ParleyOptions,
+  randomKey,
 } from "./transport.ts";
 export type * from "./types.ts";
 export type { UploadOptions, UploadProgress } from "./upload.ts";

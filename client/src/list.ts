@@ -24,7 +24,7 @@ export class List<T extends { id: string }> implements PromiseLike<Page<T>>, Asy
   readonly #fetchPage: (query: Cursors) => Promise<Page<T>>;
   readonly #query: Cursors;
 
-  constructor(transport: Transport, path: string, query: Cursors, { signal }: CallOptions) {
+  constructor(transport: Transport, path: readonly string[], query: Cursors, { signal }: CallOptions) {
     this.#fetchPage = (query) => transport.call({ method: "GET", path, query, signal });
     this.#query = query;
   }

@@ -31,12 +31,12 @@ export class Parley {
     this.webhooks = new Webhooks(transport);
     this.users = new Users(transport);
     this.tokens = new Tokens(transport);
-    this.audit = { list: (query = {}, options = {}) => new List(transport, "/v1/audit", query, options) };
+    this.audit = { list: (query = {}, options = {}) => new List(transport, ["v1", "audit"], query, options) };
     this.#transport = transport;
   }
 
   /** The caller, with what is stored and what the limits are. */
   me(options: CallOptions = {}): Promise<Me> {
-    return this.#transport.call({ ...options, method: "GET", path: "/v1/me" });
+    return this.#transport.call({ ...options, method: "GET", path: ["v1", "me"] });
   }
 }

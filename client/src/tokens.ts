@@ -2,7 +2,7 @@ import { List } from "./list.ts";
 import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
 import type { NewToken, Token, TokenFields, TokenQuery } from "./types.ts";
 
-const PATH = "/v1/tokens";
+const PATH = ["v1", "tokens"];
 
 /** Access tokens of the users. These want a token with the scope `admin`. */
 export class Tokens {
@@ -22,15 +22,11 @@ export class Tokens {
   }
 
   retrieve(id: string, options: CallOptions = {}): Promise<Token> {
-    return this.#transport.call({ ...options, method: "GET", path: pathOf(id) });
+    return this.#transport.call({ ...options, method: "GET", path: [...PATH, id] });
   }
 
   /** Revokes the token. */
   delete(id: string, options: ChangeOptions = {}): Promise<void> {
-    return this.#transport.call({ ...options, method: "DELETE", path: pathOf(id) });
+    return this.#transport.remove([...PATH, id], options);
   }
-}
-
-function pathOf(id: string): string {
-  return `${PATH}/${encodeURIComponent(id)}`;
 }

@@ -1,4 +1,4 @@
-import { errorOf, ParleyApiError, unexpectedAnswer } from "./errors.ts";
+import { errorOf, jsonOf, ParleyApiError, redirected, unexpectedAnswer } from "./errors.ts";
 import { isLost, isPassing, pauseBefore, sleep } from "./retries.ts";
 import { Watch } from "./watch.ts";
 
@@ -14,6 +14,8 @@ export interface ParleyOptions {
   maxRetries?: number | undefined;
   /** How long to wait while nothing comes or goes, in milliseconds; 60,000 without it, 0 for ever. */
   timeoutMs?: number | undefined;
+  /** Told before each wait for another try: how long it is, in milliseconds, and what failed. */
+  onWait?: ((ms: number, error: ParleyApiError) => void) | undefined;
 }
 
 export interface CallOptions {
@@ -34,8 +36,8 @@ export interface ChangeOptions extends CallOptions {
 /** One request, with all that it takes to send it again. */
 interface Call extends CreateOptions, ChangeOptions {
   method: "GET" | "POST" | "PUT" | "DELETE";
-  /** Below the server's address, encoded. */
-  path: string;
+  /** The segments below the server's address, as they are. */
+  path: readonly string[];
   query?: object | undefined;
   /** Sent as JSON. */
   body?: unknown;
@@ -46,6 +48,10 @@ interface Call extends CreateOptions, ChangeOptions {
   canRepeat?: (() => boolean) | undefined;
   /** In place of `timeoutMs`. */
   idleMs?: number | undefined;
+  /** Without it a redirection is an error: on its way a POST may become a GET, and a token be dropped. */
+  redirect?: "follow" | undefined;
+  /** Whether it makes the resource go: then what a second try does not find is what the first has removed. */
+  isRemoval?: boolean | undefined;
 }
 
 /** A request as it goes out. */
@@ -54,6 +60,7 @@ interface Outgoing {
   url: string;
   headers: Record<string, string>;
   body?: string | undefined;
+  redirect: "follow" | "manual";
 }
 
 /** Sends a request and resolves with the answer's head; throws whatever the network throws. */
@@ -83,14 +90,25 @@ export class Transport {
   readonly #token: ParleyOptions["token"];
   readonly #maxRetries: number;
   readonly #timeoutMs: number;
+  readonly #onWait: ParleyOptions["onWait"];
 
-  /** Throws a TypeError where `url` is no address. */
-  constructor({ url, token, fetch, maxRetries = MAX_RETRIES, timeoutMs = TIMEOUT_MS }: ParleyOptions) {
-    this.#url = new URL(url).href.replace(/\/+$/, "");
+  /** Throws a TypeError where `url` is no address, or there is no token. */
+  constructor({
+    url,
+    token,
+    fetch,
+    maxRetries = MAX_RETRIES,
+    timeoutMs = TIMEOUT_MS,
+    onWait,
+  }: ParleyOptions) {
+    this.#url = baseOf(url);
+    if (typeof token !== "function" && (typeof token !== "string" || token === ""))
+      throw new TypeError("token must be an access token, or a function that gives one.");
     this.#token = token;
     this.#fetch = fetch;
     this.#maxRetries = maxRetries;
     this.#timeoutMs = timeoutMs;
+    this.#onWait = onWait;
   }
 
   /** Whether requests go by a `fetch` of the caller's. */
@@ -105,13 +123,18 @@ export class Transport {
       try {
         watch.start();
         const text = await response.text();
-        return (text === "" ? undefined : parse(text, response)) as T;
+        return (response.status === 204 ? undefined : parse(text, response)) as T;
       } catch (error) {
         throw error instanceof ParleyApiError ? error : watch.errorOf(error);
       } finally {
         watch.stop();
       }
     });
+  }
+
+  /** Sends a DELETE that makes a resource go. */
+  remove(path: readonly string[], options: ChangeOptions): Promise<void> {
+    return this.call({ ...options, method: "DELETE", path, isRemoval: true });
   }
 
   /** Sends a request and resolves once the head of a successful answer is there. */
@@ -128,12 +151,14 @@ export class Transport {
         return await attempt(headers);
       } catch (error) {
         // What was to go is gone: by the first try, whose answer was lost.
-        if (mayBeDone && call.method === "DELETE" && isNotFound(error)) return undefined as T;
+        if (mayBeDone && call.isRemoval && isNotFound(error)) return undefined as T;
         if (!isPassing(error) || failures > this.#maxRetries || call.canRepeat?.() === false) throw error;
         mayBeDone ||= isLost(error);
         // The second try would be refused for the change that the first has made.
         if (mayBeDone && call.method === "PUT" && call.ifMatch !== undefined) throw error;
-        await sleep(pauseBefore(error, failures), call.signal);
+        const pause = pauseBefore(error, failures);
+        this.#onWait?.(pause, error);
+        await sleep(pause, call.signal);
       }
     }
   }
@@ -143,20 +168,23 @@ export class Transport {
    * what cannot be sent.
    */
   async #attempt(call: Call, headers: Record<string, string>): Promise<Answer> {
-    call.signal?.throwIfAborted();
     const token = typeof this.#token === "string" ? this.#token : await this.#token();
+    // Not before: it may be aborted while the token is asked for.
+    call.signal?.throwIfAborted();
     // A token or a key that no header can carry is refused here: `fetch` would tell it as it tells a lost connection.
     const checked = new Headers({ ...headers, authorization: `Bearer ${token}` });
     const watch = new Watch(call.idleMs ?? this.#timeoutMs, call.signal);
-    const outgoing = {
+    const outgoing: Outgoing = {
       method: call.method,
-      url: this.#url + call.path + queryOf(call.query),
+      url: this.#url + pathOf(call.path) + queryOf(call.query),
       headers: Object.fromEntries(checked),
       body: call.body === undefined ? undefined : JSON.stringify(call.body),
+      redirect: call.redirect ?? "manual",
     };
     watch.start();
     try {
       const response = await (call.send ?? this.send)(outgoing, watch);
+      if (isRedirection(response)) throw redirected(response.status, response.headers.get("location"));
       if (!response.ok) throw await errorOf(response);
       return { response, watch };
     } catch (thrown) {
@@ -189,10 +217,29 @@ function headersOf(call: Call): Record<string, string> {
   };
 }
 
-/** 128 random bits. Pages that came without TLS have no `crypto.randomUUID`. */
+/** 128 random bits, such as an `idempotencyKey` is made of. Pages that came without TLS have no `crypto.randomUUID`. */
 export function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The server's address as paths are put behind it. */
+function baseOf(url: string): string {
+  const { protocol, username, password, href } = new URL(url);
+  if (!/^https?:$/.test(protocol) || username || password || /[?#]/.test(url))
+    throw new TypeError(
+      "url must be an address such as https://chat.example.com, without credentials, query and fragment.",
+    );
+  return href.replace(/\/+$/, "");
+}
+
+/** Throws a TypeError for an empty id, or one of dots: the path would be that of something else. */
+function pathOf(segments: readonly string[]): string {
+  for (const segment of segments) {
+    if (typeof segment !== "string" || /^\.{0,2}$/.test(segment))
+      throw new TypeError(`An id must be a text such as con_01…, and not ${JSON.stringify(segment)}.`);
+  }
+  return `/${segments.map(encodeURIComponent).join("/")}`;
 }
 
 function queryOf(query: object = {}): string {
@@ -205,15 +252,16 @@ function queryOf(query: object = {}): string {
 }
 
 function parse(text: string, { status, headers }: Response): object {
-  let body: object;
-  try {
-    body = JSON.parse(text);
-  } catch (cause) {
-    throw unexpectedAnswer(status, { cause });
-  }
+  const body = jsonOf(text);
+  if (typeof body !== "object" || body === null) throw unexpectedAnswer(status);
   const etag = headers.get("etag");
   if (etag !== null) etags.set(body, etag);
   return body;
+}
+
+/** Browsers show nothing of a redirection but that it is one. */
+function isRedirection({ status, type }: Response): boolean {
+  return type === "opaqueredirect" || [301, 302, 303, 307, 308].includes(status);
 }
 
 function isNotFound(error: unknown): boolean {

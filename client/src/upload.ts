@@ -1,4 +1,6 @@
+import { ParleyApiError } from "./errors.ts";
 import { type Form, formOf } from "./form.ts";
+import { isNode } from "./node.ts";
 import { type Source, sourceOf, type UploadSource } from "./source.ts";
 import { streamOf } from "./streams.ts";
 import type { CreateOptions, Send, Transport } from "./transport.ts";
@@ -37,13 +39,12 @@ export async function upload(
   const source = await sourceOf(given, options);
   const form = formOf(source.filename, options.contentType ?? source.type);
   const onProgress = (sent: number) => options.onProgress?.({ sent, total: source.size });
-  const isNode = globalThis.process?.versions?.node !== undefined;
   const send = isNode
     ? streamed(transport, form, source, onProgress)
     : await whole(transport, form, source, onProgress);
   return transport.call({
     method: "POST",
-    path: "/v1/attachments",
+    path: ["v1", "attachments"],
     query: { conversation_id, message_id },
     headers: { "content-type": form.contentType },
     signal,
@@ -67,6 +68,7 @@ function streamed(transport: Transport, form: Form, source: Source, onProgress: 
 }
 
 async function* bodyOf(form: Form, source: Source, onProgress: OnProgress, watch: Watch) {
+  const announced = source.size ?? Infinity;
   let sent = 0;
   yield form.head;
   try {
@@ -76,6 +78,7 @@ async function* bodyOf(form: Form, source: Source, onProgress: OnProgress, watch
       // Of a large one, too, it is told how far it is.
       for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
         const slice = chunk.subarray(at, at + SLICE_BYTES);
+        if (sent + slice.length > announced) throw sourceChanged(`gives more than ${announced} bytes`);
         // A source that never pauses would else go on before anything has seen that it is over.
         watch.signal.throwIfAborted();
         watch.start();
@@ -85,6 +88,8 @@ async function* bodyOf(form: Form, source: Source, onProgress: OnProgress, watch
         onProgress(sent);
       }
     }
+    if (source.size !== undefined && sent < announced)
+      throw sourceChanged(`has ${sent} bytes, not ${announced}`);
     watch.start();
   } catch (error) {
     // The caller is told this, and not that the connection was lost for it.
@@ -103,16 +108,40 @@ async function whole(
 ): Promise<Send> {
   const held = source.blob ?? (await new Response(streamOf(generator(source.chunks()))).blob());
   const body = new Blob([form.head, held, form.tail]);
-  if (canSendByXhr() && !transport.hasOwnFetch) {
-    const before = form.head.length;
-    return sendByXhr(body, (sent) => onProgress(Math.min(held.size, Math.max(0, sent - before))));
-  }
+  const before = form.head.length;
+  const send: Send =
+    canSendByXhr() && !transport.hasOwnFetch
+      ? sendByXhr(body, (sent) => onProgress(Math.min(held.size, Math.max(0, sent - before))))
+      : async (outgoing, watch) => {
+          onProgress(0);
+          const response = await transport.send({ ...outgoing, body }, watch);
+          onProgress(held.size);
+          return response;
+        };
   return async (outgoing, watch) => {
-    onProgress(0);
-    const response = await transport.send({ ...outgoing, body }, watch);
-    onProgress(held.size);
-    return response;
+    try {
+      return await send(outgoing, watch);
+    } catch (error) {
+      if (!(await isReadable(held))) watch.end(sourceChanged("can be read no more"));
+      throw error;
+    }
   };
+}
+
+/** Whether a file that was chosen is still what it was then: a browser tells one that changed as it tells a lost connection. */
+async function isReadable(held: Blob): Promise<boolean> {
+  return held
+    .slice(0, 1)
+    .arrayBuffer()
+    .then(
+      () => true,
+      () => false,
+    );
+}
+
+function sourceChanged(what: string): ParleyApiError {
+  const detail = `What is to be sent ${what}: it has changed since it was chosen, or its size was told wrong.`;
+  return new ParleyApiError({ code: "source_changed", status: 0, detail });
 }
 
 async function* generator(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {

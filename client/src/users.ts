@@ -2,7 +2,7 @@ import { List } from "./list.ts";
 import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
 import type { User, UserFields, UserQuery } from "./types.ts";
 
-const PATH = "/v1/users";
+const PATH = ["v1", "users"];
 
 /** Who uses the service. These want a token with the scope `admin`. */
 export class Users {
@@ -22,15 +22,11 @@ export class Users {
   }
 
   retrieve(id: string, options: CallOptions = {}): Promise<User> {
-    return this.#transport.call({ ...options, method: "GET", path: pathOf(id) });
+    return this.#transport.call({ ...options, method: "GET", path: [...PATH, id] });
   }
 
   /** Erases the user, with contacts, tokens, webhooks and notes to self. */
   delete(id: string, options: ChangeOptions = {}): Promise<void> {
-    return this.#transport.call({ ...options, method: "DELETE", path: pathOf(id) });
+    return this.#transport.remove([...PATH, id], options);
   }
-}
-
-function pathOf(id: string): string {
-  return `${PATH}/${encodeURIComponent(id)}`;
 }

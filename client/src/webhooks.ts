@@ -10,7 +10,7 @@ import type {
   WebhookQuery,
 } from "./types.ts";
 
-const PATH = "/v1/webhooks";
+const PATH = ["v1", "webhooks"];
 
 /** Addresses that events are sent to. */
 export class Webhooks {
@@ -30,39 +30,35 @@ export class Webhooks {
   }
 
   retrieve(id: string, options: CallOptions = {}): Promise<Webhook> {
-    return this.#transport.call({ ...options, method: "GET", path: pathOf(id) });
+    return this.#transport.call({ ...options, method: "GET", path: [...PATH, id] });
   }
 
   update(id: string, changes: WebhookChanges, options: ChangeOptions = {}): Promise<Webhook> {
-    return this.#transport.call({ ...options, method: "PUT", path: pathOf(id), body: changes });
+    return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id], body: changes });
   }
 
   delete(id: string, options: ChangeOptions = {}): Promise<void> {
-    return this.#transport.call({ ...options, method: "DELETE", path: pathOf(id) });
+    return this.#transport.remove([...PATH, id], options);
   }
 
   /** Makes a new secret; for 24 hours the one before signs as well. */
   rotateSecret(id: string, options: CreateOptions = {}): Promise<NewWebhook> {
-    return this.#transport.call({ ...options, method: "POST", path: `${pathOf(id)}/secret` });
+    return this.#transport.call({ ...options, method: "POST", path: [...PATH, id, "secret"] });
   }
 
   /** Sends an event of the type `webhook.test`. */
   test(id: string, options: CreateOptions = {}): Promise<Delivery> {
-    return this.#transport.call({ ...options, method: "POST", path: `${pathOf(id)}/test` });
+    return this.#transport.call({ ...options, method: "POST", path: [...PATH, id, "test"] });
   }
 
   /** What was sent, or is to be. */
   listDeliveries(id: string, query: DeliveryQuery = {}, options: CallOptions = {}): List<Delivery> {
-    return new List(this.#transport, `${pathOf(id)}/deliveries`, query, options);
+    return new List(this.#transport, [...PATH, id, "deliveries"], query, options);
   }
 
   /** Sends once more what was sent, or is to be. */
   redeliver(id: string, deliveryId: string, options: CreateOptions = {}): Promise<Delivery> {
-    const path = `${pathOf(id)}/deliveries/${encodeURIComponent(deliveryId)}/redeliver`;
+    const path = [...PATH, id, "deliveries", deliveryId, "redeliver"];
     return this.#transport.call({ ...options, method: "POST", path });
   }
-}
-
-function pathOf(id: string): string {
-  return `${PATH}/${encodeURIComponent(id)}`;
 }

@@ -1,9 +1,11 @@
+import { redirected } from "./errors.ts";
 import type { Send } from "./transport.ts";
 
 /** What of XMLHttpRequest is used here: Node's types have none. */
 interface Xhr {
   status: number;
   responseText: string;
+  responseURL: string;
   upload: { onprogress: ((event: { loaded: number }) => void) | null };
   onload: (() => void) | null;
   onerror: (() => void) | null;
@@ -39,7 +41,12 @@ export function sendByXhr(body: Blob, onProgress: (sent: number) => void): Send 
         watch.start();
         onProgress(loaded);
       };
-      request.onload = () => done(() => resolve(responseOf(request)));
+      request.onload = () =>
+        done(() => {
+          // It follows by itself, and on its way a POST may have become a GET.
+          if (request.responseURL === url) resolve(responseOf(request));
+          else reject(redirected(request.status, request.responseURL));
+        });
       request.onerror = () => done(() => reject(new TypeError("The request was not answered.")));
       request.onabort = () => done(() => reject(watch.signal.reason));
       onProgress(0);

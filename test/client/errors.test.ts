@@ -68,7 +68,91 @@ test("a server that is not there, is silent, or is another one", async (t) => {
   const cheat = await proxy(t, "", () => ({ status: 200, body: "<h1>Welcome" }));
   const welcomed = await failure(new Parley({ url: cheat.url, token: "x" }).me());
   assert.deepEqual([welcomed.code, welcomed.status], ["unexpected_answer", 200]);
-  assert.throws(() => new Parley({ url: "chat.example.com", token: "x" }), TypeError);
+});
+
+test("answers that are none of Parley's are told as that, and are not taken for its own", async (t) => {
+  const problem = { "content-type": "application/problem+json" };
+  const answers: { status: number; headers?: Record<string, string>; body?: string }[] = [
+    { status: 500, headers: problem, body: '{"type":"about:blank","title":"Gateway"}' },
+    { status: 502, headers: problem, body: '{"code":502,"detail":"Bad gateway"}' },
+    { status: 502, headers: problem, body: '{"code":"x","detail"' },
+    { status: 400, headers: problem, body: "null" },
+    { status: 200, body: "null" },
+    { status: 200, body: "5" },
+    { status: 200, body: "" },
+  ];
+  for (const answer of answers) {
+    const { url, seen } = await proxy(t, "", () => answer);
+    const error = await failure(new Parley({ url, token: "x" }).me());
+    assert.deepEqual([error.code, error.status], ["unexpected_answer", answer.status], answer.body);
+    assert.match(error.detail, /not one of Parley/);
+    assert.equal(seen.length, 1);
+  }
+});
+
+test("a redirection is told, and not followed, but of files", async (t) => {
+  const server = await startApp(t);
+  const { token } = await server.user();
+  const { attachments } = new Parley({ url: server.url, token });
+  const made = await attachments.upload(new File(["text"], "a.txt"));
+  const elsewhere = server.url.replace("127.0.0.1", "localhost");
+  for (const to of ["", elsewhere]) {
+    const { url, seen } = await proxy(t, server.url, (path) =>
+      path.endsWith("?") ? "pass" : { status: 301, headers: { location: `${to}${path}?` } },
+    );
+    const moved = new Parley({ url, token });
+    const calls = [
+      () => moved.contacts.create({ username: "ada", phone_number: "555-0100" }),
+      () => moved.me(),
+      () => moved.events.stream().next(),
+    ];
+    for (const call of calls) {
+      const error = await failure(call());
+      assert.deepEqual([error.code, error.status], ["unexpected_answer", 301]);
+      assert.match(error.detail, /^The server redirects to .*\/v1\/.*\?, which is not followed/);
+    }
+    assert.equal(seen.length, 3);
+  }
+  const { url } = await proxy(t, server.url, (path) =>
+    path.startsWith("/files/") ? { status: 302, headers: { location: made.file_url } } : "pass",
+  );
+  const stored = await new Parley({ url, token }).attachments.download(made.id);
+  assert.equal(await (await stored.blob()).text(), "text");
+});
+
+test("what no request can be made of is refused by a TypeError that says what is wanted", async (t) => {
+  const odd = [
+    "chat.example.com",
+    "chat.example.com:8080",
+    "http://ada:secret@127.0.0.1",
+    "http://127.0.0.1/?a=b",
+    "http://127.0.0.1/?",
+    "http://127.0.0.1/#",
+    "ftp://127.0.0.1",
+  ];
+  for (const url of odd) assert.throws(() => new Parley({ url, token: "x" }), TypeError, url);
+  const url = "http://127.0.0.1:8080/parley/";
+  for (const token of [undefined, null, "", 5])
+    assert.throws(() => new Parley({ url, token: token as string }), /^TypeError: token must be/);
+  const between = await proxy(t, "", () => ({ status: 200, body: "{}" }));
+  const { contacts, attachments, webhooks } = new Parley({ url: `${between.url}/parley/`, token: "x" });
+  for (const id of ["", ".", "..", undefined as unknown as string]) {
+    const calls = [
+      () => contacts.retrieve(id),
+      () => contacts.delete(id),
+      () => contacts.block(id),
+      () => webhooks.redeliver("x", id),
+    ];
+    for (const call of calls) await assert.rejects(call, /^TypeError: An id must be a text/);
+    await assert.rejects(Promise.resolve(webhooks.listDeliveries(id)), TypeError);
+  }
+  for (const source of [null, undefined, 5, {}, ["x"]]) {
+    const upload = attachments.upload(source as never, { filename: "x" });
+    await assert.rejects(upload, /^TypeError: What is uploaded must be a path, a Blob or File/);
+  }
+  assert.equal(between.seen.length, 0);
+  await contacts.retrieve("con_x");
+  assert.equal(between.seen[0]!.path, "/parley/v1/contacts/con_x");
 });
 
 test("a caller that ends a request is told its own reason, also between two tries", async (t) => {

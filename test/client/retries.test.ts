@@ -136,6 +136,25 @@ test("a delete whose answer was lost was done; a change of one version is not re
   assert.equal((await failure(parley.contacts.delete(id))).status, 404);
 });
 
+test("a contact that was never there is not told to be unblocked, also after a lost connection", async (t) => {
+  const { parley, seen } = await behind(t, await startApp(t), "lose the answer");
+  const error = await failure(parley.contacts.unblock("con_00000000000000000000000000"));
+  assert.equal(error.code, "contact_not_found");
+  assert.equal(seen.length, 2);
+});
+
+test("each wait is told before it begins", async (t) => {
+  const { url } = await proxy(t, "", (_path, seen) => (seen.length === 0 ? busy(1) : { status: 500 }));
+  const told: [number, string, number | undefined][] = [];
+  const parley = new Parley({
+    url,
+    token: "x",
+    onWait: (ms, { code, retryAfter }) => told.push([Math.floor(ms / 1000), code, retryAfter]),
+  });
+  await failure(parley.me());
+  assert.deepEqual(told, [[1, "unexpected_answer", 1]]);
+});
+
 test("what is wrong with the request itself is not sent again", async (t) => {
   const server = await startApp(t);
   const { parley, seen } = await behind(t, server, { status: 500 });

@@ -1,7 +1,7 @@
 // What can be uploaded, by which names, how far it is, and what becomes of uploads that end early.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { appendFileSync, createReadStream, truncateSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +11,7 @@ import { startApp, startOn } from "../http/app.ts";
 import { eventually, storedFiles } from "../http/files-on-disk.ts";
 import { clientOf, onEachEngine } from "./engines.ts";
 import { failure } from "./failure.ts";
+import { proxy } from "./proxy.ts";
 
 const BYTES = randomBytes(3_000_001);
 
@@ -178,12 +179,44 @@ test("a source that fails ends the upload with its own error, and is not asked a
 });
 
 test("a stream of another size than was said is not stored", async (t) => {
-  const { attachments } = await clientOf(await startApp(t), { maxRetries: 1 });
-  for (const size of [BYTES.length - 1, BYTES.length + 1]) {
+  const { attachments } = await clientOf(await startApp(t));
+  for (const size of [0, BYTES.length - 1, BYTES.length + 1]) {
     const error = await failure(attachments.upload(chunks(), { filename: "x", size }));
-    assert.equal(error.code, "connection_failed");
+    assert.equal(error.code, "source_changed");
+    assert.match(
+      error.detail,
+      size > BYTES.length ? /has 3000001 bytes, not 3000002/ : /more than \d+ bytes/,
+    );
   }
   assert.deepEqual((await attachments.list()).data, []);
+});
+
+test("a file that shrinks or grows while it is sent", async (t) => {
+  const server = await startApp(t);
+  const { url, seen } = await proxy(t, server.url, () => "pass");
+  const { attachments } = await clientOf(server, { url });
+  const path = join(await folderOf(t), "log.txt");
+  const during = async (change: () => void) => {
+    await writeFile(path, Buffer.alloc(10_000_000));
+    return attachments.upload(path, { onProgress: ({ sent }) => sent === 0 && change() });
+  };
+  const error = await failure(during(() => truncateSync(path, 100)));
+  assert.equal(error.code, "source_changed");
+  assert.match(error.detail, /not 10000000: it has changed/);
+  assert.equal(seen.length, 1);
+  assert.deepEqual((await attachments.list()).data, []);
+  assert.equal((await during(() => appendFileSync(path, "more"))).file_size, 10_000_000);
+});
+
+test("a stream of texts is refused by what it must give", async (t) => {
+  const { attachments } = await clientOf(await startApp(t));
+  async function* texts() {
+    yield "text";
+  }
+  for (const source of [texts(), ReadableStream.from(["text"])]) {
+    const upload = attachments.upload(source as never, { filename: "x" });
+    await assert.rejects(upload, /^TypeError: The chunks of a stream must be bytes .*string/);
+  }
 });
 
 test("a file that is refused half-way is told by its own code", async (t) => {

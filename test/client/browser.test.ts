@@ -1,0 +1,112 @@
+// The client in a page: uploads go by XMLHttpRequest there, which follows, aborts and fails by rules of its own.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { stripTypeScriptTypes } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { chromium, type Page } from "playwright-core";
+import { CHROMIUM, noChromium } from "../engines/chromium.ts";
+import { startApp } from "../http/app.ts";
+import { type Between, type Fate, proxy } from "./proxy.ts";
+
+const CLIENT = new URL("../../client/", import.meta.url);
+
+/** A module of the client, as a page takes it. */
+function moduleAt(path: string): Fate {
+  const body = stripTypeScriptTypes(readFileSync(new URL(`.${path}`, CLIENT), "utf8"));
+  return { status: 200, headers: { "content-type": "text/javascript" }, body };
+}
+
+interface Opened {
+  page: Page;
+  /** Requests to the API. */
+  seen: () => Between["seen"];
+  /** Runs code that has the client's `parley`, and gives what it returns, or what went wrong. */
+  run: (code: string) => Promise<unknown>;
+}
+
+/** A page of the same origin as the API. `fateOf` is asked for each request to that. */
+async function openPage(t: TestContext, fateOf: () => Fate = () => "pass"): Promise<Opened> {
+  const server = await startApp(t);
+  const { token } = await server.user();
+  const between = await proxy(t, server.url, (path) => {
+    if (path.startsWith("/src/")) return moduleAt(path);
+    if (path.startsWith("/v1/")) return fateOf();
+    const headers = { "content-type": "text/html" };
+    return { status: 200, headers, body: "<!doctype html><input type=file>" };
+  });
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ["--no-sandbox", "--disable-gpu"],
+  });
+  t.after(() => browser.close());
+  const page = await browser.newPage();
+  await page.goto(`${between.url}/`);
+  const run = (code: string) =>
+    page.evaluate(`(async () => {
+      const { Parley } = await import("/src/index.ts");
+      const token = ${JSON.stringify(token)};
+      const parley = new Parley({ url: location.origin, token });
+      const chosen = () => document.querySelector("input").files[0];
+      try { ${code} } catch (error) { return [error.name, error.code, error.message]; }
+    })()`);
+  return { page, run, seen: () => between.seen.filter(({ path }) => path.startsWith("/v1/")) };
+}
+
+test("a page uploads, and tells how far it is", { skip: noChromium }, async (t) => {
+  const { run } = await openPage(t);
+  const sent = await run(`
+    const told = [];
+    const file = new File([new Uint8Array(300_000)], "a.bin");
+    const made = await parley.attachments.upload(file, { onProgress: ({ sent }) => told.push(sent) });
+    return [made.filename, made.file_size, told[0], told.at(-1)];`);
+  assert.deepEqual(sent, ["a.bin", 300_000, 0, 300_000]);
+  const path = await run('return await parley.attachments.upload("/etc/hostname")');
+  assert.deepEqual(path, ["TypeError", undefined, "Paths are for Node alone: a page has a File or a Blob."]);
+});
+
+test("a page, too, is told of a redirection, and does not take what it leads to for the answer", {
+  skip: noChromium,
+}, async (t) => {
+  const { run, seen } = await openPage(t, () =>
+    seen().length % 2 === 0 ? { status: 301, headers: { location: "/v1/contacts" } } : "pass",
+  );
+  const upload = 'return await parley.attachments.upload(new File(["x"], "x"))';
+  const [name, code, message] = (await run(upload)) as string[];
+  assert.deepEqual([name, code], ["ParleyApiError", "unexpected_answer"]);
+  assert.match(message!, /^The server redirects to http:.*\/v1\/contacts,/);
+  const made = await run(
+    'return await parley.contacts.create({ username: "ada", phone_number: "555-0100" })',
+  );
+  assert.deepEqual((made as string[]).slice(0, 2), ["ParleyApiError", "unexpected_answer"]);
+});
+
+test("an upload of a page that is aborted while its token is asked for is not sent", {
+  skip: noChromium,
+}, async (t) => {
+  const { run, seen } = await openPage(t);
+  const outcome = await run(`
+    const stop = new AbortController();
+    const slow = new Parley({ url: location.origin, token: async () => { stop.abort(); return token; } });
+    return await slow.attachments.upload(new File(["x"], "x"), { signal: stop.signal });`);
+  assert.equal((outcome as string[])[0], "AbortError");
+  assert.deepEqual(seen(), []);
+});
+
+test("a file that has changed since it was chosen is told as that, at once", {
+  skip: noChromium,
+}, async (t) => {
+  const { page, run, seen } = await openPage(t);
+  const folder = await mkdtemp(join(tmpdir(), "parley-client-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, "notes.txt");
+  await writeFile(path, "as it was");
+  await page.setInputFiles("input", path);
+  assert.equal(await run("return (await parley.attachments.upload(chosen())).file_size"), 9);
+  await writeFile(path, "and longer");
+  const [name, code] = (await run("return await parley.attachments.upload(chosen())")) as string[];
+  assert.deepEqual([name, code], ["ParleyApiError", "source_changed"]);
+  assert.ok(seen().length <= 2, "It was tried again.");
+});

@@ -1,9 +1,10 @@
 import type { Attachment } from "../../client/src/index.ts";
+import { inBytes } from "../util/sizes.ts";
 import { findContact } from "./contacts.ts";
 import type { Io } from "./io.ts";
 import { type Column, type ListOptions, pageSize, printList } from "./listing.ts";
 import { asPerson } from "./session.ts";
-import { harmless, inBytes, isoTime, jsonLine } from "./text.ts";
+import { harmless, isoTime, jsonLine } from "./text.ts";
 
 const COLUMNS: readonly Column<Attachment>[] = [
   ["ID", ({ id }) => id],
@@ -18,7 +19,13 @@ export function listAttachments(io: Io, options: ListOptions & { with?: string }
   return asPerson(io, async (parley) => {
     const contact = options.with === undefined ? undefined : await findContact(io, parley, options.with);
     const query = { limit: pageSize(options), conversation_id: contact?.conversation_id };
-    await printList(io, parley.attachments.list(query, { signal: io.stop }), COLUMNS, options);
+    await printList(
+      io,
+      parley.attachments.list(query, { signal: io.stop }),
+      COLUMNS,
+      options,
+      "No files are here. Send one: parley upload FILE --to CONTACT",
+    );
     return 0;
   });
 }

@@ -17,7 +17,8 @@ import { dataFolderOf, embeddedConfig, withAccounts } from "./data.ts";
 import { databaseFinding, type Finding, fileFinding, inFolder, inWords } from "./findings.ts";
 import type { Io } from "./io.ts";
 import { asOperatorError } from "./system-errors.ts";
-import { amount, counted, createWatch, type Watch } from "./watch.ts";
+import { counted } from "./text.ts";
+import { amount, createWatch, type Watch } from "./watch.ts";
 
 /** How long after a backup has died the eraser works again, and how often a living one renews its hold. */
 const HOLD_MS = 15_000;

@@ -24,7 +24,8 @@ import {
   strayFinding,
 } from "./findings.ts";
 import type { Io } from "./io.ts";
-import { amount, counted, createWatch, type Watch } from "./watch.ts";
+import { counted } from "./text.ts";
+import { amount, createWatch, type Watch } from "./watch.ts";
 
 /**
  * Compares rows with files, also beside a running server, and changes nothing. Prints each finding as it is found:

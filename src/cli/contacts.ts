@@ -23,8 +23,12 @@ export function listContacts(
   options: ListOptions & { blocked?: boolean },
 ): Promise<number> {
   const query = { limit: pageSize(options), q: text, active: options.blocked ? false : undefined };
+  const isNarrow = text !== undefined || options.blocked;
+  const empty = isNarrow
+    ? "There is no such contact."
+    : "You have no contacts. Add one: parley contacts add NAME PHONE";
   return asPerson(io, async (parley) => {
-    await printList(io, parley.contacts.list(query, { signal: io.stop }), COLUMNS, options);
+    await printList(io, parley.contacts.list(query, { signal: io.stop }), COLUMNS, options, empty);
     return 0;
   });
 }
@@ -38,7 +42,7 @@ export function addContact(
   const fields = { username, phone_number: phone, display_name: options.name, avatar_url: options.avatar };
   return asPerson(io, async (parley) => {
     const contact = await parley.contacts.create(fields, { signal: io.stop });
-    io.print(options.json ? jsonLine(contact) : `${contact.id}  ${harmless(contact.username)}`);
+    io.print(options.json ? jsonLine(contact) : harmless(`${contact.id}  ${contact.username}`));
     return 0;
   });
 }

@@ -17,12 +17,13 @@ export function pageSize({ limit = 100 }: ListOptions): number {
   return Math.min(limit, 100);
 }
 
-/** Prints a list while it comes, until there are enough of it or nobody reads on. */
+/** Prints a list while it comes, until there are enough of it or nobody reads on. `empty`: what a person is told of none. */
 export async function printList<T extends { id: string }>(
   io: Io,
   list: List<T>,
   columns: readonly Column<T>[],
   { limit = Infinity, json }: ListOptions,
+  empty: string,
 ): Promise<void> {
   const headers = columns.map(([header]) => header);
   const table = json ? undefined : startTable(io, headers);
@@ -34,5 +35,6 @@ export async function printList<T extends { id: string }>(
     count++;
     if (count >= limit) break;
   }
-  table?.end();
+  if (count === 0 && !json && io.columns !== undefined) io.warn(empty);
+  else table?.end();
 }

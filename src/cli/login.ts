@@ -2,10 +2,11 @@ import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { OperatorError } from "../errors.ts";
+import { inBytes } from "../util/sizes.ts";
 import type { Io } from "./io.ts";
 import { forgetLogin, keepLogin } from "./login-file.ts";
 import { asPerson, defaultUrl, parseToken, parseUrl, withAccess } from "./session.ts";
-import { harmless, inBytes, isoTime, jsonLine } from "./text.ts";
+import { harmless, isoTime, jsonLine } from "./text.ts";
 
 /** Keeps an address and a token, once the server has taken it. */
 export async function login(
@@ -49,7 +50,7 @@ function askToken(io: Io): Promise<string> {
       resolve(line);
       lines.close();
     });
-    lines.once("SIGINT", () => lines.close());
+    lines.once("SIGINT", () => io.interrupt());
     lines.once("close", () => reject(new OperatorError("No token was given, and nothing was changed.")));
   });
 }

@@ -12,10 +12,11 @@ import { OperatorError } from "../errors.ts";
 import { systemClock } from "../util/clock.ts";
 import { databaseOf, keptSecret, lockOf, openDataFolder } from "../util/data-folder.ts";
 import { createFuse, type Fuse } from "../util/fuse.ts";
+import { inBytes } from "../util/sizes.ts";
 import { dataFolderOf } from "./data.ts";
 import type { Io } from "./io.ts";
-import { type Progress, startProgress } from "./progress.ts";
-import { counted } from "./watch.ts";
+import { startProgress } from "./progress.ts";
+import { counted, jsonLine } from "./text.ts";
 
 /** Events that are given numbers in one write. */
 const AT_ONCE = 200;
@@ -152,12 +153,12 @@ async function moveRows(io: Io, source: Database, target: Database, tables: read
     total += await countRows(source, table);
     there += await countRows(target, table);
   }
-  const copying = startProgress(io, "copying rows", total);
+  const copying = startStep(io, "copying rows", total, String);
   await step(copying, async () => {
     copying.add(there);
     for (const table of tables) await copyRows(source, target, table, copying.add);
   });
-  const comparing = startProgress(io, "comparing rows", total * 2);
+  const comparing = startStep(io, "comparing rows", total * 2, String);
   await step(comparing, async () => {
     for (const table of tables) {
       const [before, after] = [
@@ -183,13 +184,13 @@ async function moveFiles(
 ): Promise<number> {
   const [source, target] = [await readStore(from), await openStore(to, quietFuse(), async () => true)];
   const { files, bytes } = await storedBytes(db);
-  const copying = startProgress(io, "copying files", bytes);
+  const copying = startStep(io, "copying files", bytes, inBytes);
   const faulty = await step(copying, () => faultyOf(copyFiles(db, source, target, isResumed, copying.add)));
   for (const { file, fault } of faulty.values())
     io.warn(
-      `${file.id} ${JSON.stringify(file.filename)} cannot be moved, its bytes are ${fault!.kind}: see parley check.`,
+      `${file.id} ${jsonLine(file.filename)} cannot be moved, its bytes are ${fault!.kind}: see parley check.`,
     );
-  const reading = startProgress(io, "comparing files", bytes);
+  const reading = startStep(io, "comparing files", bytes, inBytes);
   const changed = await step(reading, () => faultyOf(verifyFiles(db, target, reading.add)));
   for (const id of faulty.keys()) changed.delete(id);
   for (const { file, fault } of changed.values())
@@ -206,7 +207,27 @@ async function faultyOf(files: AsyncIterable<CheckedFile>): Promise<Map<string, 
   return faulty;
 }
 
-async function step<T>(progress: Progress, work: () => Promise<T>): Promise<T> {
+interface Step {
+  /** Throws `OperatorError` when the process is asked to end. */
+  add(count: number): void;
+  end(): void;
+}
+
+function startStep(io: Io, name: string, total: number, show: (amount: number) => string): Step {
+  const progress = startProgress(io, name, total, show);
+  let done = 0;
+  return {
+    add(count) {
+      done += count;
+      progress.at(done);
+      if (io.stop.aborted)
+        throw new OperatorError("Stopped before the end. Run it again: it goes on from there.");
+    },
+    end: progress.end,
+  };
+}
+
+async function step<T>(progress: Step, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } finally {

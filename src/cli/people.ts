@@ -31,15 +31,19 @@ export function addPeopleCommands(program: Command, io: Io, end: End): void {
   addAttachmentCommands(program.command("attachments").description("files that you see"), io, end);
   program
     .command("upload")
-    .argument("<file...>", "files")
+    .argument("<file...>", "files; - for standard input")
     .option("--to <contact>", `${CONTACT} (default: your notes to self)`)
+    .option("--name <filename>", "what the file is called there (default: its own name)")
     .option(...JSON_OPTION)
     .description("send files to a contact, one after another")
     .action(async (files, options) => end(await (await import("./upload.ts")).upload(io, files, options)));
   program
     .command("download")
     .argument("<id>", "id of the file (att_…)")
-    .option("-o, --output <file>", "where to: a file, or a folder (default: its own name)")
+    .option(
+      "-o, --output <file>",
+      "where to: a file, a folder, or - for standard output (default: its own name)",
+    )
     .option("--force", "overwrite what is there")
     .option(...JSON_OPTION)
     .description("save a file")

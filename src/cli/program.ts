@@ -9,7 +9,7 @@ export const FAILED = 2;
 
 const EXIT_CODES = `
 Exit codes: 0 done; 1 check, backup or move found files missing, damaged or left over, the server refused what was asked,
-or some of several files were not uploaded; ${FAILED} it could not be done.`;
+or some of several files were not uploaded; ${FAILED} it could not be done; 130 Ctrl-C ended it.`;
 
 /** Runs a command line and returns its exit code. Commands are loaded only when they run. Throws what they throw. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
@@ -20,6 +20,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     .configureOutput({
       writeOut: (text) => io.print(text.trimEnd()),
       writeErr: (text) => io.warn(text.trimEnd()),
+      outputError: (text, write) => write(text.replace(/^error: /, "parley: ")),
     })
     .showHelpAfterError()
     .commandsGroup("Commands of whoever runs the server:");

@@ -13,7 +13,8 @@ import { embeddedConfig } from "./data.ts";
 import { databaseFinding, type Finding, fileFinding, inFolder, inWords } from "./findings.ts";
 import type { Io } from "./io.ts";
 import { asOperatorError } from "./system-errors.ts";
-import { amount, counted, createWatch, type Watch } from "./watch.ts";
+import { counted } from "./text.ts";
+import { amount, createWatch, type Watch } from "./watch.ts";
 
 /** What an empty data folder may have: locks of the past, and what file systems make. */
 const ALLOWED = /^(?:server\.lock(?:-journal)?|lost\+found)$/;

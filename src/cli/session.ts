@@ -3,7 +3,7 @@ import { OperatorError } from "../errors.ts";
 import type { Io } from "./io.ts";
 import { readLogin } from "./login-file.ts";
 import { asOperatorError } from "./system-errors.ts";
-import { harmless } from "./text.ts";
+import { counted, harmless } from "./text.ts";
 
 /** The exit code of what the server refused. */
 export const REFUSED = 1;
@@ -34,9 +34,10 @@ export async function withAccess(
   work: (parley: Parley) => Promise<number>,
 ): Promise<number> {
   try {
-    return await work(new Parley(access));
+    return await work(new Parley({ ...access, onWait: waitTeller(io) }));
   } catch (error) {
-    if (io.stop.aborted) throw new OperatorError("Stopped. Nothing is kept of what was half done.");
+    if (io.stop.aborted)
+      throw new OperatorError("Stopped. A change that was under way may have been made all the same.");
     if (!(error instanceof ParleyApiError)) throw asOperatorError(error);
     if (!isRefusal(error)) throw new OperatorError(explain(error, access), { cause: error });
     io.warn(`parley: ${explain(error, access)}`);
@@ -44,7 +45,20 @@ export async function withAccess(
   }
 }
 
-/** Whether the server has understood and said no; else the same might work later, or elsewhere. */
+/** Tells a person, once, that the server is what they wait for. */
+function waitTeller(io: Io): (ms: number, error: ParleyApiError) => void {
+  let isTold = !io.isTerminal;
+  return (ms, { retryAfter }) => {
+    if (isTold || retryAfter === undefined || ms < 1000) return;
+    isTold = true;
+    // There may be a bar in this line.
+    io.warn(
+      `\r\u001b[KThe server asks to wait ${counted(Math.round(ms / 1000), "second")}: it goes on by itself.`,
+    );
+  };
+}
+
+/** Whether the server has said no, for ever or, by a rate that was passed, for now. All else could not be asked or done. */
 export function isRefusal({ status, code }: ParleyApiError): boolean {
   if (code === "unexpected_answer") return false;
   return (status >= 400 && status < 500) || code === "quota_exceeded";

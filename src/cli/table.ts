@@ -5,6 +5,9 @@ import { harmless } from "./text.ts";
 /** So many rows are held back, until it is known how wide they are. */
 const BATCH = 100;
 
+/** Narrower than this no column is made for a terminal. */
+const NARROWEST = 8;
+
 /** Rows for people, in columns. */
 interface Table {
   add(cells: readonly string[]): void;
@@ -12,7 +15,10 @@ interface Table {
   end(): void;
 }
 
-/** A table that is printed while it is made, however long it gets. Its columns may become wider on the way. */
+/**
+ * A table that is printed while it is made, however long it gets. Its columns may become wider on the way, but on a terminal no
+ * wider than that.
+ */
 export function startTable(io: Io, header: readonly string[]): Table {
   const widths = header.map(() => 0);
   let waiting: (readonly string[])[] = [header];
@@ -20,10 +26,11 @@ export function startTable(io: Io, header: readonly string[]): Table {
   function flush(): void {
     for (const cells of waiting)
       for (const [i, cell] of cells.entries()) widths[i] = Math.max(widths[i]!, stringWidth(cell));
+    const shown = io.columns === undefined ? widths : fitting(widths, io.columns);
     for (const cells of waiting)
       io.print(
         cells
-          .map((cell, i) => pad(cell, widths[i]!))
+          .map((cell, i) => pad(cut(cell, shown[i]!), shown[i]!))
           .join("  ")
           .trimEnd(),
       );
@@ -45,6 +52,18 @@ export function printTable(io: Io, header: readonly string[], rows: Iterable<rea
   const table = startTable(io, header);
   for (const row of rows) table.add(row);
   table.end();
+}
+
+/** The widest become narrower until all fit; but never the first, which is the id that other commands want. */
+function fitting(widths: readonly number[], columns: number): readonly number[] {
+  const [first = 0, ...others] = widths;
+  const room = columns - first - 2 * others.length;
+  for (let sum = others.reduce((a, b) => a + b, 0); sum > room; sum--) {
+    const widest = Math.max(...others);
+    if (widest <= NARROWEST) break;
+    others[others.indexOf(widest)]!--;
+  }
+  return [first, ...others];
 }
 
 /** By the columns that a terminal shows it in. */

@@ -1,6 +1,7 @@
 import { OperatorError } from "../errors.ts";
 import { systemClock } from "../util/clock.ts";
 import type { Io } from "./io.ts";
+import { counted } from "./text.ts";
 
 /** The first line of progress; each next one comes after twice the time. */
 const FIRST_LINE_MS = 10_000;
@@ -43,9 +44,4 @@ export function createWatch(io: Io): Watch {
 /** "3 files, 1.5 MiB". */
 export function amount(count: { files: number; bytes: number }): string {
   return `${counted(count.files, "file")}, ${(count.bytes / 2 ** 20).toFixed(1)} MiB`;
-}
-
-/** "1 file", "2 files". */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -11,6 +11,17 @@ export function formatSize(bytes: number): string {
   return `${value} ${UNITS[unit]}`;
 }
 
+/** "1.5 MiB": as exact as people need it. */
+export function inBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${UNITS[unit]}`;
+}
+
 /** Bytes of "100MiB", "5 GB", "1024"; null where it is no size. KB, MB… count in thousands, KiB, MiB… in 1,024s. */
 export function parseSize(text: string): number | null {
   const match = /^(\d{1,15}) ?(?:([KMGT])(i)?)?B?$/i.exec(text.trim());

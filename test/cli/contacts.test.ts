@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { startTable } from "../../src/cli/table.ts";
-import { harmless, inBytes, jsonLine } from "../../src/cli/text.ts";
-import { items, newcomer, onEachServer } from "./person.ts";
+import { harmless, jsonLine } from "../../src/cli/text.ts";
+import { inBytes } from "../../src/util/sizes.ts";
+import { proxy } from "../client/proxy.ts";
+import { ended, PARLEY } from "../http/command.ts";
+import { items, newcomer, onEachServer, person } from "./person.ts";
 
 onEachServer("contacts are added, found, renamed, blocked and removed, by name or id", async (t, server) => {
   const ada = await newcomer(t, server, "ada");
@@ -62,19 +68,39 @@ onEachServer("lists go on beyond a page, end at --limit, and when nobody reads o
   assert.deepEqual(await usernames("--limit", "150"), names.slice(0, 150));
   const { stdout } = await ada.run("contacts", "list");
   assert.equal(stdout.trim().split("\n").length, 231);
-  const cut = ada.start("contacts", "list", "--json");
-  let stderr = "";
-  cut.stderr!.on("data", (chunk) => {
-    stderr += chunk;
-  });
-  cut.stdout!.destroy();
-  await once(cut, "close");
-  assert.equal(stderr, "");
+  const between = await proxy(t, server.url, () => "pass");
+  const bob = await person(t, { PARLEY_URL: between.url, PARLEY_TOKEN: token });
+  for (const format of [["--json"], []]) {
+    const cut = bob.start("contacts", "list", ...format);
+    const end = ended(cut);
+    cut.stdout!.destroy();
+    const { code, stderr } = await end;
+    assert.equal(stderr, "");
+    assert.equal(code, 0);
+    assert.ok(between.seen.length < 3, "All pages were asked for, and nobody reads them.");
+    between.seen.length = 0;
+  }
+  const full = openSync("/dev/full", "w");
+  t.after(() => closeSync(full));
+  for (const more of [[], ["--limit", "1"]]) {
+    const unkept = spawn(PARLEY, ["contacts", "list", "--json", ...more], {
+      env: bob.env,
+      stdio: ["ignore", full, "pipe"],
+    });
+    const told = text(unkept.stderr!);
+    const [code] = await once(unkept, "close");
+    assert.equal(code, 2);
+    assert.match(await told, /^parley: standard output: ENOSPC/);
+  }
 });
 
 function tableOf(...rows: string[][]): string[] {
+  return tableIn(undefined, ...rows);
+}
+
+function tableIn(columns: number | undefined, ...rows: string[][]): string[] {
   const lines: string[] = [];
-  const io = { print: (text: string) => void lines.push(text) } as Parameters<typeof startTable>[0];
+  const io = { columns, print: (text: string) => void lines.push(text) } as Parameters<typeof startTable>[0];
   const table = startTable(io, ["A", "B"]);
   for (const row of rows) table.add(row);
   table.end();
@@ -96,6 +122,21 @@ test("columns of a long table become wider on the way, and never narrower", () =
   const lines = tableOf(...Array(150).fill(["x", "1"]), ["a long one", "2"], ["x", "3"]);
   assert.equal(lines[1], "x  1");
   assert.deepEqual(lines.slice(-2), ["a long one  2", "x           3"]);
+});
+
+test("on a terminal the widest columns are cut, but for the first", () => {
+  const id = "x".repeat(30);
+  const rows = [
+    [id, "a".repeat(60)],
+    [id, "名".repeat(20)],
+  ];
+  assert.deepEqual(tableIn(60, ...rows), [
+    `A${" ".repeat(31)}B`,
+    `${id}  ${"a".repeat(27)}…`,
+    `${id}  ${"名".repeat(13)}…`,
+  ]);
+  assert.deepEqual(tableIn(20, [id, "123456789"]).at(-1), `${id}  1234567…`);
+  assert.deepEqual(tableIn(200, ...rows), tableOf(...rows));
 });
 
 test("what drives a terminal is shown, not done", () => {

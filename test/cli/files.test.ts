@@ -77,13 +77,20 @@ onEachServer("of several files those go that can, and the others are told", asyn
   await writeFile(join(ada.folder, "large.bin"), "");
   await truncate(join(ada.folder, "large.bin"), 101 * 2 ** 20);
   await writeFile(join(ada.folder, "last.txt"), "2");
-  const some = await ada.run("upload", "first.txt", "missing.txt", "large.bin", ".config", "last.txt");
+  // It says that it has no bytes, and gives some.
+  const unsteady = "/proc/version";
+  const names = ["first.txt", "missing.txt", "large.bin", ".config", unsteady, "last.txt"];
+  const some = await ada.run("upload", ...names);
   assert.equal(some.code, 1);
   assert.match(some.stdout, /^att_\w+ {2}first\.txt\natt_\w+ {2}last\.txt\n$/);
   assert.match(some.stderr, /^parley: missing\.txt was not uploaded: There is no such file\.$/m);
   assert.match(some.stderr, /^parley: large\.bin was not uploaded: .*100 MiB/m);
   assert.match(some.stderr, /^parley: \.config was not uploaded: It is a folder/m);
-  assert.match(some.stderr, /^3 of 5 files failed\.$/m);
+  assert.match(
+    some.stderr,
+    /^parley: \/proc\/version was not uploaded: .* more than 0 bytes: it has changed/m,
+  );
+  assert.match(some.stderr, /^4 of 6 files failed\.$/m);
   const nobody = await ada.run("upload", "first.txt", "--to", "nobody");
   assert.equal(nobody.code, 1);
   // What all of them would meet ends it at the first.
@@ -93,7 +100,48 @@ onEachServer("of several files those go that can, and the others are told", asyn
   assert.match(none.stderr, /^Not uploaded: first\.txt, last\.txt\nparley: .*does not take this token.*\n$/);
 });
 
-test("Ctrl-C ends an upload, of which nothing is kept", async (t) => {
+onEachServer("- is standard input and standard output", async (t, server) => {
+  const ada = await newcomer(t, server, "ada");
+  const bytes = "parley \u0000\u001b ".repeat(100_000);
+  const sent = await ada.feed(bytes, "upload", "-", "--name", "x.tar", "--json");
+  assert.equal(sent.code, 0, sent.stderr);
+  const [{ id, filename, file_size }] = items(sent);
+  assert.deepEqual([filename, file_size], ["x.tar", bytes.length]);
+  const back = await ada.run("download", id, "-o", "-");
+  assert.deepEqual([back.code, back.stderr, back.stdout === bytes], [0, "", true]);
+  const cut = ada.start("download", id, "-o", "-");
+  const end = ended(cut);
+  cut.stdout!.destroy();
+  assert.deepEqual(await end, { code: 0, stdout: "", stderr: "" });
+  await writeFile(join(ada.folder, "a.txt"), "x");
+  const [renamed] = items(await ada.run("upload", "a.txt", "--name", "b.txt", "--json"));
+  assert.equal(renamed.filename, "b.txt");
+  for (const [args, message] of [
+    [["upload", "-"], /^parley: .*--name FILENAME\.\n$/],
+    [["upload", "a.txt", "-", "--name", "x"], /^parley: --name is for one file/],
+    [["download", id, "-o", "-", "--json"], /^parley: .*leave --json out/],
+  ] as const) {
+    const { code, stdout, stderr } = await ada.run(...args);
+    assert.deepEqual([code, stdout], [2, ""]);
+    assert.match(stderr, message);
+  }
+  assert.deepEqual((await readdir(ada.folder)).sort(), [".config", "a.txt"]);
+});
+
+test("Ctrl-C ends an upload of what does not come, too", async (t) => {
+  const operator = await commandLine(t);
+  const token = tokenOf(await operator.serve());
+  const ada = await person(t, { PARLEY_URL: operator.url, PARLEY_TOKEN: token });
+  const child = ada.start("upload", "-", "--name", "x");
+  const end = ended(child);
+  child.stdin!.write(Buffer.alloc(100_000));
+  const coming = () => readdir(join(operator.env.PARLEY_DATA!, "tmp"));
+  while ((await coming()).length === 0) await sleep(10);
+  child.kill("SIGINT");
+  assert.equal((await end).code, 130);
+});
+
+test("Ctrl-C ends an upload, and says that it may have been too late", async (t) => {
   const operator = await commandLine(t, { PARLEY_MAX_FILE_SIZE: "0" });
   const token = tokenOf(await operator.serve());
   const ada = await person(t, { PARLEY_URL: operator.url, PARLEY_TOKEN: token });
@@ -106,9 +154,12 @@ test("Ctrl-C ends an upload, of which nothing is kept", async (t) => {
   while ((await coming()).length === 0) await sleep(10);
   child.kill("SIGINT");
   const { code, stdout, stderr } = await end;
-  assert.equal(code, 2);
+  assert.equal(code, 130);
   assert.equal(stdout, "");
-  assert.match(stderr, /^Not uploaded: endless\.bin, after\.txt\nparley: Stopped\. Nothing is kept/m);
+  assert.match(
+    stderr,
+    /^Perhaps uploaded: endless\.bin\. See parley attachments list\.\nNot uploaded: after\.txt\nparley: Stopped\. A change .* may /m,
+  );
   while ((await coming()).length > 0) await sleep(10);
   assert.deepEqual(items(await ada.run("attachments", "list", "--json")), []);
 });
@@ -120,7 +171,10 @@ test("what a hostile server says neither drives the terminal nor leaves the fold
     att_2: "/.profile",
     att_3: ".bashrc",
     att_4: `..\\${evil}`,
+    // No disk takes it, and the error names it.
+    att_5: `${evil}${"x".repeat(300)}`,
   };
+  let posts = 0;
   const server = createServer((request, response) => {
     const id = /att_\d/.exec(request.url!)?.[0];
     const contact = {
@@ -140,6 +194,8 @@ test("what a hostile server says neither drives the terminal nor leaves the fold
     const page = { has_more: false, data: [contact] };
     response.setHeader("content-type", "application/json");
     if (request.url!.startsWith("/files/")) return response.end("hi");
+    if (request.url === "/v1/contacts" && request.method === "POST" && posts++ > 0)
+      return response.end(JSON.stringify(contact));
     if (request.method === "POST") {
       response.writeHead(400, { "content-type": "application/problem+json" });
       return response.end(JSON.stringify({ code: "invalid_parameter", status: 400, detail: evil }));
@@ -154,12 +210,14 @@ test("what a hostile server says neither drives the terminal nor leaves the fold
     ["contacts", "list"],
     ["contacts", "list", "--json"],
     ["contacts", "add", "x", "123"],
+    ["contacts", "add", "x", "123"],
+    ["download", "att_5"],
   ]) {
     const { stdout, stderr } = await ada.run(...args);
-    assert.match(stdout + stderr, /u\{?0*1b/, args.join(" "));
+    assert.match(stdout + stderr, /u\{?0*(?:1b|202e)/, args.join(" "));
     assert.ok(/^[\n -~]*$/.test(stdout + stderr), JSON.stringify(stdout + stderr));
   }
-  for (const id of Object.keys(filenames)) {
+  for (const id of ["att_1", "att_2", "att_3", "att_4"]) {
     const { code, stderr } = await ada.run("download", id);
     assert.equal(code, 0, stderr);
   }

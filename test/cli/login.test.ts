@@ -93,8 +93,9 @@ test("what cannot be done ends with 2 and says how to mend it, without a stack",
     [["login", "http://chat.example.com", "--token-stdin"], /^The token and your files pass unencrypted/],
     [["login", "http://127.0.0.1:1", "--token-stdin"], /^parley: It must be an access token/],
     [["whoami"], /^parley: The connection .* Does a server run at http:\/\/127\.0\.0\.1:\d+\?/],
-    [["contacts", "list", "--limit", "0"], /whole number from 1 on/],
-    [["upload"], /missing required argument/],
+    [["contacts", "list", "--limit", "0"], /^parley: .*whole number from 1 on/],
+    [["upload"], /^parley: missing required argument/],
+    [["nonsense"], /^parley: unknown command/],
   ];
   for (const [args, message] of cases) {
     const { code, stdout, stderr } = await ada.run(...args);

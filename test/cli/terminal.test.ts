@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { proxy } from "../client/proxy.ts";
 import { commandLine, PARLEY, tokenOf } from "../http/command.ts";
 import { person } from "./person.ts";
 
@@ -12,8 +13,8 @@ const noTerminal = /util-linux/.test(spawnSync("script", ["--version"], { encodi
   : "script of util-linux is not installed";
 
 /** A command on a terminal: what the terminal shows, and what is typed at it. */
-function onTerminal(who: { folder: string; env: Record<string, string> }, line: string) {
-  const child = spawn("script", ["-qefc", `stty cols 100; "${PARLEY}" ${line}`, "/dev/null"], {
+function onTerminal(who: { folder: string; env: Record<string, string> }, line: string, columns = 100) {
+  const child = spawn("script", ["-qefc", `stty cols ${columns}; "${PARLEY}" ${line}`, "/dev/null"], {
     cwd: who.folder,
     env: { ...who.env, TERM: "xterm", SHELL: "/bin/sh" },
   });
@@ -54,7 +55,7 @@ test("on a terminal the token is asked for and not shown, and Ctrl-C changes not
   await cut.until("Access token");
   cut.type("parley_half\u0003");
   const stopped = await cut.end();
-  assert.equal(stopped.code, 2);
+  assert.equal(stopped.code, 130);
   assert.match(stopped.shown, /No token was given, and nothing was changed/);
   assert.equal((await ada.run("whoami")).code, 0);
 });
@@ -78,4 +79,42 @@ test("on a terminal a bar tells size, speed and time left, and names drive nothi
   assert.equal(down.code, 0, down.shown);
   assert.match(down.shown, /a\.bin \[=+\] 100% of 80\.0 MiB .*\/s/);
   assert.match(down.shown, /b\.bin\r\n$/);
+});
+
+test("on a terminal a list fits into it, none is told in words, and no file is printed", {
+  skip: noTerminal,
+}, async (t) => {
+  const operator = await commandLine(t);
+  const token = tokenOf(await operator.serve());
+  const ada = await person(t, { PARLEY_URL: operator.url, PARLEY_TOKEN: token });
+  const none = await onTerminal(ada, "contacts list").end();
+  assert.deepEqual(none, {
+    code: 0,
+    shown: "You have no contacts. Add one: parley contacts add NAME PHONE\r\n",
+  });
+  assert.match((await onTerminal(ada, "attachments list").end()).shown, /^No files are here\. .*upload FILE/);
+  assert.equal((await ada.run("contacts", "list")).stdout, "ID  USERNAME  NAME  PHONE  LAST ACTIVE\n");
+  await ada.run("contacts", "add", "u".repeat(60), "+15550100", "--name", "n".repeat(90));
+  const list = await onTerminal(ada, "contacts list", 90).end();
+  const lines = list.shown.trimEnd().split("\r\n");
+  assert.equal(lines.length, 2);
+  assert.match(lines[1]!, /^con_\w{26} {2}u+… +n+… +\+15550100$/);
+  assert.ok(lines.every((line) => line.length <= 90));
+  await writeFile(join(ada.folder, "a.txt"), "secret");
+  const { stdout } = await ada.run("upload", "a.txt");
+  const printed = await onTerminal(ada, `download ${stdout.slice(0, 30)} -o -`).end();
+  assert.equal(printed.code, 2);
+  assert.match(printed.shown, /^parley: What is in a file may drive a terminal/);
+});
+
+test("on a terminal it is told, once, that the server asked to wait", { skip: noTerminal }, async (t) => {
+  const operator = await commandLine(t);
+  const token = tokenOf(await operator.serve());
+  const busy = { status: 503, headers: { "retry-after": "1" } };
+  const { url } = await proxy(t, operator.url, (_path, seen) => (seen.length % 3 < 2 ? busy : "pass"));
+  const ada = await person(t, { PARLEY_URL: url, PARLEY_TOKEN: token });
+  const { code, shown } = await onTerminal(ada, "whoami").end();
+  assert.equal(code, 0, shown);
+  assert.match(shown, /^\r\u001b\[KThe server asks to wait 1 second: it goes on by itself\.\r\nServer /);
+  assert.equal((await ada.run("whoami")).stderr, "");
 });

@@ -200,3 +200,14 @@ test("on PostgreSQL two hundred uploads of one user at once all find room, and a
   await holds(server, 200, 0);
   assert.equal(await code(give(server, ann, 1), 507), "quota_exceeded");
 });
+
+test("what is refused for the quota is told in sizes that people read", async (t) => {
+  const server = await startApp(t, { userQuotaBytes: 1_048_576 });
+  const ann = await person(server, "ann");
+  await read(give(server, ann, 888_860), 201);
+  const { detail } = await read<{ detail: string }>(give(server, ann, 300_000), 507);
+  assert.equal(
+    detail,
+    "Your files and uploads take 868.0 KiB of 1 MiB, and this one has 293.0 KiB. Delete some first.",
+  );
+});

@@ -9,7 +9,7 @@ const LINE_MS = 10_000;
 const BAR_COLUMNS = 30;
 
 /** How far something long is. */
-export interface Progress {
+interface Progress {
   /** So much of it is done, since its begin. */
   at(done: number): void;
   end(): void;

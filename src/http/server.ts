@@ -132,6 +132,11 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
     if (request.raw.headers.host === undefined && request.raw.httpVersion === "1.1") {
       throw new ParleyError("malformed_request", "The header Host is required in HTTP/1.1.");
     }
+    // Node tells that the end of such a body is not sure only when what needs none is answered (RFC 9112, section 6.3).
+    const coding = request.raw.headers["transfer-encoding"];
+    if (coding !== undefined && coding.toLowerCase() !== "chunked") {
+      throw new ParleyError("malformed_request", "The only Transfer-Encoding that is taken is chunked.");
+    }
     const { scope, public: open } = request.routeConfig;
     if (open || (request.is404 && !isApiPath(request.raw.url!))) return done();
     // What a token opens is for no cache: neither a proxy's nor that of a browser that others use, too (ASVS 14.3.2).

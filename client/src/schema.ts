@@ -62,6 +62,7 @@ export interface components {
     };
     Webhook: {
       id: string;
+      /** As the URL Standard (WHATWG) writes it. */
       url: string;
       /** Types of events; null: all. */
       events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "webhook.disabled")[] | null;
@@ -76,6 +77,7 @@ export interface components {
       id: string;
       /** What signs the requests, shown this once: `whsec_…`. */
       secret: string;
+      /** As the URL Standard (WHATWG) writes it. */
       url: string;
       /** Types of events; null: all. */
       events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "webhook.disabled")[] | null;

@@ -1,5 +1,6 @@
 // What the OpenAPI document has besides the operations: other routes, what is sent to webhooks, and what all share.
 import type { ErrorCode } from "../errors.ts";
+import { statusOf } from "./problems.ts";
 
 export const EXAMPLES = "#/components/examples/";
 
@@ -14,7 +15,7 @@ export const RATE_HEADERS = {
 };
 const RETRY_AFTER = { "Retry-After": { description: "Seconds.", schema: { type: "integer" } } };
 /** What answers with these codes have besides. */
-export const HEADERS_OF: Readonly<Partial<Record<ErrorCode, object>>> = {
+const HEADERS_OF: Readonly<Partial<Record<ErrorCode, object>>> = {
   missing_token: CHALLENGE,
   invalid_token: CHALLENGE,
   insufficient_scope: CHALLENGE,
@@ -28,6 +29,23 @@ const FILE_HEADERS = Object.fromEntries(
     ...["Content-Security-Policy", "Cross-Origin-Resource-Policy", "X-Content-Type-Options"],
   ].map((name) => [name, { schema: { type: "string" } }]),
 );
+
+const FILE_ERRORS: readonly ErrorCode[] = [
+  "malformed_request",
+  "invalid_parameter",
+  "unknown_parameter",
+  "repeated_parameter",
+  "invalid_token",
+  "invalid_signature",
+  "insufficient_scope",
+  "attachment_not_found",
+  "username_taken",
+  "precondition_failed",
+  "range_not_satisfiable",
+  "rate_limited",
+  "internal_error",
+  "unavailable",
+];
 
 /** What is no operation on resources: the bytes of files, and the service's own state. */
 export function otherPaths(): object {
@@ -43,8 +61,7 @@ export function otherPaths(): object {
           description: "Yes.",
           content: { "application/json": { schema: { type: "object", properties: { status: text } } } },
         },
-        400: problem("malformed_request"),
-        503: problem("unavailable"),
+        ...problems(["malformed_request", "unknown_parameter", "repeated_parameter", "unavailable"]),
       },
     },
   });
@@ -82,15 +99,7 @@ export function otherPaths(): object {
             description: "The file has another name by now.",
             headers: { ...REQUEST_ID, Location: { schema: text } },
           },
-          400: problem("unknown_parameter"),
-          401: problem("invalid_token"),
-          403: problem("invalid_signature"),
-          404: problem("attachment_not_found"),
-          409: problem("username_taken"),
-          412: problem("precondition_failed"),
-          416: problem("range_not_satisfiable"),
-          429: problem("rate_limited"),
-          503: problem("unavailable"),
+          ...problems(FILE_ERRORS),
         },
       },
     },
@@ -145,20 +154,41 @@ function metricsPath(): object {
       description: "Scope: `admin`.",
       responses: {
         200: { description: "The metrics.", content: { "text/plain": { schema: { type: "string" } } } },
-        401: problem("invalid_token"),
-        403: problem("insufficient_scope"),
-        409: problem("username_taken"),
-        429: problem("rate_limited"),
-        503: problem("unavailable"),
+        ...problems([
+          "malformed_request",
+          "unknown_parameter",
+          "repeated_parameter",
+          "missing_token",
+          "invalid_token",
+          "insufficient_scope",
+          "username_taken",
+          "unsupported_media_type",
+          "rate_limited",
+          "internal_error",
+          "unavailable",
+        ]),
       },
     },
   };
 }
 
-function problem(code: ErrorCode): object {
-  const schema = { $ref: "#/components/schemas/Problem" };
-  const content = {
-    "application/problem+json": { schema, examples: { [code]: { $ref: `${EXAMPLES}${code}` } } },
-  };
-  return { description: `\`${code}\``, headers: { ...REQUEST_ID, ...HEADERS_OF[code] }, content };
+/** One response for each status, with an example of each of its codes. */
+export function problems(codes: Iterable<ErrorCode>): object {
+  const responses: Record<string, { description: string; content: object; headers: object }> = {};
+  for (const code of new Set(codes)) {
+    const status = statusOf(code);
+    const known = responses[status];
+    const examples = { ...examplesIn(known), [code]: { $ref: `${EXAMPLES}${code}` } };
+    responses[status] = {
+      description: known ? `${known.description} · \`${code}\`` : `\`${code}\``,
+      headers: { ...REQUEST_ID, ...known?.headers, ...HEADERS_OF[code] },
+      content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" }, examples } },
+    };
+  }
+  return responses;
+}
+
+function examplesIn(response: { content: object } | undefined): object {
+  const content = response?.content as Record<string, { examples: object }> | undefined;
+  return content?.["application/problem+json"]?.examples ?? {};
 }

@@ -1,9 +1,9 @@
 import type { Field, Shape } from "../core/fields.ts";
 import { catalogue, type ErrorCode } from "../errors.ts";
 import { LINES } from "./audit.ts";
-import { EXAMPLES, HEADERS_OF, otherPaths, RATE_HEADERS, REQUEST_ID, sentEvents } from "./openapi-others.ts";
+import { EXAMPLES, otherPaths, problems, RATE_HEADERS, REQUEST_ID, sentEvents } from "./openapi-others.ts";
 import { KEY, type Operation } from "./operation.ts";
-import { problemOf, statusOf } from "./problems.ts";
+import { problemOf } from "./problems.ts";
 import { schemas } from "./schemas.ts";
 
 /** Real answers, by the name of the operation. */
@@ -11,6 +11,9 @@ export type Examples = Readonly<Record<string, { body?: unknown; request?: unkno
 
 /** What every operation can answer besides its own. */
 const COMMON: readonly ErrorCode[] = [
+  "malformed_request",
+  "malformed_body",
+  "unsupported_media_type",
   "invalid_parameter",
   "unknown_parameter",
   "repeated_parameter",
@@ -247,37 +250,18 @@ function headersOf(operation: Operation): object {
   };
 }
 
-/** One response for each status, with an example of each of its codes. */
 function problemsOf(operation: Operation): object {
-  const hasBody = operation.body !== "file" && Object.keys(operation.body).length > 0;
+  const reads = operation.method === "GET";
   const upload = operation.body === "file";
-  const answered = new Set<ErrorCode>([
+  return problems([
     ...COMMON,
-    ...(hasBody || upload
-      ? (["malformed_body", "missing_parameter", "unsupported_media_type", "digest_mismatch"] as const)
-      : []),
-    ...(hasBody ? (["body_too_large", "request_timeout"] as const) : []),
-    ...(operation.method === "GET" ? [] : (["outcome_unknown"] as const)),
+    ...(upload || Object.keys(operation.body).length > 0 ? (["missing_parameter"] as const) : []),
+    // Also where no field is taken: a body that comes nevertheless is read, and refused for what it is.
+    ...(reads || upload ? [] : (["body_too_large", "request_timeout"] as const)),
+    ...(reads ? [] : (["digest_mismatch", "outcome_unknown"] as const)),
     ...(operation.method === "POST" ? (["idempotency_in_progress", "idempotency_key_reused"] as const) : []),
     ...operation.errors,
   ]);
-  const responses: Record<string, { description: string; content: object; headers: object }> = {};
-  for (const code of answered) {
-    const status = statusOf(code);
-    const known = responses[status];
-    const examples = { ...examplesIn(known), [code]: { $ref: `${EXAMPLES}${code}` } };
-    responses[status] = {
-      description: known ? `${known.description} · \`${code}\`` : `\`${code}\``,
-      headers: { ...REQUEST_ID, ...known?.headers, ...HEADERS_OF[code] },
-      content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" }, examples } },
-    };
-  }
-  return responses;
-}
-
-function examplesIn(response: { content: object } | undefined): object {
-  const content = response?.content as Record<string, { examples: object }> | undefined;
-  return content?.["application/problem+json"]?.examples ?? {};
 }
 
 function exampleOf(code: ErrorCode): unknown {

@@ -45,7 +45,8 @@ const ofToken = {
 };
 
 const ofWebhook = {
-  url: { type: "string", format: "uri" },
+  // No format: what the standard of URLs leaves as it is, such as [ in a path, RFC 3986 does not allow.
+  url: { type: "string", description: "As the URL Standard (WHATWG) writes it." },
   events: {
     type: ["array", "null"],
     items: { type: "string", enum: [...RESOURCE_EVENTS] },

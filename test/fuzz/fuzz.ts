@@ -1,0 +1,113 @@
+// Runs a property on a real server for its share of the time, and looks at what is left behind.
+import assert from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import fc from "fast-check";
+import { check } from "../../src/cli/check.ts";
+import { SCOPES } from "../../src/core/tokens.ts";
+import { startApp, type TestApp, type TestUser } from "../http/app.ts";
+import { eventually } from "../http/files-on-disk.ts";
+import { ask } from "./wire.ts";
+
+/** How the time is divided. */
+const SHARES = {
+  forms: 4,
+  fields: 3,
+  ranges: 1,
+  links: 1,
+  pages: 1,
+  conditions: 1,
+  retries: 2,
+  tokens: 1,
+  bytes: 5,
+  framing: 3,
+  contract: 8,
+};
+
+/** Of all suites together. */
+const SECONDS = Number(process.env.PARLEY_FUZZ_SECONDS ?? 30);
+const SHARE_MS = (SECONDS * 1000) / Object.values(SHARES).reduce((sum, share) => sum + share);
+
+/** A server to be asked anything, and three who ask: two users, and one who may do everything. */
+export interface Subject extends TestApp {
+  mine: TestUser;
+  theirs: TestUser;
+  admin: TestUser;
+}
+
+/** As production builds it, but that it loses patience with clients far sooner. */
+export async function startSubject(t: TestContext): Promise<Subject> {
+  const server = await startApp(t, {
+    headersTimeoutMs: 500,
+    bodyIdleTimeoutMs: 500,
+    keepAliveTimeoutMs: 500,
+    socketIdleTimeoutMs: 3000,
+    maxFileBytes: 200_000,
+    webhooksAllowPrivate: true,
+    webhookTimeoutMs: 1000,
+  });
+  const [mine, theirs] = [await server.user(), await server.user()];
+  return { ...server, mine, theirs, admin: await server.user({ scopes: SCOPES }) };
+}
+
+/**
+ * Checks a property until the share of the suite is over, those cases first that once failed; it tells how many inputs it
+ * took where that is not one. PARLEY_FUZZ_SEED begins as another run did. Then the server must be as it was.
+ */
+export async function fuzz<T>(
+  t: TestContext,
+  subject: Subject,
+  suite: keyof typeof SHARES,
+  inputs: fc.Arbitrary<T>,
+  holds: (input: T) => Promise<unknown>,
+  cases: readonly T[] = [],
+): Promise<void> {
+  const seed = Number(process.env.PARLEY_FUZZ_SEED ?? randomInt(2 ** 31));
+  const begun = performance.now();
+  let done = 0;
+  let running: Promise<void> = Promise.resolve();
+  const property = fc.asyncProperty(inputs, (input) => {
+    running = (async () => {
+      const count = await holds(input);
+      done += typeof count === "number" ? count : 1;
+    })();
+    return running;
+  });
+  try {
+    await fc.assert(property, {
+      seed,
+      numRuns: 2 ** 31,
+      examples: cases.map((each) => [each]),
+      interruptAfterTimeLimit: SHARES[suite] * SHARE_MS,
+    });
+    // The time may end within a run, which goes on.
+    await running;
+    assert.ok(done > 0, "there was time for none");
+  } finally {
+    const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+    t.diagnostic(`${suite}: ${done} inputs in ${seconds} s, PARLEY_FUZZ_SEED=${seed}`);
+  }
+  await isSound(subject);
+}
+
+/** The server answers, nothing temporary is left, and rows and files agree. */
+async function isSound({ url, mine, config }: Subject): Promise<void> {
+  const me = await ask(url, { target: "/v1/me", headers: mine.headers });
+  assert.equal(me.status, 200);
+  const isTidy = async () => (await readdir(join(config.dataFolder, "tmp"))).length === 0;
+  assert.ok(await eventually(isTidy), "files are left in tmp/");
+  const printed: string[] = [];
+  const never = new AbortController().signal;
+  const io = { env: { PARLEY_DATA: config.dataFolder }, isTerminal: false, stop: never, unread: never };
+  const say = { input: () => process.stdin, print: (text: string) => void printed.push(text), warn() {} };
+  const isClean = async () => {
+    printed.length = 0;
+    return (
+      (await check({ ...io, ...say }, { json: true })) === 0 &&
+      /"tombstones":0,"intents":0/.test(printed.at(-1)!)
+    );
+  };
+  assert.ok(await eventually(isClean), printed.join("\n"));
+}

@@ -1,0 +1,221 @@
+// What reads are asked with: ranges of files, signed links, places in lists.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { upload } from "../http/app.ts";
+import { add, person } from "../http/people.ts";
+import { damage, damages, oneOf, seldom, texts } from "./damage.ts";
+import { fuzz, startSubject } from "./fuzz.ts";
+import { type Answer, ask, json } from "./wire.ts";
+
+/** What a header or a request line can carry without ending: Latin-1 without controls, as text. */
+const oneLine = (bytes: Buffer) =>
+  bytes
+    .toString("latin1")
+    .replace(/[^\x21-\x7e]+/g, " ")
+    .trim();
+
+/** The text as it is, or hurt. */
+function maybeHurt(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  return fc
+    .tuple(text, seldom(damages, 3))
+    .map(([whole, harm]) => (!harm ? whole : oneLine(damage(Buffer.from(whole), harm))));
+}
+
+const SIZES = [0, 1, 10, 5000, 150_000];
+
+const numbers = fc.oneof(
+  fc.nat(12),
+  fc.constantFrom(
+    4999,
+    5000,
+    149_999,
+    150_000,
+    2 ** 31,
+    2 ** 53,
+    "",
+    "00",
+    "-1",
+    "+1",
+    "1e3",
+    "0x1",
+    "9".repeat(400),
+  ),
+);
+const ranges = maybeHurt(
+  fc
+    .tuple(
+      oneOf("bytes|bytes|bytes|Bytes|items|bytes |"),
+      fc.array(fc.tuple(numbers, numbers), { minLength: 1, maxLength: 3 }),
+    )
+    .map(([unit, all]) => `${unit}=${all.map(([from, to]) => `${from}-${to}`).join(", ")}`),
+);
+
+/** Whole, or the bytes that it says, or none where it says that they lie outside. */
+function isRange({ status, headers, body }: Answer, whole: Buffer, about: string): void {
+  const said = headers.get("content-range");
+  if (status === 416) assert.equal(said, `bytes */${whole.length}`, about);
+  else if (status === 200) assert.ok(body.equals(whole), about);
+  else {
+    assert.equal(status, 206, about);
+    const [from, to, size] = said!.match(/\d+/g)!.map(Number) as [number, number, number];
+    assert.equal(said, `bytes ${from}-${to}/${whole.length}`, about);
+    assert.ok(from <= to && to < size, about);
+    assert.ok(body.equals(whole.subarray(from, to + 1)), about);
+  }
+}
+
+test("a range gives exactly the bytes that the answer says", async (t) => {
+  const subject = await startSubject(t);
+  const files = await Promise.all(
+    SIZES.map(async (size) => {
+      const bytes = Buffer.from(Array.from({ length: size }, (_, i) => i % 251));
+      const made = await upload(subject.url, subject.mine, new File([bytes], "a.bin"));
+      const { file_url } = (await made.json()) as { file_url: string };
+      const target = file_url.slice(subject.url.length);
+      return { bytes, target, etag: (await ask(subject.url, { target })).headers.get("etag")! };
+    }),
+  );
+  const inputs = fc.record({
+    which: fc.nat(SIZES.length - 1),
+    range: ranges,
+    ifRange: seldom(oneOf('the tag|"x"|Thu, 01 Jan 1970 00:00:00 GMT||W/'), 3),
+  });
+  await fuzz(t, subject, "ranges", inputs, async ({ which, range, ifRange }) => {
+    const { bytes, target, etag } = files[which]!;
+    const headers = {
+      range,
+      ...(ifRange === undefined ? {} : { "if-range": ifRange === "the tag" ? etag : ifRange }),
+    };
+    const answer = await ask(subject.url, { target, headers });
+    isRange(answer, bytes, `${answer.status} to ${range} of ${bytes.length}`);
+    const plain = /^bytes=(\d+)-(\d+)$/i.exec(range);
+    const inside = plain !== null && Number(plain[1]) <= Number(plain[2]) && Number(plain[1]) < bytes.length;
+    if (inside && (ifRange === undefined || ifRange === "the tag")) assert.equal(answer.status, 206, range);
+  });
+});
+
+const LINK_PARTS = ["id", "filename", "expires", "signature"] as const;
+
+test("a link opens its own file as it was signed, and nothing else", async (t) => {
+  const subject = await startSubject(t);
+  const { url, mine, theirs } = subject;
+  const links = await Promise.all(
+    [mine, mine, theirs].map(async (user, i) => {
+      const made = await upload(url, user, new File([`file ${i}`], `ä ${i}.txt`));
+      const { pathname, searchParams } = new URL(((await made.json()) as { file_url: string }).file_url);
+      const [, , id, filename] = pathname.split("/");
+      return {
+        id: id!,
+        filename: filename!,
+        expires: searchParams.get("expires")!,
+        signature: searchParams.get("signature")!,
+      };
+    }),
+  );
+  const inputs = fc.record({
+    which: fc.nat(links.length - 1),
+    from: fc.record(
+      Object.fromEntries(LINK_PARTS.map((part) => [part, seldom(fc.nat(links.length - 1), 5)])),
+    ),
+    hurt: seldom(
+      fc.tuple(
+        fc.constantFrom(...LINK_PARTS),
+        fc.oneof(
+          damages,
+          texts.map((text) => text.slice(0, 200)),
+        ),
+      ),
+      2,
+    ),
+    more: oneOf("||&download=1|&download=2|&signature=x|&a=b|&|&expires=99999999999"),
+  });
+  await fuzz(t, subject, "links", inputs, async ({ which, from, hurt, more }) => {
+    const link = { ...links[which]! };
+    for (const part of LINK_PARTS) if (from[part] != null) link[part] = links[from[part]]![part];
+    if (hurt) {
+      const [part, harm] = hurt;
+      link[part] = encodeURIComponent(
+        typeof harm === "string" ? harm.toWellFormed() : damage(Buffer.from(link[part]), harm).toString(),
+      );
+    }
+    const { id, filename, expires, signature } = link;
+    const answer = await ask(url, {
+      target: `/files/${id}/${filename}?expires=${expires}&signature=${signature}${more}`,
+    });
+    const owned = links.findIndex((each) => each.id === id);
+    // Sealed are id and expiry alone; by another name it leads to the right one.
+    const signed = owned !== -1 && expires === links[owned]!.expires && signature === links[owned]!.signature;
+    const about = `${answer.status} to ${JSON.stringify({ ...link, more })}`;
+    if (!signed) assert.ok([400, 403, 404].includes(answer.status), about);
+    else if (!["", "&", "&download=1"].includes(more)) assert.equal(answer.status, 400, about);
+    else if (filename !== links[owned]!.filename) assert.ok([308, 404].includes(answer.status), about);
+    else assert.equal(answer.body.toString(), `file ${owned}`, about);
+    if (answer.status === 308)
+      assert.ok(
+        answer.headers.get("location")!.startsWith(`${url}/files/${id}/${links[owned]!.filename}?`),
+        about,
+      );
+  });
+});
+
+test("a page is exactly what its place in the list says, of the caller's own alone", async (t) => {
+  const subject = await startSubject(t);
+  const { url } = subject;
+  const [grace, alan] = [await person(subject, "grace"), await person(subject, "alan")];
+  const listOf = async (who: typeof grace) => {
+    const made = [];
+    for (let i = 0; i < 25; i++) made.push(await add(subject, who, `${who.name} ${i}`));
+    return made.map(({ id }) => id).reverse();
+  };
+  const [own, foreign] = [await listOf(grace), await listOf(alan)];
+  const ids = fc.constantFrom(
+    ...own,
+    ...foreign,
+    "con_00000000000000000000000000",
+    "con_7zzzzzzzzzzzzzzzzzzzzzzzzz",
+    "att_01m7yvg6zye7yrf4hzt3qf45mv",
+  );
+  const limits = fc.oneof(fc.integer({ min: -1, max: 102 }).map(String), oneOf("1e1|010| 5|5.0||９"));
+  const query = fc.record(
+    {
+      limit: limits,
+      starting_after: ids,
+      ending_before: ids,
+      other: oneOf("page|starting_after[]|__proto__|LIMIT"),
+    },
+    { requiredKeys: [] },
+  );
+  const inputs = fc.record({
+    query,
+    harm: seldom(fc.tuple(oneOf("limit|starting_after|ending_before"), texts), 4),
+  });
+  await fuzz(t, subject, "pages", inputs, async ({ query: { other, ...wanted }, harm }) => {
+    const given: Record<string, string> = { ...wanted, ...(other === undefined ? {} : { [other]: "1" }) };
+    if (harm) given[harm[0]] = harm[1].slice(0, 200).toWellFormed();
+    const answer = await ask(url, {
+      target: `/v1/contacts?${new URLSearchParams(given)}`,
+      headers: grace.headers,
+    });
+    const { limit = "10", starting_after: after, ending_before: before } = given;
+    const isId = (text: string | undefined) =>
+      text === undefined || /^con_[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(text);
+    const valid =
+      /^([1-9]\d?|100)$/.test(limit) &&
+      isId(after) &&
+      isId(before) &&
+      !(after && before) &&
+      other === undefined;
+    assert.equal(answer.status, valid ? 200 : 400, JSON.stringify(given));
+    if (!valid) return;
+    const all = own.filter((id) => (after ? id < after : before ? id > before : true));
+    const data = before ? all.slice(-Number(limit)) : all.slice(0, Number(limit));
+    const page = json<{ has_more: boolean; data: { id: string }[] }>(answer);
+    assert.deepEqual(
+      page.data.map(({ id }) => id),
+      data,
+      JSON.stringify(given),
+    );
+    assert.equal(page.has_more, data.length < all.length);
+  });
+});

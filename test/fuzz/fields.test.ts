@@ -58,13 +58,14 @@ function asJson(pairs: Pairs, escapes: boolean): string {
   return `{${pairs.map(([name, value]) => `${JSON.stringify(name)}: ${typeof value === "string" ? text(value) : JSON.stringify(value)}`).join(",\n")}}`;
 }
 
+const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 const encodeAll = (text: string) =>
   Buffer.from(text).reduce((all, byte) => `${all}%${byte.toString(16).padStart(2, "0")}`, "");
 
 function asForm(pairs: Pairs, escapes: boolean): string {
   const part = (text: string) =>
     escapes ? encodeAll(text) : encodeURIComponent(text.toWellFormed()).replaceAll("%20", "+");
-  return pairs.map(([name, value]) => `${part(name)}=${part(String(value))}`).join("&");
+  return pairs.map(([name, value]) => `${part(name)}=${part(textOf(value))}`).join("&");
 }
 
 const count = (text: string) => [...text].length;
@@ -139,7 +140,7 @@ test("fields are taken exactly where the rules take them, and come back as they 
     // A form says all as text.
     const meant: Pairs = isJson
       ? pairs
-      : pairs.map(([name, value]) => [name.toWellFormed(), String(value).toWellFormed()]);
+      : pairs.map(([name, value]) => [name.toWellFormed(), textOf(value).toWellFormed()]);
     const plain = Buffer.from(isJson ? asJson(meant, escapes) : asForm(meant, escapes));
     const body = damage(plain, harm ?? []);
     const answer = await post(otherType ?? TYPES[isJson ? 0 : 1]!, body);

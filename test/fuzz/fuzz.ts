@@ -1,15 +1,12 @@
 // Runs a property on a real server for its share of the time, and looks at what is left behind.
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
 import type { TestContext } from "node:test";
 import fc from "fast-check";
-import { check } from "../../src/cli/check.ts";
 import { SCOPES } from "../../src/core/tokens.ts";
-import { startApp, type TestApp, type TestUser } from "../http/app.ts";
-import { eventually } from "../http/files-on-disk.ts";
-import { ask } from "./wire.ts";
+import { startApp, type TestUser } from "../http/app.ts";
+import { type Joined, joinedServer } from "../siege/joined.ts";
+import { type Attacked, isSound } from "../siege/sound.ts";
 
 /** How the time is divided. */
 const SHARES = {
@@ -31,15 +28,23 @@ const SECONDS = Number(process.env.PARLEY_FUZZ_SECONDS ?? 30);
 const SHARE_MS = (SECONDS * 1000) / Object.values(SHARES).reduce((sum, share) => sum + share);
 
 /** A server to be asked anything, and three who ask: two users, and one who may do everything. */
-export interface Subject extends TestApp {
+export interface Subject extends Attacked {
+  user: Joined["user"];
   mine: TestUser;
   theirs: TestUser;
   admin: TestUser;
 }
 
-/** As production builds it, but that it loses patience with clients far sooner. */
+/** The server that all attacks go to, where there is one; else one of its own. */
 export async function startSubject(t: TestContext): Promise<Subject> {
-  const server = await startApp(t, {
+  const { url, folder, user } = joinedServer() ?? (await startOwn(t));
+  const [mine, theirs] = [await user(), await user()];
+  return { url, folder, user, headers: mine.headers, mine, theirs, admin: await user({ scopes: SCOPES }) };
+}
+
+/** As production builds it, but that it loses patience with clients far sooner. */
+async function startOwn(t: TestContext) {
+  const { url, user, config } = await startApp(t, {
     headersTimeoutMs: 500,
     bodyIdleTimeoutMs: 500,
     keepAliveTimeoutMs: 500,
@@ -48,8 +53,7 @@ export async function startSubject(t: TestContext): Promise<Subject> {
     webhooksAllowPrivate: true,
     webhookTimeoutMs: 1000,
   });
-  const [mine, theirs] = [await server.user(), await server.user()];
-  return { ...server, mine, theirs, admin: await server.user({ scopes: SCOPES }) };
+  return { url, user, folder: config.dataFolder };
 }
 
 /**
@@ -89,25 +93,5 @@ export async function fuzz<T>(
     const seconds = ((performance.now() - begun) / 1000).toFixed(1);
     t.diagnostic(`${suite}: ${done} inputs in ${seconds} s, PARLEY_FUZZ_SEED=${seed}`);
   }
-  await isSound(subject);
-}
-
-/** The server answers, nothing temporary is left, and rows and files agree. */
-async function isSound({ url, mine, config }: Subject): Promise<void> {
-  const me = await ask(url, { target: "/v1/me", headers: mine.headers });
-  assert.equal(me.status, 200);
-  const isTidy = async () => (await readdir(join(config.dataFolder, "tmp"))).length === 0;
-  assert.ok(await eventually(isTidy), "files are left in tmp/");
-  const printed: string[] = [];
-  const never = new AbortController().signal;
-  const io = { env: { PARLEY_DATA: config.dataFolder }, isTerminal: false, stop: never, unread: never };
-  const say = { input: () => process.stdin, print: (text: string) => void printed.push(text), warn() {} };
-  const isClean = async () => {
-    printed.length = 0;
-    return (
-      (await check({ ...io, ...say }, { json: true })) === 0 &&
-      /"tombstones":0,"intents":0/.test(printed.at(-1)!)
-    );
-  };
-  assert.ok(await eventually(isClean), printed.join("\n"));
+  await isSound(t, subject);
 }

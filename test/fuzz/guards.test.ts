@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { add, person } from "../http/people.ts";
+import { add } from "../http/people.ts";
 import { damage, damages, oneOf, seldom } from "./damage.ts";
 import { fuzz, startSubject } from "./fuzz.ts";
 import { ask, json } from "./wire.ts";
@@ -52,7 +52,7 @@ test("a token opens as it was given alone", async (t) => {
 
 test("If-Match lets a write through where it names the version, and else changes nothing", async (t) => {
   const subject = await startSubject(t);
-  const grace = await person(subject, "grace");
+  const grace = await subject.user();
   const item = { target: `/v1/contacts/${(await add(subject, grace, "alan")).id}`, headers: grace.headers };
   const tags = fc.array(
     fc.constantFrom("now", "W/now", "before", '"x"', "*", '""', "now-1", '"', '"a,b"', "9".repeat(40)),
@@ -106,7 +106,7 @@ const BODIES = [
 test("requests with one key are done once, however they come", async (t) => {
   const subject = await startSubject(t);
   const { url } = subject;
-  const people = [await person(subject, "grace"), await person(subject, "alan")];
+  const people = [await subject.user(), await subject.user()];
   const keys = fc.oneof(
     { weight: 3, arbitrary: fc.uuid() },
     fc.string({ minLength: 1, maxLength: 300 }),

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { upload } from "../http/app.ts";
-import { add, person } from "../http/people.ts";
+import { add } from "../http/people.ts";
 import { damage, damages, oneOf, seldom, texts } from "./damage.ts";
 import { fuzz, startSubject } from "./fuzz.ts";
 import { type Answer, ask, json } from "./wire.ts";
@@ -162,10 +162,10 @@ test("a link opens its own file as it was signed, and nothing else", async (t) =
 test("a page is exactly what its place in the list says, of the caller's own alone", async (t) => {
   const subject = await startSubject(t);
   const { url } = subject;
-  const [grace, alan] = [await person(subject, "grace"), await person(subject, "alan")];
+  const [grace, alan] = [await subject.user(), await subject.user()];
   const listOf = async (who: typeof grace) => {
     const made = [];
-    for (let i = 0; i < 25; i++) made.push(await add(subject, who, `${who.name} ${i}`));
+    for (let i = 0; i < 25; i++) made.push(await add(subject, who, `friend ${i}`));
     return made.map(({ id }) => id).reverse();
   };
   const [own, foreign] = [await listOf(grace), await listOf(alan)];

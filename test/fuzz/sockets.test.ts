@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { upload } from "../http/app.ts";
-import { add, person } from "../http/people.ts";
+import { add } from "../http/people.ts";
 import { damage, damages, oneOf, seldom, stumbles } from "./damage.ts";
 import { fuzz, startSubject } from "./fuzz.ts";
 import { ask, type Ending, encode, exchange, isProper, json, preview, readAnswers } from "./wire.ts";
@@ -173,7 +173,7 @@ const AMBIGUOUS = [
 test("a request whose end is not sure is refused, and nothing behind it is done", async (t) => {
   const subject = await startSubject(t);
   const { url } = subject;
-  const mine = await person(subject, "grace");
+  const mine = await subject.user();
   const kept = { target: `/v1/contacts/${(await add(subject, mine, "alan")).id}`, headers: mine.headers };
   const headers = { ...mine.headers, host: "fuzz", "content-type": "application/x-www-form-urlencoded" };
   const smuggled = encode({

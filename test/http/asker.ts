@@ -3,7 +3,7 @@ import type { TestApp, TestUser } from "./app.ts";
 export type Json = Record<string, unknown>;
 
 /** Asks a server as one user, with a body of JSON, or of a form where it is a text. */
-export function asker(server: TestApp, user: TestUser) {
+export function asker(server: Pick<TestApp, "url">, user: TestUser) {
   return async (
     method: string,
     path: string,

@@ -26,7 +26,7 @@ export async function person(server: TestApp, name: string): Promise<Person> {
 
 export async function send(
   server: Place,
-  who: Person,
+  who: TestUser,
   method: string,
   path: string,
   body?: object,
@@ -53,23 +53,28 @@ export function fieldsOf(name: string): { username: string; phone_number: string
   return { username: name, phone_number: "555" };
 }
 
-export async function add(server: Place, who: Person, name: string): Promise<Contact> {
+export async function add(server: Place, who: TestUser, name: string): Promise<Contact> {
   return read(send(server, who, "POST", "/v1/contacts", fieldsOf(name)), 201);
 }
 
 /** Uploads a file of that name and content, and returns its id. */
-export async function give(server: Place, who: Person, conversation: string, name: string): Promise<string> {
+export async function give(
+  server: Place,
+  who: TestUser,
+  conversation: string,
+  name: string,
+): Promise<string> {
   const sent = upload(server.url, who, new File([name], name), { conversation_id: conversation });
   return (await read<{ id: string }>(sent, 201)).id;
 }
 
-export async function used(server: Place, who: Person): Promise<number> {
+export async function used(server: Place, who: TestUser): Promise<number> {
   const me = await read<{ storage: { used: number } }>(send(server, who, "GET", "/v1/me"), 200);
   return me.storage.used;
 }
 
 /** How many files the caller sees, at most 100. */
-export async function filesOf(server: Place, who: Person): Promise<{ id: string; filename: string }[]> {
+export async function filesOf(server: Place, who: TestUser): Promise<{ id: string; filename: string }[]> {
   const path = "/v1/attachments?limit=100";
   return (await read<{ data: { id: string; filename: string }[] }>(send(server, who, "GET", path), 200)).data;
 }

@@ -1,0 +1,33 @@
+import type { TokenChoice } from "../../src/core/tokens.ts";
+import type { TestUser } from "../http/app.ts";
+import { asker } from "../http/asker.ts";
+
+/** A server in another process, which several test files ask: PARLEY_TEST_SERVER has its `url`, a `token` for everything and its `folder`. */
+export interface Joined {
+  url: string;
+  folder: string;
+  /** Makes a user; scopes as a token has them. */
+  user(choice?: Pick<TokenChoice, "scopes">): Promise<TestUser>;
+}
+
+/** Undefined where each test is to start its own. */
+export function joinedServer(): Joined | undefined {
+  if (process.env.PARLEY_TEST_SERVER === undefined) return undefined;
+  const { url, token, folder } = JSON.parse(process.env.PARLEY_TEST_SERVER) as Record<string, string>;
+  const admin = { id: "", token: token!, headers: { authorization: `Bearer ${token}` } };
+  const ask = asker({ url: url! }, admin);
+  return {
+    url: url!,
+    folder: folder!,
+    async user({ scopes } = {}) {
+      const username = `user-${process.pid}-${performance.now()}`;
+      const made = await ask("POST", "/v1/users", { username });
+      const { body } = await ask("POST", "/v1/tokens", {
+        user_id: made.body.id,
+        ...(scopes ? { scopes } : {}),
+      });
+      const given = String(body.token);
+      return { id: String(made.body.id), token: given, headers: { authorization: `Bearer ${given}` } };
+    },
+  };
+}

@@ -1,0 +1,30 @@
+// The service as production builds it, in a process of its own, so that what it takes can be measured: `node server.ts
+// FOLDER`. It prints where it is and a token for everything, as JSON, and runs until SIGTERM.
+import { once } from "node:events";
+import { createApp } from "../../src/app.ts";
+import { readConfig } from "../../src/config.ts";
+import { createToken, SCOPES } from "../../src/core/tokens.ts";
+import { createUser } from "../../src/core/users.ts";
+
+/** It loses patience sooner than production's, so that stalling clients do not take the time of the test. */
+const PATIENCE = {
+  headersTimeoutMs: 1000,
+  bodyIdleTimeoutMs: 1000,
+  socketIdleTimeoutMs: 5000,
+  webhookTimeoutMs: 1000,
+  webhooksAllowPrivate: true,
+};
+
+const config = readConfig({
+  PARLEY_DATA: process.argv[2],
+  PARLEY_PORT: "0",
+  PARLEY_LOG_LEVEL: "error",
+  PARLEY_RATE_LIMIT: "0",
+});
+const app = await createApp({ ...config, limits: { ...config.limits, ...PATIENCE } });
+await app.start();
+const { id } = await createUser(app.core, null, { username: "admin" });
+const { token } = await createToken(app.core, null, id, { scopes: SCOPES });
+process.stdout.write(`${JSON.stringify({ url: app.core.origin(), token })}\n`);
+await once(process, "SIGTERM");
+await app.stop();

@@ -32,9 +32,12 @@ export async function bodyFields(request: FastifyRequest, limits: FieldLimits): 
   return parse(decodeUtf8(bytes));
 }
 
-/** Type and subtype of a Content-Type, in lower case. */
+// Around it stand tabs and spaces alone (RFC 9110, section 5.6.3); the language's own trimming takes away more.
+const MEDIA_TYPE = /^[ \t]*([^\s;]*)[ \t]*(?:;|$)/;
+
+/** Type and subtype of a Content-Type, in lower case; empty where it is malformed. */
 export function mediaType(header: string | undefined): string {
-  return (header ?? "").split(";", 1)[0]!.trim().toLowerCase();
+  return MEDIA_TYPE.exec(header ?? "")?.[1]!.toLowerCase() ?? "";
 }
 
 export function isEmptyBody(request: FastifyRequest): boolean {

@@ -1,0 +1,70 @@
+// Requests byte by byte, as no HTTP library would send them, and what came back.
+import assert from "node:assert/strict";
+import type { TestUser } from "../http/app.ts";
+import type { Place } from "../http/people.ts";
+import { openSocket, readAnswer } from "../http/raw-socket.ts";
+
+export interface Attack {
+  method?: string;
+  path: string;
+  /** In their order and spelling, a name as often as it stands there; a length and, where there is none, a host are added. */
+  headers: readonly [name: string, value: string][];
+  /** A text is sent as Latin-1. */
+  body?: Buffer | string;
+}
+
+export interface Answered {
+  status: number;
+  /** Without the status line; names in lower case. */
+  headers: [name: string, value: string][];
+  body: string;
+  /** From the first byte that was sent to the last that came. */
+  ms: number;
+}
+
+export async function attack(
+  server: Place,
+  user: Pick<TestUser, "headers"> | undefined,
+  what: Attack,
+): Promise<Answered> {
+  const socket = await openSocket(server.url);
+  // The rest of a body that was refused may be met by a reset.
+  socket.on("error", () => {});
+  const bytes = typeof what.body === "string" ? Buffer.from(what.body, "latin1") : what.body;
+  const headers = [...what.headers];
+  if (!headers.some(([name]) => name === "host")) headers.push(["host", "localhost"]);
+  if (user) headers.push(["authorization", user.headers.authorization]);
+  if (bytes) headers.push(["content-length", String(bytes.length)]);
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const begun = performance.now();
+  socket.write(`${what.method ?? "POST"} ${what.path} HTTP/1.1\r\n${lines}\r\n`, "latin1");
+  if (bytes) socket.write(bytes);
+  const text = await readAnswer(socket);
+  const ms = performance.now() - begun;
+  socket.destroy();
+  return { ...parse(text), ms };
+}
+
+function parse(text: string): Omit<Answered, "ms"> {
+  const end = text.indexOf("\r\n\r\n");
+  assert.ok(end !== -1, `no answer: ${JSON.stringify(text.slice(0, 200))}`);
+  const [first = "", ...lines] = text.slice(0, end).split("\r\n");
+  const headers = lines.map((line): [string, string] => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1]);
+  return { status, headers, body: text.slice(end + 4) };
+}
+
+export function codeOf({ body }: Answered): string | undefined {
+  try {
+    return (JSON.parse(body) as { code?: string }).code;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isRefused({ status }: Pick<Answered, "status">): boolean {
+  return status >= 400 && status < 500;
+}

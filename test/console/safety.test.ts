@@ -13,6 +13,7 @@ import { PNG } from "./pictures.ts";
 const CANARY = "new Image().src='/canary';alert('canary')";
 const HTML = `<!doctype html><title>x</title><script>${CANARY}</script><img src=x onerror="${CANARY}"><p>harmless</p>`;
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg" onload="${CANARY}"><script>${CANARY}</script></svg>`;
+const XML = `<?xml version="1.0"?><x xmlns:h="http://www.w3.org/1999/xhtml"><h:script>${CANARY}</h:script></x>`;
 
 /** Each as a browser may be told that it is, and as it may be mistaken for. */
 const FILES: [name: string, type: string, content: string][] = [
@@ -23,6 +24,9 @@ const FILES: [name: string, type: string, content: string][] = [
   ["page.mp4", "video/mp4", HTML],
   ["page.json", "application/json", HTML],
   ["page.xhtml", "application/xhtml+xml", HTML],
+  ["feed.xml", "application/xml", XML],
+  ["feed.rss", "text/xml", XML],
+  ["feed.mp4", "video/mp4", XML],
   ["drawing.svg", "image/svg+xml", SVG],
   ["drawing.png", "image/png", SVG],
   ['<img src=x onerror="alert(1)">.html', "text/html", HTML],

@@ -1,0 +1,218 @@
+// Fields that nobody may write, in every place of every route: names that objects have of their own (prototype pollution,
+// CWE-1321), names of what only the server sets (mass assignment, CWE-915), and names that are given twice (CWE-235).
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { SCOPES } from "../../src/core/tokens.ts";
+import type { Operation } from "../../src/http/operation.ts";
+import { allOperations } from "../../src/http/operations.ts";
+import { startApp, type TestApp, type TestUser } from "../http/app.ts";
+
+const UNKNOWN = "01h455vb4pex5vsknk084sn02q";
+
+const POLLUTING = [
+  ...["__proto__", "constructor", "prototype", "toString", "valueOf", "hasOwnProperty", "__defineGetter__"],
+  ...[
+    "__proto__[polluted]",
+    "__proto__.polluted",
+    "constructor[prototype][polluted]",
+    "constructor.prototype",
+  ],
+];
+const NOT_THEIRS = [
+  ...[
+    "id",
+    "owner",
+    "owner_id",
+    "user",
+    "user_id",
+    "uploader_id",
+    "actor_id",
+    "size",
+    "file_size",
+    "file_type",
+  ],
+  ...["file_url", "sha256", "crc32", "blob_key", "created_at", "updated_at", "last_active_at", "message_id"],
+  ...[
+    "conversation_id",
+    "version",
+    "role",
+    "admin",
+    "is_admin",
+    "scopes",
+    "token",
+    "hash",
+    "secret",
+    "blocked_at",
+  ],
+  ...["quota", "used", "peer_id", "reservation", "$where", "sql"],
+];
+
+interface Place {
+  name: string;
+  /** A request of the operation with these fields in that place, as text and as JSON has them. */
+  request(fields: string, json: string): { query?: string; body?: string; type?: string };
+}
+
+const FORM = "application/x-www-form-urlencoded";
+const QUERY: Place = { name: "query", request: (fields) => ({ query: fields }) };
+const BODIES: Place[] = [
+  { name: "form", request: (fields) => ({ body: fields, type: FORM }) },
+  { name: "JSON", request: (_, json) => ({ body: json, type: "application/json" }) },
+];
+const MULTIPART: Place = {
+  name: "multipart form",
+  request: (fields) => ({ body: multipart(fields), type: "multipart/form-data; boundary=b" }),
+};
+
+function multipart(fields: string): string {
+  const parts = [...new URLSearchParams(fields)].map(([name, value]) => `; name="${name}"\r\n\r\n${value}`);
+  const all = ['; name="file"; filename="a"\r\n\r\nx', ...parts];
+  return `${all.map((each) => `--b\r\nContent-Disposition: form-data${each}\r\n`).join("")}--b--\r\n`;
+}
+
+/** Where an operation takes fields, or could be thought to, and which there. */
+function placesOf({ method, body, query }: Operation): [Place, readonly string[]][] {
+  const inQuery: [Place, readonly string[]] = [QUERY, Object.keys(query)];
+  if (method === "GET") return [inQuery];
+  // What its query takes the form of an upload takes, too.
+  if (body === "file") return [inQuery, [MULTIPART, ["file", ...Object.keys(query)]]];
+  return [inQuery, ...BODIES.map((place): [Place, readonly string[]] => [place, Object.keys(body)])];
+}
+
+interface Subject {
+  server: TestApp;
+  operations: readonly Operation[];
+  /** Asks; returns status, code and field of the refusal. */
+  ask(operation: Operation, what: ReturnType<Place["request"]>): Promise<[number, string, string]>;
+  /** All that is stored but for what each request leaves. */
+  stored(): Promise<unknown>;
+}
+
+async function start(t: TestContext): Promise<Subject> {
+  const server = await startApp(t);
+  const user: TestUser = await server.user({ scopes: SCOPES });
+  return {
+    server,
+    operations: allOperations(server.config.limits),
+    async ask({ method, path }, { query, body, type }) {
+      // Ids are looked at after fields: these are nobody's, so that nothing is done where a field is let through.
+      const address = path
+        .replace(":id", `con_${UNKNOWN}`.replace("con", kindOf(path)))
+        .replace(":delivery_id", `dlv_${UNKNOWN}`);
+      const answer = await fetch(server.url + address + (query === undefined ? "" : `?${query}`), {
+        method,
+        headers: { ...user.headers, ...(type === undefined ? {} : { "content-type": type }) },
+        body: body ?? null,
+      });
+      const text = await answer.text();
+      const { code = "", param = "" } =
+        text === "" ? {} : (JSON.parse(text) as { code?: string; param?: string });
+      return [answer.status, code, param];
+    },
+    async stored() {
+      const tables = [
+        "users",
+        "contacts",
+        "attachments",
+        "tokens",
+        "webhooks",
+        "messages",
+        "outbox",
+        "audit",
+      ];
+      return Promise.all(tables.map((table) => server.app.core.db.all(`SELECT * FROM ${table}`)));
+    },
+  };
+}
+
+function kindOf(path: string): string {
+  return { contacts: "con", attachments: "att", webhooks: "whk", users: "usr", tokens: "tok" }[
+    path.split("/")[2]!
+  ]!;
+}
+
+test("fields that nobody may write are 400 in every place of every route, and nothing is done", async (t) => {
+  const { operations, ask, stored } = await start(t);
+  const before = await stored();
+  let asked = 0;
+  for (const operation of operations) {
+    for (const [place, accepted] of placesOf(operation)) {
+      for (const name of [...POLLUTING, ...NOT_THEIRS].filter((name) => !accepted.includes(name))) {
+        const request = place.request(
+          `${encodeURIComponent(name)}=x`,
+          `{${JSON.stringify(name)}:{"polluted":1}}`,
+        );
+        const answer = await ask(operation, request);
+        const where = `${operation.name}, ${name} in the ${place.name}`;
+        assert.deepEqual(answer, [400, "unknown_parameter", name], where);
+        asked++;
+      }
+    }
+  }
+  assert.equal("polluted" in {}, false);
+  assert.deepEqual(await stored(), before);
+  t.diagnostic(`${asked} requests to ${operations.length} operations`);
+});
+
+test("a field that is given twice is 400 in every place of every route, in whatever spelling", async (t) => {
+  const { operations, ask, stored } = await start(t);
+  const before = await stored();
+  let asked = 0;
+  for (const operation of operations) {
+    for (const [place, accepted] of placesOf(operation)) {
+      for (const name of accepted) {
+        const encoded = `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`;
+        const [key, escaped] = [
+          JSON.stringify(name),
+          `"\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}"`,
+        ];
+        const request = place.request(`${name}=1&${encoded}=2`, `{${key}:"1",${escaped}:"2"}`);
+        const answer = await ask(operation, request);
+        const where = `${operation.name}, ${name} in the ${place.name}`;
+        // The file is a part by itself, and a field of its name is one too many.
+        assert.deepEqual(answer, [400, "repeated_parameter", name], where);
+        asked++;
+      }
+    }
+  }
+  assert.deepEqual(await stored(), before);
+  t.diagnostic(`${asked} requests to ${operations.length} operations`);
+});
+
+test("names that objects have of their own are refused within the values of JSON, too", async (t) => {
+  const { operations, ask } = await start(t);
+  for (const operation of operations) {
+    if (operation.body === "file" || operation.method === "GET") continue;
+    for (const name of Object.keys(operation.body)) {
+      for (const value of [
+        '{"__proto__":{"polluted":1}}',
+        '[{"constructor":{"prototype":{"polluted":1}}}]',
+      ]) {
+        const body = `{${JSON.stringify(name)}:${value}}`;
+        const [status, code] = await ask(operation, { body, type: "application/json" });
+        assert.equal(status, 400, `${operation.name}, ${body}`);
+        // Another field may be missing beside it.
+        assert.ok(["invalid_parameter", "missing_parameter"].includes(code), code);
+      }
+    }
+  }
+  assert.equal("polluted" in {}, false);
+});
+
+test("headers that objects have of their own change nothing (CVE-2026-21710), nor does a key that is given twice", async (t) => {
+  const { server } = await start(t);
+  const user = await server.user();
+  const fields = { method: "POST", body: new URLSearchParams({ username: "a", phone_number: "555" }) };
+  const odd = { ...user.headers, ["__proto__"]: "x", constructor: "y" };
+  for (const path of ["/v1/contacts", "/v1/me", "/healthz", "/nowhere"]) {
+    const headers = new Headers(user.headers);
+    for (const [name, value] of Object.entries(odd)) headers.set(name, value);
+    assert.ok((await fetch(server.url + path, { headers })).status < 500, path);
+  }
+  const headers = new Headers(user.headers);
+  headers.append("idempotency-key", "one");
+  headers.append("idempotency-key", "two");
+  const answer = await fetch(`${server.url}/v1/contacts`, { ...fields, headers });
+  assert.equal(answer.status, 400);
+  assert.equal(((await answer.json()) as { param: string }).param, "Idempotency-Key");
+});

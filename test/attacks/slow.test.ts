@@ -1,0 +1,27 @@
+// Clients that hold a connection with next to nothing (slowloris, CVE-2007-6750). Slow bodies are in test/http/uploads.test.ts
+// and test/faults/clients.test.ts, slow readers in the latter.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startApp } from "../http/app.ts";
+import { openSocket, readAll } from "../http/raw-socket.ts";
+
+const LIMIT_MS = 500;
+/** The server looks once a second at most. */
+const PATIENCE_MS = 5000;
+
+test("a request whose head does not end is answered 408 and cut, however it trickles; others go on meanwhile", async (t) => {
+  const server = await startApp(t, { headersTimeoutMs: LIMIT_MS });
+  const sockets = await Promise.all(Array.from({ length: 50 }, () => openSocket(server.url)));
+  const answers = sockets.map((socket) => readAll(socket, PATIENCE_MS));
+  for (const [i, socket] of sockets.entries())
+    socket.write(i % 2 === 0 ? "" : "GET /healthz HTTP/1.1\r\nhost: x\r\n");
+  const trickle = setInterval(() => {
+    for (const [i, socket] of sockets.entries())
+      if (!socket.destroyed) socket.write(i % 2 === 0 ? "G" : "a: b\r\n");
+  }, 50);
+  t.after(() => clearInterval(trickle));
+  assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+  for (const answer of await Promise.all(answers)) assert.match(answer, /^HTTP\/1\.1 4(?:08|00) /);
+  for (const socket of sockets) assert.ok(socket.destroyed);
+  assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+});

@@ -37,7 +37,7 @@ const MEDIA_TYPE = /^[ \t]*([^\s;]*)[ \t]*(?:;|$)/;
 
 /** Type and subtype of a Content-Type, in lower case; empty where it is malformed. */
 export function mediaType(header: string | undefined): string {
-  return MEDIA_TYPE.exec(header ?? "")?.[1]!.toLowerCase() ?? "";
+  return MEDIA_TYPE.exec(header ?? "")?.[1]?.toLowerCase() ?? "";
 }
 
 export function isEmptyBody(request: FastifyRequest): boolean {

@@ -6,6 +6,7 @@ import { SCOPES } from "../../src/core/tokens.ts";
 import type { Operation } from "../../src/http/operation.ts";
 import { allOperations } from "../../src/http/operations.ts";
 import { startApp, type TestApp, type TestUser } from "../http/app.ts";
+import { type Attack, attack, codeOf } from "./attack.ts";
 
 const UNKNOWN = "01h455vb4pex5vsknk084sn02q";
 
@@ -197,6 +198,22 @@ test("names that objects have of their own are refused within the values of JSON
     }
   }
   assert.equal("polluted" in {}, false);
+});
+
+test("a read takes no body, in which another server than this could see fields, or a request of its own", async (t) => {
+  const { server, operations } = await start(t);
+  const user = await server.user({ scopes: SCOPES });
+  const bodies: Pick<Attack, "headers" | "body">[] = [
+    { headers: [["content-type", FORM]], body: "limit=1" },
+    { headers: [], body: "GET /v1/me HTTP/1.1\r\n\r\n" },
+  ];
+  for (const { method, path, name } of operations) {
+    if (method !== "GET") continue;
+    for (const what of bodies) {
+      const answer = await attack(server, user, { method, path, ...what });
+      assert.deepEqual([answer.status, codeOf(answer)], [400, "malformed_body"], name);
+    }
+  }
 });
 
 test("headers that objects have of their own change nothing (CVE-2026-21710), nor does a key that is given twice", async (t) => {

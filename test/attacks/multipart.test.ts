@@ -58,7 +58,7 @@ const CASES: Case[] = [
     source: "CVE-2026-19484",
     what: `a boundary of ${length} bytes`,
     boundary: "b".repeat(length),
-    body: part(FILE, "x".repeat(10_000), "b".repeat(length)),
+    body: `${part(FILE, "x".repeat(10_000), "b".repeat(length))}--${"b".repeat(length)}--\r\n`,
     code: "malformed_body",
   })),
   ...["__proto__", "constructor", "toString", "hasOwnProperty"].map((name) => ({
@@ -262,6 +262,20 @@ test("forms of fields with broken escapes are bounded like all others (CVE-2026-
       assert.equal(answer.status, status, answer.body);
     }
   }
+});
+
+test("a body of fields that tells no length is refused once it is too large, while it is on its way", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const socket = await openSocket(server.url);
+  const fields = `username=${"x".repeat(server.config.limits.maxBodyBytes)}`;
+  socket.write(
+    `POST /v1/contacts HTTP/1.1\r\nhost: x\r\nauthorization: ${user.headers.authorization}\r\n` +
+      "content-type: application/x-www-form-urlencoded\r\ntransfer-encoding: chunked\r\n\r\n" +
+      `${fields.length.toString(16)}\r\n${fields}\r\n`,
+  );
+  assert.match(await readAnswer(socket), /^HTTP\/1\.1 413 .*"code":"body_too_large"/s);
+  socket.destroy();
 });
 
 test("a file that passes the limit and is broken off then leaves nothing (CVE-2026-18549, CVE-2025-24033)", async (t) => {

@@ -18,14 +18,22 @@ export async function readAll(socket: Socket, forMs: number): Promise<string> {
   return Buffer.concat(chunks).toString("latin1");
 }
 
+/** No test waits for longer: one whose answer never comes must fail by itself. */
+const PATIENCE_MS = 20_000;
+
 /** What has come once a whole answer's headers and body are there. */
 export async function readAnswer(socket: Socket): Promise<string> {
   let text = "";
-  for await (const chunk of socket) {
-    text += (chunk as Buffer).toString("latin1");
-    const end = text.indexOf("\r\n\r\n");
-    const length = /content-length: (\d+)/i.exec(text);
-    if (end !== -1 && text.length >= end + 4 + Number(length?.[1] ?? 0)) break;
+  const timer = setTimeout(() => socket.destroy(new Error(`no whole answer came: ${text}`)), PATIENCE_MS);
+  try {
+    for await (const chunk of socket) {
+      text += (chunk as Buffer).toString("latin1");
+      const end = text.indexOf("\r\n\r\n");
+      const length = /content-length: (\d+)/i.exec(text);
+      if (end !== -1 && text.length >= end + 4 + Number(length?.[1] ?? 0)) break;
+    }
+    return text;
+  } finally {
+    clearTimeout(timer);
   }
-  return text;
 }

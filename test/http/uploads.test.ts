@@ -162,8 +162,8 @@ test("a body slower than the minimum rate is answered 408", async (t) => {
   const socket = await openSocket(server.url);
   socket.write(`${requestHead(user, { "content-length": 100_000 })}${formHead()}`);
   const trickle = setInterval(() => socket.write("x"), 20);
+  t.after(() => clearInterval(trickle));
   assert.match(await readAnswer(socket), /^HTTP\/1\.1 408 /);
-  clearInterval(trickle);
   socket.destroy();
 });
 

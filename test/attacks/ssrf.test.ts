@@ -1,0 +1,34 @@
+// Addresses that clients give and this service could be made to ask (CWE-918). Those of webhooks, the only ones that it does
+// ask, are in test/http/webhooks-ssrf.test.ts.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { test } from "node:test";
+import { SCOPES } from "../../src/core/tokens.ts";
+import { startApp } from "../http/app.ts";
+import { asker, type Json } from "../http/asker.ts";
+
+test("the address of a picture is kept, and nobody asks it", async (t) => {
+  let connections = 0;
+  const canary = createServer((socket) => {
+    connections++;
+    socket.destroy();
+  }).listen(0, "127.0.0.1");
+  await once(canary, "listening");
+  t.after(() => canary.close());
+  const { port } = canary.address() as { port: number };
+  const server = await startApp(t);
+  const ask = asker(server, await server.user({ scopes: SCOPES }));
+  for (const [i, host] of ["127.0.0.1", "localhost"].entries()) {
+    const avatar_url = `http://${host}:${port}/picture.png`;
+    const made = await ask("POST", "/v1/contacts", { username: `c${i}`, phone_number: "555", avatar_url });
+    assert.deepEqual([made.status, made.body.avatar_url], [201, avatar_url]);
+    const user = await ask("POST", "/v1/users", { username: `u${i}`, avatar_url });
+    assert.deepEqual([user.status, user.body.avatar_url], [201, avatar_url]);
+    assert.equal((await ask("GET", `/v1/contacts/${made.body.id}`)).status, 200);
+  }
+  assert.equal(((await ask("GET", "/v1/contacts")).body.data as Json[]).length, 2);
+  // With it the work of the background ends, too.
+  await server.app.stop();
+  assert.equal(connections, 0);
+});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { access, cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { access, cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -171,6 +171,14 @@ test("the table of the scopes in docs/api.md is what the code says", async () =>
   assert.ok(text.includes(table), `It must be:\n${table}`);
 });
 
+test("docs/security.md names tests that are there, and all that are about attacks alone", async () => {
+  const text = await readFile(new URL("docs/security.md", ROOT), "utf8");
+  const named = new Set([...text.matchAll(/`(test\/[^`]+)`/g)].map((match) => match[1]!));
+  for (const path of named) await access(new URL(path, ROOT));
+  for (const name of await readdir(new URL("test/attacks/", ROOT)))
+    if (name.endsWith(".test.ts")) assert.ok(named.has(`test/attacks/${name}`), name);
+});
+
 test("every relative link in README and docs leads to a file", async () => {
   for (const page of [
     "README.md",
@@ -187,6 +195,7 @@ test("every relative link in README and docs leads to a file", async () => {
       "decisions",
       "dependencies",
       "performance",
+      "security",
     ].map((name) => `docs/${name}.md`),
   ]) {
     const text = await readFile(new URL(page, ROOT), "utf8");

@@ -1,0 +1,40 @@
+// F2: what a power cut leaves is decided by the order of the syncs. Where one takes others with it, as that of the log does on
+// ext4, no cut shows that one is missing. Here the kernel tells.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { noStrace, trace } from "./strace.ts";
+import { Subject } from "./subject.ts";
+
+const TOO_LARGE_FOR_THE_DATABASE = 40_000;
+const CALLS = "trace=fsync,fdatasync,link,linkat,write,writev,sendto,sendmsg";
+
+/** What a line of strace tells, by its path or its first bytes. */
+const STEPS: [step: string, call: RegExp][] = [
+  ["file", /f(?:data)?sync\(.*\/tmp\/[0-9a-f]{32}>/],
+  ["link", /link(?:at)?\(.*\/blobs\//],
+  ["folder", /f(?:data)?sync\(.*\/blobs\/[0-9a-f]{2}>/],
+  ["log", /f(?:data)?sync\(.*\/parley\.db-wal>/],
+  ["201", /"HTTP\/1\.1 201/],
+  ["204", /"HTTP\/1\.1 204/],
+];
+
+test("F2 an upload is answered after its file, the folder and the log were synced, and a delete after the log was", {
+  skip: noStrace,
+}, async (t) => {
+  const subject = await Subject.start(t);
+  const { client } = subject;
+  const log = join(subject.data, "..", "calls");
+  // With the paths of descriptors, and each call in one line, when it has succeeded.
+  const detach = await trace(t, subject.server, "-y", "-z", "-s", "16", "-e", CALLS, "-o", log);
+  const made = await client.upload("a", Buffer.alloc(TOO_LARGE_FOR_THE_DATABASE, "x"));
+  assert.equal(made.status, 201);
+  const { id } = JSON.parse(made.body.toString()) as { id: string };
+  assert.equal((await client.send("DELETE", `/v1/attachments/${id}`)).status, 204);
+  await detach();
+  const calls = (await readFile(log, "utf8")).split("\n");
+  const steps = calls.flatMap((line) => STEPS.find(([, call]) => call.test(line))?.[0] ?? []).join(" ");
+  // Who was seen last is written now and then, too.
+  assert.match(steps, /^(?:log )*file (?:log )*link (?:log )*folder (?:log )+201 (?:log )+204\b/);
+});

@@ -1,0 +1,253 @@
+// Files: what they are called and said to be, how they are served, the links to them, and that they are there.
+import type { Mutant } from "./list.ts";
+
+const FILES = "src/http/files.ts";
+const LINKS = "src/core/links.ts";
+const TYPES = "src/core/media-types.ts";
+const TEXT = "src/util/text.ts";
+const CONSOLE = "src/http/console.ts";
+const DISK = "src/blobs/disk.ts";
+
+export const files: readonly Mutant[] = [
+  {
+    name: "no nosniff",
+    file: FILES,
+    find: '    "x-content-type-options": "nosniff",\n',
+    replace: "",
+    tests: ["acceptance/files"],
+  },
+  {
+    name: "no sandbox",
+    file: FILES,
+    find: "`default-src 'none'${sandbox}`",
+    replace: "`default-src 'none'${sandbox.slice(99)}`",
+    tests: ["acceptance/files"],
+  },
+  {
+    name: "no Cross-Origin-Resource-Policy",
+    file: FILES,
+    find: '    "cross-origin-resource-policy": "cross-origin",\n',
+    replace: "",
+    tests: ["acceptance/files"],
+  },
+  {
+    name: "show files of all types in the browser",
+    file: FILES,
+    find: "!download && INLINE.test(row.file_type)",
+    replace: "!download",
+    tests: ["acceptance/files"],
+  },
+  {
+    name: "caches that many share may keep a file",
+    file: FILES,
+    find: "? `private, max-age=${options.maxAge}`",
+    replace: "? `public, max-age=${options.maxAge}`",
+    tests: ["acceptance/files"],
+  },
+  {
+    name: "HEAD tells the length of nothing",
+    file: FILES,
+    find: '.header("content-length", end - start + 1);',
+    replace: '.header("content-length", wanted ? end - start + 1 : 0);',
+    tests: ["acceptance/files"],
+  },
+  {
+    name: "a part of another file than the client has the beginning of",
+    file: FILES,
+    find: "const range = holds ? parseRange",
+    replace: "const range = holds || !holds ? parseRange",
+    tests: ["acceptance/files"],
+  },
+  {
+    name: "a range goes on behind the file's end",
+    file: "src/http/ranges.ts",
+    find: "Math.min(Number(last), size - 1) };",
+    replace: "Number(last) };",
+    tests: ["unit/ranges"],
+  },
+  {
+    name: "a range begins at the file's end",
+    file: "src/http/ranges.ts",
+    find: "if (start >= size)",
+    replace: "if (start > size)",
+    tests: ["unit/ranges"],
+  },
+  {
+    name: "believe the type that a client declares",
+    file: TYPES,
+    find: "const sniffed = await sniff(head);",
+    replace: "const sniffed = declared === undefined ? await sniff(head) : undefined;",
+    tests: ["acceptance/attachment-types"],
+  },
+  {
+    name: "HTML is a type to be served",
+    file: TYPES,
+    find: "/html|[/+-]xml|",
+    replace: "/[/+-]xml|",
+    tests: ["acceptance/attachment-types"],
+  },
+  {
+    name: "SVG is a type to be served",
+    file: TYPES,
+    find: "/html|[/+-]xml|xml-|xsl|(?:java|ecma|j|live|vb)script|svg|hta$",
+    replace: "/html|xsl|(?:java|ecma|j|live|vb)script|hta$",
+    tests: ["acceptance/attachment-types"],
+  },
+  {
+    name: "ask the disk for a file of the name that a client gave",
+    file: TYPES,
+    find: '  const { default: mime } = await loaded(import("mime"));\n',
+    replace:
+      '  await (await import("node:fs/promises")).access(filename).catch(() => {});\n  const { default: mime } = await loaded(import("mime"));\n',
+    tests: ["attacks/paths"],
+  },
+  {
+    name: "serve what lies at the path that a client gave",
+    file: CONSOLE,
+    find: "const asset = assets.get((request.params as { name: string }).name);",
+    replace:
+      'const { name } = request.params as { name: string };\n    const asset = assets.get(name) ?? { type: "", bytes: readFileSync(new URL(name, DIST)) };',
+    tests: ["attacks/paths"],
+  },
+  {
+    name: "the console runs scripts that stand in its page",
+    file: CONSOLE,
+    find: "\"script-src 'self'\",",
+    replace: "\"script-src 'self' 'unsafe-inline'\",",
+    tests: ["console/serving"],
+  },
+  {
+    name: "pages of others frame the console",
+    file: CONSOLE,
+    find: "  \"frame-ancestors 'none'\",\n",
+    replace: "",
+    tests: ["console/serving"],
+  },
+  {
+    name: "a file's name may be a path",
+    file: TEXT,
+    find: "    !/[/\\\\]/.test(clean) &&\n",
+    replace: "",
+    tests: ["unit/text"],
+  },
+  {
+    name: "control characters in names",
+    file: TEXT,
+    find: "return text.isWellFormed() && !CONTROL.test(text);",
+    replace: "return text.isWellFormed();",
+    tests: ["unit/text", "acceptance/contact-fields", "acceptance/attachment-names"],
+  },
+  {
+    name: "lone surrogates in names",
+    file: TEXT,
+    find: "return text.isWellFormed() && !CONTROL.test(text);",
+    replace: "return !CONTROL.test(text);",
+    tests: ["unit/text", "acceptance/contact-fields"],
+  },
+  {
+    name: "bidi controls in the names of files",
+    file: TEXT,
+    find: 'const clean = name.replace(BIDI_CONTROLS, "");',
+    replace: "const clean = name;",
+    tests: ["acceptance/attachment-names"],
+  },
+  {
+    name: "the name of a file as it is in its header",
+    file: FILES,
+    find: 'contentDisposition(row.filename, { type: inline ? "inline" : "attachment" }),',
+    replace: '`${inline ? contentDisposition("") && "inline" : "attachment"}; filename="${row.filename}"`,',
+    tests: ["attacks/headers"],
+  },
+  {
+    name: "a link has no end",
+    file: LINKS,
+    find: "      if (left <= 0 || left > MAX_SECONDS_LEFT) return false;\n",
+    replace: "",
+    tests: ["unit/links"],
+  },
+  {
+    name: "a link of a time far ahead",
+    file: LINKS,
+    find: "left <= 0 || left > MAX_SECONDS_LEFT",
+    replace: "left <= 0",
+    tests: ["unit/links"],
+  },
+  {
+    name: "a link takes no signature",
+    file: LINKS,
+    find: "    if (![...secrets, ...old].some((secret) => equal(hmac(secret, text), signature))) return false;\n",
+    replace: "    if (!Array.isArray(old)) return false;\n",
+    tests: ["unit/links"],
+  },
+  {
+    name: "a link to a file opens all others",
+    file: LINKS,
+    find: '.update(text).digest("base64url")',
+    replace: '.update(text.split(".")[1]!).digest("base64url")',
+    tests: ["unit/links"],
+  },
+  {
+    name: "a link can be made to live longer",
+    file: LINKS,
+    find: '.update(text).digest("base64url")',
+    replace: '.update(text.split(".")[0]!).digest("base64url")',
+    tests: ["unit/links"],
+  },
+  {
+    name: "a file is readable by all of the machine",
+    file: DISK,
+    find: "const FILE_MODE = 0o600;",
+    replace: "const FILE_MODE = 0o644;",
+    tests: ["http/uploads"],
+  },
+  {
+    name: "a file is not synced",
+    file: DISK,
+    find: "      await syncOrBlow(this.#fuse, () => this.#file.sync());\n",
+    replace: "",
+    tests: ["faults/sync-order"],
+  },
+  {
+    name: "the folder of a file is not synced",
+    file: DISK,
+    find: "      await syncOrBlow(this.#fuse, () => syncFolder(dirname(this.#final)));\n",
+    replace: "",
+    tests: ["faults/sync-order"],
+  },
+  {
+    name: "the log of the database is not synced",
+    file: "src/db/writer.ts",
+    find: "PRAGMA synchronous = FULL;",
+    replace: "PRAGMA synchronous = NORMAL;",
+    tests: ["faults/sync-order"],
+  },
+  {
+    name: "writes go on after an error of a sync",
+    file: DISK,
+    find: '    if ((error as NodeJS.ErrnoException).code === "EIO") fuse.blow(error);\n',
+    replace: "    if (fuse === null) throw error;\n",
+    tests: ["faults/sync-error"],
+  },
+  {
+    name: "writes are acknowledged before they are committed",
+    file: "src/db/writer.ts",
+    find: '  run("BEGIN IMMEDIATE");\n  try {\n    const outcomes = asked.map(runOne);\n    run("COMMIT");\n',
+    replace:
+      '  if (db.isTransaction) run("COMMIT");\n  run("BEGIN IMMEDIATE");\n  try {\n    const outcomes = asked.map(runOne);\n    setTimeout(() => db.isTransaction && run("COMMIT"), 20);\n',
+    tests: ["faults/sync-order"],
+  },
+  {
+    name: "a delete is acknowledged before it is committed",
+    file: "src/core/attachments.ts",
+    find: '  await core.db.write("deleteAttachment", {',
+    replace: '  void core.db.write("deleteAttachment", {',
+    tests: ["faults/sync-order"],
+  },
+  {
+    name: "a file that was refused stays in the store",
+    file: "src/http/uploads.ts",
+    find: "    await form.discard();\n",
+    replace: "",
+    tests: ["attacks/multipart"],
+  },
+];

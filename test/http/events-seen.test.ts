@@ -40,6 +40,33 @@ test("whoever has left a conversation gets no signed link to its files from even
   assert.equal((await fetch(linkOf(tells(await allEvents(server, ann))))).status, 200);
 });
 
+test("a member who does not see a file is told nothing of it, then or later", async (t) => {
+  const server = await startApp(t);
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const { conversation_id } = await add(server, ann, "bob");
+  const back = await add(server, bob, "ann");
+  await send(server, bob, "PUT", `/v1/contacts/${back.id}/block`);
+  const id = await give(server, ann, conversation_id, "while she was blocked");
+  await send(server, bob, "DELETE", `/v1/contacts/${back.id}/block`);
+  await send(server, ann, "PUT", `/v1/attachments/${id}`, { filename: "renamed" });
+  const seen = await give(server, ann, conversation_id, "afterwards");
+  await send(server, ann, "DELETE", `/v1/attachments/${id}`);
+  const told = async (who: typeof ann) =>
+    (await allEvents(server, who))
+      .filter(({ type }) => type.startsWith("attachment."))
+      .map(({ type, payload }) => [type, payload.id])
+      .toSorted();
+  const [created, updated, deleted] = ["attachment.created", "attachment.updated", "attachment.deleted"];
+  const hers = [
+    [created, id],
+    [created, seen],
+    [deleted, id],
+    [updated, id],
+  ];
+  assert.deepEqual(await told(ann), hers.toSorted());
+  assert.deepEqual(await told(bob), [[created, seen]]);
+});
+
 test("an event says whom it is told to, and of which conversation", async (t) => {
   const server = await startApp(t);
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];

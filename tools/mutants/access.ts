@@ -156,7 +156,7 @@ export const access: readonly Mutant[] = [
     find: "SELECT g.user_id, '${type}', g.conversation_id, ?, ? FROM members m\n     JOIN grants g ON g.user_id = m.user_id AND g.attachment_id = ?",
     replace:
       "SELECT DISTINCT m.user_id, '${type}', g.conversation_id, ?, ? FROM members m\n     JOIN grants g ON g.attachment_id = ?",
-    tests: ["http/events"],
+    tests: ["http/events-seen"],
   },
   {
     name: "a list has everybody's events",

@@ -9,7 +9,7 @@ import { commandLine, tokenOf } from "../http/command.ts";
 
 /** The best of some tries counts, as other tests run beside. */
 const BOUND_MS = 50;
-const TRIES = 5;
+const TRIES = 20;
 
 const hex = (text: string) => Buffer.from(text.replaceAll(" ", ""), "hex");
 const sized = (bytes: number) => {

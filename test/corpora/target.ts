@@ -34,6 +34,8 @@ export type Ask = (method: string, path: string, asked?: Asked) => Promise<Answe
 
 export const AT_ONCE = 16;
 const ANSWER_WITHIN_MS = 60_000;
+/** Characters of a case that failed. */
+const MAX_TOLD = 500;
 
 /** Neither path nor headers are looked at, as every HTTP library would; each text goes out as UTF-8. */
 export function client({ url }: Pick<Target, "url">, user?: Member): Ask {
@@ -135,7 +137,7 @@ export async function each<T>(
     while (next < cases.length) {
       const index = next++;
       await run(cases[index]!, index, number).catch((cause: unknown) => {
-        throw new Error(`${JSON.stringify(cases[index])}: ${cause}`, { cause });
+        throw new Error(`${JSON.stringify(cases[index]).slice(0, MAX_TOLD)}: ${cause}`, { cause });
       });
     }
   };

@@ -11,6 +11,7 @@ export function Dialog(props: {
 }) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const pressedOutside = useRef(false);
   useLayoutEffect(() => {
     const dialog = ref.current!;
     dialog.showModal();
@@ -30,9 +31,12 @@ export function Dialog(props: {
         // The browser closed it, as by a second Escape; not when it is taken away here.
         if (ref.current) props.onClose();
       }}
+      onPointerDown={(event) => {
+        pressedOutside.current = isOutside(event, ref.current!);
+      }}
       onClick={(event) => {
-        // The backdrop belongs to the dialog itself, all else to what is in it.
-        if (event.target === ref.current) props.onClose();
+        // A text that is selected by the mouse may end out there: only what began there is meant.
+        if (pressedOutside.current && isOutside(event, ref.current!)) props.onClose();
       }}
     >
       <div class="dialog-body">
@@ -44,6 +48,12 @@ export function Dialog(props: {
       </div>
     </dialog>
   );
+}
+
+/** The backdrop belongs to the dialog itself, as its edge and its scroll bar do. */
+function isOutside({ target, clientX, clientY }: MouseEvent, dialog: HTMLDialogElement): boolean {
+  const { left, right, top, bottom } = dialog.getBoundingClientRect();
+  return target === dialog && (clientX < left || clientX > right || clientY < top || clientY > bottom);
 }
 
 export function ConfirmDialog(props: {

@@ -1,24 +1,28 @@
 import { useId, useState } from "preact/hooks";
 import { type Contact, ParleyApiError } from "../../client/src/index.ts";
 import { Dialog } from "./dialog.tsx";
-import { explain } from "./failures.ts";
+import { explain, LABELS } from "./failures.ts";
 import { useSession } from "./session.ts";
+
+const NO_FAILURE = { text: "", param: "", existing: "" };
 
 export function AddContact(props: {
   /** What was searched for in vain is likely the name. */
   suggestion: string;
   onClose: () => void;
   onAdded: (contact: Contact) => void;
+  /** Where there is such a contact: opens that. */
+  onExisting: (id: string) => void;
 }) {
   const { parley, say, endIfRefused } = useSession();
   const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState({ text: "", param: "" });
+  const [failure, setFailure] = useState(NO_FAILURE);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const fields = new FormData(event.currentTarget as HTMLFormElement);
     const text = (name: string) => String(fields.get(name)).trim();
     setBusy(true);
-    setFailure({ text: "", param: "" });
+    setFailure(NO_FAILURE);
     try {
       const contact = await parley.contacts.create({
         username: text("username"),
@@ -30,8 +34,8 @@ export function AddContact(props: {
       props.onAdded(contact);
     } catch (error) {
       setBusy(false);
-      const param = error instanceof ParleyApiError ? (error.param ?? "") : "";
-      setFailure({ text: explain(error), param });
+      const { param = "", members = {} } = error instanceof ParleyApiError ? error : {};
+      setFailure({ text: explain(error), param, existing: String(members.existing_id ?? "") });
       endIfRefused(error);
     }
   };
@@ -39,12 +43,29 @@ export function AddContact(props: {
   return (
     <Dialog title="Add a contact" onClose={props.onClose}>
       <form onSubmit={submit}>
-        <Field {...shared} name="username" label="Username" required autofocus />
-        <Field {...shared} name="phone_number" label="Phone number" inputMode="tel" required />
-        <Field {...shared} name="display_name" label="Display name" hint="Optional: how you call them" />
+        <Field {...shared} name="username" label={LABELS.username} required autofocus />
+        <Field {...shared} name="phone_number" label={LABELS.phone_number} inputMode="tel" required />
+        <Field
+          {...shared}
+          name="display_name"
+          label={LABELS.display_name}
+          hint="Optional: how you call them"
+        />
         <p class="failure" role="alert">
           {failure.text}
         </p>
+        {failure.existing && (
+          <button
+            type="button"
+            class="button"
+            onClick={() => {
+              props.onClose();
+              props.onExisting(failure.existing);
+            }}
+          >
+            Open the contact
+          </button>
+        )}
         <p class="muted small">They see what you send once they have added you, too.</p>
         <div class="dialog-actions">
           <button type="button" class="button" onClick={props.onClose}>

@@ -15,9 +15,10 @@ export function ContactList(props: {
   label: string;
   pages: Pages<Contact>;
   openId: string;
+  unseen: ReadonlySet<string>;
   onOpen: (contact: Contact) => void;
 }) {
-  const { pages, openId, onOpen } = props;
+  const { pages, openId, unseen, onOpen } = props;
   const { items } = pages;
   const box = useRef<HTMLDivElement>(null);
   const { first, count } = useWindow(box);
@@ -26,7 +27,7 @@ export function ContactList(props: {
   const start = Math.max(0, Math.min(first, items.length - 1) - SPARE);
   const end = Math.min(items.length, first + count + SPARE);
   useEffect(() => {
-    if (pages.hasMore && !pages.loading && first + count + AHEAD > items.length) pages.more();
+    if (first + count + AHEAD > items.length) pages.more();
   });
   const move = (to: number) => {
     const next = Math.max(0, Math.min(items.length - 1, to));
@@ -68,6 +69,7 @@ export function ContactList(props: {
             total={pages.hasMore ? -1 : items.length}
             open={contact.id === openId}
             active={start + offset === at}
+            unseen={unseen.has(contact.conversation_id)}
             onOpen={() => {
               setActive(start + offset);
               onOpen(contact);
@@ -85,6 +87,7 @@ function Row(props: {
   total: number;
   open: boolean;
   active: boolean;
+  unseen: boolean;
   onOpen: () => void;
 }) {
   const { contact, at } = props;
@@ -103,9 +106,14 @@ function Row(props: {
       <span class="contact-text">
         <span class="contact-name">{nameOf(contact)}</span>
         <span class="muted small ellipsis">
-          {contact.display_name ? `@${contact.username}` : contact.phone_number}
+          {nameOf(contact) === contact.username ? contact.phone_number : `@${contact.username}`}
         </span>
       </span>
+      {props.unseen && (
+        <span class="unseen">
+          <span class="visually-hidden">New files</span>
+        </span>
+      )}
     </div>
   );
 }

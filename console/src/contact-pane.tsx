@@ -4,6 +4,8 @@ import type { Contact } from "../../client/src/index.ts";
 import { AddContact } from "./add-contact.tsx";
 import { ContactList } from "./contact-list.tsx";
 import { Icon, IconButton } from "./icons.tsx";
+import { PageFailure, Reading } from "./page-notes.tsx";
+import { openPlace } from "./place.ts";
 import { useSession } from "./session.ts";
 import { type Pages, usePages } from "./use-pages.ts";
 
@@ -12,7 +14,12 @@ const TYPING_MS = 150;
 
 type Blocked = "active" | "blocked";
 
-export function ContactPane(props: { openId: string; onOpen: (contact: Contact, blocked: boolean) => void }) {
+export function ContactPane(props: {
+  openId: string;
+  /** The conversations with files that were not looked at. */
+  unseen: ReadonlySet<string>;
+  onOpen: (contact: Contact, blocked: boolean) => void;
+}) {
   const { parley } = useSession();
   const [typed, setTyped] = useState("");
   const [adding, setAdding] = useState(false);
@@ -49,12 +56,16 @@ export function ContactPane(props: { openId: string; onOpen: (contact: Contact, 
         </label>
         <IconButton icon="add" label="Add a contact" onClick={() => setAdding(true)} />
       </div>
-      <Filter shown={shown} onShow={setShown} />
+      <div class="filter-row">
+        <Filter shown={shown} onShow={setShown} />
+        {!pages.current && <Reading />}
+      </div>
       <Body {...props} pages={pages} q={q} shown={shown} onAdd={() => setAdding(true)} />
       {adding && (
         <AddContact
           suggestion={q}
           onClose={() => setAdding(false)}
+          onExisting={openPlace}
           onAdded={(contact) => {
             setTyped("");
             setShown("active");
@@ -96,45 +107,47 @@ function Body(props: {
   q: string;
   shown: Blocked;
   openId: string;
+  unseen: ReadonlySet<string>;
   onOpen: (contact: Contact, blocked: boolean) => void;
   onAdd: () => void;
 }) {
   const { pages, q, shown } = props;
-  if (pages.items.length > 0) {
-    return (
-      <ContactList
-        key={`${shown} ${q}`}
-        label={shown === "active" ? "Contacts" : "Blocked contacts"}
-        pages={pages}
-        openId={props.openId}
-        onOpen={(contact) => props.onOpen(contact, shown === "blocked")}
-      />
-    );
-  }
   return (
-    <div class="contacts-empty" role="status">
-      {pages.failure ? (
-        <>
-          <p class="failure">{pages.failure}</p>
-          <button type="button" class="button" onClick={pages.reload}>
-            Try again
-          </button>
-        </>
-      ) : pages.loading ? (
-        <p class="muted">Reading…</p>
-      ) : q ? (
-        <p class="muted">Nobody here has a name that begins with “{q}”.</p>
-      ) : shown === "blocked" ? (
-        <p class="muted">You have blocked nobody.</p>
+    <>
+      {pages.items.length > 0 ? (
+        <ContactList
+          key={`${shown} ${q}`}
+          label={shown === "active" ? "Contacts" : "Blocked contacts"}
+          pages={pages}
+          openId={props.openId}
+          unseen={props.unseen}
+          onOpen={(contact) => props.onOpen(contact, shown === "blocked")}
+        />
       ) : (
-        <>
-          <p class="muted">Nobody here yet. Whom do you want to share files with?</p>
-          <button type="button" class="button primary" onClick={props.onAdd}>
-            Add a contact
-          </button>
-        </>
+        !pages.failure && (
+          <div class="contacts-empty" role="status">
+            <Emptiness {...props} />
+          </div>
+        )
       )}
-    </div>
+      <PageFailure pages={pages} />
+    </>
+  );
+}
+
+function Emptiness(props: { pages: Pages<Contact>; q: string; shown: Blocked; onAdd: () => void }) {
+  const { pages, q, shown } = props;
+  // The line beside the choice says that it is read.
+  if (pages.loading) return null;
+  if (q) return <p class="muted">Nobody here has a name that begins with “{q}”.</p>;
+  if (shown === "blocked") return <p class="muted">You have blocked nobody.</p>;
+  return (
+    <>
+      <p class="muted">Nobody here yet. Whom do you want to share files with?</p>
+      <button type="button" class="button primary" onClick={props.onAdd}>
+        Add a contact
+      </button>
+    </>
   );
 }
 
@@ -145,8 +158,10 @@ function useContactEvents(pages: Pages<Contact>, narrowed: boolean): void {
   latest.current = { pages, narrowed };
   useEffect(
     () =>
-      events.listen(({ type, payload }) => {
+      events.listen((change) => {
         const { pages, narrowed } = latest.current;
+        if (change.type === "missed") return pages.reload();
+        const { type, payload } = change;
         const without = (items: Contact[]) => items.filter(({ id }) => id !== payload.id);
         const here = pages.items.some(({ id }) => id === payload.id);
         if (type === "contact.updated")

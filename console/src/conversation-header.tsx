@@ -4,7 +4,7 @@ import type { Contact } from "../../client/src/index.ts";
 import { ConfirmDialog } from "./dialog.tsx";
 import { EditableName } from "./editable.tsx";
 import { Icon, IconButton } from "./icons.tsx";
-import { Avatar, nameOf, Presence } from "./people.tsx";
+import { Avatar, nameOf, Presence, visible } from "./people.tsx";
 import { useSession } from "./session.ts";
 
 function Header(props: { onBack: () => void; children: ComponentChildren }) {
@@ -36,7 +36,7 @@ export function ContactHeader(props: {
   contact: Contact;
   blocked: boolean;
   onBack: () => void;
-  onChange: (contact: Contact, blocked: boolean) => void;
+  onChange: (change: { contact?: Contact; blocked?: boolean }) => void;
 }) {
   const { contact, blocked } = props;
   const { parley, events, say, report } = useSession();
@@ -45,7 +45,7 @@ export function ContactHeader(props: {
   const rename = async (value: string) => {
     try {
       const renamed = await parley.contacts.update(contact.id, { display_name: value || null });
-      props.onChange(renamed, blocked);
+      props.onChange({ contact: renamed });
       say(`Now called ${nameOf(renamed)}.`);
       return true;
     } catch (error) {
@@ -57,7 +57,7 @@ export function ContactHeader(props: {
     try {
       if (blocked) await parley.contacts.unblock(contact.id);
       else await parley.contacts.block(contact.id);
-      props.onChange(contact, !blocked);
+      props.onChange({ blocked: !blocked });
       events.tell({ type: "contact.moved", payload: contact });
       say(
         blocked ? `${name} is not blocked any more.` : `${name} is blocked: nothing they send reaches you.`,
@@ -73,7 +73,7 @@ export function ContactHeader(props: {
         <EditableName
           key={contact.id}
           heading
-          value={contact.display_name ?? ""}
+          value={visible(contact.display_name)}
           placeholder={contact.username}
           what="contact"
           onSave={rename}
@@ -96,18 +96,17 @@ export function ContactHeader(props: {
         </button>
         <IconButton icon="trash" label={`Delete ${name}`} danger onClick={() => setRemoving(true)} />
       </div>
-      {removing && <RemoveContact {...props} name={name} onClose={() => setRemoving(false)} />}
+      {removing && <RemoveContact contact={contact} name={name} onClose={() => setRemoving(false)} />}
     </Header>
   );
 }
 
 function RemoveContact(props: { contact: Contact; name: string; onClose: () => void }) {
   const { contact, name } = props;
-  const { parley, events, say, report, refreshMe } = useSession();
+  const { parley, events, report, refreshMe } = useSession();
   const remove = async () => {
     try {
       await parley.contacts.delete(contact.id);
-      say(`${name} was deleted.`);
       events.tell({ type: "contact.deleted", payload: contact });
       refreshMe();
     } catch (error) {

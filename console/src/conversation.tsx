@@ -1,15 +1,21 @@
 // The right side: the files of a conversation, and the place to drop more.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Attachment } from "../../client/src/index.ts";
 import { ConfirmDialog } from "./dialog.tsx";
 import { useDrop } from "./drop.ts";
+import { isForeign } from "./failures.ts";
 import { type FileActions, FileCard } from "./file-card.tsx";
 import { Icon } from "./icons.tsx";
+import { PageFailure, Reading } from "./page-notes.tsx";
+import { useLookedAt } from "./place.ts";
 import { Preview } from "./preview.tsx";
-import { useSession } from "./session.ts";
+import { type Session, useSession } from "./session.ts";
 import { useFiles } from "./use-files.ts";
 import type { Pages } from "./use-pages.ts";
+
+/** How many files before the end, in the preview, the next page is asked for. */
+const AHEAD = 4;
 
 export function Conversation(props: {
   id: string;
@@ -18,20 +24,34 @@ export function Conversation(props: {
   header: ComponentChildren;
 }) {
   const { id, name } = props;
-  const { uploads, say } = useSession();
+  const { uploads, events, say } = useSession();
   const pages = useFiles(id);
   const picker = useRef<HTMLInputElement>(null);
   const add = (files: File[]) => {
     if (files.length > 0) uploads.add(files, id, name);
   };
   const { zone, over } = useDrop(add, () => say("Folders cannot be sent: drop the files in them."));
-  const [opened, setOpened] = useState<string>();
+  const [opened, lookAt] = useLookedAt();
   const [removing, setRemoving] = useState<Attachment>();
-  const actions = useFileActions(pages, setOpened, setRemoving);
+  const actions = useFileActions(pages, lookAt, setRemoving);
   const at = pages.items.findIndex((file) => file.id === opened);
+  useEffect(() => {
+    if (at >= 0 && at + AHEAD >= pages.items.length) pages.more();
+  });
+  useEffect(
+    () =>
+      events.listen((event) => {
+        if (opened === undefined || event.type !== "attachment.deleted" || event.payload.id !== opened)
+          return;
+        say(`${event.payload.filename} was deleted.`);
+        lookAt(undefined);
+        focusFiles();
+      }),
+    [events, say, opened],
+  );
   const step = (to: number) => {
     const file = pages.items[to];
-    return file && (() => setOpened(file.id));
+    return file && (() => lookAt(file.id));
   };
   return (
     <section class="conversation" tabIndex={-1} ref={zone} aria-label={`Files: ${name}`}>
@@ -59,7 +79,7 @@ export function Conversation(props: {
           previous={step(at - 1)}
           next={step(at + 1)}
           actions={actions}
-          onClose={() => setOpened(undefined)}
+          onClose={() => lookAt(undefined)}
         />
       )}
       {removing && <RemoveFile file={removing} pages={pages} onClose={() => setRemoving(undefined)} />}
@@ -67,24 +87,38 @@ export function Conversation(props: {
   );
 }
 
+/** The same object each time: the cards are not drawn anew for it. */
 function useFileActions(
   pages: Pages<Attachment>,
-  setOpened: (id: string) => void,
+  lookAt: (id: string) => void,
   setRemoving: (file: Attachment) => void,
 ): FileActions {
-  const { parley, say, report } = useSession();
+  const session = useSession();
+  const latest = useRef({ pages, lookAt, session });
+  latest.current = { pages, lookAt, session };
+  return useMemo(() => actionsOf(latest, setRemoving), [setRemoving]);
+}
+
+function actionsOf(
+  latest: { current: { pages: Pages<Attachment>; lookAt: (id: string) => void; session: Session } },
+  setRemoving: (file: Attachment) => void,
+): FileActions {
+  const { parley, foreignFiles, say, report } = latest.current.session;
   return {
-    open: (file) => setOpened(file.id),
+    open: (file) => latest.current.lookAt(file.id),
     remove: setRemoving,
     rename: async (file, filename) => {
+      const { edit } = latest.current.pages;
       try {
         const renamed = await parley.attachments.update(file.id, { filename });
-        pages.edit((items) => items.map((each) => (each.id === file.id ? renamed : each)));
+        edit((items) => items.map((each) => (each.id === file.id ? renamed : each)));
         say(`Renamed to ${renamed.filename}.`);
         return true;
       } catch (error) {
         report(`${file.filename} was not renamed.`, error);
-        return false;
+        if (!isForeign(error)) return false;
+        foreignFiles.add(file.id);
+        return true;
       }
     },
     copyLink: async (file) => {
@@ -100,17 +134,19 @@ function useFileActions(
 
 function RemoveFile(props: { file: Attachment; pages: Pages<Attachment>; onClose: () => void }) {
   const { file, pages, onClose } = props;
-  const { parley, say, report, refreshMe } = useSession();
+  const { parley, foreignFiles, say, report, refreshMe } = useSession();
   const remove = async () => {
     try {
       await parley.attachments.delete(file.id);
       pages.edit((items) => items.filter(({ id }) => id !== file.id));
       say(`${file.filename} was deleted.`);
       refreshMe();
-      // The button that had the focus is gone.
-      requestAnimationFrame(() => document.querySelector<HTMLElement>(".files")?.focus());
+      focusFiles();
     } catch (error) {
       report(`${file.filename} was not deleted.`, error);
+      if (!isForeign(error)) return;
+      foreignFiles.add(file.id);
+      focusFiles();
     }
   };
   return (
@@ -124,8 +160,18 @@ function RemoveFile(props: { file: Attachment; pages: Pages<Attachment>; onClose
   );
 }
 
+/** Where the button that had the focus is gone, once that is drawn. */
+function focusFiles(): void {
+  requestAnimationFrame(() =>
+    requestAnimationFrame(() => {
+      if (document.activeElement === document.body) document.querySelector<HTMLElement>(".files")?.focus();
+    }),
+  );
+}
+
 function Files(props: { pages: Pages<Attachment>; actions: FileActions; name: string; onPick: () => void }) {
   const { pages, actions } = props;
+  const { foreignFiles } = useSession();
   const end = useRef<HTMLDivElement>(null);
   const more = useRef(pages.more);
   more.current = pages.more;
@@ -150,21 +196,13 @@ function Files(props: { pages: Pages<Attachment>; actions: FileActions; name: st
             </button>
           </li>
           {pages.items.map((file) => (
-            <FileCard key={file.id} file={file} actions={actions} />
+            <FileCard key={file.id} file={file} actions={actions} foreign={foreignFiles.has(file.id)} />
           ))}
         </ul>
       )}
       {length === 0 && !pages.loading && !pages.failure && <Empty name={props.name} onPick={props.onPick} />}
-      {pages.failure && (
-        <div class="files-empty">
-          <p class="failure" role="alert">
-            {pages.failure}
-          </p>
-          <button type="button" class="button" onClick={pages.reload}>
-            Try again
-          </button>
-        </div>
-      )}
+      {length === 0 && pages.loading && <Reading />}
+      <PageFailure pages={pages} />
       <div ref={end} />
     </div>
   );

@@ -1,4 +1,4 @@
-// Files that are dropped on an element, or pasted anywhere.
+// Files that are dropped on an element, or pasted anywhere, and those that are dropped where they cannot be taken.
 import { useEffect, useRef, useState } from "preact/hooks";
 
 export function useDrop(onFiles: (files: File[]) => void, onFolder: () => void) {
@@ -15,7 +15,6 @@ export function useDrop(onFiles: (files: File[]) => void, onFolder: () => void) 
       if (folders) latest.current.onFolder();
     };
     const isInside = (event: DragEvent) => zone.current!.contains(event.target as Node) && hasFiles(event);
-    // On the window: a file that is dropped beside the zone must not replace the page.
     addEventListener(
       "dragover",
       (event) => {
@@ -49,6 +48,22 @@ export function useDrop(onFiles: (files: File[]) => void, onFolder: () => void) 
     return () => stop.abort();
   }, []);
   return { zone, over };
+}
+
+/** A file that is dropped beside all zones must not replace the page. */
+export function useDropGuard(): void {
+  useEffect(() => {
+    const stop = new AbortController();
+    const refuse = (event: DragEvent) => {
+      // A zone has taken it.
+      if (event.defaultPrevented || !hasFiles(event)) return;
+      event.preventDefault();
+      event.dataTransfer!.dropEffect = "none";
+    };
+    addEventListener("dragover", refuse, { signal: stop.signal });
+    addEventListener("drop", refuse, { signal: stop.signal });
+    return () => stop.abort();
+  }, []);
 }
 
 function hasFiles(event: DragEvent): boolean {

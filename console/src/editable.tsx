@@ -12,21 +12,35 @@ export function EditableName(props: {
   /** False where it was refused: the person may mend it. */
   onSave: (value: string) => Promise<boolean>;
   heading?: boolean;
+  /** It is not the person's to change. */
+  readOnly?: boolean;
 }) {
   const [editing, setEditing] = useState(false);
   const button = useRef<HTMLSpanElement>(null);
   const end = () => {
     setEditing(false);
     // After the field has given way to the button.
-    requestAnimationFrame(() => button.current?.querySelector("button")?.focus());
+    requestAnimationFrame(() => {
+      const place = button.current;
+      // Where it has turned out that the name is not to be changed, the card has the focus.
+      (place?.querySelector("button") ?? place?.closest("li")?.querySelector("button"))?.focus();
+    });
   };
   if (editing) return <NameField {...props} onEnd={end} />;
   const label = `Rename ${props.what} ${props.value || props.placeholder}`;
   const shown = props.value || props.placeholder;
   return (
     <span class="editable" ref={button}>
-      {props.heading ? <h1 class="name">{shown}</h1> : <span class="name">{shown}</span>}
-      <IconButton icon="edit" label={label} onClick={() => setEditing(true)} />
+      {props.heading ? (
+        <h1 class="name" title={shown}>
+          {shown}
+        </h1>
+      ) : (
+        <span class="name" title={shown}>
+          {shown}
+        </span>
+      )}
+      {!props.readOnly && <IconButton icon="edit" label={label} onClick={() => setEditing(true)} />}
     </span>
   );
 }

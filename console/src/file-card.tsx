@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Attachment } from "../../client/src/index.ts";
 import { EditableName } from "./editable.tsx";
 import { formatFullTime, formatSize, formatTime } from "./format.ts";
@@ -16,7 +16,20 @@ export interface FileActions {
   remove: (file: Attachment) => void;
 }
 
-export function FileCard({ file, actions }: { file: Attachment; actions: FileActions }) {
+interface Card {
+  file: Attachment;
+  actions: FileActions;
+  /** Another has uploaded it: it is neither renamed nor deleted. */
+  foreign: boolean;
+}
+
+/** Among a thousand, one that has not changed costs nothing. */
+export function FileCard(props: Card) {
+  const { file, actions, foreign } = props;
+  return useMemo(() => <CardView {...props} />, [file, actions, foreign]);
+}
+
+function CardView({ file, actions, foreign }: Card) {
   const dot = file.filename.lastIndexOf(".");
   return (
     <li class="card" id={file.id}>
@@ -26,12 +39,13 @@ export function FileCard({ file, actions }: { file: Attachment; actions: FileAct
         aria-label={`Open ${file.filename}`}
         onClick={() => actions.open(file)}
       >
-        <Thumbnail file={file} />
+        <Thumbnail key={file.file_url} file={file} />
       </button>
       <div class="card-text">
         <EditableName
           value={file.filename}
           what="file"
+          readOnly={foreign}
           {...(dot > 0 && { selectUpTo: dot })}
           onSave={(filename) => actions.rename(file, filename)}
         />
@@ -46,12 +60,14 @@ export function FileCard({ file, actions }: { file: Attachment; actions: FileAct
               onClick={() => actions.copyLink(file)}
             />
             <DownloadLink file={file} />
-            <IconButton
-              icon="trash"
-              label={`Delete ${file.filename}`}
-              danger
-              onClick={() => actions.remove(file)}
-            />
+            {!foreign && (
+              <IconButton
+                icon="trash"
+                label={`Delete ${file.filename}`}
+                danger
+                onClick={() => actions.remove(file)}
+              />
+            )}
           </span>
         </div>
       </div>

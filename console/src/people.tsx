@@ -1,8 +1,16 @@
 import type { Contact } from "../../client/src/index.ts";
 import { formatFullTime, formatTime, hueOf, initials } from "./format.ts";
 
+/** Marks, letters, anything that leaves something on the screen. */
+const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** The name, or nothing where nobody could see it. */
+export function visible(name: string | null): string {
+  return name !== null && VISIBLE.test(name) ? name : "";
+}
+
 export function nameOf(contact: Contact): string {
-  return contact.display_name || contact.username;
+  return visible(contact.display_name) || contact.username;
 }
 
 export function Avatar({ name }: { name: string }) {

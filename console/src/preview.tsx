@@ -66,7 +66,19 @@ function Stage({ file }: { file: Attachment }) {
   // Kept: a link that is renewed would begin a film anew.
   const [address] = useState(() => localAddress(file.file_url));
   const fails = () => setBroken(true);
-  if (kind === "image") return <img src={address} alt={file.filename} onError={fails} />;
+  if (file.file_size === 0) return <NoStage kind={kind} text="The file is empty." />;
+  if (kind === "image") {
+    // One that is cut short loads, and shows nothing or little: what decodes it tells.
+    const check = (image: HTMLImageElement) => image.decode().catch(fails);
+    return (
+      <img
+        src={address}
+        alt={file.filename}
+        onLoad={(event) => void check(event.currentTarget)}
+        onError={fails}
+      />
+    );
+  }
   if (kind === "video") return <video src={address} controls onError={fails} />;
   if (kind === "audio") {
     return (
@@ -78,13 +90,15 @@ function Stage({ file }: { file: Attachment }) {
   }
   if (kind === "text") return <TextStage file={file} />;
   if (kind === "pdf" && file.file_size <= MAX_PDF) return <PdfStage file={file} />;
+  const why = broken ? "This browser cannot show the file." : "There is no preview of such a file.";
+  return <NoStage kind={kind} text={`${why} Download it to look at it.`} />;
+}
+
+function NoStage({ kind, text }: { kind: keyof typeof KIND_ICONS; text: string }) {
   return (
     <div class="stage-none">
       <Icon name={KIND_ICONS[kind]} />
-      <p>
-        {broken ? "This browser cannot show the file." : "There is no preview of such a file."} Download it to
-        look at it.
-      </p>
+      <p>{text}</p>
     </div>
   );
 }
@@ -136,7 +150,6 @@ function useFetched(
     const read = async () => {
       const headers: HeadersInit =
         kindOf(file.file_type) === "text" ? { range: `bytes=0-${MAX_TEXT - 1}` } : {};
-      if (file.file_size === 0) return setState({ value: "", failure: "" });
       const response = await fetch(localAddress(file.file_url), { headers, signal: controller.signal });
       if (!response.ok) throw new Error("The file cannot be read now. Close this and try again.");
       const value = await make(response);

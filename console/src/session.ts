@@ -8,9 +8,13 @@ import type { Uploads } from "./uploads.ts";
 export interface Session {
   parley: Parley;
   me: Me;
+  /** The server does not answer for now. */
+  isAway: boolean;
+  /** Files of others, found out by a refusal: they are neither renamed nor deleted here. */
+  foreignFiles: Set<string>;
   events: EventHub;
   uploads: Uploads;
-  /** Reads anew how much is stored. */
+  /** Reads anew how much is stored, a moment later, and once for all that asks for it until then. */
   refreshMe: () => void;
   /** Shows a line for a moment, and has it read out. */
   say: (text: string) => void;
@@ -39,14 +43,29 @@ export function keepToken(token: string | null): void {
 /** The address of this server as the browser sees it, also below a path of a proxy. */
 const HERE = new URL(".", document.baseURI).href.replace(/\/$/, "");
 
-export function connect(token: string): Parley {
-  return new Parley({ url: HERE, token });
+/** `fetch` in place of the browser's own. */
+export function connect(token: string, fetch?: typeof globalThis.fetch): Parley {
+  return new Parley({ url: HERE, token, fetch });
+}
+
+/** A `fetch` that tells whether the server answers. */
+export function watchedFetch(tell: (isAway: boolean) => void): typeof fetch {
+  return async (input, init) => {
+    try {
+      const response = await fetch(input, init);
+      tell(response.status >= 500);
+      return response;
+    } catch (error) {
+      if (!init?.signal?.aborted) tell(true);
+      throw error;
+    }
+  };
 }
 
 /**
  * The address of a file on this page's own origin: the policy of the page lets in nothing else, and the public address
- * of the server may be another.
+ * of the server may be another, and have such a folder in its own path.
  */
 export function localAddress(fileUrl: string, query = ""): string {
-  return HERE + fileUrl.slice(fileUrl.indexOf("/files/")) + query;
+  return HERE + fileUrl.slice(fileUrl.lastIndexOf("/files/")) + query;
 }

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
-import type { Me, Parley } from "../../client/src/index.ts";
+import type { Me } from "../../client/src/index.ts";
 import { explain, isRefused } from "./failures.ts";
 import { connect, keepToken } from "./session.ts";
 
-export function SignIn(props: { reason: string; onSignedIn: (parley: Parley, me: Me) => void }) {
+export function SignIn(props: { reason: string; onSignedIn: (token: string, me: Me) => void }) {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState(props.reason);
   const submit = async (event: SubmitEvent) => {
@@ -15,10 +15,9 @@ export function SignIn(props: { reason: string; onSignedIn: (parley: Parley, me:
     setBusy(true);
     setFailure("");
     try {
-      const parley = connect(token);
-      const me = await parley.me();
+      const me = await connect(token).me();
       keepToken(fields.has("keep") ? token : null);
-      props.onSignedIn(parley, me);
+      props.onSignedIn(token, me);
     } catch (error) {
       setFailure(isRefused(error) ? `This token does not open the door. ${explain(error)}` : explain(error));
       setBusy(false);

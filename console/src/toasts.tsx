@@ -1,5 +1,5 @@
 // What is told for a moment, and read out: results politely, failures at once.
-import { useCallback, useState } from "preact/hooks";
+import { useCallback, useRef, useState } from "preact/hooks";
 import { IconButton } from "./icons.tsx";
 
 const SHOWN_MS = 6000;
@@ -13,35 +13,58 @@ interface Toast {
 
 export function useToasts() {
   const [toasts, setToasts] = useState<Toast[]>([]);
+  const next = useRef(1);
   const dismiss = useCallback((id: number) => setToasts((all) => all.filter((each) => each.id !== id)), []);
+  const dismissFailures = useCallback(() => setToasts((all) => all.filter((each) => !each.failure)), []);
   const add = useCallback(
     (text: string, failure: boolean) => {
-      const id = performance.now();
-      setToasts((all) =>
-        [...all.filter((each) => each.text !== text), { id, text, failure }].slice(-MAX_SHOWN),
-      );
-      // A failure stays until it was read.
+      const id = next.current++;
+      setToasts((all) => {
+        const others = all.filter((each) => each.text !== text);
+        // A failure stays until it was read.
+        const failures = others.filter((each) => each.failure);
+        const results = others.filter((each) => !each.failure);
+        const added = { id, text, failure };
+        return failure
+          ? [...failures, added, ...results]
+          : [...failures, ...[...results, added].slice(-MAX_SHOWN)];
+      });
       if (!failure) setTimeout(() => dismiss(id), SHOWN_MS);
     },
     [dismiss],
   );
-  return { toasts, add, dismiss };
+  return { toasts, add, dismiss, dismissFailures };
 }
 
-export function Toasts(props: { toasts: Toast[]; onDismiss: (id: number) => void }) {
-  const shown = (failure: boolean) =>
-    props.toasts
-      .filter((each) => each.failure === failure)
-      .map(({ id, text }) => (
-        <div key={id} class={failure ? "toast bad" : "toast"}>
-          <span>{text}</span>
-          {failure && <IconButton icon="close" label="Dismiss" onClick={() => props.onDismiss(id)} />}
-        </div>
-      ));
+export function Toasts(props: {
+  toasts: Toast[];
+  onDismiss: (id: number) => void;
+  onDismissFailures: () => void;
+}) {
+  const failures = props.toasts.filter(({ failure }) => failure);
+  const results = props.toasts.filter(({ failure }) => !failure);
   return (
     <div class="toasts">
-      <div role="alert">{shown(true)}</div>
-      <div role="status">{shown(false)}</div>
+      {failures.length > 1 && (
+        <button type="button" class="button dismiss-all" onClick={props.onDismissFailures}>
+          Dismiss all {failures.length}
+        </button>
+      )}
+      <div role="alert" class="toasts-bad">
+        {failures.map(({ id, text }) => (
+          <div key={id} class="toast bad">
+            <span>{text}</span>
+            <IconButton icon="close" label="Dismiss" onClick={() => props.onDismiss(id)} />
+          </div>
+        ))}
+      </div>
+      <div role="status">
+        {results.map(({ id, text }) => (
+          <div key={id} class="toast">
+            <span>{text}</span>
+          </div>
+        ))}
+      </div>
     </div>
   );
 }

@@ -1,5 +1,5 @@
 // What is on its way, in a corner, wherever the person looks meanwhile.
-import { useEffect, useReducer, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { counted, formatSize } from "./format.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import { useSession } from "./session.ts";
@@ -22,16 +22,10 @@ export function UploadTray() {
 function Tray({ all }: { all: readonly Upload[] }) {
   const { uploads } = useSession();
   const [open, setOpen] = useState(true);
-  const running = all.filter(({ state }) => state === "waiting" || state === "sending");
-  const failed = all.filter(({ state }) => state === "failed").length;
-  const title =
-    running.length > 0
-      ? `Sending ${counted(running.length, "file", "files")}`
-      : failed > 0
-        ? `${counted(failed, "file was", "files were")} not sent`
-        : "All is sent";
+  const box = useRef<HTMLElement>(null);
+  useRoomBelow(box);
   return (
-    <section class="tray" aria-label="Uploads">
+    <section class="tray" aria-label="Uploads" ref={box}>
       <header class="tray-head">
         <button
           type="button"
@@ -40,9 +34,9 @@ function Tray({ all }: { all: readonly Upload[] }) {
           aria-controls="tray-list"
           onClick={() => setOpen(!open)}
         >
-          {title}
+          {titleOf(all, uploads.running)}
         </button>
-        {running.length === 0 && (
+        {uploads.running === 0 && (
           <IconButton icon="close" label="Clear the list of uploads" onClick={() => uploads.clear()} />
         )}
       </header>
@@ -55,7 +49,36 @@ function Tray({ all }: { all: readonly Upload[] }) {
   );
 }
 
+function titleOf(all: readonly Upload[], running: number): string {
+  if (running > 0) return `Sending ${counted(running, "file", "files")}`;
+  const count = (state: Upload["state"]) => all.filter((each) => each.state === state).length;
+  const [failed, cancelled, done] = [count("failed"), count("cancelled"), count("done")];
+  if (failed > 0) return `${counted(failed, "file was", "files were")} not sent`;
+  if (cancelled === 0) return "All is sent";
+  return done === 0 ? "Cancelled" : `${done} sent, ${cancelled} cancelled`;
+}
+
+/** What is scrolled below the tray can be scrolled out from under it. */
+function useRoomBelow(box: { current: HTMLElement | null }): void {
+  useLayoutEffect(() => {
+    const { style } = document.documentElement;
+    const observer = new ResizeObserver(() => {
+      style.setProperty("--tray", `${box.current!.offsetHeight}px`);
+    });
+    observer.observe(box.current!);
+    return () => {
+      observer.disconnect();
+      style.removeProperty("--tray");
+    };
+  }, [box]);
+}
+
+/** Among a thousand, one that has not changed costs nothing. */
 function Row({ upload }: { upload: Upload }) {
+  return useMemo(() => <RowView upload={upload} />, [upload]);
+}
+
+function RowView({ upload }: { upload: Upload }) {
   const { uploads } = useSession();
   const { id, file, state } = upload;
   const running = state === "waiting" || state === "sending";
@@ -71,7 +94,7 @@ function Row({ upload }: { upload: Upload }) {
       {running && (
         <IconButton icon="close" label={`Cancel ${file.name}`} onClick={() => uploads.cancel(id)} />
       )}
-      {(state === "failed" || state === "cancelled") && (
+      {(state === "failed" || state === "cancelled") && !upload.hopeless && (
         <IconButton icon="retry" label={`Send ${file.name} again`} onClick={() => uploads.retry(id)} />
       )}
       {state === "done" && (
@@ -89,7 +112,7 @@ function detail({ state, file, sent, speed, error, conversationName }: Upload): 
   if (state === "waiting") return `Waits · ${formatSize(file.size)}`;
   if (state === "done") return `${formatSize(file.size)} · in ${conversationName}`;
   // All bytes are on their way, and the server makes them safe.
-  if (sent >= file.size) return "Being kept…";
+  if (sent >= file.size) return "Finishing…";
   const rate = speed > 0 ? ` · ${formatSize(speed)}/s` : "";
   return `${formatSize(sent)} of ${formatSize(file.size)}${rate}`;
 }

@@ -1,7 +1,9 @@
 // The files on their way to the server. They go on while the person looks at other conversations.
 import type { Attachment, Parley } from "../../client/src/index.ts";
+import { randomKey } from "../../client/src/transport.ts";
 import { explain, isRefused } from "./failures.ts";
 import { counted, formatSize } from "./format.ts";
+import { oncePerFrame } from "./frames.ts";
 
 const AT_ONCE = 3;
 /** Of each new measure in the speed that is shown: a calm number beats an exact one. */
@@ -12,6 +14,8 @@ type State = "waiting" | "sending" | "done" | "failed" | "cancelled";
 
 export interface Upload {
   id: number;
+  /** The same each time it is sent: by it the server knows a file again whose answer was lost. */
+  key: string;
   file: File;
   conversationId: string;
   conversationName: string;
@@ -20,11 +24,17 @@ export interface Upload {
   /** Bytes a second; 0 while it is not known. */
   speed: number;
   error: string;
+  /** Whether it would fail again, however often it is sent. */
+  hopeless: boolean;
+  /** What it has become. */
+  attachmentId: string;
 }
 
 interface Hooks {
   maxFileSize: number | null;
-  done: (attachment: Attachment) => void;
+  done: (attachment: Attachment, conversationId: string) => void;
+  /** Nothing is on its way any more. */
+  idle: () => void;
   refused: (error: unknown) => void;
 }
 
@@ -47,6 +57,20 @@ export class Uploads {
     return this.#all;
   }
 
+  /** How many files wait or are sent. */
+  get running(): number {
+    return this.#all.filter(({ state }) => state === "waiting" || state === "sending").length;
+  }
+
+  /** Whether a new file of a conversation is one of these: an event may be faster than the answer. */
+  isOwn({ id, filename }: Attachment, conversationId: string): boolean {
+    return this.#all.some(
+      (each) =>
+        each.attachmentId === id ||
+        (each.state === "sending" && each.file.name === filename && each.conversationId === conversationId),
+    );
+  }
+
   watch(watcher: () => void): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
@@ -62,6 +86,7 @@ export class Uploads {
   #upload(file: File, conversationId: string, conversationName: string): Upload {
     const upload: Upload = {
       id: this.#next++,
+      key: randomKey(),
       file,
       conversationId,
       conversationName,
@@ -69,11 +94,13 @@ export class Uploads {
       sent: 0,
       speed: 0,
       error: "",
+      hopeless: false,
+      attachmentId: "",
     };
     const limit = this.#hooks.maxFileSize;
     if (limit === null || file.size <= limit) return upload;
     const error = `It has ${formatSize(file.size)}; this server takes ${formatSize(limit)} at most.`;
-    return { ...upload, state: "failed", error };
+    return { ...upload, state: "failed", error, hopeless: true };
   }
 
   cancel(id: number): void {
@@ -110,9 +137,9 @@ export class Uploads {
     this.#change(id, change);
   }
 
-  #tell(): void {
+  #tell = oncePerFrame(() => {
     for (const watcher of this.#watchers) watcher();
-  }
+  });
 
   #startNext(): void {
     this.#tell();
@@ -125,29 +152,36 @@ export class Uploads {
   }
 
   async #send(upload: Upload): Promise<void> {
-    const { id, file, conversationId } = upload;
+    const { id, key, file, conversationId } = upload;
     const controller = new AbortController();
     this.#controllers.set(id, controller);
     this.#change(id, { state: "sending" });
     try {
+      if (!(await isReadable(file))) throw new Error(CHANGED);
       const attachment = await this.#parley.attachments.upload(file, {
         filename: file.name,
         conversation_id: conversationId,
+        idempotencyKey: key,
         signal: controller.signal,
         onProgress: this.#meter(id, controller.signal),
       });
-      this.#end(id, { state: "done", sent: file.size }, "was sent");
-      this.#hooks.done(attachment);
+      this.#end(id, { state: "done", sent: file.size, attachmentId: attachment.id }, "was sent");
+      this.#hooks.done(attachment, conversationId);
     } catch (error) {
       if (isRefused(error)) this.#hooks.refused(error);
-      else if (!controller.signal.aborted) {
-        const why = explain(error);
-        this.#end(id, { state: "failed", error: why }, `was not sent. ${why}`);
-      }
+      else if (!controller.signal.aborted) await this.#fail(upload, error);
     } finally {
       this.#controllers.delete(id);
       this.#startNext();
+      if (this.running === 0) this.#hooks.idle();
     }
+  }
+
+  async #fail({ id, file }: Upload, error: unknown): Promise<void> {
+    // To the browser a file that it cannot read any more is a connection that is lost.
+    const changed = !(await isReadable(file));
+    const why = changed ? CHANGED : explain(error);
+    this.#end(id, { state: "failed", error: why, hopeless: changed }, `was not sent. ${why}`);
   }
 
   #meter(id: number, signal: AbortSignal): (progress: { sent: number }) => void {
@@ -163,4 +197,17 @@ export class Uploads {
       this.#change(id, { sent, speed });
     };
   }
+}
+
+const CHANGED = "The file was changed or taken away since it was chosen. Choose it again.";
+
+/** False where the file on the disk is not the one that was chosen any more. */
+async function isReadable(file: File): Promise<boolean> {
+  return file
+    .slice(0, 1)
+    .arrayBuffer()
+    .then(
+      () => true,
+      () => false,
+    );
 }

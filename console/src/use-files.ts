@@ -1,15 +1,19 @@
 // The files of the open conversation, as they are and as they change.
 import { useEffect, useRef } from "preact/hooks";
 import type { Attachment } from "../../client/src/index.ts";
+import { counted } from "./format.ts";
 import { useSession } from "./session.ts";
 import { type Pages, usePages } from "./use-pages.ts";
 
 const PAGE = 48;
 /** Links live for an hour at least. */
 const RENEW_MS = 30 * 60 * 1000;
+/** What comes within this is told in one line. */
+const GATHER_MS = 300;
+const MAX_NAMED = 3;
 
 export function useFiles(conversationId: string): Pages<Attachment> {
-  const { parley, events, uploads, say, endIfRefused } = useSession();
+  const { parley, events, uploads, endIfRefused } = useSession();
   const pages = usePages<Attachment>(conversationId, (after, signal) =>
     parley.attachments.list(
       { limit: PAGE, conversation_id: conversationId, ...(after && { starting_after: after }) },
@@ -18,30 +22,25 @@ export function useFiles(conversationId: string): Pages<Attachment> {
   );
   const latest = useRef(pages);
   latest.current = pages;
-  useEffect(() => {
-    /** An event does not say in which conversation it was: what is new in this one does. */
-    const readNew = async () => {
-      const { data } = await parley.attachments.list({ limit: 100, conversation_id: conversationId });
-      let added: Attachment[] = [];
-      latest.current.edit((items) => {
-        const known = new Set(items.map(({ id }) => id));
-        added = data.filter(({ id }) => !known.has(id) && (items.length === 0 || id > items.at(-1)!.id));
-        // Ids sort by creation. Of two that end at once the older may be told of last.
-        return [...added, ...items].sort((a, b) => (a.id < b.id ? 1 : -1));
-      });
-      const others = added.filter((each) => !uploads.all.some(({ file }) => file.name === each.filename));
-      if (others.length > 0) say(`New here: ${others.map(({ filename }) => filename).join(", ")}`);
-    };
-    return events.listen((event) => {
-      if (event.type === "attachment.created") {
-        if (!latest.current.items.some(({ id }) => id === event.payload.id)) readNew().catch(endIfRefused);
-      } else if (event.type === "attachment.updated") {
-        const { payload } = event;
-        latest.current.edit((items) => items.map((each) => (each.id === payload.id ? payload : each)));
-      } else if (event.type === "attachment.deleted")
-        latest.current.edit((items) => items.filter(({ id }) => id !== event.payload.id));
-    });
-  }, [parley, events, uploads, say, endIfRefused, conversationId]);
+  const sayNew = useSayNew();
+  useEffect(
+    () =>
+      events.listen((change) => {
+        const { edit, reload, hasMore, items } = latest.current;
+        if (change.type === "missed") reload();
+        else if (change.type === "attachment.created" && change.conversation_id === conversationId) {
+          const { payload } = change;
+          edit((items) => withNew(items, payload, hasMore));
+          const isKnown = items.some(({ id }) => id === payload.id);
+          if (!isKnown && !uploads.isOwn(payload, conversationId)) sayNew(payload.filename);
+        } else if (change.type === "attachment.updated") {
+          const { payload } = change;
+          edit((items) => items.map((each) => (each.id === payload.id ? payload : each)));
+        } else if (change.type === "attachment.deleted")
+          edit((items) => items.filter(({ id }) => id !== change.payload.id));
+      }),
+    [events, uploads, sayNew, conversationId],
+  );
   useEffect(() => {
     const renew = async () => {
       const fresh = new Map<string, Attachment>();
@@ -55,4 +54,28 @@ export function useFiles(conversationId: string): Pages<Attachment> {
     return () => clearInterval(timer);
   }, [parley, endIfRefused, conversationId]);
   return pages;
+}
+
+/** In the order of the ids, which is that of creation: of two that end at once the older may be told of last. */
+function withNew(items: Attachment[], file: Attachment, hasMore: boolean): Attachment[] {
+  if (items.some(({ id }) => id === file.id)) return items;
+  const at = items.findIndex(({ id }) => id < file.id);
+  if (at >= 0) return items.toSpliced(at, 0, file);
+  // Older than all that is shown: it comes with its page.
+  return hasMore && items.length > 0 ? items : [...items, file];
+}
+
+/** Tells the names of what others have sent, many in one line. */
+function useSayNew(): (filename: string) => void {
+  const { say } = useSession();
+  const names = useRef<string[]>([]);
+  const told = useRef((filename: string) => {
+    names.current.push(filename);
+    if (names.current.length > 1) return;
+    setTimeout(() => {
+      const all = names.current.splice(0);
+      say(`New here: ${all.length > MAX_NAMED ? counted(all.length, "file", "files") : all.join(", ")}`);
+    }, GATHER_MS);
+  });
+  return told.current;
 }

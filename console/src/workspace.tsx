@@ -1,12 +1,14 @@
 // What is on the screen once somebody is signed in. The address (#id) says which conversation is open, so that Back works.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { Contact } from "../../client/src/index.ts";
+import { Account } from "./account.tsx";
 import { ContactPane } from "./contact-pane.tsx";
 import { Conversation } from "./conversation.tsx";
 import { ContactHeader, NotesHeader } from "./conversation-header.tsx";
-import { formatSize } from "./format.ts";
-import { Icon, IconButton } from "./icons.tsx";
+import { useDropGuard } from "./drop.ts";
+import { Icon } from "./icons.tsx";
 import { nameOf } from "./people.tsx";
+import { leaveForGood, openPlace, usePlace } from "./place.ts";
 import { useSession } from "./session.ts";
 import { Mark } from "./sign-in.tsx";
 import { UploadTray } from "./upload-tray.tsx";
@@ -21,8 +23,11 @@ interface Open {
 export function Workspace() {
   const { me } = useSession();
   const place = usePlace();
-  const [open, setOpen] = useOpenContact(place);
-  const leave = () => go("");
+  const [open, setOpen, changeOpen] = useOpenContact(place);
+  const unseen = useUnseen(place === NOTES ? me.conversation_id : open?.contact.conversation_id);
+  const leave = () => openPlace("");
+  useDropGuard();
+  useLeaveGuard();
   const root = useFocusKept(place ? ".conversation" : "[role=listbox]");
   const title = place === NOTES ? "Notes to self" : open && nameOf(open.contact);
   useEffect(() => {
@@ -43,9 +48,10 @@ export function Workspace() {
         </a>
         <ContactPane
           openId={place}
+          unseen={unseen}
           onOpen={(contact, blocked) => {
             setOpen({ contact, blocked });
-            go(contact.id);
+            openPlace(contact.id);
           }}
         />
         <Account />
@@ -67,7 +73,7 @@ export function Workspace() {
               <ContactHeader
                 {...open}
                 onBack={leave}
-                onChange={(contact, blocked) => setOpen({ contact, blocked })}
+                onChange={(change) => changeOpen(open.contact.id, change)}
               />
             }
           />
@@ -92,21 +98,14 @@ function Nothing() {
   );
 }
 
-/** Who is signed in, and how much of the storage they use. */
-function Account() {
-  const { me, signOut } = useSession();
-  const { used, quota } = me.storage;
-  const text = quota === null ? `${formatSize(used)} stored` : `${formatSize(used)} of ${formatSize(quota)}`;
-  return (
-    <footer class="account">
-      <span class="account-text">
-        <span class="ellipsis">{me.display_name ?? me.username}</span>
-        <span class="muted small">{text}</span>
-        {quota !== null && <meter max={quota} high={quota * 0.9} value={used} aria-label="Storage used" />}
-      </span>
-      <IconButton icon="signOut" label="Sign out" onClick={() => signOut()} />
-    </footer>
-  );
+/** Asks whoever closes the window while files are on their way. */
+function useLeaveGuard(): void {
+  const { uploads } = useSession();
+  useEffect(() => {
+    const ask = (event: BeforeUnloadEvent) => uploads.running > 0 && event.preventDefault();
+    addEventListener("beforeunload", ask);
+    return () => removeEventListener("beforeunload", ask);
+  }, [uploads]);
 }
 
 /** Where the side that had the focus is hidden, as on a phone, the other one gets it. */
@@ -122,27 +121,20 @@ function useFocusKept(selector: string) {
   return root;
 }
 
-function go(place: string): void {
-  location.hash = place;
-}
-
-function usePlace(): string {
-  const read = () => location.hash.slice(1);
-  const [place, setPlace] = useState(read);
-  useEffect(() => {
-    const follow = () => setPlace(read());
-    addEventListener("hashchange", follow);
-    return () => removeEventListener("hashchange", follow);
-  }, []);
-  return place;
-}
-
 /** The contact that the address names. One that was not chosen from the list is read from the server. */
-function useOpenContact(place: string): [Open | undefined, (open: Open) => void] {
-  const { parley, events, report } = useSession();
+function useOpenContact(
+  place: string,
+): [Open | undefined, (open: Open) => void, (id: string, change: Partial<Open>) => void] {
+  const { parley, events, say, report } = useSession();
   const [open, setOpen] = useState<Open>();
   const latest = useRef(open);
   latest.current = open;
+  // By what was done meanwhile: another contact may be open by now, or the same have changed.
+  const change = useCallback(
+    (id: string, change: Partial<Open>) =>
+      setOpen((old) => (old?.contact.id === id ? { ...old, ...change } : old)),
+    [],
+  );
   useEffect(() => {
     if (place === "" || place === NOTES || latest.current?.contact.id === place) return;
     const controller = new AbortController();
@@ -151,21 +143,42 @@ function useOpenContact(place: string): [Open | undefined, (open: Open) => void]
       .catch((error) => {
         if (controller.signal.aborted) return;
         report("This conversation cannot be opened.", error);
-        go("");
+        leaveForGood();
       });
     return () => controller.abort();
   }, [place, parley, report]);
   useEffect(
     () =>
       events.listen((event) => {
-        const shown = latest.current;
-        if (event.type === "contact.updated" && shown?.contact.id === event.payload.id)
-          setOpen({ ...shown, contact: event.payload });
-        if (event.type === "contact.deleted" && location.hash.slice(1) === event.payload.id) go("");
+        if (event.type === "contact.updated") change(event.payload.id, { contact: event.payload });
+        if (event.type !== "contact.deleted" || latest.current?.contact.id !== event.payload.id) return;
+        latest.current = undefined;
+        setOpen(undefined);
+        if (location.hash.slice(1) !== event.payload.id) return;
+        say(`${nameOf(event.payload)} was deleted.`);
+        leaveForGood();
       }),
-    [events],
+    [events, say, change],
   );
-  return [open?.contact.id === place ? open : undefined, setOpen];
+  return [open?.contact.id === place ? open : undefined, setOpen, change];
+}
+
+/** The conversations that got files while they were not open, of which nothing is known after a reload. */
+function useUnseen(openId: string | undefined): ReadonlySet<string> {
+  const { events, uploads } = useSession();
+  const [unseen, setUnseen] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => {
+    const without = (id: string | undefined) =>
+      setUnseen((old) => (old.has(id!) ? new Set([...old].filter((each) => each !== id)) : old));
+    without(openId);
+    return events.listen((event) => {
+      if (event.type !== "attachment.created" || event.conversation_id === openId) return;
+      const id = event.conversation_id;
+      if (id === null || uploads.isOwn(event.payload, id)) return;
+      setUnseen((old) => (old.has(id) ? old : new Set([...old, id])));
+    });
+  }, [events, uploads, openId]);
+  return unseen;
 }
 
 async function readContact(

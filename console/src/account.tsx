@@ -1,0 +1,40 @@
+// The corner that says who is signed in, how much they store, and whether the server is there.
+import { useState } from "preact/hooks";
+import { ConfirmDialog } from "./dialog.tsx";
+import { counted, formatSize } from "./format.ts";
+import { IconButton } from "./icons.tsx";
+import { visible } from "./people.tsx";
+import { useSession } from "./session.ts";
+
+export function Account() {
+  const { me, isAway, uploads, signOut } = useSession();
+  const [asking, setAsking] = useState(false);
+  const { used, quota } = me.storage;
+  const text = quota === null ? `${formatSize(used)} stored` : `${formatSize(used)} of ${formatSize(quota)}`;
+  return (
+    <footer class="account">
+      <span class="account-text">
+        <span class="ellipsis">{visible(me.display_name) || me.username}</span>
+        <span class="muted small">{text}</span>
+        {quota !== null && <meter max={quota} high={quota * 0.9} value={used} aria-label="Storage used" />}
+        <span class="away small" role="status">
+          {isAway && "Not connected, trying again"}
+        </span>
+      </span>
+      <IconButton
+        icon="signOut"
+        label="Sign out"
+        onClick={() => (uploads.running > 0 ? setAsking(true) : signOut())}
+      />
+      {asking && (
+        <ConfirmDialog
+          title="Sign out and stop sending?"
+          text={`${counted(uploads.running, "file is", "files are")} still on the way.`}
+          action="Sign out"
+          onConfirm={async () => signOut()}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </footer>
+  );
+}

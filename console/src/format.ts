@@ -1,11 +1,11 @@
 // How sizes, times and names are written for people.
 
-const UNITS = ["B", "kB", "MB", "GB", "TB"];
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 export function formatSize(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  for (; value >= 999.5 && unit < UNITS.length - 1; unit++) value /= 1000;
+  for (; value >= 999.5 && unit < UNITS.length - 1; unit++) value /= 1024;
   return `${unit > 0 && value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
 }
 
@@ -30,7 +30,7 @@ export function formatFullTime(seconds: number): string {
 export function initials(name: string): string {
   const words = name.split(/[\s._-]+/u).filter(Boolean);
   const letters = words.length > 1 ? [words[0]!, words.at(-1)!] : words;
-  return letters.map((word) => [...word][0]!.toLocaleUpperCase()).join("") || "?";
+  return letters.map((word) => [...[...word][0]!.toLocaleUpperCase()][0]).join("") || "?";
 }
 
 /** One of the hues that the style sheet knows, always the same for a name. */

@@ -22,7 +22,7 @@ test("contacts are added, found, renamed, blocked and deleted", { skip: noChromi
   assert.equal(await page.getByLabel("Username").inputValue(), "grace");
   await page.getByLabel("Phone number").fill("no digits");
   await page.getByRole("button", { name: "Add", exact: true }).click();
-  await page.getByRole("alert").filter({ hasText: "phone_number" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "Phone number" }).waitFor();
   assert.equal(await page.getByLabel("Phone number").getAttribute("aria-invalid"), "true");
   await page.getByLabel("Phone number").fill("+1 555 0101");
   await page.getByLabel("Display name").fill("Grace Hopper");

@@ -43,7 +43,7 @@ test("three files are dropped, of which a large one is cancelled and sent again"
     { name: "big.bin", type: "application/octet-stream", base64: CHUNK.toString("base64"), size: BIG },
   ]);
   const progress = page.getByRole("progressbar", { name: "Sending big.bin" });
-  await page.getByText(/MB of 200 MB · .+\/s$/).waitFor();
+  await page.getByText(/MiB of 191 MiB · .+\/s$/).waitFor();
   const sent = Number(await progress.getAttribute("value"));
   assert.ok(sent > 0 && sent < BIG, `${sent} bytes`);
   const cut = page.waitForEvent("requestfailed", (request) => request.method() === "POST");
@@ -56,7 +56,7 @@ test("three files are dropped, of which a large one is cancelled and sent again"
   await page.getByRole("button", { name: "Send big.bin again" }).click();
   await page.getByText("All is sent").waitFor({ timeout: 60_000 });
   await page.getByRole("button", { name: "Open big.bin" }).waitFor();
-  await page.getByText("200 MB stored").waitFor();
+  await page.getByText("191 MiB stored").waitFor();
 
   const listed = await fetch(`${server.url}/v1/attachments?conversation_id=${id}`, { headers: ann.headers });
   const { data } = (await listed.json()) as { data: { filename: string; file_url: string }[] };
@@ -144,7 +144,7 @@ test("what one sends appears to the other, as does its end", { skip: noChromium 
 test("what is too large, or more than the quota, is said to be so", {
   skip: noChromium,
 }, async (t) => {
-  const server = await startApp(t, { maxFileBytes: 1000, userQuotaBytes: 1500 });
+  const server = await startApp(t, { maxFileBytes: 1024, userQuotaBytes: 1536 });
   const user = await server.user();
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   await signIn(page, server.url, user.token);
@@ -152,10 +152,10 @@ test("what is too large, or more than the quota, is said to be so", {
   const text = (name: string, size: number) => ({
     ...{ name, type: "text/plain", base64: Buffer.alloc(size, "a").toString("base64") },
   });
-  await dropFiles(page, [text("large.txt", 1001)]);
-  await page.getByText("this server takes 1.0 kB at most").waitFor();
+  await dropFiles(page, [text("large.txt", 1025)]);
+  await page.getByText("this server takes 1.0 KiB at most").waitFor();
   await dropFiles(page, [text("a.txt", 900)]);
-  await page.getByText("900 B of 1.5 kB").waitFor();
+  await page.getByText("900 B of 1.5 KiB").waitFor();
   await dropFiles(page, [text("b.txt", 900)]);
   await page.locator(".tray-row.failed").filter({ hasText: "b.txt" }).waitFor();
   await page.getByText("2 files were not sent").waitFor();

@@ -88,7 +88,7 @@ test("the pictures of the documentation", { skip: noChromium || notAsked }, asyn
     { name: "release notes.txt", type: "text/plain", base64: btoa("Notes") },
     { name: "rehearsal.mov", type: "video/quicktime", base64: btoa("x".repeat(1e6)), size: 64_000_000 },
   ]);
-  await page.getByText(/MB of 64 MB · .+\/s$/).waitFor();
+  await page.getByText(/MiB of 61 MiB · .+\/s$/).waitFor();
   await page.waitForTimeout(2500);
   await shoot(page, "console");
   await page.getByRole("button", { name: "Cancel rehearsal.mov" }).click();

@@ -26,9 +26,16 @@ export function EditableName(props: {
       (place?.querySelector("button") ?? place?.closest("li")?.querySelector("button"))?.focus();
     });
   };
-  if (editing) return <NameField {...props} onEnd={end} />;
-  const label = `Rename ${props.what} ${props.value || props.placeholder}`;
   const shown = props.value || props.placeholder;
+  if (editing) {
+    return (
+      <>
+        {props.heading && <h1 class="visually-hidden">{shown}</h1>}
+        <NameField {...props} onEnd={end} />
+      </>
+    );
+  }
+  const label = `Rename ${props.what} ${shown}`;
   return (
     <span class="editable" ref={button}>
       {props.heading ? (

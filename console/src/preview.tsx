@@ -11,6 +11,7 @@ import { localAddress } from "./session.ts";
 
 const MAX_TEXT = 256 * 1024;
 const MAX_PDF = 50_000_000;
+const MAX_CHECKED_PIXELS = 50_000_000;
 
 export function Preview(props: {
   file: Attachment;
@@ -67,18 +68,7 @@ function Stage({ file }: { file: Attachment }) {
   const [address] = useState(() => localAddress(file.file_url));
   const fails = () => setBroken(true);
   if (file.file_size === 0) return <NoStage kind={kind} text="The file is empty." />;
-  if (kind === "image") {
-    // One that is cut short loads, and shows nothing or little: what decodes it tells.
-    const check = (image: HTMLImageElement) => image.decode().catch(fails);
-    return (
-      <img
-        src={address}
-        alt={file.filename}
-        onLoad={(event) => void check(event.currentTarget)}
-        onError={fails}
-      />
-    );
-  }
+  if (kind === "image") return <ImageStage address={address} file={file} onError={fails} />;
   if (kind === "video") return <video src={address} controls onError={fails} />;
   if (kind === "audio") {
     return (
@@ -92,6 +82,34 @@ function Stage({ file }: { file: Attachment }) {
   if (kind === "pdf" && file.file_size <= MAX_PDF) return <PdfStage file={file} />;
   const why = broken ? "This browser cannot show the file." : "There is no preview of such a file.";
   return <NoStage kind={kind} text={`${why} Download it to look at it.`} />;
+}
+
+/** To an element a picture that is cut short is loaded, though it shows a part of it, or nothing: decoding it anew tells. */
+function ImageStage(props: { address: string; file: Attachment; onError: () => void }) {
+  const [isCut, setCut] = useState(false);
+  const check = (image: HTMLImageElement) => {
+    if (image.naturalWidth * image.naturalHeight > MAX_CHECKED_PIXELS) return;
+    const bitmap = createImageBitmap(image, { resizeWidth: 1, resizeHeight: 1 });
+    bitmap.then(
+      (done) => done.close(),
+      () => setCut(true),
+    );
+  };
+  return (
+    <>
+      <img
+        src={props.address}
+        alt={props.file.filename}
+        onLoad={(event) => check(event.currentTarget)}
+        onError={props.onError}
+      />
+      {isCut && (
+        <p class="stage-note" role="status">
+          The picture is not whole.
+        </p>
+      )}
+    </>
+  );
 }
 
 function NoStage({ kind, text }: { kind: keyof typeof KIND_ICONS; text: string }) {

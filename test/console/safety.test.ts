@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { request as ask, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { noChromium } from "../engines/chromium.ts";
 import { noS3, testBucket } from "../engines/s3.ts";
 import { startApp, startOn, testConfig, upload } from "../http/app.ts";
 import { dropFiles, openBrowser, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
+import { startProxy } from "./proxy.ts";
 
 /** A script that would be seen: it asks the server for a path of its own, and opens a dialog. */
 const CANARY = "new Image().src='/canary';alert('canary')";
@@ -126,26 +124,13 @@ test("where files are sent from the store, the console still asks its own server
 test("below a path of a proxy, with another public address, everything still comes from there", {
   skip: noChromium,
 }, async (t) => {
-  const server = await startOn(t, { ...(await testConfig(t)), publicUrl: "https://files.invalid/parley" });
-  const user = await server.user();
-  const inner = `http://127.0.0.1:${server.app.port()}`;
-  const proxy = createServer((request, response) => {
-    const path = request.url!.replace(/^\/parley/, "");
-    const { method, headers } = request;
-    const onward = ask(inner + path, { method: method!, headers }, (answer) => {
-      response.writeHead(answer.statusCode!, answer.headers);
-      answer.pipe(response);
-    });
-    onward.on("error", () => response.destroy());
-    response.on("close", () => onward.destroy());
-    request.pipe(onward);
+  const server = await startOn(t, {
+    ...(await testConfig(t)),
+    publicUrl: "https://files.invalid/files/parley",
   });
-  proxy.listen(0, "127.0.0.1");
-  await once(proxy, "listening");
-  const browser = await openBrowser(t);
-  t.after(() => proxy.close());
-  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/parley`;
-  const { page, guard } = await openPage(browser, url);
+  const user = await server.user();
+  const { url } = await startProxy(t, server, "/parley");
+  const { page, guard } = await openPage(await openBrowser(t), url);
   await signIn(page, url, user.token);
   await page.getByRole("link", { name: "Notes to self" }).click();
   await page.getByRole("heading", { name: "Drop files here" }).waitFor();
@@ -156,6 +141,6 @@ test("below a path of a proxy, with another public address, everything still com
   await page.getByRole("button", { name: "Copy link" }).click();
   await page.getByText("The link is copied").waitFor();
   const link = await page.evaluate(() => navigator.clipboard.readText());
-  assert.ok(link.startsWith("https://files.invalid/parley/files/"), link);
+  assert.ok(link.startsWith("https://files.invalid/files/parley/files/"), link);
   assert.deepEqual(guard.complaints, []);
 });

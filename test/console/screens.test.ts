@@ -57,6 +57,12 @@ for (const [size, viewport] of Object.entries(WIDTHS)) {
     await page.getByRole("option").first().click();
     await page.getByRole("heading", { name: long }).waitFor();
     await look("a long name");
+    const inside = await page.locator(".files").evaluate((box) => box.scrollWidth <= box.clientWidth);
+    assert.ok(inside, "the empty conversation of a long name fits");
+    await page.getByRole("button", { name: "Rename contact" }).click();
+    const field = (await page.locator(".name-field").boundingBox())!;
+    assert.ok(field.width > 200, `the name is changed in ${field.width} pixels`);
+    await look("renaming a contact");
     assert.deepEqual(guard.complaints, []);
   });
 }

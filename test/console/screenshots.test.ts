@@ -1,8 +1,9 @@
-// Makes the pictures of docs/pictures anew: PARLEY_PICTURES=1 runtime/node --test test/console/screenshots.test.ts
+// The scene of docs/pictures. PARLEY_PICTURES=1 runtime/node --test test/console/screenshots.test.ts takes them anew.
+import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { createToken } from "../../src/core/tokens.ts";
 import { createUser } from "../../src/core/users.ts";
 import { noChromium } from "../engines/chromium.ts";
@@ -11,7 +12,8 @@ import { dropFiles, makeContact, openBrowser, openPage, signIn } from "./browser
 import { paint } from "./pictures.ts";
 
 const FOLDER = fileURLToPath(new URL("../../docs/pictures/", import.meta.url));
-const notAsked = process.env.PARLEY_PICTURES ? false : "asked for by PARLEY_PICTURES=1: it writes into docs/";
+/** It writes into docs/. */
+const isAsked = Boolean(process.env.PARLEY_PICTURES);
 const PEOPLE = [
   ["radia", "Radia Perlman"],
   ["edsger", "Edsger Dijkstra"],
@@ -40,6 +42,16 @@ const BOARD = hills([250, 214, 178], [38, 60, 74], 0.4);
 const HARBOUR = hills([178, 216, 232], [22, 66, 78], 2.2);
 const DUNES = hills([246, 232, 200], [142, 86, 52], 4.1);
 
+const FILES: [BlobPart, string][] = [
+  [Buffer.alloc(48_300, "%PDF-1.7\n"), "Quarterly report.pdf"],
+  ["Agenda\n\n1. Looking back at the quarter\n2. What the users asked for\n3. Release", "agenda.md"],
+  [DUNES, "dunes.png"],
+  [Buffer.alloc(2_400_000, "ID3\x03\0\0\0\0\0\0"), "interview.mp3"],
+  [HARBOUR, "harbour at six.png"],
+  [Buffer.alloc(731_000, "PK\x03\x04"), "design-assets.zip"],
+  [BOARD, "hills.png"],
+];
+
 async function furnish(server: TestApp): Promise<TestUser> {
   const { id } = await createUser(server.app.core, null, { username: "mary", display_name: "Mary Jackson" });
   const { token } = await createToken(server.app.core, null, id, {});
@@ -47,34 +59,27 @@ async function furnish(server: TestApp): Promise<TestUser> {
   let conversation_id = "";
   for (const [username, name] of PEOPLE)
     ({ conversation_id } = await makeContact(server, user, username, name));
-  const files: [BlobPart, string][] = [
-    [Buffer.alloc(48_300, "%PDF-1.7\n"), "Quarterly report.pdf"],
-    ["Agenda\n\n1. Looking back at the quarter\n2. What the users asked for\n3. Release", "agenda.md"],
-    [DUNES, "dunes.png"],
-    [Buffer.alloc(2_400_000, "ID3\x03\0\0\0\0\0\0"), "interview.mp3"],
-    [HARBOUR, "harbour at six.png"],
-    [Buffer.alloc(731_000, "PK\x03\x04"), "design-assets.zip"],
-    [BOARD, "hills.png"],
-  ];
-  for (const [content, name] of files) {
+  for (const [content, name] of FILES) {
     await upload(server.url, user, new File([content], name), { conversation_id });
   }
   return user;
 }
 
+/** Takes the picture where that is asked for. */
 async function shoot(page: Page, name: string): Promise<void> {
+  if (!isAsked) return;
+  await mkdir(FOLDER, { recursive: true });
   await page.waitForTimeout(300);
   await page.screenshot({ path: `${FOLDER}${name}.png` });
 }
 
-test("the pictures of the documentation", { skip: noChromium || notAsked }, async (t) => {
+test("what the pictures of the documentation show is there", { skip: noChromium }, async (t) => {
   const server = await startApp(t, { userQuotaBytes: 2_000_000_000, maxFileBytes: 0 });
   const user = await furnish(server);
-  const { page } = await openPage(await openBrowser(t), server.url, {
+  const { page, guard } = await openPage(await openBrowser(t), server.url, {
     viewport: { width: 1280, height: 760 },
     deviceScaleFactor: 1.5,
   });
-  await mkdir(FOLDER, { recursive: true });
   await signIn(page, server.url, user.token);
   await page.getByRole("option", { name: "Grace Hopper" }).click();
   await page.getByRole("button", { name: "Open agenda.md" }).waitFor();
@@ -89,12 +94,35 @@ test("the pictures of the documentation", { skip: noChromium || notAsked }, asyn
     { name: "rehearsal.mov", type: "video/quicktime", base64: btoa("x".repeat(1e6)), size: 64_000_000 },
   ]);
   await page.getByText(/MiB of 61 MiB · .+\/s$/).waitFor();
-  await page.waitForTimeout(2500);
+  if (isAsked) await page.waitForTimeout(2500);
+  const rows = page.getByRole("option");
+  assert.deepEqual(
+    await rows.locator(".contact-name").allTextContents(),
+    PEOPLE.map(([, name]) => name).reverse(),
+  );
+  await page.getByRole("heading", { name: "Grace Hopper" }).waitFor();
+  await page.getByText("of 1.9 GiB").waitFor();
+  for (const name of ["release notes.txt", ...FILES.map(([, name]) => name)])
+    await page.getByRole("button", { name: `Open ${name}`, exact: true }).waitFor();
+  await showWhole(page.locator(".thumb img"), 3);
+  await page.getByRole("progressbar", { name: "Sending rehearsal.mov" }).waitFor();
   await shoot(page, "console");
   await page.getByRole("button", { name: "Cancel rehearsal.mov" }).click();
   await page.emulateMedia({ colorScheme: "dark" });
   await page.getByRole("button", { name: "Clear the list" }).click();
   await page.getByRole("button", { name: "Open harbour" }).click();
-  await page.getByRole("img", { name: "harbour" }).waitFor();
+  await showWhole(page.getByRole("img", { name: "harbour" }), 1);
+  const dark = await page.locator(".dialog").evaluate((dialog) => getComputedStyle(dialog).backgroundColor);
+  assert.equal(dark, "rgb(25, 30, 28)");
   await shoot(page, "console-dark");
+  assert.deepEqual(guard.complaints, []);
 });
+
+/** That there are so many pictures, drawn and not merely asked for. */
+async function showWhole(pictures: Locator, count: number): Promise<void> {
+  await pictures.nth(count - 1).waitFor();
+  const widths = await pictures.evaluateAll((all) =>
+    Promise.all((all as HTMLImageElement[]).map((each) => each.decode().then(() => each.naturalWidth))),
+  );
+  assert.deepEqual(widths, Array(count).fill(1200));
+}

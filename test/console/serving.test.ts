@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "vite";
+import { formatSize, initials } from "../../console/src/format.ts";
 import { startApp } from "../http/app.ts";
 
 const CONSOLE = fileURLToPath(new URL("../../console", import.meta.url));
@@ -82,6 +83,8 @@ test("the page lets nothing in from elsewhere, and nobody frame it", async (t) =
       .map((each) => [each.split(" ")[0]!, each.split(" ").slice(1).join(" ")]),
   );
   assert.equal(policy.get("default-src"), "'none'");
+  for (const directive of ["img-src", "media-src", "connect-src"])
+    assert.equal(policy.get(directive), "'self'");
   for (const [directive, sources] of policy) {
     assert.doesNotMatch(sources, /unsafe|\*|http|data:/, directive);
   }
@@ -89,6 +92,25 @@ test("the page lets nothing in from elsewhere, and nobody frame it", async (t) =
   assert.equal(headers.get("referrer-policy"), "no-referrer");
   assert.equal(headers.get("cross-origin-opener-policy"), "same-origin");
   assert.equal(headers.get("x-content-type-options"), "nosniff");
+});
+
+test("sizes and names are written as people read them", () => {
+  for (const [bytes, text] of [
+    [999, "999 B"],
+    [1024, "1.0 KiB"],
+    [104_857_600, "100 MiB"],
+    [888_860_856, "848 MiB"],
+  ] as const) {
+    assert.equal(formatSize(bytes), text);
+  }
+  for (const [name, letters] of [
+    ["Grace Hopper", "GH"],
+    ["über ß", "ÜS"],
+    ["grace", "G"],
+    ["..", "?"],
+  ] as const) {
+    assert.equal(initials(name), letters);
+  }
 });
 
 test("nothing else is served there", async (t) => {

@@ -1,0 +1,198 @@
+// Answers that are late, lost, or of a server that is away.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fillContacts } from "../../bench/rows.ts";
+import { noChromium } from "../engines/chromium.ts";
+import { startApp, upload } from "../http/app.ts";
+import { dropFiles, makeContact, openBrowser, openPage, signIn } from "./browser.ts";
+import { PNG } from "./pictures.ts";
+import { gate, startProxy } from "./proxy.ts";
+
+const text = (name: string) => ({ name, type: "text/plain", base64: btoa(name) });
+
+test("what is late, lost or refused on the way", { skip: noChromium }, async (t) => {
+  const server = await startApp(t);
+  const proxy = await startProxy(t, server);
+  const browser = await openBrowser(t);
+  const arrive = async (furnish: (user: Awaited<ReturnType<typeof server.user>>) => unknown = () => {}) => {
+    const user = await server.user();
+    await furnish(user);
+    const { page, guard } = await openPage(browser, proxy.url);
+    await signIn(page, proxy.url, user.token);
+    return { user, page, guard };
+  };
+  // Each begins with a network that works, and no page of another.
+  t.beforeEach(async () => {
+    proxy.fate = () => "pass";
+    await Promise.all(browser.contexts().map((context) => context.close()));
+  });
+
+  await t.test("a file whose answer was lost is stored once when it is sent again", async () => {
+    const { user, page, guard } = await arrive();
+    await page.getByRole("link", { name: "Notes to self" }).click();
+    await page.getByRole("heading", { name: "Drop files here" }).waitFor();
+    proxy.fate = (line) => (line.startsWith("POST") ? "lose" : "pass");
+    await dropFiles(page, [text("once.txt")]);
+    await page.getByText("1 file was not sent").waitFor();
+    proxy.fate = () => "pass";
+    await page.getByRole("button", { name: "Send once.txt again" }).click();
+    await page.getByText("All is sent").waitFor();
+    const listed = await fetch(`${server.url}/v1/attachments`, { headers: user.headers });
+    assert.equal(((await listed.json()) as { data: unknown[] }).data.length, 1);
+    assert.deepEqual(guard.complaints, []);
+  });
+
+  await t.test("a contact that is blocked does not come back over the one that is open by then", async () => {
+    const { page, guard } = await arrive(async (user) => {
+      for (const name of ["ada", "bea"]) await makeContact(server, user, name);
+    });
+    await page.getByRole("option", { name: "ada" }).click();
+    const late = gate();
+    proxy.fate = (line) => (line.endsWith("/block") ? late.passed : "pass");
+    const told = page.waitForRequest((request) => request.url().endsWith("/block"));
+    await page.getByRole("button", { name: "Block ada" }).click();
+    await told;
+    await page.getByRole("option", { name: "bea" }).click();
+    await page.getByRole("heading", { name: "bea" }).waitFor();
+    late.open();
+    await page.getByRole("status").filter({ hasText: "ada is blocked" }).waitFor();
+    await page.getByRole("heading", { name: "bea" }).waitFor();
+    // A name and a block that are on their way at once: the one does not undo the other.
+    const renamed = gate();
+    proxy.fate = (line) => (/^PUT .*con_\w+$/.test(line) ? renamed.passed : "pass");
+    await page.getByRole("button", { name: "Rename contact bea" }).click();
+    await page.keyboard.type("Beatrice");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: /^Block / }).click();
+    await page.getByRole("button", { name: /^Unblock / }).waitFor();
+    renamed.open();
+    await page.getByRole("heading", { name: "Beatrice" }).waitFor();
+    await page.getByRole("button", { name: "Unblock Beatrice" }).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  });
+
+  await t.test("a page that cannot be read is told, and read again where the list ends", async () => {
+    const { page, guard } = await arrive((user) => fillContacts(server.config.dataFolder, user.id, 1, 150));
+    const asked: string[] = [];
+    await page.getByRole("option").first().waitFor();
+    let isBroken = true;
+    proxy.fate = (line) => {
+      if (line.startsWith("GET /v1/contacts")) asked.push(line);
+      return isBroken && line.startsWith("GET /v1/contacts") ? "break" : "pass";
+    };
+    const search = page.getByLabel("Search contacts");
+    await search.fill("zzz");
+    const failure = page.getByRole("alert").filter({ hasText: "Try again" });
+    await failure.waitFor();
+    assert.equal(await page.getByRole("option").count(), 0);
+    isBroken = false;
+    await failure.getByRole("button").click();
+    await page.getByText("begins with “zzz”").waitFor();
+    proxy.fate = (line) => {
+      if (line.includes("starting_after")) asked.push(line);
+      return isBroken && line.includes("starting_after") ? "break" : "pass";
+    };
+    isBroken = true;
+    await search.fill("");
+    await page.getByRole("option").first().waitFor();
+    await page.getByRole("listbox").focus();
+    await page.keyboard.press("End");
+    await failure.waitFor();
+    asked.length = 0;
+    await page.keyboard.press("Home");
+    await page.keyboard.press("End");
+    assert.deepEqual(asked, [], "what has failed is not asked for again and again");
+    isBroken = false;
+    await failure.getByRole("button").click();
+    await failure.waitFor({ state: "detached" });
+    await page.getByRole("listbox").focus();
+    await page.keyboard.press("End");
+    await page.locator("[role=option][aria-posinset='150'][aria-setsize='150']").waitFor();
+    assert.equal(asked.length, 1);
+    assert.deepEqual(guard.complaints, []);
+  });
+
+  await t.test("what changes while a page is on its way is not lost", async () => {
+    const { user, page, guard } = await arrive();
+    const late = gate();
+    proxy.fate = (line) => (line.startsWith("GET /v1/attachments") ? late.passed : "pass");
+    const asked = page.waitForRequest((request) => request.url().includes("/v1/attachments"));
+    await page.getByRole("link", { name: "Notes to self" }).click();
+    await asked;
+    await page.locator(".conversation").getByText("Reading…").waitFor();
+    // The proxy has the answer of an empty list by now, or soon.
+    await page.waitForTimeout(200);
+    await upload(server.url, user, new File(["new"], "meanwhile.txt"));
+    await page.getByRole("status").filter({ hasText: "New here: meanwhile.txt" }).waitFor();
+    late.open();
+    await page.locator(".conversation").getByText("Reading…").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Open meanwhile.txt" }).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  });
+
+  await t.test("a small picture that failed is tried again by its new address", async () => {
+    const { user, page, guard } = await arrive();
+    proxy.fate = (line) => (line.startsWith("GET /files/") ? "break" : "pass");
+    const made = await upload(server.url, user, new File([PNG], "a.png"));
+    const { id } = (await made.json()) as { id: string };
+    await page.getByRole("link", { name: "Notes to self" }).click();
+    await page.locator(`#${id} .thumb-icon`).waitFor();
+    proxy.fate = () => "pass";
+    const body = new URLSearchParams({ filename: "b.png" });
+    await fetch(`${server.url}/v1/attachments/${id}`, { method: "PUT", headers: user.headers, body });
+    await page.locator(`#${id} .thumb img`).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  });
+
+  await t.test("failures stay until they are read, whatever succeeds meanwhile", async () => {
+    const { page, guard } = await arrive((user) => makeContact(server, user, "ada"));
+    await page.getByRole("option", { name: "ada" }).click();
+    proxy.fate = (line) => (line.startsWith("GET") ? "pass" : "break");
+    await page.getByRole("button", { name: "Block ada" }).click();
+    await page.getByRole("button", { name: "Rename contact ada" }).click();
+    await page.keyboard.type("b");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").filter({ hasText: "not renamed" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Delete ada" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("alert").filter({ hasText: "not deleted" }).waitFor();
+    proxy.fate = () => "pass";
+    await page.getByRole("button", { name: "Block ada" }).click();
+    await page.getByRole("status").filter({ hasText: "ada is blocked" }).waitFor();
+    for (const what of ["blocked", "renamed", "deleted"]) {
+      assert.equal(await page.getByRole("alert").getByText(`ada was not ${what}`).count(), 1, what);
+    }
+    await page.getByRole("button", { name: "Dismiss all 3" }).click();
+    await page.getByRole("alert").getByText("was not").first().waitFor({ state: "detached" });
+    assert.deepEqual(guard.complaints, []);
+  });
+
+  await t.test("a server that is away is told, and a kept token is not asked for again", async () => {
+    const { user, page, guard } = await arrive();
+    await page.evaluate((token) => sessionStorage.setItem("parley-token", token), user.token);
+    const late = gate();
+    proxy.fate = (line) => (line === "GET /v1/me" ? late.passed : "pass");
+    await page.reload();
+    await page.getByText("Reading…").waitFor();
+    late.open();
+    await page.getByText("Nobody here yet").waitFor();
+    proxy.fate = (line) => (line.startsWith("GET /v1/") ? "break" : "pass");
+    while (proxy.cutStreams() === 0) await page.waitForTimeout(50);
+    const away = page.getByText("Not connected, trying again");
+    await away.waitFor();
+    await page.reload();
+    await page.getByRole("heading", { name: "Parley does not answer" }).waitFor();
+    proxy.fate = () => "pass";
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("Nobody here yet").waitFor();
+    await away.waitFor({ state: "detached" });
+    // And where it comes back by itself.
+    proxy.fate = (line) => (line.startsWith("GET /v1/") ? "break" : "pass");
+    while (proxy.cutStreams() === 0) await page.waitForTimeout(50);
+    await away.waitFor();
+    proxy.fate = () => "pass";
+    await away.waitFor({ state: "detached" });
+    assert.deepEqual(guard.complaints, []);
+  });
+});

@@ -1,0 +1,201 @@
+// Ways out of a conversation, a preview, a dialog and the page, wanted or not.
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { noChromium } from "../engines/chromium.ts";
+import { startApp, type TestUser, upload } from "../http/app.ts";
+import { dropFiles, makeContact, openBrowser, openPage, signIn } from "./browser.ts";
+import { gate, startProxy } from "./proxy.ts";
+
+test("what is left, closed, hidden or gone", { skip: noChromium }, async (t) => {
+  const server = await startApp(t);
+  const proxy = await startProxy(t, server);
+  const browser = await openBrowser(t);
+  const arrive = async (furnish: (user: TestUser) => unknown = () => {}) => {
+    const user = await server.user();
+    await furnish(user);
+    const { page, guard } = await openPage(browser, proxy.url);
+    await signIn(page, proxy.url, user.token);
+    return { user, page, guard };
+  };
+  // Each begins with a network that works, and no page of another.
+  t.beforeEach(async () => {
+    proxy.fate = () => "pass";
+    await Promise.all(browser.contexts().map((context) => context.close()));
+  });
+
+  await t.test("Back does not lead to a contact that was deleted", async () => {
+    const { user, page, guard } = await arrive((user) => makeContact(server, user, "ada"));
+    await page.getByRole("option", { name: "ada" }).click();
+    await page.getByRole("heading", { name: "ada" }).waitFor();
+    await page.getByRole("button", { name: "Delete ada" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("status").filter({ hasText: "ada was deleted." }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Choose a conversation" }).waitFor();
+    assert.equal(await page.getByRole("alert").getByText(/./).count(), 0);
+    // Nor is one lost without a word that is deleted elsewhere.
+    const { id } = await makeContact(server, user, "bea");
+    await page.getByRole("option", { name: "bea" }).click();
+    await page.getByRole("heading", { name: "bea" }).waitFor();
+    await fetch(`${server.url}/v1/contacts/${id}`, { method: "DELETE", headers: user.headers });
+    await page.getByRole("status").filter({ hasText: "bea was deleted." }).waitFor();
+    await page.getByRole("heading", { name: "Choose a conversation" }).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  });
+
+  await t.test("Back and Escape close a preview alone, as its end does", async () => {
+    const { user, page, guard } = await arrive();
+    const made = await upload(server.url, user, new File(["a"], "a.txt"));
+    const { id } = (await made.json()) as { id: string };
+    await page.getByRole("link", { name: "Notes to self" }).click();
+    const heading = page.getByRole("heading", { name: "Notes to self" });
+    const card = page.getByRole("button", { name: "Open a.txt" });
+    const dialog = page.getByRole("dialog");
+    await card.click();
+    await dialog.waitFor();
+    await page.goBack();
+    await dialog.waitFor({ state: "detached" });
+    await heading.waitFor();
+    await card.click();
+    await dialog.waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await heading.waitFor();
+    assert.equal(await card.evaluate((button) => button === document.activeElement), true);
+    await card.click();
+    await dialog.waitFor();
+    await fetch(`${server.url}/v1/attachments/${id}`, { method: "DELETE", headers: user.headers });
+    await page.getByRole("status").filter({ hasText: "a.txt was deleted." }).waitFor();
+    await dialog.waitFor({ state: "detached" });
+    await page.locator(".files:focus").waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Choose a conversation" }).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  });
+
+  await t.test("a text that is selected beyond the edge of a dialog does not close it", async () => {
+    const { page, guard } = await arrive();
+    await page.getByRole("button", { name: "Add a contact" }).first().click();
+    const dialog = page.getByRole("dialog");
+    const field = dialog.getByLabel("Phone number");
+    await field.fill("+1 555 0100");
+    const box = (await field.boundingBox())!;
+    await page.mouse.move(box.x + 40, box.y + 10);
+    await page.mouse.down();
+    await page.mouse.move(20, box.y + 10, { steps: 3 });
+    await page.mouse.up();
+    assert.equal(await field.inputValue(), "+1 555 0100");
+    await page.mouse.click(20, 20);
+    await dialog.waitFor({ state: "detached" });
+    assert.deepEqual(guard.complaints, []);
+  });
+
+  await t.test("a contact that one has is offered, not told as a number", async () => {
+    const { page, guard } = await arrive((user) => makeContact(server, user, "ada", "\u200b"));
+    await page.getByRole("option", { name: "ada" }).waitFor();
+    await page.getByRole("button", { name: "Add a contact" }).click();
+    await page.getByLabel("Username").fill("ada");
+    await page.getByLabel("Phone number").fill("+1 555 0100");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").filter({ hasText: "You have a contact of this username." }).waitFor();
+    await page.getByRole("button", { name: "Open the contact" }).click();
+    await page.getByRole("heading", { name: "ada" }).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  });
+
+  await t.test("whoever leaves amid an upload is asked", async () => {
+    const { page, guard } = await arrive();
+    await page.getByRole("link", { name: "Notes to self" }).click();
+    await page.getByRole("heading", { name: "Drop files here" }).waitFor();
+    const late = gate();
+    proxy.fate = (line) => (line.startsWith("POST") ? late.passed : "pass");
+    await dropFiles(page, [{ name: "a.txt", type: "text/plain", base64: btoa("a") }]);
+    await page.getByText("Finishing…").waitFor();
+    const asked = page.waitForEvent("dialog");
+    await page.close({ runBeforeUnload: true });
+    const question = await asked;
+    assert.equal(question.type(), "beforeunload");
+    await question.dismiss();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("1 file is still on the way.").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    late.open();
+    await page.getByText("All is sent").waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Access token").waitFor();
+    assert.deepEqual(guard.complaints, []);
+  });
+
+  await t.test("a file that was changed on the disk is said to be so, and not sent five times", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "parley-console-"));
+    t.after(() => rm(folder, { recursive: true }));
+    const { page, guard } = await arrive();
+    await page.getByRole("link", { name: "Notes to self" }).click();
+    await page.getByRole("heading", { name: "Drop files here" }).waitFor();
+    let posts = 0;
+    const late = gate();
+    proxy.fate = (line) => {
+      if (!line.startsWith("POST")) return "pass";
+      posts++;
+      return late.passed;
+    };
+    const paths = ["a", "b", "c", "d"].map((name) => join(folder, `${name}.txt`));
+    for (const path of paths) await writeFile(path, "as it was");
+    await page.locator("input[type=file]").setInputFiles(paths);
+    while (posts < 3) await page.waitForTimeout(20);
+    // The list is sent from its end.
+    await writeFile(paths[0]!, "as it is now");
+    late.open();
+    await page.locator(".tray-row.failed").getByText("changed or taken away").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Send a.txt again" }).count(), 0);
+    assert.equal(posts, 3);
+    assert.deepEqual(guard.complaints, []);
+  });
+
+  await t.test("a file that is dropped where none is taken does not replace the page", async () => {
+    const { page, guard } = await arrive();
+    const prevented = await page.evaluate(() =>
+      ["dragover", "drop"].map((type) => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File(["a"], "a.txt"));
+        const event = new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true });
+        document.body.dispatchEvent(event);
+        return event.defaultPrevented;
+      }),
+    );
+    assert.deepEqual(prevented, [true, true]);
+    assert.deepEqual(guard.complaints, []);
+  });
+
+  await t.test("a hidden window holds no connection, and then tells what it has missed", async () => {
+    const { user, page, guard } = await arrive();
+    const hide = (hidden: boolean) =>
+      page.evaluate((hidden) => {
+        // No tab of this browser is ever behind another.
+        Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, hidden);
+    await page.getByText("Nobody here yet").waitFor();
+    // The first time there was never an event, and then there is one to go on behind.
+    for (const name of ["ada", "bea"]) {
+      while (proxy.openStreams() === 0) await page.waitForTimeout(20);
+      await hide(true);
+      while (proxy.openStreams() > 0) await page.waitForTimeout(20);
+      await makeContact(server, user, name);
+      await page.waitForTimeout(100);
+      assert.equal(await page.getByRole("option", { name }).count(), 0);
+      await hide(false);
+      await page.getByRole("option", { name }).waitFor();
+    }
+    assert.equal(await page.getByRole("option").count(), 2);
+    // What others store is counted, too.
+    await upload(server.url, user, new File(["five!"], "a.txt"));
+    await page.getByText("5 B stored").waitFor();
+    assert.deepEqual(guard.complaints, []);
+  });
+});

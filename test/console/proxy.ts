@@ -1,0 +1,69 @@
+import { once } from "node:events";
+import { request as ask, createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
+import type { TestApp } from "../http/app.ts";
+
+/** What becomes of a request: its answer is lost once it is there, or the proxy says that the server is broken. */
+export type Fate = "pass" | "lose" | "break";
+
+export interface Proxy {
+  /** Where it answers, without a slash at the end. */
+  url: string;
+  /** Decides on each request by its line, such as `GET /v1/me`. An answer that is there waits for what this promises. */
+  fate: (line: string) => Fate | Promise<Fate>;
+  /** Cuts the streams of events that are open, and says how many there were. */
+  cutStreams(): number;
+  openStreams(): number;
+}
+
+/** A network between the browser and the server, also below a path, as a test wants it. */
+export async function startProxy(t: TestContext, server: TestApp, prefix = ""): Promise<Proxy> {
+  const inner = `http://127.0.0.1:${server.app.port()}`;
+  const streams = new Set<ServerResponse>();
+  const proxy: Proxy = {
+    url: "",
+    fate: () => "pass",
+    openStreams: () => streams.size,
+    cutStreams() {
+      const open = [...streams];
+      for (const stream of open) stream.destroy();
+      return open.length;
+    },
+  };
+  const listener = createServer((request, response) => {
+    const path = request.url!.slice(prefix.length);
+    const fate = proxy.fate(`${request.method} ${path}`);
+    if (fate === "break") {
+      request.resume();
+      return void response.writeHead(500).end();
+    }
+    const { method, headers } = request;
+    const onward = ask(inner + path, { method: method!, headers }, async (answer) => {
+      if (answer.headers["content-type"]?.startsWith("text/event-stream")) streams.add(response);
+      if ((await fate) === "lose") return response.destroy();
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on("error", () => response.destroy());
+    response.on("close", () => {
+      streams.delete(response);
+      onward.destroy();
+    });
+    request.pipe(onward);
+  });
+  listener.listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  t.after(() => {
+    listener.closeAllConnections();
+    listener.close();
+  });
+  proxy.url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}${prefix}`;
+  return proxy;
+}
+
+/** A promise to be kept by hand. */
+export function gate(): { passed: Promise<Fate>; open: () => void } {
+  const { promise, resolve } = Promise.withResolvers<Fate>();
+  return { passed: promise, open: () => resolve("pass") };
+}

@@ -22,7 +22,6 @@ export function AddContact(props: {
     const fields = new FormData(event.currentTarget as HTMLFormElement);
     const text = (name: string) => String(fields.get(name)).trim();
     setBusy(true);
-    setFailure(NO_FAILURE);
     try {
       const contact = await parley.contacts.create({
         username: text("username"),
@@ -38,6 +37,10 @@ export function AddContact(props: {
       setFailure({ text: explain(error), param, existing: String(members.existing_id ?? "") });
       endIfRefused(error);
     }
+  };
+  const openExisting = () => {
+    props.onClose();
+    props.onExisting(failure.existing);
   };
   const shared = { failure, fallback: props.suggestion };
   return (
@@ -55,14 +58,7 @@ export function AddContact(props: {
           {failure.text}
         </p>
         {failure.existing && (
-          <button
-            type="button"
-            class="button"
-            onClick={() => {
-              props.onClose();
-              props.onExisting(failure.existing);
-            }}
-          >
+          <button type="button" class="button" onClick={openExisting}>
             Open the contact
           </button>
         )}

@@ -1,33 +1,16 @@
 // Answers that are late, lost, or of a server that is away.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { fillContacts } from "../../bench/rows.ts";
-import { noChromium } from "../engines/chromium.ts";
-import { startApp, upload } from "../http/app.ts";
-import { dropFiles, makeContact, openBrowser, openPage, signIn } from "./browser.ts";
+import { upload } from "../http/app.ts";
+import { dropFiles, makeContact } from "./browser.ts";
 import { PNG } from "./pictures.ts";
-import { gate, startProxy } from "./proxy.ts";
+import { gate } from "./proxy.ts";
+import { testScenes } from "./scenes.ts";
 
 const text = (name: string) => ({ name, type: "text/plain", base64: btoa(name) });
 
-test("what is late, lost or refused on the way", { skip: noChromium }, async (t) => {
-  const server = await startApp(t);
-  const proxy = await startProxy(t, server);
-  const browser = await openBrowser(t);
-  const arrive = async (furnish: (user: Awaited<ReturnType<typeof server.user>>) => unknown = () => {}) => {
-    const user = await server.user();
-    await furnish(user);
-    const { page, guard } = await openPage(browser, proxy.url);
-    await signIn(page, proxy.url, user.token);
-    return { user, page, guard };
-  };
-  // Each begins with a network that works, and no page of another.
-  t.beforeEach(async () => {
-    proxy.fate = () => "pass";
-    await Promise.all(browser.contexts().map((context) => context.close()));
-  });
-
-  await t.test("a file whose answer was lost is stored once when it is sent again", async () => {
+testScenes("what is late, lost or refused on the way", {
+  "a file whose answer was lost is stored once when it is sent again": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     await page.getByRole("link", { name: "Notes to self" }).click();
     await page.getByRole("heading", { name: "Drop files here" }).waitFor();
@@ -40,9 +23,13 @@ test("what is late, lost or refused on the way", { skip: noChromium }, async (t)
     const listed = await fetch(`${server.url}/v1/attachments`, { headers: user.headers });
     assert.equal(((await listed.json()) as { data: unknown[] }).data.length, 1);
     assert.deepEqual(guard.complaints, []);
-  });
+  },
 
-  await t.test("a contact that is blocked does not come back over the one that is open by then", async () => {
+  "a contact that is blocked does not come back over the one that is open by then": async ({
+    server,
+    proxy,
+    arrive,
+  }) => {
     const { page, guard } = await arrive(async (user) => {
       for (const name of ["ada", "bea"]) await makeContact(server, user, name);
     });
@@ -69,9 +56,13 @@ test("what is late, lost or refused on the way", { skip: noChromium }, async (t)
     await page.getByRole("heading", { name: "Beatrice" }).waitFor();
     await page.getByRole("button", { name: "Unblock Beatrice" }).waitFor();
     assert.deepEqual(guard.complaints, []);
-  });
+  },
 
-  await t.test("a page that cannot be read is told, and read again where the list ends", async () => {
+  "a page that cannot be read is told, and read again where the list ends": async ({
+    server,
+    proxy,
+    arrive,
+  }) => {
     const { page, guard } = await arrive((user) => fillContacts(server.config.dataFolder, user.id, 1, 150));
     const asked: string[] = [];
     await page.getByRole("option").first().waitFor();
@@ -110,9 +101,9 @@ test("what is late, lost or refused on the way", { skip: noChromium }, async (t)
     await page.locator("[role=option][aria-posinset='150'][aria-setsize='150']").waitFor();
     assert.equal(asked.length, 1);
     assert.deepEqual(guard.complaints, []);
-  });
+  },
 
-  await t.test("what changes while a page is on its way is not lost", async () => {
+  "what changes while a page is on its way is not lost": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     const late = gate();
     proxy.fate = (line) => (line.startsWith("GET /v1/attachments") ? late.passed : "pass");
@@ -128,9 +119,9 @@ test("what is late, lost or refused on the way", { skip: noChromium }, async (t)
     await page.locator(".conversation").getByText("Reading…").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Open meanwhile.txt" }).waitFor();
     assert.deepEqual(guard.complaints, []);
-  });
+  },
 
-  await t.test("a small picture that failed is tried again by its new address", async () => {
+  "a small picture that failed is tried again by its new address": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     proxy.fate = (line) => (line.startsWith("GET /files/") ? "break" : "pass");
     const made = await upload(server.url, user, new File([PNG], "a.png"));
@@ -142,9 +133,9 @@ test("what is late, lost or refused on the way", { skip: noChromium }, async (t)
     await fetch(`${server.url}/v1/attachments/${id}`, { method: "PUT", headers: user.headers, body });
     await page.locator(`#${id} .thumb img`).waitFor();
     assert.deepEqual(guard.complaints, []);
-  });
+  },
 
-  await t.test("failures stay until they are read, whatever succeeds meanwhile", async () => {
+  "failures stay until they are read, whatever succeeds meanwhile": async ({ server, proxy, arrive }) => {
     const { page, guard } = await arrive((user) => makeContact(server, user, "ada"));
     await page.getByRole("option", { name: "ada" }).click();
     proxy.fate = (line) => (line.startsWith("GET") ? "pass" : "break");
@@ -166,9 +157,9 @@ test("what is late, lost or refused on the way", { skip: noChromium }, async (t)
     await page.getByRole("button", { name: "Dismiss all 3" }).click();
     await page.getByRole("alert").getByText("was not").first().waitFor({ state: "detached" });
     assert.deepEqual(guard.complaints, []);
-  });
+  },
 
-  await t.test("a server that is away is told, and a kept token is not asked for again", async () => {
+  "a server that is away is told, and a kept token is not asked for again": async ({ proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     await page.evaluate((token) => sessionStorage.setItem("parley-token", token), user.token);
     const late = gate();
@@ -177,8 +168,9 @@ test("what is late, lost or refused on the way", { skip: noChromium }, async (t)
     await page.getByText("Reading…").waitFor();
     late.open();
     await page.getByText("Nobody here yet").waitFor();
+    while (proxy.openStreams() === 0) await page.waitForTimeout(20);
     proxy.fate = (line) => (line.startsWith("GET /v1/") ? "break" : "pass");
-    while (proxy.cutStreams() === 0) await page.waitForTimeout(50);
+    proxy.cutStreams();
     const away = page.getByText("Not connected, trying again");
     await away.waitFor();
     await page.reload();
@@ -188,11 +180,12 @@ test("what is late, lost or refused on the way", { skip: noChromium }, async (t)
     await page.getByText("Nobody here yet").waitFor();
     await away.waitFor({ state: "detached" });
     // And where it comes back by itself.
+    while (proxy.openStreams() === 0) await page.waitForTimeout(20);
     proxy.fate = (line) => (line.startsWith("GET /v1/") ? "break" : "pass");
-    while (proxy.cutStreams() === 0) await page.waitForTimeout(50);
+    proxy.cutStreams();
     await away.waitFor();
     proxy.fate = () => "pass";
     await away.waitFor({ state: "detached" });
     assert.deepEqual(guard.complaints, []);
-  });
+  },
 });

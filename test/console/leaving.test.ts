@@ -3,30 +3,13 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
-import { noChromium } from "../engines/chromium.ts";
-import { startApp, type TestUser, upload } from "../http/app.ts";
-import { dropFiles, makeContact, openBrowser, openPage, signIn } from "./browser.ts";
-import { gate, startProxy } from "./proxy.ts";
+import { upload } from "../http/app.ts";
+import { dropFiles, makeContact } from "./browser.ts";
+import { gate } from "./proxy.ts";
+import { testScenes } from "./scenes.ts";
 
-test("what is left, closed, hidden or gone", { skip: noChromium }, async (t) => {
-  const server = await startApp(t);
-  const proxy = await startProxy(t, server);
-  const browser = await openBrowser(t);
-  const arrive = async (furnish: (user: TestUser) => unknown = () => {}) => {
-    const user = await server.user();
-    await furnish(user);
-    const { page, guard } = await openPage(browser, proxy.url);
-    await signIn(page, proxy.url, user.token);
-    return { user, page, guard };
-  };
-  // Each begins with a network that works, and no page of another.
-  t.beforeEach(async () => {
-    proxy.fate = () => "pass";
-    await Promise.all(browser.contexts().map((context) => context.close()));
-  });
-
-  await t.test("Back does not lead to a contact that was deleted", async () => {
+testScenes("what is left, closed, hidden or gone", {
+  "Back does not lead to a contact that was deleted": async ({ server, arrive }) => {
     const { user, page, guard } = await arrive((user) => makeContact(server, user, "ada"));
     await page.getByRole("option", { name: "ada" }).click();
     await page.getByRole("heading", { name: "ada" }).waitFor();
@@ -44,9 +27,9 @@ test("what is left, closed, hidden or gone", { skip: noChromium }, async (t) => 
     await page.getByRole("status").filter({ hasText: "bea was deleted." }).waitFor();
     await page.getByRole("heading", { name: "Choose a conversation" }).waitFor();
     assert.deepEqual(guard.complaints, []);
-  });
+  },
 
-  await t.test("Back and Escape close a preview alone, as its end does", async () => {
+  "Back and Escape close a preview alone, as its end does": async ({ server, arrive }) => {
     const { user, page, guard } = await arrive();
     const made = await upload(server.url, user, new File(["a"], "a.txt"));
     const { id } = (await made.json()) as { id: string };
@@ -75,9 +58,9 @@ test("what is left, closed, hidden or gone", { skip: noChromium }, async (t) => 
     await page.goBack();
     await page.getByRole("heading", { name: "Choose a conversation" }).waitFor();
     assert.deepEqual(guard.complaints, []);
-  });
+  },
 
-  await t.test("a text that is selected beyond the edge of a dialog does not close it", async () => {
+  "a text that is selected beyond the edge of a dialog does not close it": async ({ arrive }) => {
     const { page, guard } = await arrive();
     await page.getByRole("button", { name: "Add a contact" }).first().click();
     const dialog = page.getByRole("dialog");
@@ -92,9 +75,9 @@ test("what is left, closed, hidden or gone", { skip: noChromium }, async (t) => 
     await page.mouse.click(20, 20);
     await dialog.waitFor({ state: "detached" });
     assert.deepEqual(guard.complaints, []);
-  });
+  },
 
-  await t.test("a contact that one has is offered, not told as a number", async () => {
+  "a contact that one has is offered, not told as a number": async ({ server, arrive }) => {
     const { page, guard } = await arrive((user) => makeContact(server, user, "ada", "\u200b"));
     await page.getByRole("option", { name: "ada" }).waitFor();
     await page.getByRole("button", { name: "Add a contact" }).click();
@@ -105,9 +88,9 @@ test("what is left, closed, hidden or gone", { skip: noChromium }, async (t) => 
     await page.getByRole("button", { name: "Open the contact" }).click();
     await page.getByRole("heading", { name: "ada" }).waitFor();
     assert.deepEqual(guard.complaints, []);
-  });
+  },
 
-  await t.test("whoever leaves amid an upload is asked", async () => {
+  "whoever leaves amid an upload is asked": async ({ proxy, arrive }) => {
     const { page, guard } = await arrive();
     await page.getByRole("link", { name: "Notes to self" }).click();
     await page.getByRole("heading", { name: "Drop files here" }).waitFor();
@@ -129,9 +112,13 @@ test("what is left, closed, hidden or gone", { skip: noChromium }, async (t) => 
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Access token").waitFor();
     assert.deepEqual(guard.complaints, []);
-  });
+  },
 
-  await t.test("a file that was changed on the disk is said to be so, and not sent five times", async () => {
+  "a file that was changed on the disk is said to be so, and not sent five times": async ({
+    t,
+    proxy,
+    arrive,
+  }) => {
     const folder = await mkdtemp(join(tmpdir(), "parley-console-"));
     t.after(() => rm(folder, { recursive: true }));
     const { page, guard } = await arrive();
@@ -155,9 +142,9 @@ test("what is left, closed, hidden or gone", { skip: noChromium }, async (t) => 
     assert.equal(await page.getByRole("button", { name: "Send a.txt again" }).count(), 0);
     assert.equal(posts, 3);
     assert.deepEqual(guard.complaints, []);
-  });
+  },
 
-  await t.test("a file that is dropped where none is taken does not replace the page", async () => {
+  "a file that is dropped where none is taken does not replace the page": async ({ arrive }) => {
     const { page, guard } = await arrive();
     const prevented = await page.evaluate(() =>
       ["dragover", "drop"].map((type) => {
@@ -170,9 +157,13 @@ test("what is left, closed, hidden or gone", { skip: noChromium }, async (t) => 
     );
     assert.deepEqual(prevented, [true, true]);
     assert.deepEqual(guard.complaints, []);
-  });
+  },
 
-  await t.test("a hidden window holds no connection, and then tells what it has missed", async () => {
+  "a hidden window holds no connection, and then tells what it has missed": async ({
+    server,
+    proxy,
+    arrive,
+  }) => {
     const { user, page, guard } = await arrive();
     const hide = (hidden: boolean) =>
       page.evaluate((hidden) => {
@@ -197,5 +188,5 @@ test("what is left, closed, hidden or gone", { skip: noChromium }, async (t) => 
     await upload(server.url, user, new File(["five!"], "a.txt"));
     await page.getByText("5 B stored").waitFor();
     assert.deepEqual(guard.complaints, []);
-  });
+  },
 });

@@ -1,0 +1,39 @@
+import { type TestContext, test } from "node:test";
+import type { Page } from "playwright-core";
+import { noChromium } from "../engines/chromium.ts";
+import { startApp, type TestApp, type TestUser } from "../http/app.ts";
+import { type Guard, openBrowser, openPage, signIn } from "./browser.ts";
+import { type ProxyServer, startProxy } from "./proxy.ts";
+
+/** What scenes share: a server, behind a network that does as they want, and a browser. */
+interface World {
+  t: TestContext;
+  server: TestApp;
+  proxy: ProxyServer;
+  /** A new user, signed in, with what `furnish` has made for them before. */
+  arrive(furnish?: (user: TestUser) => unknown): Promise<{ user: TestUser; page: Page; guard: Guard }>;
+}
+
+/** A test of many short scenes, each with a user and a page of its own, in one browser. */
+export function testScenes(title: string, scenes: Record<string, (world: World) => Promise<void>>): void {
+  test(title, { skip: noChromium }, async (t) => {
+    const server = await startApp(t);
+    const proxy = await startProxy(t, server);
+    const browser = await openBrowser(t);
+    const arrive: World["arrive"] = async (furnish) => {
+      const user = await server.user();
+      await furnish?.(user);
+      const { page, guard } = await openPage(browser, proxy.url);
+      await signIn(page, proxy.url, user.token);
+      return { user, page, guard };
+    };
+    for (const [name, play] of Object.entries(scenes)) {
+      await t.test(name, async () => {
+        // Each begins with a network that works, and no page of another.
+        proxy.fate = () => "pass";
+        await Promise.all(browser.contexts().map((context) => context.close()));
+        await play({ t, server, proxy, arrive });
+      });
+    }
+  });
+}

@@ -183,6 +183,7 @@ test("every relative link in README and docs leads to a file", async () => {
   for (const page of [
     "README.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
     "client/README.md",
     ...[
       "tour",
@@ -191,6 +192,7 @@ test("every relative link in README and docs leads to a file", async () => {
       "operate",
       "scaling",
       "sharing",
+      "security",
       "architecture",
       "decisions",
       "dependencies",

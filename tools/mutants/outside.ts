@@ -25,15 +25,15 @@ export const outside: readonly Mutant[] = [
   {
     name: "look at no address when it is connected to",
     file: POST,
-    find: "    ...(allowPrivate ? {} : { lookup: lookUpPublic }),\n",
+    find: "    ...(allowPrivate ? {} : { lookup: publicLookup(resolver) }),\n",
     replace: "",
     tests: ["http/webhooks-ssrf"],
   },
   {
-    name: "a name that has one address may lead anywhere",
+    name: "a name that has one public address may lead anywhere",
     file: POST,
-    find: "if (!addresses.every(",
-    replace: "if (addresses.length > 1 && !addresses.some(",
+    find: "if (addresses.every(",
+    replace: "if (addresses.some(",
     tests: ["http/webhooks-ssrf"],
   },
   {

@@ -7,7 +7,7 @@ import { shipped } from "../packages.ts";
 import { client, each, type Target, turn } from "../target.ts";
 import { download, fileForm, isRun, quoted, upload } from "../uploads.ts";
 
-const FOLDERS = ["bmp-js/test", "exif-parser/test", "jpeg-exif/test", "pngparse/data"];
+const FOLDERS = ["bmp-js/test", "exif-parser/test", "jpeg-exif/test"];
 const TYPES: Record<string, string> = {
   ".bmp": "image/bmp",
   ".jpg": "image/jpeg",

@@ -2,7 +2,8 @@
 // and test/faults/clients.test.ts, slow readers in the latter.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startApp } from "../http/app.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startApp, upload } from "../http/app.ts";
 import { openSocket, readAll } from "../http/raw-socket.ts";
 
 const LIMIT_MS = 500;
@@ -24,4 +25,19 @@ test("a request whose head does not end is answered 408 and cut, however it tric
   for (const answer of await Promise.all(answers)) assert.match(answer, /^HTTP\/1\.1 4(?:08|00) /);
   for (const socket of sockets) assert.ok(socket.destroyed);
   assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+});
+
+test("a download that nobody reads is cut", async (t) => {
+  const server = await startApp(t, { socketIdleTimeoutMs: LIMIT_MS });
+  const user = await server.user();
+  const bytes = 40_000_000;
+  const made = await upload(server.url, user, new File([Buffer.alloc(bytes)], "a"));
+  const { pathname, search } = new URL(((await made.json()) as { file_url: string }).file_url);
+  const socket = await openSocket(server.url);
+  socket.pause().write(`GET ${pathname}${search} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  await sleep(PATIENCE_MS);
+  const text = await readAll(socket.resume(), PATIENCE_MS);
+  assert.match(text, /^HTTP\/1\.1 200 /);
+  assert.ok(socket.destroyed, "the connection is held");
+  assert.ok(text.length < bytes, "what the kernel had taken, and no more");
 });

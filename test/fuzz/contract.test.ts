@@ -21,7 +21,7 @@ class Known {
 
   note(text: string): void {
     for (const [id, kind] of text.matchAll(ID)) if (!this.#kept.has(id)) this.#add(kind!, id);
-    for (const [link] of text.matchAll(/\/files\/att_[^"]+/g)) this.#add("link", link);
+    for (const [link] of text.matchAll(/\/files\/att_[^"?]+\?[^"]+/g)) this.#add("link", link);
     for (const [token] of text.matchAll(/parley_[A-Za-z0-9_-]{43}/g)) this.#add("minted", token);
   }
 

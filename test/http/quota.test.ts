@@ -208,6 +208,6 @@ test("what is refused for the quota is told in sizes that people read", async (t
   const { detail } = await read<{ detail: string }>(give(server, ann, 300_000), 507);
   assert.equal(
     detail,
-    "Your files and uploads take 868.0 KiB of 1 MiB, and this one has 293.0 KiB. Delete some first.",
+    "Your files and uploads take 868.0 KiB of 1.0 MiB, and this one has 293.0 KiB. Delete some first.",
   );
 });

@@ -35,7 +35,7 @@ import { createLog, errorFields, type Log } from "./util/log.ts";
 export interface Parts {
   clock?: Clock;
   random?: Random;
-  resolver?: Resolver;
+  makeResolver?: () => Resolver;
 }
 
 /** How long a name server may take, and how often each is asked. */
@@ -144,8 +144,6 @@ async function buildApp(
       // A store that is silent must not hold up the stop: what is cut off is settled later.
       core.blobs.close?.();
       await jobsEnded;
-      // Else what name servers are silent about would hold up the end of the process.
-      core.resolver.cancel();
       await background?.downloads.stop();
       await core.db.close();
     } finally {
@@ -170,9 +168,9 @@ async function buildApp(
 }
 
 /** What begins anew with each start. */
-function madeAnew({ resolver = new Resolver(NAMES) }: Parts) {
+function madeAnew({ makeResolver = () => new Resolver(NAMES) }: Parts) {
   return {
-    resolver,
+    makeResolver,
     verifiedTokens: new VerifiedTokens(),
     activity: new Activity(),
     keysUnderWay: new Set<string>(),

@@ -84,5 +84,7 @@ function whileSeen(signal: AbortSignal): AbortSignal {
   const hidden = new AbortController();
   const end = () => document.hidden && hidden.abort();
   document.addEventListener(VISIBILITY, end, { signal: AbortSignal.any([signal, hidden.signal]) });
+  // It may have been hidden a moment ago.
+  end();
   return AbortSignal.any([signal, hidden.signal]);
 }

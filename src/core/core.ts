@@ -41,8 +41,8 @@ export interface Core extends Accounts {
   activity: Activity;
   seal: Seal;
   eventHub: EventHub;
-  /** Asks the DNS for the names that users choose. */
-  resolver: Resolver;
+  /** Makes what asks the DNS for the names that users choose. */
+  makeResolver: () => Resolver;
   /** Users and Idempotency-Keys of the requests that are under way. */
   keysUnderWay: Set<string>;
   /** Null: there is none. */

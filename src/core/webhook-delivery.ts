@@ -64,7 +64,7 @@ export async function deliver(core: Core, delivery: DueDelivery, signal: AbortSi
   let status: number | null = null;
   let error: string | null = null;
   try {
-    status = await post({ ...request, resolver: core.resolver, signal });
+    status = await post({ ...request, makeResolver: core.makeResolver, signal });
   } catch (cause) {
     if (signal.aborted) return false;
     // Where a name has several addresses, the error of all of them has no message.

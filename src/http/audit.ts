@@ -23,7 +23,7 @@ export const auditOperation: Operation = operation({
   answer: { status: 200, schema: "AuditEntryPage", lines: "AuditEntry" },
   errors: [],
   async handle({ core, query, request, reply, log }) {
-    reply.header("vary", "accept").header("cache-control", "private, no-cache");
+    reply.header("vary", "accept");
     const type = linesWanted(request);
     if (type) {
       const given = Object.keys(query)[0];

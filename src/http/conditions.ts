@@ -24,7 +24,7 @@ export function sendVersioned(
 ): void {
   const etag = `"${version}"`;
   tellReplay(reply, replayed);
-  reply.header("etag", etag).header("cache-control", "private, no-cache");
+  reply.header("etag", etag);
   const known = request.headers["if-none-match"];
   const reading = request.method === "GET" || request.method === "HEAD";
   if (reading) checkVersion(expectedVersions(request), Number.parseInt(version, 10));

@@ -27,7 +27,7 @@ export const eventOperation: Operation = operation({
   errors: ["events_erased", "too_many_streams"],
   async handle(call) {
     const { core, caller, query, request, reply } = call;
-    reply.header("vary", "accept").header("cache-control", "private, no-cache");
+    reply.header("vary", "accept");
     if (mediaType(request.headers.accept?.split(",", 1)[0]) !== STREAM) {
       const page = toPageRequest(query);
       return sendPage(core, request, reply, page, await listEventPage(core, caller, page));

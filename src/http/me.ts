@@ -13,8 +13,7 @@ export function meOperation(limits: Limits): Operation {
     body: {},
     answer: { status: 200, schema: "Me" },
     errors: [],
-    async handle({ core, caller, reply }) {
-      reply.header("cache-control", "private, no-cache");
+    async handle({ core, caller }) {
       return {
         ...(await getMe(core, caller)),
         limits: {

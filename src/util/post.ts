@@ -16,7 +16,8 @@ interface Post {
   timeoutMs: number;
   /** Whether addresses that are not public, and `http:`, will do; then names are looked up as the machine does it. */
   allowPrivate: boolean;
-  resolver: Resolver;
+  /** One is made for each post, as the machine's name servers may be others by then. */
+  makeResolver: () => Resolver;
   /** Ends it. */
   signal: AbortSignal;
 }
@@ -28,7 +29,9 @@ async function publicAddresses(resolver: Resolver, hostname: string): Promise<Lo
     ...(four.status === "fulfilled" ? four.value.map((address) => ({ address, family: 4 })) : []),
     ...(six.status === "fulfilled" ? six.value.map((address) => ({ address, family: 6 })) : []),
   ];
-  if (addresses.length === 0) throw (four as PromiseRejectedResult).reason;
+  // A name may be there and have none, as where an alias leads nowhere.
+  if (addresses.length === 0)
+    throw four.status === "rejected" ? four.reason : new Error(`${hostname} has no address`);
   if (addresses.every(({ address }) => isPublicAddress(address))) return addresses;
   throw new Error(`${hostname} has an address that is not public`);
 }
@@ -57,16 +60,17 @@ export function mayPostTo(url: URL, allowPrivate: boolean): boolean {
  * no connection twice. Throws, with a message that the user may see, where no answer came.
  */
 export function post(what: Post): Promise<number> {
-  const { headers, body, timeoutMs, allowPrivate, resolver } = what;
+  const { headers, body, timeoutMs, allowPrivate, makeResolver } = what;
   const url = new URL(what.url);
   if (!mayPostTo(url, allowPrivate)) throw new Error(`${url.hostname} is not public, or not asked by https`);
   const late = AbortSignal.timeout(timeoutMs);
+  const resolver = allowPrivate ? undefined : makeResolver();
   const options: RequestOptions = {
     method: "POST",
     headers: { ...headers, "content-length": Buffer.byteLength(body) },
     agent: false,
     signal: AbortSignal.any([late, what.signal]),
-    ...(allowPrivate ? {} : { lookup: publicLookup(resolver) }),
+    ...(resolver && { lookup: publicLookup(resolver) }),
   };
   return new Promise((resolve, reject) => {
     const fail = (error: Error) =>
@@ -92,6 +96,7 @@ export function post(what: Post): Promise<number> {
     });
     // However it ended.
     request.on("close", () => {
+      resolver?.cancel();
       if (status === undefined) fail(new Error("the connection ended without an answer"));
       else resolve(status);
     });

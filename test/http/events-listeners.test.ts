@@ -128,7 +128,7 @@ test("HEAD answers as a stream would begin, and listens to nothing", async (t) =
     const answer = await ask(server, ann, {}, "", "HEAD");
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get("content-type"), "text/event-stream");
-    assert.equal(answer.headers.get("cache-control"), "private, no-cache");
+    assert.equal(answer.headers.get("cache-control"), "no-store");
     assert.equal(await answer.text(), "");
   }
   await listen(t, server, ann);

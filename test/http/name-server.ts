@@ -10,15 +10,19 @@ const HEAD_BYTES = 12;
 /** Answer, recursion available. */
 const ANSWERED = 0x8180;
 const NOT_FOUND = 0x8183;
+/** In place of an address: an alias of a name that has none. */
+export const ALIAS = "alias";
+/** Alias, IN, no time to live, three bytes: the name "x". */
+const ALIAS_RECORD = [0xc0, HEAD_BYTES, 0, 5, 0, 1, 0, 0, 0, 0, 0, 3, 1, 0x78, 0];
 
 /**
- * A resolver that asks it. `leads` says which IPv4 addresses a name has at this moment: none is "not found", undefined is
+ * Makes resolvers that ask it. `leads` says which IPv4 addresses a name has at this moment: none is "not found", undefined is
  * silence. No name has another kind of address.
  */
 export async function nameServer(
   t: TestContext,
   leads: (name: string) => string[] | undefined,
-): Promise<Resolver> {
+): Promise<() => Resolver> {
   const socket = createSocket("udp4");
   socket.on("message", (query, { port, address }) => {
     const labels: string[] = [];
@@ -28,7 +32,7 @@ export async function nameServer(
     const question = query.subarray(HEAD_BYTES, at + 5);
     const addresses = leads(labels.join("."));
     if (addresses === undefined) return;
-    const answers = query.readUInt16BE(at + 1) === A ? addresses : [];
+    const answers = query.readUInt16BE(at + 1) === A || addresses.includes(ALIAS) ? addresses : [];
     const head = Buffer.alloc(HEAD_BYTES);
     head.writeUInt16BE(query.readUInt16BE(0), 0);
     head.writeUInt16BE(addresses.length === 0 ? NOT_FOUND : ANSWERED, 2);
@@ -36,14 +40,21 @@ export async function nameServer(
     head.writeUInt16BE(answers.length, 6);
     // Each: the name of the question, A, IN, no time to live, four bytes.
     const records = answers.map((each) =>
-      Buffer.from([0xc0, HEAD_BYTES, 0, A, 0, 1, 0, 0, 0, 0, 0, 4, ...each.split(".").map(Number)]),
+      Buffer.from(
+        each === ALIAS
+          ? ALIAS_RECORD
+          : [0xc0, HEAD_BYTES, 0, A, 0, 1, 0, 0, 0, 0, 0, 4, ...each.split(".").map(Number)],
+      ),
     );
     socket.send(Buffer.concat([head, question, ...records]), port, address);
   });
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
   t.after(() => socket.close());
-  const resolver = new Resolver({ timeout: 300, tries: 1 });
-  resolver.setServers([`127.0.0.1:${(socket.address() as AddressInfo).port}`]);
-  return resolver;
+  const { port } = socket.address() as AddressInfo;
+  return () => {
+    const resolver = new Resolver({ timeout: 300, tries: 1 });
+    resolver.setServers([`127.0.0.1:${port}`]);
+    return resolver;
+  };
 }

@@ -7,7 +7,7 @@ import { post, publicLookup } from "../../src/util/post.ts";
 import { startApp, startOn, testConfig } from "./app.ts";
 import { asker, type Json } from "./asker.ts";
 import { eventually } from "./files-on-disk.ts";
-import { nameServer } from "./name-server.ts";
+import { ALIAS, nameServer } from "./name-server.ts";
 import { add, person } from "./people.ts";
 import { receiver } from "./receiver.ts";
 
@@ -134,11 +134,12 @@ test("a name is looked up at the moment it is connected to, and each of its addr
     "private.example": ["127.0.0.1"],
     "both.example": ["8.8.8.8", "10.0.0.1"],
     "none.example": [],
+    "alias.example": [ALIAS],
   };
-  const resolver = await nameServer(t, (name) => leads[name]);
+  const makeResolver = await nameServer(t, (name) => leads[name]);
   const lookUp = (name: string, all: boolean) =>
     new Promise((resolve, reject) =>
-      publicLookup(resolver)(name, { all }, (error, found) => (error ? reject(error) : resolve(found))),
+      publicLookup(makeResolver())(name, { all }, (error, found) => (error ? reject(error) : resolve(found))),
     );
   for (const all of [true, false]) {
     await assert.rejects(
@@ -147,6 +148,7 @@ test("a name is looked up at the moment it is connected to, and each of its addr
     );
     await assert.rejects(lookUp("both.example", all), /not public/);
     await assert.rejects(lookUp("none.example", all), /ENOTFOUND none\.example/);
+    await assert.rejects(lookUp("alias.example", all), /alias\.example has no address/);
     await assert.rejects(lookUp("silent.example", all), /ETIMEOUT silent\.example/);
   }
   assert.deepEqual(await lookUp("public.example", true), [
@@ -158,9 +160,9 @@ test("a name is looked up at the moment it is connected to, and each of its addr
 
 test("no spelling of a name of this machine leads to it, and with PARLEY_WEBHOOKS_ALLOW_PRIVATE each does", async (t) => {
   const canary = await canaryServer(t);
-  const resolver = await nameServer(t, () => ["127.0.0.1"]);
+  const makeResolver = await nameServer(t, () => ["127.0.0.1"]);
   const { signal } = new AbortController();
-  const what = { headers: {}, body: "{}", timeoutMs: 5000, signal, resolver };
+  const what = { headers: {}, body: "{}", timeoutMs: 5000, signal, makeResolver };
   for (const host of ["localhost", "LOCALHOST", "localhost.", "a.example", "a.example."]) {
     const url = `https://${host}:${canary.port}/`;
     await assert.rejects(async () => post({ ...what, url, allowPrivate: false }), /not public/);
@@ -174,8 +176,8 @@ test("no spelling of a name of this machine leads to it, and with PARLEY_WEBHOOK
 test("a name that leads elsewhere each time it is asked for (DNS rebinding) never leads to this machine", async (t) => {
   const canary = await canaryServer(t);
   let asked = 0;
-  const resolver = await nameServer(t, () => (asked++ % 4 < 2 ? [] : ["127.0.0.1"]));
-  const server = await startApp(t, {}, { resolver });
+  const makeResolver = await nameServer(t, () => (asked++ % 4 < 2 ? [] : ["127.0.0.1"]));
+  const server = await startApp(t, {}, { makeResolver });
   const ask = asker(server, await person(server, "ann"));
   const { status, body } = await ask("POST", "/v1/webhooks", {
     url: `https://rebind.example:${canary.port}/`,

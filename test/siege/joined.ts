@@ -12,8 +12,13 @@ export interface Joined {
 
 /** Undefined where each test is to start its own. */
 export function joinedServer(): Joined | undefined {
-  if (process.env.PARLEY_TEST_SERVER === undefined) return undefined;
-  const { url, token, folder } = JSON.parse(process.env.PARLEY_TEST_SERVER) as Record<string, string>;
+  const { PARLEY_TEST_SERVER: where } = process.env;
+  return where === undefined ? undefined : join(where);
+}
+
+/** `where` is JSON, as PARLEY_TEST_SERVER has it. */
+export function join(where: string): Joined {
+  const { url, token, folder } = JSON.parse(where) as Record<string, string>;
   const admin = { id: "", token: token!, headers: { authorization: `Bearer ${token}` } };
   const ask = asker({ url: url! }, admin);
   return {

@@ -16,9 +16,9 @@ const MIB = 1024 * 1024;
 /** Longer than any patience of the server under attack: what it refuses it reads on for 6 s, so that its answer arrives. */
 const HELD_MS = 15_000;
 
-async function each(count: number, one: (i: number) => Promise<unknown>): Promise<number> {
-  for (let i = 0; i < count; i += AT_ONCE)
-    await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - i) }, (_, j) => one(i + j)));
+async function each(count: number, one: (i: number) => Promise<unknown>, atOnce = AT_ONCE): Promise<number> {
+  for (let i = 0; i < count; i += atOnce)
+    await Promise.all(Array.from({ length: Math.min(atOnce, count - i) }, (_, j) => one(i + j)));
   return count;
 }
 
@@ -231,7 +231,7 @@ const tinyChunks: Resource = async (target, scaled) => {
   const text = `--b\r\nContent-Disposition: form-data; name="file"; filename="tiny"\r\n\r\n${"x".repeat(20_000)}\r\n--b--\r\n`;
   const chunks = [...text].map((each) => `1\r\n${each}\r\n`).join("");
   const request = `${head(target, "POST /v1/attachments", "content-type: multipart/form-data; boundary=b", "transfer-encoding: chunked")}${chunks}0\r\n\r\n`;
-  return each(scaled(5, 100), async () => assert.equal(await status(target, request), 201));
+  return each(scaled(5, 100), async () => assert.equal(await status(target, request), 201), 5);
 };
 
 /** Very many requests on one connection, none of whose answers is read. */

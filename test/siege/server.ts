@@ -12,7 +12,8 @@ const PATIENCE = {
   bodyIdleTimeoutMs: 1000,
   socketIdleTimeoutMs: 5000,
   webhookTimeoutMs: 1000,
-  webhooksAllowPrivate: true,
+  /** As some texts of the corpora have. */
+  maxBodyBytes: 1024 * 1024,
 };
 
 const config = readConfig({

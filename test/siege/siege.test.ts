@@ -4,26 +4,42 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { globSync } from "node:fs";
 import { type TestContext, test } from "node:test";
+import { fields } from "../corpora/cases/fields.ts";
+import { urlencoded } from "../corpora/cases/forms.ts";
+import { mediaTypes, pictures } from "../corpora/cases/images.ts";
+import { bodies, prototypes, values } from "../corpora/cases/json.ts";
+import { forms, parameters, partHeaders, parts } from "../corpora/cases/multipart.ts";
+import { besideFiles, names } from "../corpora/cases/names.ts";
+import { fieldNames, headers, idempotencyKeys, paths, queries } from "../corpora/cases/places.ts";
+import { avatars, webhooks } from "../corpora/cases/urls.ts";
 import { isLong, scaled } from "../faults/scale.ts";
 import { noProc } from "../faults/usage.ts";
+import { join } from "./joined.ts";
 import { RESOURCES } from "./resources.ts";
 import { Target } from "./target.ts";
 
-/** Suites that join a server that is there. `npm test` runs them on servers of their own. */
-const JOINING = ["test/fuzz/*.test.ts", "test/corpora/*.test.ts"];
+/** What needs nothing of the server but that it is there. */
+const CORPORA = [
+  ...[fields, names, besideFiles, queries, paths, fieldNames, headers, idempotencyKeys],
+  ...[bodies, values, prototypes, forms, parts, parameters, partHeaders, urlencoded],
+  ...[avatars, webhooks, pictures, mediaTypes],
+];
 
-async function runJoining(t: TestContext, target: Target): Promise<void> {
+/** In a process of their own, for as long as PARLEY_FUZZ_SECONDS says. */
+async function fuzz(t: TestContext, target: Target): Promise<void> {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const how = ["--test", "--test-concurrency=1", "--test-reporter=./test/reporter.ts"];
-  const suites = spawn(process.execPath, [...how, ...globSync(JOINING)], {
+  const suites = spawn(process.execPath, [...how, ...globSync("test/fuzz/*.test.ts")], {
     env: { ...env, PARLEY_TEST_SERVER: target.joined },
     stdio: ["ignore", "pipe", "inherit"],
   });
   let output = "";
-  for await (const chunk of suites.stdout) output += chunk;
-  if (suites.exitCode === null) await once(suites, "close");
+  suites.stdout.on("data", (chunk) => {
+    output += chunk;
+  });
+  const [code] = await once(suites, "close");
   for (const line of output.trim().split("\n")) t.diagnostic(line.trim());
-  assert.equal(suites.exitCode, 0);
+  assert.equal(code, 0);
 }
 
 test("under siege a server answers others, and when it is over it is as it was", {
@@ -41,6 +57,10 @@ test("under siege a server answers others, and when it is over it is as it was",
     t.diagnostic(`${tried} ${name}: ${((performance.now() - begun) / 1000).toFixed(1)} s`);
     await target.answers();
   }
-  if (isLong) await runJoining(t, target);
+  if (isLong) {
+    const joined = join(target.joined);
+    for (const cases of CORPORA) t.diagnostic(await cases(joined));
+    await fuzz(t, target);
+  }
   await target.isAsBefore(t, before);
 });

@@ -25,7 +25,7 @@ export const outside: readonly Mutant[] = [
   {
     name: "look at no address when it is connected to",
     file: POST,
-    find: "    ...(allowPrivate ? {} : { lookup: publicLookup(resolver) }),\n",
+    find: "    ...(resolver && { lookup: publicLookup(resolver) }),\n",
     replace: "",
     tests: ["http/webhooks-ssrf"],
   },

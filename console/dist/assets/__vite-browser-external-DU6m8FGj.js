@@ -1,0 +1,1 @@
+import{t as e}from"./index-y3F9C2eF.js";var t=e(((e,t)=>{t.exports={}}));export default t();

@@ -15,6 +15,9 @@ const fieldText = (bytes: Buffer) =>
     .replace(/^[\t ]+|[\t ]+$/g, "");
 const hurt = (text: string) => damages.map((harm) => fieldText(damage(Buffer.from(text), harm)));
 
+/** Characters: with the rest of its head a request may pass what is read of one. */
+const LONG_HEAD = 15_000;
+
 test("a token opens as it was given alone", async (t) => {
   const subject = await startSubject(t);
   const { url, mine, theirs } = subject;
@@ -44,6 +47,7 @@ test("a token opens as it was given alone", async (t) => {
     const about = `${answer.status} to ${JSON.stringify(authorization)}`;
     const given = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
     const user = [mine, theirs].find(({ token }) => token === given);
+    if (answer.status === 431) return assert.ok(authorization.length > LONG_HEAD, about);
     assert.equal(answer.status, user ? 200 : 401, about);
     if (user) assert.equal(json<{ id: string }>(answer).id, user.id, about);
     else assert.match(answer.headers.get("www-authenticate")!, /^Bearer/, about);

@@ -32,6 +32,8 @@ export const LABELS = {
 export function explain(error: unknown): string {
   if (!(error instanceof ParleyApiError)) return error instanceof Error ? error.message : String(error);
   if (error.code === "connection_failed") return "The server cannot be reached. Is the network there?";
+  if (error.code === "source_changed")
+    return "The file was changed or taken away since it was chosen. Choose it again.";
   if (error.code === "contact_exists") return "You have a contact of this username.";
   const { param = "", detail } = error;
   if (!(param in LABELS)) return detail;

@@ -1,6 +1,5 @@
 // The files on their way to the server. They go on while the person looks at other conversations.
-import type { Attachment, Parley } from "../../client/src/index.ts";
-import { randomKey } from "../../client/src/transport.ts";
+import { type Attachment, type Parley, ParleyApiError, randomKey } from "../../client/src/index.ts";
 import { explain, isRefused } from "./failures.ts";
 import { counted, formatSize } from "./format.ts";
 import { oncePerFrame } from "./frames.ts";
@@ -157,7 +156,6 @@ export class Uploads {
     this.#controllers.set(id, controller);
     this.#change(id, { state: "sending" });
     try {
-      if (!(await isReadable(file))) throw new Error(CHANGED);
       const attachment = await this.#parley.attachments.upload(file, {
         filename: file.name,
         conversation_id: conversationId,
@@ -169,19 +167,16 @@ export class Uploads {
       this.#hooks.done(attachment, conversationId);
     } catch (error) {
       if (isRefused(error)) this.#hooks.refused(error);
-      else if (!controller.signal.aborted) await this.#fail(upload, error);
+      else if (!controller.signal.aborted) {
+        const why = explain(error);
+        const hopeless = error instanceof ParleyApiError && error.code === "source_changed";
+        this.#end(id, { state: "failed", error: why, hopeless }, `was not sent. ${why}`);
+      }
     } finally {
       this.#controllers.delete(id);
       this.#startNext();
       if (this.running === 0) this.#hooks.idle();
     }
-  }
-
-  async #fail({ id, file }: Upload, error: unknown): Promise<void> {
-    // To the browser a file that it cannot read any more is a connection that is lost.
-    const changed = !(await isReadable(file));
-    const why = changed ? CHANGED : explain(error);
-    this.#end(id, { state: "failed", error: why, hopeless: changed }, `was not sent. ${why}`);
   }
 
   #meter(id: number, signal: AbortSignal): (progress: { sent: number }) => void {
@@ -197,17 +192,4 @@ export class Uploads {
       this.#change(id, { sent, speed });
     };
   }
-}
-
-const CHANGED = "The file was changed or taken away since it was chosen. Choose it again.";
-
-/** False where the file on the disk is not the one that was chosen any more. */
-async function isReadable(file: File): Promise<boolean> {
-  return file
-    .slice(0, 1)
-    .arrayBuffer()
-    .then(
-      () => true,
-      () => false,
-    );
 }

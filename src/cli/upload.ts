@@ -33,9 +33,9 @@ export function upload(
       } catch (error) {
         const reason = io.stop.aborted ? undefined : reasonOf(error, access);
         if (reason === undefined) {
-          const isSent = io.stop.aborted;
-          if (isSent) io.warn(harmless(`Perhaps uploaded: ${path}. See parley attachments list.`));
-          const left = paths.slice(isSent ? i + 1 : i);
+          const isStopped = io.stop.aborted;
+          if (isStopped) io.warn(harmless(`Perhaps uploaded: ${path}. See parley attachments list.`));
+          const left = paths.slice(isStopped ? i + 1 : i);
           if (left.length > 0) io.warn(harmless(`Not uploaded: ${left.join(", ")}`));
           throw error;
         }

@@ -44,7 +44,8 @@ export class Target {
       await closed;
       await rm(root, { recursive: true, force: true });
     });
-    const [line] = await once(createInterface(child.stdout!), "line");
+    const ended = closed.then(([code]) => assert.fail(`the server ended with ${code} before it listened`));
+    const [line] = await Promise.race([once(createInterface(child.stdout!), "line"), ended]);
     return new Target(child, folder, JSON.parse(line));
   }
 

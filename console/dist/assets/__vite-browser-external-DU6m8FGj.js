@@ -1,1 +1,0 @@
-import{t as e}from"./index-y3F9C2eF.js";var t=e(((e,t)=>{t.exports={}}));export default t();

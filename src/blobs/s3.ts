@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { type CompletedPart, GetObjectCommand } from "@aws-sdk/client-s3";
 import type { S3Settings } from "../config.ts";
 import { ParleyError } from "../errors.ts";
-import { formatSize } from "../util/sizes.ts";
+import { exactSize } from "../util/sizes.ts";
 import {
   ANSWER_TIMEOUT_MS,
   Bucket,
@@ -235,7 +235,7 @@ class S3Writer implements BlobWriter {
 
   async #sendPart(): Promise<void> {
     if (this.#parts.length === MAX_PARTS) {
-      const limit = formatSize(MAX_PARTS * PART_BYTES);
+      const limit = exactSize(MAX_PARTS * PART_BYTES);
       throw new ParleyError("file_too_large", `The store takes files of at most ${limit}.`, {
         param: "file",
       });

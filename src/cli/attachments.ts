@@ -1,5 +1,5 @@
 import type { Attachment } from "../../client/src/index.ts";
-import { inBytes } from "../util/sizes.ts";
+import { roundedSize } from "../util/sizes.ts";
 import { findContact } from "./contacts.ts";
 import type { Io } from "./io.ts";
 import { type Column, type ListOptions, pageSize, printList } from "./listing.ts";
@@ -9,7 +9,7 @@ import { harmless, isoTime, jsonLine } from "./text.ts";
 const COLUMNS: readonly Column<Attachment>[] = [
   ["ID", ({ id }) => id],
   ["FILENAME", ({ filename }) => filename],
-  ["SIZE", ({ file_size }) => inBytes(file_size).padStart(9)],
+  ["SIZE", ({ file_size }) => roundedSize(file_size).padStart(9)],
   ["TYPE", ({ file_type }) => file_type],
   ["SENT", ({ created_at }) => isoTime(created_at)],
 ];

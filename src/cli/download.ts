@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Parley } from "../../client/src/index.ts";
 import { OperatorError } from "../errors.ts";
-import { inBytes } from "../util/sizes.ts";
+import { roundedSize } from "../util/sizes.ts";
 import type { Io } from "./io.ts";
 import { startProgress } from "./progress.ts";
 import { asPerson } from "./session.ts";
@@ -25,7 +25,7 @@ export function download(
     const path = await placeOf(options.output, safeName(attachment.filename));
     if (options.force) await refuseUnlessFile(path);
     else if (await lstat(path).catch(() => undefined)) throw isThere(path);
-    const progress = startProgress(io, attachment.filename, attachment.file_size, inBytes);
+    const progress = startProgress(io, attachment.filename, attachment.file_size, roundedSize);
     try {
       const file = await parley.attachments.download(attachment, {
         signal: io.stop,

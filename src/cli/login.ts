@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { OperatorError } from "../errors.ts";
-import { inBytes } from "../util/sizes.ts";
+import { roundedSize } from "../util/sizes.ts";
 import type { Io } from "./io.ts";
 import { forgetLogin, keepLogin } from "./login-file.ts";
 import { asPerson, defaultUrl, parseToken, parseUrl, withAccess } from "./session.ts";
@@ -80,7 +80,7 @@ export function whoami(io: Io, options: { json?: boolean }): Promise<number> {
       ["Phone", me.phone_number ?? ""],
       ["Id", me.id],
       ["Since", isoTime(me.created_at)],
-      ["Stored", quota === null ? inBytes(used) : `${inBytes(used)} of ${inBytes(quota)}`],
+      ["Stored", quota === null ? roundedSize(used) : `${roundedSize(used)} of ${roundedSize(quota)}`],
     ];
     for (const [name, value] of lines) if (value) io.print(`${name.padEnd(10)}${harmless(value)}`);
     return 0;

@@ -12,7 +12,7 @@ import { OperatorError } from "../errors.ts";
 import { systemClock } from "../util/clock.ts";
 import { databaseOf, keptSecret, lockOf, openDataFolder } from "../util/data-folder.ts";
 import { createFuse, type Fuse } from "../util/fuse.ts";
-import { inBytes } from "../util/sizes.ts";
+import { roundedSize } from "../util/sizes.ts";
 import { dataFolderOf } from "./data.ts";
 import type { Io } from "./io.ts";
 import { startProgress } from "./progress.ts";
@@ -184,13 +184,13 @@ async function moveFiles(
 ): Promise<number> {
   const [source, target] = [await readStore(from), await openStore(to, quietFuse(), async () => true)];
   const { files, bytes } = await storedBytes(db);
-  const copying = startStep(io, "copying files", bytes, inBytes);
+  const copying = startStep(io, "copying files", bytes, roundedSize);
   const faulty = await step(copying, () => faultyOf(copyFiles(db, source, target, isResumed, copying.add)));
   for (const { file, fault } of faulty.values())
     io.warn(
       `${file.id} ${jsonLine(file.filename)} cannot be moved, its bytes are ${fault!.kind}: see parley check.`,
     );
-  const reading = startStep(io, "comparing files", bytes, inBytes);
+  const reading = startStep(io, "comparing files", bytes, roundedSize);
   const changed = await step(reading, () => faultyOf(verifyFiles(db, target, reading.add)));
   for (const id of faulty.keys()) changed.delete(id);
   for (const { file, fault } of changed.values())

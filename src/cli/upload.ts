@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { type Attachment, type Parley, ParleyApiError } from "../../client/src/index.ts";
 import { OperatorError } from "../errors.ts";
-import { inBytes } from "../util/sizes.ts";
+import { roundedSize } from "../util/sizes.ts";
 import { findContact } from "./contacts.ts";
 import type { Io } from "./io.ts";
 import { startProgress } from "./progress.ts";
@@ -56,7 +56,7 @@ async function uploadOne(
   conversation: string | undefined,
 ): Promise<Attachment> {
   const size = path === STDIN ? undefined : await sizeOf(path);
-  const progress = startProgress(io, name ?? basename(path), size, inBytes);
+  const progress = startProgress(io, name ?? basename(path), size, roundedSize);
   const input = path === STDIN ? io.input() : undefined;
   try {
     return await parley.attachments.upload(input ?? path, {

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import type { BlobWriter } from "../blobs/store.ts";
 import type { Reservation } from "../db/storage.ts";
 import { ParleyError } from "../errors.ts";
-import { formatSize } from "../util/sizes.ts";
+import { exactSize } from "../util/sizes.ts";
 import type { Core } from "./core.ts";
 import { SNIFF_BYTES } from "./media-types.ts";
 
@@ -163,7 +163,7 @@ function joined(chunks: readonly Uint8Array[]): Uint8Array {
 export function fileTooLarge(maxBytes: number): ParleyError {
   return new ParleyError(
     "file_too_large",
-    `A file may have at most ${formatSize(maxBytes)}. Nothing of it was kept.`,
+    `A file may have at most ${exactSize(maxBytes)}. Nothing of it was kept.`,
     {
       param: "file",
     },

@@ -1,5 +1,5 @@
 import { ParleyError } from "../errors.ts";
-import { inBytes } from "../util/sizes.ts";
+import { roundedSize } from "../util/sizes.ts";
 import { get, type Reader, type Statement, statement, type Write } from "./sql.ts";
 
 // What a user's files take: the sum of those that the user has uploaded and still sees. It is a count, not asked of all
@@ -84,7 +84,7 @@ export function* checkQuota({ id, userId, bytes, quota, now }: Reservation): Wri
   if (taken + bytes <= quota) return;
   throw new ParleyError(
     "quota_exceeded",
-    `Your files and uploads take ${inBytes(taken)} of ${inBytes(quota)}, and this one has ${inBytes(bytes)}. Delete some first.`,
+    `Your files and uploads take ${roundedSize(taken)} of ${roundedSize(quota)}, and this one has ${roundedSize(bytes)}. Delete some first.`,
   );
 }
 

@@ -1,7 +1,7 @@
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
 /** "100 MiB" for 104,857,600: the largest unit that keeps the number whole. */
-export function formatSize(bytes: number): string {
+export function exactSize(bytes: number): string {
   let value = bytes;
   let unit = 0;
   while (value > 0 && value % 1024 === 0 && unit < UNITS.length - 1) {
@@ -12,10 +12,10 @@ export function formatSize(bytes: number): string {
 }
 
 /** "1.5 MiB": as exact as people need it. */
-export function inBytes(bytes: number): string {
+export function roundedSize(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  while (value >= 1000 && unit < UNITS.length - 1) {
+  while (value >= 999.95 && unit < UNITS.length - 1) {
     value /= 1024;
     unit++;
   }

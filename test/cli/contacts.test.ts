@@ -6,7 +6,6 @@ import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { startTable } from "../../src/cli/table.ts";
 import { harmless, jsonLine } from "../../src/cli/text.ts";
-import { inBytes } from "../../src/util/sizes.ts";
 import { proxy } from "../client/proxy.ts";
 import { ended, PARLEY } from "../http/command.ts";
 import { items, newcomer, onEachServer, person } from "./person.ts";
@@ -146,15 +145,4 @@ test("what drives a terminal is shown, not done", () => {
   assert.ok(/^[ -~]+$/.test(jsonLine({ bad })));
   assert.deepEqual(JSON.parse(jsonLine({ bad })), { bad });
   assert.equal(harmless("Zoë 山田 👩‍👩‍👧 שלום"), "Zoë 山田 👩‍👩‍👧 שלום");
-});
-
-test("sizes are told with a unit", () => {
-  for (const [bytes, text] of [
-    [0, "0 B"],
-    [999, "999 B"],
-    [1000, "1.0 KiB"],
-    [1536, "1.5 KiB"],
-    [3 * 2 ** 40, "3.0 TiB"],
-  ] as const)
-    assert.equal(inBytes(bytes), text);
 });

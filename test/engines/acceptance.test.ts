@@ -5,7 +5,6 @@ import { once } from "node:events";
 import { globSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { isLong } from "../faults/scale.ts";
 import { commandLine, tokenOf } from "../http/command.ts";
 import { testDatabase } from "./postgres.ts";
 import { credentials, noS3, storeUrl, testBucket } from "./s3.ts";
@@ -49,14 +48,9 @@ async function runSuite(t: TestContext, settings: Record<string, string>): Promi
   assert.ok(count("pass") > 300, output);
 }
 
-// PostgreSQL and S3 together are asked in each run; the other pairs where that cannot be, and in the long one.
-const rare = isLong || noS3 ? false : "PARLEY_FAULTS=long runs it: PostgreSQL and S3 are asked together";
+test("the acceptance suite passes on PostgreSQL and a disk", async (t) => runSuite(t, await onPostgres(t)));
 
-test("the acceptance suite passes on PostgreSQL and a disk", { skip: rare }, async (t) =>
-  runSuite(t, await onPostgres(t)),
-);
-
-test("the acceptance suite passes on SQLite and S3", { skip: noS3 || rare }, (t) => runSuite(t, onS3(t)));
+test("the acceptance suite passes on SQLite and S3", { skip: noS3 }, (t) => runSuite(t, onS3(t)));
 
 test("the acceptance suite passes on PostgreSQL and S3", { skip: noS3 }, async (t) =>
   runSuite(t, { ...(await onPostgres(t)), ...onS3(t) }),

@@ -12,7 +12,7 @@ import { checkRows, leftOver } from "./sharing-rows.ts";
 import { type Clock, type Operation, operations, World } from "./sharing-world.ts";
 
 /** On each engine, short of the 10,000 that a change of the rules is tried with: PARLEY_TEST_OPERATIONS=10000. */
-const WANTED = Number(process.env.PARLEY_TEST_OPERATIONS ?? 2500);
+const WANTED = Number(process.env.PARLEY_TEST_OPERATIONS ?? 4000);
 const MAX_WORLDS = 16;
 /** So few that each list of a world is one page. */
 const MAX_OPERATIONS = 90;

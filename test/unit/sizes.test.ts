@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { formatSize, parseSize } from "../../src/util/sizes.ts";
+import { exactSize, parseSize, roundedSize } from "../../src/util/sizes.ts";
 import { holds } from "./property.ts";
 
 const SIZES: [text: string, bytes: number][] = [
@@ -88,14 +88,14 @@ const FORMATTED: [bytes: number, text: string][] = [
 ];
 
 for (const [bytes, text] of FORMATTED) {
-  test(`${bytes} bytes are shown as ${text}`, () => assert.equal(formatSize(bytes), text));
+  test(`${bytes} bytes are shown as ${text}`, () => assert.equal(exactSize(bytes), text));
 }
 
 test("what is shown of a size reads as the same size", () =>
   holds(
     fc.property(fc.nat(2 ** 20), fc.integer({ min: 0, max: 29 }), (factor, shift) => {
       const bytes = factor * 2 ** shift;
-      assert.equal(parseSize(formatSize(bytes)), bytes);
+      assert.equal(parseSize(exactSize(bytes)), bytes);
     }),
   ));
 
@@ -124,3 +124,16 @@ test("a number and a unit make a size, whatever the case and with a space or non
       },
     ),
   ));
+
+test("sizes are told with a unit", () => {
+  for (const [bytes, text] of [
+    [0, "0 B"],
+    [999, "999 B"],
+    [1000, "1.0 KiB"],
+    [1536, "1.5 KiB"],
+    [1_023_948, "999.9 KiB"],
+    [1_023_950, "1.0 MiB"],
+    [3 * 2 ** 40, "3.0 TiB"],
+  ] as const)
+    assert.equal(roundedSize(bytes), text);
+});

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { truncate } from "node:fs/promises";
+import { connect } from "node:net";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { startApp, startOn, testConfig, upload } from "./app.ts";
 import { eventually, storedFiles } from "./files-on-disk.ts";
 import { openSocket, readAll, readAnswer } from "./raw-socket.ts";
@@ -37,6 +39,34 @@ test("garbage behind a request whose answer is under way ends the connection, an
   const text = await readAll(socket, 3000);
   assert.match(text, /^HTTP\/1\.1 200 /);
   assert.equal(text.indexOf("HTTP/1.1 400"), -1);
+});
+
+test("the refusal of a head that is too long reaches a client that goes on sending, for a while", async (t) => {
+  const server = await startApp(t);
+  const { hostname, port } = new URL(server.url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  t.after(() => socket.destroy());
+  let text = "";
+  socket.on("data", (chunk) => {
+    text += chunk;
+  });
+  let reset = false;
+  socket.on("error", () => {
+    reset = true;
+  });
+  const isReset = async () => {
+    socket.write("a".repeat(20_000));
+    await sleep(50);
+    return reset;
+  };
+  socket.write("GET / HTTP/1.1\r\nhost: x\r\na: ");
+  const ended = once(socket, "end");
+  await isReset();
+  await ended;
+  assert.match(text, /^HTTP\/1\.1 431 .*"code":"headers_too_large"/s);
+  // The first write after a reset is told by the second.
+  assert.deepEqual([await isReset(), await isReset()], [false, false], "while the answer may be on its way");
+  assert.ok(await eventually(isReset), "it is held for good");
 });
 
 test("an early refusal reaches a client that sends its whole body first and asks to close", async (t) => {

@@ -1,5 +1,6 @@
 // The service as production builds it, in a process of its own, so that what it takes can be measured: `node server.ts
-// FOLDER`. It prints where it is and a token for everything, as JSON, and runs until SIGTERM.
+// FOLDER`. It prints where it is and a token for everything, as JSON, and runs until SIGTERM. At SIGUSR2 it collects its
+// garbage and prints a line.
 import { once } from "node:events";
 import { createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
@@ -10,6 +11,7 @@ import { createUser } from "../../src/core/users.ts";
 const PATIENCE = {
   headersTimeoutMs: 1000,
   bodyIdleTimeoutMs: 1000,
+  keepAliveTimeoutMs: 5000,
   socketIdleTimeoutMs: 5000,
   webhookTimeoutMs: 1000,
   /** As some texts of the corpora have. */
@@ -27,5 +29,9 @@ await app.start();
 const { id } = await createUser(app.core, null, { username: "admin" });
 const { token } = await createToken(app.core, null, id, { scopes: SCOPES });
 process.stdout.write(`${JSON.stringify({ url: app.core.origin(), token })}\n`);
+process.on("SIGUSR2", () => {
+  gc!({ type: "major", execution: "sync", flavor: "last-resort" });
+  process.stdout.write("collected\n");
+});
 await once(process, "SIGTERM");
 await app.stop();

@@ -28,10 +28,10 @@ const app = await createApp({ ...config, limits: { ...config.limits, ...PATIENCE
 await app.start();
 const { id } = await createUser(app.core, null, { username: "admin" });
 const { token } = await createToken(app.core, null, id, { scopes: SCOPES });
-process.stdout.write(`${JSON.stringify({ url: app.core.origin(), token })}\n`);
 process.on("SIGUSR2", () => {
   gc!({ type: "major", execution: "sync", flavor: "last-resort" });
   process.stdout.write("collected\n");
 });
+process.stdout.write(`${JSON.stringify({ url: app.core.origin(), token })}\n`);
 await once(process, "SIGTERM");
 await app.stop();

@@ -50,13 +50,17 @@ test("under siege a server answers others, and when it is over it is as it was",
   t.diagnostic(`RSS ${inMib(await target.kept())} MiB when it has just begun`);
   // What the code loads and keeps at its first use is no leak, nor is the room that once was for as many connections.
   const first = (short: number, long: number) => (isLong ? long : Math.ceil(short / 2));
-  for (const attack of Object.values(RESOURCES)) await attack(target, first);
+  for (const attack of Object.values(RESOURCES)) {
+    await attack(target, first);
+    await target.kept();
+  }
   const before = await target.kept();
   for (const [name, attack] of Object.entries(RESOURCES)) {
     const begun = performance.now();
     const tried = await attack(target, scaled);
-    t.diagnostic(`${tried} ${name}: ${((performance.now() - begun) / 1000).toFixed(1)} s`);
+    const took = ((performance.now() - begun) / 1000).toFixed(1);
     await target.answers();
+    t.diagnostic(`${tried} ${name}: ${took} s, RSS ${inMib(await target.kept())} MiB`);
   }
   if (isLong) {
     const joined = join(target.joined);

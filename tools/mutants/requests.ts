@@ -226,4 +226,18 @@ export const requests: readonly Mutant[] = [
     replace: '"*"',
     tests: ["http/service"],
   },
+  {
+    name: "reset a connection before its refusal was read",
+    file: "src/http/raw-errors.ts",
+    find: "setTimeout(() => socket.destroy(), DESTROY_AFTER_MS).unref();",
+    replace: 'socket.on("finish", () => socket.destroy());',
+    tests: ["http/connections"],
+  },
+  {
+    name: "hold a connection whose request was refused for as long as the client likes",
+    file: "src/http/raw-errors.ts",
+    find: "setTimeout(() => socket.destroy(), DESTROY_AFTER_MS).unref();",
+    replace: "",
+    tests: ["http/connections"],
+  },
 ];

@@ -15,7 +15,7 @@ COPY runtime/node runtime/
 COPY src src
 COPY console/dist console/dist
 COPY --from=dependencies /app/node_modules node_modules
-RUN ln -s /app/bin/parley /usr/local/bin/parley && mkdir /data && chown node:node /data
+RUN ln -s /app/bin/parley /usr/local/bin/parley && mkdir -m 700 /data && chown node:node /data
 # The code stays root's: the server cannot change it.
 USER node
 ENV PARLEY_HOST=0.0.0.0 PARLEY_PORT=8080 PARLEY_DATA=/data NODE_COMPILE_CACHE=/home/node/.cache/parley

@@ -39,7 +39,7 @@ export interface Parts {
 }
 
 /** How long a name server may take, and how often each is asked. */
-const NAMES = { timeout: 2000, tries: 2 };
+const NAMES = { timeout: 1000, tries: 2 };
 
 const systemRandom: Random = (bytes) => void randomFillSync(bytes);
 

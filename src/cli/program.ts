@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import metadata from "../../package.json" with { type: "json" };
+import { hideTokens } from "../util/text.ts";
 import type { Io } from "./io.ts";
 import { addPeopleCommands } from "./people.ts";
 import type { TokenOptions } from "./token.ts";
@@ -20,7 +21,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     .configureOutput({
       writeOut: (text) => io.print(text.trimEnd()),
       writeErr: (text) => io.warn(text.trimEnd()),
-      outputError: (text, write) => write(text.replace(/^error: /, "parley: ")),
+      outputError: (text, write) => write(hideTokens(text.replace(/^error: /, "parley: "))),
     })
     .showHelpAfterError()
     .commandsGroup("Commands of whoever runs the server:");

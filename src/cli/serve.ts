@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { createApp } from "../app.ts";
 import { isExposed, readConfig, unknownSettings } from "../config.ts";
 import { createFirstUser } from "../core/users.ts";
+import { isOpenToOthers } from "../util/data-folder.ts";
 import type { Io } from "./io.ts";
+import { harmless } from "./text.ts";
 
 /** Runs the server until the process is asked to end. */
 export async function serve(io: Io): Promise<void> {
@@ -16,6 +18,11 @@ export async function serve(io: Io): Promise<void> {
   if (config.databaseUrl !== null && config.store === null) {
     io.warn(
       "Files lie in the data folder of this server alone: run one server on the database, or set PARLEY_STORE.",
+    );
+  }
+  if (isOpenToOthers(config.dataFolder)) {
+    io.warn(
+      `Others on this machine may change what is in PARLEY_DATA: chmod go-w ${harmless(config.dataFolder)}`,
     );
   }
   const app = await createApp(config);

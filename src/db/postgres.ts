@@ -108,7 +108,7 @@ class PostgresDatabase implements Database {
   /** Of all connections. */
   readonly #sockets: ReadonlySet<Socket>;
   readonly #prepared = new Map<string, { name: string; text: string }>();
-  /** The last write of each user whose files it counts: on this node they go one after another, as they would cross. */
+  /** The last write of each user for whom it counts something: on this node they go one after another, as they would cross. */
   readonly #turns = new Map<string, Promise<void>>();
   #waitingTurns = 0;
   #closed: Promise<void> | undefined;

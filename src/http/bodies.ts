@@ -32,8 +32,9 @@ export async function bodyFields(request: FastifyRequest, limits: FieldLimits): 
   return parse(decodeUtf8(bytes));
 }
 
-// Around it stand tabs and spaces alone (RFC 9110, section 5.6.3); the language's own trimming takes away more.
-const MEDIA_TYPE = /^[ \t]*([^\s;]*)[ \t]*(?:;|$)/;
+// Behind it stand tabs and spaces alone (RFC 9110, section 5.6.3), before it nothing; the language's own trimming takes away
+// more.
+const MEDIA_TYPE = /^([^\s;]*)[ \t]*(?:;|$)/;
 
 /** Type and subtype of a Content-Type, in lower case; empty where it is malformed. */
 export function mediaType(header: string | undefined): string {

@@ -15,13 +15,13 @@ export interface Part {
 }
 
 const BOUNDARY = /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/;
-const BOUNDARY_PARAM = /;\s*boundary=(?:"([^"]*)"|([^;\s]*))/i;
+const BOUNDARY_PARAM = /;\s*boundary=(?:"([^"]*)"|([^;\s]*))/gi;
 
 /** The boundary that the request's Content-Type names (RFC 2046, section 5.1.1). Throws `malformed_body`. */
 export function boundaryOf(contentType: string): string {
-  const match = BOUNDARY_PARAM.exec(contentType);
+  const [match, second] = contentType.matchAll(BOUNDARY_PARAM);
   const boundary = match?.[1] ?? match?.[2] ?? "";
-  if (!BOUNDARY.test(boundary)) {
+  if (second || !BOUNDARY.test(boundary)) {
     throw malformed("The Content-Type has no valid boundary. Let the client's form library set it.");
   }
   return boundary;

@@ -4,12 +4,12 @@ import { ParleyError } from "../errors.ts";
 import type { HttpContext } from "./context.ts";
 import { problemOf } from "./problems.ts";
 
-/** Time for an answer to reach a client that goes on sending. */
+/** Time for an answer to reach a client that goes on sending; no refused connection is held for longer. */
 const DESTROY_AFTER_MS = 1000;
 
 /** Answers, in the shape of all errors, what Node refuses before there is a request. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, context: HttpContext): void {
-  // What comes after what was refused is told, too, again and again.
+  // The end of what was refused is an error, too.
   if (socket.writableEnded && error.code !== "ECONNRESET") return;
   // Inside an answer that is under way another would be taken for its bytes. Node's own handler looks there, too.
   const { _httpMessage: answering } = socket as Duplex & { _httpMessage?: { headersSent: boolean } };
@@ -23,7 +23,7 @@ export function answerOddRequests(server: Server, context: HttpContext): void {
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
     // Node has given the connection up to this listener: nobody else hears its errors, or ends it.
-    socket.on("error", () => {}).resume();
+    socket.on("error", () => {});
     const error = new ParleyError("method_not_allowed", "This is not a proxy.", { header: "GET, HEAD" });
     answer(context, socket, error);
   });
@@ -55,6 +55,8 @@ function answer(context: HttpContext, socket: Duplex, error: ParleyError): void 
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const text = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join("")}\r\n${problem.body}`;
   socket.end(text);
+  // Nothing that still comes is read as a request: after a time-out the parser would go on with the one that was refused.
+  socket.removeAllListeners("data").on("data", () => {});
   // Not at once: a connection that is closed with bytes unread is reset, and the answer may be lost with it (RFC 9112,
   // section 9.6).
   setTimeout(() => socket.destroy(), DESTROY_AFTER_MS).unref();

@@ -11,6 +11,7 @@ import type { Core } from "../core/core.ts";
 import type { Scope } from "../core/tokens.ts";
 import { ParleyError } from "../errors.ts";
 import { errorFields, type Log } from "../util/log.ts";
+import { hideTokens } from "../util/text.ts";
 import { authenticate, requireScope } from "./authentication.ts";
 import { awaitsContinue, discardRest, holdContinue } from "./body-reader.ts";
 import { consoleRoutes } from "./console.ts";
@@ -129,14 +130,7 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
   app.decorateRequest("caller", null as never);
   // With a callback: mostly the token is known, and nothing is waited for.
   app.addHook("onRequest", (request, reply, done) => {
-    if (request.raw.headers.host === undefined && request.raw.httpVersion === "1.1") {
-      throw new ParleyError("malformed_request", "The header Host is required in HTTP/1.1.");
-    }
-    // Node tells that the end of such a body is not sure only when what needs none is answered (RFC 9112, section 6.3).
-    const coding = request.raw.headers["transfer-encoding"];
-    if (coding !== undefined && coding.toLowerCase() !== "chunked") {
-      throw new ParleyError("malformed_request", "The only Transfer-Encoding that is taken is chunked.");
-    }
+    refuseAmbiguousHead(request);
     const { scope, public: open } = request.routeConfig;
     if (open || (request.is404 && !isApiPath(request.raw.url!))) return done();
     // What a token opens is for no cache: neither a proxy's nor that of a browser that others use, too (ASVS 14.3.2).
@@ -158,6 +152,27 @@ function letThrough(request: FastifyRequest, caller: Caller, scope: Scope | unde
   refuseEncoding(request);
   // The router takes "/v1/contacts/" for an empty id.
   if ((request.params as { id?: string }).id === "") throw new ParleyError("route_not_found");
+}
+
+/** Host by its characters (RFC 9110, section 7.2). */
+const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
+/** Of these Node takes the first, where who stands in front may take the last. */
+const SINGLE = ["host", "authorization", "content-type"];
+
+/** Refuses what two readers could read in two ways. */
+function refuseAmbiguousHead({ raw }: FastifyRequest): void {
+  const { host, "transfer-encoding": coding } = raw.headers;
+  if (host === undefined ? raw.httpVersion === "1.1" : !HOST.test(host)) {
+    throw new ParleyError("malformed_request", "HTTP/1.1 requires the header Host, with a host and a port.");
+  }
+  // The end of such a body is not sure (RFC 9112, section 6.3). Node's parser reports it only after the request was handed
+  // on, when what needs no body has answered already.
+  if (coding !== undefined && coding.toLowerCase() !== "chunked") {
+    throw new ParleyError("malformed_request", "The only Transfer-Encoding that is taken is chunked.");
+  }
+  if (raw.rawHeaders.length === 2 * Object.keys(raw.headers).length) return;
+  const twice = SINGLE.find((name) => (raw.headersDistinct[name]?.length ?? 0) > 1);
+  if (twice) throw new ParleyError("malformed_request", `The header ${twice} may be there once.`);
 }
 
 /** A compressed body would be read as it is, and taken for damaged. */
@@ -185,6 +200,7 @@ async function handleFrameworkError(
   );
   let problem = new ParleyError(known?.id?.unknown ?? "route_not_found");
   try {
+    refuseAmbiguousHead(request);
     if (isApiPath(request.raw.url!)) await authenticate(context, request, reply);
   } catch (error) {
     problem = error as ParleyError;
@@ -194,9 +210,13 @@ async function handleFrameworkError(
   answered(request, reply, undefined, performance.now() - begun);
 }
 
-/** What the log holds of a request: never its query, in which a signature can stand. */
+/** Where a query begins, also where its mark was encoded by mistake. */
+const QUERY = /\?|%3f/i;
+
+/** What the log holds of a request: never its query, in which a signature can stand, nor a token that was taken for an id. */
 function requestFields(request: FastifyRequest): object {
-  return { request_id: request.id, method: request.method, path: request.raw.url!.split("?", 1)[0] };
+  const { method, url } = request.raw;
+  return { request_id: request.id, method, path: hideTokens(url!.split(QUERY, 1)[0]!) };
 }
 
 function logAnswer(context: HttpContext, request: FastifyRequest, reply: FastifyReply, ms: number): void {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { OperatorError } from "../errors.ts";
@@ -60,6 +60,11 @@ export async function openDataFolder(path: string, holds: "database" | "files"):
   // Each folder that is new is an entry of the one above it.
   for (const folder of made) await syncFolder(dirname(folder));
   return { path, database: databaseOf(path), lock: lockOf(path) };
+}
+
+/** Whether others on this machine may put files into a folder that is there. */
+export function isOpenToOthers(folder: string): boolean {
+  return ((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & 0o022) !== 0;
 }
 
 /** Makes the folder and those above it that are missing. Node's own way never returns for a path below `/proc`. */

@@ -63,3 +63,8 @@ export function cleanFilename(name: string): string | null {
 export function lastPathPart(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
 }
+
+/** Tokens, as `makeToken` makes them, are left out: for text that others read, too. */
+export function hideTokens(text: string): string {
+  return text.replace(/parley_[\w-]{43}/g, "parley_…");
+}

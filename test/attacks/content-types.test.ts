@@ -125,15 +125,15 @@ test("whatever the spelling of its type, no body reaches an operation unchecked"
   t.diagnostic(`${counts.taken} were a type that is taken, and ${counts.refused} refused`);
 });
 
-test("of a type that is given twice the first counts, and its body is checked", async (t) => {
+test("a type that is given twice is refused, also where both are the same", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const [json, plain] = ["application/json", "text/plain"];
-  for (const [first, second, status] of [
-    [json, plain, 400],
-    [plain, json, 415],
-    [json, json, 400],
-    [`${json},${plain}`, json, 415],
+  for (const [first, second] of [
+    [json, plain],
+    [plain, json],
+    [json, json],
+    [`${json},${plain}`, json],
   ] as const) {
     const answer = await attack(server, user, {
       path: "/v1/contacts",
@@ -141,9 +141,9 @@ test("of a type that is given twice the first counts, and its body is checked", 
         ["content-type", first],
         ["Content-Type", second],
       ],
-      body: '{"username":7,"owner_id":"x"}',
+      body: '{"username":"a","phone_number":"555"}',
     });
-    assert.equal(answer.status, status, `${first}, then ${second}: ${answer.body}`);
+    assert.equal(answer.status, 400, `${first}, then ${second}: ${answer.body}`);
   }
   assert.deepEqual((await asker(server, user)("GET", "/v1/contacts")).body.data, []);
 });

@@ -130,6 +130,21 @@ test("a request that hides a second one in its head or its length is refused, an
     [["x", "y\nz: 1"]],
     [["x\r\ncontent-length", "0"]],
   ];
+  const known = ["Authorization", user.headers.authorization];
+  for (const headers of [
+    [
+      ["host", "a"],
+      ["Host", "b"],
+    ],
+    [["host", "a b/c@d"]],
+    [["authorization", "Bearer x"]],
+    [known],
+  ] as [string, string][][]) {
+    for (const path of ["/v1/contacts", "/healthz", "/v1/contacts/%zz"]) {
+      const answer = await attack(server, user, { method: "GET", path, headers });
+      assert.equal(answer.status, 400, `${path} with ${JSON.stringify(headers)}`);
+    }
+  }
   for (const headers of smuggled) {
     // The helper adds the length of the whole beside what stands here.
     const what = { path: "/v1/contacts", headers, body: `0\r\n\r\n${hidden}` };

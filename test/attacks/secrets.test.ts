@@ -28,7 +28,7 @@ test("no secret is in logs at trace level, errors, metrics, or the list of proce
   const server = await command.serve();
   const admin = tokenOf(server);
   const hook = await receiver(t);
-  const said: string[] = [];
+  const refusals: string[] = [];
   const ask = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const response = await fetch(command.url + path, {
       method,
@@ -37,7 +37,7 @@ test("no secret is in logs at trace level, errors, metrics, or the list of proce
     });
     const text = await response.text();
     // What is answered with a secret in it is said on purpose, and once.
-    if (!response.ok) said.push(text, JSON.stringify([...response.headers]));
+    if (!response.ok) refusals.push(text, JSON.stringify([...response.headers]));
     return text === "" || !response.ok ? {} : (JSON.parse(text) as Record<string, string>);
   };
   const me = await ask("GET", "/v1/me");
@@ -61,6 +61,8 @@ test("no secret is in logs at trace level, errors, metrics, or the list of proce
   await ask("POST", "/v1/contacts", { "canary-field": 1 });
   await ask("POST", "/v1/webhooks", { url: "https://user:canary-password@example.com/" });
   await ask("GET", `/v1/contacts?token=canary-token`);
+  await ask("GET", `/v1/contacts/${token}`);
+  await ask("GET", "/files/att_00000000000000000000000000/x%3Fsignature=canary-encoded");
   await ask("GET", "/v1/contacts?limit=canary-limit");
   await ask("GET", `/files/${"att_00000000000000000000000000"}/x?expires=1&signature=canary-signature`);
   await ask("GET", "/v1/me", undefined, { authorization: `Bearer parley_canary${"x".repeat(37)}` });
@@ -72,7 +74,7 @@ test("no secret is in logs at trace level, errors, metrics, or the list of proce
   // The launcher becomes the server: it is one process.
   const processes = readFileSync(`/proc/${server.process.pid}/cmdline`, "utf8");
   assert.ok(processes.includes("main.ts"));
-  await eventually(async () => server.stderr().includes("/files/att_"));
+  assert.ok(await eventually(async () => server.stderr().includes("/files/att_")));
   await server.stop();
   const secrets = [admin, token!, secret!, rotated.secret!, signature, SECRET, "canary"];
   for (const each of secrets.flatMap((each) => [each, each.replace(/^(parley_|whsec_)/, "")])) {
@@ -81,10 +83,10 @@ test("no secret is in logs at trace level, errors, metrics, or the list of proce
   }
   // An answer may name what the client itself has just sent, but no secret of the server's.
   for (const each of secrets.slice(0, -1))
-    for (const text of said) assert.ok(!text.includes(each), `an error has ${each}: ${text}`);
+    for (const text of refusals) assert.ok(!text.includes(each), `an error has ${each}: ${text}`);
   for (const each of ["canary-token", "canary-signature", "canary-password", "canary-cookie", "canaryxxx"])
-    for (const text of said) assert.ok(!text.includes(each), `an error has ${each}: ${text}`);
-  t.diagnostic(`${server.stderr().length} characters of log, ${said.length / 2} refusals`);
+    for (const text of refusals) assert.ok(!text.includes(each), `an error has ${each}: ${text}`);
+  t.diagnostic(`${server.stderr().length} characters of log, ${refusals.length / 2} refusals`);
 });
 
 test("settings that cannot be used are named without their secrets", async (t) => {

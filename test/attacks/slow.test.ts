@@ -1,10 +1,11 @@
 // Clients that hold a connection with next to nothing (slowloris, CVE-2007-6750). Slow bodies are in test/http/uploads.test.ts
 // and test/faults/clients.test.ts, slow readers in the latter.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startApp, upload } from "../http/app.ts";
-import { openSocket, readAll } from "../http/raw-socket.ts";
+import { openHalf, openSocket, readAll } from "../http/raw-socket.ts";
 
 const LIMIT_MS = 500;
 /** The server looks once a second at most. */
@@ -25,6 +26,31 @@ test("a request whose head does not end is answered 408 and cut, however it tric
   for (const answer of await Promise.all(answers)) assert.match(answer, /^HTTP\/1\.1 4(?:08|00) /);
   for (const socket of sockets) assert.ok(socket.destroyed);
   assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+});
+
+test("a request that was answered 408 is not done when its rest comes", async (t) => {
+  const server = await startApp(t, { headersTimeoutMs: LIMIT_MS });
+  const { headers } = await server.user();
+  const socket = await openHalf(server.url);
+  t.after(() => socket.destroy());
+  let text = "";
+  socket
+    .on("error", () => {})
+    .on("data", (chunk) => {
+      text += chunk;
+    });
+  const ended = once(socket, "end");
+  const body = "username=late&phone_number=555";
+  socket.write(
+    `POST /v1/contacts HTTP/1.1\r\nhost: x\r\nauthorization: ${headers.authorization}\r\ncontent-length: ${body.length}\r\n` +
+      "content-type: application/x-www-form-urlencoded\r\n",
+  );
+  await ended;
+  assert.match(text, /^HTTP\/1\.1 408 /);
+  socket.write(`\r\n${body}`);
+  await sleep(300);
+  const contacts = await (await fetch(`${server.url}/v1/contacts`, { headers })).json();
+  assert.deepEqual((contacts as { data: unknown[] }).data, []);
 });
 
 test("a download that nobody reads is cut", async (t) => {

@@ -132,6 +132,7 @@ export async function each<T>(
   cases: readonly T[],
   run: (each: T, index: number, runner: number) => Promise<unknown>,
 ): Promise<void> {
+  assert.ok(cases.length > 0, "a corpus without a case");
   let next = 0;
   const runner = async (_: unknown, number: number) => {
     while (next < cases.length) {

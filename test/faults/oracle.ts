@@ -103,6 +103,12 @@ const HALVES = {
     "SELECT id FROM contacts WHERE conversation_id NOT IN (SELECT conversation_id FROM members)",
   "memberships without a contact or a user": `SELECT conversation_id FROM members WHERE conversation_id NOT IN
     (SELECT conversation_id FROM contacts UNION SELECT conversation_id FROM users)`,
+  "contacts and attachments that the audit trail does not know": `SELECT id FROM
+    (SELECT id FROM contacts UNION SELECT id FROM attachments) AS made
+    WHERE id NOT IN (SELECT object_id FROM audit WHERE action IN ('contact.created', 'attachment.created'))`,
+  "contacts and attachments that the audit trail says are deleted": `SELECT object_id FROM audit
+    WHERE action IN ('contact.deleted', 'attachment.deleted')
+    AND object_id IN (SELECT id FROM contacts UNION SELECT id FROM attachments)`,
   "attachments without a grant":
     "SELECT id FROM attachments WHERE id NOT IN (SELECT attachment_id FROM grants)",
   "grants without an attachment":

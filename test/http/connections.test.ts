@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { truncate } from "node:fs/promises";
-import { connect } from "node:net";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startApp, startOn, testConfig, upload } from "./app.ts";
 import { eventually, storedFiles } from "./files-on-disk.ts";
-import { openSocket, readAll, readAnswer } from "./raw-socket.ts";
+import { openHalf, openSocket, readAll, readAnswer } from "./raw-socket.ts";
 
 test("CONNECT is answered, its connection ended, and a reset of it harms nobody", async (t) => {
   const server = await startApp(t);
@@ -41,31 +40,42 @@ test("garbage behind a request whose answer is under way ends the connection, an
   assert.equal(text.indexOf("HTTP/1.1 400"), -1);
 });
 
-test("the refusal of a head that is too long reaches a client that goes on sending, for a while", async (t) => {
-  const server = await startApp(t);
-  const { hostname, port } = new URL(server.url);
-  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+/** Sends a head that is too long, hears its refusal, and returns how to send more and hear whether that is met by a reset. */
+async function refusedHead(t: TestContext, url: string): Promise<() => Promise<boolean>> {
+  const socket = await openHalf(url);
   t.after(() => socket.destroy());
   let text = "";
+  let reset = false;
   socket.on("data", (chunk) => {
     text += chunk;
   });
-  let reset = false;
   socket.on("error", () => {
     reset = true;
   });
-  const isReset = async () => {
-    socket.write("a".repeat(20_000));
-    await sleep(50);
-    return reset;
-  };
-  socket.write("GET / HTTP/1.1\r\nhost: x\r\na: ");
   const ended = once(socket, "end");
-  await isReset();
+  socket.write(`GET / HTTP/1.1\r\nhost: x\r\na: ${"a".repeat(20_000)}`);
   await ended;
   assert.match(text, /^HTTP\/1\.1 431 .*"code":"headers_too_large"/s);
-  // The first write after a reset is told by the second.
-  assert.deepEqual([await isReset(), await isReset()], [false, false], "while the answer may be on its way");
+  return async () => {
+    // The first write after a reset is told by the second.
+    for (let i = 0; i < 2; i++) {
+      socket.write("a".repeat(20_000));
+      await sleep(50);
+    }
+    return reset;
+  };
+}
+
+test("the refusal of a head that is too long reaches a client that goes on sending, for a while", async (t) => {
+  const server = await startApp(t);
+  let isReset = await refusedHead(t, server.url);
+  let isCut = await isReset();
+  // The machine may have paused for longer than that while.
+  for (let tries = 0; tries < 2 && isCut; tries++) {
+    isReset = await refusedHead(t, server.url);
+    isCut = await isReset();
+  }
+  assert.equal(isCut, false, "while the answer may be on its way");
   assert.ok(await eventually(isReset), "it is held for good");
 });
 

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { mkdir, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { createApp } from "../../src/app.ts";
 import { anAct, aUser } from "../contract/rows.ts";
 import { startApp, startOn, testConfig, upload } from "./app.ts";
+import { commandLine } from "./command.ts";
 import { eventually, storedFiles } from "./files-on-disk.ts";
 import { openSocket, readAnswer } from "./raw-socket.ts";
 
@@ -30,6 +31,20 @@ test("a database newer than the code is refused, and is free again for the newer
 test("the data folder is readable by its owner alone", async (t) => {
   const { config } = await startApp(t);
   assert.equal((await stat(config.dataFolder)).mode & 0o777, 0o700);
+});
+
+test("a data folder that others may write to is told at the start", async (t) => {
+  const command = await commandLine(t);
+  await mkdir(command.env.PARLEY_DATA!, { recursive: true });
+  for (const [mode, isTold] of [
+    [0o755, false],
+    [0o777, true],
+  ] as const) {
+    await chmod(command.env.PARLEY_DATA!, mode);
+    const server = await command.serve();
+    assert.equal(/Others on this machine.*chmod go-w/.test(server.stderr()), isTold);
+    assert.equal(await server.stop(), 0);
+  }
 });
 
 test("what a crash left in the store is settled at start: live bytes stay, others go", async (t) => {

@@ -9,6 +9,14 @@ export async function openSocket(url: string): Promise<Socket> {
   return socket;
 }
 
+/** One on which a test may go on writing when the server has ended its side. */
+export async function openHalf(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  await once(socket, "connect");
+  return socket;
+}
+
 /** All that the server sends until it ends the connection, or for so many milliseconds. */
 export async function readAll(socket: Socket, forMs: number): Promise<string> {
   const chunks: Buffer[] = [];

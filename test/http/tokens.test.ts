@@ -220,3 +220,11 @@ test("an expired token is listed for a week, and erased by the next start or swe
   const third = await startOn(t, config, { clock });
   assert.ok(await eventually(async () => (await listed(third)).length === 0));
 });
+
+test("a token has 256 bits, and no two are the same", async (t) => {
+  const server = await startApp(t);
+  const users = await Promise.all(Array.from({ length: 20 }, () => server.user()));
+  const bits = users.map(({ token }) => /^parley_([\w-]+)$/.exec(token)![1]!);
+  for (const each of bits) assert.equal(Buffer.from(each, "base64url").length, 32);
+  assert.equal(new Set(bits).size, bits.length);
+});

@@ -139,11 +139,12 @@ const abortedUploads: Resource = (target, scaled) =>
       `content-length: ${length}`,
     );
     const socket = await open(target, request + form);
+    const closed = once(socket, "close");
     socket.write(Buffer.alloc((i % 20) * 50_000));
     await sleep(i % 30);
     if (i % 2 === 0) socket.resetAndDestroy();
     else socket.end();
-    await once(socket, "close");
+    await closed;
   });
 
 const churn: Resource = (target, scaled) =>

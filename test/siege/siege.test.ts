@@ -13,10 +13,10 @@ import { besideFiles, names } from "../corpora/cases/names.ts";
 import { fieldNames, headers, idempotencyKeys, paths, queries } from "../corpora/cases/places.ts";
 import { avatars, webhooks } from "../corpora/cases/urls.ts";
 import { isLong, scaled } from "../faults/scale.ts";
-import { noProc } from "../faults/usage.ts";
+import { inMib, noProc } from "../faults/usage.ts";
 import { join } from "./joined.ts";
 import { RESOURCES } from "./resources.ts";
-import { inMib, Target } from "./target.ts";
+import { Target } from "./target.ts";
 
 /** What needs nothing of the server but that it is there. */
 const CORPORA = [
@@ -47,7 +47,7 @@ test("under siege a server answers others, and when it is over it is as it was",
   timeout: 3_600_000,
 }, async (t) => {
   const target = await Target.start(t);
-  t.diagnostic(`RSS ${inMib(await target.kept())} MiB when it has just begun`);
+  t.diagnostic(`RSS ${inMib(await target.kept())} when it has just begun`);
   // What the code loads and keeps at its first use is no leak, nor is the room that once was for as many connections.
   const first = (short: number, long: number) => (isLong ? long : Math.ceil(short / 2));
   for (const attack of Object.values(RESOURCES)) {
@@ -60,7 +60,7 @@ test("under siege a server answers others, and when it is over it is as it was",
     const tried = await attack(target, scaled);
     const took = ((performance.now() - begun) / 1000).toFixed(1);
     await target.answers();
-    t.diagnostic(`${tried} ${name}: ${took} s, RSS ${inMib(await target.kept())} MiB`);
+    t.diagnostic(`${tried} ${name}: ${took} s, RSS ${inMib(await target.kept())}`);
   }
   if (isLong) {
     const joined = join(target.joined);

@@ -1,20 +1,19 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { residentBytes } from "../faults/usage.ts";
+import { inMib, residentBytes } from "../faults/usage.ts";
 import { answers, isSound } from "./sound.ts";
 
 const SERVER = fileURLToPath(new URL("./server.ts", import.meta.url));
+const LAUNCHER = fileURLToPath(new URL("../../bin/parley", import.meta.url));
 const MIB = 1024 * 1024;
-/** For people. */
-export const inMib = (bytes: number) => (bytes / MIB).toFixed(0);
 /** What was closed may still be on its way out. */
 const SETTLE_MS = 30_000;
 
@@ -25,15 +24,23 @@ export class Target {
   readonly folder: string;
   readonly #process: ChildProcess;
   readonly #lines: Interface;
+  readonly #closed: Promise<unknown>;
   #errors = "";
 
-  private constructor(child: ChildProcess, folder: string, lines: Interface, where: string) {
+  private constructor(
+    child: ChildProcess,
+    folder: string,
+    lines: Interface,
+    closed: Promise<unknown>,
+    where: string,
+  ) {
     const { url, token } = JSON.parse(where) as Record<string, string>;
     this.url = url!;
     this.headers = { authorization: `Bearer ${token}` };
     this.folder = folder;
     this.#process = child;
     this.#lines = lines;
+    this.#closed = closed;
     child.stderr!.on("data", (chunk) => {
       this.#errors += chunk;
     });
@@ -42,9 +49,12 @@ export class Target {
   static async start(t: TestContext): Promise<Target> {
     const root = await mkdtemp(join(tmpdir(), "parley-siege-"));
     const folder = join(root, "data");
-    // As bin/parley starts it, but that garbage can be collected when it is asked for.
-    const child = spawn(process.execPath, ["--max-semi-space-size=16", "--expose-gc", SERVER, folder], {
-      env: { ...process.env, MALLOC_MMAP_THRESHOLD_: "131072" },
+    // As the launcher starts it, but that garbage can be collected when it is asked for.
+    const launcher = await readFile(LAUNCHER, "utf8");
+    const [room] = /--max-semi-space-size=\d+/.exec(launcher)!;
+    const [, threshold] = /MALLOC_MMAP_THRESHOLD_-(\d+)/.exec(launcher)!;
+    const child = spawn(process.execPath, [room, "--expose-gc", SERVER, folder], {
+      env: { ...process.env, MALLOC_MMAP_THRESHOLD_: threshold },
       stdio: ["ignore", "pipe", "pipe"],
     });
     const closed = once(child, "close");
@@ -56,7 +66,7 @@ export class Target {
     const ended = closed.then(([code]) => assert.fail(`the server ended with ${code} before it listened`));
     const lines = createInterface(child.stdout!);
     const [where] = await Promise.race([once(lines, "line"), ended]);
-    return new Target(child, folder, lines, where);
+    return new Target(child, folder, lines, closed, where);
   }
 
   /** Where other processes find it, as `joinedServer` reads it. */
@@ -83,10 +93,10 @@ export class Target {
    * they are collected, and before that others' memory comes to lie between.
    */
   async kept(): Promise<number> {
-    assert.equal(this.#process.exitCode ?? this.#process.signalCode, null, this.#errors);
-    const collected = Promise.race([once(this.#lines, "line"), once(this.#lines, "close")]);
+    const collected = Promise.race([once(this.#lines, "line"), this.#closed]);
     this.#process.kill("SIGUSR2");
     await collected;
+    assert.equal(this.#process.exitCode ?? this.#process.signalCode, null, this.#errors);
     return this.memory;
   }
 
@@ -99,7 +109,7 @@ export class Target {
       await sleep(1000);
       more = (await this.kept()) - keptBefore;
     }
-    t.diagnostic(`RSS ${inMib(keptBefore)} MiB before, ${inMib(keptBefore + more)} MiB after`);
+    t.diagnostic(`RSS ${inMib(keptBefore)} before, ${inMib(keptBefore + more)} after`);
     assert.ok(more <= 50 * MIB, "more than 50 MiB have stayed");
     assert.equal(this.#process.exitCode, null);
     assert.equal(this.#errors, "");

@@ -201,16 +201,31 @@ export const requests: readonly Mutant[] = [
   {
     name: "log the headers of a request",
     file: SERVER,
-    find: "  return { request_id: request.id, method: request.method,",
-    replace: "  return { headers: request.headers, request_id: request.id, method: request.method,",
+    find: "  const { method, url } = request.raw;\n  return { request_id: request.id,",
+    replace:
+      "  const { method, url } = request.raw;\n  return { headers: request.headers, request_id: request.id,",
     tests: ["http/logs"],
   },
   {
     name: "log the query of a request",
     file: SERVER,
-    find: 'path: request.raw.url!.split("?", 1)[0] };',
+    find: "path: hideTokens(url!.split(QUERY, 1)[0]!) };",
     replace: "path: request.raw.url! };",
     tests: ["http/logs"],
+  },
+  {
+    name: "log a token that was taken for an id",
+    file: SERVER,
+    find: "path: hideTokens(url!.split(QUERY, 1)[0]!) };",
+    replace: "path: url!.split(QUERY, 1)[0]! };",
+    tests: ["attacks/secrets"],
+  },
+  {
+    name: "take the first of two hosts, tokens or types",
+    file: SERVER,
+    find: "  if (twice) throw",
+    replace: "  if (twice === undefined && twice) throw",
+    tests: ["attacks/headers"],
   },
   {
     name: "tell what went wrong inside",
@@ -232,6 +247,13 @@ export const requests: readonly Mutant[] = [
     find: "setTimeout(() => socket.destroy(), DESTROY_AFTER_MS).unref();",
     replace: 'socket.on("finish", () => socket.destroy());',
     tests: ["http/connections"],
+  },
+  {
+    name: "do a request whose head came after it was answered 408",
+    file: "src/http/raw-errors.ts",
+    find: '  socket.removeAllListeners("data").on("data", () => {});\n',
+    replace: "",
+    tests: ["attacks/slow"],
   },
   {
     name: "hold a connection whose request was refused for as long as the client likes",

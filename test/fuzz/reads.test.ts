@@ -91,6 +91,7 @@ test("a range gives exactly the bytes that the answer says", async (t) => {
       ...(ifRange === undefined ? {} : { "if-range": ifRange === "the tag" ? etag : ifRange }),
     };
     const answer = await ask(subject.url, { target, headers });
+    if (answer.status === 431) return assert.ok(range.length > LONG_HEAD, range);
     isRange(answer, bytes, `${answer.status} to ${range} of ${bytes.length}`);
     const plain = /^bytes=(\d+)-(\d+)$/i.exec(range);
     const inside = plain !== null && Number(plain[1]) <= Number(plain[2]) && Number(plain[1]) < bytes.length;

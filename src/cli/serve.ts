@@ -20,13 +20,13 @@ export async function serve(io: Io): Promise<void> {
       "Files lie in the data folder of this server alone: run one server on the database, or set PARLEY_STORE.",
     );
   }
-  if (isOpenToOthers(config.dataFolder)) {
-    io.warn(
-      `Others on this machine may change what is in PARLEY_DATA: chmod go-w ${harmless(config.dataFolder)}`,
-    );
-  }
   const app = await createApp(config);
   try {
+    if (isOpenToOthers(config.dataFolder)) {
+      io.warn(
+        `Others on this machine may change what is in PARLEY_DATA: chmod go-w ${harmless(config.dataFolder)}`,
+      );
+    }
     await app.start();
     // Only now: a token that is made must also be shown, and a start can fail.
     const token = await createFirstUser(app.core);

@@ -42,8 +42,8 @@ test("a data folder that others may write to is told at the start", async (t) =>
   ] as const) {
     await chmod(command.env.PARLEY_DATA!, mode);
     const server = await command.serve();
-    assert.equal(/Others on this machine.*chmod go-w/.test(server.stderr()), isTold);
     assert.equal(await server.stop(), 0);
+    assert.equal(/Others on this machine.*chmod go-w/.test(server.stderr()), isTold);
   }
 });
 

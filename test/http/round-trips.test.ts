@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { testDatabase } from "../engines/postgres.ts";
 import { startProxy } from "../engines/postgres-proxy.ts";
 import { startOn, testConfig, upload } from "./app.ts";
@@ -52,8 +53,9 @@ test("each operation costs the round trips and statements that the docs say", as
     "delete a small file": () => send("DELETE", `/v1/attachments/${made.id}`),
   };
   const least: typeof COSTS = {};
-  // Others use the wire as well: the session that asks for revocations, and the eraser. They add, they never take away.
-  for (let round = 0; round < 8; round++) {
+  // Others use the wire as well: the session that asks for revocations, and the eraser. They add, they never take away;
+  // where all is slow they may do so in many rounds.
+  for (let round = 0; round < 8 || (round < 60 && !isDeepStrictEqual(least, COSTS)); round++) {
     for (const [name, run] of Object.entries(operations)) {
       // What the last one woke has ended by then.
       await sleep(20);

@@ -6,7 +6,7 @@ export const catalogue = {
   malformed_request: {
     title: "The request is not valid HTTP",
     explanation:
-      "The request line, a header or the framing of the body could not be parsed. Send valid HTTP/1.1.",
+      "The request line, a header or the framing of the body could not be parsed, or two readers could read it in two ways, as where Host, Authorization or Content-Type stands twice. Send valid HTTP/1.1.",
   },
   malformed_body: {
     title: "The body could not be parsed",

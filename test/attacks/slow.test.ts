@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startApp, upload } from "../http/app.ts";
-import { openHalf, openSocket, readAll } from "../http/raw-socket.ts";
+import { openSocket, readAll } from "../http/raw-socket.ts";
 
 const LIMIT_MS = 500;
 /** The server looks once a second at most. */
@@ -31,7 +31,7 @@ test("a request whose head does not end is answered 408 and cut, however it tric
 test("a request that was answered 408 is not done when its rest comes", async (t) => {
   const server = await startApp(t, { headersTimeoutMs: LIMIT_MS });
   const { headers } = await server.user();
-  const socket = await openHalf(server.url);
+  const socket = await openSocket(server.url, true);
   t.after(() => socket.destroy());
   let text = "";
   socket

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startApp, startOn, testConfig, upload } from "./app.ts";
 import { eventually, storedFiles } from "./files-on-disk.ts";
-import { openHalf, openSocket, readAll, readAnswer } from "./raw-socket.ts";
+import { openSocket, readAll, readAnswer } from "./raw-socket.ts";
 
 test("CONNECT is answered, its connection ended, and a reset of it harms nobody", async (t) => {
   const server = await startApp(t);
@@ -42,7 +42,7 @@ test("garbage behind a request whose answer is under way ends the connection, an
 
 /** Sends a head that is too long, hears its refusal, and returns how to send more and hear whether that is met by a reset. */
 async function refusedHead(t: TestContext, url: string): Promise<() => Promise<boolean>> {
-  const socket = await openHalf(url);
+  const socket = await openSocket(url, true);
   t.after(() => socket.destroy());
   let text = "";
   let reset = false;

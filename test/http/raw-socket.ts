@@ -1,18 +1,10 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** A connection on which a test writes what no HTTP library would. */
-export async function openSocket(url: string): Promise<Socket> {
+/** A connection on which a test writes what no HTTP library would; half open, also when the server has ended its side. */
+export async function openSocket(url: string, allowHalfOpen = false): Promise<Socket> {
   const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  await once(socket, "connect");
-  return socket;
-}
-
-/** One on which a test may go on writing when the server has ended its side. */
-export async function openHalf(url: string): Promise<Socket> {
-  const { hostname, port } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen });
   await once(socket, "connect");
   return socket;
 }

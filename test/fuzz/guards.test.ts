@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { add } from "../http/people.ts";
 import { damage, damages, oneOf, seldom } from "./damage.ts";
 import { fuzz, startSubject } from "./fuzz.ts";
-import { ask, json } from "./wire.ts";
+import { ask, json, LONG_HEAD } from "./wire.ts";
 
 /** What a header's value can be without ending its line, as a receiver is to take it. */
 const fieldText = (bytes: Buffer) =>
@@ -14,9 +14,6 @@ const fieldText = (bytes: Buffer) =>
     .replace(/[^\t\x20-\x7e\x80-\xff]/g, "")
     .replace(/^[\t ]+|[\t ]+$/g, "");
 const hurt = (text: string) => damages.map((harm) => fieldText(damage(Buffer.from(text), harm)));
-
-/** Characters: with the rest of its head a request may pass what is read of one. */
-const LONG_HEAD = 15_000;
 
 test("a token opens as it was given alone", async (t) => {
   const subject = await startSubject(t);

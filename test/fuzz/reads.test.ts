@@ -6,7 +6,7 @@ import { upload } from "../http/app.ts";
 import { add } from "../http/people.ts";
 import { damage, damages, oneOf, seldom, texts } from "./damage.ts";
 import { fuzz, startSubject } from "./fuzz.ts";
-import { type Answer, ask, json } from "./wire.ts";
+import { type Answer, ask, json, LONG_HEAD } from "./wire.ts";
 
 /** What a header or a request line can carry without ending: Latin-1 without controls, as text. */
 const oneLine = (bytes: Buffer) =>
@@ -64,9 +64,6 @@ function isRange({ status, headers, body }: Answer, whole: Buffer, about: string
     assert.ok(body.equals(whole.subarray(from, to + 1)), about);
   }
 }
-
-/** Characters: with the rest of its head a request may pass what is read of one. */
-const LONG_HEAD = 15_000;
 
 test("a range gives exactly the bytes that the answer says", async (t) => {
   const subject = await startSubject(t);

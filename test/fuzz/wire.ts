@@ -7,6 +7,9 @@ import { openSocket } from "../http/raw-socket.ts";
 /** No exchange may take longer: far above every limit of the server, on a machine that is busy with others. */
 const BOUND_MS = 15_000;
 
+/** Characters: with the rest of its head a request may pass what is read of one. */
+export const LONG_HEAD = 15_000;
+
 export interface Answer {
   status: number;
   headers: ReadonlyMap<string, string>;

@@ -254,6 +254,9 @@ const BOUNDARIES: [parameters: string, boundary: string | null][] = [
   ["; boundary=é", null],
   ['; boundary="a\tb"', null],
   ["; xboundary=abc", null],
+  ["; boundary=a; boundary=b", null],
+  ["; boundary=a; boundary=a", null],
+  ['; x="; boundary=a"; boundary=b', null],
 ];
 
 for (const [parameters, boundary] of BOUNDARIES) {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -102,10 +103,14 @@ function collect(stream: NodeJS.ReadableStream): () => string {
   return () => text;
 }
 
-/** One that is free now. */
+/** One that is free now. Of those that no system gives to outgoing connections, of which other tests make thousands. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const server = createServer().listen(randomInt(10_000, 30_000), "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch {
+    return freePort();
+  }
   const { port } = server.address() as { port: number };
   server.close();
   await once(server, "close");

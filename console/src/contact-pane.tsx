@@ -6,7 +6,7 @@ import { ContactList } from "./contact-list.tsx";
 import { Icon, IconButton } from "./icons.tsx";
 import { PageFailure, Reading } from "./page-notes.tsx";
 import { openPlace } from "./place.ts";
-import { useSession } from "./session.ts";
+import { useChanges, useSession } from "./session.ts";
 import { type Pages, usePages } from "./use-pages.ts";
 
 const PAGE = 100;
@@ -153,25 +153,17 @@ function Emptiness(props: { pages: Pages<Contact>; q: string; shown: Blocked; on
 
 /** `narrowed`: not every contact belongs in the list, so whether a new one does is for the server to say. */
 function useContactEvents(pages: Pages<Contact>, narrowed: boolean): void {
-  const { events } = useSession();
-  const latest = useRef({ pages, narrowed });
-  latest.current = { pages, narrowed };
-  useEffect(
-    () =>
-      events.listen((change) => {
-        const { pages, narrowed } = latest.current;
-        if (change.type === "missed") return pages.reload();
-        const { type, payload } = change;
-        const without = (items: Contact[]) => items.filter(({ id }) => id !== payload.id);
-        const here = pages.items.some(({ id }) => id === payload.id);
-        if (type === "contact.updated")
-          pages.edit((items) => items.map((each) => (each.id === payload.id ? payload : each)));
-        else if (type === "contact.deleted" || (type === "contact.moved" && here)) pages.edit(without);
-        else if (type === "contact.moved" || (type === "contact.created" && narrowed)) pages.reload();
-        else if (type === "contact.created") pages.edit((items) => [payload, ...without(items)]);
-      }),
-    [events],
-  );
+  useChanges((change) => {
+    if (change.type === "missed") return pages.reload();
+    const { type, payload } = change;
+    const without = (items: Contact[]) => items.filter(({ id }) => id !== payload.id);
+    const here = pages.items.some(({ id }) => id === payload.id);
+    if (type === "contact.updated")
+      pages.edit((items) => items.map((each) => (each.id === payload.id ? payload : each)));
+    else if (type === "contact.deleted" || (type === "contact.moved" && here)) pages.edit(without);
+    else if (type === "contact.moved" || (type === "contact.created" && narrowed)) pages.reload();
+    else if (type === "contact.created") pages.edit((items) => [payload, ...without(items)]);
+  });
 }
 
 /** The text once nothing was typed for a moment. */

@@ -10,7 +10,7 @@ import { Icon } from "./icons.tsx";
 import { PageFailure, Reading } from "./page-notes.tsx";
 import { useLookedAt } from "./place.ts";
 import { Preview } from "./preview.tsx";
-import { type Session, useSession } from "./session.ts";
+import { type Session, useChanges, useSession } from "./session.ts";
 import { useFiles } from "./use-files.ts";
 import type { Pages } from "./use-pages.ts";
 
@@ -24,7 +24,7 @@ export function Conversation(props: {
   header: ComponentChildren;
 }) {
   const { id, name } = props;
-  const { uploads, events, say } = useSession();
+  const { uploads, say } = useSession();
   const pages = useFiles(id);
   const picker = useRef<HTMLInputElement>(null);
   const add = (files: File[]) => {
@@ -38,17 +38,12 @@ export function Conversation(props: {
   useEffect(() => {
     if (at >= 0 && at + AHEAD >= pages.items.length) pages.more();
   });
-  useEffect(
-    () =>
-      events.listen((event) => {
-        if (opened === undefined || event.type !== "attachment.deleted" || event.payload.id !== opened)
-          return;
-        say(`${event.payload.filename} was deleted.`);
-        lookAt(undefined);
-        focusFiles();
-      }),
-    [events, say, opened],
-  );
+  useChanges((event) => {
+    if (opened === undefined || event.type !== "attachment.deleted" || event.payload.id !== opened) return;
+    say(`${event.payload.filename} was deleted.`);
+    lookAt(undefined);
+    focusFiles();
+  });
   const step = (to: number) => {
     const file = pages.items[to];
     return file && (() => lookAt(file.id));

@@ -1,12 +1,12 @@
 // Files that are dropped on an element, or pasted anywhere, and those that are dropped where they cannot be taken.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export function useDrop(onFiles: (files: File[]) => void, onFolder: () => void) {
   const zone = useRef<HTMLElement>(null);
   const [over, setOver] = useState(false);
   const latest = useRef({ onFiles, onFolder });
   latest.current = { onFiles, onFolder };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stop = new AbortController();
     const options = { signal: stop.signal };
     const take = (data: DataTransfer) => {
@@ -52,7 +52,7 @@ export function useDrop(onFiles: (files: File[]) => void, onFolder: () => void) 
 
 /** A file that is dropped beside all zones must not replace the page. */
 export function useDropGuard(): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stop = new AbortController();
     const refuse = (event: DragEvent) => {
       // A zone has taken it.

@@ -9,7 +9,7 @@ import {
 import { isOutage } from "./failures.ts";
 
 /** An event of the server, or what was done in this window, which shows even where events may not be read. */
-type Change =
+export type Change =
   | Event
   | { type: "attachment.created"; payload: Attachment; conversation_id: string }
   | { type: "contact.deleted"; payload: Contact }

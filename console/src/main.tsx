@@ -1,5 +1,5 @@
 import { render } from "preact";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Me } from "../../client/src/index.ts";
 import { explain, isAborted, isRefused } from "./failures.ts";
 import { EventHub } from "./live.ts";
@@ -124,7 +124,7 @@ function SignedIn(props: { token: string; me: Me; signOut: (reason?: string) => 
 
 /** Follows the events as long as somebody is signed in, and ends what is under way with it. */
 function useLive(token: string, tools: Omit<Session, "me" | "isAway">, setAway: (isAway: boolean) => void) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const { events, uploads, report, refreshMe } = tools;
     const controller = new AbortController();
     // Uploads tell how much they have stored once they are all done.

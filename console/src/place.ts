@@ -1,6 +1,6 @@
 // Where the person is: the address (#id) says which conversation is open, and an entry of the history of its own that
 // one file is looked at, so that Back works, also on a phone.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export function openPlace(place: string): void {
   location.hash = place;
@@ -14,7 +14,7 @@ export function leaveForGood(): void {
 export function usePlace(): string {
   const read = () => location.hash.slice(1);
   const [place, setPlace] = useState(read);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const follow = () => setPlace(read());
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
@@ -28,7 +28,7 @@ export function useLookedAt(): [string | undefined, (id: string | undefined) => 
   const [id, setId] = useState(read);
   const latest = useRef(id);
   latest.current = id;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const follow = () => setId(read());
     addEventListener("popstate", follow);
     return () => removeEventListener("popstate", follow);

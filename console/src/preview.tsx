@@ -1,5 +1,5 @@
 // One file, large. Whatever it is, nothing of it runs here: media elements, text as text, PDF in the browser's viewer.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { Attachment } from "../../client/src/index.ts";
 import { Dialog } from "./dialog.tsx";
 import { explain, isAborted } from "./failures.ts";
@@ -50,7 +50,7 @@ export function Preview(props: {
 
 /** The arrow keys lead on, but where they belong to what has the focus. */
 function useArrows(previous: (() => void) | undefined, next: (() => void) | undefined): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.target instanceof Element && event.target.closest("video, audio, pre, iframe")) return;
       if (event.key === "ArrowLeft") previous?.();

@@ -1,8 +1,8 @@
 // Who is signed in, and what every part of the console needs for its work.
 import { createContext } from "preact";
-import { useContext } from "preact/hooks";
+import { useContext, useLayoutEffect, useRef } from "preact/hooks";
 import { type Me, Parley } from "../../client/src/index.ts";
-import type { EventHub } from "./live.ts";
+import type { Change, EventHub } from "./live.ts";
 import type { Uploads } from "./uploads.ts";
 
 export interface Session {
@@ -27,6 +27,17 @@ export interface Session {
 
 export const SessionContext = createContext<Session>(null as never);
 export const useSession = () => useContext(SessionContext);
+
+/**
+ * Hears of every change from the moment that what is drawn is on the page. An effect that waits for the paint would
+ * miss those until then, or hear of them with what was on the page before.
+ */
+export function useChanges(listener: (change: Change) => void): void {
+  const { events } = useSession();
+  const latest = useRef(listener);
+  latest.current = listener;
+  useLayoutEffect(() => events.listen((change) => latest.current(change)), [events]);
+}
 
 const KEY = "parley-token";
 

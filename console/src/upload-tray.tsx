@@ -1,5 +1,5 @@
 // What is on its way, in a corner, wherever the person looks meanwhile.
-import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { counted, formatSize } from "./format.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import { useSession } from "./session.ts";
@@ -8,7 +8,7 @@ import type { Upload } from "./uploads.ts";
 export function UploadTray() {
   const { uploads } = useSession();
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
-  useEffect(() => uploads.watch(() => redraw()), [uploads]);
+  useLayoutEffect(() => uploads.watch(() => redraw()), [uploads]);
   return (
     <>
       <div class="visually-hidden" role="status">

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Attachment } from "../../client/src/index.ts";
 import { counted } from "./format.ts";
-import { useSession } from "./session.ts";
+import { useChanges, useSession } from "./session.ts";
 import { type Pages, usePages } from "./use-pages.ts";
 
 const PAGE = 48;
@@ -13,7 +13,7 @@ const GATHER_MS = 300;
 const MAX_NAMED = 3;
 
 export function useFiles(conversationId: string): Pages<Attachment> {
-  const { parley, events, uploads, endIfRefused } = useSession();
+  const { parley, uploads, endIfRefused } = useSession();
   const pages = usePages<Attachment>(conversationId, (after, signal) =>
     parley.attachments.list(
       { limit: PAGE, conversation_id: conversationId, ...(after && { starting_after: after }) },
@@ -23,24 +23,20 @@ export function useFiles(conversationId: string): Pages<Attachment> {
   const latest = useRef(pages);
   latest.current = pages;
   const sayNew = useSayNew();
-  useEffect(
-    () =>
-      events.listen((change) => {
-        const { edit, reload, hasMore, items } = latest.current;
-        if (change.type === "missed") reload();
-        else if (change.type === "attachment.created" && change.conversation_id === conversationId) {
-          const { payload } = change;
-          edit((items) => withNew(items, payload, hasMore));
-          const isKnown = items.some(({ id }) => id === payload.id);
-          if (!isKnown && !uploads.isOwn(payload, conversationId)) sayNew(payload.filename);
-        } else if (change.type === "attachment.updated") {
-          const { payload } = change;
-          edit((items) => items.map((each) => (each.id === payload.id ? payload : each)));
-        } else if (change.type === "attachment.deleted")
-          edit((items) => items.filter(({ id }) => id !== change.payload.id));
-      }),
-    [events, uploads, sayNew, conversationId],
-  );
+  useChanges((change) => {
+    const { edit, reload, hasMore, items } = pages;
+    if (change.type === "missed") reload();
+    else if (change.type === "attachment.created" && change.conversation_id === conversationId) {
+      const { payload } = change;
+      edit((items) => withNew(items, payload, hasMore));
+      const isKnown = items.some(({ id }) => id === payload.id);
+      if (!isKnown && !uploads.isOwn(payload, conversationId)) sayNew(payload.filename);
+    } else if (change.type === "attachment.updated") {
+      const { payload } = change;
+      edit((items) => items.map((each) => (each.id === payload.id ? payload : each)));
+    } else if (change.type === "attachment.deleted")
+      edit((items) => items.filter(({ id }) => id !== change.payload.id));
+  });
   useEffect(() => {
     const renew = async () => {
       const fresh = new Map<string, Attachment>();

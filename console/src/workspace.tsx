@@ -1,5 +1,5 @@
 // What is on the screen once somebody is signed in. The address (#id) says which conversation is open, so that Back works.
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Contact } from "../../client/src/index.ts";
 import { Account } from "./account.tsx";
 import { ContactPane } from "./contact-pane.tsx";
@@ -9,7 +9,7 @@ import { useDropGuard } from "./drop.ts";
 import { Icon } from "./icons.tsx";
 import { nameOf } from "./people.tsx";
 import { leaveForGood, openPlace, usePlace } from "./place.ts";
-import { useSession } from "./session.ts";
+import { useChanges, useSession } from "./session.ts";
 import { Mark } from "./sign-in.tsx";
 import { UploadTray } from "./upload-tray.tsx";
 
@@ -101,7 +101,7 @@ function Nothing() {
 /** Asks whoever closes the window while files are on their way. */
 function useLeaveGuard(): void {
   const { uploads } = useSession();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const ask = (event: BeforeUnloadEvent) => uploads.running > 0 && event.preventDefault();
     addEventListener("beforeunload", ask);
     return () => removeEventListener("beforeunload", ask);
@@ -125,7 +125,7 @@ function useFocusKept(selector: string) {
 function useOpenContact(
   place: string,
 ): [Open | undefined, (open: Open) => void, (id: string, change: Partial<Open>) => void] {
-  const { parley, events, say, report } = useSession();
+  const { parley, say, report } = useSession();
   const [open, setOpen] = useState<Open>();
   const latest = useRef(open);
   latest.current = open;
@@ -147,37 +147,32 @@ function useOpenContact(
       });
     return () => controller.abort();
   }, [place, parley, report]);
-  useEffect(
-    () =>
-      events.listen((event) => {
-        if (event.type === "contact.updated") change(event.payload.id, { contact: event.payload });
-        if (event.type !== "contact.deleted" || latest.current?.contact.id !== event.payload.id) return;
-        latest.current = undefined;
-        setOpen(undefined);
-        if (location.hash.slice(1) !== event.payload.id) return;
-        say(`${nameOf(event.payload)} was deleted.`);
-        leaveForGood();
-      }),
-    [events, say, change],
-  );
+  useChanges((event) => {
+    if (event.type === "contact.updated") change(event.payload.id, { contact: event.payload });
+    if (event.type !== "contact.deleted" || latest.current?.contact.id !== event.payload.id) return;
+    latest.current = undefined;
+    setOpen(undefined);
+    if (location.hash.slice(1) !== event.payload.id) return;
+    say(`${nameOf(event.payload)} was deleted.`);
+    leaveForGood();
+  });
   return [open?.contact.id === place ? open : undefined, setOpen, change];
 }
 
 /** The conversations that got files while they were not open, of which nothing is known after a reload. */
 function useUnseen(openId: string | undefined): ReadonlySet<string> {
-  const { events, uploads } = useSession();
+  const { uploads } = useSession();
   const [unseen, setUnseen] = useState<ReadonlySet<string>>(new Set());
-  useEffect(() => {
-    const without = (id: string | undefined) =>
-      setUnseen((old) => (old.has(id!) ? new Set([...old].filter((each) => each !== id)) : old));
-    without(openId);
-    return events.listen((event) => {
-      if (event.type !== "attachment.created" || event.conversation_id === openId) return;
-      const id = event.conversation_id;
-      if (id === null || uploads.isOwn(event.payload, id)) return;
-      setUnseen((old) => (old.has(id) ? old : new Set([...old, id])));
-    });
-  }, [events, uploads, openId]);
+  useEffect(
+    () => setUnseen((old) => (old.has(openId!) ? new Set([...old].filter((each) => each !== openId)) : old)),
+    [openId],
+  );
+  useChanges((event) => {
+    if (event.type !== "attachment.created" || event.conversation_id === openId) return;
+    const id = event.conversation_id;
+    if (id === null || uploads.isOwn(event.payload, id)) return;
+    setUnseen((old) => (old.has(id) ? old : new Set([...old, id])));
+  });
   return unseen;
 }
 

@@ -138,13 +138,25 @@ test("what one sends appears to the other, as does its end", { skip: noChromium 
 
 /** A file for a conversation that is not open marks its contact until that is looked at. */
 async function assertMarked(server: TestApp, page: Page, sender: TestUser, conversation_id: string) {
+  await slowFrames(page);
   await page.getByRole("link", { name: "Notes to self" }).click();
+  await page.getByRole("region", { name: "Files: your notes" }).waitFor();
   const file = new File(["more"], "more.txt");
   await upload(server.url, sender, file, { conversation_id });
   const marked = page.getByRole("option", { name: "New files" });
   await marked.click();
   await page.getByRole("button", { name: "Open more.txt" }).waitFor();
   await marked.waitFor({ state: "detached" });
+}
+
+/** As in a window that is slow to draw: what waits for the next frame waits a second longer. */
+async function slowFrames(page: Page) {
+  await page.evaluate(() => {
+    const later = window.setTimeout;
+    const slow = (work: () => void, ms = 0) => later(work, ms + 1000);
+    window.setTimeout = slow as typeof later;
+    window.requestAnimationFrame = (draw) => slow(() => draw(performance.now()));
+  });
 }
 
 test("what is too large, or more than the quota, is said to be so", {

@@ -131,6 +131,10 @@ export async function testDatabase(t: TestContext): Promise<string> {
   return url.href;
 }
 
+/** The locks that sessions hold in this one database: the view shows those of all, in which other tests are at work. */
+export const LOCKS = `FROM pg_locks WHERE locktype = 'advisory' AND granted
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
 /** Runs SQL on a connection of its own, and gives the first column of the last statement's rows. */
 export async function administer(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });

@@ -3,7 +3,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { openPostgres } from "../../src/db/postgres.ts";
-import { administer, testDatabase } from "../engines/postgres.ts";
+import { administer, LOCKS, testDatabase } from "../engines/postgres.ts";
 import { type CommandLine, commandLine, tokenOf } from "./command.ts";
 import { allEvents, type TestEvent } from "./event-stream.ts";
 import { eventually } from "./files-on-disk.ts";
@@ -64,10 +64,7 @@ test("a move wants its source and its target for itself", async (t) => {
   const alone = await openPostgres(target, undefined, true);
   t.after(() => alone.close());
   await assert.rejects(openPostgres(target), /A move of this database is under way/);
-  await administer(
-    target,
-    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'",
-  );
+  await administer(target, `SELECT pg_terminate_backend(pid) ${LOCKS} AND mode = 'ExclusiveLock'`);
   // What is asked while the connection is being lost may still hold, or fail with it.
   const reason = () => alone.claim("move").then(() => "none", String);
   const told = async () => /others may have used it/.test(await reason());

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "../../src/app.ts";
 import { createToken, listTokens, revokeToken } from "../../src/core/tokens.ts";
 import { createFirstUser, eraseUser, listUsers } from "../../src/core/users.ts";
-import { administer, testDatabase } from "../engines/postgres.ts";
+import { administer, LOCKS, testDatabase } from "../engines/postgres.ts";
 import { startOn, type TestApp, type TestUser, testConfig, upload } from "./app.ts";
 import { commandLine, tokenOf } from "./command.ts";
 import { eventually } from "./files-on-disk.ts";
@@ -101,7 +101,7 @@ const SESSIONS = `SELECT pid FROM pg_stat_activity WHERE datname = current_datab
   AND pid <> pg_backend_pid() AND query ~ 'FROM revocations|advisory_lock|LISTEN'`;
 
 /** The session that has the eraser's lock. */
-const HOLDER = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
+const HOLDER = `SELECT pid ${LOCKS}
   AND objid::bigint = hashtext('parley eraser')::bigint & 4294967295 LIMIT 1`;
 
 test("without its session a node trusts no token from memory, and its claims move", async (t) => {
@@ -110,7 +110,7 @@ test("without its session a node trusts no token from memory, and its claims mov
   // The jobs of the first node began first.
   assert.ok(await one!.claim("eraser"));
   assert.equal(await other!.claim("eraser"), false);
-  const locked = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'";
+  const locked = `SELECT pid ${LOCKS} AND mode = 'ExclusiveLock'`;
   const [pid] = await administer(url, locked);
   await administer(url, `SELECT pg_terminate_backend(${pid})`);
   assert.ok(await eventually(() => other!.claim("eraser")), "the other node takes over");

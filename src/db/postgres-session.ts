@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
 import { OperatorError } from "../errors.ts";
+import { isLost } from "./postgres-errors.ts";
 
 /** How often a lost session is opened again, and one that stands is asked whether it does. */
 const POLL_MS = 400;
@@ -74,7 +75,8 @@ export class PostgresSession {
       this.#revocations = rows[0].count;
       this.#confirmedAt = asked;
     } catch (error) {
-      this.#lose(client);
+      // What the database refuses it has heard: the session stands, as while a migration makes the table.
+      if (isLost(error)) this.#lose(client);
       throw error;
     }
   }

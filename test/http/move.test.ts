@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ClientBase } from "pg";
 import { openPostgres } from "../../src/db/postgres.ts";
+import { migratePostgres } from "../../src/db/postgres-migrate.ts";
 import { administer, LOCKS, testDatabase } from "../engines/postgres.ts";
 import { type CommandLine, commandLine, tokenOf } from "./command.ts";
 import { allEvents, type TestEvent } from "./event-stream.ts";
@@ -49,6 +52,19 @@ test("a move says what it wants, and tears no data folder apart", async (t) => {
   await refused(command, ["--to-database", here, "--to-store", here], /there already/);
   command.env.PARLEY_DATA = join(command.env.HOME!, "nothing");
   await refused(command, ["--to-database", other, "--to-store", other], /There is no Parley/);
+});
+
+test("a move has its target for itself also while a slow database makes the tables", async (t) => {
+  const target = await testDatabase(t);
+  const slowly = async (client: ClientBase) => {
+    await sleep(1500);
+    await migratePostgres(client);
+  };
+  const opening = openPostgres(target, slowly, true);
+  t.after(() => opening.then((db) => db.close()));
+  await sleep(1000);
+  assert.equal((await administer(target, `SELECT pid ${LOCKS} AND mode = 'ExclusiveLock'`)).length, 1);
+  assert.equal(await (await opening).claim("move"), true);
 });
 
 test("a move wants its source and its target for itself", async (t) => {

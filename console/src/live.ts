@@ -41,13 +41,14 @@ export class EventHub {
    */
   async follow(parley: Parley, signal: AbortSignal): Promise<void> {
     let after: string | undefined;
-    for (let isFirst = true; ; isFirst = false) {
+    // What is on the page was read just now, but for a window that begins hidden, and may be so for long.
+    for (let isFresh = !document.hidden; ; isFresh = false) {
       await untilSeen(signal);
       if (signal.aborted) return;
       try {
         if (after === undefined) {
           after = (await parley.events.list({ limit: 1 }, { signal })).data[0]?.id;
-          if (!isFirst) this.tell({ type: "missed" });
+          if (!isFresh) this.tell({ type: "missed" });
         }
         for await (const event of parley.events.stream({ signal: whileSeen(signal), after })) {
           after = event.id;

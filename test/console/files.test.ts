@@ -149,7 +149,7 @@ async function assertMarked(server: TestApp, page: Page, sender: TestUser, conve
   await marked.waitFor({ state: "detached" });
 }
 
-/** As in a window that is slow to draw: what waits for the next frame waits a second longer. */
+/** As in a window that is slow: frames and timers come a second later. */
 async function slowFrames(page: Page) {
   await page.evaluate(() => {
     const later = window.setTimeout;

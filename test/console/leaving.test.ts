@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { upload } from "../http/app.ts";
-import { dropFiles, makeContact } from "./browser.ts";
+import { dropFiles, makeContact, signIn } from "./browser.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 
@@ -165,22 +166,16 @@ testScenes("what is left, closed, hidden or gone", {
     arrive,
   }) => {
     const { user, page, guard } = await arrive();
-    const hide = (hidden: boolean) =>
-      page.evaluate((hidden) => {
-        // No tab of this browser is ever behind another.
-        Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
-        document.dispatchEvent(new Event("visibilitychange"));
-      }, hidden);
     await page.getByText("Nobody here yet").waitFor();
     // The first time there was never an event, and then there is one to go on behind.
     for (const name of ["ada", "bea"]) {
       while (proxy.openStreams() === 0) await page.waitForTimeout(20);
-      await hide(true);
+      await hide(page, true);
       while (proxy.openStreams() > 0) await page.waitForTimeout(20);
       await makeContact(server, user, name);
       await page.waitForTimeout(100);
       assert.equal(await page.getByRole("option", { name }).count(), 0);
-      await hide(false);
+      await hide(page, false);
       await page.getByRole("option", { name }).waitFor();
     }
     assert.equal(await page.getByRole("option").count(), 2);
@@ -189,4 +184,29 @@ testScenes("what is left, closed, hidden or gone", {
     await page.getByText("5 B stored").waitFor();
     assert.deepEqual(guard.complaints, []);
   },
+
+  "a window that is hidden from its beginning tells what it has missed, too": async ({
+    server,
+    proxy,
+    arrive,
+  }) => {
+    const { user, page, guard } = await arrive();
+    await page.addInitScript(setHidden, true);
+    await signIn(page, proxy.url, user.token);
+    await page.getByText("Nobody here yet").waitFor();
+    await makeContact(server, user, "ada");
+    await hide(page, false);
+    await page.getByRole("option", { name: "ada" }).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
 });
+
+/** In the page. No tab of this browser is ever behind another. */
+function setHidden(hidden: boolean): void {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}
+
+function hide(page: Page, hidden: boolean): Promise<void> {
+  return page.evaluate(setHidden, hidden);
+}

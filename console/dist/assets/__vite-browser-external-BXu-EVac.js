@@ -1,0 +1,1 @@
+import{t as e}from"./index-xE8AY__l.js";var t=e(((e,t)=>{t.exports={}}));export default t();

@@ -1,7 +1,7 @@
 // The server under test: the one that PARLEY_TEST_URL names, else one of this project's own, started as any user
 // would start it, in a folder of its own.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -150,12 +150,16 @@ function ended(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
+/** One that is free now, of those that no system gives to outgoing connections. */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
+  const port = randomInt(10_000, 30_000);
+  const server = createServer().listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch {
+    return freePort();
+  }
   server.close();
   await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no free port was found");
-  return address.port;
+  return port;
 }

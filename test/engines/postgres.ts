@@ -131,7 +131,7 @@ export async function testDatabase(t: TestContext): Promise<string> {
   return url.href;
 }
 
-/** The locks that sessions hold in this one database: the view shows those of all, in which other tests are at work. */
+/** After `SELECT pid`: the advisory locks of this database. The view has those of all, where other tests are at work. */
 export const LOCKS = `FROM pg_locks WHERE locktype = 'advisory' AND granted
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 

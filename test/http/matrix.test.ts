@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { createToken, revokeToken, SCOPES } from "../../src/core/tokens.ts";
 import { allOperations } from "../../src/http/operations.ts";
 import { testDatabase } from "../engines/postgres.ts";
@@ -331,22 +332,24 @@ test("to refuse what is not yours takes no step more than to refuse what is not 
   const proxy = await startProxy(t, await testDatabase(t));
   const config = { ...(await testConfig(t)), databaseUrl: proxy.url, secrets: ["s".repeat(32)] };
   const scene = await makeScene(await startOn(t, config));
-  const counted = async (row: Row, known: boolean) => {
-    let least = { roundTrips: Number.POSITIVE_INFINITY, statements: Number.POSITIVE_INFINITY };
-    // Others use the wire as well: they add, they never take away.
-    for (let round = 0; round < 5; round++) {
-      await sleep(10);
-      proxy.takeCounts();
-      assert.equal((await ask(row, scene, scene.stranger.headers, known)).status, 404);
-      const { roundTrips, statements } = proxy.takeCounts();
-      least = {
-        roundTrips: Math.min(least.roundTrips, roundTrips),
-        statements: Math.min(least.statements, statements),
-      };
-    }
-    return least;
+  const none = { roundTrips: Number.POSITIVE_INFINITY, statements: Number.POSITIVE_INFINITY };
+  const counted = async (row: Row, known: boolean, least: typeof none) => {
+    await sleep(10);
+    proxy.takeCounts();
+    assert.equal((await ask(row, scene, scene.stranger.headers, known)).status, 404);
+    const { roundTrips, statements } = proxy.takeCounts();
+    return {
+      roundTrips: Math.min(least.roundTrips, roundTrips),
+      statements: Math.min(least.statements, statements),
+    };
   };
   for (const row of ROWS.filter(({ expected }) => expected.stranger === 404)) {
-    assert.deepEqual(await counted(row, true), await counted(row, false), `${row.route} ${row.path}`);
+    let [foreign, missing] = [none, none];
+    // Others use the wire as well: they add, they never take away; where all is slow they may do so in many rounds.
+    for (let round = 0; round < 5 || (round < 60 && !isDeepStrictEqual(foreign, missing)); round++) {
+      foreign = await counted(row, true, foreign);
+      missing = await counted(row, false, missing);
+    }
+    assert.deepEqual(foreign, missing, `${row.route} ${row.path}`);
   }
 });

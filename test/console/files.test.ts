@@ -138,7 +138,7 @@ test("what one sends appears to the other, as does its end", { skip: noChromium 
 
 /** A file for a conversation that is not open marks its contact until that is looked at. */
 async function assertMarked(server: TestApp, page: Page, sender: TestUser, conversation_id: string) {
-  await slowFrames(page);
+  await page.evaluate(slowDown);
   await page.getByRole("link", { name: "Notes to self" }).click();
   await page.getByRole("region", { name: "Files: your notes" }).waitFor();
   const file = new File(["more"], "more.txt");
@@ -149,15 +149,26 @@ async function assertMarked(server: TestApp, page: Page, sender: TestUser, conve
   await marked.waitFor({ state: "detached" });
 }
 
-/** As in a window that is slow: frames and timers come a second later. */
-async function slowFrames(page: Page) {
-  await page.evaluate(() => {
-    const later = window.setTimeout;
-    const slow = (work: () => void, ms = 0) => later(work, ms + 1000);
-    window.setTimeout = slow as typeof later;
-    window.requestAnimationFrame = (draw) => slow(() => draw(performance.now()));
-  });
+/** In the page: as on a machine that is slow, frames and timers come a second later. */
+function slowDown(): void {
+  const later = window.setTimeout;
+  const slow = (work: () => void, ms = 0) => later(work, ms + 1000);
+  window.setTimeout = slow as typeof later;
+  window.requestAnimationFrame = (draw) => slow(() => draw(performance.now()));
 }
+
+test("what comes before the first frame is heard", { skip: noChromium }, async (t) => {
+  const server = await startApp(t);
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  const { ann, bob, id } = await openPair(page, server);
+  await page.addInitScript(slowDown);
+  const stream = page.waitForResponse((each) => each.headers()["content-type"] === "text/event-stream");
+  await signIn(page, server.url, ann.token);
+  await stream;
+  await upload(server.url, bob, new File(["early"], "early.txt"), { conversation_id: id });
+  await page.getByRole("option", { name: "New files" }).waitFor();
+  assert.deepEqual(guard.complaints, []);
+});
 
 test("what is too large, or more than the quota, is said to be so", {
   skip: noChromium,

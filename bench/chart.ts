@@ -7,7 +7,7 @@ interface Bar {
 }
 
 /** Bars under one label, and marks across them: where a bound and a goal lie. */
-export interface Group {
+interface Group {
   label: string;
   bars: Bar[];
   bound?: number | undefined;

@@ -1,9 +1,11 @@
-// Brings results into docs/performance.md, between its marks, and into the pictures beside it.
+// Brings results into two pages, between their marks, and into the pictures beside them: docs/performance.md for readers,
+// and bench/README.md, which also has the bounds and goals.
 import { readFileSync, writeFileSync } from "node:fs";
 import { type Chart, draw } from "./chart.ts";
 import { OTHERS, promise, RATIOS, type Rate, type Results, type Row, shown, verdict } from "./results.ts";
 
-const DOCS = new URL("../docs/", import.meta.url);
+const DOCS = new URL("../docs/performance.md", import.meta.url);
+const BENCH = new URL("README.md", import.meta.url);
 const BEGIN = "<!-- results: written by `npm run bench -- --page` -->";
 const END = "<!-- end of results -->";
 
@@ -21,6 +23,19 @@ function measured(results: Results, rows: Record<string, Row>) {
     const result = results.rows[name];
     return result ? [{ name, row, ...result }] : [];
   });
+}
+
+/** What Parley does a second, without the yardstick. */
+function rateTable(results: Results): string {
+  const rows = measured(results, RATIOS)
+    .filter(({ name }) => !name.endsWith("Drop"))
+    .map(({ row, compared }) => [row.title, perSecond(compared!.of.rate), times(compared!.of)]);
+  return table(["work", "per second", "p50 / p99 ms"], rows);
+}
+
+function figureTable(results: Results): string {
+  const rows = measured(results, OTHERS).map(({ row, value }) => [row.title, `**${shown(row, value)}**`]);
+  return table(["what", "measured"], rows);
 }
 
 function ratioTable(results: Results): string {
@@ -44,21 +59,22 @@ function otherTable(results: Results): string {
   return table(["what", "measured", "bound", ""], rows);
 }
 
-/** The work that was measured on the peers: names, and rates by who did it. */
-function peerRates(results: Results): { title: string; rates: (Rate | null)[] }[] {
+/** The work that was measured on the peers: names, rates by who did it, and the rate of the yardstick. */
+function peerRates(results: Results): { title: string; rates: (Rate | null)[]; bare: Rate | null }[] {
   const peers = Object.values(results.peers);
   const names = Object.keys(peers[0]!.rates);
   return names.map((name) => ({
     title: RATIOS[name]!.title,
     rates: [results.rows[name]?.compared?.of ?? null, ...peers.map((peer) => peer.rates[name] ?? null)],
+    bare: results.rows[name]?.compared?.to ?? null,
   }));
 }
 
 function peerTable(results: Results): string {
   const names = Object.entries(results.peers).map(([name, { version }]) => `${name} ${version}`);
   const cell = (rate: Rate | null) => (rate ? `${perSecond(rate.rate)} (${times(rate)})` : "-");
-  const rows = peerRates(results).map(({ title, rates }) => [title, ...rates.map(cell)]);
-  return table(["work", "Parley", ...names], rows);
+  const rows = peerRates(results).map(({ title, rates, bare }) => [title, ...[...rates, bare].map(cell)]);
+  return table(["work", "Parley", ...names, "bare node:http"], rows);
 }
 
 function ratioChart(results: Results): Chart {
@@ -109,21 +125,23 @@ function dates(results: Results): string {
   return all[0] === all.at(-1) ? all[0]! : `${all[0]} to ${all.at(-1)}`;
 }
 
-export function writePage(results: Results): void {
+export function writePages(results: Results): void {
   const about = Object.entries(results.about).map(([name, value]) => `${name} ${value}`);
-  const parts = [
-    `Measured ${dates(results)}: ${about.join(", ")}.`,
-    "![Ratios to bare node:http, as in the table below](performance.svg)",
-    ratioTable(results),
-    otherTable(results),
-  ];
-  writeFileSync(new URL("performance.svg", DOCS), draw(ratioChart(results)));
+  const heading = `Measured ${dates(results)}: ${about.join(", ")}.`;
+  const parts = [heading];
   if (Object.keys(results.peers).length > 0) {
     writeFileSync(new URL("performance-peers.svg", DOCS), draw(peerChart(results)));
-    const picture = "![Answers a second of Parley and others, as in the table below](performance-peers.svg)";
-    parts.push("Answers a second, and p50 / p99 in ms:", picture, peerTable(results));
+    const picture =
+      "![Requests per second of Parley and others, as in the table below](performance-peers.svg)";
+    parts.push("Requests per second, with p50 / p99 in ms:", picture, peerTable(results));
   }
-  const page = new URL("performance.md", DOCS);
+  replaceBetweenMarks(DOCS, [...parts, rateTable(results), figureTable(results)]);
+  writeFileSync(new URL("ratios.svg", BENCH), draw(ratioChart(results)));
+  const picture = "![Ratios to bare node:http, as in the table below](ratios.svg)";
+  replaceBetweenMarks(BENCH, [heading, picture, ratioTable(results), otherTable(results)]);
+}
+
+function replaceBetweenMarks(page: URL, parts: string[]): void {
   const [before, , after] = readFileSync(page, "utf8").split(new RegExp(`(?<=${BEGIN})|(?=${END})`));
   writeFileSync(page, `${before}\n\n${parts.join("\n\n")}\n\n${after}`);
 }

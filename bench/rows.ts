@@ -8,8 +8,13 @@ export function filledId(number: number): string {
 }
 
 /** Usernames spread over all their index, in no order: multiplied by an odd number no two become the same. */
-function filledName(number: number): string {
+export function filledName(number: number): string {
   return `user ${(Math.imul(number, 0x9e3779b1) >>> 0).toString(16).padStart(8, "0")}`;
+}
+
+/** Phone numbers, spread in the same way. */
+export function filledDigits(number: number): string {
+  return String(Math.imul(number, 0x9e3779b1) >>> 0).padStart(10, "0");
 }
 
 function open(dataFolder: string): DatabaseSync {
@@ -26,7 +31,7 @@ export function fillContacts(dataFolder: string, ownerId: string, first: number,
   );
   for (let i = first; i < first + count; i++) {
     const name = filledName(i);
-    const digits = String(Math.imul(i, 0x9e3779b1) >>> 0).padStart(10, "0");
+    const digits = filledDigits(i);
     const conversation = `cnv_0${String(i).padStart(25, "0")}`;
     const body = {
       id: filledId(i),
@@ -41,6 +46,13 @@ export function fillContacts(dataFolder: string, ownerId: string, first: number,
     insert.run(ownerId, body.id, name, digits, ` ${name} some name`, conversation, JSON.stringify(body));
   }
   db.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
+  db.close();
+}
+
+/** Blocks every so many of the contacts that were filled in. */
+export function blockFilled(dataFolder: string, step: number): void {
+  const db = open(dataFolder);
+  db.prepare("UPDATE contacts SET blocked_at = 1 WHERE CAST(substr(id, 6) AS INTEGER) % ? = 0").run(step);
   db.close();
 }
 

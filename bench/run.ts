@@ -1,4 +1,4 @@
-// Measures Parley on one core, beside bare node:http that returns the same bytes. docs/performance.md tells the rest.
+// Measures Parley on one core, beside bare node:http that returns the same bytes. bench/README.md tells the rest.
 // usage: npm run bench [-- OPTIONS]
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -6,8 +6,10 @@ import { cpus, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { holdAgainst } from "./against.ts";
+import { costsOf, warmUp } from "./cost.ts";
 import { eventDelivery } from "./events.ts";
-import { writePage } from "./page.ts";
+import { filterRequests, readsBesideSearches, startFilters } from "./filters.ts";
+import { writePages } from "./page.ts";
 import { measurePeers } from "./peers.ts";
 import { postgresWorks } from "./postgres.ts";
 import {
@@ -23,13 +25,14 @@ import {
   verdict,
 } from "./results.ts";
 import { pinLoad } from "./servers.ts";
-import { startSubject } from "./subject.ts";
+import { fillSubject, startSubject } from "./subject.ts";
 import { fillTable, fullLoad, readsBesideCreates, starts } from "./whole.ts";
 import { allWorks, measure, type Work } from "./works.ts";
 
 const QUICK = [
   "start",
   "events",
+  "filters",
   "retrieve",
   "list",
   "create",
@@ -44,18 +47,18 @@ const QUICK = [
 const PARTS = [...QUICK, "long", "peers"];
 const HELP = `npm run bench -- [--only PART,PART] [--rounds N] [--ms N] [--long [--minutes N]] [--peers] [--page] [--against DIR]
   --only     parts of ${PARTS.join(", ")}
-  --rounds   how often each server is measured (3)
+  --rounds   how often each server is measured (3; with --against 7)
   --ms       how long each time (1500)
   --long     also a long full load, and the list in a table of 10,000,000 rows
   --minutes  how long the long load lasts (10)
-  --against  a folder with another checkout: the rates of this one over those of the other
+  --against  a folder with another checkout: CPU time per request of this one over that of the other
   --peers    also json-server and parse-server, brought from the registry into a scratch folder
-  --page     measures nothing, and brings the last results into docs/performance.md`;
+  --page     measures nothing, and brings the last results into docs/performance.md and bench/README.md`;
 
 const { values: options } = parseArgs({
   options: {
     only: { type: "string" },
-    rounds: { type: "string", default: "3" },
+    rounds: { type: "string" },
     ms: { type: "string", default: "1500" },
     long: { type: "boolean" },
     minutes: { type: "string", default: "10" },
@@ -65,7 +68,7 @@ const { values: options } = parseArgs({
     help: { type: "boolean" },
   },
 });
-const rounds = Number(options.rounds);
+const rounds = Number(options.rounds ?? (options.against ? 7 : 3));
 const ms = Number(options.ms);
 const parts = options.only?.split(",") ?? [
   ...QUICK,
@@ -107,7 +110,7 @@ function today(): string {
 }
 
 async function measureParley(stack: AsyncDisposableStack, folder: string, results: Results): Promise<void> {
-  const subject = await startSubject(stack, folder);
+  const subject = await startSubject(stack, folder, await fillSubject(folder));
   const works = await allWorks(subject);
   const asked = Object.keys(works).filter((name) => parts.includes(name));
   for (const name of asked) await measureWork(works[name]!, folder, results);
@@ -124,6 +127,18 @@ async function measureParley(stack: AsyncDisposableStack, folder: string, result
     const { few, many } = await measure(works.list!, folder, rounds, ms);
     report(results, { pages10m: compare(few!, many!) });
   }
+}
+
+async function measureFilters(folder: string, results: Results): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const subject = await startFilters(stack, folder);
+  for (const [row, ...owners] of filterRequests(subject)) {
+    await warmUp(owners, folder);
+    const [few, many] = (await costsOf(owners, folder, rounds * ms)) as [number, number];
+    report(results, { [row]: many / few });
+    console.log(`  ${many.toFixed(1)} us of CPU a request against ${few.toFixed(1)} us`);
+  }
+  report(results, await readsBesideSearches(subject));
 }
 
 async function measureWork(work: Work, folder: string, results: Results): Promise<void> {
@@ -150,28 +165,29 @@ async function run(): Promise<void> {
   stack.defer(() => rmSync(folder, { recursive: true, force: true }));
   pinLoad();
   if (options.against) {
-    await holdAgainst(stack, folder, options.against, rounds, ms, parts);
+    await holdAgainst(folder, options.against, rounds, ms, parts);
     return;
   }
   const results = loadResults();
   Object.assign(results.about, about(folder));
   if (parts.includes("start")) report(results, await starts(folder));
   if (parts.includes("events")) report(results, await eventDelivery(folder));
-  if (parts.some((part) => !["start", "events", "peers"].includes(part))) {
+  if (parts.includes("filters")) await measureFilters(folder, results);
+  if (parts.some((part) => !["start", "events", "filters", "peers"].includes(part))) {
     await measureParley(stack, folder, results);
   }
   if (parts.includes("peers")) {
     await measurePeers(stack, folder, results.peers, rounds, ms);
     saveResults(results);
   }
-  console.log("Bring the results into docs/performance.md with: npm run bench -- --page");
+  console.log("Bring the results into the docs with: npm run bench -- --page");
 }
 
 const unknown = parts.filter((part) => !PARTS.includes(part));
 if (unknown.length > 0)
   throw new Error(`There is no part ${unknown.join(", ")}; they are ${PARTS.join(", ")}.`);
 if (options.help) console.log(HELP);
-else if (options.page) writePage(loadResults());
+else if (options.page) writePages(loadResults());
 else {
   try {
     await run();

@@ -1,7 +1,7 @@
 // The servers that are measured: each has one core for itself and those it needs, and the load has another.
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Answer, Order } from "./bare.ts";
@@ -53,6 +53,14 @@ export function memory(pid: number): { now: number; peak: number } {
   const text = readFileSync(`/proc/${pid}/status`, "utf8");
   const of = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(text)![1]) * 1024;
   return { now: of("VmRSS"), peak: of("VmHWM") };
+}
+
+/** The CPU time of a process so far, in microseconds, all its threads together (proc_pid_schedstat(5)). */
+export function cpuTime(pid: number): number {
+  const ran = readdirSync(`/proc/${pid}/task`).map((thread) =>
+    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]),
+  );
+  return ran.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1000;
 }
 
 /** From now on `peak` is that of what comes (proc_pid_clear_refs(5)). */

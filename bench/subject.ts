@@ -6,7 +6,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "./bare.ts";
 import { MIB } from "./requests.ts";
 import { filesToErase, fillContacts, largeAttachments } from "./rows.ts";
-import { type BareServer, PARLEY, type ParleyServer, parley, startBare, startParley } from "./servers.ts";
+import {
+  type BareServer,
+  PARLEY,
+  type ParleyServer,
+  parley as runParley,
+  startBare,
+  startParley,
+} from "./servers.ts";
 
 export const FEW = 1000;
 export const MANY = 1_000_000;
@@ -20,31 +27,43 @@ interface User {
 /** `few` and `writer` have `FEW` contacts, `many` has `MANY`. */
 type UserName = "few" | "writer" | "many";
 
+export type Users = Record<UserName, User>;
+
 export interface Subject {
   folder: string;
   dataFolder: string;
   parley: ParleyServer;
   bare: BareServer;
-  users: Record<UserName, User>;
+  users: Users;
 }
 
-/** `command`: of the Parley that is measured. */
-export async function startSubject(
-  stack: AsyncDisposableStack,
-  folder: string,
-  command: string = PARLEY,
-): Promise<Subject> {
-  const dataFolder = join(folder, "data");
-  const server = await startParley(stack, dataFolder, { delay: true, command });
-  const bare = await startBare(stack, join(folder, "bare"));
+const dataFolderIn = (folder: string) => join(folder, "data");
+
+/** Fills the data folder of a subject. `command`: of the Parley that is measured. */
+export async function fillSubject(folder: string, command: string = PARLEY): Promise<Users> {
+  await using stack = new AsyncDisposableStack();
+  const dataFolder = dataFolderIn(folder);
+  await startParley(stack, dataFolder, { command });
   let filled = 0;
   const addUser = (name: UserName, contacts: number): User => {
     const first = filled;
     filled += contacts;
     return { headers: addFilledUser(dataFolder, name, first, contacts, command), first };
   };
-  const users = { few: addUser("few", FEW), writer: addUser("writer", FEW), many: addUser("many", MANY) };
-  return { folder, dataFolder, parley: server, bare, users };
+  return { few: addUser("few", FEW), writer: addUser("writer", FEW), many: addUser("many", MANY) };
+}
+
+/** Starts what is measured on a folder that was filled. */
+export async function startSubject(
+  stack: AsyncDisposableStack,
+  folder: string,
+  users: Users,
+  command: string = PARLEY,
+): Promise<Subject> {
+  const dataFolder = dataFolderIn(folder);
+  const parley = await startParley(stack, dataFolder, { delay: true, command });
+  const bare = await startBare(stack, join(folder, "bare"));
+  return { folder, dataFolder, parley, bare, users };
 }
 
 /** Adds a user with contacts and returns the headers of its requests. */
@@ -55,7 +74,7 @@ export function addFilledUser(
   contacts: number,
   command: string,
 ): Record<string, string> {
-  const run = (...args: string[]) => parley(dataFolder, args, {}, command);
+  const run = (...args: string[]) => runParley(dataFolder, args, {}, command);
   const user = JSON.parse(run("user", "add", name, "--json")) as { id: string };
   const token = run("token", "create", name).trim();
   fillContacts(dataFolder, user.id, first, contacts);

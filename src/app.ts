@@ -1,21 +1,22 @@
 import { randomFillSync } from "node:crypto";
 import { lookup, Resolver } from "node:dns/promises";
+import { EventEmitter } from "node:events";
 import type { AddressInfo, Server, Socket } from "node:net";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/settings.ts";
+import { VerifiedTokens } from "./core/access/caller.ts";
+import { KeySet } from "./core/access/key-set.ts";
+import { Seal } from "./core/access/seal.ts";
 import { Activity } from "./core/activity.ts";
-import { VerifiedTokens } from "./core/caller.ts";
 import type { Accounts, Core, IdentityProvider } from "./core/core.ts";
-import { DownloadLog } from "./core/download-log.ts";
-import { EventHub } from "./core/event-hub.ts";
-import { KeySet } from "./core/key-set.ts";
-import { createLinks } from "./core/links.ts";
-import { refuseHalfMove } from "./core/move.ts";
-import { Seal } from "./core/seal.ts";
+import { EventHub } from "./core/events/event-hub.ts";
+import { DownloadLog } from "./core/files/download-log.ts";
+import { createLinks } from "./core/files/links.ts";
+import { refuseHalfMove } from "./core/upkeep/move.ts";
 import type { Database } from "./db/database.ts";
-import { hasStoredFiles } from "./db/integrity.ts";
-import { lockFolder } from "./db/lock.ts";
-import { hasLapsedReservations } from "./db/storage.ts";
-import { carriedSecrets } from "./db/tables.ts";
+import { lockFolder } from "./db/engines/sqlite/lock.ts";
+import { hasStoredFiles } from "./db/queries/integrity.ts";
+import { hasLapsedReservations } from "./db/queries/storage.ts";
+import { allCarriedSecrets } from "./db/queries/tables.ts";
 import { openCurrentDatabase, openDatabase, openStore } from "./engines.ts";
 import { OperatorError } from "./errors.ts";
 import { startActivity } from "./jobs/activity.ts";
@@ -25,25 +26,26 @@ import { startEvents } from "./jobs/events.ts";
 import type { Job } from "./jobs/job.ts";
 import { startSweep } from "./jobs/sweep.ts";
 import { startWebhooks } from "./jobs/webhooks.ts";
+import { toHttpUrl } from "./util/addresses.ts";
 import { type Clock, systemClock } from "./util/clock.ts";
 import { type DataFolder, openDataFolder, readSecret } from "./util/data-folder.ts";
 import { createFuse, type Fuse } from "./util/fuse.ts";
 import { createIds, type Random } from "./util/ids.ts";
 import { createLog, errorFields, type Log } from "./util/log.ts";
 
-/** What a test may set in place of the machine's own. */
+/** What a test may replace. */
 export interface Parts {
   clock?: Clock;
   random?: Random;
   makeResolver?: () => Resolver;
 }
 
-/** How long a name server may take, and how often each is asked. */
+/** Timeout of a DNS query in milliseconds, and attempts per name server. */
 const NAMES = { timeout: 1000, tries: 2 };
 
 const systemRandom: Random = (bytes) => void randomFillSync(bytes);
 
-/** Users and tokens, for commands that work beside a running server. Close the database after. */
+/** Opens users and tokens for commands that run beside a server. Close the database afterwards. */
 export async function openAccounts(config: Config): Promise<Accounts> {
   if (config.databaseUrl === null) await openDataFolder(config.dataFolder, "database");
   const db = await openCurrentDatabase(config);
@@ -56,22 +58,30 @@ export async function openAccounts(config: Config): Promise<Accounts> {
   }
 }
 
-function createAccounts({ limits }: Config, db: Database, parts: Parts): Accounts {
+function createAccounts(
+  { limits }: Config,
+  db: Database,
+  parts: Parts,
+  wakeEraser: () => void = () => {},
+): Accounts {
   const { clock = systemClock, random = systemRandom } = parts;
-  return { db, clock, random, newId: createIds(clock, random), wakeEraser: () => {}, limits };
+  return { db, clock, random, newId: createIds(clock, random), wakeEraser, limits };
 }
+
+/** Wakes background work after a change. */
+type Wakeups = EventEmitter<Record<"eraser" | "events" | "downloads", []>>;
 
 export interface App {
   core: Core;
   /** The port it listens on. */
   port(): number;
-  /** Listens, and starts the background work. */
+  /** Starts listening and the background work. */
   start(): Promise<void>;
-  /** Stops accepting, lets what runs end within the limit, and releases everything. */
+  /** Stops accepting requests, lets running ones end within the limit, and releases everything. */
   stop(): Promise<void>;
 }
 
-/** The whole service as `parley serve` runs it and as the tests do. Throws where its data folder is in use. */
+/** Builds the whole service, for `parley serve` and for tests. Throws if its data folder is in use. */
 export async function createApp(config: Config, parts: Parts = {}): Promise<App> {
   const log = createLog(config.logLevel);
   const fuse = createFuse((cause) =>
@@ -80,47 +90,54 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
   await using opened = new AsyncDisposableStack();
   const folder = await takeFolder(config);
   if (folder) opened.defer(() => folder.unlock());
-  const db = await openDatabase(config, fuse);
+  const wakeups: Wakeups = new EventEmitter();
+  const db = await openDatabase(config, fuse, { onEvents: () => wakeups.emit("events") });
   opened.defer(() => db.close());
   await refuseHalfMove(db);
-  const app = await buildApp(config, createAccounts(config, db, parts), parts, log, fuse, folder);
-  // From here on it is the app's to release.
+  const accounts = createAccounts(config, db, parts, () => wakeups.emit("eraser"));
+  const app = await buildApp(config, { accounts, parts, log, fuse, folder, wakeups });
+  // From here on the app releases it.
   opened.move();
   return app;
 }
 
 type LockedFolder = DataFolder & { unlock(): void };
 
-/** The data folder, locked; undefined with PostgreSQL and S3, where nothing lies in it. */
+/** Locks the data folder; undefined with PostgreSQL and S3, which do not use it. */
 async function takeFolder(config: Config): Promise<LockedFolder | undefined> {
   if (config.databaseUrl !== null && config.store !== null) return undefined;
   const folder = await openDataFolder(config.dataFolder, config.databaseUrl === null ? "database" : "files");
   return { ...folder, unlock: lockFolder(folder.lock).release };
 }
 
-async function buildApp(
-  config: Config,
-  accounts: Accounts,
-  parts: Parts,
-  log: Log,
-  fuse: Fuse,
-  folder: LockedFolder | undefined,
-): Promise<App> {
+/** What is opened before the service is built on it. */
+interface Ground {
+  accounts: Accounts;
+  parts: Parts;
+  log: Log;
+  fuse: Fuse;
+  folder: LockedFolder | undefined;
+  wakeups: Wakeups;
+}
+
+async function buildApp(config: Config, ground: Ground): Promise<App> {
+  const { accounts, parts, log, fuse, folder, wakeups } = ground;
   if (config.databaseUrl === null) await dropReservations(accounts.db);
-  // With port 0 the address is known only once the server listens.
-  let origin = config.publicUrl ?? (config.port === 0 ? "" : httpAddress(config.host, config.port));
+  // With port 0 the URL is known only once the server listens.
+  let origin = config.publicUrl ?? (config.port === 0 ? "" : toHttpUrl(config.host, config.port));
   const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder!, accounts.random)];
   const core: Core = {
     ...accounts,
     blobs: await openStore(config, fuse, async () => !(await hasStoredFiles(accounts.db))),
-    links: createLinks(secrets, await carriedSecrets(accounts.db), () => origin, accounts.clock),
+    links: createLinks(secrets, await allCarriedSecrets(accounts.db), () => origin, accounts.clock),
     origin: () => origin,
     fuse,
     seal: new Seal(secrets, accounts.random),
     identityProvider: identityProvider(config, accounts.clock, log),
+    downloadLog: new DownloadLog(() => wakeups.emit("downloads")),
     ...madeAnew(parts),
   };
-  // Loaded here, so that commands beside a running server do not wait for it.
+  // Loaded here, so that commands beside a server start without it.
   const { createHttp } = await import("./http/server.ts");
   const http = await createHttp(core, config, log);
   const closeSilent = silentConnections(http.server);
@@ -131,17 +148,17 @@ async function buildApp(
   async function release(): Promise<void> {
     const cut = setTimeout(() => {
       http.server.closeAllConnections();
-      // Work of the background may wait for a database that hangs.
+      // Background work may be waiting for a database that hangs.
       void core.db.close();
     }, config.limits.shutdownTimeoutMs);
-    // A connection that is kept alive becomes idle when its answer ends, maybe after the stop has begun.
+    // A keep-alive connection becomes idle when its answer ends, which may be after the shutdown started.
     const idle = setInterval(() => http.server.closeIdleConnections(), 100);
     closeSilent();
     const jobsEnded = Promise.all(background?.jobs.map((job) => job.stop()) ?? []);
     core.eventHub.close();
     try {
       await http.close();
-      // A store that is silent must not hold up the stop: what is cut off is settled later.
+      // A silent store must not delay the shutdown; interrupted uploads are settled later.
       core.blobs.close?.();
       await jobsEnded;
       await background?.downloads.stop();
@@ -159,28 +176,28 @@ async function buildApp(
     port,
     async start() {
       await listen(http, config);
-      origin ||= httpAddress(config.host, port());
-      background = startJobs(core, config, log);
+      origin ||= toHttpUrl(config.host, port());
+      background = startJobs(core, config, log, wakeups);
       log.info({ host: config.host, port: port(), data: config.dataFolder }, "listening");
     },
     stop: () => (stopping ??= release()),
   };
 }
 
-/** What begins anew with each start. */
+/** State that starts empty with each process. */
 function madeAnew({ makeResolver = () => new Resolver(NAMES) }: Parts) {
   return {
     makeResolver,
     verifiedTokens: new VerifiedTokens(),
     activity: new Activity(),
     keysUnderWay: new Set<string>(),
+    uploadsUnderWay: new Map<string, number>(),
     eventHub: new EventHub(),
-    downloadLog: new DownloadLog(),
     damaged: new Set<string>(),
   };
 }
 
-/** Closes connections that nothing has come on yet, such as browsers open in advance: to Node they are not idle. */
+/** Closes connections without any request yet, which browsers open in advance. Node does not count them as idle. */
 function silentConnections(server: Server): () => void {
   const open = new Set<Socket>();
   server.on("connection", (socket) => {
@@ -192,7 +209,7 @@ function silentConnections(server: Server): () => void {
   };
 }
 
-/** A data folder has one server: none of the uploads that it had before is under way. */
+/** A data folder has one server, so no upload from before its start is still under way. */
 async function dropReservations(db: Database): Promise<void> {
   const now = Number.MAX_SAFE_INTEGER;
   if (await hasLapsedReservations(db, now)) await db.write("lapseReservations", { now });
@@ -200,24 +217,23 @@ async function dropReservations(db: Database): Promise<void> {
 
 interface Background {
   jobs: Job[];
-  /** To be stopped after the last answer. */
+  /** Stopped after the last answer. */
   downloads: Job;
 }
 
-function startJobs(core: Core, config: Config, log: Log): Background {
+function startJobs(core: Core, config: Config, log: Log, wakeups: Wakeups): Background {
   const failed = (job: string) => (error: unknown) =>
     log.error({ job, ...errorFields(error) }, "background work failed");
   const eraser = startEraser(core, failed("eraser"));
-  core.wakeEraser = eraser.wake;
   const downloads = startDownloads(core, failed("downloads"), (count) =>
     log.error({ count }, "downloads by link are missing in the audit trail"),
   );
   const events = startEvents(core, failed("events"));
-  const webhooks = startWebhooks(core, failed("webhooks"));
-  core.db.onEvents = () => {
-    events.wake();
-    webhooks.wake();
-  };
+  const webhooks = startWebhooks(core, failed("webhooks"), (webhook, error) =>
+    log.debug({ webhook, ...errorFields(error) }, "a webhook did not answer"),
+  );
+  wakeups.on("eraser", eraser.wake).on("events", events.wake).on("events", webhooks.wake);
+  wakeups.on("downloads", downloads.wake);
   const sweep = startSweep(core, config.auditDays, failed("sweep"));
   return { jobs: [eraser, sweep, events, webhooks, startActivity(core, failed("activity"))], downloads };
 }
@@ -237,7 +253,7 @@ async function listen(
   config: Config,
 ): Promise<void> {
   try {
-    // One address: for a name with several the framework would open servers that are not set up as ours is.
+    // One address: for a name with several Fastify would open further servers without our settings.
     const { address } = await lookup(config.host);
     await http.listen({ host: address, port: config.port });
   } catch (error) {
@@ -246,8 +262,4 @@ async function listen(
       { cause: error },
     );
   }
-}
-
-function httpAddress(host: string, port: number): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -1,210 +1,216 @@
 /**
- * The closed catalogue of errors. `title` names the error, `explanation` is what its page says: why it happens
- * and how to mend it. Only `http/` knows which status code each one has.
+ * The closed catalogue of errors. The page of an error shows its `title` and its `explanation`: why it happens and what to
+ * do. Only `http/` knows the status codes.
  */
 export const catalogue = {
   malformed_request: {
-    title: "The request is not valid HTTP",
+    title: "Malformed request",
     explanation:
-      "The request line, a header or the framing of the body could not be parsed, or two readers could read it in two ways, as where Host, Authorization or Content-Type stands twice. Send valid HTTP/1.1.",
+      "The server could not parse the request line, a header or the framing of the body, or they are ambiguous, as with two Host headers. Send valid HTTP/1.1.",
   },
   malformed_body: {
-    title: "The body could not be parsed",
+    title: "Malformed body",
     explanation:
-      "The body is not well formed for its Content-Type, is not UTF-8, or ended early. Check its syntax and encoding.",
+      "The body does not match its Content-Type, is not UTF-8, or ended early. Check its syntax and encoding.",
   },
   missing_parameter: {
-    title: "A required field is missing",
+    title: "Required field missing",
     explanation:
-      "The field named in `param` is required. Send it in the body, or, for a file, as a multipart part.",
+      "The field named in `param` is required. Send it in the body, or as a multipart part if it is a file.",
   },
   invalid_parameter: {
-    title: "A field has a value that is not accepted",
-    explanation: "The field named in `param` has a wrong type or form. `detail` says what is accepted.",
+    title: "Invalid field value",
+    explanation: "The field named in `param` has the wrong type or format. `detail` says what is accepted.",
   },
   unknown_parameter: {
-    title: "A field is not known here, or may not be written",
+    title: "Unknown field",
     explanation:
-      "Nothing is silently ignored: remove the field named in `param`. `detail` lists the accepted ones.",
+      "The request must not have the field named in `param`. Remove it. `detail` lists the accepted fields.",
   },
   repeated_parameter: {
-    title: "A field was given more than once",
-    explanation: "Send the field named in `param` once, in one place.",
+    title: "Repeated field",
+    explanation: "The field named in `param` was sent more than once. Send it once, in one place.",
   },
   digest_mismatch: {
-    title: "The content is not what its digest says",
-    explanation: "The bytes that came have another SHA-256 than `Content-Digest` announced. Send them again.",
+    title: "Digest mismatch",
+    explanation: "The SHA-256 of the received bytes does not match `Content-Digest`. Send them again.",
   },
   missing_token: {
-    title: "Authentication is required",
+    title: "Authentication required",
     explanation:
-      "Send the header `Authorization: Bearer <ACCESS_TOKEN>`. `parley token create NAME` makes a token.",
+      "Send the header `Authorization: Bearer <ACCESS_TOKEN>`. `parley token create NAME` creates a token.",
   },
   invalid_token: {
-    title: "The access token is not valid",
+    title: "Invalid access token",
     explanation:
-      "The token is malformed, unknown, expired or revoked. Make a new one: `parley token create NAME`. A signed token must be one of the identity provider that this server trusts.",
+      "The token is malformed, unknown, expired or revoked. Create a new one: `parley token create NAME`. A JWT must come from the identity provider that this server trusts.",
   },
   insufficient_scope: {
-    title: "The access token lacks a scope",
-    explanation: "Use a token that was made with the scope that `detail` names.",
+    title: "Insufficient scope",
+    explanation: "The token lacks the scope named in `detail`. Use one that has it.",
   },
   invalid_signature: {
-    title: "The link is not valid, or no longer",
+    title: "Invalid or expired link",
     explanation:
-      "Links to files are signed and expire. Retrieve the attachment again for a fresh `file_url`, or send a member's access token.",
+      "Links to files are signed and expire. Retrieve the attachment again for a new `file_url`, or send the access token of a member.",
   },
   not_uploader: {
-    title: "Only the uploader may do this",
-    explanation: "An attachment is renamed and deleted only by the user who uploaded it.",
+    title: "Not the uploader",
+    explanation: "Only the user who uploaded an attachment can rename or delete it.",
   },
   route_not_found: {
-    title: "There is nothing at this address",
-    explanation: "Check the path. All resources are below /v1.",
+    title: "Address not found",
+    explanation: "No resource has this path. Check it: the API is below /v1.",
   },
   contact_not_found: {
-    title: "There is no such contact",
-    explanation: "The id is unknown, malformed, deleted, or of a contact that is not yours.",
+    title: "Contact not found",
+    explanation: "The id is unknown or malformed, the contact was deleted, or it belongs to another user.",
   },
   attachment_not_found: {
-    title: "There is no such attachment",
-    explanation: "The id is unknown, malformed, deleted, or of an attachment that you may not see.",
+    title: "Attachment not found",
+    explanation: "The id is unknown or malformed, the attachment was deleted, or you may not see it.",
   },
   conversation_not_found: {
-    title: "There is no such conversation",
-    explanation: "The id is unknown, malformed, deleted, or of a conversation that you are not a member of.",
+    title: "Conversation not found",
+    explanation:
+      "The id is unknown or malformed, the conversation was deleted, or you are not a member of it.",
   },
   message_not_found: {
-    title: "There is no such message",
-    explanation: "The id is unknown, malformed, deleted, or of a message that is not yours.",
+    title: "Message not found",
+    explanation: "The id is unknown or malformed, the message was deleted, or another user sent it.",
   },
   user_not_found: {
-    title: "There is no such user",
+    title: "User not found",
     explanation:
-      "The id or name is unknown or malformed, or the user was erased. `GET /v1/users` and `parley user list` show the users.",
+      "The id or name is unknown or malformed, or the user was deleted. `GET /v1/users` and `parley user list` list the users.",
   },
   token_not_found: {
-    title: "There is no such token",
+    title: "Token not found",
     explanation:
-      "The id is unknown or malformed, or the token was revoked already. `GET /v1/tokens` and `parley token list` show the tokens.",
+      "The id is unknown or malformed, or the token was already revoked. `GET /v1/tokens` and `parley token list` list the tokens.",
   },
   webhook_not_found: {
-    title: "There is no such webhook",
-    explanation: "The id is unknown, malformed, deleted, or of a webhook that is not yours.",
+    title: "Webhook not found",
+    explanation: "The id is unknown or malformed, the webhook was deleted, or it belongs to another user.",
   },
   delivery_not_found: {
-    title: "There is no such delivery",
-    explanation: "The id is unknown or malformed, or the delivery is so old that it was erased.",
+    title: "Delivery not found",
+    explanation: "The id is unknown or malformed, or the delivery is too old and was deleted.",
   },
   method_not_allowed: {
-    title: "The method is not allowed at this address",
-    explanation: "The header `Allow` of the answer lists the methods that are.",
+    title: "Method not allowed",
+    explanation: "The `Allow` header of the answer lists the methods of this address.",
   },
   request_timeout: {
-    title: "The request took too long to arrive",
-    explanation: "The headers or the body stalled or came too slowly. Send the request again.",
+    title: "Request timeout",
+    explanation: "The headers or the body arrived too slowly. Send the request again.",
   },
   contact_exists: {
-    title: "The contact exists",
-    explanation: "A username is once in a contact list. `existing_id` is the contact that has it.",
+    title: "Contact already exists",
+    explanation:
+      "Your contact list already has this username. With the scope `contacts:read`, `existing_id` is the id of the contact.",
   },
   username_taken: {
-    title: "The username is taken",
+    title: "Username already taken",
     explanation:
-      "Choose another username, for a user of an identity provider there. Names that differ only in case are the same. Administrators see in `existing_id` who has it.",
+      "Another user has this username, or one that differs only in case or in the form of its characters. Choose another; for a user of an identity provider, change it there. With the scope `admin`, `existing_id` is the id of the user.",
   },
   count_limit_reached: {
-    title: "There are as many of these as there may be",
+    title: "Limit reached",
     explanation:
-      "The limit that `detail` names is reached. Delete some that are not needed any more; then send the request again.",
+      "The limit named in `detail` is reached. Delete what you no longer need, then send the request again.",
   },
   idempotency_in_progress: {
-    title: "The first request with this Idempotency-Key is still under way",
-    explanation: "Wait for its answer, or send the same request again a little later.",
+    title: "Request in progress",
+    explanation:
+      "The first request with this Idempotency-Key is still running. Retry after the time in the `Retry-After` header.",
   },
   idempotency_key_reused: {
-    title: "The Idempotency-Key was used for another request",
+    title: "Idempotency-Key already used",
     explanation:
-      "A key stands for one request, with all its fields, for 24 hours. Make a new key for a new request.",
+      "A key stands for one request, with all its fields, for 24 hours. Use a new key for a new request.",
   },
   webhook_disabled: {
-    title: "The webhook is disabled",
-    explanation: "Nothing is sent to it. Enable it first: update it with `enabled` true.",
+    title: "Webhook disabled",
+    explanation: "Parley sends nothing to a disabled webhook. Update it with `enabled` true first.",
   },
   too_many_streams: {
-    title: "The user has as many streams of events open as there may be",
-    explanation: "Close one of them that is not needed any more, or read events in pages.",
+    title: "Too many event streams",
+    explanation:
+      "The user has as many event streams open as the limit allows. Close one, or read events in pages.",
   },
   events_erased: {
-    title: "Events after this one have been erased",
+    title: "Events no longer available",
     explanation:
-      "Events are kept for some days, and those that came next are older. Read what there is now, and begin without `Last-Event-ID`.",
+      "The events after this one are older than the server keeps events. Read the current state, then start again without `Last-Event-ID`.",
   },
   precondition_failed: {
-    title: "The resource has changed",
-    explanation: "It is not the version that `If-Match` names. Retrieve it again, and decide anew.",
+    title: "Resource has changed",
+    explanation:
+      "The resource does not meet the condition in `If-Match` or a similar header. Retrieve it again before you change it.",
   },
   file_too_large: {
-    title: "The file is too large",
+    title: "File too large",
     explanation:
-      "The file passes the limit that `detail` names. The operator sets it as PARLEY_MAX_FILE_SIZE.",
+      "The file exceeds the limit named in `detail`. The operator sets it with PARLEY_MAX_FILE_SIZE.",
   },
   body_too_large: {
-    title: "The body is too large",
-    explanation:
-      "The fields of a request fit in the size that `detail` names. Files are sent as multipart/form-data.",
+    title: "Body too large",
+    explanation: "The fields exceed the limit named in `detail`. Send files as multipart/form-data.",
   },
   rate_limited: {
     title: "Too many requests",
     explanation:
-      "Go on after the time in the header `Retry-After`. `RateLimit-Policy` and `RateLimit` say how much is allowed, and how much of it is left.",
+      "The token or address exceeded its limit. Retry after the time in the `Retry-After` header. `RateLimit-Policy` is the limit, and `RateLimit` is what remains of it.",
   },
   headers_too_large: {
-    title: "The headers are too large",
+    title: "Headers too large",
     explanation:
-      "The request line and the headers together pass the limit that `detail` names. Shorten them.",
+      "The request line and the headers together exceed the limit named in `detail`. Shorten them.",
   },
   unsupported_media_type: {
-    title: "The body has a type that is not accepted here",
-    explanation: "Send the body with one of the types that `detail` lists.",
+    title: "Unsupported media type",
+    explanation: "Send the body with one of the types named in `detail`.",
   },
   range_not_satisfiable: {
-    title: "The range lies outside the file",
-    explanation: "The header `Content-Range` of the answer has the size of the file.",
+    title: "Range not satisfiable",
+    explanation:
+      "The range starts after the end of the file. The `Content-Range` header of the answer has its size.",
   },
   internal_error: {
-    title: "Something went wrong here",
-    explanation: "The fault is the server's. Its log has the details under the `request_id`.",
+    title: "Internal server error",
+    explanation:
+      "The request failed because of an error in the server. Its log has the details under the `request_id`.",
   },
   unavailable: {
-    title: "The service cannot do this right now",
-    explanation: "Try again after the time in the header `Retry-After`.",
+    title: "Temporarily unavailable",
+    explanation:
+      "The server is busy, stopping, or cannot reach its storage. Retry after the time in the `Retry-After` header.",
   },
   outcome_unknown: {
-    title: "It is not known whether this was done",
+    title: "Outcome unknown",
     explanation:
-      "The database was lost at the moment of the write. Look whether it was done, before you send it again.",
+      "The connection to the database was lost during the write. Check whether it succeeded before you send the request again.",
   },
   quota_exceeded: {
-    title: "The quota of the user is used up",
-    explanation:
-      "Nothing was kept of this file. Delete files, or ask the operator to raise PARLEY_USER_QUOTA.",
+    title: "Storage quota exceeded",
+    explanation: "The file was not stored. Delete files, or ask the operator to raise PARLEY_USER_QUOTA.",
   },
   disk_full: {
-    title: "The disk is full",
-    explanation: "Nothing was kept of this request. The operator must free space; then send it again.",
+    title: "Disk full",
+    explanation: "Nothing was stored. The operator must free disk space before you send the request again.",
   },
 } as const;
 
 export type ErrorCode = keyof typeof catalogue;
 
-/** An error that a caller is told of. `message` is the problem's `detail`: a sentence that says how to mend it. */
+/** An error for the caller. `message` is the problem's `detail`: what is wrong and what to do. */
 export class ParleyError extends Error {
   readonly code: ErrorCode;
   readonly param: string | undefined;
   /** Further members of the problem's body. */
   readonly members: Readonly<Record<string, string>>;
-  /** What `http/` says in a header: the missing scope, the allowed methods, the size of the file, the seconds to wait. */
+  /** The value of a header that `http/` sends: the missing scope, the allowed methods, the file size, the seconds to wait. */
   readonly header: string | undefined;
 
   constructor(
@@ -221,10 +227,10 @@ export class ParleyError extends Error {
   }
 }
 
-/** Whether an error of a write tells for certain that nothing of it was done. */
+/** Whether an error of a write proves that nothing was written. */
 export function isUndone(error: unknown): boolean {
   return error instanceof ParleyError && error.code !== "outcome_unknown";
 }
 
-/** An error for the person who runs Parley: its message says what is wrong and how to mend it, no stack is shown. */
+/** An error for the operator: its message says what is wrong and what to do, and no stack is shown. */
 export class OperatorError extends Error {}

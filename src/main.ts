@@ -2,13 +2,13 @@ import { FAILED, run } from "./cli/program.ts";
 import { harmless } from "./cli/text.ts";
 import { OperatorError, ParleyError } from "./errors.ts";
 
-/** What shells say of a command that Ctrl-C has ended. */
+/** The exit code of a command ended by Ctrl-C. */
 const INTERRUPTED = 130;
 
-// Whatever Parley writes is for its own user alone.
+// Files that Parley creates are readable only by its own user.
 process.umask(0o077);
 
-// Whoever reads the output may have read enough, as `head` does.
+// The reader of a pipe may close it early, as `head` does.
 const unread = new AbortController();
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   unread.abort();
@@ -29,7 +29,7 @@ process.on("SIGINT", interrupt);
 try {
   const code = await run(process.argv.slice(2), {
     env: process.env,
-    isTerminal: process.stderr.isTTY === true,
+    terminal: process.stderr.isTTY ? process.stderr : undefined,
     columns: process.stdout.isTTY ? process.stdout.columns : undefined,
     stop: stop.signal,
     unread: unread.signal,
@@ -39,12 +39,12 @@ try {
     print: (text) => void process.stdout.write(`${text}\n`),
     warn: (text) => void process.stderr.write(`${text}\n`),
   });
-  // That the output could not be written is not undone by what came after.
+  // A failed write of the output is an error, whatever follows.
   process.exitCode ??= code;
 } catch (error) {
   const expected = error instanceof OperatorError || error instanceof ParleyError;
   const text = expected ? error.message : String((error as Error).stack);
-  // It may name a file that somebody else has named.
+  // The message may contain a file name chosen by another user.
   process.stderr.write(`parley: ${text.split("\n").map(harmless).join("\n")}\n`);
   process.exitCode = isInterrupted ? INTERRUPTED : FAILED;
 }

@@ -24,7 +24,8 @@ export interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
-const HEAD = "// Made from src/http/openapi.json by `npm run client-types`. A test holds it to that.\n";
+const HEAD =
+  "// Made from src/http/openapi/openapi.json by `npm run client-types`. A test holds it to that.\n";
 
 /** The text of `client/src/schema.ts`: the resources, and for each operation what its query and its body may hold. */
 export function clientTypes(document: Document): string {

@@ -5,8 +5,9 @@ import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { startPostgres } from "../test/engines/postgres.ts";
-import { type Mutant, mutants } from "./mutants/list.ts";
+import { startPostgres } from "../test/support/engines/postgres.ts";
+import { mutants } from "./mutants/list.ts";
+import type { Mutant } from "./mutants/mutant.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 /** Copies that are worked in at the same time. */
@@ -56,7 +57,7 @@ async function run(copy: string, test: string): Promise<Run> {
   const child = spawn(
     join(copy, "runtime/node"),
     [
-      ...["--test", `--test-timeout=${TEST_TIMEOUT_MS}`, "--test-reporter=./test/reporter.ts"],
+      ...["--test", `--test-timeout=${TEST_TIMEOUT_MS}`, "--test-reporter=./test/support/reporter.ts"],
       `test/${test}.test.ts`,
     ],
     { cwd: copy, stdio: ["ignore", "pipe", "inherit"], detached: true },

@@ -16,14 +16,15 @@ export class Attachments {
     this.#transport = transport;
   }
 
-  /** Those of one conversation, or of all. */
+  /** Lists the files of one conversation, or of all. */
   list(query: AttachmentQuery = {}, options: CallOptions = {}): List<Attachment> {
     return new List(this.#transport, PATH, query, options);
   }
 
   /**
-   * Uploads a file: to a conversation, to a message of the caller's own, or without either to the caller's notes to self.
-   * Whatever it throws, nothing of the file is kept, unless it was lost or aborted when all had been sent: it may be whole by then.
+   * Uploads a file to a conversation, to one of the caller's messages, or by default to the caller's notes to self.
+   * If it throws, the server keeps nothing of the file, unless the connection was lost or the upload aborted after
+   * everything had been sent: then the server may keep the file.
    */
   upload(source: UploadSource, options: UploadOptions = {}): Promise<Attachment> {
     return upload(this.#transport, source, options);
@@ -33,7 +34,7 @@ export class Attachments {
     return this.#transport.call({ ...options, method: "GET", path: [...PATH, id] });
   }
 
-  /** Renames the file. Throws `not_uploader` where somebody else has uploaded it. */
+  /** Renames the file. Throws `not_uploader` if another user uploaded it. */
   update(id: string, changes: AttachmentChanges, options: ChangeOptions = {}): Promise<Attachment> {
     return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id], body: changes });
   }
@@ -42,7 +43,7 @@ export class Attachments {
     return this.#transport.remove([...PATH, id], options);
   }
 
-  /** Resolves when the first bytes are there. */
+  /** Resolves once the server starts to send the file. */
   async download(
     attachmentOrId: Attachment | string,
     { signal, range, onProgress }: DownloadOptions = {},
@@ -55,7 +56,7 @@ export class Attachments {
       const answer = await this.#transport.open({ method: "GET", path, headers, signal, redirect: "follow" });
       return new Download(attachment, answer, onProgress);
     } catch (error) {
-      // A file that was renamed is where its new name is, and the way to another origin takes the token away.
+      // The file may have been renamed, which changes its path, and a redirect to another origin drops the token.
       if (isId || !(error instanceof ParleyApiError && error.code === "invalid_signature")) throw error;
       return this.download(attachment.id, { signal, range, onProgress });
     }

@@ -16,7 +16,7 @@ export class Contacts {
     return new List(this.#transport, PATH, query, options);
   }
 
-  /** Throws `contact_exists`, with its id in `members.existing_id`, where there is one of that username. */
+  /** Throws `contact_exists` if the contact exists, with its id in `members.existing_id` if the token has `contacts:read`. */
   create(fields: NewContact, options: CreateOptions = {}): Promise<Contact> {
     return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
   }
@@ -25,17 +25,17 @@ export class Contacts {
     return this.#transport.call({ ...options, method: "GET", path: [...PATH, id] });
   }
 
-  /** Writes the display name; null for none. */
+  /** Sets the display name; null removes it. */
   update(id: string, changes: ContactChanges, options: ChangeOptions = {}): Promise<Contact> {
     return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id], body: changes });
   }
 
-  /** Deletes the contact, and the conversation for the caller, with all that was in it. */
+  /** Deletes the contact, and the caller's side of the conversation with its files. */
   delete(id: string, options: ChangeOptions = {}): Promise<void> {
     return this.#transport.remove([...PATH, id], options);
   }
 
-  /** From now on nothing that the contact sends reaches the caller. */
+  /** Blocks the contact: nothing that they send reaches the caller. */
   block(id: string, options: CallOptions = {}): Promise<void> {
     return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id, "block"] });
   }

@@ -1,9 +1,9 @@
 import type { components } from "./schema.ts";
 
 /**
- * Why a request failed: a code of the API (docs/api.md, Errors), or, where no answer of the API came,
- * `connection_failed`, `timeout` (nothing came for `timeoutMs`), `unexpected_answer` (of a proxy, or another server) or
- * `source_changed` (what was uploaded had more or fewer bytes than were announced, or could be read no more).
+ * Why a request failed: a code of the API (docs/api/README.md, Errors) or, if the API did not answer,
+ * `connection_failed`, `timeout` (nothing arrived for `timeoutMs`), `unexpected_answer` (from a proxy or another server) or
+ * `source_changed` (the source of an upload changed its size, or could not be read any more).
  */
 export type ErrorCode =
   | components["schemas"]["Problem"]["code"]
@@ -23,19 +23,19 @@ interface Failure {
   cause?: unknown;
 }
 
-/** A request that failed, after all that could be tried. Its message is `detail`. */
+/** A request that failed, after all retries. Its message is `detail`. */
 export class ParleyApiError extends Error {
   override readonly name = "ParleyApiError";
   readonly code: ErrorCode;
-  /** The HTTP status; 0 where no answer came. */
+  /** The HTTP status; 0 if there was no answer. */
   readonly status: number;
-  /** A sentence that says how to mend it. */
+  /** What is wrong, and what to do. */
   readonly detail: string;
-  /** The field at fault, where there is one. */
+  /** The field at fault, if there is one. */
   readonly param: string | undefined;
-  /** What the server's log knows the request by. */
+  /** The id of the request in the server's log. */
   readonly requestId: string | undefined;
-  /** Seconds after which the request may be sent again. */
+  /** Seconds after which to retry. */
   readonly retryAfter: number | undefined;
   /** All members of the problem's body, such as `existing_id`. */
   readonly members: Readonly<Record<string, unknown>>;
@@ -52,23 +52,23 @@ export class ParleyApiError extends Error {
   }
 }
 
-/** The error that an answer other than a success tells of. */
-export async function errorOf(response: Response): Promise<ParleyApiError> {
+/** Reads the error from an answer that is not a success. */
+export async function readError(response: Response): Promise<ParleyApiError> {
   const { status, headers } = response;
-  const retryAfter = secondsOf(headers.get("retry-after"));
+  const retryAfter = parseRetryAfter(headers.get("retry-after"));
   const requestId = headers.get("request-id") ?? undefined;
   const text = await response.text();
   const isProblem = headers.get("content-type")?.startsWith("application/problem+json");
-  const members = isProblem ? (jsonOf(text) as components["schemas"]["Problem"] | null | undefined) : null;
-  // Gateways, too, answer with problems, which have other members.
+  const members = isProblem ? (parseJson(text) as components["schemas"]["Problem"] | null | undefined) : null;
+  // Gateways answer with problems too, but with other members.
   if (typeof members?.code !== "string" || typeof members.detail !== "string")
     return unexpectedAnswer(status, { requestId, retryAfter });
   const { code, detail, param } = members;
   return new ParleyApiError({ code, status, detail, param, requestId, retryAfter, members });
 }
 
-/** What a text says; undefined where it is no JSON. */
-export function jsonOf(text: string): unknown {
+/** Parses JSON; returns undefined if it is invalid. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -76,29 +76,29 @@ export function jsonOf(text: string): unknown {
   }
 }
 
-/** `to`: where it leads, where that is known. */
+/** `to`: the target of the redirect, if known. */
 export function redirected(status: number, to: string | null): ParleyApiError {
   const where = to === null ? "" : ` to ${to}`;
-  const detail = `The server redirects${where}, which is not followed: give the address that it leads to.`;
+  const detail = `The server redirects${where}, and the client does not follow. Use the URL that it redirects to.`;
   return new ParleyApiError({ code: "unexpected_answer", status, detail });
 }
 
 export function unexpectedAnswer(status: number, more: Partial<Failure> = {}): ParleyApiError {
-  const detail = `The answer (${status}) is not one of Parley: look at the address, and at what is in front of the server.`;
+  const detail = `The answer (${status}) is not from Parley. Check the URL and any proxy in front of the server.`;
   return new ParleyApiError({ ...more, code: "unexpected_answer", status, detail });
 }
 
-/** RFC 9110, section 10.2.3: seconds, or a date, which proxies send. */
-function secondsOf(header: string | null): number | undefined {
+/** Parses Retry-After (RFC 9110, section 10.2.3): seconds, or a date, which proxies send. */
+function parseRetryAfter(header: string | null): number | undefined {
   if (header === null) return undefined;
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
   return Number.isNaN(seconds) ? undefined : Math.max(0, Math.ceil(seconds));
 }
 
-/** What became of the connection, unless it was the caller who ended it. */
+/** Describes a connection that failed without an abort of the caller. */
 export function connectionError(cause: unknown): ParleyApiError {
   const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-  const said = reason instanceof Error && reason.message ? ` (${reason.message})` : "";
-  const detail = `The connection to the server could not be made, or was lost${said}.`;
+  const why = reason instanceof Error && reason.message ? ` (${reason.message})` : "";
+  const detail = `The connection to the server failed${why}.`;
   return new ParleyApiError({ code: "connection_failed", status: 0, detail, cause });
 }

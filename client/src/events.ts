@@ -1,23 +1,26 @@
 import { connectionError, ParleyApiError } from "./errors.ts";
 import { List } from "./list.ts";
 import { pauseBefore, sleep } from "./retries.ts";
-import { messagesOf } from "./server-sent-events.ts";
+import { readMessages } from "./server-sent-events.ts";
 import { bodyChunks } from "./streams.ts";
-import type { Answer, CallOptions, Transport } from "./transport.ts";
+import type { CallOptions, Transport, WatchedResponse } from "./transport.ts";
 import type { Event, EventQuery, EventType } from "./types.ts";
 
 const PATH = ["v1", "events"];
-/** The server says something every 15 seconds. */
+/** The server sends a heartbeat every 15 seconds. */
 const IDLE_MS = 45_000;
 
 export interface StreamOptions extends CallOptions {
-  /** All without it. */
+  /** All types by default. */
   types?: readonly EventType[] | undefined;
-  /** The id of the event behind which to begin; without it the stream begins with what happens from now on. */
-  after?: string | undefined;
+  /**
+   * The id of the event after which to begin. Null begins with the oldest event kept; by default the stream begins with
+   * the next event.
+   */
+  after?: string | null | undefined;
 }
 
-/** What happens to what the caller sees. */
+/** Events: changes of what the caller can see. */
 export class Events {
   readonly #transport: Transport;
 
@@ -30,19 +33,19 @@ export class Events {
   }
 
   /**
-   * The events as they happen, each once, from the moment at which the first is asked for. Where the connection is lost it
-   * goes on behind the last event, for as long as that takes; it ends when `signal` is aborted or the loop is left. Throws what
-   * the server refuses, such as `events_erased` where the next event is kept no longer.
+   * Streams events as they happen, each once, from the first call of `next`. If the connection is lost, it reconnects for
+   * as long as that takes and continues after the last event. It ends when `signal` is aborted or the loop is left. Throws
+   * if the server refuses, for example `events_erased` if the next event is no longer kept.
    */
   async *stream({ types, after, signal }: StreamOptions = {}): AsyncGenerator<Event, void, undefined> {
     try {
-      let last = after ?? (await this.#newest(signal));
+      let last = after === undefined ? await this.#newest(signal) : (after ?? undefined);
       let isBegun = false;
       for (let failures = 1; ; failures++) {
         try {
           const answer = await this.#open(types, last, signal);
           isBegun = true;
-          for await (const event of this.#eventsOf(answer, last === undefined, types, signal)) {
+          for await (const event of this.#readEvents(answer, last === undefined, types, signal)) {
             yield event;
             last = event.id;
             failures = 1;
@@ -77,25 +80,25 @@ export class Events {
     });
   }
 
-  /** Those of one connection; `isFirst`: there was none before it, so what there is by now has come meanwhile. */
-  async *#eventsOf(
-    answer: Answer,
+  /** Yields the events of one connection. `isFirst`: no event existed when the stream began, so all existing events are new. */
+  async *#readEvents(
+    answer: WatchedResponse,
     isFirst: boolean,
     types: readonly EventType[] | undefined,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<Event, void, undefined> {
-    const told = new Set<string>();
-    const messages = messagesOf(bodyChunks(answer));
+    const seen = new Set<string>();
+    const messages = readMessages(bodyChunks(answer));
     try {
       const early: Event[] = [];
       if (isFirst) for await (const event of this.list({ types }, { signal })) early.unshift(event);
       for (const event of early) {
-        told.add(event.id);
+        seen.add(event.id);
         yield event;
       }
       for await (const message of messages) {
         const event: Event = JSON.parse(message);
-        if (!told.has(event.id)) yield event;
+        if (!seen.has(event.id)) yield event;
       }
     } finally {
       answer.watch.end(undefined);

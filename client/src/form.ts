@@ -1,6 +1,6 @@
 import { randomKey } from "./transport.ts";
 
-/** What stands before and behind the bytes of a file in a multipart form (RFC 7578). */
+/** A multipart form (RFC 7578): what comes before and after the bytes of its file. */
 export interface Form {
   contentType: string;
   head: Uint8Array<ArrayBuffer>;
@@ -8,12 +8,11 @@ export interface Form {
 }
 
 /**
- * A form with one file. Its name goes as RFC 8187 has it: that says every name, where the way of browsers confuses `"`
- * with `%22`. Without a type the server looks for one.
+ * Builds a form with one file. The name is encoded by RFC 8187, which preserves every name; the encoding of browsers
+ * confuses `"` with `%22`. Without a type the server detects one.
  */
-export function formOf(filename: string, type: string | undefined): Form {
-  if (type && /[^\x20-\x7e]/.test(type))
-    throw new TypeError("contentType must be visible characters of ASCII.");
+export function toForm(filename: string, type: string | undefined): Form {
+  if (type && /[^\x20-\x7e]/.test(type)) throw new TypeError("contentType must be visible ASCII characters.");
   const boundary = randomKey();
   const name = encodeURIComponent(filename.toWellFormed()).replace(
     /['()*]/g,

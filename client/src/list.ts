@@ -1,9 +1,9 @@
 import type { CallOptions, Transport } from "./transport.ts";
 
-/** A part of a list, newest first. */
+/** A page of a list, newest first. */
 export interface Page<T> {
   data: T[];
-  /** Whether there are more items beyond this page, in the direction that was asked for. */
+  /** Whether there are more items after this page, in the requested direction. */
   has_more: boolean;
 }
 
@@ -13,12 +13,12 @@ interface Cursors {
   ending_before?: string | undefined;
 }
 
-/** As many as the API gives at once: who goes through all items waits for the fewest answers. */
+/** The maximum of the API, so that a loop over all items needs the fewest requests. */
 const MAX_LIMIT = 100;
 
 /**
- * A list on the server. `await` gives its first page; `for await` goes through all its items, page by page, each fetched
- * when it is needed: newest first, or with `ending_before` on from there, oldest first.
+ * A list on the server. `await` returns its first page. `for await` yields all its items, and requests each page when it
+ * is needed: newest first, or with `ending_before` from there towards the newest.
  */
 export class List<T extends { id: string }> implements PromiseLike<Page<T>>, AsyncIterable<T> {
   readonly #fetchPage: (query: Cursors) => Promise<Page<T>>;
@@ -29,7 +29,7 @@ export class List<T extends { id: string }> implements PromiseLike<Page<T>>, Asy
     this.#query = query;
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: that it can be awaited is what it is for.
+  // biome-ignore lint/suspicious/noThenProperty: it is meant to be awaited.
   then<A = Page<T>, B = never>(
     onPage?: ((page: Page<T>) => A | PromiseLike<A>) | null,
     onError?: ((error: unknown) => B | PromiseLike<B>) | null,

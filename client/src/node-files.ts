@@ -1,30 +1,30 @@
-// Loaded only where a path is given: no browser has these.
+// Loaded only if a path is given, because browsers have no such modules.
 import { createReadStream } from "node:fs";
 import { constants, copyFile, link, open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { chunksOf } from "./streams.ts";
+import { readChunks } from "./streams.ts";
 import { randomKey } from "./transport.ts";
 
-/** A file to upload, as large as it is now. */
+/** Opens a file to upload, with its current size. */
 export async function fileAt(path: string) {
   const { size } = await stat(path);
-  // A file that grows meanwhile is sent as far as was announced.
+  // If the file grows meanwhile, only the announced bytes are sent.
   const chunks = (): AsyncIterable<Uint8Array> => createReadStream(path, { end: Math.max(0, size - 1) });
   return { filename: basename(path), size, chunks };
 }
 
-/** Writes to a file, which has its name only when it is whole. Without `overwrite` one that is there stays: EEXIST. */
+/** Writes a file that gets its name once it is complete. Without `overwrite` it fails with EEXIST if the name exists. */
 export async function saveStream(
   path: string,
   stream: ReadableStream<Uint8Array>,
   overwrite: boolean,
 ): Promise<void> {
-  // The longest name that there can be leaves no room for more.
+  // Not derived from the name, which may already have the maximum length.
   const partial = join(dirname(path), `.${randomKey()}.part`);
   try {
     const file = await open(partial, "wx");
     try {
-      for await (const chunk of chunksOf(stream)) await file.writeFile(chunk);
+      for await (const chunk of readChunks(stream)) await file.writeFile(chunk);
       await file.sync();
     } finally {
       await file.close();
@@ -35,18 +35,18 @@ export async function saveStream(
     await stream.cancel().catch(() => {});
     throw error;
   } finally {
-    // What went wrong before is told, and not that there is nothing to remove.
+    // An earlier error must not be replaced by that of a file that is already gone.
     await rm(partial).catch(() => {});
   }
 }
 
-/** Throws EEXIST where the name is taken, also by what came there this moment. */
+/** Names the file atomically. Throws EEXIST if the name exists. */
 async function giveName(partial: string, path: string): Promise<void> {
   try {
     await link(partial, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") throw error;
-    // Not all file systems have links.
+    // Not all file systems support links.
     await copyFile(partial, path, constants.COPYFILE_EXCL);
   }
 }

@@ -1,8 +1,8 @@
-/** Whether this is Node, and no browser. */
+/** Whether this runs in Node, not in a browser. */
 export const isNode = globalThis.process?.versions?.node !== undefined;
 
-/** What works with paths. Throws a TypeError where there are none. */
+/** Loads the functions for paths. Throws a TypeError in browsers. */
 export async function nodeFiles() {
-  if (!isNode) throw new TypeError("Paths are for Node alone: a page has a File or a Blob.");
+  if (!isNode) throw new TypeError("Paths work only in Node. In a browser, pass a File or a Blob.");
   return import("./node-files.ts");
 }

@@ -9,8 +9,8 @@ import { Users } from "./users.ts";
 import { Webhooks } from "./webhooks.ts";
 
 /**
- * A Parley server, as the owner of an access token sees it. All its methods throw a ParleyApiError for what the server
- * refuses or the network loses, and the signal's reason where the caller's signal is aborted.
+ * A Parley server, used with an access token. All methods throw a `ParleyApiError` if the server refuses or the network
+ * fails, and the signal's reason if the caller's signal is aborted.
  */
 export class Parley {
   readonly contacts: Contacts;
@@ -19,7 +19,7 @@ export class Parley {
   readonly webhooks: Webhooks;
   readonly users: Users;
   readonly tokens: Tokens;
-  /** Who did what, newest first. This wants a token with the scope `admin`. */
+  /** The audit trail, newest first. Needs the scope `admin`. */
   readonly audit: { list(query?: AuditQuery, options?: CallOptions): List<AuditEntry> };
   readonly #transport: Transport;
 
@@ -35,7 +35,7 @@ export class Parley {
     this.#transport = transport;
   }
 
-  /** The caller, with what is stored and what the limits are. */
+  /** Returns the caller, with their storage and limits. */
   me(options: CallOptions = {}): Promise<Me> {
     return this.#transport.call({ ...options, method: "GET", path: ["v1", "me"] });
   }

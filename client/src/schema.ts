@@ -1,4 +1,4 @@
-// Made from src/http/openapi.json by `npm run client-types`. A test holds it to that.
+// Made from src/http/openapi/openapi.json by `npm run client-types`. A test holds it to that.
 
 /** Resources, as they are answered. */
 export interface components {
@@ -8,17 +8,17 @@ export interface components {
       username: string;
       phone_number: string;
       avatar_url: string | null;
-      /** Null when none is set: show the username. */
+      /** Null if none is set; show the username instead. */
       display_name: string | null;
       conversation_id: string;
-      /** Unix seconds, UTC. Null for a new contact. */
+      /** Unix seconds, UTC. Null if unknown, as for a new contact. */
       last_active_at: number | null;
       /** Unix seconds, UTC. */
       created_at: number;
     };
     /** Items, newest first. */
     ContactPage: {
-      /** Whether there are more items beyond this page. */
+      /** Whether more items follow. */
       has_more: boolean;
       data: (components["schemas"]["Contact"])[];
     };
@@ -26,7 +26,7 @@ export interface components {
       id: string;
       message_id: string;
       filename: string;
-      /** Signed; works without a token for one to two hours. */
+      /** Signed: works without a token for one to two hours. */
       file_url: string;
       /** MIME type. */
       file_type: string;
@@ -37,26 +37,26 @@ export interface components {
     };
     /** Items, newest first. */
     AttachmentPage: {
-      /** Whether there are more items beyond this page. */
+      /** Whether more items follow. */
       has_more: boolean;
       data: (components["schemas"]["Attachment"])[];
     };
-    /** Something that has happened to what the recipient sees. */
+    /** A change of something that the recipient can see. */
     Event: {
       id: string;
       type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "webhook.disabled";
       /** Unix seconds, UTC. */
       timestamp: number;
-      /** Whom it is told to. */
+      /** The recipient. */
       user_id: string;
-      /** `cnv_…`; null: it is of none. */
+      /** `cnv_…`; null if the event belongs to no conversation. */
       conversation_id: string | null;
-      /** The contact, the attachment or the webhook, as the recipient would have retrieved it. */
+      /** The contact, attachment or webhook, as the recipient would have retrieved it. */
       payload: components["schemas"]["Contact"] | components["schemas"]["Attachment"] | components["schemas"]["Webhook"];
     };
     /** Items, newest first. */
     EventPage: {
-      /** Whether there are more items beyond this page. */
+      /** Whether more items follow. */
       has_more: boolean;
       data: (components["schemas"]["Event"])[];
     };
@@ -64,60 +64,48 @@ export interface components {
       id: string;
       /** As the URL Standard (WHATWG) writes it. */
       url: string;
-      /** Types of events; null: all. */
+      /** Types of events; null for all. */
       events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "webhook.disabled")[] | null;
-      /** Whether it sees the events of all users. */
+      /** Whether it receives the events of all users. */
       all_users: boolean;
-      /** False once nothing is sent to it any more. */
-      enabled: boolean;
-      /** Unix seconds, UTC. */
-      created_at: number;
-    };
-    NewWebhook: {
-      id: string;
-      /** What signs the requests, shown this once: `whsec_…`. */
-      secret: string;
-      /** As the URL Standard (WHATWG) writes it. */
-      url: string;
-      /** Types of events; null: all. */
-      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "webhook.disabled")[] | null;
-      /** Whether it sees the events of all users. */
-      all_users: boolean;
-      /** False once nothing is sent to it any more. */
+      /** False once Parley has stopped sending to it. */
       enabled: boolean;
       /** Unix seconds, UTC. */
       created_at: number;
     };
     /** Items, newest first. */
     WebhookPage: {
-      /** Whether there are more items beyond this page. */
+      /** Whether more items follow. */
       has_more: boolean;
       data: (components["schemas"]["Webhook"])[];
     };
-    /** What a webhook is sent when that is asked for. */
-    TestEvent: {
+    NewWebhook: {
       id: string;
-      type: "webhook.test";
+      /** Signs the requests: `whsec_…`. It is shown only once. */
+      secret: string;
+      /** As the URL Standard (WHATWG) writes it. */
+      url: string;
+      /** Types of events; null for all. */
+      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "webhook.disabled")[] | null;
+      /** Whether it receives the events of all users. */
+      all_users: boolean;
+      /** False once Parley has stopped sending to it. */
+      enabled: boolean;
       /** Unix seconds, UTC. */
-      timestamp: number;
-      user_id: string;
-      conversation_id: null;
-      payload: {
-        id: string;
-      };
+      created_at: number;
     };
     Delivery: {
       id: string;
-      /** The header `webhook-id`, the same at every attempt. */
+      /** The header `webhook-id`, the same for every attempt. */
       event_id: string;
       type: string;
       state: "pending" | "delivered" | "failed";
       attempts: number;
-      /** What the receiver answered; null: nothing. */
+      /** The status of the last answer; null if there was none. */
       last_status: number | null;
-      /** Why there was no answer. */
+      /** Set if no answer came. The text is the same for every reason. */
       last_error: string | null;
-      /** Unix seconds, UTC; null: it is done, or waits for an earlier one of its conversation. */
+      /** Unix seconds, UTC. Null if it has ended, or waits for an earlier delivery of its conversation. */
       next_attempt_at: number | null;
       /** Unix seconds, UTC. */
       created_at: number;
@@ -126,7 +114,7 @@ export interface components {
     };
     /** Items, newest first. */
     DeliveryPage: {
-      /** Whether there are more items beyond this page. */
+      /** Whether more items follow. */
       has_more: boolean;
       data: (components["schemas"]["Delivery"])[];
     };
@@ -136,22 +124,22 @@ export interface components {
       phone_number: string | null;
       display_name: string | null;
       avatar_url: string | null;
-      /** Notes to self, where uploads go that name no other conversation. */
+      /** Notes to self: the conversation of uploads that name no other conversation. */
       conversation_id: string;
       /** Unix seconds, UTC. */
       created_at: number;
       storage: {
         /** Bytes. */
         used: number;
-        /** Bytes; null: none. */
+        /** Bytes; null if there is no quota. */
         quota: number | null;
       };
       limits: {
-        /** Bytes; null: none. */
+        /** Bytes; null if there is no limit. */
         max_file_size: number | null;
         /** Bytes. */
         max_body_size: number;
-        /** Requests a second, twice as many at once; null: not limited. */
+        /** Requests per second, with bursts of twice as many; null if there is no limit. */
         rate_limit: number | null;
       };
     };
@@ -166,7 +154,7 @@ export interface components {
     };
     /** Items, newest first. */
     UserPage: {
-      /** Whether there are more items beyond this page. */
+      /** Whether more items follow. */
       has_more: boolean;
       data: (components["schemas"]["User"])[];
     };
@@ -175,28 +163,28 @@ export interface components {
       user_id: string;
       name: string | null;
       scopes: (string)[];
-      /** Unix seconds, UTC; null: never. */
-      expires_at: number | null;
-      /** Unix seconds, UTC. */
-      created_at: number;
-    };
-    NewToken: {
-      id: string;
-      /** The secret, shown this once: what requests carry. */
-      token: string;
-      user_id: string;
-      name: string | null;
-      scopes: (string)[];
-      /** Unix seconds, UTC; null: never. */
+      /** Unix seconds, UTC; null if it never expires. */
       expires_at: number | null;
       /** Unix seconds, UTC. */
       created_at: number;
     };
     /** Items, newest first. */
     TokenPage: {
-      /** Whether there are more items beyond this page. */
+      /** Whether more items follow. */
       has_more: boolean;
       data: (components["schemas"]["Token"])[];
+    };
+    NewToken: {
+      id: string;
+      /** The secret that requests send. It is shown only once. */
+      token: string;
+      user_id: string;
+      name: string | null;
+      scopes: (string)[];
+      /** Unix seconds, UTC; null if it never expires. */
+      expires_at: number | null;
+      /** Unix seconds, UTC. */
+      created_at: number;
     };
     AuditEntry: {
       id: string;
@@ -204,20 +192,33 @@ export interface components {
       created_at: number;
       /** What was done, such as `token.revoked`. */
       action: string;
-      /** The user who did it; null: the command line, or a link. */
+      /** The user who did it; null for the command line or a signed link. */
       actor_id: string | null;
-      /** The token that it was done with; null also: a signed token. */
+      /** The token that was used; null also for a JWT. */
       token_id: string | null;
-      /** What it was done to. It may be gone. */
+      /** The id of the object that was changed. The object may no longer exist. */
       object_id: string;
-      /** What else is known of it, by the action. */
+      /** Further facts, depending on the action. */
       details: Record<string, unknown> | null;
     };
     /** Items, newest first. */
     AuditEntryPage: {
-      /** Whether there are more items beyond this page. */
+      /** Whether more items follow. */
       has_more: boolean;
       data: (components["schemas"]["AuditEntry"])[];
+    };
+    /** The event that a test of a webhook sends. */
+    TestEvent: {
+      id: string;
+      type: "webhook.test";
+      /** Unix seconds, UTC. */
+      timestamp: number;
+      /** The recipient. */
+      user_id: string;
+      conversation_id: null;
+      payload: {
+        id: string;
+      };
     };
     /** Problem details (RFC 9457). */
     Problem: {
@@ -225,13 +226,13 @@ export interface components {
       type: string;
       title: string;
       status: number;
-      /** What to do. */
+      /** What is wrong and what to do. */
       detail: string;
-      /** From a closed list; what programs should look at. */
+      /** From a closed list; for programs to check. */
       code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "body_too_large" | "rate_limited" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
-      /** The field at fault, where there is one. */
+      /** The field at fault, if there is one. */
       param?: string;
-      /** Of the contact or the user that has the username (`contact_exists`, `username_taken`). */
+      /** The contact or user that has the username (`contact_exists`, `username_taken`). */
       existing_id?: string;
       request_id: string;
     };
@@ -244,23 +245,23 @@ export interface operations {
     query: {
       /** A whole number from 1 to 100. */
       limit?: number | undefined;
-      /** The id of an item of this list (con_…). */
+      /** Returns items older than this one (con_…). */
       starting_after?: string | undefined;
-      /** The id of an item of this list (con_…). */
+      /** Returns items newer than this one (con_…). */
       ending_before?: string | undefined;
       /** A string of 1 to 128 characters without control characters and without a space at either end. */
       username?: string | undefined;
       /** A string of 3 to 64 characters with at least 3 digits, without control characters. */
       phone_number?: string | undefined;
-      /** A string of 0 to 128 characters without control characters. */
+      /** The beginning of a word of the username or the display name. */
       q?: string | undefined;
-      /** "true" or "false". */
+      /** True selects contacts that are not blocked, false blocked ones. */
       active?: boolean | undefined;
     };
   };
   createContact: {
     body: {
-      /** A string of 1 to 128 characters without control characters and without a space at either end. */
+      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible. */
       username: string;
       /** A string of 3 to 64 characters with at least 3 digits, without control characters. */
       phone_number: string;
@@ -280,9 +281,9 @@ export interface operations {
     query: {
       /** A whole number from 1 to 100. */
       limit?: number | undefined;
-      /** The id of an item of this list (att_…). */
+      /** Returns items older than this one (att_…). */
       starting_after?: string | undefined;
-      /** The id of an item of this list (att_…). */
+      /** Returns items newer than this one (att_…). */
       ending_before?: string | undefined;
       /** An id (cnv_…). */
       conversation_id?: string | undefined;
@@ -302,15 +303,25 @@ export interface operations {
       filename?: string | undefined;
     };
   };
+  downloadFile: {
+    query: {
+      /** When the link expires, in Unix seconds. */
+      expires?: number | undefined;
+      /** The signature of the link. */
+      signature?: string | undefined;
+      /** Makes a browser save the file instead of showing it. */
+      download?: "1" | undefined;
+    };
+  };
   listEvents: {
     query: {
       /** A whole number from 1 to 100. */
       limit?: number | undefined;
-      /** The id of an item of this list (evt_…). */
+      /** Returns items older than this one (evt_…). */
       starting_after?: string | undefined;
-      /** The id of an item of this list (evt_…). */
+      /** Returns items newer than this one (evt_…). */
       ending_before?: string | undefined;
-      /** Types of events, separated by commas: attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, webhook.disabled. */
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, webhook.disabled, separated by commas. */
       types?: string | undefined;
     };
   };
@@ -318,9 +329,9 @@ export interface operations {
     query: {
       /** A whole number from 1 to 100. */
       limit?: number | undefined;
-      /** The id of an item of this list (whk_…). */
+      /** Returns items older than this one (whk_…). */
       starting_after?: string | undefined;
-      /** The id of an item of this list (whk_…). */
+      /** Returns items newer than this one (whk_…). */
       ending_before?: string | undefined;
     };
   };
@@ -328,9 +339,9 @@ export interface operations {
     body: {
       /** An https URL of at most 2048 characters with a public address, without credentials and without a fragment. */
       url: string;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, webhook.disabled: an array of strings, or one string with spaces between them; null in JSON for all. */
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
       events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "webhook.disabled")[] | string | null | undefined;
-      /** True or false. */
+      /** True or false, in JSON without quotes. */
       all_users?: boolean | undefined;
     };
   };
@@ -338,9 +349,9 @@ export interface operations {
     body: {
       /** An https URL of at most 2048 characters with a public address, without credentials and without a fragment. */
       url?: string | undefined;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, webhook.disabled: an array of strings, or one string with spaces between them; null in JSON for all. */
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
       events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "webhook.disabled")[] | string | null | undefined;
-      /** True or false. */
+      /** True or false, in JSON without quotes. */
       enabled?: boolean | undefined;
     };
   };
@@ -348,9 +359,9 @@ export interface operations {
     query: {
       /** A whole number from 1 to 100. */
       limit?: number | undefined;
-      /** The id of an item of this list (dlv_…). */
+      /** Returns items older than this one (dlv_…). */
       starting_after?: string | undefined;
-      /** The id of an item of this list (dlv_…). */
+      /** Returns items newer than this one (dlv_…). */
       ending_before?: string | undefined;
     };
   };
@@ -358,9 +369,9 @@ export interface operations {
     query: {
       /** A whole number from 1 to 100. */
       limit?: number | undefined;
-      /** The id of an item of this list (usr_…). */
+      /** Returns items older than this one (usr_…). */
       starting_after?: string | undefined;
-      /** The id of an item of this list (usr_…). */
+      /** Returns items newer than this one (usr_…). */
       ending_before?: string | undefined;
       /** A string of 1 to 128 characters without control characters and without a space at either end. */
       username?: string | undefined;
@@ -368,7 +379,7 @@ export interface operations {
   };
   createUser: {
     body: {
-      /** A string of 1 to 128 characters without control characters and without a space at either end. */
+      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible. */
       username: string;
       /** A string of 3 to 64 characters with at least 3 digits, without control characters. */
       phone_number?: string | null | undefined;
@@ -382,9 +393,9 @@ export interface operations {
     query: {
       /** A whole number from 1 to 100. */
       limit?: number | undefined;
-      /** The id of an item of this list (tok_…). */
+      /** Returns items older than this one (tok_…). */
       starting_after?: string | undefined;
-      /** The id of an item of this list (tok_…). */
+      /** Returns items newer than this one (tok_…). */
       ending_before?: string | undefined;
       /** An id (usr_…). */
       user_id?: string | undefined;
@@ -394,9 +405,9 @@ export interface operations {
     body: {
       /** An id (usr_…). */
       user_id: string;
-      /** One or more of contacts:read, contacts:write, attachments:read, attachments:write, events:read, admin: an array of strings, or one string with spaces between them. */
+      /** One or more of contacts:read, contacts:write, attachments:read, attachments:write, events:read, admin: an array in JSON, or a string separated by commas. */
       scopes?: ("contacts:read" | "contacts:write" | "attachments:read" | "attachments:write" | "events:read" | "admin")[] | string | undefined;
-      /** A time in the future in whole Unix seconds. */
+      /** A time in the future in whole Unix seconds, in JSON without quotes. */
       expires_at?: number | null | undefined;
       /** A string of 0 to 128 characters without control characters. */
       name?: string | null | undefined;
@@ -406,18 +417,10 @@ export interface operations {
     query: {
       /** A whole number from 1 to 100. */
       limit?: number | undefined;
-      /** The id of an item of this list (aud_…). */
+      /** Returns items older than this one (aud_…). */
       starting_after?: string | undefined;
-      /** The id of an item of this list (aud_…). */
+      /** Returns items newer than this one (aud_…). */
       ending_before?: string | undefined;
-    };
-  };
-  downloadFile: {
-    query: {
-      expires?: number | undefined;
-      signature?: string | undefined;
-      /** Save instead of show. */
-      download?: "1" | undefined;
     };
   };
 }

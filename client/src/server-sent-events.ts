@@ -1,5 +1,5 @@
-/** The data of each message in a stream of server-sent events. */
-export async function* messagesOf(
+/** Yields the data of each message in a stream of server-sent events. */
+export async function* readMessages(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();

@@ -1,7 +1,7 @@
 import { nodeFiles } from "./node.ts";
-import { chunksOf } from "./streams.ts";
+import { readChunks } from "./streams.ts";
 
-/** What can be uploaded: a path is for Node alone. A stream is read once, as it is sent. */
+/** What can be uploaded. A path works only in Node. A stream is read once, while it is sent. */
 export type UploadSource =
   | Blob
   | Uint8Array
@@ -9,22 +9,22 @@ export type UploadSource =
   | ReadableStream<Uint8Array>
   | AsyncIterable<Uint8Array>;
 
-/** Bytes to send, whatever they come from. */
+/** The bytes to send, from any source. */
 export interface Source {
   filename: string;
   type: string | undefined;
-  /** Bytes, where it is known. */
+  /** In bytes, if known. */
   size: number | undefined;
-  /** The bytes from the first on. */
+  /** Returns the bytes from the start. */
   chunks(): AsyncIterable<Uint8Array>;
-  /** Whether `chunks` may be asked for (once more). */
+  /** Whether `chunks` can be called (again). */
   canRepeat(): boolean;
-  /** The whole, where it is one. */
+  /** The whole source, if it is a Blob. */
   blob?: Blob;
 }
 
-/** Throws a TypeError for what is no source, or has no name and is given none; what Node throws for a path that leads nowhere. */
-export async function sourceOf(
+/** Prepares a source. Throws a TypeError if it is invalid or has no name, and the error of Node if a path cannot be read. */
+export async function toSource(
   given: UploadSource,
   { filename, size }: { filename?: string | undefined; size?: number | undefined },
 ): Promise<Source> {
@@ -34,24 +34,28 @@ export async function sourceOf(
     return { ...file, filename: filename ?? file.filename, type: undefined, canRepeat: () => true };
   }
   if (!isSource(given))
-    throw new TypeError(
-      "What is uploaded must be a path, a Blob or File, a Uint8Array, or a stream of bytes.",
-    );
+    throw new TypeError("Pass a path, a Blob or File, a Uint8Array, or a stream of bytes.");
   const name = filename ?? (given as Partial<File>).name;
-  if (typeof name !== "string")
-    throw new TypeError("Say the filename: what is uploaded has no name of its own.");
+  if (typeof name !== "string") throw new TypeError("Pass a filename: the source has no name.");
   const blob = given instanceof Uint8Array ? new Blob([given as Uint8Array<ArrayBuffer>]) : given;
   if (blob instanceof Blob) {
     const { size, type } = blob;
-    return { filename: name, type, size, chunks: () => chunksOf(blob.stream()), canRepeat: () => true, blob };
+    return {
+      filename: name,
+      type,
+      size,
+      chunks: () => readChunks(blob.stream()),
+      canRepeat: () => true,
+      blob,
+    };
   }
   let isBegun = false;
   async function* chunks() {
     isBegun = true;
-    const given = blob instanceof ReadableStream ? chunksOf(blob) : (blob as AsyncIterable<unknown>);
+    const given = blob instanceof ReadableStream ? readChunks(blob) : (blob as AsyncIterable<unknown>);
     for await (const chunk of given) {
       if (!(chunk instanceof Uint8Array))
-        throw new TypeError(`The chunks of a stream must be bytes (Uint8Array), and not ${typeof chunk}.`);
+        throw new TypeError(`The chunks of a stream must be Uint8Array, not ${typeof chunk}.`);
       yield chunk;
     }
   }

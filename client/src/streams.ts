@@ -1,23 +1,23 @@
-import type { Answer } from "./transport.ts";
+import type { WatchedResponse } from "./transport.ts";
 
-/** The chunks of a stream; it is cancelled where the reader leaves before the end. */
-export async function* chunksOf(
+/** Yields the chunks of a stream, and cancels it if the reader leaves early. */
+export async function* readChunks(
   stream: ReadableStream<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = stream.getReader();
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
   } finally {
-    // One that has ended, or failed, takes no notice.
+    // Has no effect on a stream that has ended or failed.
     await reader.cancel().catch(() => {});
   }
 }
 
 /**
- * A stream that asks for each chunk only when it is asked for it. `onCancel` lets go of what the chunks come from: a generator
- * that was asked for none does nothing at its end.
+ * Returns a stream that requests each chunk only when it is read. `onCancel` releases the source of the chunks, because a
+ * generator that never started does not run its `finally`.
  */
-export function streamOf(
+export function toStream(
   chunks: AsyncGenerator<Uint8Array, void, undefined>,
   onCancel = () => {},
 ): ReadableStream<Uint8Array> {
@@ -37,18 +37,21 @@ export function streamOf(
   );
 }
 
-/** The chunks of an answer's body. Its watch runs while one is waited for, and not while the reader is at work. */
-export async function* bodyChunks({ response, watch }: Answer): AsyncGenerator<Uint8Array, void, undefined> {
+/** Yields the chunks of a body. Its watch runs while it waits for a chunk, not while the reader works. */
+export async function* bodyChunks({
+  response,
+  watch,
+}: WatchedResponse): AsyncGenerator<Uint8Array, void, undefined> {
   if (response.body === null) return;
   watch.start();
   try {
-    for await (const chunk of chunksOf(response.body)) {
+    for await (const chunk of readChunks(response.body)) {
       watch.stop();
       yield chunk;
       watch.start();
     }
   } catch (error) {
-    throw watch.errorOf(error);
+    throw watch.toError(error);
   } finally {
     watch.stop();
   }

@@ -4,7 +4,7 @@ import type { NewToken, Token, TokenFields, TokenQuery } from "./types.ts";
 
 const PATH = ["v1", "tokens"];
 
-/** Access tokens of the users. These want a token with the scope `admin`. */
+/** Access tokens of all users. Needs the scope `admin`. */
 export class Tokens {
   readonly #transport: Transport;
 
@@ -16,7 +16,7 @@ export class Tokens {
     return new List(this.#transport, PATH, query, options);
   }
 
-  /** Makes a token for a user. Its secret is in this answer and in no other. */
+  /** Creates a token for a user. Only this answer has its secret. */
   create(fields: TokenFields, options: CreateOptions = {}): Promise<NewToken> {
     return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
   }

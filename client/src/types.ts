@@ -1,4 +1,4 @@
-// Names for the types that are made of the OpenAPI document.
+// Names for the types generated from the OpenAPI document.
 import type { components, operations } from "./schema.ts";
 
 type Schemas = components["schemas"];
@@ -21,7 +21,7 @@ type EventOf<Family extends string, Payload> = Omit<Schemas["Event"], "type" | "
   payload: Payload;
 };
 
-/** What has happened to what the caller sees. Its `type` tells what its `payload` is. */
+/** A change of something that the caller can see. The `type` determines the `payload`. */
 export type Event =
   | EventOf<"contact", Contact>
   | EventOf<"attachment", Attachment>

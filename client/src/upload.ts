@@ -1,14 +1,14 @@
 import { ParleyApiError } from "./errors.ts";
-import { type Form, formOf } from "./form.ts";
+import { type Form, toForm } from "./form.ts";
 import { isNode } from "./node.ts";
-import { type Source, sourceOf, type UploadSource } from "./source.ts";
-import { streamOf } from "./streams.ts";
+import { type Source, toSource, type UploadSource } from "./source.ts";
+import { toStream } from "./streams.ts";
 import type { CreateOptions, Send, Transport } from "./transport.ts";
 import type { Attachment, AttachmentTarget } from "./types.ts";
 import type { Watch } from "./watch.ts";
 import { canSendByXhr, sendByXhr } from "./xhr.ts";
 
-/** How far an upload is, in bytes of the file. */
+/** The progress of an upload, in bytes of the file. */
 export interface UploadProgress {
   sent: number;
   /** Undefined for a stream of unknown size. */
@@ -16,13 +16,13 @@ export interface UploadProgress {
 }
 
 export interface UploadOptions extends CreateOptions, AttachmentTarget {
-  /** Needed where the source has no name of its own. */
+  /** Required if the source has no name. */
   filename?: string | undefined;
-  /** The type of the file, where its bytes and its name do not tell it. */
+  /** The type of the file, if neither its bytes nor its name reveal it. */
   contentType?: string | undefined;
-  /** Bytes of a stream, where that is known: then a file that is too large is refused before it is sent. */
+  /** The size of a stream in bytes, if known: then the server refuses a file that is too large before it is sent. */
   size?: number | undefined;
-  /** Called often while the file is sent, and from 0 again when it is sent once more. */
+  /** Called often while the file is sent, and again from 0 for each retry. */
   onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
@@ -36,8 +36,8 @@ export async function upload(
   { conversation_id, message_id, signal, idempotencyKey, ...options }: UploadOptions,
 ): Promise<Attachment> {
   signal?.throwIfAborted();
-  const source = await sourceOf(given, options);
-  const form = formOf(source.filename, options.contentType ?? source.type);
+  const source = await toSource(given, options);
+  const form = toForm(source.filename, options.contentType ?? source.type);
   const onProgress = (sent: number) => options.onProgress?.({ sent, total: source.size });
   const send = isNode
     ? streamed(transport, form, source, onProgress)
@@ -54,20 +54,20 @@ export async function upload(
   });
 }
 
-/** By a stream, which holds one chunk at a time. Browsers do not stream a body to every server. */
+/** Sends the file as a stream, with one chunk in memory. Browsers cannot stream a body to every server. */
 function streamed(transport: Transport, form: Form, source: Source, onProgress: OnProgress): Send {
   const around = form.head.length + form.tail.length;
   const length = source.size === undefined ? undefined : { "content-length": String(around + source.size) };
   return (outgoing, watch) => {
-    const chunks = bodyOf(form, source, onProgress, watch);
+    const chunks = formChunks(form, source, onProgress, watch);
     return transport.send(
-      { ...outgoing, headers: { ...outgoing.headers, ...length }, body: streamOf(chunks) },
+      { ...outgoing, headers: { ...outgoing.headers, ...length }, body: toStream(chunks) },
       watch,
     );
   };
 }
 
-async function* bodyOf(form: Form, source: Source, onProgress: OnProgress, watch: Watch) {
+async function* formChunks(form: Form, source: Source, onProgress: OnProgress, watch: Watch) {
   const announced = source.size ?? Infinity;
   let sent = 0;
   yield form.head;
@@ -75,11 +75,11 @@ async function* bodyOf(form: Form, source: Source, onProgress: OnProgress, watch
     onProgress(sent);
     watch.stop();
     for await (const chunk of source.chunks()) {
-      // Of a large one, too, it is told how far it is.
+      // Large chunks are cut, so that they report progress too.
       for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
         const slice = chunk.subarray(at, at + SLICE_BYTES);
         if (sent + slice.length > announced) throw sourceChanged(`gives more than ${announced} bytes`);
-        // A source that never pauses would else go on before anything has seen that it is over.
+        // Otherwise a source that never pauses would continue after the request has ended.
         watch.signal.throwIfAborted();
         watch.start();
         yield slice;
@@ -92,21 +92,21 @@ async function* bodyOf(form: Form, source: Source, onProgress: OnProgress, watch
       throw sourceChanged(`has ${sent} bytes, not ${announced}`);
     watch.start();
   } catch (error) {
-    // The caller is told this, and not that the connection was lost for it.
+    // The caller gets this error, not that of the connection that it closes.
     watch.end(error);
     throw error;
   }
   yield form.tail;
 }
 
-/** By what browsers can do everywhere: the whole body at once, from where they have it. */
+/** Sends the whole body at once, as every browser can. */
 async function whole(
   transport: Transport,
   form: Form,
   source: Source,
   onProgress: OnProgress,
 ): Promise<Send> {
-  const held = source.blob ?? (await new Response(streamOf(generator(source.chunks()))).blob());
+  const held = source.blob ?? (await new Response(toStream(generator(source.chunks()))).blob());
   const body = new Blob([form.head, held, form.tail]);
   const before = form.head.length;
   const send: Send =
@@ -122,13 +122,13 @@ async function whole(
     try {
       return await send(outgoing, watch);
     } catch (error) {
-      if (!(await isReadable(held))) watch.end(sourceChanged("can be read no more"));
+      if (!(await isReadable(held))) watch.end(sourceChanged("can no longer be read"));
       throw error;
     }
   };
 }
 
-/** Whether a file that was chosen is still what it was then: a browser tells one that changed as it tells a lost connection. */
+/** Whether a chosen file is unchanged. For a changed one browsers report the same error as for a lost connection. */
 async function isReadable(held: Blob): Promise<boolean> {
   return held
     .slice(0, 1)
@@ -140,7 +140,7 @@ async function isReadable(held: Blob): Promise<boolean> {
 }
 
 function sourceChanged(what: string): ParleyApiError {
-  const detail = `What is to be sent ${what}: it has changed since it was chosen, or its size was told wrong.`;
+  const detail = `The source ${what}: it has changed, or the given size is wrong.`;
   return new ParleyApiError({ code: "source_changed", status: 0, detail });
 }
 

@@ -4,7 +4,7 @@ import type { User, UserFields, UserQuery } from "./types.ts";
 
 const PATH = ["v1", "users"];
 
-/** Who uses the service. These want a token with the scope `admin`. */
+/** The users of the server. Needs the scope `admin`. */
 export class Users {
   readonly #transport: Transport;
 
@@ -16,7 +16,7 @@ export class Users {
     return new List(this.#transport, PATH, query, options);
   }
 
-  /** Throws `username_taken`, with the user's id in `members.existing_id`, where there is one of that name. */
+  /** Throws `username_taken`, with the user's id in `members.existing_id`, if the username exists. */
   create(fields: UserFields, options: CreateOptions = {}): Promise<User> {
     return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
   }

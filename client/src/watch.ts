@@ -1,25 +1,25 @@
 import { connectionError, ParleyApiError } from "./errors.ts";
 
-/** Ends a request when its caller says so, or when nothing happens for too long while it waits for the network. */
+/** Aborts a request if its caller aborts, or if nothing arrives for too long while it waits for the network. */
 export class Watch {
-  /** What ends the request; its reason is what the caller is told. */
+  /** Aborts the request. Its reason is the caller's error. */
   readonly signal: AbortSignal;
   readonly #own = new AbortController();
   readonly #idleMs: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `idleMs`: 0 for as long as it takes. */
+  /** `idleMs`: 0 for no limit. */
   constructor(idleMs: number, caller: AbortSignal | undefined) {
     this.#idleMs = idleMs;
     this.signal = caller ? AbortSignal.any([caller, this.#own.signal]) : this.#own.signal;
   }
 
-  /** The network has given or taken something, or is waited for from now on. */
+  /** Starts or restarts the timer. */
   start(): void {
     this.stop();
-    // Of a body that is still on its way when the request has ended nothing is expected.
+    // An ended request needs no timer, even if its body is still being sent.
     if (this.#idleMs === 0 || this.signal.aborted) return;
-    const detail = `Nothing came from the server for ${this.#idleMs / 1000} seconds.`;
+    const detail = `The server sent nothing for ${this.#idleMs / 1000} seconds.`;
     const timeout = () => this.end(new ParleyApiError({ code: "timeout", status: 0, detail }));
     this.#timer = setTimeout(timeout, this.#idleMs);
   }
@@ -28,14 +28,14 @@ export class Watch {
     clearTimeout(this.#timer);
   }
 
-  /** Ends the request for a reason of this side. */
+  /** Ends the request with an error of the client. */
   end(reason: unknown): void {
     this.stop();
     this.#own.abort(reason);
   }
 
-  /** What to tell the caller where the network has thrown this. */
-  errorOf(thrown: unknown): unknown {
+  /** Returns the caller's error for what the network threw. */
+  toError(thrown: unknown): unknown {
     return this.signal.aborted ? this.signal.reason : connectionError(thrown);
   }
 }

@@ -12,7 +12,7 @@ import type {
 
 const PATH = ["v1", "webhooks"];
 
-/** Addresses that events are sent to. */
+/** URLs that events are sent to. */
 export class Webhooks {
   readonly #transport: Transport;
 
@@ -24,7 +24,7 @@ export class Webhooks {
     return new List(this.#transport, PATH, query, options);
   }
 
-  /** The secret that signs what is sent is in this answer and in no other. */
+  /** Creates a webhook. Only this answer has the secret that signs its deliveries. */
   create(fields: WebhookFields, options: CreateOptions = {}): Promise<NewWebhook> {
     return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
   }
@@ -41,7 +41,7 @@ export class Webhooks {
     return this.#transport.remove([...PATH, id], options);
   }
 
-  /** Makes a new secret; for 24 hours the one before signs as well. */
+  /** Creates a new secret. The previous one also signs for 24 hours. */
   rotateSecret(id: string, options: CreateOptions = {}): Promise<NewWebhook> {
     return this.#transport.call({ ...options, method: "POST", path: [...PATH, id, "secret"] });
   }
@@ -51,12 +51,12 @@ export class Webhooks {
     return this.#transport.call({ ...options, method: "POST", path: [...PATH, id, "test"] });
   }
 
-  /** What was sent, or is to be. */
+  /** Lists deliveries, also those that wait. */
   listDeliveries(id: string, query: DeliveryQuery = {}, options: CallOptions = {}): List<Delivery> {
     return new List(this.#transport, [...PATH, id, "deliveries"], query, options);
   }
 
-  /** Sends once more what was sent, or is to be. */
+  /** Sends a delivery again. */
   redeliver(id: string, deliveryId: string, options: CreateOptions = {}): Promise<Delivery> {
     const path = [...PATH, id, "deliveries", deliveryId, "redeliver"];
     return this.#transport.call({ ...options, method: "POST", path });

@@ -1,7 +1,7 @@
 import { redirected } from "./errors.ts";
 import type { Send } from "./transport.ts";
 
-/** What of XMLHttpRequest is used here: Node's types have none. */
+/** The part of XMLHttpRequest used here: Node's types do not have it. */
 interface Xhr {
   status: number;
   responseText: string;
@@ -19,12 +19,12 @@ interface Xhr {
 
 const Request = (globalThis as { XMLHttpRequest?: new () => Xhr }).XMLHttpRequest;
 
-/** Workers of a page may have none. */
+/** Whether XMLHttpRequest exists: some workers do not have it. */
 export function canSendByXhr(): boolean {
   return Request !== undefined;
 }
 
-/** Sends a body by what alone tells a page how far it is. `onProgress` is given bytes of the body. */
+/** Sends a body by XMLHttpRequest, the only interface that reports progress in browsers. `onProgress` gets the bytes sent. */
 export function sendByXhr(body: Blob, onProgress: (sent: number) => void): Send {
   return ({ method, url, headers }, watch) =>
     new Promise((resolve, reject) => {
@@ -43,8 +43,8 @@ export function sendByXhr(body: Blob, onProgress: (sent: number) => void): Send 
       };
       request.onload = () =>
         done(() => {
-          // It follows by itself, and on its way a POST may have become a GET.
-          if (request.responseURL === url) resolve(responseOf(request));
+          // XMLHttpRequest follows redirects, and a POST may have become a GET.
+          if (request.responseURL === url) resolve(toResponse(request));
           else reject(redirected(request.status, request.responseURL));
         });
       request.onerror = () => done(() => reject(new TypeError("The request was not answered.")));
@@ -54,12 +54,12 @@ export function sendByXhr(body: Blob, onProgress: (sent: number) => void): Send 
     });
 }
 
-function responseOf(request: Xhr): Response {
+function toResponse(request: Xhr): Response {
   const lines = request.getAllResponseHeaders().split("\r\n").filter(Boolean);
   const headers = lines.map((line): [string, string] => {
     const colon = line.indexOf(":");
     return [line.slice(0, colon), line.slice(colon + 1).trim()];
   });
-  // There are statuses that must have no body.
+  // Some statuses must not have a body.
   return new Response(request.responseText || null, { status: request.status, headers });
 }

@@ -1,4 +1,4 @@
-// The corner that says who is signed in, how much they store, and whether the server is there.
+// The corner with the signed-in user, their storage, and whether the server answers.
 import { useState } from "preact/hooks";
 import { ConfirmDialog } from "./dialog.tsx";
 import { counted, formatSize } from "./format.ts";
@@ -28,8 +28,8 @@ export function Account() {
       />
       {asking && (
         <ConfirmDialog
-          title="Sign out and stop sending?"
-          text={`${counted(uploads.running, "file is", "files are")} still on the way.`}
+          title="Sign out and stop uploads?"
+          text={`${counted(uploads.running, "file is", "files are")} still uploading.`}
           action="Sign out"
           onConfirm={async () => signOut()}
           onClose={() => setAsking(false)}

@@ -7,11 +7,11 @@ import { useSession } from "./session.ts";
 const NO_FAILURE = { text: "", param: "", existing: "" };
 
 export function AddContact(props: {
-  /** What was searched for in vain is likely the name. */
+  /** The text of a search without results: likely the username. */
   suggestion: string;
   onClose: () => void;
   onAdded: (contact: Contact) => void;
-  /** Where there is such a contact: opens that. */
+  /** Opens the contact that already exists. */
   onExisting: (id: string) => void;
 }) {
   const { parley, say, endIfRefused } = useSession();
@@ -52,7 +52,7 @@ export function AddContact(props: {
           {...shared}
           name="display_name"
           label={LABELS.display_name}
-          hint="Optional: how you call them"
+          hint="Optional: your name for them"
         />
         <p class="failure" role="alert">
           {failure.text}
@@ -62,7 +62,7 @@ export function AddContact(props: {
             Open the contact
           </button>
         )}
-        <p class="muted small">They see what you send once they have added you, too.</p>
+        <p class="muted small">They see your files once they add you too.</p>
         <div class="dialog-actions">
           <button type="button" class="button" onClick={props.onClose}>
             Cancel

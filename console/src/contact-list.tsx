@@ -1,14 +1,14 @@
-// The contacts as a list box of which only the rows in view exist, so that 100,000 scroll as ten do.
+// The contacts as a list box that renders only the rows in view, so that 100,000 scroll as fast as ten.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Contact } from "../../client/src/index.ts";
-import { Avatar, nameOf } from "./people.tsx";
+import { Avatar, toName } from "./people.tsx";
 import type { Pages } from "./use-pages.ts";
 
-/** The height of a row, as the style sheet has it. */
+/** The height of a row, as in the style sheet. */
 const ROW = 60;
-/** Rows beyond the edges, so that none is missing while they scroll in. */
+/** Extra rows beyond the edges, so that no gap shows while scrolling. */
 const SPARE = 8;
-/** How many rows before the end the next page is asked for. */
+/** How many rows before the end the next page is requested. */
 const AHEAD = 60;
 
 export function ContactList(props: {
@@ -102,11 +102,11 @@ function Row(props: {
       style={{ transform: `translateY(${at * ROW}px)` }}
       onClick={props.onOpen}
     >
-      <Avatar name={nameOf(contact)} />
+      <Avatar name={toName(contact)} />
       <span class="contact-text">
-        <span class="contact-name">{nameOf(contact)}</span>
+        <span class="contact-name">{toName(contact)}</span>
         <span class="muted small ellipsis">
-          {nameOf(contact) === contact.username ? contact.phone_number : `@${contact.username}`}
+          {toName(contact) === contact.username ? contact.phone_number : `@${contact.username}`}
         </span>
       </span>
       {props.unseen && (
@@ -124,7 +124,7 @@ function reveal(box: HTMLElement, index: number): void {
   else if (top + ROW > box.scrollTop + box.clientHeight) box.scrollTop = top + ROW - box.clientHeight;
 }
 
-/** Which rows are in view: it draws anew when another row comes in, not for each pixel. */
+/** Returns the rows in view. Renders again when another row scrolls in, not for each pixel. */
 function useWindow(box: { current: HTMLElement | null }): { first: number; count: number } {
   const [rows, setRows] = useState({ first: 0, count: 20 });
   useLayoutEffect(() => {

@@ -1,4 +1,4 @@
-// The left side: who there is, found as you type, and how to add somebody.
+// The left side: the contacts, the search, and adding a contact.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Contact } from "../../client/src/index.ts";
 import { AddContact } from "./add-contact.tsx";
@@ -16,7 +16,7 @@ type Blocked = "active" | "blocked";
 
 export function ContactPane(props: {
   openId: string;
-  /** The conversations with files that were not looked at. */
+  /** The conversations with unseen files. */
   unseen: ReadonlySet<string>;
   onOpen: (contact: Contact, blocked: boolean) => void;
 }) {
@@ -137,13 +137,13 @@ function Body(props: {
 
 function Emptiness(props: { pages: Pages<Contact>; q: string; shown: Blocked; onAdd: () => void }) {
   const { pages, q, shown } = props;
-  // The line beside the choice says that it is read.
+  // The line beside the filter already says that it loads.
   if (pages.loading) return null;
-  if (q) return <p class="muted">Nobody here has a name that begins with “{q}”.</p>;
-  if (shown === "blocked") return <p class="muted">You have blocked nobody.</p>;
+  if (q) return <p class="muted">No contacts match “{q}”.</p>;
+  if (shown === "blocked") return <p class="muted">You have no blocked contacts.</p>;
   return (
     <>
-      <p class="muted">Nobody here yet. Whom do you want to share files with?</p>
+      <p class="muted">No contacts yet. Add someone to share files with.</p>
       <button type="button" class="button primary" onClick={props.onAdd}>
         Add a contact
       </button>
@@ -151,7 +151,7 @@ function Emptiness(props: { pages: Pages<Contact>; q: string; shown: Blocked; on
   );
 }
 
-/** `narrowed`: not every contact belongs in the list, so whether a new one does is for the server to say. */
+/** Applies events to the list. `narrowed`: the list has only some contacts, so only the server knows whether a new one belongs to it. */
 function useContactEvents(pages: Pages<Contact>, narrowed: boolean): void {
   useChanges((change) => {
     if (change.type === "missed") return pages.reload();
@@ -166,7 +166,7 @@ function useContactEvents(pages: Pages<Contact>, narrowed: boolean): void {
   });
 }
 
-/** The text once nothing was typed for a moment. */
+/** Returns the text after a pause in typing. */
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
   useEffect(() => {

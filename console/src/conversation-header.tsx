@@ -4,14 +4,14 @@ import type { Contact } from "../../client/src/index.ts";
 import { ConfirmDialog } from "./dialog.tsx";
 import { EditableName } from "./editable.tsx";
 import { Icon, IconButton } from "./icons.tsx";
-import { Avatar, nameOf, Presence, visible } from "./people.tsx";
+import { Avatar, Presence, toName, visible } from "./people.tsx";
 import { useSession } from "./session.ts";
 
 function Header(props: { onBack: () => void; children: ComponentChildren }) {
   return (
     <header class="conversation-head">
       <span class="only-narrow">
-        <IconButton icon="back" label="Back to the contacts" onClick={props.onBack} />
+        <IconButton icon="back" label="Back to contacts" onClick={props.onBack} />
       </span>
       {props.children}
     </header>
@@ -41,12 +41,12 @@ export function ContactHeader(props: {
   const { contact, blocked } = props;
   const { parley, events, say, report } = useSession();
   const [removing, setRemoving] = useState(false);
-  const name = nameOf(contact);
+  const name = toName(contact);
   const rename = async (value: string) => {
     try {
       const renamed = await parley.contacts.update(contact.id, { display_name: value || null });
       props.onChange({ contact: renamed });
-      say(`Now called ${nameOf(renamed)}.`);
+      say(`Renamed to ${toName(renamed)}.`);
       return true;
     } catch (error) {
       report(`${name} was not renamed.`, error);
@@ -58,10 +58,8 @@ export function ContactHeader(props: {
       if (blocked) await parley.contacts.unblock(contact.id);
       else await parley.contacts.block(contact.id);
       props.onChange({ blocked: !blocked });
-      events.tell({ type: "contact.moved", payload: contact });
-      say(
-        blocked ? `${name} is not blocked any more.` : `${name} is blocked: nothing they send reaches you.`,
-      );
+      events.publish({ type: "contact.moved", payload: contact });
+      say(blocked ? `${name} is unblocked.` : `${name} is blocked: nothing they send reaches you.`);
     } catch (error) {
       report(`${name} was not ${blocked ? "unblocked" : "blocked"}.`, error);
     }
@@ -107,7 +105,7 @@ function RemoveContact(props: { contact: Contact; name: string; onClose: () => v
   const remove = async () => {
     try {
       await parley.contacts.delete(contact.id);
-      events.tell({ type: "contact.deleted", payload: contact });
+      events.publish({ type: "contact.deleted", payload: contact });
       refreshMe();
     } catch (error) {
       report(`${name} was not deleted.`, error);
@@ -116,7 +114,7 @@ function RemoveContact(props: { contact: Contact; name: string; onClose: () => v
   return (
     <ConfirmDialog
       title={`Delete ${name}?`}
-      text={`The conversation with ${name} goes for you, with all files in it. They keep what they had received. This cannot be undone.`}
+      text={`This deletes your side of the conversation with ${name} and all files in it. ${name} keeps the files that they received. You can't undo this.`}
       action="Delete"
       onConfirm={remove}
       onClose={props.onClose}

@@ -1,4 +1,4 @@
-// The right side: the files of a conversation, and the place to drop more.
+// The right side: the files of a conversation, and the drop zone.
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Attachment } from "../../client/src/index.ts";
@@ -8,18 +8,18 @@ import { isForeign } from "./failures.ts";
 import { type FileActions, FileCard } from "./file-card.tsx";
 import { Icon } from "./icons.tsx";
 import { PageFailure, Reading } from "./page-notes.tsx";
-import { useLookedAt } from "./place.ts";
+import { useOpenFile } from "./place.ts";
 import { Preview } from "./preview.tsx";
 import { type Session, useChanges, useSession } from "./session.ts";
 import { useFiles } from "./use-files.ts";
 import type { Pages } from "./use-pages.ts";
 
-/** How many files before the end, in the preview, the next page is asked for. */
+/** How many files before the end the preview requests the next page. */
 const AHEAD = 4;
 
 export function Conversation(props: {
   id: string;
-  /** Whose it is: "Grace", or "your notes". */
+  /** The name for messages: "Grace", or "your notes". */
   name: string;
   header: ComponentChildren;
 }) {
@@ -30,8 +30,10 @@ export function Conversation(props: {
   const add = (files: File[]) => {
     if (files.length > 0) uploads.add(files, id, name);
   };
-  const { zone, over } = useDrop(add, () => say("Folders cannot be sent: drop the files in them."));
-  const [opened, lookAt] = useLookedAt();
+  const { zone, over } = useDrop(add, () =>
+    say("Folders cannot be uploaded. Drop the files in them instead."),
+  );
+  const [opened, lookAt] = useOpenFile();
   const [removing, setRemoving] = useState<Attachment>();
   const actions = useFileActions(pages, lookAt, setRemoving);
   const at = pages.items.findIndex((file) => file.id === opened);
@@ -82,7 +84,7 @@ export function Conversation(props: {
   );
 }
 
-/** The same object each time: the cards are not drawn anew for it. */
+/** Returns the same object each time, so that cards do not render again. */
 function useFileActions(
   pages: Pages<Attachment>,
   lookAt: (id: string) => void,
@@ -91,10 +93,10 @@ function useFileActions(
   const session = useSession();
   const latest = useRef({ pages, lookAt, session });
   latest.current = { pages, lookAt, session };
-  return useMemo(() => actionsOf(latest, setRemoving), [setRemoving]);
+  return useMemo(() => createActions(latest, setRemoving), [setRemoving]);
 }
 
-function actionsOf(
+function createActions(
   latest: { current: { pages: Pages<Attachment>; lookAt: (id: string) => void; session: Session } },
   setRemoving: (file: Attachment) => void,
 ): FileActions {
@@ -119,9 +121,9 @@ function actionsOf(
     copyLink: async (file) => {
       try {
         await navigator.clipboard.writeText(file.file_url);
-        say("The link is copied. It opens for whoever has it, for an hour at least.");
+        say("Link copied. It opens for anyone who has it, for at least an hour.");
       } catch {
-        report("The link was not copied.", new Error("The browser lets only pages over https do that."));
+        report("The link was not copied.", new Error("The browser allows that only on https pages."));
       }
     },
   };
@@ -147,7 +149,7 @@ function RemoveFile(props: { file: Attachment; pages: Pages<Attachment>; onClose
   return (
     <ConfirmDialog
       title="Delete this file?"
-      text={`${file.filename} goes for everybody in this conversation, and its links stop working. This cannot be undone.`}
+      text={`This deletes ${file.filename} for everyone in this conversation, and its links stop working. You can't undo this.`}
       action="Delete"
       onConfirm={remove}
       onClose={onClose}
@@ -155,7 +157,7 @@ function RemoveFile(props: { file: Attachment; pages: Pages<Attachment>; onClose
   );
 }
 
-/** Where the button that had the focus is gone, once that is drawn. */
+/** Focuses the files if the focused button is gone, after the next render. */
 function focusFiles(): void {
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
@@ -171,7 +173,7 @@ function Files(props: { pages: Pages<Attachment>; actions: FileActions; name: st
   const more = useRef(pages.more);
   more.current = pages.more;
   const { length } = pages.items;
-  // Observed anew, an end that is still in view asks on.
+  // Observing again requests the next page if the end is still in view.
   useEffect(() => {
     const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && more.current(), {
       rootMargin: "600px",
@@ -210,7 +212,7 @@ function Empty({ name, onPick }: { name: string; onPick: () => void }) {
         <Icon name="upload" />
       </span>
       <h2>Drop files here</h2>
-      <p class="muted">Nothing in {name} yet. You can also paste a picture, or choose files.</p>
+      <p class="muted">Nothing in {name} yet. You can also paste a picture or choose files.</p>
       <button type="button" class="button primary" onClick={onPick}>
         Choose files
       </button>

@@ -1,4 +1,4 @@
-// Dialogs: the platform's own, which keep the focus inside, close by Escape, and give the focus back.
+// Dialogs: the native element keeps the focus inside, closes on Escape, and returns the focus.
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { IconButton } from "./icons.tsx";
@@ -15,7 +15,7 @@ export function Dialog(props: {
   useLayoutEffect(() => {
     const dialog = ref.current!;
     dialog.showModal();
-    // Closed before it is taken away: only then does the focus return to where it was.
+    // Closed before it is removed: only then does the focus return.
     return () => dialog.close();
   }, []);
   return (
@@ -28,14 +28,14 @@ export function Dialog(props: {
         props.onClose();
       }}
       onClose={() => {
-        // The browser closed it, as by a second Escape; not when it is taken away here.
+        // The browser closed it, for example by a second Escape. Without a ref it is being removed.
         if (ref.current) props.onClose();
       }}
       onPointerDown={(event) => {
         pressedOutside.current = isOutside(event, ref.current!);
       }}
       onClick={(event) => {
-        // A text that is selected by the mouse may end out there: only what began there is meant.
+        // Selecting text with the mouse may end outside: only a click that began there closes.
         if (pressedOutside.current && isOutside(event, ref.current!)) props.onClose();
       }}
     >
@@ -50,7 +50,7 @@ export function Dialog(props: {
   );
 }
 
-/** The backdrop belongs to the dialog itself, as its edge and its scroll bar do. */
+/** Whether an event hit the backdrop, which belongs to the dialog like its edge and scroll bar. */
 function isOutside({ target, clientX, clientY }: MouseEvent, dialog: HTMLDialogElement): boolean {
   const { left, right, top, bottom } = dialog.getBoundingClientRect();
   return target === dialog && (clientX < left || clientX > right || clientY < top || clientY > bottom);

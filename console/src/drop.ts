@@ -1,4 +1,4 @@
-// Files that are dropped on an element, or pasted anywhere, and those that are dropped where they cannot be taken.
+// Files that are dropped on an element or pasted, and files that are dropped outside of all zones.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export function useDrop(onFiles: (files: File[]) => void, onFolder: () => void) {
@@ -50,12 +50,12 @@ export function useDrop(onFiles: (files: File[]) => void, onFolder: () => void) 
   return { zone, over };
 }
 
-/** A file that is dropped beside all zones must not replace the page. */
+/** Keeps a file that is dropped outside of all zones from replacing the page. */
 export function useDropGuard(): void {
   useLayoutEffect(() => {
     const stop = new AbortController();
     const refuse = (event: DragEvent) => {
-      // A zone has taken it.
+      // A zone has handled it.
       if (event.defaultPrevented || !hasFiles(event)) return;
       event.preventDefault();
       event.dataTransfer!.dropEffect = "none";
@@ -70,7 +70,7 @@ function hasFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes("Files") === true;
 }
 
-/** A folder looks like a file that cannot be read; the entry behind it tells. */
+/** Returns the files. A folder looks like an unreadable file; only its entry shows what it is. */
 function read(data: DataTransfer): { files: File[]; folders: boolean } {
   const files: File[] = [];
   let folders = false;

@@ -1,4 +1,4 @@
-// A name that is renamed where it stands.
+// A name that is edited in place.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, IconButton } from "./icons.tsx";
 
@@ -7,22 +7,22 @@ export function EditableName(props: {
   /** What is renamed, for the labels: "contact", "file". */
   what: string;
   placeholder?: string;
-  /** The part that is likely to be changed, from the start. */
+  /** How many characters to select at first: those that are likely to change. */
   selectUpTo?: number;
-  /** False where it was refused: the person may mend it. */
+  /** Returns false if it was refused, so that the user can correct it. */
   onSave: (value: string) => Promise<boolean>;
   heading?: boolean;
-  /** It is not the person's to change. */
+  /** Whether the user may not rename it. */
   readOnly?: boolean;
 }) {
   const [editing, setEditing] = useState(false);
   const button = useRef<HTMLSpanElement>(null);
   const end = () => {
     setEditing(false);
-    // After the field has given way to the button.
+    // After the button has replaced the field.
     requestAnimationFrame(() => {
       const place = button.current;
-      // Where it has turned out that the name is not to be changed, the card has the focus.
+      // If the name turned out to be read-only, the card gets the focus.
       (place?.querySelector("button") ?? place?.closest("li")?.querySelector("button"))?.focus();
     });
   };
@@ -93,7 +93,7 @@ function NameField(props: Parameters<typeof EditableName>[0] & { onEnd: () => vo
       <button type="submit" class="icon-button" aria-label="Save the name" title="Save">
         <Icon name="check" />
       </button>
-      <IconButton icon="close" label="Keep the old name" onClick={props.onEnd} />
+      <IconButton icon="close" label="Cancel renaming" onClick={props.onEnd} />
     </form>
   );
 }

@@ -1,43 +1,48 @@
-// What went wrong, as the console has to know it and as a person can read it.
+// Errors: what the console does about them, and their text for the user.
 import { ParleyApiError } from "../../client/src/index.ts";
 
-/** Whether the token is not taken, or not any more. */
+/** Whether the server refused the token. */
 export function isRefused(error: unknown): boolean {
   return error instanceof ParleyApiError && error.status === 401;
 }
 
-/** Whether the server is away, or not itself: it may be back in a moment. */
+/** Whether the server is unreachable or failing, which may pass. */
 export function isOutage(error: unknown): boolean {
   return error instanceof ParleyApiError && (error.status === 0 || error.status >= 500);
 }
 
-/** Whether the person, or a newer question, ended it: nothing to tell. */
+/** Whether the user or a newer request aborted it: not an error to show. */
 export function isAborted(error: unknown): boolean {
   return error instanceof Error && error.name === "AbortError";
 }
 
-/** Whether it is refused for being another's. */
+/** Whether the file was refused because another user uploaded it. */
 export function isForeign(error: unknown): boolean {
   return error instanceof ParleyApiError && error.code === "not_uploader";
 }
 
-/** What the fields of the API are called on the screen. */
+/** The labels of the API's fields. */
 export const LABELS = {
   username: "Username",
   phone_number: "Phone number",
   display_name: "Display name",
-  filename: "The name",
 };
 
+/** What each field accepts, by its `param`. */
+const ACCEPTED: Readonly<Record<string, string>> = {
+  username: `${LABELS.username} must have 1 to 128 characters, at least one of them visible.`,
+  phone_number: `${LABELS.phone_number} must have 3 to 64 characters, at least 3 of them digits.`,
+  display_name: `${LABELS.display_name} must have at most 128 characters.`,
+  filename: "The name must have 1 to 255 bytes and no slashes.",
+};
+
+/** Returns the text of an error: by its code and field, otherwise the server's own words. */
 export function explain(error: unknown): string {
   if (!(error instanceof ParleyApiError)) return error instanceof Error ? error.message : String(error);
-  if (error.code === "connection_failed") return "The server cannot be reached. Is the network there?";
+  if (error.code === "connection_failed") return "The server cannot be reached. Check your network.";
   if (error.code === "source_changed")
-    return "The file was changed or taken away since it was chosen. Choose it again.";
-  if (error.code === "contact_exists") return "You have a contact of this username.";
-  const { param = "", detail } = error;
-  if (!(param in LABELS)) return detail;
-  return detail
-    .replace(param, LABELS[param as keyof typeof LABELS])
-    .replace(/must be (?:a string of )?(\d)/, "must have $1");
+    return "The file was changed or removed after you chose it. Choose it again.";
+  if (error.code === "contact_exists") return "You already have a contact with this username.";
+  const accepted = error.code === "invalid_parameter" ? ACCEPTED[error.param ?? ""] : undefined;
+  return accepted ?? error.detail;
 }

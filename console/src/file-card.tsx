@@ -3,10 +3,10 @@ import type { Attachment } from "../../client/src/index.ts";
 import { EditableName } from "./editable.tsx";
 import { formatFullTime, formatSize, formatTime } from "./format.ts";
 import { Icon, IconButton } from "./icons.tsx";
-import { endingOf, KIND_ICONS, kindOf } from "./media.ts";
+import { KIND_ICONS, toExtension, toKind } from "./media.ts";
 import { localAddress } from "./session.ts";
 
-/** Images beyond this are not read for the sake of a small picture. */
+/** The largest image, in bytes, that gets a thumbnail. */
 const MAX_THUMBNAIL = 20_000_000;
 
 export interface FileActions {
@@ -19,11 +19,11 @@ export interface FileActions {
 interface Card {
   file: Attachment;
   actions: FileActions;
-  /** Another has uploaded it: it is neither renamed nor deleted. */
+  /** Another user uploaded it: it cannot be renamed or deleted. */
   foreign: boolean;
 }
 
-/** Among a thousand, one that has not changed costs nothing. */
+/** Renders only if the file has changed, because there may be a thousand. */
 export function FileCard(props: Card) {
   const { file, actions, foreign } = props;
   return useMemo(() => <CardView {...props} />, [file, actions, foreign]);
@@ -93,7 +93,7 @@ export function DownloadLink({ file, named }: { file: Attachment; named?: boolea
 
 function Thumbnail({ file }: { file: Attachment }) {
   const [broken, setBroken] = useState(false);
-  const kind = kindOf(file.file_type);
+  const kind = toKind(file.file_type);
   if (kind === "image" && !broken && file.file_size <= MAX_THUMBNAIL) {
     return (
       <img
@@ -108,7 +108,7 @@ function Thumbnail({ file }: { file: Attachment }) {
   return (
     <span class={`thumb-icon kind-${kind}`}>
       <Icon name={KIND_ICONS[kind]} />
-      <span class="ending">{endingOf(file.filename)}</span>
+      <span class="ending">{toExtension(file.filename)}</span>
     </span>
   );
 }

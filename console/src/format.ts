@@ -1,4 +1,4 @@
-// How sizes, times and names are written for people.
+// Formats sizes, times and names.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
@@ -14,7 +14,7 @@ const DATE = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short"
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short" });
 
-/** The time of day for today, else the date: short, for a line of details. */
+/** Formats a time: the time of day if it is today, otherwise the date. */
 export function formatTime(seconds: number): string {
   const at = new Date(seconds * 1000);
   const now = new Date();
@@ -26,15 +26,15 @@ export function formatFullTime(seconds: number): string {
   return FULL.format(new Date(seconds * 1000));
 }
 
-/** One or two letters that stand for a person. Their picture is elsewhere, and nothing is asked of elsewhere. */
+/** Returns one or two letters for a name. The console loads nothing from other servers, so it shows no pictures. */
 export function initials(name: string): string {
   const words = name.split(/[\s._-]+/u).filter(Boolean);
   const letters = words.length > 1 ? [words[0]!, words.at(-1)!] : words;
   return letters.map((word) => [...[...word][0]!.toLocaleUpperCase()][0]).join("") || "?";
 }
 
-/** One of the hues that the style sheet knows, always the same for a name. */
-export function hueOf(name: string): number {
+/** Returns one of the hues of the style sheet, always the same for a name. */
+export function toHue(name: string): number {
   let sum = 0;
   for (const char of name) sum = (sum * 31 + char.codePointAt(0)!) % 997;
   return sum % 6;

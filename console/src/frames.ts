@@ -1,4 +1,4 @@
-/** A call that is made once before the next frame is drawn, however often it is asked for. */
+/** Returns a function that runs `call` once before the next frame, however often it is called. */
 export function oncePerFrame(call: () => void): () => void {
   let isDue = false;
   return () => {

@@ -1,4 +1,4 @@
-// Line icons on a grid of 24, drawn for this console. They are decoration: a name always stands beside or behind them.
+// Line icons on a grid of 24, drawn for this console. They are decoration: each has a visible or accessible name.
 
 const PATHS = {
   add: "M12 5v14M5 12h14",
@@ -33,7 +33,7 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
-/** A button that is an icon; its name is told to assistive technology, and shown on hover. */
+/** A button with an icon. Its label is read by assistive technology and shown on hover. */
 export function IconButton(props: { icon: IconName; label: string; onClick: () => void; danger?: boolean }) {
   return (
     <button

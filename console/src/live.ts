@@ -1,4 +1,4 @@
-// What changes on the server, and here, while the console is open.
+// Changes on the server and in this window while the console is open.
 import {
   type Attachment,
   type Contact,
@@ -8,51 +8,61 @@ import {
 } from "../../client/src/index.ts";
 import { isOutage } from "./failures.ts";
 
-/** An event of the server, or what was done in this window, which shows even where events may not be read. */
+/** An event of the server, or a change made in this window, which shows even if the token may not read events. */
 export type Change =
   | Event
   | { type: "attachment.created"; payload: Attachment; conversation_id: string }
   | { type: "contact.deleted"; payload: Contact }
-  /** From those who are blocked to those who are not, or back. The server makes no event of it. */
+  /** The contact was blocked or unblocked. The server has no event for it. */
   | { type: "contact.moved"; payload: Contact }
-  /** There were events that cannot be told any more: what is shown has to be read anew. */
+  /** Events were missed, so everything shown must be loaded again. */
   | { type: "missed" };
 type Listener = (change: Change) => void;
 
+/** The event after which everything is new: null if there is none yet, undefined if unknown. */
+export type Since = string | null | undefined;
+
+export async function findNewestEvent(parley: Parley, signal?: AbortSignal): Promise<string | null> {
+  const { data } = await parley.events.list({ limit: 1 }, { signal });
+  return data[0]?.id ?? null;
+}
+
 const PAUSE_MS = 2000;
 
-/** Hands changes on to the parts of the console that show them. */
-export class EventHub {
+/** Passes changes to the parts of the console that show them. */
+export class ChangeFeed {
   #listeners = new Set<Listener>();
 
-  /** Returns how to stop listening. */
+  /** Returns a function that stops listening. */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  tell(change: Change): void {
+  publish(change: Change): void {
     for (const listener of this.#listeners) listener(change);
   }
 
   /**
-   * Follows the events while the window is seen, until it is aborted or refused. A stream holds a connection, and of
-   * those a browser has but six for all windows of a server without TLS: one that is not looked at gives its own back.
+   * Follows the events while the window is visible, until it is aborted or refused. A stream holds a connection, and
+   * without TLS a browser has only six per server for all windows, so a hidden window closes its stream.
+   *
+   * `since` was read before everything else on the page.
    */
-  async follow(parley: Parley, signal: AbortSignal): Promise<void> {
-    let after: string | undefined;
-    // What is on the page was read just now, but for a window that begins hidden, and may be so for long.
-    for (let isFresh = !document.hidden; ; isFresh = false) {
-      await untilSeen(signal);
+  async follow(parley: Parley, signal: AbortSignal, since: Since): Promise<void> {
+    // A window that starts hidden may stay hidden for long.
+    let after = document.hidden ? undefined : since;
+    for (;;) {
+      await untilVisible(signal);
       if (signal.aborted) return;
       try {
         if (after === undefined) {
-          after = (await parley.events.list({ limit: 1 }, { signal })).data[0]?.id;
-          if (!isFresh) this.tell({ type: "missed" });
+          after = await findNewestEvent(parley, signal);
+          this.publish({ type: "missed" });
         }
-        for await (const event of parley.events.stream({ signal: whileSeen(signal), after })) {
+        for await (const event of parley.events.stream({ signal: whileVisible(signal), after })) {
           after = event.id;
-          this.tell(event);
+          this.publish(event);
         }
       } catch (error) {
         if (signal.aborted) return;
@@ -60,13 +70,15 @@ export class EventHub {
         else if (!isOutage(error)) throw error;
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
+      // Null requested all events from the first one. Later the server may not keep that one any more.
+      if (after === null) after = undefined;
     }
   }
 }
 
 const VISIBILITY = "visibilitychange";
 
-function untilSeen(signal: AbortSignal): Promise<void> {
+function untilVisible(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const check = () => {
       if (document.hidden && !signal.aborted) return;
@@ -80,12 +92,12 @@ function untilSeen(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A signal that is also aborted once the window is hidden. */
-function whileSeen(signal: AbortSignal): AbortSignal {
+/** Returns a signal that is also aborted when the window is hidden. */
+function whileVisible(signal: AbortSignal): AbortSignal {
   const hidden = new AbortController();
   const end = () => document.hidden && hidden.abort();
   document.addEventListener(VISIBILITY, end, { signal: AbortSignal.any([signal, hidden.signal]) });
-  // It may have been hidden a moment ago.
+  // It may already be hidden.
   end();
   return AbortSignal.any([signal, hidden.signal]);
 }

@@ -1,10 +1,19 @@
 import { render } from "preact";
 import { useCallback, useLayoutEffect, useMemo, useState } from "preact/hooks";
-import type { Me } from "../../client/src/index.ts";
+import type { Me, Parley } from "../../client/src/index.ts";
 import { explain, isAborted, isRefused } from "./failures.ts";
-import { EventHub } from "./live.ts";
+import { ChangeFeed } from "./live.ts";
 import { Reading } from "./page-notes.tsx";
-import { connect, keepToken, keptToken, type Session, SessionContext, watchedFetch } from "./session.ts";
+import {
+  connect,
+  type Entry,
+  enter,
+  keepToken,
+  keptToken,
+  type Session,
+  SessionContext,
+  watchedFetch,
+} from "./session.ts";
 import { Mark, SignIn } from "./sign-in.tsx";
 import { Toasts, useToasts } from "./toasts.tsx";
 import { Uploads } from "./uploads.ts";
@@ -20,7 +29,7 @@ type Phase =
   | { at: "starting" }
   | { at: "unreachable"; reason: string }
   | { at: "out"; reason: string }
-  | { at: "in"; token: string; me: Me };
+  | { at: "in"; entry: Entry };
 
 function App() {
   const [phase, setPhase] = useState<Phase>(keptToken() ? { at: "starting" } : { at: "out", reason: "" });
@@ -28,9 +37,8 @@ function App() {
     const token = keptToken();
     if (token === null) return;
     setPhase({ at: "starting" });
-    connect(token)
-      .me()
-      .then((me) => setPhase({ at: "in", token, me }))
+    enter(token)
+      .then((entry) => setPhase({ at: "in", entry }))
       .catch((error) => {
         const reason = explain(error);
         if (!isRefused(error)) return setPhase({ at: "unreachable", reason });
@@ -52,11 +60,11 @@ function App() {
     );
   }
   if (phase.at === "unreachable") return <Unreachable {...phase} onRetry={start} onSignOut={signOut} />;
-  if (phase.at === "in") return <SignedIn token={phase.token} me={phase.me} signOut={signOut} />;
-  return <SignIn reason={phase.reason} onSignedIn={(token, me) => setPhase({ at: "in", token, me })} />;
+  if (phase.at === "in") return <SignedIn entry={phase.entry} signOut={signOut} />;
+  return <SignIn reason={phase.reason} onSignedIn={(entry) => setPhase({ at: "in", entry })} />;
 }
 
-/** The token is kept: it is not asked for again because of a server that is away. */
+/** Keeps the token, so that an outage does not sign anyone out. */
 function Unreachable(props: { reason: string; onRetry: () => void; onSignOut: () => void }) {
   return (
     <main class="sign-in">
@@ -77,9 +85,9 @@ function Unreachable(props: { reason: string; onRetry: () => void; onSignOut: ()
   );
 }
 
-function SignedIn(props: { token: string; me: Me; signOut: (reason?: string) => void }) {
-  const { token, signOut } = props;
-  const [me, setMe] = useState(props.me);
+function SignedIn({ entry, signOut }: { entry: Entry; signOut: (reason?: string) => void }) {
+  const { token } = entry;
+  const [me, setMe] = useState(entry.me);
   const [isAway, setAway] = useState(false);
   const { toasts, add, dismiss, dismissFailures } = useToasts();
   const tools = useMemo(() => {
@@ -92,27 +100,19 @@ function SignedIn(props: { token: string; me: Me; signOut: (reason?: string) => 
       if (isRefused(error)) endIfRefused(error);
       else if (!isAborted(error)) add(`${doing} ${explain(error)}`, true);
     };
-    let isDue = false;
-    const refreshMe = () => {
-      if (isDue) return;
-      isDue = true;
-      setTimeout(() => {
-        isDue = false;
-        parley.me().then(setMe, endIfRefused);
-      }, REFRESH_MS);
-    };
-    const events = new EventHub();
+    const refreshMe = refresher(parley, setMe, endIfRefused);
+    const events = new ChangeFeed();
     const uploads = new Uploads(parley, {
-      maxFileSize: props.me.limits.max_file_size,
+      maxFileSize: entry.me.limits.max_file_size,
       done: (payload, conversation_id) =>
-        events.tell({ type: "attachment.created", conversation_id, payload }),
+        events.publish({ type: "attachment.created", conversation_id, payload }),
       idle: refreshMe,
       refused: endIfRefused,
     });
     const foreignFiles = new Set<string>();
     return { parley, events, uploads, foreignFiles, refreshMe, say, report, endIfRefused, signOut };
-  }, [token, signOut, add, props.me]);
-  useLive(token, tools, setAway);
+  }, [token, signOut, add, entry]);
+  useLive(entry, tools, setAway);
   const session = useMemo<Session>(() => ({ ...tools, me, isAway }), [tools, me, isAway]);
   return (
     <SessionContext.Provider value={session}>
@@ -122,25 +122,50 @@ function SignedIn(props: { token: string; me: Me; signOut: (reason?: string) => 
   );
 }
 
-/** Follows the events as long as somebody is signed in, and ends what is under way with it. */
-function useLive(token: string, tools: Omit<Session, "me" | "isAway">, setAway: (isAway: boolean) => void) {
+/** Returns a function that reloads the user after a moment, once for all calls until then. Ignores answers that arrive out of order. */
+function refresher(parley: Parley, show: (me: Me) => void, fail: (error: unknown) => void): () => void {
+  let isDue = false;
+  let asked = 0;
+  let shown = 0;
+  const ask = async () => {
+    isDue = false;
+    const number = ++asked;
+    try {
+      const me = await parley.me();
+      if (number < shown) return;
+      shown = number;
+      show(me);
+    } catch (error) {
+      fail(error);
+    }
+  };
+  return () => {
+    if (isDue) return;
+    isDue = true;
+    setTimeout(ask, REFRESH_MS);
+  };
+}
+
+/** Follows the events while the user is signed in. Stops events and uploads at the end. */
+function useLive(entry: Entry, tools: Omit<Session, "me" | "isAway">, setAway: (isAway: boolean) => void) {
   useLayoutEffect(() => {
     const { events, uploads, report, refreshMe } = tools;
     const controller = new AbortController();
-    // Uploads tell how much they have stored once they are all done.
+    // While uploads run, their last one reloads the used storage.
     const forget = events.listen(({ type }) => {
       const isStored = type === "attachment.created" || type === "attachment.deleted" || type === "missed";
       if (isStored && uploads.running === 0) refreshMe();
     });
-    events.follow(connect(token, watchedFetch(setAway)), controller.signal).catch((error) => {
-      if (!controller.signal.aborted) report("What others do shows after a reload only.", error);
+    const watched = connect(entry.token, watchedFetch(setAway));
+    events.follow(watched, controller.signal, entry.since).catch((error) => {
+      if (!controller.signal.aborted) report("Changes by others show only after a reload.", error);
     });
     return () => {
       forget();
       controller.abort();
       uploads.stop();
     };
-  }, [token, tools, setAway]);
+  }, [entry, tools, setAway]);
 }
 
 render(<App />, document.getElementById("console")!);

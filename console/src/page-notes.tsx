@@ -1,8 +1,8 @@
-// What stands in place of a list, or below it, while a page is read or when it could not be.
+// What a list shows while a page loads, or if it failed.
 import type { Pages } from "./use-pages.ts";
 
-/** Shows after a moment only: what is there at once needs no word. */
-export function Reading({ text = "Reading…" }: { text?: string }) {
+/** Shows after a delay only, so that a fast answer does not flicker. */
+export function Reading({ text = "Loading…" }: { text?: string }) {
   return (
     <p class="reading muted small" role="status">
       {text}

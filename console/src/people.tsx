@@ -1,21 +1,21 @@
 import type { Contact } from "../../client/src/index.ts";
-import { formatFullTime, formatTime, hueOf, initials } from "./format.ts";
+import { formatFullTime, formatTime, initials, toHue } from "./format.ts";
 
-/** Marks, letters, anything that leaves something on the screen. */
+/** Matches a character that is visible. */
 const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
-/** The name, or nothing where nobody could see it. */
+/** Returns the name, or an empty text if it has no visible character. */
 export function visible(name: string | null): string {
   return name !== null && VISIBLE.test(name) ? name : "";
 }
 
-export function nameOf(contact: Contact): string {
+export function toName(contact: Contact): string {
   return visible(contact.display_name) || contact.username;
 }
 
 export function Avatar({ name }: { name: string }) {
   return (
-    <span class={`avatar hue-${hueOf(name)}`} aria-hidden="true">
+    <span class={`avatar hue-${toHue(name)}`} aria-hidden="true">
       {initials(name)}
     </span>
   );
@@ -23,7 +23,7 @@ export function Avatar({ name }: { name: string }) {
 
 const NOW_SECONDS = 180;
 
-/** When the contact was last there, where that may be known. */
+/** Shows when the contact was last active, if the server says so. */
 export function Presence({ contact }: { contact: Contact }) {
   const seconds = contact.last_active_at;
   if (seconds === null) return null;

@@ -1,12 +1,12 @@
-// Where the person is: the address (#id) says which conversation is open, and an entry of the history of its own that
-// one file is looked at, so that Back works, also on a phone.
+// Navigation: the URL (#id) names the open conversation. An open file is a history entry, so that Back closes it, also
+// on a phone.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export function openPlace(place: string): void {
   location.hash = place;
 }
 
-/** Away from what is not there any more: Back does not lead to it. */
+/** Leaves a deleted conversation, so that Back does not return to it. */
 export function leaveForGood(): void {
   location.replace("#");
 }
@@ -22,24 +22,33 @@ export function usePlace(): string {
   return place;
 }
 
-/** Which file is looked at, and how to look at another, or at none. */
-export function useLookedAt(): [string | undefined, (id: string | undefined) => void] {
+/** Returns the id of the open file, and a function that opens another or closes it. */
+export function useOpenFile(): [string | undefined, (id: string | undefined) => void] {
   const read = (): string | undefined => history.state?.file;
   const [id, setId] = useState(read);
   const latest = useRef(id);
   latest.current = id;
+  // history.back() is asynchronous: a file that is opened meanwhile gets its entry afterwards.
+  const leaving = useRef(false);
   useLayoutEffect(() => {
-    const follow = () => setId(read());
+    const follow = () => {
+      if (!leaving.current) return setId(read());
+      leaving.current = false;
+      if (latest.current !== undefined) history.pushState({ file: latest.current }, "");
+    };
     addEventListener("popstate", follow);
     return () => removeEventListener("popstate", follow);
   }, []);
   const look = (next: string | undefined) => {
     const before = latest.current;
-    // Of two that come before the next drawing the second goes back no further.
+    // Of two calls before the next render the second must not go back again.
     latest.current = next;
     setId(next);
+    if (leaving.current) return;
     if (next === undefined) {
-      if (before !== undefined) history.back();
+      if (before === undefined) return;
+      leaving.current = true;
+      history.back();
     } else if (before === undefined) history.pushState({ file: next }, "");
     else history.replaceState({ file: next }, "");
   };

@@ -1,4 +1,4 @@
-// One file, large. Whatever it is, nothing of it runs here: media elements, text as text, PDF in the browser's viewer.
+// One file, large. Nothing in it runs: it is shown by media elements, as text, or by the browser's PDF viewer.
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { Attachment } from "../../client/src/index.ts";
 import { Dialog } from "./dialog.tsx";
@@ -6,7 +6,7 @@ import { explain, isAborted } from "./failures.ts";
 import { DownloadLink, type FileActions } from "./file-card.tsx";
 import { formatFullTime, formatSize } from "./format.ts";
 import { Icon } from "./icons.tsx";
-import { KIND_ICONS, kindOf } from "./media.ts";
+import { KIND_ICONS, toKind } from "./media.ts";
 import { localAddress } from "./session.ts";
 
 const MAX_TEXT = 256 * 1024;
@@ -48,7 +48,7 @@ export function Preview(props: {
   );
 }
 
-/** The arrow keys lead on, but where they belong to what has the focus. */
+/** Moves between files with the arrow keys, unless the focused element uses them. */
 function useArrows(previous: (() => void) | undefined, next: (() => void) | undefined): void {
   useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
@@ -63,8 +63,8 @@ function useArrows(previous: (() => void) | undefined, next: (() => void) | unde
 
 function Stage({ file }: { file: Attachment }) {
   const [broken, setBroken] = useState(false);
-  const kind = broken ? "file" : kindOf(file.file_type);
-  // Kept: a link that is renewed would begin a film anew.
+  const kind = broken ? "file" : toKind(file.file_type);
+  // Kept, because a renewed link would restart a video.
   const [address] = useState(() => localAddress(file.file_url));
   const fails = () => setBroken(true);
   if (file.file_size === 0) return <NoStage kind={kind} text="The file is empty." />;
@@ -80,11 +80,11 @@ function Stage({ file }: { file: Attachment }) {
   }
   if (kind === "text") return <TextStage file={file} />;
   if (kind === "pdf" && file.file_size <= MAX_PDF) return <PdfStage file={file} />;
-  const why = broken ? "This browser cannot show the file." : "There is no preview of such a file.";
-  return <NoStage kind={kind} text={`${why} Download it to look at it.`} />;
+  const why = broken ? "This browser cannot show the file." : "There is no preview for this type of file.";
+  return <NoStage kind={kind} text={`${why} Download it to open it.`} />;
 }
 
-/** To an element a picture that is cut short is loaded, though it shows a part of it, or nothing: decoding it anew tells. */
+/** Shows an image, and says if it is truncated. An element loads such an image without an error; decoding it again fails. */
 function ImageStage(props: { address: string; file: Attachment; onError: () => void }) {
   const [isCut, setCut] = useState(false);
   const check = (image: HTMLImageElement) => {
@@ -105,7 +105,7 @@ function ImageStage(props: { address: string; file: Attachment; onError: () => v
       />
       {isCut && (
         <p class="stage-note" role="status">
-          The picture is not whole.
+          The picture is incomplete.
         </p>
       )}
     </>
@@ -140,7 +140,7 @@ function TextStage({ file }: { file: Attachment }) {
 }
 
 function PdfStage({ file }: { file: Attachment }) {
-  // Said to be PDF whatever it is: a frame would run HTML.
+  // The type is set to PDF, because a frame would run HTML.
   const { value: url, failure } = useFetched(
     file,
     async (response) =>
@@ -151,7 +151,7 @@ function PdfStage({ file }: { file: Attachment }) {
   return url === undefined ? null : <iframe class="stage-pdf" src={url} title={file.filename} />;
 }
 
-/** What is made of the file's bytes, of text only of the first; `release` is called for it at the end. */
+/** Returns what `make` makes of the file's bytes, or of the first bytes of a text. Calls `release` on it at the end. */
 function useFetched(
   file: Attachment,
   make: (response: Response) => Promise<string>,
@@ -161,15 +161,15 @@ function useFetched(
     value: undefined,
     failure: "",
   });
-  // What is made depends on the file alone.
+  // The result depends on the file only.
   useEffect(() => {
     const controller = new AbortController();
     let made: string | undefined;
     const read = async () => {
       const headers: HeadersInit =
-        kindOf(file.file_type) === "text" ? { range: `bytes=0-${MAX_TEXT - 1}` } : {};
+        toKind(file.file_type) === "text" ? { range: `bytes=0-${MAX_TEXT - 1}` } : {};
       const response = await fetch(localAddress(file.file_url), { headers, signal: controller.signal });
-      if (!response.ok) throw new Error("The file cannot be read now. Close this and try again.");
+      if (!response.ok) throw new Error("The file could not be loaded. Close this and try again.");
       const value = await make(response);
       if (controller.signal.aborted) return release?.(value);
       made = value;

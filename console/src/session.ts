@@ -1,26 +1,26 @@
-// Who is signed in, and what every part of the console needs for its work.
+// The signed-in user, and what all parts of the console share.
 import { createContext } from "preact";
 import { useContext, useLayoutEffect, useRef } from "preact/hooks";
 import { type Me, Parley } from "../../client/src/index.ts";
-import type { Change, EventHub } from "./live.ts";
+import { type Change, type ChangeFeed, findNewestEvent, type Since } from "./live.ts";
 import type { Uploads } from "./uploads.ts";
 
 export interface Session {
   parley: Parley;
   me: Me;
-  /** The server does not answer for now. */
+  /** Whether the server does not answer at the moment. */
   isAway: boolean;
-  /** Files of others, found out by a refusal: they are neither renamed nor deleted here. */
+  /** Files of other users, known by a refusal: they cannot be renamed or deleted. */
   foreignFiles: Set<string>;
-  events: EventHub;
+  events: ChangeFeed;
   uploads: Uploads;
-  /** Reads anew how much is stored, a moment later, and once for all that asks for it until then. */
+  /** Reloads the user, with the used storage, after a moment. */
   refreshMe: () => void;
-  /** Shows a line for a moment, and has it read out. */
+  /** Shows a notice for a moment, and has it read out. */
   say: (text: string) => void;
-  /** Shows what went wrong until it is dismissed; a token that is refused ends the session. */
+  /** Shows an error until it is dismissed. A refused token ends the session. */
   report: (doing: string, error: unknown) => void;
-  /** Back to the first screen where the error is that the token is refused. */
+  /** Returns to the sign-in if the server refused the token. */
   endIfRefused: (error: unknown) => void;
   signOut: (reason?: string) => void;
 }
@@ -29,8 +29,8 @@ export const SessionContext = createContext<Session>(null as never);
 export const useSession = () => useContext(SessionContext);
 
 /**
- * Hears of every change from the moment that what is drawn is on the page. An effect that waits for the paint would
- * miss those until then, or hear of them with what was on the page before.
+ * Listens to changes from the moment of the render. An effect after the paint would miss changes until then, or apply
+ * them to the previous page.
  */
 export function useChanges(listener: (change: Change) => void): void {
   const { events } = useSession();
@@ -45,21 +45,38 @@ export function keptToken(): string | null {
   return sessionStorage.getItem(KEY);
 }
 
-/** Keeps the token until the tab is closed; null forgets it. */
+/** Keeps the token until the tab is closed; null deletes it. */
 export function keepToken(token: string | null): void {
   if (token === null) sessionStorage.removeItem(KEY);
   else sessionStorage.setItem(KEY, token);
 }
 
-/** The address of this server as the browser sees it, also below a path of a proxy. */
+/** The URL of this server as the browser sees it, also below a path of a proxy. */
 const HERE = new URL(".", document.baseURI).href.replace(/\/$/, "");
 
-/** `fetch` in place of the browser's own. */
+/** Creates a client, optionally with another `fetch`. */
 export function connect(token: string, fetch?: typeof globalThis.fetch): Parley {
   return new Parley({ url: HERE, token, fetch });
 }
 
-/** A `fetch` that tells whether the server answers. */
+export interface Entry {
+  token: string;
+  me: Me;
+  since: Since;
+}
+
+/**
+ * Reads the user of a token, and their newest event first: between what the console loads later and the events after
+ * that one there is no gap, however late the answers are.
+ */
+export async function enter(token: string): Promise<Entry> {
+  const parley = connect(token);
+  // If this fails, `ChangeFeed.follow` asks again.
+  const since = findNewestEvent(parley).catch(() => undefined);
+  return { token, me: await parley.me(), since: await since };
+}
+
+/** Returns a `fetch` that reports whether the server answers. */
 export function watchedFetch(tell: (isAway: boolean) => void): typeof fetch {
   return async (input, init) => {
     try {
@@ -74,8 +91,8 @@ export function watchedFetch(tell: (isAway: boolean) => void): typeof fetch {
 }
 
 /**
- * The address of a file on this page's own origin: the policy of the page lets in nothing else, and the public address
- * of the server may be another, and have such a folder in its own path.
+ * Returns the URL of a file on this page's own origin, the only one that the page's policy allows. The public URL of the
+ * server may be another one, and its path may contain /files/ too.
  */
 export function localAddress(fileUrl: string, query = ""): string {
   return HERE + fileUrl.slice(fileUrl.lastIndexOf("/files/")) + query;

@@ -1,25 +1,26 @@
 import { useState } from "preact/hooks";
-import type { Me } from "../../client/src/index.ts";
 import { explain, isRefused } from "./failures.ts";
-import { connect, keepToken } from "./session.ts";
+import { type Entry, enter, keepToken } from "./session.ts";
 
-export function SignIn(props: { reason: string; onSignedIn: (token: string, me: Me) => void }) {
+export function SignIn(props: { reason: string; onSignedIn: (entry: Entry) => void }) {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState(props.reason);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const fields = new FormData(event.currentTarget as HTMLFormElement);
     const token = String(fields.get("token")).trim();
-    // A header cannot carry anything else, and a token has nothing else.
+    // Tokens have only these characters, and a header cannot carry others.
     if (!/^[\x21-\x7e]+$/.test(token)) return setFailure("Paste the whole token, without spaces in it.");
     setBusy(true);
     setFailure("");
     try {
-      const me = await connect(token).me();
+      const entry = await enter(token);
       keepToken(fields.has("keep") ? token : null);
-      props.onSignedIn(token, me);
+      props.onSignedIn(entry);
     } catch (error) {
-      setFailure(isRefused(error) ? `This token does not open the door. ${explain(error)}` : explain(error));
+      setFailure(
+        isRefused(error) ? `The server does not accept this token. ${explain(error)}` : explain(error),
+      );
       setBusy(false);
     }
   };
@@ -29,8 +30,8 @@ export function SignIn(props: { reason: string; onSignedIn: (token: string, me: 
         <Mark />
         <h1>Sign in to Parley</h1>
         <p class="muted">
-          With an access token: the one of the first start, or one that <code>npx parley token create</code>{" "}
-          made.
+          Use the access token that the first start printed, or create one with{" "}
+          <code>bin/parley token create NAME</code>.
         </p>
         <label class="labelled">
           Access token

@@ -1,4 +1,4 @@
-// What is told for a moment, and read out: results politely, failures at once.
+// Notices, also read out: results politely and for a moment, failures at once.
 import { useCallback, useRef, useState } from "preact/hooks";
 import { IconButton } from "./icons.tsx";
 
@@ -21,7 +21,7 @@ export function useToasts() {
       const id = next.current++;
       setToasts((all) => {
         const others = all.filter((each) => each.text !== text);
-        // A failure stays until it was read.
+        // A failure stays until it is dismissed.
         const failures = others.filter((each) => each.failure);
         const results = others.filter((each) => !each.failure);
         const added = { id, text, failure };

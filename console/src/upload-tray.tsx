@@ -1,4 +1,4 @@
-// What is on its way, in a corner, wherever the person looks meanwhile.
+// The uploads, in a corner of all views.
 import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { counted, formatSize } from "./format.ts";
 import { Icon, IconButton } from "./icons.tsx";
@@ -34,7 +34,7 @@ function Tray({ all }: { all: readonly Upload[] }) {
           aria-controls="tray-list"
           onClick={() => setOpen(!open)}
         >
-          {titleOf(all, uploads.running)}
+          {toTitle(all, uploads.running)}
         </button>
         {uploads.running === 0 && (
           <IconButton icon="close" label="Clear the list of uploads" onClick={() => uploads.clear()} />
@@ -49,16 +49,16 @@ function Tray({ all }: { all: readonly Upload[] }) {
   );
 }
 
-function titleOf(all: readonly Upload[], running: number): string {
+function toTitle(all: readonly Upload[], running: number): string {
   if (running > 0) return `Sending ${counted(running, "file", "files")}`;
   const count = (state: Upload["state"]) => all.filter((each) => each.state === state).length;
   const [failed, cancelled, done] = [count("failed"), count("cancelled"), count("done")];
   if (failed > 0) return `${counted(failed, "file was", "files were")} not sent`;
-  if (cancelled === 0) return "All is sent";
+  if (cancelled === 0) return "All files uploaded";
   return done === 0 ? "Cancelled" : `${done} sent, ${cancelled} cancelled`;
 }
 
-/** What is scrolled below the tray can be scrolled out from under it. */
+/** Adds room below the content, so that it can be scrolled out from under the tray. */
 function useRoomBelow(box: { current: HTMLElement | null }): void {
   useLayoutEffect(() => {
     const { style } = document.documentElement;
@@ -73,7 +73,7 @@ function useRoomBelow(box: { current: HTMLElement | null }): void {
   }, [box]);
 }
 
-/** Among a thousand, one that has not changed costs nothing. */
+/** Renders only if the upload has changed, because there may be a thousand. */
 function Row({ upload }: { upload: Upload }) {
   return useMemo(() => <RowView upload={upload} />, [upload]);
 }
@@ -109,9 +109,9 @@ function RowView({ upload }: { upload: Upload }) {
 function detail({ state, file, sent, speed, error, conversationName }: Upload): string {
   if (state === "failed") return error;
   if (state === "cancelled") return "Cancelled";
-  if (state === "waiting") return `Waits · ${formatSize(file.size)}`;
+  if (state === "waiting") return `Waiting · ${formatSize(file.size)}`;
   if (state === "done") return `${formatSize(file.size)} · in ${conversationName}`;
-  // All bytes are on their way, and the server makes them safe.
+  // All bytes are sent, and the server stores them.
   if (sent >= file.size) return "Finishing…";
   const rate = speed > 0 ? ` · ${formatSize(speed)}/s` : "";
   return `${formatSize(sent)} of ${formatSize(file.size)}${rate}`;

@@ -1,11 +1,11 @@
-// The files on their way to the server. They go on while the person looks at other conversations.
+// Uploads, which continue while the user opens other conversations.
 import { type Attachment, type Parley, ParleyApiError, randomKey } from "../../client/src/index.ts";
 import { explain, isRefused } from "./failures.ts";
 import { counted, formatSize } from "./format.ts";
 import { oncePerFrame } from "./frames.ts";
 
 const AT_ONCE = 3;
-/** Of each new measure in the speed that is shown: a calm number beats an exact one. */
+/** The weight of a new measurement in the speed shown, so that it does not jump. */
 const WEIGHT = 0.3;
 const MEASURE_MS = 400;
 
@@ -13,32 +13,32 @@ type State = "waiting" | "sending" | "done" | "failed" | "cancelled";
 
 export interface Upload {
   id: number;
-  /** The same each time it is sent: by it the server knows a file again whose answer was lost. */
+  /** The Idempotency-Key, the same for each attempt, so that the server recognizes a retry. */
   key: string;
   file: File;
   conversationId: string;
   conversationName: string;
   state: State;
   sent: number;
-  /** Bytes a second; 0 while it is not known. */
+  /** Bytes per second; 0 while unknown. */
   speed: number;
   error: string;
-  /** Whether it would fail again, however often it is sent. */
+  /** Whether a retry would fail too. */
   hopeless: boolean;
-  /** What it has become. */
+  /** The id of the uploaded file; empty until it is done. */
   attachmentId: string;
 }
 
 interface Hooks {
   maxFileSize: number | null;
   done: (attachment: Attachment, conversationId: string) => void;
-  /** Nothing is on its way any more. */
+  /** Called when no upload is left. */
   idle: () => void;
   refused: (error: unknown) => void;
 }
 
 export class Uploads {
-  /** What came of the last, to be read out. */
+  /** The latest result, to be read out. */
   news = "";
   #all: Upload[] = [];
   #next = 1;
@@ -56,12 +56,12 @@ export class Uploads {
     return this.#all;
   }
 
-  /** How many files wait or are sent. */
+  /** How many uploads wait or run. */
   get running(): number {
     return this.#all.filter(({ state }) => state === "waiting" || state === "sending").length;
   }
 
-  /** Whether a new file of a conversation is one of these: an event may be faster than the answer. */
+  /** Whether a new file is one of these uploads: its event may arrive before the answer. */
   isOwn({ id, filename }: Attachment, conversationId: string): boolean {
     return this.#all.some(
       (each) =>
@@ -98,7 +98,7 @@ export class Uploads {
     };
     const limit = this.#hooks.maxFileSize;
     if (limit === null || file.size <= limit) return upload;
-    const error = `It has ${formatSize(file.size)}; this server takes ${formatSize(limit)} at most.`;
+    const error = `The file has ${formatSize(file.size)}. The server accepts at most ${formatSize(limit)}.`;
     return { ...upload, state: "failed", error, hopeless: true };
   }
 
@@ -113,13 +113,13 @@ export class Uploads {
     this.#startNext();
   }
 
-  /** Takes those off the list that need no more. */
+  /** Removes finished uploads from the list. */
   clear(): void {
     this.#all = this.#all.filter(({ state }) => state === "waiting" || state === "sending");
     this.#tell();
   }
 
-  /** Ends all that is under way. */
+  /** Aborts all uploads. */
   stop(): void {
     this.#all = [];
     for (const controller of this.#controllers.values()) controller.abort();
@@ -142,7 +142,7 @@ export class Uploads {
 
   #startNext(): void {
     this.#tell();
-    // The oldest is the last of the list. One that was cancelled may still be ending.
+    // The oldest is the last of the list. A cancelled upload may still be ending.
     const waiting = this.#all.filter(({ id, state }) => state === "waiting" && !this.#controllers.has(id));
     for (const upload of waiting.reverse()) {
       if (this.#controllers.size >= AT_ONCE) return;

@@ -1,4 +1,4 @@
-// The files of the open conversation, as they are and as they change.
+// The files of the open conversation, kept up to date.
 import { useEffect, useRef } from "preact/hooks";
 import type { Attachment } from "../../client/src/index.ts";
 import { counted } from "./format.ts";
@@ -6,9 +6,9 @@ import { useChanges, useSession } from "./session.ts";
 import { type Pages, usePages } from "./use-pages.ts";
 
 const PAGE = 48;
-/** Links live for an hour at least. */
+/** Links are valid for at least an hour. */
 const RENEW_MS = 30 * 60 * 1000;
-/** What comes within this is told in one line. */
+/** New files within this time share one notice. */
 const GATHER_MS = 300;
 const MAX_NAMED = 3;
 
@@ -52,20 +52,20 @@ export function useFiles(conversationId: string): Pages<Attachment> {
   return pages;
 }
 
-/** In the order of the ids, which is that of creation: of two that end at once the older may be told of last. */
+/** Inserts a file in the order of ids, which is that of creation: events may arrive in another order. */
 function withNew(items: Attachment[], file: Attachment, hasMore: boolean): Attachment[] {
   if (items.some(({ id }) => id === file.id)) return items;
   const at = items.findIndex(({ id }) => id < file.id);
   if (at >= 0) return items.toSpliced(at, 0, file);
-  // Older than all that is shown: it comes with its page.
+  // Older than all loaded files: it comes with its page.
   return hasMore && items.length > 0 ? items : [...items, file];
 }
 
-/** Tells the names of what others have sent, many in one line. */
+/** Shows the names of new files from others, many in one notice. */
 function useSayNew(): (filename: string) => void {
   const { say } = useSession();
   const names = useRef<string[]>([]);
-  const told = useRef((filename: string) => {
+  const announce = useRef((filename: string) => {
     names.current.push(filename);
     if (names.current.length > 1) return;
     setTimeout(() => {
@@ -73,5 +73,5 @@ function useSayNew(): (filename: string) => void {
       say(`New here: ${all.length > MAX_NAMED ? counted(all.length, "file", "files") : all.join(", ")}`);
     }, GATHER_MS);
   });
-  return told.current;
+  return announce.current;
 }

@@ -1,4 +1,4 @@
-// A list that grows page by page, newest first, as every list of the API does.
+// A list that loads page by page, newest first, like every list of the API.
 import { useLayoutEffect, useReducer, useState } from "preact/hooks";
 import type { Page } from "../../client/src/index.ts";
 import { explain, isAborted } from "./failures.ts";
@@ -9,22 +9,22 @@ interface State<Item> {
   items: Item[];
   hasMore: boolean;
   loading: boolean;
-  /** Whether the items answer what is asked now, and not what was asked before. */
+  /** Whether the items belong to the current query, not to the previous one. */
   current: boolean;
-  /** What to tell where a page could not be read. */
+  /** The error of the page that failed; empty if none did. */
   failure: string;
 }
 
-/** Gives the same list where it was done already. */
+/** Changes a list. Applying it twice has the same result. */
 type Edit<Item> = (items: Item[]) => Item[];
 
 export interface Pages<Item> extends State<Item> {
-  /** Reads the next page, if there is one, it is not on its way, and it has not failed. */
+  /** Loads the next page, unless there is none, it is loading, or it failed. */
   more: () => void;
-  /** Changes what is shown, after the server has changed it. */
+  /** Applies a change of the server to the items. */
   edit: (change: Edit<Item>) => void;
   reload: () => void;
-  /** Reads the page that failed. */
+  /** Loads the failed page again. */
   retry: () => void;
 }
 
@@ -37,7 +37,7 @@ class PageReader<Item extends { id: string }> {
   #redrawSoon: () => void;
   #refused: (error: unknown) => void;
   #controller = new AbortController();
-  /** Those of the time in which a page is on its way: it may not know of them. */
+  /** The edits since the page was requested, which it may not contain. */
   #edits: Edit<Item>[] = [];
   #isFirst = true;
 
@@ -48,7 +48,7 @@ class PageReader<Item extends { id: string }> {
     this.#refused = refused;
   }
 
-  /** Begins anew, by another question where one is given. What is shown stays until the answer is there. */
+  /** Loads the list again, with another query if given. The old items stay until the answer arrives. */
   restart(read?: ReadPage<Item>): void {
     this.stop();
     if (read) {
@@ -96,7 +96,7 @@ class PageReader<Item extends { id: string }> {
       this.#set({ items, hasMore: has_more, loading: false, current: true });
     } catch (error) {
       if (signal.aborted || isAborted(error)) return;
-      // What answers another question would pass for an answer to this one.
+      // Items of another query must not pass for results of this one.
       const items = this.state.current ? this.state.items : [];
       this.#set({ items, loading: false, current: true, failure: explain(error) });
       this.#refused(error);
@@ -104,12 +104,12 @@ class PageReader<Item extends { id: string }> {
   }
 }
 
-/** Reads by `read`; another `key` means another question, which ends the one before. */
+/** Loads a list with `read`. Another `key` means another query, which aborts the previous one. */
 export function usePages<Item extends { id: string }>(key: string, read: ReadPage<Item>): Pages<Item> {
   const { endIfRefused } = useSession();
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
   const [reader] = useState(() => new PageReader<Item>(read, () => redraw(), endIfRefused));
-  // The key stands for what is asked. In the layout phase: the next paint is not waited for.
+  // The key identifies the query. A layout effect does not wait for the next paint.
   useLayoutEffect(() => {
     reader.restart(read);
     return () => reader.stop();

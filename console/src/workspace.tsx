@@ -1,4 +1,4 @@
-// What is on the screen once somebody is signed in. The address (#id) says which conversation is open, so that Back works.
+// The screen after the sign-in. The URL (#id) names the open conversation, so that Back works.
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Contact } from "../../client/src/index.ts";
 import { Account } from "./account.tsx";
@@ -7,7 +7,7 @@ import { Conversation } from "./conversation.tsx";
 import { ContactHeader, NotesHeader } from "./conversation-header.tsx";
 import { useDropGuard } from "./drop.ts";
 import { Icon } from "./icons.tsx";
-import { nameOf } from "./people.tsx";
+import { toName } from "./people.tsx";
 import { leaveForGood, openPlace, usePlace } from "./place.ts";
 import { useChanges, useSession } from "./session.ts";
 import { Mark } from "./sign-in.tsx";
@@ -29,7 +29,7 @@ export function Workspace() {
   useDropGuard();
   useLeaveGuard();
   const root = useFocusKept(place ? ".conversation" : "[role=listbox]");
-  const title = place === NOTES ? "Notes to self" : open && nameOf(open.contact);
+  const title = place === NOTES ? "Notes to self" : open && toName(open.contact);
   useEffect(() => {
     document.title = title ? `${title} · Parley` : "Parley";
   }, [title]);
@@ -68,7 +68,7 @@ export function Workspace() {
           <Conversation
             key={open.contact.id}
             id={open.contact.conversation_id}
-            name={nameOf(open.contact)}
+            name={toName(open.contact)}
             header={
               <ContactHeader
                 {...open}
@@ -93,12 +93,12 @@ function Nothing() {
         <Icon name="file" />
       </span>
       <h1>Choose a conversation</h1>
-      <p class="muted">The files that you share with somebody are here, as soon as you choose whom.</p>
+      <p class="muted">Choose a contact to see the files that you share.</p>
     </div>
   );
 }
 
-/** Asks whoever closes the window while files are on their way. */
+/** Asks before the window closes while uploads run. */
 function useLeaveGuard(): void {
   const { uploads } = useSession();
   useLayoutEffect(() => {
@@ -108,7 +108,7 @@ function useLeaveGuard(): void {
   }, [uploads]);
 }
 
-/** Where the side that had the focus is hidden, as on a phone, the other one gets it. */
+/** Moves the focus to the other side if its own side is hidden, as on a phone. */
 function useFocusKept(selector: string) {
   const root = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -121,7 +121,7 @@ function useFocusKept(selector: string) {
   return root;
 }
 
-/** The contact that the address names. One that was not chosen from the list is read from the server. */
+/** Returns the contact that the URL names. One that was not chosen from the list is loaded from the server. */
 function useOpenContact(
   place: string,
 ): [Open | undefined, (open: Open) => void, (id: string, change: Partial<Open>) => void] {
@@ -129,7 +129,7 @@ function useOpenContact(
   const [open, setOpen] = useState<Open>();
   const latest = useRef(open);
   latest.current = open;
-  // By what was done meanwhile: another contact may be open by now, or the same have changed.
+  // Applied to the current state: another contact may be open by now, or this one may have changed.
   const change = useCallback(
     (id: string, change: Partial<Open>) =>
       setOpen((old) => (old?.contact.id === id ? { ...old, ...change } : old)),
@@ -153,13 +153,13 @@ function useOpenContact(
     latest.current = undefined;
     setOpen(undefined);
     if (location.hash.slice(1) !== event.payload.id) return;
-    say(`${nameOf(event.payload)} was deleted.`);
+    say(`${toName(event.payload)} was deleted.`);
     leaveForGood();
   });
   return [open?.contact.id === place ? open : undefined, setOpen, change];
 }
 
-/** The conversations that got files while they were not open, of which nothing is known after a reload. */
+/** Returns the conversations that got files while they were not open, since the last reload. */
 function useUnseen(openId: string | undefined): ReadonlySet<string> {
   const { uploads } = useSession();
   const [unseen, setUnseen] = useState<ReadonlySet<string>>(new Set());

@@ -8,10 +8,10 @@ import { type BlobReader, type BlobStore, type BlobWriter, type Entry, isKey, re
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
-/** Files go in and out through one buffer each, which stays in the processor's cache and leaves nothing to collect. */
+/** Each read and each write uses one buffer, which stays in the processor's cache and is never garbage. */
 const BUFFER_BYTES = 256 * 1024;
 
-/** Opens the store in a folder, where it makes `tmp/` and `blobs/00` to `blobs/ff` and syncs them. */
+/** Opens the store in a folder. Creates and syncs `tmp/` and `blobs/00` to `blobs/ff`. */
 export async function openDiskStore(folder: string, fuse: Fuse): Promise<BlobStore> {
   makeStoreFolders(folder);
   await syncFolder(join(folder, "blobs"));
@@ -19,25 +19,25 @@ export async function openDiskStore(folder: string, fuse: Fuse): Promise<BlobSto
   return new DiskStore(folder, fuse);
 }
 
-/** The store in a folder as it is, which may be none: nothing is made or changed. */
+/** Reads the store in a folder, which may not exist. Creates and changes nothing. */
 export function readDiskStore(folder: string): BlobReader {
   return new DiskReader(folder);
 }
 
-/** Makes the folders of a store; `syncStoreFolders` makes their entries durable. */
+/** Creates the folders of a store; `syncStoreFolders` makes their entries durable. */
 export function makeStoreFolders(folder: string): void {
   mkdirSync(join(folder, "tmp"), { recursive: true, mode: FOLDER_MODE });
   for (const name of shards()) mkdirSync(join(folder, "blobs", name), { recursive: true, mode: FOLDER_MODE });
 }
 
-/** Makes the entries of a store's folders durable, whoever made them. */
+/** Makes the entries of a store's folders durable, whichever process created them. */
 export async function syncStoreFolders(folder: string): Promise<void> {
   for (const name of shards()) await syncFolder(join(folder, "blobs", name));
   await syncFolder(join(folder, "blobs"));
   await syncFolder(folder);
 }
 
-/** Where a blob lies within the folder of its store. Throws for what is no key. */
+/** Returns the path of a blob within the folder of its store. Throws if the key is malformed. */
 export function blobPath(folder: string, key: string): string {
   return join(folder, "blobs", requireKey(key).slice(0, 2), key);
 }
@@ -47,6 +47,7 @@ function shards(): string[] {
 }
 
 class DiskReader implements BlobReader {
+  readonly intents: BlobReader["intents"] = { list: () => this.listIntents() };
   protected readonly temporary: string;
   readonly #folder: string;
 
@@ -59,7 +60,7 @@ class DiskReader implements BlobReader {
     const file = await open(this.path(key), constants.O_RDONLY).catch((error) => {
       throw diskError(error);
     });
-    // A file that was cut short must not be sent under the length of the whole.
+    // A truncated file must not be sent with the length of the whole.
     try {
       const { size } = await file.stat();
       if (size <= end) throw new Error(`The blob ${key} has ${size} bytes, and its row says more.`);
@@ -87,8 +88,8 @@ class DiskReader implements BlobReader {
         continue;
       }
       const files = await entriesOf(join(blobs, shard.name));
-      // Read after the files: an intent goes only when the row is committed, or the file is gone.
-      const intents = new Set(await this.intents());
+      // Read after the files: an intent is removed only after the row is committed or the file is gone.
+      const intents = new Set(await this.listIntents());
       yield files
         .filter((file) => !intents.has(file.name))
         .map((file) => ({
@@ -98,7 +99,7 @@ class DiskReader implements BlobReader {
     }
   }
 
-  async intents(): Promise<string[]> {
+  protected async listIntents(): Promise<string[]> {
     return (await entriesOf(this.temporary)).map((entry) => entry.name).filter(isKey);
   }
 
@@ -126,10 +127,14 @@ function isBlob(shard: string, file: Dirent): boolean {
 }
 
 class DiskStore extends DiskReader implements BlobStore {
-  /** A file of its own takes two syncs more than a row that is committed with others. */
+  /** A file of its own costs two more syncs than a row, which is committed with others. */
   readonly minFileBytes = 32 * 1024;
+  override readonly intents: BlobStore["intents"] = {
+    list: () => this.listIntents(),
+    sweep: (...how) => this.#sweep(...how),
+  };
   readonly #fuse: Fuse;
-  /** Keys of the writers at work in this process, which the sweep leaves alone. */
+  /** Keys of the writers that are active in this process. The sweep skips them. */
   readonly #writing = new Set<string>();
 
   constructor(folder: string, fuse: Fuse) {
@@ -156,7 +161,7 @@ class DiskStore extends DiskReader implements BlobStore {
     await syncOrBlow(this.#fuse, () => syncFolder(dirname(path)));
   }
 
-  async sweep(
+  async #sweep(
     isLive: (key: string) => Promise<boolean>,
     onError: (error: unknown) => void,
     isStopped: () => boolean,
@@ -180,8 +185,8 @@ class DiskStore extends DiskReader implements BlobStore {
 }
 
 /**
- * The entry in `tmp/` is the intent: the bytes are linked to their place, not renamed, and the entry goes only
- * after the row is committed.
+ * The entry in `tmp/` is the intent. So the file is linked to its place, not renamed, and the entry is removed only after
+ * the row is committed.
  */
 class DiskWriter implements BlobWriter {
   readonly key: string;
@@ -215,7 +220,7 @@ class DiskWriter implements BlobWriter {
 
   async #flush(): Promise<void> {
     try {
-      // A write may be short, which is no error yet.
+      // A short write is no error.
       for (let at = 0; at < this.#buffered; ) {
         at += (await this.#file.write(this.#buffer, at, this.#buffered - at)).bytesWritten;
       }
@@ -258,7 +263,7 @@ class DiskWriter implements BlobWriter {
   }
 }
 
-/** An error of a sync is final: the kernel may have dropped the pages, and a second sync would not tell. */
+/** A failed sync is final: the kernel may have dropped the pages, and a second sync would not report it. */
 async function syncOrBlow(fuse: Fuse, sync: () => Promise<void>): Promise<void> {
   try {
     await sync();
@@ -271,7 +276,7 @@ async function syncOrBlow(fuse: Fuse, sync: () => Promise<void>): Promise<void> 
 function diskError(error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException).code ?? "";
   if (["ENOSPC", "EDQUOT"].includes(code)) return new ParleyError("disk_full", undefined, { cause: error });
-  // No descriptor is free: that passes.
+  // No file descriptor is free, which is temporary.
   if (["EMFILE", "ENFILE"].includes(code)) return new ParleyError("unavailable", undefined, { cause: error });
   return error;
 }

@@ -1,25 +1,25 @@
 import { S3 } from "@aws-sdk/client-s3";
-import type { S3Settings } from "../config.ts";
+import type { S3Settings } from "../config/parse.ts";
 import { OperatorError, ParleyError } from "../errors.ts";
 
 const CONNECT_TIMEOUT_MS = 3000;
-/** How long the store may take to answer one attempt of a request; sending bytes comes on top. */
+/** How long the store may take to answer one attempt of a request, in addition to the time for sending bytes. */
 export const ANSWER_TIMEOUT_MS = 10_000;
-/** The rate at which the store must take bytes. */
+/** The minimum rate at which the store must accept bytes. */
 const MIN_BYTES_PER_SECOND = 256 * 1024;
-/** How long the store may take to make one object of its parts. */
+/** How long the store may take to join the parts of an object. */
 export const COMPLETE_TIMEOUT_MS = 45_000;
-/** An answer to a load balancer must come sooner. */
+/** A load balancer waits no longer. */
 const READY_TIMEOUT_MS = 2000;
-/** How often a request is sent at most, where the store fails or is silent. */
+/** How often a request is sent at most, if the store fails or does not answer. */
 const ATTEMPTS = 3;
-/** All attempts of a request share the time of so many that are silent. */
+/** All attempts of a request share the time of this many attempts without an answer. */
 const SILENT_ATTEMPTS = 2;
 
-/** Errors that tell of an object, an upload or a range, not of the store. */
+/** Errors about an object, an upload or a range, not about the store. */
 const OF_THE_OBJECT = new Set(["NoSuchKey", "NoSuchUpload", "NotFound", "InvalidRange"]);
 
-/** What goes with a request. */
+/** What each request is sent with. */
 interface Options {
   abortSignal: AbortSignal;
   requestTimeout: number;
@@ -27,7 +27,7 @@ interface Options {
 
 export type Request<T> = (s3: S3, options: Options) => Promise<T>;
 
-/** A bucket of an S3 store. Whatever it asks of the store is bounded in time. */
+/** A bucket of an S3 store. Every request to it has a time limit. */
 export class Bucket {
   readonly s3: S3;
   readonly name: string;
@@ -44,13 +44,13 @@ export class Bucket {
       forcePathStyle: settings.pathStyle,
       ...(settings.endpoint === null ? {} : { endpoint: settings.endpoint }),
       maxAttempts: ATTEMPTS,
-      // Many stores know no others. Bytes are sent under the SHA-256 that is signed with each request.
+      // Many stores support no others. The signature of each request covers the SHA-256 of its bytes.
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",
       requestHandler: {
         connectionTimeout: CONNECT_TIMEOUT_MS,
         throwOnRequestTimeout: true,
-        // A slow download keeps its connection, and must not keep others waiting.
+        // A slow download keeps its connection and must not block other requests.
         httpAgent: { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY },
         httpsAgent: { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY },
       },
@@ -58,8 +58,8 @@ export class Bucket {
   }
 
   /**
-   * Asks the store, again where it fails, and throws `unavailable` where it does not do it; what is wrong with the
-   * object itself is thrown as it is.
+   * Sends a request and retries it if the store fails. Throws `unavailable` if that does not help; errors about the object
+   * itself are thrown unchanged.
    */
   async ask<T>(request: Request<T>, requestTimeout = ANSWER_TIMEOUT_MS): Promise<T> {
     if (this.#isClosed) throw unavailable(new Error("the server stops"));
@@ -76,9 +76,9 @@ export class Bucket {
     }
   }
 
-  /** Throws `unavailable` where the store does not answer, or does not let this server in. */
+  /** Throws `unavailable` if the store does not answer or refuses the credentials. */
   checkReady(): Promise<void> {
-    // Anybody may ask; the store is asked once at a time.
+    // Anybody may call this, so only one check runs at a time.
     this.#ping ??= this.ask((s3, options) => s3.headBucket({ Bucket: this.name }, options), READY_TIMEOUT_MS)
       .then(
         () => {},
@@ -92,7 +92,7 @@ export class Bucket {
     return this.#ping;
   }
 
-  /** Makes the bucket where it is missing, if it may. Throws `OperatorError` where the store cannot be used. */
+  /** Creates the bucket if it is missing and `mayMake` allows it. Throws `OperatorError` if the store cannot be used. */
   async open(mayMake: () => Promise<boolean>): Promise<void> {
     try {
       if (await this.#exists()) return;
@@ -101,7 +101,7 @@ export class Bucket {
       const { region } = this.#settings;
       const place =
         region === "us-east-1" ? {} : { CreateBucketConfiguration: { LocationConstraint: region } };
-      // Where it fails another server may have made it at the same moment.
+      // If this fails, another server may have created it at the same moment.
       const failed = await this.ask((s3, options) =>
         s3.createBucket({ Bucket: this.name, ...place } as Parameters<S3["createBucket"]>[0], options),
       ).then(
@@ -128,7 +128,7 @@ export class Bucket {
     }
   }
 
-  /** Ends what is under way, and refuses what comes. */
+  /** Aborts all requests and refuses new ones. */
   close(): void {
     this.#isClosed = true;
     for (const controller of this.#underWay) controller.abort();
@@ -136,16 +136,16 @@ export class Bucket {
   }
 }
 
-/** How long one attempt to send so many bytes may take. */
+/** Returns how long one attempt to send this many bytes may take. */
 export function sendTimeout(bytes: number): number {
   return ANSWER_TIMEOUT_MS + (bytes / MIN_BYTES_PER_SECOND) * 1000;
 }
 
 export function unavailable(cause: unknown): ParleyError {
-  return new ParleyError("unavailable", "The store of the files does not do this right now.", { cause });
+  return new ParleyError("unavailable", "File storage is temporarily unavailable. Try again.", { cause });
 }
 
-/** For the operator, with the way to mend it. */
+/** Tells the operator the reason and what to do. */
 function reasonOf(error: unknown): string {
   if (error instanceof OperatorError) return error.message;
   const cause = error instanceof ParleyError ? error.cause : error;

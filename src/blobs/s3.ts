@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { type CompletedPart, GetObjectCommand } from "@aws-sdk/client-s3";
-import type { S3Settings } from "../config.ts";
+import type { S3Settings } from "../config/parse.ts";
 import { ParleyError } from "../errors.ts";
 import { exactSize } from "../util/sizes.ts";
 import {
@@ -13,17 +13,17 @@ import {
 } from "./s3-bucket.ts";
 import { type BlobReader, type BlobStore, type BlobWriter, type Entry, isKey, requireKey } from "./store.ts";
 
-/** A larger file goes to the store in parts of this size, through one buffer. */
+/** A larger file is sent in parts of this size, through one buffer. */
 const PART_BYTES = 8 * 1024 * 1024;
-/** The most that a store takes: 10,000 parts of 8 MiB are 78 GiB. */
+/** The maximum of S3: 10,000 parts of 8 MiB are 78 GiB. */
 const MAX_PARTS = 10_000;
-/** What the buffers of all uploads may take together: one more is refused. */
+/** The memory for the buffers of all uploads. An upload that would exceed it is refused. */
 const MAX_BUFFERED_BYTES = 512 * 1024 * 1024;
-/** What the buffer of a writer begins with; it grows with the file, up to a part. */
+/** The initial size of a writer's buffer, which grows with the file up to one part. */
 const FIRST_BUFFER_BYTES = 64 * 1024;
 
 /**
- * Opens the store in a bucket, which is made where it is missing and may be made. Throws `OperatorError` where it cannot
+ * Opens the store in a bucket. Creates the bucket if it is missing and `mayMake` allows it. Throws `OperatorError` if it cannot
  * be used.
  */
 export async function openS3Store(
@@ -35,7 +35,7 @@ export async function openS3Store(
   return new S3Store(bucket, options.redirect ? await createAddresses(bucket) : undefined);
 }
 
-/** The store in a bucket as it is: nothing is made or changed. */
+/** Reads the store in a bucket. Creates and changes nothing. */
 export function readS3Store(settings: S3Settings): BlobReader {
   return new S3Reader(new Bucket(settings));
 }
@@ -55,8 +55,9 @@ async function createAddresses(bucket: Bucket): Promise<Address> {
   };
 }
 
-/** An object is a blob; its name is the key. It cannot be linked to a second name: intents are rows. */
+/** An object is a blob, and its name is the key. S3 has no links, so intents are rows. */
 class S3Reader implements BlobReader {
+  readonly intents = null;
   protected readonly bucket: Bucket;
 
   constructor(bucket: Bucket) {
@@ -67,7 +68,7 @@ class S3Reader implements BlobReader {
     const object = { ...this.object(key), Range: `bytes=${start}-${end}` };
     const { Body, ContentLength } = await this.bucket.ask((s3, options) => s3.getObject(object, options));
     const bytes = end - start + 1;
-    // An object that is shorter must not be sent under the length of its row.
+    // A shorter object must not be sent with the length of its row.
     if (ContentLength !== bytes) {
       (Body as Readable).destroy();
       throw new Error(`The store has ${ContentLength} of ${bytes} bytes of the blob ${key}.`);
@@ -99,7 +100,7 @@ class S3Reader implements BlobReader {
   }
 }
 
-/** Ends in an error where the store sends less, or is silent for too long; how slowly the chunks are taken is no matter. */
+/** Ends in an error if the store sends too little, or nothing for too long. A slow reader is no error. */
 async function* chunksOf(body: Readable, bytes: number): AsyncGenerator<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
   let left = bytes;
@@ -120,7 +121,7 @@ async function* chunksOf(body: Readable, bytes: number): AsyncGenerator<Uint8Arr
 }
 
 class S3Store extends S3Reader implements BlobStore {
-  /** All go to the store: the database of many servers has enough to do. But for empty ones, which are in their row. */
+  /** All files except empty ones go to the store, because many servers share the database. */
   readonly minFileBytes = 0;
   readonly address?: Address;
   readonly #room = new Room();
@@ -134,11 +135,11 @@ class S3Store extends S3Reader implements BlobStore {
     return new S3Writer(key, this.bucket, this.object(key), this.#room);
   }
 
-  /** Also what a server that died has left of an upload under this key. */
+  /** Also removes what a dead server has left of an upload under this key. */
   async remove(key: string): Promise<void> {
     const object = this.object(key);
     await abortUploads(this.bucket, object);
-    // After the uploads: one of them may have become the object meanwhile.
+    // After the uploads, one of which may have become the object meanwhile.
     await orMissing(this.bucket.ask((s3, options) => s3.deleteObject(object, options)));
   }
 
@@ -151,7 +152,7 @@ class S3Store extends S3Reader implements BlobStore {
   }
 }
 
-/** Aborts the uploads in parts of an object, but for one. */
+/** Aborts the multipart uploads of an object, except one. */
 async function abortUploads(bucket: Bucket, object: S3Object, kept?: string): Promise<void> {
   const uploads = { Bucket: object.Bucket, Prefix: object.Key };
   const found = await bucket.ask((s3, options) => s3.listMultipartUploads(uploads, options));
@@ -163,7 +164,7 @@ async function abortUpload(bucket: Bucket, object: S3Object, UploadId: string): 
   await orMissing(bucket.ask((s3, options) => s3.abortMultipartUpload({ ...object, UploadId }, options)));
 }
 
-/** Undefined where there is no such object or upload. */
+/** Returns undefined if the object or upload does not exist. */
 async function orMissing<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
@@ -175,14 +176,14 @@ async function orMissing<T>(asked: Promise<T>): Promise<T | undefined> {
 
 type S3Object = { Bucket: string; Key: string };
 
-/** What the buffers of all uploads may take together. */
+/** The memory for the buffers of all uploads. */
 class Room {
   #left = MAX_BUFFERED_BYTES;
 
-  /** Throws `unavailable` where there is not so much. */
+  /** Throws `unavailable` if less is left. */
   take(bytes: number): void {
     if (bytes > this.#left)
-      throw new ParleyError("unavailable", "The server has as many uploads as it can take. Try again soon.");
+      throw new ParleyError("unavailable", "The server has no memory left for another upload. Try again.");
     this.#left -= bytes;
   }
 
@@ -191,7 +192,7 @@ class Room {
   }
 }
 
-/** Sends a file that fits in one part as one object, and a larger one part by part while it comes in. */
+/** Sends a file that fits in one part as one object, and a larger one part by part while it arrives. */
 class S3Writer implements BlobWriter {
   readonly key: string;
   readonly #bucket: Bucket;
@@ -203,7 +204,7 @@ class S3Writer implements BlobWriter {
   readonly #parts: CompletedPart[] = [];
   /** Whether anything was sent to the store. */
   #begun = false;
-  /** Whether a request failed, so that the store may still be doing it. */
+  /** Whether a request failed, so that the store may still be executing it. */
   #unsure = false;
 
   constructor(key: string, bucket: Bucket, object: S3Object, room: Room) {
@@ -236,7 +237,7 @@ class S3Writer implements BlobWriter {
   async #sendPart(): Promise<void> {
     if (this.#parts.length === MAX_PARTS) {
       const limit = exactSize(MAX_PARTS * PART_BYTES);
-      throw new ParleyError("file_too_large", `The store takes files of at most ${limit}.`, {
+      throw new ParleyError("file_too_large", `File storage accepts files of at most ${limit}.`, {
         param: "file",
       });
     }
@@ -257,7 +258,7 @@ class S3Writer implements BlobWriter {
     const { UploadId, $metadata } = await this.#send((s3, options) =>
       s3.createMultipartUpload(object, options),
     );
-    // An attempt whose answer was lost may have begun another, or may still begin it.
+    // An attempt whose answer was lost may have started another upload, or may still start one.
     if ($metadata.attempts !== 1) {
       this.#unsure = true;
       await abortUploads(this.#bucket, object, UploadId);
@@ -269,7 +270,7 @@ class S3Writer implements BlobWriter {
     await this.#store().finally(() => this.#drop());
   }
 
-  /** Nothing is written after it. */
+  /** Releases the buffer. Nothing is written after it. */
   #drop(): void {
     this.#room.give(this.#buffer.length);
     this.#buffer = Buffer.alloc(0);
@@ -283,7 +284,7 @@ class S3Writer implements BlobWriter {
         (s3, options) => s3.putObject({ ...object, Body }, options),
         sendTimeout(Body.length),
       );
-      // An attempt whose answer was lost may still make the object, also after it is deleted.
+      // An attempt whose answer was lost may still create the object, even after it is deleted.
       if ($metadata.attempts !== 1) this.#unsure = true;
       return;
     }
@@ -298,19 +299,22 @@ class S3Writer implements BlobWriter {
       return await this.#bucket.ask(request, timeout);
     } catch (error) {
       this.#unsure = true;
-      // Of an upload that is gone, say, because an attempt whose answer was lost has ended it.
+      // Such as an upload that does not exist, because an attempt whose answer was lost has completed it.
       throw error instanceof ParleyError ? error : unavailable(error);
     }
   }
 
-  /** The intent went with the commit of the row. */
+  /** Does nothing: the commit of the row has deleted the intent. */
   async settle(): Promise<void> {}
 
-  /** Fails where the store may still be doing what failed: then the intent stays, and the eraser comes when it lapses. */
+  /**
+   * Fails if the store may still be executing a request that failed. Then the intent stays, and the eraser removes the blob when
+   * it expires.
+   */
   async discard(): Promise<void> {
     this.#drop();
     if (!this.#begun) return;
-    if (this.#unsure) throw new Error("What the store does of a request that failed is not known yet.");
+    if (this.#unsure) throw new Error("The outcome of a failed request to the store is unknown.");
     if (this.#uploadId !== undefined) await abortUpload(this.#bucket, this.#object, this.#uploadId);
     await orMissing(this.#bucket.ask((s3, options) => s3.deleteObject(this.#object, options)));
   }

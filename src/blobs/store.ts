@@ -1,28 +1,46 @@
-/** What can be asked of a store, also of one that must not be changed, such as a backup. */
+/** The reading side of a store, also of one that must not be changed, such as a backup. */
 export interface BlobReader {
   /**
-   * The bytes from `start` to `end` inclusive; a chunk is valid until the next is asked for. Rejects where there is no
-   * such blob. What it resolves with must be iterated: that closes the file.
+   * Returns the bytes from `start` to `end` inclusive; a chunk is valid until the next is requested. Rejects if the blob does
+   * not exist. The result must be iterated, which closes the file.
    */
   read(key: string, start: number, end: number): Promise<AsyncIterable<Uint8Array>>;
-  /** Bytes; undefined where there is no such blob. */
+  /** Returns the bytes; undefined if the blob does not exist. */
   size(key: string): Promise<number | undefined>;
   /**
-   * All that lies in the store, some at a time, but for blobs with an intent of the store's own. A blob that is told was
-   * therefore committed before, or discarded since, or nothing will ever settle it.
+   * Lists everything in the store, some at a time, except blobs with an intent of the store itself. So a listed blob was
+   * committed before, or discarded since, or nothing will ever settle it.
    */
   list(): AsyncIterable<Entry[]>;
   /**
-   * Keys of its intents: of uploads on their way in, or that a crash cut off, which `sweep` settles. A store without
-   * this method cannot tell them from files: then rows of the database are the intents (`db/intents.ts`).
+   * The store's own record of uploads that are under way, or that a crash interrupted. Null: it cannot tell them from
+   * files, so rows of the database are the intents (`db/queries/intents.ts`).
    */
-  intents?(): Promise<string[]>;
+  readonly intents: Intents | null;
+}
+
+interface Intents {
+  /** Returns the keys of their blobs. */
+  list(): Promise<string[]>;
+}
+
+interface SweptIntents extends Intents {
+  /**
+   * Settles what a crash left: drops an intent whose blob is live, and erases the blob of any other. Returns how many
+   * blobs were erased. Leaves alone what this process is writing. Passes each failure to `onError` and continues; what
+   * failed, and what is left once `isStopped`, stays for the next sweep.
+   */
+  sweep(
+    isLive: (key: string) => Promise<boolean>,
+    onError: (error: unknown) => void,
+    isStopped: () => boolean,
+  ): Promise<number>;
 }
 
 export interface Entry {
-  /** Within the store, for people. */
+  /** The name within the store, for people. */
   name: string;
-  /** Null: it is no blob, and none of this store's making. */
+  /** Null if this is no blob, so this store did not create it. */
   key: string | null;
 }
 
@@ -32,44 +50,35 @@ export function isKey(name: string): boolean {
   return KEY.test(name);
 }
 
-/** Throws for what is no key. */
+/** Throws if the key is malformed. */
 export function requireKey(name: string): string {
   if (!isKey(name)) throw new Error("Not a key of this store.");
   return name;
 }
 
-/** Where the bytes of files live. Keys are random: nothing of a user's ever becomes a path. */
+/** Stores the bytes of files. Keys are random, so nothing that a user sends becomes a path. */
 export interface BlobStore extends BlobReader {
-  /** Smaller files cost more here than they do beside their rows, in the database. Bytes. */
+  /** Bytes. Smaller files cost less in the database, beside their rows. */
   readonly minFileBytes: number;
-  /** Starts a new blob, which nothing reads until it is stored. The key is new, 32 random hexadecimal digits. */
+  /** Starts a blob, which cannot be read until it is stored. The key is new: 32 random hexadecimal digits. */
   create(key: string): Promise<BlobWriter>;
-  /** Erases the bytes for good. A blob that is missing counts as erased. */
+  /** Erases the bytes permanently. A missing blob counts as erased. */
   remove(key: string): Promise<void>;
-  /**
-   * Where it keeps intents, settles what a crash left: an intent whose blob is live is dropped, one without is erased with its bytes.
-   * Returns how many blobs were erased. Writers of this process that are not settled are left alone. One that fails
-   * is told to `onError` and left to the next sweep, and so is the rest once `isStopped`.
-   */
-  sweep?(
-    isLive: (key: string) => Promise<boolean>,
-    onError: (error: unknown) => void,
-    isStopped: () => boolean,
-  ): Promise<number>;
-  /** Where it is across a network: throws `unavailable` where it cannot do its work now. */
+  readonly intents: SweptIntents | null;
+  /** For a store across a network: throws `unavailable` if it does not work now. */
   checkReady?(): Promise<void>;
   /**
-   * Where clients may fetch blobs themselves: an address that gives the blob as this type, under this
-   * Content-Disposition, and that is valid for so many seconds.
+   * Returns a URL from which clients can fetch the blob themselves, as this type, with this Content-Disposition, for this many
+   * seconds.
    */
   address?(key: string, answer: { type: string; disposition: string; seconds: number }): Promise<string>;
-  /** Ends what is under way across a network. */
+  /** Aborts the requests of a store across a network. */
   close?(): void;
 }
 
 /**
- * One blob on its way in. The order is `write`…, `store`, then the row is committed, then `settle`; or, at any
- * moment before the commit, `discard`. Until it is settled an intent survives crashes, so that the sweep finds it.
+ * Writes one blob. The order is `write`…, `store`, the commit of the row, then `settle`; or `discard` at any moment before the
+ * commit. Until `settle` an intent survives crashes, so that the sweep finds the blob.
  */
 export interface BlobWriter {
   readonly key: string;
@@ -77,6 +86,6 @@ export interface BlobWriter {
   /** Makes the bytes durable under the key. */
   store(): Promise<void>;
   settle(): Promise<void>;
-  /** Resolves only where nothing of the blob is left, nor can come any more. */
+  /** Resolves only if nothing of the blob is left, and nothing can appear later. */
   discard(): Promise<void>;
 }

@@ -1,22 +1,22 @@
-/** What a command may use of the process it runs in. */
+/** What a command may use of its process. */
 export interface Io {
   env: Readonly<Record<string, string | undefined>>;
-  /** Whether a person watches standard error. */
-  isTerminal: boolean;
-  /** How wide the terminal is that shows standard output; undefined where none does. */
+  /** Standard error, if it is a terminal. */
+  terminal: NodeJS.WriteStream | undefined;
+  /** The width of the terminal on standard output; undefined if it is not a terminal. */
   columns: number | undefined;
-  /** Aborts when the process is asked to end. */
+  /** Aborts on SIGTERM and Ctrl-C. */
   stop: AbortSignal;
-  /** Aborts when nobody reads standard output any more. */
+  /** Aborts when the reader of standard output has closed it, as `head` does. */
   unread: AbortSignal;
-  /** Ends the command as Ctrl-C does, where the terminal hands that key on. */
+  /** Ends the command as Ctrl-C does: a terminal in raw mode sends no signal for that key. */
   interrupt(): void;
-  /** Standard input, which is opened only where it is asked for. */
+  /** Opens standard input. */
   input(): NodeJS.ReadStream;
-  /** Standard output, for bytes. */
+  /** Returns standard output, for bytes. */
   output(): NodeJS.WriteStream;
-  /** A line of standard output: what was asked for. */
+  /** Prints a line of the result to standard output. */
   print(text: string): void;
-  /** A line of standard error: what a person should know besides. */
+  /** Prints a line of anything else to standard error. */
   warn(text: string): void;
 }

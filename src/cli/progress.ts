@@ -1,4 +1,3 @@
-import { SingleBar } from "cli-progress";
 import stringWidth from "string-width";
 import { systemClock } from "../util/clock.ts";
 import type { Io } from "./io.ts";
@@ -6,18 +5,18 @@ import { cut } from "./table.ts";
 import { harmless } from "./text.ts";
 
 const LINE_MS = 10_000;
+const REDRAW_MS = 100;
 const BAR_COLUMNS = 30;
 
-/** How far something long is. */
+/** The progress of a long operation. */
 interface Progress {
-  /** So much of it is done, since its begin. */
+  /** Reports how much is done since the start. */
   at(done: number): void;
   end(): void;
 }
 
 /**
- * A bar where a person watches; else a line now and then. `total` is undefined where it is not known; `show` writes an amount
- * for people.
+ * Shows a bar on a terminal, otherwise prints a line now and then. `total` is undefined if unknown; `show` formats an amount.
  */
 export function startProgress(
   io: Io,
@@ -27,27 +26,35 @@ export function startProgress(
 ): Progress {
   const name = harmless(label);
   const begin = systemClock();
+  const { terminal } = io;
+  let latest = 0;
   let next = begin + LINE_MS;
-  const format = (done: number, columns: number) =>
-    total === undefined
-      ? `${cut(name, Math.floor(columns / 2))} ${show(done)}${speed({ done, ms: systemClock() - begin }, show)}`
-      : barLine(name, { done, total, ms: systemClock() - begin }, show, columns);
-  const bar = io.isTerminal
-    ? new SingleBar({
-        format: (_options, { value, maxWidth = 80 }) => format(value, maxWidth),
-        hideCursor: false,
-      })
-    : undefined;
-  bar?.start(total ?? 0, 0);
+  function draw(on: NodeJS.WriteStream): void {
+    const columns = on.columns || 80;
+    const way = { done: latest, ms: systemClock() - begin };
+    const line =
+      total === undefined
+        ? `${cut(name, Math.floor(columns / 2))} ${show(latest)}${speed(way, show)}`
+        : barLine(name, { ...way, total }, show, columns);
+    next = systemClock() + REDRAW_MS;
+    // The rest of the line is cleared, because the new one may be shorter.
+    on.write(`\r${cut(line, columns - 1)}\u001b[K`);
+  }
+  if (terminal) draw(terminal);
   return {
     at(done) {
-      bar?.update(done);
-      if (bar || systemClock() < next) return;
-      next = systemClock() + LINE_MS;
-      io.warn(`… ${name}: ${show(done)}${total === undefined ? "" : ` of ${show(total)}`}`);
+      latest = done;
+      if (systemClock() < next) return;
+      if (terminal) draw(terminal);
+      else {
+        next = systemClock() + LINE_MS;
+        io.warn(`… ${name}: ${show(done)}${total === undefined ? "" : ` of ${show(total)}`}`);
+      }
     },
     end() {
-      bar?.stop();
+      if (!terminal) return;
+      draw(terminal);
+      terminal.write("\n");
     },
   };
 }
@@ -57,7 +64,7 @@ interface Way {
   ms: number;
 }
 
-/** Name, bar, amount, speed and time left, in so many columns. */
+/** Formats name, bar, amount, speed and time left, to fit the columns. */
 function barLine(
   name: string,
   { done, total, ms }: Way & { total: number },
@@ -78,7 +85,7 @@ function speed({ done, ms }: Way, show: (amount: number) => string): string {
   return ` ${show(ms > 0 ? Math.round((done / ms) * 1000) : 0)}/s`;
 }
 
-/** "1:05" for 65 seconds. */
+/** Formats seconds as a clock: "1:05" for 65. */
 function clockTime(seconds: number): string {
   const whole = Math.ceil(seconds);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];

@@ -2,22 +2,22 @@ import stringWidth from "string-width";
 import type { Io } from "./io.ts";
 import { harmless } from "./text.ts";
 
-/** So many rows are held back, until it is known how wide they are. */
+/** How many rows to hold back to measure the columns. */
 const BATCH = 100;
 
-/** Narrower than this no column is made for a terminal. */
+/** The least width to which a column is cut for a terminal. */
 const NARROWEST = 8;
 
-/** Rows for people, in columns. */
+/** Rows in aligned columns. */
 interface Table {
   add(cells: readonly string[]): void;
-  /** Prints what is left, and at least the header. */
+  /** Prints the remaining rows, and at least the header. */
   end(): void;
 }
 
 /**
- * A table that is printed while it is made, however long it gets. Its columns may become wider on the way, but on a terminal no
- * wider than that.
+ * Starts a table that is printed while its rows arrive, so its length does not matter. Columns may become wider on the way. On a
+ * terminal they are cut to its width.
  */
 export function startTable(io: Io, header: readonly string[]): Table {
   const widths = header.map(() => 0);
@@ -54,7 +54,7 @@ export function printTable(io: Io, header: readonly string[], rows: Iterable<rea
   table.end();
 }
 
-/** The widest become narrower until all fit; but never the first, which is the id that other commands want. */
+/** Narrows the widest columns until all fit, except the first: it is the id that other commands take. */
 function fitting(widths: readonly number[], columns: number): readonly number[] {
   const [first = 0, ...others] = widths;
   const room = columns - first - 2 * others.length;
@@ -66,12 +66,12 @@ function fitting(widths: readonly number[], columns: number): readonly number[] 
   return [first, ...others];
 }
 
-/** By the columns that a terminal shows it in. */
+/** Pads a text to a width in terminal columns. */
 function pad(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - stringWidth(text)));
 }
 
-/** As much of a text as fits. */
+/** Cuts a text to a width in terminal columns. */
 export function cut(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let kept = "";

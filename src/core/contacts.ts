@@ -1,49 +1,78 @@
+import type { Page } from "../db/page.ts";
 import {
   type ContactFilter,
   type ContactRow,
-  contactOf,
   findContact,
+  findContactBehind,
   type ListedContact,
   lastActive,
   listContacts as listContactRows,
-} from "../db/contacts.ts";
+  mustSearch,
+  toContact,
+} from "../db/queries/contacts.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import { phoneDigits, searchKey, usernameKey } from "../util/text.ts";
-import { actOf } from "./audit.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "./access/caller.ts";
+import { newEntry } from "./audit.ts";
 import type { Core } from "./core.ts";
+import {
+  avatarUrl,
+  describedField,
+  displayName,
+  newUsername,
+  optional,
+  type Parsed,
+  phoneNumber,
+  searchWord,
+  trueOrFalse,
+  username,
+} from "./fields.ts";
 import { onceOf, writeOnce } from "./idempotency.ts";
-import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
+import { type PageEnvelope, type PageRequest, pageQuery, toPage } from "./page.ts";
 import type { Expected, Versioned } from "./resource.ts";
+import { described, id, orNull, resource, type TypeOf, text, textOrNull, time } from "./schema.ts";
+import { nextTurn, ROWS_PER_TURN } from "./turns.ts";
 
-/** Source, section 2.1, in the order in which it is stored and served. Times are Unix seconds. */
-interface Contact {
-  id: string;
-  username: string;
-  phone_number: string;
-  avatar_url: string | null;
-  display_name: string | null;
-  conversation_id: string;
-  last_active_at: number | null;
-  created_at: number;
-}
+/** Source document, section 2.1, in the order of the stored JSON. */
+export const contactResource = resource("Contact", {
+  id: id("con"),
+  username: text,
+  phone_number: text,
+  avatar_url: textOrNull,
+  display_name: described(textOrNull, "Null if none is set; show the username instead."),
+  conversation_id: id("cnv"),
+  last_active_at: described(orNull(time), "Unix seconds, UTC. Null if unknown, as for a new contact."),
+  created_at: time,
+});
+type Contact = TypeOf<typeof contactResource>;
 
-interface ContactFields {
-  username: string;
-  phone_number: string;
-  avatar_url?: string | null | undefined;
-  display_name?: string | null | undefined;
-}
+/** The fields of a new contact. */
+export const contactFields = {
+  username: newUsername,
+  phone_number: phoneNumber,
+  avatar_url: optional(avatarUrl),
+  display_name: optional(displayName),
+};
+
+/** The filters of a list of contacts. */
+export const contactFilters = {
+  username: optional(username),
+  phone_number: optional(phoneNumber),
+  q: optional(describedField(searchWord, "The beginning of a word of the username or the display name.")),
+  active: optional(
+    describedField(trueOrFalse, "True selects contacts that are not blocked, false blocked ones."),
+  ),
+};
 
 /**
- * Throws `contact_exists` with the existing id where the caller has a contact of that username, and `count_limit_reached`.
- * A request with a key is done once.
+ * Throws `count_limit_reached`, and `contact_exists` if the caller has a contact with that username, with its id if the
+ * caller may read contacts. A request with a key is done once.
  */
 export async function createContact(
   core: Core,
   caller: Caller,
-  fields: ContactFields,
+  fields: Parsed<typeof contactFields>,
   key?: string,
 ): Promise<Versioned> {
   const createdAt = core.clock();
@@ -70,44 +99,70 @@ export async function createContact(
     maxContacts: core.limits.maxContacts,
     actId: core.newId("aud"),
     tokenId: caller.tokenId,
+  }).catch((error) => {
+    const isHidden = error instanceof ParleyError && error.code === "contact_exists" && !mayRead(caller);
+    throw isHidden ? new ParleyError(error.code, error.message, { param: "username" }) : error;
   });
   return { json: result, version: "1", replayed };
 }
 
-/** What a list of contacts can be narrowed to. */
-interface ContactChoice {
-  username?: string | undefined;
-  phone_number?: string | undefined;
-  /** The beginning of a word of the username or the display name. */
-  q?: string | undefined;
-  /** True: not blocked. False: blocked. */
-  active?: boolean | undefined;
+function mayRead({ scopes }: Caller): boolean {
+  return scopes.has("contacts:read");
 }
 
+/** `isAborted` reports whether the client has gone. */
 export async function listContacts(
   core: Core,
   caller: Caller,
-  request: PageRequest & ContactChoice,
-): Promise<PageOf> {
+  request: PageRequest & Parsed<typeof contactFilters>,
+  isAborted: () => boolean,
+): Promise<PageEnvelope> {
   const page = pageQuery(request);
   const filter: ContactFilter = {
     usernameKey: request.username === undefined ? undefined : usernameKey(request.username),
     phoneDigits: request.phone_number === undefined ? undefined : phoneDigits(request.phone_number),
-    // Nothing but punctuation is the beginning of every word.
+    // Punctuation alone is a prefix of every word.
     wordPrefix: (request.q && searchKey(request.q).slice(1)) || undefined,
     blocked: request.active === undefined ? undefined : !request.active,
   };
-  return pageOf(page, await listContactRows(core.db, caller.userId, filter, page), contactOf);
+  const rows = mustSearch(filter)
+    ? await searchContacts(core, caller.userId, filter, page, isAborted)
+    : await listContactRows(core.db, caller.userId, filter, page);
+  return toPage(page, rows, toContact);
 }
 
-/** Throws `contact_not_found`, also for a contact of somebody else. */
+/**
+ * Searches the caller's contacts in several turns of the event loop, each of which sees the latest commits. A turn
+ * continues after the last id of the previous one, so no contact is skipped or repeated.
+ */
+async function searchContacts(
+  core: Core,
+  ownerId: string,
+  filter: ContactFilter,
+  page: Page,
+  isAborted: () => boolean,
+): Promise<ListedContact[]> {
+  const found: ListedContact[] = [];
+  let { cursor } = page;
+  // Few contacts are blocked: most pages of `active=true` end here and cost little more than others.
+  for (let steps = 2 * (page.limit + 1); ; steps = ROWS_PER_TURN) {
+    const rest = { ...page, cursor, limit: page.limit - found.length };
+    const until = await findContactBehind(core.db, ownerId, filter, rest, steps);
+    found.push(...(await listContactRows(core.db, ownerId, filter, rest, until)));
+    if (found.length > page.limit || until === undefined || isAborted()) return found;
+    cursor = until;
+    await nextTurn();
+  }
+}
+
+/** Throws `contact_not_found`, also for the contact of another user. */
 export async function getContact(core: Core, caller: Caller, id: string): Promise<Versioned> {
   const row = await findContact(core.db, caller.userId, id);
   if (!row) throw new ParleyError("contact_not_found");
   return versioned(row);
 }
 
-/** Sets the display name, the only attribute that can be updated; without it nothing changes. */
+/** Sets the display name, the only field that can be updated; without it nothing changes. */
 export async function updateContact(
   core: Core,
   caller: Caller,
@@ -115,23 +170,31 @@ export async function updateContact(
   displayName: string | null | undefined,
   expected: Expected,
 ): Promise<Versioned> {
-  const input = { ownerId: caller.userId, id, displayName, expected, act: actOf(core, caller) };
+  const input = { ownerId: caller.userId, id, displayName, expected, entry: newEntry(core, caller) };
   return versioned(await core.db.write("updateContact", input));
 }
 
-/** Deletes the contact and, for the caller, the conversation with it. Throws `contact_not_found`. */
+/** Deletes the contact and removes the caller from the conversation with it. Throws `contact_not_found`. */
 export async function deleteContact(
   core: Core,
   caller: Caller,
   id: string,
   expected: Expected,
 ): Promise<void> {
-  const act = actOf(core, caller);
-  await core.db.write("deleteContact", { ownerId: caller.userId, id, deletedAt: act.at, expected, act });
+  const entry = newEntry(core, caller);
+  const limit = core.limits.erasedRowsAtOnce;
+  await core.db.write("deleteContact", {
+    ownerId: caller.userId,
+    id,
+    deletedAt: entry.at,
+    limit,
+    expected,
+    entry,
+  });
   core.wakeEraser();
 }
 
-/** What the contact sends from now on does not reach the caller, or does again. Throws `contact_not_found`. */
+/** Blocks or unblocks a contact: what a blocked contact sends does not reach the caller. Throws `contact_not_found`. */
 export async function blockContact(core: Core, caller: Caller, id: string, blocked: boolean): Promise<void> {
   const blockedAt = blocked ? core.clock() : null;
   await core.db.write("blockContact", { ownerId: caller.userId, id, blockedAt });
@@ -140,6 +203,6 @@ export async function blockContact(core: Core, caller: Caller, id: string, block
 function versioned([body, seenAt, since, version]: ContactRow): Versioned {
   const listed: ListedContact = [body, seenAt, since];
   const seen = lastActive(listed);
-  // What is told of the contact changes without a change of the row.
-  return { json: contactOf(listed), version: seen === null ? `${version}` : `${version}-${seen}` };
+  // `last_active_at` changes without a change of the row.
+  return { json: toContact(listed), version: seen === null ? `${version}` : `${version}-${seen}` };
 }

@@ -1,56 +1,58 @@
 import type { Resolver } from "node:dns/promises";
 import type { BlobStore } from "../blobs/store.ts";
-import type { Limits } from "../config.ts";
+import type { Limits } from "../config/limits.ts";
 import type { Database } from "../db/database.ts";
 import type { Clock } from "../util/clock.ts";
 import type { Fuse } from "../util/fuse.ts";
 import type { NewId, Random } from "../util/ids.ts";
+import type { VerifiedTokens } from "./access/caller.ts";
+import type { KeySet } from "./access/key-set.ts";
+import type { Seal } from "./access/seal.ts";
 import type { Activity } from "./activity.ts";
-import type { VerifiedTokens } from "./caller.ts";
-import type { DownloadLog } from "./download-log.ts";
-import type { EventHub } from "./event-hub.ts";
-import type { KeySet } from "./key-set.ts";
-import type { Links } from "./links.ts";
-import type { Seal } from "./seal.ts";
+import type { EventHub } from "./events/event-hub.ts";
+import type { DownloadLog } from "./files/download-log.ts";
+import type { Links } from "./files/links.ts";
 
-/** What users and tokens need; also commands beside a running server have it. */
+/** What users and tokens need; commands beside a running server have only this. */
 export interface Accounts {
   db: Database;
   clock: Clock;
   newId: NewId;
   random: Random;
-  /** Called after a commit that left tombstones, so that their bytes are erased at once. */
+  /** Called after a commit that left rows or files to erase. */
   wakeEraser: () => void;
   limits: Limits;
 }
 
-/** Whose signed tokens (JWT) are taken. */
+/** The issuer whose JWTs are accepted. */
 export interface IdentityProvider {
   issuer: string;
   audience: string;
   keys: KeySet;
 }
 
-/** What the functions of this room work with; made once, by the composition root. */
+/** What all functions of `core/` work with; created once by `app.ts`. */
 export interface Core extends Accounts {
   blobs: BlobStore;
   links: Links;
-  /** Whether a disk has failed. */
+  /** Blown once a disk has failed. */
   fuse: Fuse;
   verifiedTokens: VerifiedTokens;
   activity: Activity;
   seal: Seal;
   eventHub: EventHub;
-  /** Makes what asks the DNS for the names that users choose. */
+  /** Creates the DNS resolver for host names that users choose. */
   makeResolver: () => Resolver;
-  /** Users and Idempotency-Keys of the requests that are under way. */
+  /** User and Idempotency-Key of each request under way. */
   keysUnderWay: Set<string>;
-  /** Null: there is none. */
+  /** How many uploads each user has under way on this node. */
+  uploadsUnderWay: Map<string, number>;
+  /** Null if none is configured. */
   identityProvider: IdentityProvider | null;
-  /** Downloads by link that are to go into the audit trail. */
+  /** Downloads by link, to be written into the audit trail. */
   downloadLog: DownloadLog;
-  /** Attachments whose bytes were found damaged since the start. */
+  /** Attachments found damaged since the start. */
   damaged: Set<string>;
-  /** The public address, without a slash at its end; known once the server listens. */
+  /** The public base URL without a trailing slash; known once the server listens. */
   origin: () => string;
 }

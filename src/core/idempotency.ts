@@ -1,17 +1,17 @@
 import { hash } from "node:crypto";
 import type { WriteInput, WriteResult } from "../db/database.ts";
-import { isKeyUsed, type Once } from "../db/idempotency.ts";
+import { isKeyUsed, type Once } from "../db/queries/idempotency.ts";
 import type { SingleName } from "../db/writes.ts";
 import { ParleyError } from "../errors.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "./access/caller.ts";
 import type { Accounts, Core } from "./core.ts";
 
-/** How long a key is kept. */
+/** How long a key is stored. */
 const KEY_MS = 24 * 3600 * 1000;
 
 /**
- * A request as its key knows it; undefined: it has none, as the command line never has. `asked` is all that it asks for,
- * as JSON.
+ * Identifies a request with a key; undefined without one, as on the command line. `asked` is everything that the
+ * request asks for, fingerprinted as JSON.
  */
 export function onceOf(
   core: Accounts,
@@ -30,12 +30,15 @@ export function onceOf(
   };
 }
 
-/** Whether the key was used before: then the write that asks for it will tell what it came to, or refuse. */
+/**
+ * Reports whether the key was used before. The write then returns the stored result, or throws
+ * `idempotency_key_reused`.
+ */
 export async function isReplay(core: Core, caller: Caller, key: string | undefined): Promise<boolean> {
   return key !== undefined && (await isKeyUsed(core.db, caller.userId, sha256(key), core.clock()));
 }
 
-/** Writes, or tells what the first request of the key has come to. */
+/** Runs the write, or returns the stored result of the key's first request. */
 export async function writeOnce<N extends SingleName>(
   core: Accounts,
   once: Once | undefined,
@@ -48,8 +51,8 @@ export async function writeOnce<N extends SingleName>(
 }
 
 /**
- * Runs a request of this key, one at a time. Throws `idempotency_in_progress` where the first is still under way in this
- * process; on another node the second waits for the first by its write.
+ * Runs one request of this key at a time. Throws `idempotency_in_progress` if another is under way in this process; on
+ * another node the second write waits for the first.
  */
 export async function oneAtATime<T>(
   core: Core,

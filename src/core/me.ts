@@ -1,27 +1,51 @@
-import { storageUsed } from "../db/storage.ts";
-import { findUserById } from "../db/users.ts";
+import { storageUsed } from "../db/queries/storage.ts";
+import { findUserById } from "../db/queries/users.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "./access/caller.ts";
 import type { Core } from "./core.ts";
+import {
+  bytes,
+  described,
+  id,
+  integer,
+  object,
+  orNull,
+  resource,
+  type TypeOf,
+  text,
+  textOrNull,
+  time,
+} from "./schema.ts";
 
-/** The caller, as only the caller sees it. */
-interface Me {
-  id: string;
-  username: string;
-  phone_number: string | null;
-  display_name: string | null;
-  avatar_url: string | null;
-  /** The conversation of notes to self, where uploads go that name no other. */
-  conversation_id: string;
-  created_at: number;
-  /** Bytes; the quota is null where there is none. */
-  storage: { used: number; quota: number | null };
-}
+/** The caller's own account. `limits` has those that a client can reach. */
+export const meResource = resource("Me", {
+  id: id("usr"),
+  username: text,
+  phone_number: textOrNull,
+  display_name: textOrNull,
+  avatar_url: textOrNull,
+  conversation_id: described(
+    id("cnv"),
+    "Notes to self: the conversation of uploads that name no other conversation.",
+  ),
+  created_at: time,
+  storage: object({ used: bytes, quota: described(orNull(integer), "Bytes; null if there is no quota.") }),
+  limits: object({
+    max_file_size: described(orNull(integer), "Bytes; null if there is no limit."),
+    max_body_size: bytes,
+    rate_limit: described(
+      orNull(integer),
+      "Requests per second, with bursts of twice as many; null if there is no limit.",
+    ),
+  }),
+});
+type Me = TypeOf<typeof meResource>;
 
 export async function getMe(core: Core, caller: Caller): Promise<Me> {
+  const { limits } = core;
   const user = await findUserById(core.db, caller.userId);
-  // Erased between the check of the token and now.
+  // Deleted since the token was checked.
   if (!user) throw new ParleyError("invalid_token");
   return {
     id: user.id,
@@ -31,6 +55,11 @@ export async function getMe(core: Core, caller: Caller): Promise<Me> {
     avatar_url: user.avatar_url,
     conversation_id: user.conversation_id,
     created_at: toSeconds(user.created_at),
-    storage: { used: await storageUsed(core.db, user.id), quota: core.limits.userQuotaBytes || null },
+    storage: { used: await storageUsed(core.db, user.id), quota: limits.userQuotaBytes || null },
+    limits: {
+      max_file_size: limits.maxFileBytes || null,
+      max_body_size: limits.maxBodyBytes,
+      rate_limit: limits.requestsPerSecond || null,
+    },
   };
 }

@@ -1,16 +1,16 @@
 import { NEWEST, type Page } from "../db/page.ts";
 
-/** A page as the API asks for it; at most one of the cursors is given. */
+/** The parameters of a page; at most one cursor is given. */
 export interface PageRequest {
   limit: number;
   starting_after?: string | undefined;
   ending_before?: string | undefined;
 }
 
-/** The page envelope of the source, section 2.4: items newest first. */
-export interface PageOf {
+/** The page envelope (source document, section 2.4): items newest first. */
+export interface PageEnvelope {
   has_more: boolean;
-  /** The JSON texts of resources. */
+  /** JSON texts of the resources. */
   data: string[];
 }
 
@@ -22,8 +22,8 @@ export function pageQuery(request: PageRequest): Page {
   };
 }
 
-/** Turns the rows of a walk, one more than the limit where there are more, into the envelope. */
-export function pageOf<R>(page: Page, rows: R[], shape: (row: R) => string): PageOf {
+/** Turns rows into the envelope; one row more than the limit means that there are more. */
+export function toPage<R>(page: Page, rows: R[], shape: (row: R) => string): PageEnvelope {
   const data = rows.slice(0, page.limit).map(shape);
   if (page.newer) data.reverse();
   return { has_more: rows.length > page.limit, data };

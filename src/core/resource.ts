@@ -1,16 +1,19 @@
 export { checkVersion, type Expected } from "../db/version.ts";
 
-/** A resource as it is served, with what its ETag is made of. */
+/** A resource as it is served, with the version for its ETag. */
 export interface Versioned {
   /** Its JSON text. */
   json: string;
-  /** The row's version, a number; where the window counts, "-" and the window behind it, or of a contact when it was last active. */
+  /**
+   * The row's version, a number. It is followed by "-" and the window of its links for an attachment, or the time of
+   * last activity for a contact.
+   */
   version: string;
-  /** Whether it is what the first request with the same Idempotency-Key was answered. */
+  /** True if this is the stored result of an earlier request with the same Idempotency-Key. */
   replayed?: boolean;
 }
 
-/** The id of a resource: the first member of its JSON text, whatever it is. */
+/** Returns the id of a resource, which is the first member of its JSON text. */
 export function idOf(json: string): string {
   const start = '{"id":"'.length;
   return json.slice(start, json.indexOf('"', start));

@@ -1,38 +1,51 @@
 import {
+  allUsers as allUserRows,
   type CreateUser,
   findUserById,
   findUserByName,
-  listUserPage,
-  listUsers as listUserRows,
+  listUserRows,
   type UserRow,
-} from "../db/users.ts";
+} from "../db/queries/users.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import { usernameKey } from "../util/text.ts";
-import { actOf } from "./audit.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "./access/caller.ts";
+import { makeToken, revokeTokensOf, SCOPES } from "./access/tokens.ts";
+import { newEntry } from "./audit.ts";
 import type { Accounts } from "./core.ts";
+import {
+  avatarUrl,
+  displayName,
+  newUsername,
+  nullable,
+  optional,
+  type Parsed,
+  phoneNumber,
+} from "./fields.ts";
 import { onceOf, writeOnce } from "./idempotency.ts";
-import { type PageOf, type PageRequest, pageOf, pageQuery } from "./page.ts";
-import { makeToken, revokeTokensOf, SCOPES } from "./tokens.ts";
+import { type PageEnvelope, type PageRequest, pageQuery, toPage } from "./page.ts";
+import { id, resource, type TypeOf, text, textOrNull, time } from "./schema.ts";
 
-interface User {
-  id: string;
-  username: string;
-  phone_number: string | null;
-  display_name: string | null;
-  avatar_url: string | null;
-  created_at: number;
-}
+export const userResource = resource("User", {
+  id: id("usr"),
+  username: text,
+  phone_number: textOrNull,
+  display_name: textOrNull,
+  avatar_url: textOrNull,
+  created_at: time,
+});
+type User = TypeOf<typeof userResource>;
 
-interface UserFields {
-  username: string;
-  phone_number?: string | null | undefined;
-  display_name?: string | null | undefined;
-  avatar_url?: string | null | undefined;
-}
+/** The fields of a new user. */
+export const userFields = {
+  username: newUsername,
+  phone_number: optional(nullable(phoneNumber)),
+  display_name: optional(displayName),
+  avatar_url: optional(avatarUrl),
+};
+type UserFields = Parsed<typeof userFields>;
 
-/** `caller` is null where the command line does it; with a key it is done once. Throws `username_taken`. */
+/** Creates a user; `caller` is null on the command line. A request with a key is done once. Throws `username_taken`. */
 export async function createUser(
   core: Accounts,
   caller: Caller | null,
@@ -53,53 +66,54 @@ export async function createUser(
   };
 }
 
-/** Makes the user `admin` with all scopes in a database without users; returns its token, or null. */
+/** Creates the user `admin` with all scopes if the database has no users; returns its token, or null. */
 export async function createFirstUser(core: Accounts): Promise<string | null> {
   const user = newUser(core, null, { username: "admin" });
   const { token, row } = makeToken(core, null, user.id, { scopes: SCOPES, name: "first start" });
   return (await core.db.write("createFirstUser", { user, token: row })) ? token : null;
 }
 
-/** All users, newest first. */
-export async function listUsers(core: Accounts): Promise<User[]> {
-  return (await listUserRows(core.db)).map(userOf);
+/** Returns all users, newest first. */
+export async function allUsers(core: Accounts): Promise<User[]> {
+  return (await allUserRows(core.db)).map(toUser);
 }
 
-/** By any spelling that compares equal. Throws `user_not_found`. */
-export async function findUser(core: Accounts, username: string): Promise<User> {
+/** Finds a user by any spelling of the username that compares equal. Throws `user_not_found`. */
+export async function getUserByName(core: Accounts, username: string): Promise<User> {
   const row = await findUserByName(core.db, usernameKey(username));
   if (!row)
-    throw new ParleyError("user_not_found", `No user is called "${username}". List them: parley user list.`);
-  return userOf(row);
+    throw new ParleyError("user_not_found", `No user is named "${username}". List them: parley user list.`);
+  return toUser(row);
 }
 
 /** Throws `user_not_found`. */
 export async function getUser(core: Accounts, id: string): Promise<User> {
   const row = await findUserById(core.db, id);
   if (!row) throw new ParleyError("user_not_found");
-  return userOf(row);
+  return toUser(row);
 }
 
-/** One page of the users, of all or of the one with this username. */
-export async function listUserPages(
+/** Returns one page of the users, or the one with this username. */
+export async function listUsers(
   core: Accounts,
   request: PageRequest & { username?: string | undefined },
-): Promise<PageOf> {
+): Promise<PageEnvelope> {
   const page = pageQuery(request);
   const filter = { usernameKey: request.username && usernameKey(request.username) };
-  return pageOf(page, await listUserPage(core.db, filter, page), (row) => JSON.stringify(userOf(row)));
+  return toPage(page, await listUserRows(core.db, filter, page), (row) => JSON.stringify(toUser(row)));
 }
 
-/** Erases the user and all that is theirs. Throws `user_not_found`. */
-export async function eraseUser(core: Accounts, caller: Caller | null, id: string): Promise<void> {
-  // First: whoever goes on writing as the user would cross the erasing, which takes longer, again and again.
+/** Deletes the user and everything that belongs to them. Throws `user_not_found`. */
+export async function deleteUser(core: Accounts, caller: Caller | null, id: string): Promise<void> {
+  // Tokens go first: requests that keep writing as the user would conflict with the longer erasing again and again.
   await revokeTokensOf(core, caller, id);
   await core.db.write("deleteIdentities", { userId: id });
-  await core.db.write("deleteUser", { id, deletedAt: core.clock(), act: actOf(core, caller) });
+  const entry = newEntry(core, caller);
+  await core.db.write("deleteUser", { id, deletedAt: entry.at, limit: core.limits.erasedRowsAtOnce, entry });
   core.wakeEraser();
 }
 
-function userOf(row: UserRow): User {
+function toUser(row: UserRow): User {
   return {
     id: row.id,
     username: row.username,
@@ -110,7 +124,7 @@ function userOf(row: UserRow): User {
   };
 }
 
-/** A user to be made, with ids and times. */
+/** Fills in ids and times of a new user. */
 export function newUser(core: Accounts, caller: Caller | null, fields: UserFields): CreateUser {
   return {
     id: core.newId("usr"),
@@ -121,6 +135,6 @@ export function newUser(core: Accounts, caller: Caller | null, fields: UserField
     avatarUrl: fields.avatar_url ?? null,
     conversationId: core.newId("cnv"),
     createdAt: core.clock(),
-    act: actOf(core, caller),
+    entry: newEntry(core, caller),
   };
 }

@@ -10,17 +10,15 @@ export type WriteResult<N extends WriteName> = ReturnType<Writes[N]> extends Wri
 export interface Database extends QuickReader {
   /**
    * Runs a named write in a transaction. Resolves only once it is durable; rejects with what the write threw,
-   * or with `unavailable` or `disk_full` where the engine could not do it. Rejects with `outcome_unknown`, or with an
-   * unknown error, where it is not known whether the write was done.
+   * or with `unavailable` or `disk_full` if the engine failed. Rejects with `outcome_unknown`, or with an unknown error,
+   * if it is not known whether the write was done.
    */
   write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>>;
-  /** A number that is another one after tokens went, by whichever process; null where it is not known now. */
+  /** Changes whenever any process revokes a token; null if it is not known now. */
   revocations(): number | null;
-  /** Whether this process may do this kind of background work now: one does of those that share a database. */
+  /** Reports whether this process may do this kind of background work now: one of those that share a database may. */
   claim(work: string): Promise<boolean>;
-  /** Called whenever this or another process may have left events, or given numbers to some. */
-  onEvents: () => void;
-  /** How many writes wait. */
+  /** Returns the number of waiting writes. */
   queueLength(): number;
   close(): Promise<void>;
 }

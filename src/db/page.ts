@@ -1,4 +1,6 @@
-/** A page as it is asked of the database: rows older than the cursor, or newer ones where `newer` is set. */
+import { type Statement, sql } from "./sql.ts";
+
+/** One page of a list: rows older than the cursor, or newer ones if `newer` is set. */
 export interface Page {
   cursor: string;
   newer: boolean;
@@ -7,8 +9,12 @@ export interface Page {
 
 /** Sorts after every id, so that a walk from the newest item is a walk from this cursor. */
 export const NEWEST = "~";
+/** Sorts before every id. */
+export const OLDEST = "";
 
-/** The end of a statement that reads a page, and one row more where there is one: its parameters are cursor and limit. */
-export function walkOf({ newer }: Page): string {
-  return `${newer ? "id > ? ORDER BY id ASC" : "id < ? ORDER BY id DESC"} LIMIT ? + 0`;
+/** Makes the end of a statement that reads a page, and one row more if there is one. */
+export function toPage({ cursor, newer, limit }: Page): Statement {
+  return newer
+    ? sql`id > ${cursor} ORDER BY id ASC LIMIT ${limit + 1} + 0`
+    : sql`id < ${cursor} ORDER BY id DESC LIMIT ${limit + 1} + 0`;
 }

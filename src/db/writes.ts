@@ -1,34 +1,26 @@
-import { recordActivity } from "./activity.ts";
-import { createAttachment, deleteAttachment, renameAttachment } from "./attachments.ts";
-import { forgetActs, recordDownloads } from "./audit.ts";
-import { blockContact, createContact, deleteContact, updateContact } from "./contacts.ts";
-import { addDeliveries, addTestDelivery, forgetDeliveries, redeliver, settleDelivery } from "./deliveries.ts";
-import { forgetEvents, numberEvents } from "./events.ts";
-import { dropHold, placeHold, renewHold } from "./holds.ts";
-import { findResult, forgetKeys, keepResult, type Once } from "./idempotency.ts";
-import { createIdentity } from "./identities.ts";
-import { createIntent, dropIntent, lapseIntents, renewIntent } from "./intents.ts";
-import type { Write } from "./sql.ts";
-import { lapseReservations, releaseStorage, reserveStorage } from "./storage.ts";
-import { beginMove, endMove, forgetSecrets, importRows } from "./tables.ts";
-import { createToken, deleteIdentities, deleteTokens, forgetExpiredTokens } from "./tokens.ts";
-import { dropTombstones } from "./tombstones.ts";
-import { createFirstUser, createUser, deleteUser } from "./users.ts";
-import { createWebhook, deleteWebhook, rotateSecret, updateWebhook } from "./webhooks.ts";
-
-/** Writes by which tokens go. */
-export const revoking: ReadonlySet<string> = new Set(["deleteIdentities", "deleteTokens", "deleteUser"]);
-
-/** Writes that leave events, or number them, or end who listens to them, or give webhooks something to do. */
-export const telling: ReadonlySet<string> = new Set([
-  ...["createContact", "updateContact", "deleteContact"],
-  ...["createAttachment", "renameAttachment", "deleteAttachment"],
-  ...["addTestDelivery", "redeliver", "settleDelivery", "updateWebhook"],
-  ...["doOnce", "numberEvents", ...revoking],
-]);
+import { recordActivity } from "./queries/activity.ts";
+import { createAttachment, deleteAttachment, renameAttachment } from "./queries/attachments.ts";
+import { forgetEntries, recordDownloads } from "./queries/audit.ts";
+import { blockContact, createContact, deleteContact, updateContact } from "./queries/contacts.ts";
+import { addTestDelivery, forgetDeliveries, redeliver, settleDelivery } from "./queries/deliveries.ts";
+import { eraseStep } from "./queries/erasing.ts";
+import { forgetEvents, numberEvents } from "./queries/events.ts";
+import { addBacklog, addDeliveries } from "./queries/hand-out.ts";
+import { dropHold, placeHold, renewHold } from "./queries/holds.ts";
+import { findResult, forgetKeys, keepResult, type Once } from "./queries/idempotency.ts";
+import { createIdentity } from "./queries/identities.ts";
+import { createIntent, dropIntent, lapseIntents, renewIntent } from "./queries/intents.ts";
+import { lapseReservations, releaseStorage, reserveStorage } from "./queries/storage.ts";
+import { beginMove, endMove, forgetSecrets, importRows } from "./queries/tables.ts";
+import { createToken, deleteIdentities, deleteTokens, forgetExpiredTokens } from "./queries/tokens.ts";
+import { dropTombstones } from "./queries/tombstones.ts";
+import { createFirstUser, createUser, deleteUser } from "./queries/users.ts";
+import { createWebhook, deleteWebhook, rotateSecret, updateWebhook } from "./queries/webhooks.ts";
+import { type Declaration, type Write, write } from "./sql.ts";
 
 /** Each by its name. */
 const single = {
+  addBacklog,
   addDeliveries,
   addTestDelivery,
   beginMove,
@@ -51,7 +43,8 @@ const single = {
   dropIntent,
   dropTombstones,
   endMove,
-  forgetActs,
+  eraseStep,
+  forgetEntries,
   forgetDeliveries,
   forgetEvents,
   forgetExpiredTokens,
@@ -80,38 +73,34 @@ type Single = typeof single;
 export type SingleName = keyof Single;
 type Result<N extends SingleName> = ReturnType<Single[N]> extends Write<infer T> ? T : never;
 
-/** A write that is done once for the same request, however often that comes. */
+/** A write that runs once per Idempotency-Key. */
 interface DoOnce<N extends SingleName> {
   name: N;
   input: Parameters<Single[N]>[0];
   once: Once;
 }
 
-/** The result must be plain JSON. Throws what the write throws, and `idempotency_key_reused`. */
-function* doOnce<N extends SingleName>(input: DoOnce<N>): Write<{ result: Result<N>; replayed: boolean }> {
-  const kept = yield* findResult(input.once);
-  if (kept !== undefined) return { result: JSON.parse(kept), replayed: true };
-  const result = yield* (single[input.name] as (input: unknown) => Write<Result<N>>)(input.input);
-  yield* keepResult(input.once, JSON.stringify(result));
-  return { result, replayed: false };
-}
+type DeclaredWrite = ((input: unknown) => Write<unknown>) & Declaration<unknown>;
 
-/** Every write that the service does, by name. */
+/** The result must be plain JSON. Throws what the write throws, and `idempotency_key_reused`. */
+const doOnce = write(
+  {
+    publishesEvents: true,
+    serializeBy: ({ name, input }) => (single[name] as DeclaredWrite).serializeBy?.(input),
+  },
+  function* <N extends SingleName>(input: DoOnce<N>): Write<{ result: Result<N>; replayed: boolean }> {
+    const kept = yield* findResult(input.once);
+    if (kept !== undefined) return { result: JSON.parse(kept), replayed: true };
+    const result = (yield* (single[input.name] as DeclaredWrite)(input.input)) as Result<N>;
+    yield* keepResult(input.once, JSON.stringify(result));
+    return { result, replayed: false };
+  },
+);
+
+/** All writes of the service, by name. */
 export const writes = { ...single, doOnce };
 
-/** Whose files, tokens, webhooks or contacts a write counts; undefined: nobody's. Two writes for the same user cross each other. */
-export function countedUser(name: keyof typeof writes, input: unknown): string | undefined {
-  if (name === "doOnce") {
-    const inner = input as DoOnce<SingleName>;
-    return countedUser(inner.name, inner.input);
-  }
-  if (name === "createAttachment") return (input as { uploader_id: string }).uploader_id;
-  if (name === "createWebhook") return (input as { row: { user_id: string } }).row.user_id;
-  if (name === "deleteAttachment" || name === "reserveStorage" || name === "createToken")
-    return (input as { userId: string }).userId;
-  if (name === "createContact") {
-    const { ownerId, maxContacts } = input as { ownerId: string; maxContacts: number };
-    return maxContacts > 0 ? ownerId : undefined;
-  }
-  return undefined;
+/** Returns the write of this name, with what it declares. */
+export function getWrite(name: keyof typeof writes): DeclaredWrite {
+  return writes[name] as DeclaredWrite;
 }

@@ -5,29 +5,31 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from "fastify";
-import type { Config } from "../config.ts";
-import type { Caller } from "../core/caller.ts";
+import type { Config } from "../config/settings.ts";
+import type { Caller } from "../core/access/caller.ts";
+import type { Scope } from "../core/access/tokens.ts";
 import type { Core } from "../core/core.ts";
-import type { Scope } from "../core/tokens.ts";
 import { ParleyError } from "../errors.ts";
 import { errorFields, type Log } from "../util/log.ts";
 import { hideTokens } from "../util/text.ts";
-import { authenticate, requireScope } from "./authentication.ts";
-import { awaitsContinue, discardRest, holdContinue } from "./body-reader.ts";
-import { consoleRoutes } from "./console.ts";
-import type { HttpContext } from "./context.ts";
-import { allowOrigins } from "./cors.ts";
-import { docsRoutes } from "./docs.ts";
-import { fileRoutes } from "./files.ts";
-import { healthRoutes } from "./health.ts";
-import { metricsRoutes, outcomeOf } from "./metrics.ts";
-import { addOperation } from "./operation.ts";
-import { allOperations } from "./operations.ts";
-import { problemOf } from "./problems.ts";
-import { RateLimits } from "./rate-limits.ts";
-import { answerClientError, answerOddRequests } from "./raw-errors.ts";
+import { authenticate, requireScope } from "./protocol/authentication.ts";
+import { mediaType } from "./protocol/bodies.ts";
+import { awaitsContinue, discardRest, holdContinue } from "./protocol/body-reader.ts";
+import type { HttpContext } from "./protocol/context.ts";
+import { allowOrigins } from "./protocol/cors.ts";
+import { HTML_HEADERS, HTML_TYPE, htmlPage } from "./protocol/html.ts";
+import { Metrics, outcomeOf } from "./protocol/metrics.ts";
+import { addOperation } from "./protocol/operation.ts";
+import { handleInTurn } from "./protocol/pipelining.ts";
+import { problemOf, statusOf } from "./protocol/problems.ts";
+import { RateLimits } from "./protocol/rate-limits.ts";
+import { answerClientError, answerOddRequests } from "./protocol/raw-errors.ts";
+import { consoleRoutes } from "./routes/console.ts";
+import { docsRoutes } from "./routes/docs.ts";
+import { errorPages } from "./routes/error-pages.ts";
+import { allOperations } from "./routes/operations.ts";
 
-/** What a route says of itself: with neither, it wants a valid token of any scope. */
+/** The rights that a route requires: with neither, a valid token of any scope. */
 interface RouteConfig {
   scope?: Scope | undefined;
   public?: boolean;
@@ -49,10 +51,11 @@ const NO_QUERY = {};
 /** Builds the HTTP interface; it listens only when its `listen` is called. */
 export async function createHttp(core: Core, config: Config, log: Log): Promise<FastifyInstance> {
   const { limits, trustedProxies } = config;
-  const context = { core, limits, log, rates: new RateLimits(limits, core.clock) };
+  const metrics = new Metrics(core);
+  const context = { core, limits, log, metrics, rates: new RateLimits(limits, core.clock) };
   const answered: Answered = (request, reply, route, ms) => {
     void discardRest(request.raw);
-    count(request, reply, route, ms);
+    metrics.count(request, reply, route, ms);
     logAnswer(context, request, reply, ms);
   };
   const app = Fastify({
@@ -79,18 +82,20 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
     clientErrorHandler: (error, socket) => answerClientError(error, socket, context),
     frameworkErrors: (_error, request, reply) => void handleFrameworkError(context, answered, request, reply),
   });
+  metrics.watch(app.server);
+  handleInTurn(app.server, limits.maxWaitingRequests);
   holdContinue(app.server);
   answerOddRequests(app.server, context);
   setErrorAnswers(app, context);
-  // Before all others: a preflight is answered by the next.
+  // Before all others, because the next hook answers preflights.
   app.decorateRequest("routeConfig", null as never);
   app.addHook("onRequest", (request, reply, done) => {
-    reply.header("request-id", request.id);
+    setCommonHeaders(request, reply);
     const begun = performance.now();
-    // Asked once: the framework makes it anew each time.
+    // Read once: the framework creates it on each access.
     const { url, config } = request.routeOptions;
     request.routeConfig = config;
-    // Not Fastify's onResponse, which never comes where the client hangs up.
+    // Fastify's onResponse is never called if the client hangs up.
     reply.raw.on("close", () => answered(request, reply, url, performance.now() - begun));
     done();
   });
@@ -98,42 +103,44 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   addHooks(app, context);
   app.removeAllContentTypeParsers();
   const closed = collectMethods(app);
-  const operations = allOperations(limits);
-  const count = metricsRoutes(app, core);
-  for (const each of operations) addOperation(app, context, each);
-  app.register(async (openRoutes) => {
-    fileRoutes(openRoutes, context);
-    healthRoutes(openRoutes, core);
-    docsRoutes(openRoutes);
-    consoleRoutes(openRoutes);
-  });
+  for (const each of allOperations) addOperation(app, context, each);
+  docsRoutes(app);
+  errorPages(app);
+  consoleRoutes(app);
   app.register(async (rest) => closed(rest));
   return app;
 }
 
-/** Set before any route is added: a route keeps the handlers of its moment. */
+/** Headers of every answer, also of errors. */
+function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header("request-id", request.id).header("x-content-type-options", "nosniff");
+  // The address of a file carries a signature, which a page that the file links to must not see.
+  if (pathOf(request).startsWith("/files/")) reply.header("referrer-policy", "no-referrer");
+}
+
+/** Must run before any route is added: a route keeps the handlers that exist by then. */
 function setErrorAnswers(app: FastifyInstance, context: HttpContext): void {
   app.setNotFoundHandler(() => {
     throw new ParleyError("route_not_found");
   });
   app.setErrorHandler(async (error: FastifyError | ParleyError, request, reply) => {
-    // Where the connection ends with the answer, bytes that were not read would reset it before the answer is read.
+    // If the connection ends with the answer, unread bytes would reset it before the client has read the answer.
     if (!reply.raw.shouldKeepAlive && !awaitsContinue(request.raw)) await discardRest(request.raw);
     return sendError(context, error, request, reply);
   });
 }
 
-/** What is done once an answer is over, whatever it is: of which route, and how long it took. */
+/** Called once after each answer, with its route and duration. */
 type Answered = (request: FastifyRequest, reply: FastifyReply, route: string | undefined, ms: number) => void;
 
 function addHooks(app: FastifyInstance, context: HttpContext): void {
   app.decorateRequest("caller", null as never);
-  // With a callback: mostly the token is known, and nothing is waited for.
+  // With a callback, because the token is usually known and there is nothing to wait for.
   app.addHook("onRequest", (request, reply, done) => {
     refuseAmbiguousHead(request);
     const { scope, public: open } = request.routeConfig;
-    if (open || (request.is404 && !isApiPath(request.raw.url!))) return done();
-    // What a token opens is for no cache: neither a proxy's nor that of a browser that others use, too (ASVS 14.3.2).
+    if (open || (request.is404 && !isApiPath(request))) return done();
+    // Answers to a token must not be cached, neither by a proxy nor by a shared browser (ASVS 14.3.2).
     reply.header("cache-control", "no-store");
     const caller = authenticate(context, request, reply);
     if (caller instanceof Promise)
@@ -156,37 +163,59 @@ function letThrough(request: FastifyRequest, caller: Caller, scope: Scope | unde
 
 /** Host by its characters (RFC 9110, section 7.2). */
 const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
-/** Of these Node takes the first, where who stands in front may take the last. */
+/** Node uses the first of repeated headers; a proxy in front may use the last. */
 const SINGLE = ["host", "authorization", "content-type"];
 
-/** Refuses what two readers could read in two ways. */
+/** The form of a request target for a proxy (RFC 9112, section 3.2.2). The router reads the path behind it. */
+const ABSOLUTE_FORM = /^https?:\/\/[^/?]/i;
+
+/** Refuses a target that the router would read as another path than a proxy in front does (RFC 9112, section 3.2). */
+function refuseAmbiguousTarget(method: string, target: string): void {
+  if (target.includes("#")) {
+    throw new ParleyError("malformed_request", "A request target cannot have a fragment. Encode # as %23.");
+  }
+  if (target.startsWith("/") || ABSOLUTE_FORM.test(target) || (method === "OPTIONS" && target === "*"))
+    return;
+  throw new ParleyError(
+    "malformed_request",
+    "Start the request target with a slash, as in GET /v1/contacts.",
+  );
+}
+
+/** Refuses a head that two readers could read differently. */
 function refuseAmbiguousHead({ raw }: FastifyRequest): void {
+  refuseAmbiguousTarget(raw.method!, raw.url!);
   const { host, "transfer-encoding": coding } = raw.headers;
   if (host === undefined ? raw.httpVersion === "1.1" : !HOST.test(host)) {
-    throw new ParleyError("malformed_request", "HTTP/1.1 requires the header Host, with a host and a port.");
+    throw new ParleyError("malformed_request", "HTTP/1.1 requires a valid Host header.");
   }
   // The end of such a body is not sure (RFC 9112, section 6.3). Node's parser reports it only after the request was handed
   // on, when what needs no body has answered already.
   if (coding !== undefined && coding.toLowerCase() !== "chunked") {
-    throw new ParleyError("malformed_request", "The only Transfer-Encoding that is taken is chunked.");
+    throw new ParleyError("malformed_request", "The only accepted Transfer-Encoding is chunked.");
   }
   if (raw.rawHeaders.length === 2 * Object.keys(raw.headers).length) return;
   const twice = SINGLE.find((name) => (raw.headersDistinct[name]?.length ?? 0) > 1);
-  if (twice) throw new ParleyError("malformed_request", `The header ${twice} may be there once.`);
+  if (twice) throw new ParleyError("malformed_request", `Send the ${twice} header only once.`);
 }
 
-/** A compressed body would be read as it is, and taken for damaged. */
+/** Refuses compressed bodies, which would be read as they are and look damaged. */
 function refuseEncoding(request: FastifyRequest): void {
   const encoding = request.headers["content-encoding"];
   if (encoding === undefined || encoding === "identity") return;
   throw new ParleyError("unsupported_media_type", "Send the body without Content-Encoding.");
 }
 
-function isApiPath(url: string): boolean {
-  return /^\/v1(?:[/?]|$)/.test(url);
+/** The path of a request with its query, also if the request names the server before it. */
+function pathOf({ raw }: FastifyRequest): string {
+  return raw.url!.startsWith("/") ? raw.url! : raw.url!.replace(/^https?:\/\/[^/?]*/i, "");
 }
 
-/** A path with a broken percent-encoding names nothing: it is answered like an id that is unknown. */
+function isApiPath(request: FastifyRequest): boolean {
+  return /^\/v1(?:[/?]|$)/.test(pathOf(request));
+}
+
+/** Answers a path of a resource with a broken percent-encoding like an unknown id. */
 async function handleFrameworkError(
   context: HttpContext,
   answered: Answered,
@@ -194,26 +223,36 @@ async function handleFrameworkError(
   reply: FastifyReply,
 ): Promise<void> {
   const begun = performance.now();
-  const asked = request.raw.url!;
-  const known = allOperations(context.limits).find(
-    ({ id, path }) => id && asked.startsWith(path.replace(":id", "")),
-  );
+  const asked = pathOf(request);
+  const known = allOperations.find(({ id, path }) => id && asked.startsWith(path.replace(":id", "")));
   let problem = new ParleyError(known?.id?.unknown ?? "route_not_found");
   try {
     refuseAmbiguousHead(request);
-    if (isApiPath(request.raw.url!)) await authenticate(context, request, reply);
+    if (isApiPath(request)) await authenticate(context, request, reply);
   } catch (error) {
     problem = error as ParleyError;
   }
-  reply.header("request-id", request.id);
+  setCommonHeaders(request, reply);
   sendError(context, problem, request, reply);
   answered(request, reply, undefined, performance.now() - begun);
 }
 
-/** Where a query begins, also where its mark was encoded by mistake. */
+/** Whether somebody opened the address in a browser, and not a program. */
+function isOpenedByBrowser(request: FastifyRequest): boolean {
+  const { method, headers } = request.raw;
+  if (!/^(?:GET|HEAD)$/.test(method!) || /^\/(?:v1|files)(?:[/?]|$)/.test(pathOf(request))) return false;
+  return mediaType(headers.accept?.split(",", 1)[0]) === "text/html";
+}
+
+const NOT_FOUND_PAGE = htmlPage(
+  "Page not found",
+  '<p>There is nothing at this address. Go to the <a href="/">console</a> or the <a href="/docs">API reference</a>.</p>',
+);
+
+/** The start of a query, also if its mark was encoded by mistake. */
 const QUERY = /\?|%3f/i;
 
-/** What the log holds of a request: never its query, in which a signature can stand, nor a token that was taken for an id. */
+/** The log fields of a request: never its query, which may contain a signature, nor a token sent as an id. */
 function requestFields(request: FastifyRequest): object {
   const { method, url } = request.raw;
   return { request_id: request.id, method, path: hideTokens(url!.split(QUERY, 1)[0]!) };
@@ -234,16 +273,22 @@ function sendError(
   if (!known || known.cause) {
     context.log.error({ ...requestFields(request), ...errorFields(error) }, "request failed");
   }
+  if (known?.code === "route_not_found" && isOpenedByBrowser(request)) {
+    return reply
+      .code(statusOf(known.code))
+      .headers({ ...HTML_HEADERS, "cache-control": "no-store", "content-type": HTML_TYPE })
+      .send(NOT_FOUND_PAGE);
+  }
   const problem = problemOf(known ?? new ParleyError("internal_error"), request.id, context.core.origin());
   // As bytes: to text the framework would add a charset, which this media type does not have.
   return reply.code(problem.status).headers(problem.headers).send(Buffer.from(problem.body));
 }
 
-/** Notes the methods of each path as it is added; the function that it returns answers 405 for all others. */
+/** Collects the methods of each path as it is added. The returned function adds 405 for all others. */
 function collectMethods(app: FastifyInstance): (app: FastifyInstance) => void {
   const paths = new Map<string, { methods: Set<string>; config: RouteConfig }>();
   for (const method of METHODS) {
-    // None has a body that Fastify shall read: operations read theirs.
+    // Operations read their bodies themselves.
     if (method !== "CONNECT") app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
   app.addHook("onRoute", (route) => {
@@ -259,7 +304,7 @@ function collectMethods(app: FastifyInstance): (app: FastifyInstance) => void {
         url,
         config: config.public ? { public: true } : {},
         onRequest: async () => {
-          throw new ParleyError("method_not_allowed", `Allowed here: ${allow}.`, { header: allow });
+          throw new ParleyError("method_not_allowed", `Allowed methods: ${allow}.`, { header: allow });
         },
         handler: () => {},
       });

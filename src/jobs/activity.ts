@@ -1,10 +1,10 @@
 import type { Core } from "../core/core.ts";
 import { type Job, startJob } from "./job.ts";
 
-/** What a request tells of its user is visible to others, on all nodes, within this time and that of one commit. */
+/** A request's time becomes visible to other users, on all nodes, after at most this and one commit. */
 const INTERVAL_MS = 1000;
 
-/** Writes down who was seen: one commit a second at most, however many requests there were. */
+/** Stores when users were last active: at most one commit a second, however many requests there were. */
 export function startActivity(core: Core, onError: (error: unknown) => void): Job {
   async function writeDown(): Promise<void> {
     const seen = core.activity.take();

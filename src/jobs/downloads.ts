@@ -1,19 +1,17 @@
-import { actOf } from "../core/audit.ts";
+import { newEntry } from "../core/audit.ts";
 import type { Core } from "../core/core.ts";
-import type { Downloads } from "../db/audit.ts";
+import type { Downloads } from "../db/queries/audit.ts";
 import { type Job, startJob } from "./job.ts";
 
 const INTERVAL_MS = 1000;
 
-/**
- * Writes what was downloaded by link into the audit trail. `onLost` is told of how many downloads the trail has no line.
- */
+/** Writes downloads by link into the audit trail. `onLost` gets the number of downloads that could not be recorded. */
 export function startDownloads(
   core: Core,
   onError: (error: unknown) => void,
   onLost: (count: number) => void,
 ): Job {
-  /** Of a write that failed: done again as it was, because it may have been done after all. */
+  /** Entries of a failed write. They are written again unchanged, because the failed write may have committed. */
   let unwritten: Downloads[] = [];
 
   async function record(): Promise<void> {
@@ -21,7 +19,7 @@ export function startDownloads(
       const { counted, lost } = core.downloadLog.take();
       if (lost > 0) onLost(lost);
       unwritten = counted.map(({ attachmentId, address, count }) => ({
-        act: actOf(core, null),
+        entry: newEntry(core, null),
         attachmentId,
         details: { address, count },
       }));
@@ -32,14 +30,13 @@ export function startDownloads(
   }
 
   const job = startJob(record, INTERVAL_MS, onError);
-  core.downloadLog.onFull = job.wake;
   return {
     wake: job.wake,
-    /** To be called when no more downloads come. */
+    /** Call this after the last download. */
     async stop() {
       await job.stop();
       try {
-        // First what a failed write may have left, then what has come since.
+        // The first call retries a failed write, the second writes what has been counted since.
         await record();
         await record();
       } catch (error) {

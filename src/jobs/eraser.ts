@@ -1,15 +1,20 @@
 import type { Core } from "../core/core.ts";
-import { listTombstones } from "../db/tombstones.ts";
+import { hasRemains } from "../db/queries/erasing.ts";
+import { listTombstones } from "../db/queries/tombstones.ts";
 import { ParleyError } from "../errors.ts";
 import { type Job, startJob } from "./job.ts";
 
-/** Tombstones taken at a time. */
+/** Tombstones per run. */
 const BATCH = 100;
-/** How often tombstones are looked for that another process left, or that failed before. */
+/** How often the eraser runs if nobody wakes it, for what another process left or a failed run has not erased. */
 const INTERVAL_MS = 2000;
 
-/** Erases the bytes of deleted files. One that cannot be erased is tried again later. */
+/**
+ * Erases what a delete left: rows, in small writes so that other writes run in between, and the bytes of files. What
+ * fails is retried later.
+ */
 export function startEraser(core: Core, onError: (error: unknown) => void): Job {
+  // A run is one step and one batch, so that a shutdown does not wait for all of them.
   async function erase(isStopped: () => boolean): Promise<void> {
     if (core.fuse.blown || !(await core.db.claim("eraser"))) return;
     const gone: string[] = [];
@@ -21,13 +26,17 @@ export function startEraser(core: Core, onError: (error: unknown) => void): Job 
         gone.push(key);
       } catch (error) {
         failure = error;
-        // The store is away: the others would fail as this one.
+        // File storage is unavailable: the other files would fail, too.
         if (error instanceof ParleyError) break;
       }
     }
     if (gone.length > 0) await core.db.write("dropTombstones", { blobKeys: gone });
-    // A run is one batch, so that a stop need not wait for all.
     if (gone.length === BATCH) job.wake();
+    // A file that cannot be removed must not keep rows from being erased.
+    if (await hasRemains(core.db)) {
+      await core.db.write("eraseStep", { limit: core.limits.erasedRowsAtOnce, now: core.clock() });
+      job.wake();
+    }
     if (failure !== undefined) throw failure;
   }
   const job = startJob(erase, INTERVAL_MS, onError);

@@ -1,19 +1,19 @@
 import type { Core } from "../core/core.ts";
-import { hasUnnumbered } from "../db/events.ts";
+import { hasUnnumbered } from "../db/queries/events.ts";
 import { type Job, startJob } from "./job.ts";
 
-/** How often is looked for what nobody told of: revoked tokens, and events of other processes. */
+/** How often the job polls for changes without a notification: revoked tokens, events of other processes. */
 const INTERVAL_MS = 250;
-/** Events that are given numbers in one write. */
+/** Events numbered in one write. */
 const BATCH = 200;
 
-/** Gives events their numbers where they have none yet, by one node for all, and wakes those who listen on this one. */
+/** Numbers new events, on one node for all, and wakes the listeners of this node. */
 export function startEvents(core: Core, onError: (error: unknown) => void): Job {
   async function run(isStopped: () => boolean): Promise<void> {
     for (let more = true; more && !isStopped(); ) {
       more = (await hasUnnumbered(core.db)) && (await core.db.claim("events"));
       if (more) await core.db.write("numberEvents", { limit: BATCH });
-      // Each time: while others write there may always be more.
+      // In every iteration: under constant writes the loop may not end for a while.
       await core.eventHub.look(core);
     }
   }

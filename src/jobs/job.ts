@@ -1,13 +1,13 @@
-/** Work of the background: one run at a time, when woken and on a timer. */
+/** Background work: one run at a time, on a timer and when woken. */
 export interface Job {
   wake(): void;
-  /** Lets a run that is under way end. */
+  /** Resolves once the current run has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs `work` now, every `intervalMs` and when woken. `onError` is told of a failed run; the next tries again. What made
- * the run before fail, too, is not told again.
+ * Runs `work` now, every `intervalMs` and when woken. A failed run is reported to `onError` and retried with the next;
+ * the same error twice in a row is reported once.
  */
 export function startJob(
   work: (isStopped: () => boolean) => Promise<void>,

@@ -1,32 +1,32 @@
 import type { Core } from "../core/core.ts";
-import { keptSince } from "../core/events.ts";
-import { hasActsBefore } from "../db/audit.ts";
-import { hasOldDeliveries } from "../db/deliveries.ts";
-import { oldestEvents } from "../db/events.ts";
-import { hasLapsedKeys } from "../db/idempotency.ts";
-import { isBlobKnown } from "../db/integrity.ts";
-import { hasLapsedIntents } from "../db/intents.ts";
-import { hasLapsedReservations } from "../db/storage.ts";
-import { carriedSecrets } from "../db/tables.ts";
-import { hasTokensExpiredBefore } from "../db/tokens.ts";
+import { keptSince } from "../core/events/events.ts";
+import { hasEntriesBefore } from "../db/queries/audit.ts";
+import { hasOldDeliveries } from "../db/queries/deliveries.ts";
+import { oldestEvents } from "../db/queries/events.ts";
+import { hasLapsedKeys } from "../db/queries/idempotency.ts";
+import { isBlobKnown } from "../db/queries/integrity.ts";
+import { hasLapsedIntents } from "../db/queries/intents.ts";
+import { hasLapsedReservations } from "../db/queries/storage.ts";
+import { allCarriedSecrets } from "../db/queries/tables.ts";
+import { hasTokensExpiredBefore } from "../db/queries/tokens.ts";
 import { idBound } from "../util/ids.ts";
 import { type Job, startJob } from "./job.ts";
 
 const INTERVAL_MS = 10 * 60 * 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** For so long a token that has expired is still listed, so that whoever looks sees why it is refused. */
+/** An expired token stays listed for this long, so that its owner can see why it is refused. */
 const EXPIRED_TOKENS_DAYS = 7;
-/** Rows that are erased in one write. */
+/** Rows erased in one write. */
 const BATCH = 500;
-/** A walk through all who have events begins with every sixth run, which is once an hour. */
+/** Every sixth run, about once an hour, starts a new pass over all recipients of events. */
 const RUNS_OF_A_WALK = 6;
-/** Recipients that are looked at in one query, and how many of those queries there are in one run. */
+/** Recipients per query, and queries per run. */
 const RECIPIENTS = 500;
 const QUERIES = 20;
 
 /**
- * Settles what a crash or an unknown outcome left in the blob store, and erases what is too old, at start and on a timer.
- * `auditDays` is how long the audit trail is kept; 0: for ever.
+ * Settles what a crash or an unknown outcome left in file storage, and erases expired rows, at start and on a timer.
+ * `auditDays` is how long audit entries are kept; 0 keeps them for ever.
  */
 export function startSweep(core: Core, auditDays: number, onError: (error: unknown) => void): Job {
   async function eraseOld(now: number, isStopped: () => boolean): Promise<void> {
@@ -38,12 +38,12 @@ export function startSweep(core: Core, auditDays: number, onError: (error: unkno
       await core.db.write("forgetDeliveries", { before: kept, limit: BATCH });
     if (auditDays === 0) return;
     const before = idBound("aud", now - auditDays * DAY_MS);
-    while (!isStopped() && (await hasActsBefore(core.db, before)))
-      await core.db.write("forgetActs", { before, limit: BATCH });
+    while (!isStopped() && (await hasEntriesBefore(core.db, before)))
+      await core.db.write("forgetEntries", { before, limit: BATCH });
   }
 
   let runs = 0;
-  /** The recipient that the walk has come to; null: it is over. */
+  /** The last recipient of the current pass; null: the pass is done. */
   let walked: string | null = null;
 
   async function forgetOldEvents(isStopped: () => boolean): Promise<void> {
@@ -63,7 +63,7 @@ export function startSweep(core: Core, auditDays: number, onError: (error: unkno
   async function sweep(isStopped: () => boolean): Promise<void> {
     if (!(await core.db.claim("sweep"))) return;
     const now = core.clock();
-    if ((await carriedSecrets(core.db)).some(({ until }) => until <= now))
+    if ((await allCarriedSecrets(core.db)).some(({ until }) => until <= now))
       await core.db.write("forgetSecrets", { now });
     if (await hasLapsedIntents(core.db, now)) {
       await core.db.write("lapseIntents", { now });
@@ -74,7 +74,7 @@ export function startSweep(core: Core, auditDays: number, onError: (error: unkno
       await core.db.write("forgetKeys", { now, limit: BATCH });
     await eraseOld(now, isStopped);
     await forgetOldEvents(isStopped);
-    await core.blobs.sweep?.((key) => isBlobKnown(core.db, key), onError, isStopped);
+    await core.blobs.intents?.sweep((key) => isBlobKnown(core.db, key), onError, isStopped);
   }
   return startJob(sweep, INTERVAL_MS, onError);
 }

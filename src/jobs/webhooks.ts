@@ -1,124 +1,81 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Core } from "../core/core.ts";
-import { deliver, handOutEvents } from "../core/webhook-delivery.ts";
-import { type DueDelivery, listDue, webhooksWithDue } from "../db/deliveries.ts";
+import { HandOut } from "../core/events/hand-out.ts";
+import { deliver } from "../core/events/webhook-delivery.ts";
+import { type DueDelivery, type DueWebhook, listDue, webhooksWithDue } from "../db/queries/deliveries.ts";
+import { listEnabled } from "../db/queries/webhooks.ts";
 import { type Job, startJob } from "./job.ts";
+import { Places, Turns } from "./webhook-places.ts";
 
-/** How often is looked for what is due, and for events of other processes. */
+/** How often the job polls for due deliveries and for changes by other processes. */
 const INTERVAL_MS = 250;
-/** Deliveries that are under way at the same time. */
-const PLACES = 64;
-const PLACES_OF_ONE = 4;
-/** Webhooks whose last delivery failed, or took long, share so many, and have one each: the others go on. */
-const PLACES_OF_SLOW = 32;
+/** A webhook that takes longer is slow. */
 const SLOW_MS = 2000;
-/** Webhooks of which that is kept in mind. */
-const MAX_KNOWN = 100_000;
-/** What was sent, and could not be written down, is not sent again before. */
+/** Deliveries of one webhook that begin in one run. */
+const AT_ONCE = 4;
+/** How long an attempt keeps its place if its outcome could not be stored. */
 const PAUSE_MS = 5000;
 
-/** Which deliveries are under way, to which webhooks. */
-class Places {
-  /** Webhooks, by the ids of deliveries. */
-  readonly #taken = new Map<string, string>();
-  /** Whether the last delivery of a webhook failed or took long; of whom nothing is known, none has ended yet. */
-  readonly #isSlow = new Map<string, boolean>();
-
-  /** The deliveries that are under way now. */
-  now(): ReadonlySet<string> {
-    return new Set(this.#taken.keys());
-  }
-
-  /** How many are free, for those that are slow or for the others. */
-  free(slow: boolean): number {
-    const free = PLACES - this.#taken.size;
-    return slow
-      ? Math.max(0, Math.min(free, PLACES_OF_SLOW - this.#count((each) => this.isSlow(each))))
-      : free;
-  }
-
-  isSlow(webhookId: string): boolean {
-    return this.#isSlow.get(webhookId) === true;
-  }
-
-  /** Takes a place, where there is one. */
-  take({ id, webhook_id }: DueDelivery): boolean {
-    if (this.free(this.isSlow(webhook_id)) === 0 || this.left(webhook_id) <= 0) return false;
-    this.#taken.set(id, webhook_id);
-    return true;
-  }
-
-  leave({ id, webhook_id }: DueDelivery, wasSlow: boolean): void {
-    this.#taken.delete(id);
-    this.#isSlow.delete(webhook_id);
-    if (this.#isSlow.size >= MAX_KNOWN) this.#isSlow.clear();
-    this.#isSlow.set(webhook_id, wasSlow);
-  }
-
-  /** How many more the webhook may take. */
-  left(webhookId: string): number {
-    const own = this.#isSlow.get(webhookId) === false ? PLACES_OF_ONE : 1;
-    return own - this.#count((each) => each === webhookId);
-  }
-
-  #count(which: (webhookId: string) => boolean): number {
-    return [...this.#taken.values()].filter(which).length;
-  }
-}
-
 /**
- * Sends events to webhooks, by one node for all. What is under way is known to this process alone, so what one that died
- * was sending is due again.
+ * Sends events to webhooks, on one node for all. Attempts under way are known to this process only, so those of a
+ * process that died are due again. `onNoAnswer` gets the reason when no answer came.
  */
-export function startWebhooks(core: Core, onError: (error: unknown) => void): Job {
+export function startWebhooks(
+  core: Core,
+  onError: (error: unknown) => void,
+  onNoAnswer: (webhookId: string, error: unknown) => void,
+): Job {
   const stopped = new AbortController();
   const places = new Places();
+  const turns = new Turns();
+  const handOut = new HandOut(core);
   const underWay = new Set<Promise<void>>();
-  let lastServed = "";
 
   async function run(isStopped: () => boolean): Promise<void> {
     if (!(await core.db.claim("webhooks"))) return;
-    while (!isStopped() && (await handOutEvents(core)));
-    if (places.free(false) === 0) return;
+    await endAbandoned(core, places);
+    // One step per run, so that under a constant stream of events deliveries still start and abandoned attempts still
+    // end.
+    if (await handOut.step()) job.wake();
+    if (places.isFull()) return;
     const now = core.clock();
-    const due = await webhooksWithDue(core.db, now);
-    // Each has its turn: first those that work, and of these those behind the one that was served last.
-    const turns = [...due.filter((id) => id > lastServed), ...due.filter((id) => id <= lastServed)];
-    for (const slow of [false, true]) {
-      const some = turns.values().filter((id) => places.isSlow(id) === slow && places.left(id) > 0);
-      const waiting: DueDelivery[][] = [];
-      // However many are due, no more are looked at than may begin.
-      for (const id of some.take(places.free(slow)).toArray()) {
-        // As it was before: one that ends while they are read may be found as it was, too.
-        const before = places.now();
-        const found = await listDue(core.db, id, now, 2 * PLACES_OF_ONE);
-        waiting.push(found.filter((delivery) => !before.has(delivery.id)));
-      }
-      for (let round = 0; round < PLACES_OF_ONE && !isStopped(); round++) {
-        for (const queue of waiting) if (queue[round]) begin(queue[round]!);
-      }
+    const begun: { webhook: DueWebhook; rest: DueDelivery[] }[] = [];
+    for (const webhook of turns.inOrder(await webhooksWithDue(core.db, now))) {
+      if (places.isFull() || isStopped()) break;
+      if (!places.hasRoomFor(webhook)) continue;
+      // Read before the rows: an attempt that ends in between may still be due in them.
+      const before = places.deliveries();
+      const found = await listDue(core.db, webhook.id, now, 2 * AT_ONCE);
+      const [first, ...rest] = found.filter((delivery) => !before.has(delivery.id));
+      if (!first) continue;
+      begin(first, webhook);
+      begun.push({ webhook, rest });
+    }
+    for (let round = 0; round < AT_ONCE - 1 && !isStopped(); round++) {
+      for (const { webhook, rest } of begun)
+        if (rest[round] && places.hasRoomFor(webhook)) begin(rest[round]!, webhook);
     }
   }
 
-  function begin(delivery: DueDelivery): void {
-    if (!places.take(delivery)) return;
-    lastServed = delivery.webhook_id;
+  function begin(delivery: DueDelivery, webhook: DueWebhook): void {
+    const signal = AbortSignal.any([stopped.signal, places.take(delivery, webhook)]);
+    turns.note(webhook);
     const begun = performance.now();
-    const done = attempt(delivery).then((taken) => {
-      places.leave(delivery, !taken || performance.now() - begun > SLOW_MS);
+    const done = attempt(delivery, signal).then((taken) => {
+      places.leave(delivery, webhook, taken && performance.now() - begun <= SLOW_MS);
       underWay.delete(done);
       job.wake();
     });
     underWay.add(done);
   }
 
-  /** Whether it was taken. */
-  async function attempt(delivery: DueDelivery): Promise<boolean> {
+  /** Returns whether the receiver accepted it. */
+  async function attempt(delivery: DueDelivery, signal: AbortSignal): Promise<boolean> {
     try {
-      return await deliver(core, delivery, stopped.signal);
+      return await deliver(core, delivery, signal, onNoAnswer);
     } catch (error) {
       onError(error);
-      await sleep(PAUSE_MS, undefined, { signal: stopped.signal }).catch(() => {});
+      await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
       return false;
     }
   }
@@ -132,4 +89,12 @@ export function startWebhooks(core: Core, onError: (error: unknown) => void): Jo
       await Promise.all(underWay);
     },
   };
+}
+
+/** Aborts attempts to webhooks that have been deleted or disabled, by any node. */
+async function endAbandoned(core: Core, places: Places): Promise<void> {
+  const webhooks = places.webhooks();
+  if (webhooks.length === 0) return;
+  const enabled = new Set(await listEnabled(core.db, webhooks));
+  places.end((id) => enabled.has(id));
 }

@@ -1,12 +1,15 @@
-// The forms of addresses that settings take. Undefined, or false, for what has not the form.
+// Parsers for the addresses in settings. They return undefined or false if the form is wrong.
 import { isIP } from "node:net";
 
-/** An http(s) address without query, fragment and credentials, and without a slash at its end. */
-export function parseOrigin(text: string): string | undefined {
+/** An http(s) URL without credentials. */
+export function parseHttpUrl(text: string): URL | undefined {
   const url = URL.parse(text);
-  if (!url || !/^https?:$/.test(url.protocol) || /[?#]/.test(text) || url.username || url.password)
-    return undefined;
-  return url.href.replace(/\/+$/, "");
+  return url && /^https?:$/.test(url.protocol) && !url.username && !url.password ? url : undefined;
+}
+
+/** An http(s) URL without query, fragment, credentials and trailing slash. */
+export function parseOrigin(text: string): string | undefined {
+  return /[?#]/.test(text) ? undefined : parseHttpUrl(text)?.href.replace(/\/+$/, "");
 }
 
 /** Origins, or "*", separated by commas. */
@@ -32,7 +35,7 @@ function isNetwork(text: string): boolean {
   const version = isIP(address);
   if (version === 0 || address.includes("%") || rest.length > 0) return false;
   if (bits === undefined) return true;
-  // Not 0: whoever trusts everybody is told the address by the client itself.
+  // Not 0: a network that contains everybody would let each client choose its own address.
   return /^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
 }
 
@@ -41,15 +44,21 @@ export function isLoopback(host: string): boolean {
 }
 
 export function isWildcard(host: string): boolean {
-  // In each of the spellings that name the same: 0, 0x0, ::0, ::ffff:0.0.0.0.
+  // Covers all spellings: 0, 0x0, ::0, ::ffff:0.0.0.0.
   return /^(?:::ffff:)?[0x.:]+$/i.test(host);
 }
 
-/** The URL of a key set as a setting gives it, null for none; undefined for others. Whoever could change the keys on their way could be anybody. */
+/** Returns the http address of a host, which may be an IPv6 address, and a port. */
+export function toHttpUrl(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/**
+ * The URL of a key set: https, or http on loopback, because whoever can change the keys in transit can sign tokens.
+ * Null if the setting is empty, undefined if it is invalid.
+ */
 export function parseKeySetUrl(text: string): string | null | undefined {
   if (text === "") return null;
-  const url = URL.parse(text);
-  if (!url || url.username || url.password) return undefined;
-  const safe = url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
-  return safe ? url.href : undefined;
+  const url = parseHttpUrl(text);
+  return url && (url.protocol === "https:" || isLoopback(url.hostname)) ? url.href : undefined;
 }

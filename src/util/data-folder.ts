@@ -5,7 +5,7 @@ import { OperatorError } from "../errors.ts";
 import { syncFolder } from "./durable.ts";
 import type { Random } from "./ids.ts";
 
-/** A shorter secret could be guessed. Characters. */
+/** In characters. A shorter secret could be guessed. */
 export const MIN_SECRET_LENGTH = 32;
 
 /** The files of a data folder. */
@@ -15,22 +15,22 @@ export interface DataFolder {
   lock: string;
 }
 
-/** Where the SQLite database of a data folder lies. */
+/** Returns the path of the SQLite database of a data folder. */
 export function databaseOf(folder: string): string {
   return join(folder, "parley.db");
 }
 
-/** What a restore that is under way, or was cut off, has in a data folder. */
+/** Returns the path that exists in a data folder while a restore is under way or was interrupted. */
 export function restoreOf(folder: string): string {
   return join(folder, "restore.partial");
 }
 
-/** What a server of a data folder locks. */
+/** Returns the path of the file that the server of a data folder locks. */
 export function lockOf(folder: string): string {
   return join(folder, "server.lock");
 }
 
-/** Throws where a restore into the folder did not end. */
+/** Throws if a restore into the folder was interrupted. */
 export function refuseHalfRestore(folder: string): void {
   if (!existsSync(restoreOf(folder))) return;
   throw new OperatorError(
@@ -39,8 +39,8 @@ export function refuseHalfRestore(folder: string): void {
 }
 
 /**
- * Makes the folder where it is missing, readable by its owner alone. Throws where a restore into it did not end, and
- * where files are there and the database, which it shall hold, is not.
+ * Creates the folder if it is missing, readable only by its owner. Throws if a restore into it was interrupted, or if
+ * it has files but not the database that it should hold.
  */
 export async function openDataFolder(path: string, holds: "database" | "files"): Promise<DataFolder> {
   refuseHalfRestore(path);
@@ -57,17 +57,17 @@ export async function openDataFolder(path: string, holds: "database" | "files"):
       cause: error,
     });
   }
-  // Each folder that is new is an entry of the one above it.
+  // Each new folder is an entry of its parent, which has to be synced.
   for (const folder of made) await syncFolder(dirname(folder));
   return { path, database: databaseOf(path), lock: lockOf(path) };
 }
 
-/** Whether others on this machine may put files into a folder that is there. */
+/** Reports whether other users of this machine may write to an existing folder. */
 export function isOpenToOthers(folder: string): boolean {
   return ((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & 0o022) !== 0;
 }
 
-/** Makes the folder and those above it that are missing. Node's own way never returns for a path below `/proc`. */
+/** Creates the folder and its missing parents. Node's `recursive` never returns for a path below `/proc`. */
 function makeFolder(path: string, made: string[]): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path), made);
@@ -75,14 +75,14 @@ function makeFolder(path: string, made: string[]): void {
   made.push(path);
 }
 
-/** The secret that signs links, made at the first call and kept. */
+/** Returns the secret that signs links; the first call creates and stores it. */
 export async function readSecret(folder: DataFolder, random: Random): Promise<string> {
   const path = secretOf(folder.path);
   if (existsSync(path)) return keptSecret(folder.path);
   const bytes = new Uint8Array(32);
   random(bytes);
   const secret = Buffer.from(bytes).toString("base64url");
-  // Renamed into place only when whole: a crash leaves no half of a secret.
+  // Renamed into place when complete, so that a crash leaves no partial secret.
   const file = await open(`${path}.new`, "w", 0o600);
   try {
     await file.writeFile(`${secret}\n`);
@@ -95,7 +95,7 @@ export async function readSecret(folder: DataFolder, random: Random): Promise<st
   return secret;
 }
 
-/** The secret that a data folder has. Throws `OperatorError` where it has none. */
+/** Returns the secret of a data folder. Throws `OperatorError` if it has none. */
 export function keptSecret(folder: string): string {
   const path = secretOf(folder);
   let secret: string;
@@ -115,7 +115,7 @@ function secretOf(folder: string): string {
   return join(folder, "secret");
 }
 
-/** Secrets, separated by commas; undefined where one is too short. */
+/** Parses comma-separated secrets; undefined if one is too short. */
 export function parseSecrets(text: string): string[] | undefined {
   if (text === "") return [];
   const secrets = text.split(",").map((secret) => secret.trim());

@@ -1,11 +1,11 @@
 import { open } from "node:fs/promises";
 
-/** Syncs a folder: an entry that was made, linked or removed in it is durable only after this. */
+/** Syncs a folder: entries created, linked or removed in it are durable only after this. */
 export async function syncFolder(path: string): Promise<void> {
   await syncFile(path);
 }
 
-/** Syncs a file that somebody else has written. */
+/** Syncs a file that was written elsewhere. */
 export async function syncFile(path: string): Promise<void> {
   const file = await open(path, "r");
   try {

@@ -1,8 +1,8 @@
 import { ParleyError } from "../errors.ts";
 
 /**
- * Blown by an error of a sync: what is on the disk is then unknown, and a second sync would not tell. From then on
- * nothing is written until the process is started anew.
+ * Blown by a failed sync: the content of the disk is then unknown, and a second sync would not reveal it. From then on
+ * nothing is written until the process restarts.
  */
 export interface Fuse {
   readonly blown: boolean;
@@ -11,7 +11,7 @@ export interface Fuse {
   check(): void;
 }
 
-/** `onBlow` is told once. */
+/** `onBlow` is called once. */
 export function createFuse(onBlow: (cause: unknown) => void): Fuse {
   let blown = false;
   return {

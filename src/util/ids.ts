@@ -6,7 +6,7 @@ export type NewId = (kind: IdKind) => string;
 export type Random = (bytes: Uint8Array) => void;
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
-/** All pairs of characters of the alphabet, by their ten bits. */
+/** All pairs of characters of the alphabet, indexed by their ten bits. */
 const PAIRS = Array.from({ length: 1024 }, (_, bits) => ALPHABET[bits >> 5]! + ALPHABET[bits & 31]!);
 const COUNTER_END = 2 ** 26;
 /** Random bytes used for one id. */
@@ -22,10 +22,10 @@ function base32(value: number, length: number): string {
 }
 
 /**
- * Makes TypeIDs (`con_` and 26 characters of base 32 that hold a UUIDv7), strictly increasing within this maker.
- * The 26 bits behind the time, split around the UUID's variant, are a counter that starts anew at a random
- * value each millisecond (RFC 9562, section 6.2, method 1); when it runs over, or the clock steps back, the
- * time of the last id is carried on.
+ * Creates a generator of TypeIDs (`con_` and 26 characters of base 32 that hold a UUIDv7), strictly increasing per
+ * generator. The 26 bits after the time, split around the UUID's variant, are a counter that restarts at a random value
+ * each millisecond (RFC 9562, section 6.2, method 1). If it overflows, or the clock steps back, the time of the last id
+ * is kept.
  */
 export function createIds(clock: Clock, random: Random): NewId {
   const pool = new Uint8Array(RANDOM_BYTES * 256);
@@ -51,7 +51,7 @@ export function createIds(clock: Clock, random: Random): NewId {
     counter = pool[at]! | (pool[at + 1]! << 8) | (pool[at + 2]! << 16) | ((pool[at + 3]! & 1) << 24);
   }
 
-  /** Two characters of two random bytes. */
+  /** Encodes two random bytes as two characters. */
   function pair(at: number): string {
     return PAIRS[(pool[at]! & 31) * 32 + (pool[at + 1]! & 31)]!;
   }
@@ -70,14 +70,15 @@ export function createIds(clock: Clock, random: Random): NewId {
   };
 }
 
-/** Sorts before every id of this kind that is made at this time (milliseconds) or later, and behind all older ones. */
+/**
+ * Returns a bound that sorts before every id of this kind created at this time (milliseconds) or later, and after all
+ * older ones.
+ */
 export function idBound(kind: IdKind, time: number): string {
   return `${kind}_${base32(Math.max(0, time), 10)}`;
 }
 
-/**
- * The id of this time (milliseconds) whose 74 bits behind the time, around version and variant, are these: always the same.
- */
+/** Returns the id with this time (milliseconds) and these 74 bits after it, split around version and variant. */
 export function idOfBits(kind: IdKind, time: number, bits: bigint): string {
   const uuid =
     (BigInt(time) << 80n) | (7n << 76n) | ((bits >> 62n) << 64n) | (2n << 62n) | (bits & (2n ** 62n - 1n));
@@ -89,7 +90,7 @@ export function idOfBits(kind: IdKind, time: number, bits: bigint): string {
   return `${kind}_${text}`;
 }
 
-/** The bits of an id that `idOfBits` made. */
+/** Returns the bits of an id created by `idOfBits`. */
 export function bitsOfId(id: string): bigint {
   let uuid = 0n;
   for (const digit of id.slice(4)) uuid = uuid * 32n + BigInt(ALPHABET.indexOf(digit));
@@ -99,12 +100,12 @@ export function bitsOfId(id: string): bigint {
 const SUFFIX_PATTERN = "[0-7][0-9a-hjkmnp-tv-z]{25}";
 const SUFFIX = new RegExp(`^${SUFFIX_PATTERN}$`);
 
-/** The form of an id of this kind as a regular expression. */
+/** Returns the form of an id of this kind as a regular expression. */
 export function idPattern(kind: IdKind): string {
   return `^${kind}_${SUFFIX_PATTERN}$`;
 }
 
-/** Whether the text has the form of an id of this kind; it says nothing of whether the resource exists. */
+/** Reports whether the text has the form of an id of this kind, not whether the resource exists. */
 export function isId(kind: IdKind, text: string): boolean {
   return text.length === 30 && text.startsWith(`${kind}_`) && SUFFIX.test(text.slice(4));
 }

@@ -1,16 +1,16 @@
 import { pino } from "pino";
 
-/** Structured lines of JSON. Callers name each field: no request, header or error object is logged whole. */
+/** Writes structured JSON lines. Callers name each field: no request, header or error object is logged as a whole. */
 export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
   debug(fields: object, message: string): void;
-  /** Whether `debug` logs at all, for callers who would build its fields on a hot path. */
+  /** Whether `debug` logs at all; check it before building its fields on a hot path. */
   readonly isDebug: boolean;
 }
 
-/** Of an error what a log may hold: other members can carry the input that was at fault. */
+/** Picks the fields of an error that may be logged: others can contain the invalid input. */
 export function errorFields(error: unknown): object {
   if (!(error instanceof Error)) return { error: String(error) };
   const { name, message, stack, cause } = error;
@@ -18,7 +18,7 @@ export function errorFields(error: unknown): object {
   return { error: { name, message, code, stack, ...(cause ? { cause: errorFields(cause) } : {}) } };
 }
 
-/** Logs to standard error, so that standard output stays for what a person or a script asked for. */
+/** Logs to standard error, so that standard output has only what a person or script requested. */
 export function createLog(level: string): Log {
   const log = pino({ level, base: null }, pino.destination({ dest: 2, sync: true }));
   return Object.assign(log, { isDebug: log.isLevelEnabled("debug") });

@@ -5,31 +5,31 @@ import { request as requestSecure } from "node:https";
 import type { LookupFunction } from "node:net";
 import { isPublicAddress, mayBePublic } from "./public-address.ts";
 
-/** What is read of an answer, before it is cut. */
+/** Bytes read of an answer before the connection is closed. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 interface Post {
   url: string;
   headers: Record<string, string>;
   body: string;
-  /** For all of it, from the look-up of the name to the end of the answer. */
+  /** Covers everything from the DNS lookup to the end of the answer. */
   timeoutMs: number;
-  /** Whether addresses that are not public, and `http:`, will do; then names are looked up as the machine does it. */
+  /** Whether private addresses and `http:` are allowed; names are then resolved by the system. */
   allowPrivate: boolean;
-  /** One is made for each post, as the machine's name servers may be others by then. */
+  /** Creates the resolver of one post, because the machine's name servers may change. */
   makeResolver: () => Resolver;
-  /** Ends it. */
+  /** Aborts the post. */
   signal: AbortSignal;
 }
 
-/** All addresses of a name. Throws where there are none, and where any is not public. */
+/** Returns all addresses of a name. Throws if there are none, or if any is not public. */
 async function publicAddresses(resolver: Resolver, hostname: string): Promise<LookupAddress[]> {
   const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
   const addresses = [
     ...(four.status === "fulfilled" ? four.value.map((address) => ({ address, family: 4 })) : []),
     ...(six.status === "fulfilled" ? six.value.map((address) => ({ address, family: 6 })) : []),
   ];
-  // A name may be there and have none, as where an alias leads nowhere.
+  // A name can exist without addresses, for example an alias to nothing.
   if (addresses.length === 0)
     throw four.status === "rejected" ? four.reason : new Error(`${hostname} has no address`);
   if (addresses.every(({ address }) => isPublicAddress(address))) return addresses;
@@ -37,9 +37,9 @@ async function publicAddresses(resolver: Resolver, hostname: string): Promise<Lo
 }
 
 /**
- * Looks names up in the DNS, and fails where any address of one is not public. Who connects is given those that were looked at,
- * so that a name cannot lead elsewhere in between. Not by `dns.lookup`: that blocks one of the few threads that read files,
- * too, for as long as the name servers of whoever chose the name are silent.
+ * Resolves names by DNS and fails if any address is not public. The connection uses the checked addresses, so that a
+ * name cannot change in between. `dns.lookup` would block one of the few threads that also read files for as long as
+ * the name servers of an untrusted name are silent.
  */
 export function publicLookup(resolver: Resolver): LookupFunction {
   return (hostname, options, callback) => {
@@ -50,14 +50,14 @@ export function publicLookup(resolver: Resolver): LookupFunction {
   };
 }
 
-/** Whether a URL may be posted to, as far as it can be told before its name is looked up. */
+/** Reports whether a URL may be posted to, as far as that is known before its name is resolved. */
 export function mayPostTo(url: URL, allowPrivate: boolean): boolean {
   return allowPrivate || (url.protocol === "https:" && mayBePublic(url.hostname));
 }
 
 /**
- * Posts to an address that a user chose, and returns the status of the answer. Follows no redirects, uses no proxy, and
- * no connection twice. Throws, with a message that the user may see, where no answer came.
+ * Posts to a URL that a user chose, and returns the status of the answer. Follows no redirects, uses no proxy and
+ * reuses no connection. Throws if no answer came; the message is for the operator, not for that user.
  */
 export function post(what: Post): Promise<number> {
   const { headers, body, timeoutMs, allowPrivate, makeResolver } = what;
@@ -77,7 +77,7 @@ export function post(what: Post): Promise<number> {
       reject(late.aborted ? new Error(`no whole answer came within ${timeoutMs / 1000} s`) : error);
     let status: number | undefined;
     const request = (url.protocol === "https:" ? requestSecure : requestPlain)(url, options, (response) => {
-      // The status is the answer, also where its body is cut short.
+      // The status counts, even if the body is cut short.
       status = response.statusCode;
       let bytes = 0;
       response.on("data", (chunk: Uint8Array) => {
@@ -86,7 +86,7 @@ export function post(what: Post): Promise<number> {
       });
       response.on("error", () => {});
     });
-    // An answer that turns to another protocol has neither body nor end.
+    // An answer that upgrades to another protocol has neither body nor end.
     request.on("upgrade", (response, socket) => {
       status = response.statusCode;
       socket.destroy();
@@ -94,7 +94,6 @@ export function post(what: Post): Promise<number> {
     request.on("error", (error) => {
       if (status === undefined) fail(error);
     });
-    // However it ended.
     request.on("close", () => {
       resolver?.cancel();
       if (status === undefined) fail(new Error("the connection ended without an answer"));

@@ -1,14 +1,13 @@
 import type { Clock } from "./clock.ts";
 
-/** A use, in the unit of what has been used: a clock of milliseconds gives back whole numbers of it. */
+/** One use, in units that a clock of milliseconds refills in whole numbers. */
 const ONE = 1000;
-/** Keys in each of the two generations that are remembered. */
+/** Keys in each of the two generations kept in memory. */
 const MAX_KEYS = 10_000;
 
 /**
- * How often each key may be used: so many times a second on the mean, and more at once (GCRA). One number a key says
- * when it has all of it again. Keys that have are forgotten, and so are the ones that were used longest ago where there
- * are too many.
+ * Limits the uses of each key: a sustained rate per second and a burst (GCRA). One number per key is the time at which
+ * the key is fully refilled. Refilled keys are dropped, and the least recently used ones if there are too many.
  */
 export class Rate {
   readonly #perSecond: number;
@@ -26,15 +25,15 @@ export class Rate {
     this.#start = clock();
   }
 
-  /** What the key has used with one use more: for the questions below, and to be noted. */
-  next(key: string): number {
+  /** Returns what the key has used after this many further uses, for the methods below and for `note`. */
+  next(key: string, uses = 1): number {
     const until = this.#recent.get(key) ?? this.#older.get(key) ?? Number.NEGATIVE_INFINITY;
     const used = until - this.#now();
-    // More was never noted: the clock was set back since.
-    return (used > 0 && used <= this.#maxUsed ? used : 0) + ONE;
+    // More than was ever noted: the clock was set back.
+    return (used > 0 && used <= this.#maxUsed ? used : 0) + uses * ONE;
   }
 
-  /** `used` may be beyond the burst: a debt, of one burst more at most. */
+  /** `used` may exceed the burst by at most another burst: a debt. */
   note(key: string, used: number): void {
     const now = this.#now();
     if (this.#recent.size >= MAX_KEYS || Math.abs(now - this.#turnedAt) >= this.#maxUsed) {
@@ -49,17 +48,17 @@ export class Rate {
     return used > this.#burst;
   }
 
-  /** How many uses are left. */
+  /** Returns the number of uses left. */
   left(used: number): number {
     return Math.max(0, Math.floor((this.#burst - used) / ONE));
   }
 
-  /** Of a debt no more than of a whole burst: clients are told of the window alone. */
+  /** Seconds until fully refilled; a debt counts as an empty burst, because clients know only the window. */
   secondsUntilWhole(used: number): number {
     return Math.ceil(Math.min(used, this.#burst) / ONE / this.#perSecond);
   }
 
-  /** Of a use that was too much: until it is not. */
+  /** Seconds until a refused use would be allowed. */
   secondsUntilFree(used: number): number {
     return Math.ceil((used - this.#burst) / ONE / this.#perSecond);
   }

@@ -1,6 +1,6 @@
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
-/** "100 MiB" for 104,857,600: the largest unit that keeps the number whole. */
+/** Formats 104,857,600 as "100 MiB", in the largest unit that keeps the number whole. */
 export function exactSize(bytes: number): string {
   let value = bytes;
   let unit = 0;
@@ -11,7 +11,7 @@ export function exactSize(bytes: number): string {
   return `${value} ${UNITS[unit]}`;
 }
 
-/** "1.5 MiB": as exact as people need it. */
+/** Formats a size for people, such as "1.5 MiB". */
 export function roundedSize(bytes: number): string {
   let value = bytes;
   let unit = 0;
@@ -22,7 +22,10 @@ export function roundedSize(bytes: number): string {
   return `${unit === 0 ? value : value.toFixed(1)} ${UNITS[unit]}`;
 }
 
-/** Bytes of "100MiB", "5 GB", "1024"; null where it is no size. KB, MB… count in thousands, KiB, MiB… in 1,024s. */
+/**
+ * Parses "100MiB", "5 GB" or "1024" to bytes; null if it is not a size. KB and MB count in thousands, KiB and MiB in
+ * 1,024s.
+ */
 export function parseSize(text: string): number | null {
   const match = /^(\d{1,15}) ?(?:([KMGT])(i)?)?B?$/i.exec(text.trim());
   if (!match) return null;
@@ -31,7 +34,7 @@ export function parseSize(text: string): number | null {
   return Number.isSafeInteger(bytes) ? bytes : null;
 }
 
-/** A whole number of things; undefined for what is none. */
+/** Parses a whole number; undefined if it is not one. */
 export function parseCount(text: string): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }

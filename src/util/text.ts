@@ -1,8 +1,8 @@
 const ASCII = /^[\0-\x7f]*$/;
 
-/** Form by which usernames are compared. Computed here, so that it is the same on every engine. */
+/** Returns the form by which usernames are compared. Computed here, so that it is the same on every engine. */
 export function usernameKey(username: string): string {
-  // Normalizing leaves ASCII as it is, and costs more than all else here.
+  // Normalizing does not change ASCII, and costs more than everything else here.
   if (ASCII.test(username)) return username.toLowerCase();
   return username.normalize("NFKC").toLowerCase().normalize("NFKC");
 }
@@ -10,8 +10,8 @@ export function usernameKey(username: string): string {
 const BETWEEN_WORDS = /[\p{P}\p{Z}\p{C}]+/u;
 
 /**
- * Form in which a contact is searched by the beginning of a word: each word of its names behind a space. Words are
- * what punctuation and spaces leave.
+ * Returns the form in which a contact is searched by word prefix: each word of its names after a space. Punctuation and
+ * spaces separate words.
  */
 export function searchKey(...names: (string | null)[]): string {
   let key = "";
@@ -21,7 +21,7 @@ export function searchKey(...names: (string | null)[]): string {
   return key;
 }
 
-/** Form by which phone numbers are searched: the digits 0 to 9 alone. */
+/** Returns the form by which phone numbers are searched: only the digits 0 to 9. */
 export function phoneDigits(phoneNumber: string): string {
   return (ASCII.test(phoneNumber) ? phoneNumber : phoneNumber.normalize("NFKC")).replace(/[^0-9]/g, "");
 }
@@ -34,7 +34,7 @@ export function codePoints(text: string): number {
 
 const CONTROL = /\p{Cc}/u;
 
-/** NUL, other control characters and lone surrogates are refused at the edge: engines disagree on them. */
+/** Matches NUL, other control characters and lone surrogates, which the engines treat differently. */
 export function isCleanText(text: string): boolean {
   return text.isWellFormed() && !CONTROL.test(text);
 }
@@ -42,11 +42,11 @@ export function isCleanText(text: string): boolean {
 const BIDI_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const MAX_FILENAME_BYTES = 255;
 
-/** What a file name must be, for messages. */
+/** Describes a valid file name, for messages. */
 export const FILENAME_ACCEPTS =
   '1 to 255 bytes of UTF-8 without "/", "\\" or control characters, and not "." or ".."';
 
-/** The name without bidi controls, which can disguise an extension; null where it is no valid file name. */
+/** Returns the name without bidi controls, which can disguise an extension; null if it is not a valid file name. */
 export function cleanFilename(name: string): string | null {
   const clean = name.replace(BIDI_CONTROLS, "");
   const valid =
@@ -59,12 +59,12 @@ export function cleanFilename(name: string): string | null {
   return valid ? clean : null;
 }
 
-/** The last part of a path of either kind, as some clients send one for a file's name. */
+/** Returns the last part of a path with slashes or backslashes, because some clients send a path as file name. */
 export function lastPathPart(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
 }
 
-/** Tokens, as `makeToken` makes them, are left out: for text that others read, too. */
+/** Removes tokens of the form of `makeToken`, for text that others read. */
 export function hideTokens(text: string): string {
   return text.replace(/parley_[\w-]{43}/g, "parley_…");
 }

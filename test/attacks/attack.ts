@@ -1,8 +1,8 @@
 // Requests byte by byte, as no HTTP library would send them, and what came back.
 import assert from "node:assert/strict";
-import type { TestUser } from "../http/app.ts";
-import type { Place } from "../http/people.ts";
-import { openSocket, readAnswer } from "../http/raw-socket.ts";
+import type { TestUser } from "../support/app.ts";
+import type { Place } from "../support/people.ts";
+import { openSocket, readAnswer } from "../support/raw-socket.ts";
 
 export interface Attack {
   method?: string;

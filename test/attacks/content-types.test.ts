@@ -2,8 +2,8 @@
 // semicolon), CVE-2026-25223 (a tab and more), CVE-2026-3419 (a space and more), CVE-2026-33806 (a space before it).
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startApp } from "../http/app.ts";
-import { asker } from "../http/asker.ts";
+import { startApp } from "../support/app.ts";
+import { asker } from "../support/asker.ts";
 import { type Attack, attack, codeOf } from "./attack.ts";
 
 const TYPES = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { startApp } from "../http/app.ts";
+import { startApp } from "../support/app.ts";
 import { attack } from "./attack.ts";
 
 test("of what goes wrong inside an answer tells the id of the request alone", async (t) => {
@@ -21,10 +21,11 @@ test("of what goes wrong inside an answer tells the id of the request alone", as
   assert.equal(request_id, new Map(answer.headers).get("request-id"));
   assert.deepEqual(told, {
     type: `${server.url}/docs/errors/internal_error`,
-    title: "Something went wrong here",
+    title: "Internal server error",
     status: 500,
     code: "internal_error",
-    detail: "The fault is the server's. Its log has the details under the `request_id`.",
+    detail:
+      "The request failed because of an error in the server. Its log has the details under the `request_id`.",
   });
 });
 

@@ -2,10 +2,10 @@
 // that is trusted, is in test/http/rate-limits.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SCOPES } from "../../src/core/tokens.ts";
-import { startApp } from "../http/app.ts";
-import { asker, type Json } from "../http/asker.ts";
-import { eventually } from "../http/files-on-disk.ts";
+import { SCOPES } from "../../src/core/access/tokens.ts";
+import { startApp } from "../support/app.ts";
+import { asker, type Json } from "../support/asker.ts";
+import { eventually } from "../support/files-on-disk.ts";
 import { attack } from "./attack.ts";
 
 const EVIL = "evil.example";

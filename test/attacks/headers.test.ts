@@ -1,8 +1,8 @@
 // What a client gives must not become a line of an answer's head (CWE-113): file names, paths, queries, headers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startApp } from "../http/app.ts";
-import { asker, type Json } from "../http/asker.ts";
+import { startApp } from "../support/app.ts";
+import { asker, type Json } from "../support/asker.ts";
 import { type Answered, attack } from "./attack.ts";
 
 const INJECTED = "X-Injected: 1";

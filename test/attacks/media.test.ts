@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { crc32, deflateSync } from "node:zlib";
-import { detectType, SNIFF_BYTES } from "../../src/core/media-types.ts";
-import { inMib, noProc, residentBytes } from "../faults/usage.ts";
-import { upload } from "../http/app.ts";
-import { commandLine, tokenOf } from "../http/command.ts";
+import { detectType, SNIFF_BYTES } from "../../src/core/files/media-types.ts";
+import { upload } from "../support/app.ts";
+import { commandLine, tokenOf } from "../support/command.ts";
+import { inMib, noProc, residentBytes } from "../support/usage.ts";
 
 /** The best of some tries counts, as other tests run beside. */
 const BOUND_MS = 50;

@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startApp, type TestApp, type TestUser, upload } from "../http/app.ts";
-import { eventually, storedFiles } from "../http/files-on-disk.ts";
-import { openSocket, readAnswer } from "../http/raw-socket.ts";
+import { raw, sql } from "../../src/db/sql.ts";
+import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
+import { eventually, storedFiles } from "../support/files-on-disk.ts";
+import { openSocket, readAnswer } from "../support/raw-socket.ts";
 import { type Answered, attack, codeOf, isRefused } from "./attack.ts";
 
 /** What the worst of them may take. The best of some tries counts, as other tests run beside. */
@@ -179,8 +180,8 @@ async function subject(
       });
       assert.equal(gone.status, 204);
       const { db } = server.app.core;
-      assert.equal((await db.all("SELECT id FROM attachments")).length, 1);
-      assert.ok(await eventually(async () => (await db.all("SELECT id FROM reservations")).length === 0));
+      assert.equal((await db.all(sql`SELECT id FROM attachments`)).length, 1);
+      assert.ok(await eventually(async () => (await db.all(sql`SELECT id FROM reservations`)).length === 0));
       assert.ok(await eventually(async () => (await storedFiles(server.config)).length === 0));
     },
   };
@@ -296,7 +297,7 @@ test("a file that passes the limit and is broken off then leaves nothing (CVE-20
   }
   assert.ok(await eventually(async () => (await storedFiles(server.config)).length === 0));
   for (const table of ["attachments", "reservations"]) {
-    const none = async () => (await server.app.core.db.all(`SELECT id FROM ${table}`)).length === 0;
+    const none = async () => (await server.app.core.db.all(sql`SELECT id FROM ${raw(table)}`)).length === 0;
     assert.ok(await eventually(none), table);
   }
 });

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { noStrace, trace } from "../faults/strace.ts";
-import { commandLine, tokenOf } from "../http/command.ts";
+import { commandLine, tokenOf } from "../support/command.ts";
+import { noStrace, trace } from "../support/strace.ts";
 import { attack } from "./attack.ts";
 
 const CANARY = "canary";

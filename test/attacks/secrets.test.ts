@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { noProc } from "../faults/usage.ts";
-import { type CommandLine, commandLine, tokenOf } from "../http/command.ts";
-import { eventually } from "../http/files-on-disk.ts";
-import { receiver } from "../http/receiver.ts";
+import { type CommandLine, commandLine, tokenOf } from "../support/command.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { receiver } from "../support/receiver.ts";
+import { noProc } from "../support/usage.ts";
 
 const SECRET = "canary-of-links-canary-of-links-canary";
 

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
-import { startApp, upload } from "../http/app.ts";
-import { openSocket, readAll } from "../http/raw-socket.ts";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import { startApp, upload } from "../support/app.ts";
+import { openSocket, readAll } from "../support/raw-socket.ts";
 
 const LIMIT_MS = 500;
 /** The server looks once a second at most. */
@@ -51,6 +51,41 @@ test("a request that was answered 408 is not done when its rest comes", async (t
   await sleep(300);
   const contacts = await (await fetch(`${server.url}/v1/contacts`, { headers })).json();
   assert.deepEqual((contacts as { data: unknown[] }).data, []);
+});
+
+test("a body that trickles after a burst is answered 408", async (t) => {
+  const server = await startApp(t, { bodyIdleTimeoutMs: LIMIT_MS });
+  const { headers } = await server.user();
+  const socket = await openSocket(server.url);
+  socket.write(
+    `POST /v1/attachments HTTP/1.1\r\nhost: x\r\nauthorization: ${headers.authorization}\r\n` +
+      "content-type: multipart/form-data; boundary=b\r\ncontent-length: 90000000\r\n\r\n" +
+      '--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n',
+  );
+  socket.write(Buffer.alloc(2 * 1024 * 1024));
+  const trickle = setInterval(() => socket.write("x"), 100);
+  t.after(() => clearInterval(trickle));
+  const answer = await readAll(socket, 4 * PATIENCE_MS);
+  assert.match(answer, /^HTTP\/1\.1 408 /);
+});
+
+test("a body that came while the server was held up is not taken for a slow one", async (t) => {
+  const server = await startApp(t, { bodyIdleTimeoutMs: LIMIT_MS });
+  const { headers } = await server.user();
+  const socket = await openSocket(server.url);
+  const body = JSON.stringify({ username: "held", phone_number: "555" }) + " ".repeat(1000);
+  socket.write(
+    `POST /v1/contacts HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: ${headers.authorization}\r\n` +
+      `content-length: ${body.length}\r\ncontent-type: application/json\r\n\r\n${body[0]}`,
+  );
+  const answer = readAll(socket, PATIENCE_MS);
+  await sleep(LIMIT_MS / 10);
+  // The server is in this process. What is done in an immediate is followed by timers, and then by what sockets have.
+  await setImmediate();
+  socket.write(body.slice(1));
+  const end = performance.now() + 2 * LIMIT_MS;
+  while (performance.now() < end);
+  assert.match(await answer, /^HTTP\/1\.1 201 /);
 });
 
 test("a download that nobody reads is cut", async (t) => {

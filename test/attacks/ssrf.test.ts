@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { test } from "node:test";
-import { SCOPES } from "../../src/core/tokens.ts";
-import { startApp } from "../http/app.ts";
-import { asker, type Json } from "../http/asker.ts";
+import { SCOPES } from "../../src/core/access/tokens.ts";
+import { startApp } from "../support/app.ts";
+import { asker, type Json } from "../support/asker.ts";
 
 test("the address of a picture is kept, and nobody asks it", async (t) => {
   let connections = 0;

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { SCOPES } from "../../src/core/tokens.ts";
-import { startApp } from "../http/app.ts";
-import { asker } from "../http/asker.ts";
+import { revokeTokensOf, SCOPES } from "../../src/core/access/tokens.ts";
+import { startApp } from "../support/app.ts";
+import { asker } from "../support/asker.ts";
 import { attack } from "./attack.ts";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -78,4 +78,24 @@ test("a stolen data folder holds no token, in whatever spelling, also where it w
     searched += content.length;
   }
   assert.ok(searched > 0);
+});
+
+test("known users behind an address that guesses are let in, also after another token was revoked", async (t) => {
+  const limits = { requestsPerSecond: 1000, failuresPerSecond: 1, failuresBurst: 5 };
+  const now = Date.UTC(2026, 0, 1);
+  const server = await startApp(t, limits, { clock: () => now });
+  const [known, revoked, fresh] = [await server.user(), await server.user(), await server.user()];
+  const statusOf = async (headers: { authorization: string }) =>
+    (await fetch(`${server.url}/v1/me`, { headers })).status;
+  const guess = (i: number) => statusOf({ authorization: `Bearer parley_${String(i).padStart(43, "0")}` });
+  assert.equal(await statusOf(known.headers), 200);
+  assert.equal(await statusOf(revoked.headers), 200);
+  for (let i = 0; i < 10; i++) assert.equal(await guess(i), i < 5 ? 401 : 429);
+  assert.equal(await statusOf(fresh.headers), 429, "it has never come before");
+  await revokeTokensOf(server.app.core, null, revoked.id);
+  assert.equal(await statusOf(known.headers), 200);
+  assert.equal(await statusOf(revoked.headers), 401, "it is looked at again");
+  assert.equal(await statusOf(revoked.headers), 429, "from now on it is a guess");
+  assert.equal(await statusOf(known.headers), 200);
+  assert.equal(await guess(10), 429);
 });

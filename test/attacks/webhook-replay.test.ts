@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { Webhook } from "standardwebhooks";
-import { startApp } from "../http/app.ts";
-import { hook, LIMITS, verify } from "../http/hooks.ts";
-import { add, person } from "../http/people.ts";
-import { type Received, receiver } from "../http/receiver.ts";
+import { startApp } from "../support/app.ts";
+import { hook, LIMITS, verify } from "../support/hooks.ts";
+import { add, person } from "../support/people.ts";
+import { type Received, receiver } from "../support/receiver.ts";
 
 /** Five minutes, to either side. */
 const TOLERANCE_S = 300;

@@ -6,8 +6,8 @@ import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { startTable } from "../../src/cli/table.ts";
 import { harmless, jsonLine } from "../../src/cli/text.ts";
-import { proxy } from "../client/proxy.ts";
-import { ended, PARLEY } from "../http/command.ts";
+import { ended, PARLEY } from "../support/command.ts";
+import { proxy } from "../support/proxy.ts";
 import { items, newcomer, onEachServer, person } from "./person.ts";
 
 onEachServer("contacts are added, found, renamed, blocked and removed, by name or id", async (t, server) => {
@@ -20,7 +20,7 @@ onEachServer("contacts are added, found, renamed, blocked and removed, by name o
   assert.equal(made.username, "carol");
   const again = await ada.run("contacts", "add", "BOB", "123");
   assert.equal(again.code, 1);
-  assert.ok(again.stderr.includes(`You have this contact already, as ${id}.`), again.stderr);
+  assert.ok(again.stderr.includes(`You already have this contact: ${id}.`), again.stderr);
   assert.match(
     (await ada.run("contacts", "list")).stdout,
     /^ID +USERNAME +NAME +PHONE +LAST ACTIVE\ncon_\w+ +carol +\+15550102\ncon_\w+ +bob +Bob B\. +\+15550101\n$/,
@@ -30,7 +30,7 @@ onEachServer("contacts are added, found, renamed, blocked and removed, by name o
     found.map((each) => each.id),
     [id],
   );
-  assert.equal((await ada.run("contacts", "rename", "bob", "Robert")).stderr, "bob is Robert now.\n");
+  assert.equal((await ada.run("contacts", "rename", "bob", "Robert")).stderr, "bob is now called Robert.\n");
   assert.equal(items(await ada.run("contacts", "rename", id, "", "--json"))[0].display_name, null);
   assert.equal((await ada.run("contacts", "block", "bob")).stderr, "bob is blocked.\n");
   assert.deepEqual(

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { commandLine, ended, tokenOf } from "../http/command.ts";
+import { commandLine, ended, tokenOf } from "../support/command.ts";
 import { items, newcomer, onEachServer, person } from "./person.ts";
 
 onEachServer("files go to a contact or to oneself, and come back whole", async (t, server) => {
@@ -56,7 +56,7 @@ onEachServer(
     const text = () => readFile(join(ada.folder, "a.txt"), "utf8");
     const refused = await ada.run("download", id);
     assert.equal(refused.code, 2);
-    assert.match(refused.stderr, /^parley: a\.txt is there already\. .*-o FILE.*--force/);
+    assert.match(refused.stderr, /^parley: a\.txt already exists\. .*-o FILE.*--force/);
     assert.equal(await text(), "mine");
     await mkdir(join(ada.folder, "in"));
     const [saved] = items(await ada.run("download", id, "-o", "in", "--json"));
@@ -64,7 +64,7 @@ onEachServer(
     assert.equal(await readFile(join(ada.folder, "in/a.txt"), "utf8"), "sent");
     assert.equal((await ada.run("download", id, "-o", "no/such/b.txt")).code, 2);
     await symlink("/dev/null", join(ada.folder, "null"));
-    assert.match((await ada.run("download", id, "-o", "null", "--force")).stderr, /no regular file/);
+    assert.match((await ada.run("download", id, "-o", "null", "--force")).stderr, /not a regular file/);
     assert.equal((await ada.run("download", id, "--force")).code, 0);
     assert.equal(await text(), "sent");
     assert.deepEqual((await readdir(ada.folder)).sort(), [".config", "a.txt", "in", "null"]);
@@ -83,7 +83,7 @@ onEachServer("of several files those go that can, and the others are told", asyn
   const some = await ada.run("upload", ...names);
   assert.equal(some.code, 1);
   assert.match(some.stdout, /^att_\w+ {2}first\.txt\natt_\w+ {2}last\.txt\n$/);
-  assert.match(some.stderr, /^parley: missing\.txt was not uploaded: There is no such file\.$/m);
+  assert.match(some.stderr, /^parley: missing\.txt was not uploaded: No such file\.$/m);
   assert.match(some.stderr, /^parley: large\.bin was not uploaded: .*100 MiB/m);
   assert.match(some.stderr, /^parley: \.config was not uploaded: It is a folder/m);
   assert.match(
@@ -97,7 +97,10 @@ onEachServer("of several files those go that can, and the others are told", asyn
   ada.env.PARLEY_TOKEN = "parley_wrong";
   const none = await ada.run("upload", "first.txt", "last.txt");
   assert.equal(none.code, 1);
-  assert.match(none.stderr, /^Not uploaded: first\.txt, last\.txt\nparley: .*does not take this token.*\n$/);
+  assert.match(
+    none.stderr,
+    /^Not uploaded: first\.txt, last\.txt\nparley: .*does not accept this token.*\n$/,
+  );
 });
 
 onEachServer("- is standard input and standard output", async (t, server) => {
@@ -118,8 +121,8 @@ onEachServer("- is standard input and standard output", async (t, server) => {
   assert.equal(renamed.filename, "b.txt");
   for (const [args, message] of [
     [["upload", "-"], /^parley: .*--name FILENAME\.\n$/],
-    [["upload", "a.txt", "-", "--name", "x"], /^parley: --name is for one file/],
-    [["download", id, "-o", "-", "--json"], /^parley: .*leave --json out/],
+    [["upload", "a.txt", "-", "--name", "x"], /^parley: --name works with one file/],
+    [["download", id, "-o", "-", "--json"], /^parley: .*Omit --json/],
   ] as const) {
     const { code, stdout, stderr } = await ada.run(...args);
     assert.deepEqual([code, stdout], [2, ""]);
@@ -158,7 +161,7 @@ test("Ctrl-C ends an upload, and says that it may have been too late", async (t)
   assert.equal(stdout, "");
   assert.match(
     stderr,
-    /^Perhaps uploaded: endless\.bin\. See parley attachments list\.\nNot uploaded: after\.txt\nparley: Stopped\. A change .* may /m,
+    /^Possibly uploaded: endless\.bin\. Check with parley attachments list\.\nNot uploaded: after\.txt\nparley: Stopped\. The change .* may /m,
   );
   while ((await coming()).length > 0) await sleep(10);
   assert.deepEqual(items(await ada.run("attachments", "list", "--json")), []);

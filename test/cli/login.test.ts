@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { freePort } from "../http/command.ts";
+import { freePort } from "../support/command.ts";
 import { items, onEachServer, person } from "./person.ts";
 
 onEachServer("a login is kept for its owner alone, told by whoami, and forgotten", async (t, server) => {
@@ -42,7 +42,7 @@ onEachServer(
     await ada.feed(server.token, "login", server.url, "--token-stdin");
     const refused = await ada.feed("parley_nonsense", "login", server.url, "--token-stdin");
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /does not take this token\. Nothing was changed/);
+    assert.match(refused.stderr, /does not accept this token\. Nothing was changed/);
     assert.equal((await ada.run("whoami")).code, 0);
     const [{ id }] = JSON.parse((await server.operator.run("token", "list", "--json")).stdout);
     await server.operator.run("token", "revoke", id);
@@ -74,12 +74,36 @@ onEachServer(
     assert.equal(other.code, 2);
     assert.match(
       other.stderr,
-      /You are logged in at .*, and PARLEY_URL is http:\/\/127\.0\.0\.1:9\. Set PARLEY_TOKEN/,
+      /You are logged in at .*, but PARLEY_URL is http:\/\/127\.0\.0\.1:9\. Set PARLEY_TOKEN/,
     );
     const wrong = await person(t, { PARLEY_URL: server.url, PARLEY_TOKEN: "parley_wrong" });
     const refused = await wrong.run("whoami");
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /It is the one of PARLEY_TOKEN/);
+    assert.match(refused.stderr, /It comes from PARLEY_TOKEN/);
+  },
+);
+
+onEachServer(
+  "without PARLEY_URL and a login, the server of this machine is asked",
+  async (t, { operator, token }) => {
+    const { PARLEY_PORT } = operator.env as Record<"PARLEY_PORT", string>;
+    const address = `http://127.0.0.1:${PARLEY_PORT}`;
+    for (const PARLEY_HOST of ["", "0.0.0.0", "::"]) {
+      const ada = await person(t, { PARLEY_HOST, PARLEY_PORT, PARLEY_TOKEN: token });
+      const [me] = items(await ada.run("whoami", "--json"));
+      assert.equal(me.url, address);
+    }
+    const ada = await person(t, { PARLEY_PORT });
+    assert.equal(
+      (await ada.feed(token, "login", "--token-stdin")).stderr,
+      `Logged in at ${address} as admin.\n`,
+    );
+    const elsewhere = await person(t, { PARLEY_HOST: "::1", PARLEY_PORT: "1", PARLEY_TOKEN: token });
+    assert.match((await elsewhere.run("whoami")).stderr, /http:\/\/\[::1\]:1\?/);
+    const misspelt = await person(t, { PARLEY_PORT: "http", PARLEY_TOKEN: token });
+    const { code, stderr } = await misspelt.run("whoami");
+    assert.equal(code, 2);
+    assert.match(stderr, /^parley: PARLEY_PORT must be/);
   },
 );
 
@@ -87,14 +111,14 @@ test("what cannot be done ends with 2 and says how to mend it, without a stack",
   const url = `http://127.0.0.1:${await freePort()}`;
   const ada = await person(t, { PARLEY_URL: url, PARLEY_TOKEN: "parley_x" });
   const cases: [string[], RegExp][] = [
-    [["login", "chat.example.com", "--token-stdin"], /^parley: URL must be an address such as https:/],
-    [["login", "https://a:b@chat.example.com", "--token-stdin"], /^parley: URL must be an address/],
+    [["login", "chat.example.com", "--token-stdin"], /^parley: The address must be a URL such as https:/],
+    [["login", "https://a:b@chat.example.com", "--token-stdin"], /^parley: The address must be a URL/],
     [["login", "http://127.0.0.1:1"], /^parley: There is no terminal .*--token-stdin/],
-    [["login", "http://chat.example.com", "--token-stdin"], /^The token and your files pass unencrypted/],
+    [["login", "http://chat.example.com", "--token-stdin"], /^Your token and files are sent unencrypted/],
     [["login", url, `parley_${"x".repeat(43)}`], /^parley: too many arguments .*, parley_…\.\n/],
-    [["login", "http://127.0.0.1:1", "--token-stdin"], /^parley: It must be an access token/],
-    [["whoami"], /^parley: The connection .* Does a server run at http:\/\/127\.0\.0\.1:\d+\?/],
-    [["contacts", "list", "--limit", "0"], /^parley: .*whole number from 1 on/],
+    [["login", "http://127.0.0.1:1", "--token-stdin"], /^parley: The input is not an access token/],
+    [["whoami"], /^parley: The connection .* Is a server running at http:\/\/127\.0\.0\.1:\d+\?/],
+    [["contacts", "list", "--limit", "0"], /^parley: .*whole number, 1 or more/],
     [["upload"], /^parley: missing required argument/],
     [["nonsense"], /^parley: unknown command/],
   ];

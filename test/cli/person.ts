@@ -3,8 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { testDatabase } from "../engines/postgres.ts";
-import { type CommandLine, commandLine, type Ended, ended, PARLEY, tokenOf } from "../http/command.ts";
+import { type CommandLine, commandLine, type Ended, ended, PARLEY, tokenOf } from "../support/command.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { isLong } from "../support/scale.ts";
 
 /** Somebody with a home and the command line, away from the server's settings. */
 export interface Person {
@@ -37,7 +38,7 @@ export interface Served {
   token: string;
 }
 
-/** A test on each database. */
+/** A test on SQLite, and in the long version on PostgreSQL, too: what the command sends is the same. */
 export function onEachServer(name: string, run: (t: TestContext, server: Served) => Promise<void>): void {
   const serve = async (t: TestContext, settings: Record<string, string>) => {
     const operator = await commandLine(t, settings);
@@ -45,14 +46,21 @@ export function onEachServer(name: string, run: (t: TestContext, server: Served)
     await run(t, { operator, url: operator.url, token });
   };
   test(`${name} (SQLite)`, (t) => serve(t, {}));
-  test(`${name} (PostgreSQL)`, async (t) =>
-    serve(t, { PARLEY_DATABASE_URL: await testDatabase(t), PARLEY_SECRET: "s".repeat(32) }));
+  if (isLong)
+    test(`${name} (PostgreSQL)`, async (t) =>
+      serve(t, { PARLEY_DATABASE_URL: await testDatabase(t), PARLEY_SECRET: "s".repeat(32) }));
 }
 
 /** A new user of the server, who is logged in. */
-export async function newcomer(t: TestContext, { operator, url }: Served, name: string): Promise<Person> {
-  await operator.run("user", "add", name);
-  const { stdout: token } = await operator.run("token", "create", name);
+export async function newcomer(t: TestContext, { url, token: admin }: Served, name: string): Promise<Person> {
+  const make = async (path: string, fields: Record<string, string>) => {
+    const headers = { authorization: `Bearer ${admin}` };
+    const answer = await fetch(url + path, { method: "POST", headers, body: new URLSearchParams(fields) });
+    if (!answer.ok) throw new Error(await answer.text());
+    return (await answer.json()) as { id: string; token: string };
+  };
+  const { id } = await make("/v1/users", { username: name });
+  const { token } = await make("/v1/tokens", { user_id: id });
   const somebody = await person(t);
   const { code, stderr } = await somebody.feed(token, "login", url, "--token-stdin");
   if (code !== 0) throw new Error(stderr);

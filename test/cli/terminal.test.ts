@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { proxy } from "../client/proxy.ts";
-import { commandLine, PARLEY, tokenOf } from "../http/command.ts";
+import { commandLine, PARLEY, tokenOf } from "../support/command.ts";
+import { proxy } from "../support/proxy.ts";
 import { person } from "./person.ts";
 
 const noTerminal = /util-linux/.test(spawnSync("script", ["--version"], { encoding: "utf8" }).stdout ?? "")
@@ -45,7 +45,7 @@ test("on a terminal the token is asked for and not shown, and Ctrl-C changes not
   const token = tokenOf(await operator.serve());
   const ada = await person(t);
   const given = onTerminal(ada, `login ${operator.url}`);
-  await given.until("Access token (it is not shown):");
+  await given.until("Access token (hidden):");
   given.type(`${token}\r`);
   const { code, shown } = await given.end();
   assert.equal(code, 0, shown);
@@ -56,7 +56,7 @@ test("on a terminal the token is asked for and not shown, and Ctrl-C changes not
   cut.type("parley_half\u0003");
   const stopped = await cut.end();
   assert.equal(stopped.code, 130);
-  assert.match(stopped.shown, /No token was given, and nothing was changed/);
+  assert.match(stopped.shown, /No token was given\. Nothing was changed/);
   assert.equal((await ada.run("whoami")).code, 0);
 });
 
@@ -92,7 +92,7 @@ test("on a terminal a list fits into it, none is told in words, and no file is p
     code: 0,
     shown: "You have no contacts. Add one: parley contacts add NAME PHONE\r\n",
   });
-  assert.match((await onTerminal(ada, "attachments list").end()).shown, /^No files are here\. .*upload FILE/);
+  assert.match((await onTerminal(ada, "attachments list").end()).shown, /^No files yet\. .*upload FILE/);
   assert.equal((await ada.run("contacts", "list")).stdout, "ID  USERNAME  NAME  PHONE  LAST ACTIVE\n");
   await ada.run("contacts", "add", "u".repeat(60), "+15550100", "--name", "n".repeat(90));
   const list = await onTerminal(ada, "contacts list", 90).end();
@@ -104,7 +104,7 @@ test("on a terminal a list fits into it, none is told in words, and no file is p
   const { stdout } = await ada.run("upload", "a.txt");
   const printed = await onTerminal(ada, `download ${stdout.slice(0, 30)} -o -`).end();
   assert.equal(printed.code, 2);
-  assert.match(printed.shown, /^parley: What is in a file may drive a terminal/);
+  assert.match(printed.shown, /^parley: A file can control the terminal/);
 });
 
 test("on a terminal it is told, once, that the server asked to wait", { skip: noTerminal }, async (t) => {
@@ -115,6 +115,6 @@ test("on a terminal it is told, once, that the server asked to wait", { skip: no
   const ada = await person(t, { PARLEY_URL: url, PARLEY_TOKEN: token });
   const { code, shown } = await onTerminal(ada, "whoami").end();
   assert.equal(code, 0, shown);
-  assert.match(shown, /^\r\u001b\[KThe server asks to wait 1 second: it goes on by itself\.\r\nServer /);
+  assert.match(shown, /^\r\u001b\[KThe server asked for a pause\. Retrying in 1 second\.\r\nServer /);
   assert.equal((await ada.run("whoami")).stderr, "");
 });

@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { chromium, type Page } from "playwright-core";
-import { CHROMIUM, noChromium } from "../engines/chromium.ts";
-import { startApp } from "../http/app.ts";
-import { type Between, type Fate, proxy } from "./proxy.ts";
+import { startApp } from "../support/app.ts";
+import { CHROMIUM, noChromium } from "../support/engines/chromium.ts";
+import { type Between, type Fate, proxy } from "../support/proxy.ts";
 
 const CLIENT = new URL("../../client/", import.meta.url);
 
@@ -64,7 +64,11 @@ test("a page uploads, and tells how far it is", { skip: noChromium }, async (t) 
     return [made.filename, made.file_size, told[0], told.at(-1)];`);
   assert.deepEqual(sent, ["a.bin", 300_000, 0, 300_000]);
   const path = await run('return await parley.attachments.upload("/etc/hostname")');
-  assert.deepEqual(path, ["TypeError", undefined, "Paths are for Node alone: a page has a File or a Blob."]);
+  assert.deepEqual(path, [
+    "TypeError",
+    undefined,
+    "Paths work only in Node. In a browser, pass a File or a Blob.",
+  ]);
 });
 
 test("a page, too, is told of a redirection, and does not take what it leads to for the answer", {

@@ -9,11 +9,11 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { type DownloadProgress, Parley } from "../../client/src/index.ts";
-import { startApp, startOn } from "../http/app.ts";
-import { eventually } from "../http/files-on-disk.ts";
+import { startApp, startOn } from "../support/app.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { proxy } from "../support/proxy.ts";
 import { clientOf, onEachEngine } from "./engines.ts";
 import { failure } from "./failure.ts";
-import { proxy } from "./proxy.ts";
 
 const BYTES = randomBytes(2_000_003);
 

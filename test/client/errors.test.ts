@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Parley } from "../../client/src/index.ts";
-import { startApp } from "../http/app.ts";
-import { freePort } from "../http/command.ts";
+import { startApp } from "../support/app.ts";
+import { freePort } from "../support/command.ts";
+import { proxy, silentServer } from "../support/proxy.ts";
 import { clientOf } from "./engines.ts";
 import { failure } from "./failure.ts";
-import { proxy, silentServer } from "./proxy.ts";
 
 test("an error of the API has its code, field, request and further members", async (t) => {
   const server = await startApp(t);
@@ -85,7 +85,7 @@ test("answers that are none of Parley's are told as that, and are not taken for 
     const { url, seen } = await proxy(t, "", () => answer);
     const error = await failure(new Parley({ url, token: "x" }).me());
     assert.deepEqual([error.code, error.status], ["unexpected_answer", answer.status], answer.body);
-    assert.match(error.detail, /not one of Parley/);
+    assert.match(error.detail, /not from Parley/);
     assert.equal(seen.length, 1);
   }
 });
@@ -109,7 +109,7 @@ test("a redirection is told, and not followed, but of files", async (t) => {
     for (const call of calls) {
       const error = await failure(call());
       assert.deepEqual([error.code, error.status], ["unexpected_answer", 301]);
-      assert.match(error.detail, /^The server redirects to .*\/v1\/.*\?, which is not followed/);
+      assert.match(error.detail, /^The server redirects to .*\/v1\/.*\?, and the client does not follow/);
     }
     assert.equal(seen.length, 3);
   }
@@ -143,12 +143,12 @@ test("what no request can be made of is refused by a TypeError that says what is
       () => contacts.block(id),
       () => webhooks.redeliver("x", id),
     ];
-    for (const call of calls) await assert.rejects(call, /^TypeError: An id must be a text/);
+    for (const call of calls) await assert.rejects(call, /^TypeError: An id must be a string/);
     await assert.rejects(Promise.resolve(webhooks.listDeliveries(id)), TypeError);
   }
   for (const source of [null, undefined, 5, {}, ["x"]]) {
     const upload = attachments.upload(source as never, { filename: "x" });
-    await assert.rejects(upload, /^TypeError: What is uploaded must be a path, a Blob or File/);
+    await assert.rejects(upload, /^TypeError: Pass a path, a Blob or File/);
   }
   assert.equal(between.seen.length, 0);
   await contacts.retrieve("con_x");

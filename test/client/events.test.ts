@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Event, Parley } from "../../client/src/index.ts";
-import { messagesOf } from "../../client/src/server-sent-events.ts";
-import { startApp, startOn, type TestApp } from "../http/app.ts";
-import { eventually } from "../http/files-on-disk.ts";
+import { readMessages } from "../../client/src/server-sent-events.ts";
+import { startApp, startOn, type TestApp } from "../support/app.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { proxy } from "../support/proxy.ts";
 import { clientOf, onEachEngine } from "./engines.ts";
 import { failure } from "./failure.ts";
-import { proxy } from "./proxy.ts";
 
 type Options = Parameters<Parley["events"]["stream"]>[0];
 
@@ -107,6 +107,10 @@ test("events of some types, and behind one that is known; what one is tells what
   assert.deepEqual(told, [file.filename, "contact.deleted"]);
   const created = await parley.events.list({ types: ["contact.created"] });
   assert.equal(created.data.length, 2);
+  const whole = listen(parley, { after: null, types: ["contact.created"] });
+  await add(parley, "edsger");
+  assert.ok(await whole.has(3));
+  assert.deepEqual(await whole.close(), ["ada", "grace", "edsger"]);
 });
 
 test("a loop that is left closes the connection; what the server refuses ends the stream", async (t) => {
@@ -137,7 +141,7 @@ test("messages are found wherever chunks begin and end", async () => {
       for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
     }
     const found: string[] = [];
-    for await (const message of messagesOf(chunks())) found.push(message);
+    for await (const message of readMessages(chunks())) found.push(message);
     assert.deepEqual(found, ['{"é":1}', "first\nsecond"], String(size));
   }
 });

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { etagOf, type List, Parley } from "../../client/src/index.ts";
-import { SCOPES } from "../../src/core/tokens.ts";
-import { startApp, startOn } from "../http/app.ts";
-import { receiver } from "../http/receiver.ts";
+import { SCOPES } from "../../src/core/access/tokens.ts";
+import { startApp, startOn } from "../support/app.ts";
+import { receiver } from "../support/receiver.ts";
 import { clientOf, onEachEngine } from "./engines.ts";
 import { failure } from "./failure.ts";
 

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
-import { startApp } from "../http/app.ts";
-import { commandLine, tokenOf } from "../http/command.ts";
+import { startApp } from "../support/app.ts";
+import { commandLine, tokenOf } from "../support/command.ts";
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "../..");

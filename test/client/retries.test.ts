@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { etagOf, Parley } from "../../client/src/index.ts";
-import { startApp, startOn, type TestApp } from "../http/app.ts";
-import { freePort } from "../http/command.ts";
-import { storedFiles } from "../http/files-on-disk.ts";
+import { startApp, startOn, type TestApp } from "../support/app.ts";
+import { freePort } from "../support/command.ts";
+import { storedFiles } from "../support/files-on-disk.ts";
+import { type Between, type Fate, proxy } from "../support/proxy.ts";
 import { onEachEngine } from "./engines.ts";
 import { failure } from "./failure.ts";
-import { type Between, type Fate, proxy } from "./proxy.ts";
 
 const ADA = { username: "ada", phone_number: "555-0100" };
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { clientTypes } from "../../tools/client-types.ts";
 
 const SCHEMA = new URL("../../client/src/schema.ts", import.meta.url);
-const DOCUMENT = new URL("../../src/http/openapi.json", import.meta.url);
+const DOCUMENT = new URL("../../src/http/openapi/openapi.json", import.meta.url);
 
 test("client/src/schema.ts is what the document gives", async () => {
   const types = clientTypes(JSON.parse(await readFile(DOCUMENT, "utf8")));

@@ -7,11 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Parley, UploadOptions, UploadProgress, UploadSource } from "../../client/src/index.ts";
-import { startApp, startOn } from "../http/app.ts";
-import { eventually, storedFiles } from "../http/files-on-disk.ts";
+import { startApp, startOn } from "../support/app.ts";
+import { eventually, storedFiles } from "../support/files-on-disk.ts";
+import { proxy } from "../support/proxy.ts";
 import { clientOf, onEachEngine } from "./engines.ts";
 import { failure } from "./failure.ts";
-import { proxy } from "./proxy.ts";
 
 const BYTES = randomBytes(3_000_001);
 
@@ -118,7 +118,7 @@ test("the type is the option's, else the Blob's, else what the server finds", as
 
 test("what cannot be sent is told before anything is: no name, no such file", async (t) => {
   const { attachments } = await clientOf(await startApp(t));
-  await assert.rejects(attachments.upload(new Blob(["x"])), /^TypeError: Say the filename/);
+  await assert.rejects(attachments.upload(new Blob(["x"])), /^TypeError: Pass a filename/);
   await assert.rejects(attachments.upload("/nowhere/file"), { code: "ENOENT" });
   await assert.rejects(
     attachments.upload(new Blob(["x"]), { filename: "x", signal: AbortSignal.abort("no") }),
@@ -215,7 +215,7 @@ test("a stream of texts is refused by what it must give", async (t) => {
   }
   for (const source of [texts(), ReadableStream.from(["text"])]) {
     const upload = attachments.upload(source as never, { filename: "x" });
-    await assert.rejects(upload, /^TypeError: The chunks of a stream must be bytes .*string/);
+    await assert.rejects(upload, /^TypeError: The chunks of a stream must be Uint8Array, not string/);
   }
 });
 

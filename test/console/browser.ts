@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import type { TestContext } from "node:test";
+import { after, type TestContext } from "node:test";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { CHROMIUM } from "../engines/chromium.ts";
-import type { TestApp, TestUser } from "../http/app.ts";
+import type { TestApp, TestUser } from "../support/app.ts";
+import { CHROMIUM } from "../support/engines/chromium.ts";
 
 const FLAGS = [
   "--no-sandbox",
@@ -14,11 +14,16 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** A browser that ends with the test. */
+let browser: Promise<Browser> | undefined;
+
+after(async () => (await browser)?.close());
+
+/** The browser of this file, whose pages end with the test: to start one takes longer than most tests. */
 export async function openBrowser(t: TestContext): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
-  t.after(() => browser.close());
-  return browser;
+  browser ??= chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  const opened = await browser;
+  t.after(() => Promise.all(opened.contexts().map((context) => context.close())));
+  return opened;
 }
 
 /** What never leaves the browser: blobs, and the parts of its own viewer of PDF. */

@@ -1,8 +1,8 @@
 // Answers that are late, lost, or of a server that is away.
 import assert from "node:assert/strict";
 import { fillContacts } from "../../bench/rows.ts";
-import { upload } from "../http/app.ts";
-import { dropFiles, makeContact } from "./browser.ts";
+import { upload } from "../support/app.ts";
+import { dropFiles, makeContact, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
@@ -19,7 +19,7 @@ testScenes("what is late, lost or refused on the way", {
     await page.getByText("1 file was not sent").waitFor();
     proxy.fate = () => "pass";
     await page.getByRole("button", { name: "Send once.txt again" }).click();
-    await page.getByText("All is sent").waitFor();
+    await page.getByText("All files uploaded").waitFor();
     const listed = await fetch(`${server.url}/v1/attachments`, { headers: user.headers });
     assert.equal(((await listed.json()) as { data: unknown[] }).data.length, 1);
     assert.deepEqual(guard.complaints, []);
@@ -95,7 +95,9 @@ testScenes("what is late, lost or refused on the way", {
     assert.deepEqual(asked, [], "what has failed is not asked for again and again");
     isBroken = false;
     await failure.getByRole("button").click();
-    await failure.waitFor({ state: "detached" });
+    // The failure goes when the page is asked for; the end is known once it is there.
+    await page.locator("[role=option][aria-setsize='150']").first().waitFor();
+    assert.equal(await failure.count(), 0);
     await page.getByRole("listbox").focus();
     await page.keyboard.press("End");
     await page.locator("[role=option][aria-posinset='150'][aria-setsize='150']").waitFor();
@@ -110,14 +112,35 @@ testScenes("what is late, lost or refused on the way", {
     const asked = page.waitForRequest((request) => request.url().includes("/v1/attachments"));
     await page.getByRole("link", { name: "Notes to self" }).click();
     await asked;
-    await page.locator(".conversation").getByText("Reading…").waitFor();
+    await page.locator(".conversation").getByText("Loading…").waitFor();
     // The proxy has the answer of an empty list by now, or soon.
     await page.waitForTimeout(200);
     await upload(server.url, user, new File(["new"], "meanwhile.txt"));
     await page.getByRole("status").filter({ hasText: "New here: meanwhile.txt" }).waitFor();
     late.open();
-    await page.locator(".conversation").getByText("Reading…").waitFor({ state: "detached" });
+    await page.locator(".conversation").getByText("Loading…").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Open meanwhile.txt" }).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "the very first event is heard, also where it comes before the stream": async ({
+    server,
+    proxy,
+    arrive,
+  }) => {
+    const { user, page, guard } = await arrive();
+    await page.goto("about:blank");
+    let asked = 0;
+    await page.route("**/v1/events*", async (route) => {
+      // The first question is answered: there was no event yet. The list of contacts was read since.
+      if (++asked === 2) {
+        await page.getByText("No contacts yet").waitFor();
+        await makeContact(server, user, "ada");
+      }
+      await route.continue();
+    });
+    await signIn(page, proxy.url, user.token);
+    await page.getByRole("option", { name: "ada" }).waitFor();
     assert.deepEqual(guard.complaints, []);
   },
 
@@ -148,6 +171,7 @@ testScenes("what is late, lost or refused on the way", {
     await page.getByRole("button", { name: "Delete ada" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByRole("alert").filter({ hasText: "not deleted" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "not blocked" }).waitFor();
     proxy.fate = () => "pass";
     await page.getByRole("button", { name: "Block ada" }).click();
     await page.getByRole("status").filter({ hasText: "ada is blocked" }).waitFor();
@@ -165,9 +189,9 @@ testScenes("what is late, lost or refused on the way", {
     const late = gate();
     proxy.fate = (line) => (line === "GET /v1/me" ? late.passed : "pass");
     await page.reload();
-    await page.getByText("Reading…").waitFor();
+    await page.getByText("Loading…").waitFor();
     late.open();
-    await page.getByText("Nobody here yet").waitFor();
+    await page.getByText("No contacts yet").waitFor();
     while (proxy.openStreams() === 0) await page.waitForTimeout(20);
     proxy.fate = (line) => (line.startsWith("GET /v1/") ? "break" : "pass");
     proxy.cutStreams();
@@ -177,7 +201,7 @@ testScenes("what is late, lost or refused on the way", {
     await page.getByRole("heading", { name: "Parley does not answer" }).waitFor();
     proxy.fate = () => "pass";
     await page.getByRole("button", { name: "Try again" }).click();
-    await page.getByText("Nobody here yet").waitFor();
+    await page.getByText("No contacts yet").waitFor();
     await away.waitFor({ state: "detached" });
     // And where it comes back by itself.
     while (proxy.openStreams() === 0) await page.waitForTimeout(20);

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { upload } from "../http/app.ts";
+import { upload } from "../support/app.ts";
 import { dropFiles, makeContact, signIn } from "./browser.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
@@ -56,8 +56,38 @@ testScenes("what is left, closed, hidden or gone", {
     await page.getByRole("status").filter({ hasText: "a.txt was deleted." }).waitFor();
     await dialog.waitFor({ state: "detached" });
     await page.locator(".files:focus").waitFor();
+    await leftPreview(page);
     await page.goBack();
     await page.getByRole("heading", { name: "Choose a conversation" }).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "a file that is opened while the browser still goes back from another stays open": async ({
+    server,
+    arrive,
+  }) => {
+    const { user, page, guard } = await arrive();
+    const made = await upload(server.url, user, new File(["a"], "a.txt"));
+    const { id } = (await made.json()) as { id: string };
+    await page.getByRole("link", { name: "Notes to self" }).click();
+    const dialog = page.getByRole("dialog");
+    await page.getByRole("button", { name: "Open a.txt" }).click();
+    await dialog.waitFor();
+    const opened = await page.evaluate(async () => {
+      const press = (selector: string) => document.querySelector<HTMLElement>(selector)!.click();
+      const back = new Promise((resolve) => addEventListener("popstate", resolve, { once: true }));
+      press("dialog [aria-label=Close]");
+      // What is pressed is drawn by then.
+      await new Promise<void>(queueMicrotask);
+      press(".card .thumb");
+      await back;
+      await new Promise(requestAnimationFrame);
+      return [document.querySelectorAll("dialog").length, history.state?.file];
+    });
+    assert.deepEqual(opened, [1, id]);
+    await page.goBack();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("heading", { name: "Notes to self" }).waitFor();
     assert.deepEqual(guard.complaints, []);
   },
 
@@ -85,7 +115,10 @@ testScenes("what is left, closed, hidden or gone", {
     await page.getByLabel("Username").fill("ada");
     await page.getByLabel("Phone number").fill("+1 555 0100");
     await page.keyboard.press("Enter");
-    await page.getByRole("alert").filter({ hasText: "You have a contact of this username." }).waitFor();
+    await page
+      .getByRole("alert")
+      .filter({ hasText: "You already have a contact with this username." })
+      .waitFor();
     await page.getByRole("button", { name: "Open the contact" }).click();
     await page.getByRole("heading", { name: "ada" }).waitFor();
     assert.deepEqual(guard.complaints, []);
@@ -106,10 +139,10 @@ testScenes("what is left, closed, hidden or gone", {
     await question.dismiss();
     await page.getByRole("button", { name: "Sign out" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("1 file is still on the way.").waitFor();
+    await dialog.getByText("1 file is still uploading.").waitFor();
     await dialog.getByRole("button", { name: "Cancel" }).click();
     late.open();
-    await page.getByText("All is sent").waitFor();
+    await page.getByText("All files uploaded").waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Access token").waitFor();
     assert.deepEqual(guard.complaints, []);
@@ -139,7 +172,7 @@ testScenes("what is left, closed, hidden or gone", {
     // The list is sent from its end.
     await writeFile(paths[0]!, "as it is now");
     late.open();
-    await page.locator(".tray-row.failed").getByText("changed or taken away").waitFor();
+    await page.locator(".tray-row.failed").getByText("changed or removed").waitFor();
     assert.equal(await page.getByRole("button", { name: "Send a.txt again" }).count(), 0);
     assert.equal(posts, 3);
     assert.deepEqual(guard.complaints, []);
@@ -166,7 +199,7 @@ testScenes("what is left, closed, hidden or gone", {
     arrive,
   }) => {
     const { user, page, guard } = await arrive();
-    await page.getByText("Nobody here yet").waitFor();
+    await page.getByText("No contacts yet").waitFor();
     // The first time there was never an event, and then there is one to go on behind.
     for (const name of ["ada", "bea"]) {
       while (proxy.openStreams() === 0) await page.waitForTimeout(20);
@@ -193,7 +226,7 @@ testScenes("what is left, closed, hidden or gone", {
     const { user, page, guard } = await arrive();
     await page.addInitScript(setHidden, true);
     await signIn(page, proxy.url, user.token);
-    await page.getByText("Nobody here yet").waitFor();
+    await page.getByText("No contacts yet").waitFor();
     await makeContact(server, user, "ada");
     await hide(page, false);
     await page.getByRole("option", { name: "ada" }).waitFor();
@@ -209,4 +242,11 @@ function setHidden(hidden: boolean): void {
 
 function hide(page: Page, hidden: boolean): Promise<void> {
   return page.evaluate(setHidden, hidden);
+}
+
+/** Waits until the browser is back from the entry of the history that a preview has: a Back before goes further. */
+function leftPreview(page: Page): Promise<void> {
+  return page.evaluate(async () => {
+    while (history.state !== null) await new Promise(requestAnimationFrame);
+  });
 }

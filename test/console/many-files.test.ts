@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatSize } from "../../console/src/format.ts";
-import { noChromium } from "../engines/chromium.ts";
-import { scaled } from "../faults/scale.ts";
-import { startApp } from "../http/app.ts";
+import { startApp } from "../support/app.ts";
+import { noChromium } from "../support/engines/chromium.ts";
+import { scaled } from "../support/scale.ts";
 import { openBrowser, openPage, signIn } from "./browser.ts";
 
 const FILES = scaled(60, 1000);
@@ -49,7 +49,7 @@ async function dropMany(zone: Element, count: number): Promise<number[]> {
   let last = await new Promise<number>(requestAnimationFrame);
   zone.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
   const end = performance.now() + 200_000;
-  const isDone = () => document.querySelector(".tray-title")?.textContent === "All is sent";
+  const isDone = () => document.querySelector(".tray-title")?.textContent === "All files uploaded";
   while (!isDone() && performance.now() < end) {
     const now = await new Promise<number>(requestAnimationFrame);
     frames.push(now - last);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fillContacts } from "../../bench/rows.ts";
-import { noChromium } from "../engines/chromium.ts";
-import { isLong, scaled } from "../faults/scale.ts";
-import { startApp } from "../http/app.ts";
+import { startApp } from "../support/app.ts";
+import { noChromium } from "../support/engines/chromium.ts";
+import { isLong, scaled } from "../support/scale.ts";
 import { openBrowser, openPage, signIn } from "./browser.ts";
 
 const CONTACTS = 100_000;
@@ -25,7 +25,7 @@ test("100,000 contacts scroll smoothly, and only those in view are on the page",
     await page.goto("about:blank");
     await page.goto(`${server.url}/`);
     await page.getByRole("option").first().waitFor();
-    loads.push(await page.evaluate(() => performance.getEntriesByName("contacts")[0]!.startTime));
+    loads.push(await page.evaluate(firstContact));
   }
   t.diagnostic(`the first contacts show after ${loads.map(Math.round).join(", ")} ms`);
 
@@ -60,6 +60,15 @@ function noteFirstContact(): void {
     requestAnimationFrame(() => performance.mark("contacts"));
   });
   observer.observe(document, { childList: true, subtree: true });
+}
+
+/** Runs in the page: that moment, which may be a frame later than the contacts are there. */
+async function firstContact(): Promise<number> {
+  for (;;) {
+    const [mark] = performance.getEntriesByName("contacts");
+    if (mark) return mark.startTime;
+    await new Promise(requestAnimationFrame);
+  }
 }
 
 /** Runs in the page: scrolls as fast as pages come, and measures each frame. */

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { noChromium } from "../engines/chromium.ts";
-import { startApp, upload } from "../http/app.ts";
+import { startApp, upload } from "../support/app.ts";
+import { noChromium } from "../support/engines/chromium.ts";
 import { openBrowser, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 
@@ -50,7 +50,7 @@ test("each kind of file is shown by what it is, and one that is broken or empty 
       assert.equal(await dialog.locator(".stage-none, .stage-note").count(), 0);
     });
   }
-  await look("cut.jpg", () => dialog.getByText("The picture is not whole.").waitFor());
+  await look("cut.jpg", () => dialog.getByText("The picture is incomplete.").waitFor());
   await look("head.jpg", () => dialog.getByText("This browser cannot show the file.").waitFor());
   await look("empty.txt", () => dialog.getByText("The file is empty.").waitFor());
   await look("page.pdf", () => viewerShows(page, [170, 40, 90]));

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { request as ask, createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
-import type { TestApp } from "../http/app.ts";
+import type { TestApp } from "../support/app.ts";
 
 /** What becomes of a request: its answer is lost once it is there, or the proxy says that the server is broken. */
 export type Fate = "pass" | "lose" | "break";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noChromium } from "../engines/chromium.ts";
-import { noS3, testBucket } from "../engines/s3.ts";
-import { startApp, startOn, testConfig, upload } from "../http/app.ts";
+import { startApp, startOn, testConfig, upload } from "../support/app.ts";
+import { noChromium } from "../support/engines/chromium.ts";
+import { noS3, testBucket } from "../support/engines/s3.ts";
 import { dropFiles, openBrowser, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 import { startProxy } from "./proxy.ts";
@@ -48,7 +48,7 @@ test("nothing that people upload runs in the console, whatever it calls itself",
     page,
     FILES.map(([name, type, content]) => ({ name, type, base64: btoa(content) })),
   );
-  await page.getByText("All is sent").waitFor();
+  await page.getByText("All files uploaded").waitFor();
   for (const [name] of FILES) {
     await page.getByRole("button", { name: `Open ${name}`, exact: true }).click();
     await page.getByRole("dialog").locator("pre, iframe, .stage-none, video, img").first().waitFor();
@@ -79,6 +79,9 @@ test("a script that gets into the page is stopped by the policy, and the tests w
   const server = await startApp(t);
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   await page.goto(`${server.url}/`);
+  const violation = (directive: string) =>
+    page.waitForEvent("console", (message) => message.text().includes(`policy: ${directive}`));
+  const told = Promise.all([violation("img-src"), violation("style-src")]);
   await page.evaluate(() => {
     const image = document.createElement("img");
     image.src = "https://elsewhere.invalid/a.png";
@@ -87,7 +90,7 @@ test("a script that gets into the page is stopped by the policy, and the tests w
     script.textContent = "body { color: red }";
     document.body.append(script);
   });
-  await page.waitForTimeout(200);
+  await told;
   assert.ok(guard.complaints.some((each) => each.includes("policy: img-src")));
   assert.ok(guard.complaints.some((each) => each.includes("policy: style-src")));
   const html = await page.evaluate(() => {
@@ -140,7 +143,7 @@ test("below a path of a proxy, with another public address, everything still com
   const image = page.getByRole("dialog").getByRole("img", { name: "dot.png" });
   await image.evaluate((img: HTMLImageElement) => img.decode());
   await page.getByRole("button", { name: "Copy link" }).click();
-  await page.getByText("The link is copied").waitFor();
+  await page.getByText("Link copied").waitFor();
   const link = await page.evaluate(() => navigator.clipboard.readText());
   assert.ok(link.startsWith("https://files.invalid/files/parley/files/"), link);
   assert.deepEqual(guard.complaints, []);

@@ -1,7 +1,7 @@
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
-import { noChromium } from "../engines/chromium.ts";
-import { startApp, type TestApp, type TestUser } from "../http/app.ts";
+import { startApp, type TestApp, type TestUser } from "../support/app.ts";
+import { noChromium } from "../support/engines/chromium.ts";
 import { type Guard, openBrowser, openPage, signIn } from "./browser.ts";
 import { type ProxyServer, startProxy } from "./proxy.ts";
 

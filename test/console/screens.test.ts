@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { noChromium } from "../engines/chromium.ts";
-import { startApp, upload } from "../http/app.ts";
+import { startApp, upload } from "../support/app.ts";
+import { noChromium } from "../support/engines/chromium.ts";
 import {
   assertAccessible,
   assertNoSidewaysScroll,
@@ -47,15 +47,17 @@ for (const [size, viewport] of Object.entries(WIDTHS)) {
     ] as const) {
       assert.equal((await upload(server.url, user, new File([content], name), fields)).status, 201);
     }
-    await page.getByRole("button", { name: "Open a.png" }).waitFor();
+    for (const name of ["a.txt", "a.png", `${long}.bin`])
+      await page.getByRole("button", { name: `Open ${name}` }).waitFor();
     await look("files");
     await lookAtDialogs(page, look);
     await dropFiles(page, [{ name: "c.txt", type: "text/plain", base64: btoa("c".repeat(2500)) }]);
     await page.getByText("1 file was not sent").waitFor();
     await look("an upload that failed");
-    if (size === "phone") await page.getByRole("button", { name: "Back to the contacts" }).click();
+    if (size === "phone") await page.getByRole("button", { name: "Back to contacts" }).click();
     await page.getByRole("option").first().click();
     await page.getByRole("heading", { name: long }).waitFor();
+    await page.getByRole("heading", { name: "Drop files here" }).waitFor();
     await look("a long name");
     const inside = await page.locator(".files").evaluate((box) => box.scrollWidth <= box.clientWidth);
     assert.ok(inside, "the empty conversation of a long name fits");

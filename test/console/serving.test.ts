@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "vite";
 import { formatSize, initials } from "../../console/src/format.ts";
-import { startApp } from "../http/app.ts";
+import { startApp } from "../support/app.ts";
 
 const CONSOLE = fileURLToPath(new URL("../../console", import.meta.url));
 const MAX_GZIP = 40_000;

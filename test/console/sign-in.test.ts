@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { revokeTokensOf } from "../../src/core/tokens.ts";
-import { noChromium } from "../engines/chromium.ts";
-import { startApp } from "../http/app.ts";
+import { revokeTokensOf } from "../../src/core/access/tokens.ts";
+import { startApp } from "../support/app.ts";
+import { noChromium } from "../support/engines/chromium.ts";
 import { openBrowser, openPage, signIn } from "./browser.ts";
 
 test("a token signs in, and is kept no longer than the person wants", { skip: noChromium }, async (t) => {
@@ -16,10 +16,10 @@ test("a token signs in, and is kept no longer than the person wants", { skip: no
   await page.getByLabel("Access token").fill(token);
   await page.getByLabel("Stay signed in").check();
   await page.keyboard.press("Enter");
-  await page.getByText("Nobody here yet").waitFor();
+  await page.getByText("No contacts yet").waitFor();
   assert.equal(await stored(), JSON.stringify([{ "parley-token": token }, {}]));
   await page.reload();
-  await page.getByText("Nobody here yet").waitFor();
+  await page.getByText("No contacts yet").waitFor();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("Access token").waitFor();
   assert.equal(await stored(), "[{},{}]");
@@ -33,7 +33,7 @@ test("a token that is not known, or not one at all, is refused with a reason", {
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   await page.goto(`${server.url}/`);
   for (const [token, reason] of [
-    ["parley_wrong", /does not open the door/],
+    ["parley_wrong", /does not accept this token/],
     ["zwei Wörter", /without spaces/],
   ] as const) {
     await page.getByLabel("Access token").fill(token);

@@ -4,16 +4,21 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { hasActsBefore, listActs } from "../../src/db/audit.ts";
 import type { Database } from "../../src/db/database.ts";
+import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
+import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
 import { NEWEST, type Page } from "../../src/db/page.ts";
-import { openPostgres } from "../../src/db/postgres.ts";
-import { openSqlite } from "../../src/db/sqlite.ts";
-import { findToken, findTokenById, hasTokensExpiredBefore, listTokenPage } from "../../src/db/tokens.ts";
-import { findUserById, listUserPage } from "../../src/db/users.ts";
+import { hasEntriesBefore, listEntries } from "../../src/db/queries/audit.ts";
+import {
+  findToken,
+  findTokenById,
+  hasTokensExpiredBefore,
+  listTokenRows,
+} from "../../src/db/queries/tokens.ts";
+import { findUserById, listUserRows } from "../../src/db/queries/users.ts";
 import { createFuse } from "../../src/util/fuse.ts";
-import { testDatabase } from "../engines/postgres.ts";
-import { anAct, aToken, aUser } from "./rows.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { anEntry, aToken, aUser } from "../support/rows.ts";
 
 async function sqlite(t: TestContext): Promise<Database> {
   const folder = await mkdtemp(join(tmpdir(), "parley-accounts-"));
@@ -36,7 +41,7 @@ const ids = async (rows: Promise<{ id: string }[]>) => (await rows).map(({ id })
 
 /** The trail without ids and times, oldest first. */
 async function trail(db: Database): Promise<unknown[][]> {
-  const rows = await listActs(db, walk("", 1000, true));
+  const rows = await listEntries(db, walk("", 1000, true));
   return rows.map((row) => [row.action, row.actor_id, row.object_id, JSON.parse(row.details!)]);
 }
 
@@ -45,11 +50,11 @@ for (const [name, open] of Object.entries({ sqlite, postgres })) {
     const db = await open(t);
     const full = { phoneNumber: "555", displayName: "Å 😀", avatarUrl: "https://example.com/a.png" };
     for (const id of ["u1", "u2", "u3"]) await db.write("createUser", aUser(id, full));
-    assert.deepEqual(await ids(listUserPage(db, {}, walk(NEWEST, 1))), ["u3", "u2"]);
-    assert.deepEqual(await ids(listUserPage(db, {}, walk("u2", 5))), ["u1"]);
-    assert.deepEqual(await ids(listUserPage(db, {}, walk("u1", 1, true))), ["u2", "u3"]);
-    assert.deepEqual(await ids(listUserPage(db, { usernameKey: "u2" }, walk(NEWEST, 5))), ["u2"]);
-    assert.deepEqual(await ids(listUserPage(db, { usernameKey: "u2" }, walk("u2", 5))), []);
+    assert.deepEqual(await ids(listUserRows(db, {}, walk(NEWEST, 1))), ["u3", "u2"]);
+    assert.deepEqual(await ids(listUserRows(db, {}, walk("u2", 5))), ["u1"]);
+    assert.deepEqual(await ids(listUserRows(db, {}, walk("u1", 1, true))), ["u2", "u3"]);
+    assert.deepEqual(await ids(listUserRows(db, { usernameKey: "u2" }, walk(NEWEST, 5))), ["u2"]);
+    assert.deepEqual(await ids(listUserRows(db, { usernameKey: "u2" }, walk("u2", 5))), []);
     assert.deepEqual(
       { ...(await findUserById(db, "u1")) },
       {
@@ -64,7 +69,7 @@ for (const [name, open] of Object.entries({ sqlite, postgres })) {
     for (const id of ["a", "b"]) await db.write("createUser", aUser(id));
     for (const number of [1, 2, 3, 4])
       await db.write("createToken", aToken(number % 2 ? "a" : "b", number, { expiresAt: 2_000_000_000_000 }));
-    const of = (userId: string | undefined, page: Page) => ids(listTokenPage(db, { userId }, page));
+    const of = (userId: string | undefined, page: Page) => ids(listTokenRows(db, { userId }, page));
     assert.deepEqual(await of(undefined, walk(NEWEST, 2)), ["tok_0004", "tok_0003", "tok_0002"]);
     assert.deepEqual(await of("a", walk(NEWEST, 5)), ["tok_0003", "tok_0001"]);
     assert.deepEqual(await of("a", walk("tok_0003", 5)), ["tok_0001"]);
@@ -76,22 +81,22 @@ for (const [name, open] of Object.entries({ sqlite, postgres })) {
 
   test(`${name}: each change of users and tokens leaves its line, and one that is refused leaves none`, async (t) => {
     const db = await open(t);
-    const by = (actorId: string) => ({ ...anAct(), actorId });
+    const by = (actorId: string) => ({ ...anEntry(), actorId });
     const user = aUser("u1");
     const token = aToken("u1", 1, { scopes: "contacts:read admin" });
     await db.write("createFirstUser", { user, token });
-    await db.write("createUser", aUser("u2", { act: by("u1") }));
+    await db.write("createUser", aUser("u2", { entry: by("u1") }));
     await assert.rejects(db.write("createUser", aUser("u3", { usernameKey: "u2" })), {
       code: "username_taken",
       members: { existing_id: "u2" },
     });
     await assert.rejects(db.write("createToken", aToken("u9", 2)), { code: "user_not_found" });
-    await db.write("createToken", aToken("u2", 2, { name: "phone", act: by("u1") }));
-    assert.equal(await db.write("deleteTokens", { tokens: [{ id: "tok_9999", act: anAct() }] }), 0);
-    const both = ["tok_0001", "tok_0002"].map((id) => ({ id, act: by("u2") }));
+    await db.write("createToken", aToken("u2", 2, { name: "phone", entry: by("u1") }));
+    assert.equal(await db.write("deleteTokens", { tokens: [{ id: "tok_9999", entry: anEntry() }] }), 0);
+    const both = ["tok_0001", "tok_0002"].map((id) => ({ id, entry: by("u2") }));
     assert.equal(await db.write("deleteTokens", { tokens: both }), 2);
-    await db.write("deleteUser", { id: "u2", deletedAt: 1, act: by("u1") });
-    await assert.rejects(db.write("deleteUser", { id: "u2", deletedAt: 1, act: anAct() }), {
+    await db.write("deleteUser", { id: "u2", deletedAt: 1, limit: 250, entry: by("u1") });
+    await assert.rejects(db.write("deleteUser", { id: "u2", deletedAt: 1, limit: 250, entry: anEntry() }), {
       code: "user_not_found",
     });
     const first = { user_id: "u1", name: null, scopes: ["contacts:read", "admin"] };
@@ -122,7 +127,7 @@ for (const [name, open] of Object.entries({ sqlite, postgres })) {
       refused.every((code) => ["count_limit_reached", "unavailable"].includes(code)),
       refused.join(),
     );
-    assert.equal((await listTokenPage(db, { userId: "a" }, walk(NEWEST, 50))).length, 7);
+    assert.equal((await listTokenRows(db, { userId: "a" }, walk(NEWEST, 50))).length, 7);
     await db.write("createToken", aToken("a", 40, { limit: 0 }));
   });
 
@@ -131,7 +136,7 @@ for (const [name, open] of Object.entries({ sqlite, postgres })) {
     await db.write("createUser", aUser("a"));
     for (const [i, expiresAt] of [3000, 1000, null, 2000, 4000].entries())
       await db.write("createToken", aToken("a", i, { expiresAt }));
-    const left = () => ids(listTokenPage(db, {}, walk("", 9, true)));
+    const left = () => ids(listTokenRows(db, {}, walk("", 9, true)));
     assert.equal(await hasTokensExpiredBefore(db, 1000), false);
     assert.equal(await hasTokensExpiredBefore(db, 1001), true);
     await db.write("forgetExpiredTokens", { before: 3500, limit: 2 });
@@ -139,20 +144,20 @@ for (const [name, open] of Object.entries({ sqlite, postgres })) {
     await db.write("forgetExpiredTokens", { before: 3500, limit: 2 });
     assert.deepEqual(await left(), ["tok_0002", "tok_0004"]);
     assert.equal(await hasTokensExpiredBefore(db, 3500), false);
-    const acts = await ids(listActs(db, walk("", 9, true)));
+    const acts = await ids(listEntries(db, walk("", 9, true)));
     assert.equal(acts.length, 6);
-    assert.equal(await hasActsBefore(db, acts[0]!), false);
-    await db.write("forgetActs", { before: acts[4]!, limit: 3 });
-    assert.deepEqual(await ids(listActs(db, walk("", 9, true))), acts.slice(3));
-    await db.write("forgetActs", { before: acts[4]!, limit: 3 });
-    assert.deepEqual(await ids(listActs(db, walk(NEWEST, 1))), acts.slice(4).reverse());
-    assert.equal(await hasActsBefore(db, acts[4]!), false);
+    assert.equal(await hasEntriesBefore(db, acts[0]!), false);
+    await db.write("forgetEntries", { before: acts[4]!, limit: 3 });
+    assert.deepEqual(await ids(listEntries(db, walk("", 9, true))), acts.slice(3));
+    await db.write("forgetEntries", { before: acts[4]!, limit: 3 });
+    assert.deepEqual(await ids(listEntries(db, walk(NEWEST, 1))), acts.slice(4).reverse());
+    assert.equal(await hasEntriesBefore(db, acts[4]!), false);
   });
 
   test(`${name}: downloads that are recorded again, after an answer that was lost, stand there once`, async (t) => {
     const db = await open(t);
-    const one = { act: anAct(), attachmentId: "att_1", details: { address: "::1", count: 3 } };
-    const other = { act: anAct(), attachmentId: "att_2", details: { address: "192.0.2.1", count: 1 } };
+    const one = { entry: anEntry(), attachmentId: "att_1", details: { address: "::1", count: 3 } };
+    const other = { entry: anEntry(), attachmentId: "att_2", details: { address: "192.0.2.1", count: 1 } };
     await db.write("recordDownloads", { downloads: [one] });
     await db.write("recordDownloads", { downloads: [one, other] });
     assert.deepEqual(await trail(db), [

@@ -6,7 +6,7 @@ import type { TestContext } from "node:test";
 import { openDiskStore } from "../../src/blobs/disk.ts";
 import { openS3Store } from "../../src/blobs/s3.ts";
 import { createFuse } from "../../src/util/fuse.ts";
-import { noS3, testBucket } from "../engines/s3.ts";
+import { noS3, testBucket } from "../support/engines/s3.ts";
 import { blobContract, intentContract, type StoreUnderTest } from "./blobs.ts";
 
 async function onDisk(t: TestContext): Promise<StoreUnderTest> {

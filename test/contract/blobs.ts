@@ -148,10 +148,10 @@ function listContract(name: string, open: Open<StoreUnderTest>): void {
     const waiting = await put(store, Buffer.from("c"));
     const known = settled.map((writer) => writer.key).sort();
     assert.deepEqual(await keysOf(store), known);
-    assert.deepEqual(await store.intents!(), [waiting.key]);
+    assert.deepEqual(await store.intents!.list(), [waiting.key]);
     await waiting.settle();
     assert.deepEqual(await keysOf(store), [...known, waiting.key].sort());
-    assert.deepEqual(await store.intents!(), []);
+    assert.deepEqual(await store.intents!.list(), []);
   });
 }
 
@@ -161,7 +161,7 @@ function sweepContract(name: string, open: Open<StoreUnderTest>): void {
     const writing = await store.create(newKey());
     await writing.write(Buffer.from("still "));
     const stored = await put(store, Buffer.from("x"));
-    assert.equal(await store.sweep!(dead, assert.ifError, () => false), 0);
+    assert.equal(await store.intents!.sweep(dead, assert.ifError, () => false), 0);
     await writing.write(Buffer.from("here"));
     await writing.store();
     assert.equal((await read(store, writing.key, 10)).toString(), "still here");
@@ -176,7 +176,7 @@ function sweepContract(name: string, open: Open<StoreUnderTest>): void {
     const committed = await put(store, Buffer.from("committed"));
     const again = await crash();
     assert.equal(
-      await again.sweep!(
+      await again.intents!.sweep(
         async (key) => key === committed.key,
         assert.ifError,
         () => false,
@@ -186,7 +186,7 @@ function sweepContract(name: string, open: Open<StoreUnderTest>): void {
     await assert.rejects(async () => read(again, orphan.key, 6));
     assert.equal((await read(again, committed.key, 9)).toString(), "committed");
     assert.equal(
-      await again.sweep!(dead, assert.ifError, () => false),
+      await again.intents!.sweep(dead, assert.ifError, () => false),
       0,
       "a settled blob is no business of the sweep",
     );
@@ -199,8 +199,8 @@ function sweepContract(name: string, open: Open<StoreUnderTest>): void {
     const writer = await put(store, Buffer.from("x"));
     await writer.settle();
     const again = await crash();
-    assert.equal(await again.sweep!(dead, assert.ifError, () => false), 0);
+    assert.equal(await again.intents!.sweep(dead, assert.ifError, () => false), 0);
     assert.equal((await read(again, writer.key, 1)).toString(), "x");
-    assert.equal(await again.sweep!(live, assert.ifError, () => false), 0);
+    assert.equal(await again.intents!.sweep(live, assert.ifError, () => false), 0);
   });
 }

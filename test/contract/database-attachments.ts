@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import type { Database } from "../../src/db/database.ts";
+import { NEWEST } from "../../src/db/page.ts";
 import {
   findAttachment,
   findLinkedAttachment,
   isBlobLive,
   isOwnMessage,
   listAttachments,
-} from "../../src/db/attachments.ts";
-import { listContacts } from "../../src/db/contacts.ts";
-import type { Database } from "../../src/db/database.ts";
-import { NEWEST } from "../../src/db/page.ts";
-import { listTombstones } from "../../src/db/tombstones.ts";
-import { findUserByName } from "../../src/db/users.ts";
-import { addUser, anAct, attachment, contact, walk } from "./rows.ts";
+} from "../../src/db/queries/attachments.ts";
+import { listContacts } from "../../src/db/queries/contacts.ts";
+import { listTombstones } from "../../src/db/queries/tombstones.ts";
+import { findUserByName } from "../../src/db/queries/users.ts";
+import { raw, sql } from "../../src/db/sql.ts";
+import { addUser, anEntry, attachment, contact, walk } from "../support/rows.ts";
 
 type Open = (t: TestContext) => Promise<Database>;
 
@@ -70,24 +71,31 @@ export function changeContract(name: string, open: Open): void {
     await db.write("createAttachment", attachment("a", 1));
     const id = "att_0001";
     await assert.rejects(
-      db.write("renameAttachment", { userId: "b", id, filename: "x", expected: null, act: anAct() }),
+      db.write("renameAttachment", { userId: "b", id, filename: "x", expected: null, entry: anEntry() }),
       {
         code: "attachment_not_found",
       },
     );
     await assert.rejects(
-      db.write("deleteAttachment", { userId: "b", id, deletedAt: 1, expected: null, act: anAct() }),
+      db.write("deleteAttachment", { userId: "b", id, deletedAt: 1, expected: null, entry: anEntry() }),
       {
         code: "attachment_not_found",
       },
     );
     assert.equal(
-      (await db.write("renameAttachment", { userId: "a", id, filename: "x", expected: null, act: anAct() }))
-        .filename,
+      (
+        await db.write("renameAttachment", {
+          userId: "a",
+          id,
+          filename: "x",
+          expected: null,
+          entry: anEntry(),
+        })
+      ).filename,
       "x",
     );
     assert.equal((await findAttachment(db, "a", id))?.filename, "x");
-    await db.write("deleteAttachment", { userId: "a", id, deletedAt: 1, expected: null, act: anAct() });
+    await db.write("deleteAttachment", { userId: "a", id, deletedAt: 1, expected: null, entry: anEntry() });
     assert.equal(await findAttachment(db, "a", id), undefined);
     assert.equal(await findLinkedAttachment(db, id), undefined);
     assert.deepEqual(await listTombstones(db, 1, 10), ["blob-1"]);
@@ -109,8 +117,9 @@ export function leavingContract(name: string, open: Open): void {
         ownerId: "b",
         id: "con_a_0001",
         deletedAt: 1,
+        limit: 250,
         expected: null,
-        act: anAct(),
+        entry: anEntry(),
       }),
       { code: "contact_not_found" },
     );
@@ -118,23 +127,25 @@ export function leavingContract(name: string, open: Open): void {
       ownerId: "a",
       id: "con_a_0001",
       deletedAt: 1,
+      limit: 250,
       expected: null,
-      act: anAct(),
+      entry: anEntry(),
     });
     await assert.rejects(
       db.write("deleteContact", {
         ownerId: "a",
         id: "con_a_0001",
         deletedAt: 1,
+        limit: 250,
         expected: null,
-        act: anAct(),
+        entry: anEntry(),
       }),
       { code: "contact_not_found" },
     );
     assert.deepEqual((await listTombstones(db, 1, 10)).sort(), ["blob-2", "blob-3"]);
     assert.equal((await listAttachments(db, "a", undefined, walk(NEWEST, 9))).length, 1);
     for (const table of ["attachments", "grants", "messages"]) {
-      assert.equal((await db.all(`SELECT 1 AS one FROM ${table}`)).length, 1, table);
+      assert.equal((await db.all(sql`SELECT 1 AS one FROM ${raw(table)}`)).length, 1, table);
     }
   });
 
@@ -146,7 +157,7 @@ export function leavingContract(name: string, open: Open): void {
       await db.write("createAttachment", attachment(user, 2 * i, { conversationId: `cnv_${user}_1` }));
       await db.write("createAttachment", attachment(user, 2 * i + 1));
     }
-    await db.write("deleteUser", { id: "a", deletedAt: 1, act: anAct() });
+    await db.write("deleteUser", { id: "a", deletedAt: 1, limit: 250, entry: anEntry() });
     assert.equal(await findUserByName(db, "a"), undefined);
     await assert.rejects(db.write("createContact", contact("a", 2)), { code: "invalid_token" });
     await assert.rejects(db.write("createAttachment", attachment("a", 9)), { code: "invalid_token" });
@@ -155,7 +166,7 @@ export function leavingContract(name: string, open: Open): void {
     assert.equal((await listAttachments(db, "b", undefined, walk(NEWEST, 9))).length, 2);
     assert.deepEqual((await listTombstones(db, 1, 10)).sort(), ["blob-0", "blob-1"]);
     for (const table of ["members", "messages", "grants"]) {
-      assert.equal((await db.all(`SELECT 1 AS one FROM ${table}`)).length, 2, table);
+      assert.equal((await db.all(sql`SELECT 1 AS one FROM ${raw(table)}`)).length, 2, table);
     }
   });
 }

@@ -3,11 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openSqlite } from "../../src/db/sqlite.ts";
+import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
+import { sql } from "../../src/db/sql.ts";
 import { createFuse } from "../../src/util/fuse.ts";
+import { aUser } from "../support/rows.ts";
 import { databaseContract } from "./database.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
-import { aUser } from "./rows.ts";
 
 databaseContract("sqlite", openOnSqlite);
 databaseContract("postgres", openOnPostgres);
@@ -25,5 +26,5 @@ test("sqlite: a write that waits when the fuse blows is not acknowledged", async
   fuse.blow(new Error("EIO"));
   await assert.rejects(waiting, { code: "unavailable" });
   await assert.rejects(db.write("createUser", user), { code: "unavailable" });
-  assert.equal((await db.all("SELECT 1 AS one FROM users")).length, 0);
+  assert.equal((await db.all(sql`SELECT 1 AS one FROM users`)).length, 0);
 });

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { findContact, listContacts } from "../../src/db/contacts.ts";
-import { isMember } from "../../src/db/conversations.ts";
 import type { Database } from "../../src/db/database.ts";
 import { NEWEST } from "../../src/db/page.ts";
-import { findToken, listTokens } from "../../src/db/tokens.ts";
-import { listTombstones } from "../../src/db/tombstones.ts";
-import { findUserByName, listUsers } from "../../src/db/users.ts";
+import { findContact, listContacts } from "../../src/db/queries/contacts.ts";
+import { isMember } from "../../src/db/queries/conversations.ts";
+import { allTokens, findToken } from "../../src/db/queries/tokens.ts";
+import { listTombstones } from "../../src/db/queries/tombstones.ts";
+import { allUsers, findUserByName } from "../../src/db/queries/users.ts";
+import { raw, sql } from "../../src/db/sql.ts";
+import { addUser, anEntry, aToken, attachment, aUser, contact, walk } from "../support/rows.ts";
 import { attachmentContract, changeContract, leavingContract } from "./database-attachments.ts";
-import { addUser, anAct, aToken, attachment, aUser, contact, walk } from "./rows.ts";
 
 type Open = (t: TestContext) => Promise<Database>;
 
@@ -54,8 +55,9 @@ function contactContract(name: string, open: Open): void {
       ownerId: "a",
       id: "con_a_0003",
       deletedAt: 1,
+      limit: 250,
       expected: null,
-      act: anAct(),
+      entry: anEntry(),
     });
     assert.deepEqual(await numbers("con_a_0003", 9), [2, 1], "a cursor outlives its item");
   });
@@ -75,7 +77,7 @@ function contactContract(name: string, open: Open): void {
   test(`${name}: an update changes the display name alone, and only its owner's`, async (t) => {
     const db = await withUsers(await open(t));
     await db.write("createContact", contact("a", 1));
-    const update = { ownerId: "b", id: "con_a_0001", displayName: "x", expected: null, act: anAct() };
+    const update = { ownerId: "b", id: "con_a_0001", displayName: "x", expected: null, entry: anEntry() };
     await assert.rejects(db.write("updateContact", update), { code: "contact_not_found" });
     const row = await db.write("updateContact", { ...update, ownerId: "a", displayName: null });
     assert.deepEqual(row, await findContact(db, "a", "con_a_0001"));
@@ -103,13 +105,17 @@ function concurrencyContract(name: string, open: Open): void {
       const user = `v${round}`;
       await addUser(db, user);
       const writes = Array.from({ length: 3 }, (_, i) => db.write("createContact", contact(user, i)));
-      const erased = db.write("deleteUser", { id: user, deletedAt: 1, act: anAct() });
+      const erased = db.write("deleteUser", { id: user, deletedAt: 1, limit: 250, entry: anEntry() });
       const [result] = await Promise.allSettled([erased, ...writes]);
       // Crossed too often, it is refused whole.
       if (result!.status === "rejected") continue;
       erasings++;
       for (const table of ["members WHERE user_id", "contacts WHERE owner_id"]) {
-        assert.deepEqual(await db.all(`SELECT 1 AS one FROM ${table} = ?`, user), [], `${table} of ${user}`);
+        assert.deepEqual(
+          await db.all(sql`SELECT 1 AS one FROM ${raw(table)} = ${user}`),
+          [],
+          `${table} of ${user}`,
+        );
       }
     }
     assert.ok(erasings > 0);
@@ -117,12 +123,12 @@ function concurrencyContract(name: string, open: Open): void {
 
   test(`${name}: a write that fails after it has changed something leaves nothing of it, and others are kept`, async (t) => {
     const db = await withUsers(await open(t));
-    const act = anAct();
-    await db.write("createUser", aUser("c", { act }));
+    const entry = anEntry();
+    await db.write("createUser", aUser("c", { entry }));
     const results = await Promise.allSettled([
       db.write("createContact", contact("a", 1)),
-      // The user and the conversation are made before the id of the act turns out to be taken.
-      db.write("createUser", aUser("d", { act })),
+      // The user and the conversation are made before the id of the entry turns out to be taken.
+      db.write("createUser", aUser("d", { entry })),
       db.write("createContact", contact("a", 2)),
     ]);
     assert.deepEqual(
@@ -146,12 +152,12 @@ function userContract(name: string, open: Open): void {
       code: "username_taken",
       members: { existing_id: "u1" },
     });
-    assert.equal((await listUsers(db)).length, 1);
+    assert.equal((await allUsers(db)).length, 1);
     assert.equal((await findToken(db, token.hash))?.user_id, "u1");
     assert.equal(await findToken(db, new Uint8Array(32)), undefined);
-    assert.equal((await listTokens(db))[0]?.username, "U1");
+    assert.equal((await allTokens(db))[0]?.username, "U1");
     await assert.rejects(db.write("createToken", aToken("u9", 2)), { code: "user_not_found" });
-    const revoked = { tokens: [{ id: token.id, act: anAct() }] };
+    const revoked = { tokens: [{ id: token.id, entry: anEntry() }] };
     assert.equal(await db.write("deleteTokens", revoked), 1);
     assert.equal(await db.write("deleteTokens", revoked), 0);
   });
@@ -160,7 +166,7 @@ function userContract(name: string, open: Open): void {
 /** Of "blob-1", by the user "a". */
 async function leaveTombstone(db: Database): Promise<void> {
   await db.write("createAttachment", attachment("a", 1));
-  const gone = { userId: "a", id: "att_0001", deletedAt: 1, expected: null, act: anAct() };
+  const gone = { userId: "a", id: "att_0001", deletedAt: 1, limit: 250, expected: null, entry: anEntry() };
   await db.write("deleteAttachment", gone);
 }
 

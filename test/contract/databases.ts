@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { TestContext } from "node:test";
+import pg from "pg";
 import type { Database } from "../../src/db/database.ts";
-import { openPostgres } from "../../src/db/postgres.ts";
-import { openSqlite } from "../../src/db/sqlite.ts";
+import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
+import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
 import { createFuse } from "../../src/util/fuse.ts";
-import { testDatabase } from "../engines/postgres.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
 
 /** An empty database in a folder that goes with the test. */
 export async function openOnSqlite(t: TestContext): Promise<Database> {
@@ -38,4 +39,23 @@ export async function openOnPostgres(t: TestContext): Promise<Database> {
   const db = await openPostgres(await testDatabase(t));
   t.after(() => db.close());
   return db;
+}
+
+const INT8 = 20;
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: "text" | "binary") =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format as "text"),
+};
+
+/** The same, for what is asked of the engine itself; it plans as for the service. */
+export async function openPlainPostgres(t: TestContext): Promise<pg.Client> {
+  const url = await testDatabase(t);
+  await (await openPostgres(url)).close();
+  const client = new pg.Client({ connectionString: url, types });
+  // Its database goes before it does.
+  client.on("error", () => {});
+  await client.connect();
+  t.after(() => client.end());
+  await client.query("SET enable_seqscan = off");
+  return client;
 }

@@ -2,11 +2,13 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
-import { findCursor, listDue, webhooksWithDue } from "../../src/db/deliveries.ts";
-import { eventsBehind, hasUnnumbered } from "../../src/db/events.ts";
-import { findWebhook, type WebhookRow } from "../../src/db/webhooks.ts";
+import { listDue, webhooksWithDue } from "../../src/db/queries/deliveries.ts";
+import { hasRemains } from "../../src/db/queries/erasing.ts";
+import { eventsBehind, hasUnnumbered } from "../../src/db/queries/events.ts";
+import { findCursor, listBacklog, listBehind } from "../../src/db/queries/hand-out.ts";
+import { findWebhook, type WebhookRow } from "../../src/db/queries/webhooks.ts";
+import { addUser, anEntry, contact } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
-import { addUser, anAct, contact } from "./rows.ts";
 
 const NOW = 1_900_000_000_000;
 const HOOK: WebhookRow = {
@@ -21,6 +23,7 @@ const HOOK: WebhookRow = {
   disabled_at: null,
   failing_since: null,
   since_position: 0,
+  backlog_from: null,
   created_at: 1,
   version: 1,
 };
@@ -29,7 +32,7 @@ const HOOK: WebhookRow = {
 async function begin(t: TestContext, open: (t: TestContext) => Promise<Database>): Promise<Database> {
   const db = await open(t);
   await addUser(db, "a");
-  await db.write("createWebhook", { row: HOOK, limit: 0, act: anAct(), sealed: null });
+  await db.write("createWebhook", { row: HOOK, limit: 0, entry: anEntry(), sealed: null });
   await db.write("createContact", contact("a", 1));
   while (await hasUnnumbered(db)) await db.write("numberEvents", { limit: 10 });
   await handOut(db, 0, "dlv_1");
@@ -39,7 +42,15 @@ async function begin(t: TestContext, open: (t: TestContext) => Promise<Database>
 async function handOut(db: Database, from: number, id: string): Promise<void> {
   const { position } = (await eventsBehind(db, 0, 1))[0]!;
   const deliveries = [{ id, webhookId: HOOK.id, eventId: "evt_1", position }];
-  await db.write("addDeliveries", { deliveries, from, to: position, now: NOW });
+  await db.write("addDeliveries", {
+    deliveries,
+    fallen: [],
+    behind: [],
+    since: from,
+    from,
+    to: position,
+    now: NOW,
+  });
 }
 
 const settle = (db: Database, state: "delivered" | "failed" | "pending", attempts: number, at = NOW) =>
@@ -52,7 +63,7 @@ const settle = (db: Database, state: "delivered" | "failed" | "pending", attempt
     status: null,
     error: null,
     disable: state === "failed",
-    act: { ...anAct(), at },
+    entry: { ...anEntry(), at },
   });
 const due = async (db: Database) =>
   (await listDue(db, HOOK.id, NOW + 10, 10)).map(({ id, attempts }) => `${id} ${attempts}`);
@@ -65,7 +76,10 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
     assert.ok(cursor > 0);
     await handOut(db, 0, "dlv_2");
     assert.deepEqual(await due(db), ["dlv_1 0"]);
-    assert.deepEqual(await webhooksWithDue(db, NOW + 10), [HOOK.id]);
+    assert.deepEqual(
+      (await webhooksWithDue(db, NOW + 10)).map(({ id }) => id),
+      [HOOK.id],
+    );
     assert.equal(await findCursor(db), cursor);
   });
 
@@ -80,6 +94,59 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
     assert.deepEqual(await due(db), []);
     await settle(db, "failed", 3);
     assert.equal((await hook(db)).disabled_at, null, "what is done stays so");
+  });
+
+  test(`${engine}: a webhook that is behind is handed its events by one of two nodes, and misses none when it has caught up`, async (t) => {
+    const db = await begin(t, open);
+    for (const number of [2, 3]) await db.write("createContact", contact("a", number));
+    while (await hasUnnumbered(db)) await db.write("numberEvents", { limit: 10 });
+    const [first, second, third] = (await eventsBehind(db, 0, 3)).map(({ position }) => position);
+    const one = (id: string, position: number | undefined) => [
+      { id, webhookId: HOOK.id, eventId: `evt_${id}`, position: position! },
+    ];
+    const step = { deliveries: [], fallen: [], behind: [], since: 0, now: NOW };
+    const fallen = [{ webhookId: HOOK.id, position: second! }];
+    await db.write("addDeliveries", { ...step, fallen, from: first!, to: second! });
+    const [behind] = await listBehind(db, "", 10);
+    assert.equal(behind!.backlog_from, second);
+    assert.equal(behind!.pending, 1);
+    const backlog = await listBacklog(db, behind!, second!, 10);
+    assert.deepEqual(
+      backlog.map(({ position }) => position),
+      [second],
+    );
+    const caughtUp = { webhookId: HOOK.id, from: second!, to: null, now: NOW };
+    await db.write("addBacklog", {
+      ...{ ...caughtUp, cursor: third! },
+      deliveries: one("dlv_x", second),
+    });
+    assert.equal((await hook(db)).backlog_from, second, "the cursor was another");
+    for (const id of ["dlv_2", "dlv_3"])
+      await db.write("addBacklog", { ...caughtUp, cursor: second!, deliveries: one(id, second) });
+    assert.equal((await hook(db)).backlog_from, null);
+    // A node that has seen it behind must not pass the third event over.
+    await db.write("addDeliveries", { ...step, behind: [HOOK.id], from: second!, to: third! });
+    assert.equal(await findCursor(db), second);
+    await db.write("addDeliveries", { ...step, deliveries: one("dlv_4", third), from: second!, to: third! });
+    assert.deepEqual(await due(db), ["dlv_1 0", "dlv_2 0", "dlv_4 0"]);
+    // Nor may one that has passed over what the webhook wants by now.
+    await db.write("addDeliveries", { ...step, since: third! + 5, from: third!, to: third! + 9 });
+    assert.equal(await findCursor(db), third);
+  });
+
+  test(`${engine}: the deliveries of a deleted webhook are erased some at a time, then it is forgotten`, async (t) => {
+    const db = await begin(t, open);
+    const test = { userId: "a", webhookId: HOOK.id, eventId: "evt_2", payload: "{}", now: NOW };
+    for (const id of ["dlv_2", "dlv_3"]) await db.write("addTestDelivery", { ...test, id });
+    await db.write("deleteWebhook", { userId: "a", id: HOOK.id, expected: null, entry: anEntry() });
+    assert.deepEqual(await webhooksWithDue(db, NOW + 10), []);
+    const left: string[] = [];
+    while ((await hasRemains(db)) && left.length < 9) {
+      left.push((await due(db)).join());
+      await db.write("eraseStep", { limit: 2, now: NOW });
+    }
+    assert.deepEqual(left, ["dlv_1 0,dlv_2 0,dlv_3 0", "dlv_3 0"]);
+    assert.deepEqual(await due(db), []);
   });
 
   test(`${engine}: since when nothing was taken is kept until something is`, async (t) => {

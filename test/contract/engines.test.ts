@@ -5,19 +5,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
-import { findAttachment, listAttachments } from "../../src/db/attachments.ts";
-import { type ContactFilter, findContact, listContacts } from "../../src/db/contacts.ts";
 import type { Database } from "../../src/db/database.ts";
+import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
+import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
 import { NEWEST } from "../../src/db/page.ts";
-import { openPostgres } from "../../src/db/postgres.ts";
-import { findSmallFile } from "../../src/db/small-files.ts";
-import { openSqlite } from "../../src/db/sqlite.ts";
-import { findUserByName, listUsers } from "../../src/db/users.ts";
+import { findAttachment, listAttachments } from "../../src/db/queries/attachments.ts";
+import {
+  type ContactFilter,
+  findContact,
+  findContactBehind,
+  listContacts,
+} from "../../src/db/queries/contacts.ts";
+import { findSmallFile } from "../../src/db/queries/small-files.ts";
+import { allUsers, findUserByName } from "../../src/db/queries/users.ts";
 import { createFuse } from "../../src/util/fuse.ts";
 import { phoneDigits, searchKey, usernameKey } from "../../src/util/text.ts";
-import { testDatabase } from "../engines/postgres.ts";
-import { holds } from "../unit/property.ts";
-import { anAct, aUser } from "./rows.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { holds } from "../support/property.ts";
+import { anEntry, aUser } from "../support/rows.ts";
 
 async function openBoth(t: TestContext): Promise<[Database, Database]> {
   const folder = await mkdtemp(join(tmpdir(), "parley-engines-"));
@@ -78,6 +83,7 @@ function filters(person: { username: string; display: string; phone: string }): 
     { phoneDigits: phoneDigits(person.phone) },
     { blocked: false, wordPrefix },
     { blocked: true },
+    { blocked: true, wordPrefix, phoneDigits: phoneDigits(person.phone) },
   ];
 }
 
@@ -109,21 +115,28 @@ test("contacts of odd names: the same pages, cursors, orders and errors on both 
           createdAt: i,
           maxContacts: 0,
         };
-        await same(both, (db) => db.write("createContact", { ...input, actId: anAct().id, tokenId: null }));
+        await same(both, (db) => db.write("createContact", { ...input, actId: anEntry().id, tokenId: null }));
         await same(both, (db) => findContact(db, owner, contact.id));
         const update = {
           ownerId: owner,
           id: contact.id,
           displayName: `${display}?`,
           expected: null,
-          act: anAct(),
+          entry: anEntry(),
         };
         if (i % 3 === 0) await same(both, (db) => db.write("updateContact", update));
+        const block = { ownerId: owner, id: contact.id, blockedAt: 1 };
+        if (i % 2 === 0) await same(both, (db) => db.write("blockContact", block));
       }
       for (const filter of filters(list[0]!)) {
         for (const cursor of [NEWEST, "", idOf("con", owner, 0), idOf("con", owner, list.length)]) {
-          const rows = await same(both, (db) => listContacts(db, owner, filter, { cursor, newer, limit }));
+          const page = { cursor, newer, limit };
+          const rows = await same(both, (db) => listContacts(db, owner, filter, page));
           assert.ok(rows.length <= limit + 1);
+          const until = await same(both, async (db) => ({
+            id: await findContactBehind(db, owner, filter, page, 2),
+          }));
+          await same(both, (db) => listContacts(db, owner, filter, page, until.id));
         }
       }
     },
@@ -143,17 +156,17 @@ test("files of odd names and bytes, and users of odd names: the same on both eng
     await same(both, (db) => db.write("createUser", user));
     if (isTaken) return;
     const id = `att_${owner}`;
-    const file = {
-      filename,
-      file_type: "a/b?",
-      file_size: content.length,
-      sha256: content,
-      crc32: 2 ** 32 - 1,
-    };
-    const row = { id, uploader_id: owner, blob_key: id, created_at: 1_800_000_000_000, bytes: content };
     const upload = {
-      ...file,
-      ...row,
+      id,
+      uploaderId: owner,
+      filename,
+      fileType: "a/b?",
+      fileSize: content.length,
+      sha256: content,
+      blobKey: id,
+      crc32: 2 ** 32 - 1,
+      createdAt: 1_800_000_000_000,
+      bytes: content,
       target: {},
       newMessageId: `msg_${owner}`,
       hasIntent: false,
@@ -163,16 +176,16 @@ test("files of odd names and bytes, and users of odd names: the same on both eng
       ...rest,
       sha256: Buffer.from(sha256).toString("hex"),
     });
-    await same(both, (db) => db.write("createAttachment", { ...upload, act: anAct() }));
+    await same(both, (db) => db.write("createAttachment", { ...upload, entry: anEntry() }));
     await same(both, async (db) => plain((await findAttachment(db, owner, id))!));
     const kept = await same(both, async (db) => Buffer.from((await findSmallFile(db, id))!));
     assert.deepEqual(kept, Buffer.from(content));
-    const rename = { userId: owner, id, filename: `${filename}?$1`, expected: null, act: anAct() };
+    const rename = { userId: owner, id, filename: `${filename}?$1`, expected: null, entry: anEntry() };
     const { filename: renamed } = await same(both, (db) => db.write("renameAttachment", rename));
     assert.equal(renamed, rename.filename);
     const page = { cursor: NEWEST, newer: false, limit: 5 };
     await same(both, async (db) => (await listAttachments(db, owner, undefined, page)).map(plain));
   });
   await holds(property, 100);
-  await same(both, async (db) => (await listUsers(db)).map((row) => ({ ...row })));
+  await same(both, async (db) => (await allUsers(db)).map((row) => ({ ...row })));
 });

@@ -11,10 +11,11 @@ import {
   listEvents,
   oldestEvents,
   recipientsBehind,
-} from "../../src/db/events.ts";
-import { type Chance, seededChance } from "../faults/scale.ts";
+} from "../../src/db/queries/events.ts";
+import { sql } from "../../src/db/sql.ts";
+import { addUser, anEntry, attachment, contact } from "../support/rows.ts";
+import { type Chance, seededChance } from "../support/scale.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
-import { addUser, anAct, attachment, contact } from "./rows.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
 /** More than there are. */
@@ -50,7 +51,7 @@ async function live(db: Database, user: string, base: number, chance: Chance): P
   const contacts: string[] = [];
   for (let i = 0; i < 30; i++) {
     const what = chance();
-    const act = anAct();
+    const entry = anEntry();
     if (what < 0.5 || contacts.length === 0) {
       const made = contact(user, i);
       await db.write("createContact", made);
@@ -58,11 +59,18 @@ async function live(db: Database, user: string, base: number, chance: Chance): P
       done.push(`contact.created ${made.id}`);
     } else if (what < 0.7) {
       const id = contacts[Math.floor(chance() * contacts.length)]!;
-      await db.write("updateContact", { ownerId: user, id, displayName: `${i}`, expected: null, act });
+      await db.write("updateContact", { ownerId: user, id, displayName: `${i}`, expected: null, entry });
       done.push(`contact.updated ${id}`);
     } else if (what < 0.85) {
       const [id] = contacts.splice(Math.floor(chance() * contacts.length), 1);
-      await db.write("deleteContact", { ownerId: user, id: id!, deletedAt: 1, expected: null, act });
+      await db.write("deleteContact", {
+        ownerId: user,
+        id: id!,
+        deletedAt: 1,
+        limit: 250,
+        expected: null,
+        entry,
+      });
       done.push(`contact.deleted ${id}`);
     } else {
       const { id } = await db.write("createAttachment", attachment(user, base + i));
@@ -154,7 +162,7 @@ for (const [engine, open] of Object.entries(engines)) {
     assert.equal(await forget(timeOf(7)), 1);
     assert.deepEqual(await numbers(), []);
     assert.equal(await lastNumber(db, "a"), 6);
-    const kept = await db.all("SELECT payload FROM events WHERE recipient_id = 'a'");
+    const kept = await db.all(sql`SELECT payload FROM events WHERE recipient_id = 'a'`);
     assert.deepEqual(
       kept.map((row) => ({ ...(row as object) })),
       [{ payload: "" }],
@@ -218,7 +226,7 @@ for (const [engine, open] of Object.entries(engines)) {
     }
     const last = await lastPosition(db);
     await db.write("createContact", contact("b", 4));
-    await db.write("deleteUser", { id: "b", deletedAt: 1, act: anAct() });
+    await db.write("deleteUser", { id: "b", deletedAt: 1, limit: 250, entry: anEntry() });
     await addContacts(db, "a", 4, 1);
     assert.deepEqual(await eventsOf(db, "b"), []);
     assert.equal(await hasUnnumbered(db), false);
@@ -242,8 +250,7 @@ async function inOrderOfPositions(db: Database, count: number): Promise<void> {
   assert.equal(rows.at(-1)!.position, await lastPosition(db));
   for (const recipientId of new Set(rows.map((row) => row.recipient_id))) {
     const found = await db.all<{ number: number }>(
-      "SELECT number FROM events WHERE recipient_id = ? ORDER BY position",
-      recipientId,
+      sql`SELECT number FROM events WHERE recipient_id = ${recipientId} ORDER BY position`,
     );
     const numbers = found.map(({ number }) => number);
     assert.deepEqual(

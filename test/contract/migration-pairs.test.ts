@@ -8,14 +8,15 @@ import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { crc32 } from "node:zlib";
 import pg from "pg";
-import { createToken } from "../../src/core/tokens.ts";
+import { createToken } from "../../src/core/access/tokens.ts";
+import { raw, sql } from "../../src/db/sql.ts";
 import { createIds } from "../../src/util/ids.ts";
-import { testDatabase } from "../engines/postgres.ts";
-import { startOn, type TestApp, testConfig } from "../http/app.ts";
-import { eventually } from "../http/files-on-disk.ts";
-import { type Contact, filesOf, give, type Person, read, send, used } from "../http/people.ts";
+import { startOn, type TestApp, testConfig } from "../support/app.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { type Contact, filesOf, give, type Person, read, send, used } from "../support/people.ts";
 
-const MIGRATIONS = new URL("../../src/db/migrations/", import.meta.url);
+const ENGINES = new URL("../../src/db/engines/", import.meta.url);
 /** How many migrations there were before users shared conversations. */
 const BEFORE = { sqlite: 5, postgres: 1 };
 const MADE_AT = Date.UTC(2026, 0, 1);
@@ -156,7 +157,7 @@ function oddName(conversation: string): string {
 }
 
 async function migrationsOf(engine: "sqlite" | "postgres"): Promise<string[]> {
-  const folder = new URL(`${engine}/`, MIGRATIONS);
+  const folder = new URL(`${engine}/migrations/`, ENGINES);
   const names = (await readdir(folder)).sort().slice(0, BEFORE[engine]);
   return Promise.all(names.map((name) => readFile(new URL(name, folder), "utf8")));
 }
@@ -286,10 +287,10 @@ for (const [engine, open] of [
     assert.equal(await used(server, bob), "notes".length);
     const { db } = server.app.core;
     for (const table of ["attachments", "grants", "messages", "members"]) {
-      const left = await db.all(`SELECT 1 AS one FROM ${table} WHERE conversation_id = ?`, shared);
+      const left = await db.all(sql`SELECT 1 AS one FROM ${raw(table)} WHERE conversation_id = ${shared}`);
       assert.deepEqual(left, [], table);
     }
-    const loose = "SELECT 1 AS one FROM small_files WHERE attachment_id NOT IN (SELECT id FROM attachments)";
+    const loose = sql`SELECT 1 AS one FROM small_files WHERE attachment_id NOT IN (SELECT id FROM attachments)`;
     assert.deepEqual(await db.all(loose), []);
   });
 }

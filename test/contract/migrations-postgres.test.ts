@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { openPostgres } from "../../src/db/postgres.ts";
-import { requireCurrentPostgres } from "../../src/db/postgres-migrate.ts";
-import { administer, testDatabase } from "../engines/postgres.ts";
+import { requireCurrentPostgres } from "../../src/db/engines/postgres/migrate.ts";
+import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
+import { administer, testDatabase } from "../support/engines/postgres.ts";
 
-const FOLDER = new URL("../../src/db/migrations/postgres/", import.meta.url);
+const FOLDER = new URL("../../src/db/engines/postgres/migrations/", import.meta.url);
 const files = (await readdir(FOLDER)).sort();
 
 const read = (file: string) => readFile(new URL(file, FOLDER), "utf8");

@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { openSqlite } from "../../src/db/sqlite.ts";
+import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
+import { raw, sql } from "../../src/db/sql.ts";
 import { createFuse } from "../../src/util/fuse.ts";
 
-const FOLDER = new URL("../../src/db/migrations/sqlite/", import.meta.url);
+const FOLDER = new URL("../../src/db/engines/sqlite/migrations/", import.meta.url);
 const files = (await readdir(FOLDER)).sort();
 
 /** What a user had in the first released schema; it must be there, with these values, in every later one. */
@@ -110,10 +111,12 @@ for (const [i, file] of files.entries()) {
     old.close();
     const db = openSqlite(path, createFuse(assert.ifError));
     for (const [table, row] of Object.entries(kept)) {
-      const [now] = await db.all<Record<string, unknown>>(`SELECT ${Object.keys(row)} FROM ${table}`);
+      const [now] = await db.all<Record<string, unknown>>(
+        sql`SELECT ${raw(Object.keys(row).join(", "))} FROM ${raw(table)}`,
+      );
       assert.deepEqual({ ...now }, row, table);
     }
-    const { user_version } = (await db.get<{ user_version: number }>("PRAGMA user_version"))!;
+    const { user_version } = (await db.get<{ user_version: number }>(sql`PRAGMA user_version`))!;
     assert.equal(user_version, files.length);
     await db.close();
   });

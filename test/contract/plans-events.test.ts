@@ -1,25 +1,25 @@
 // How each engine comes by events, among many.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import pg from "pg";
-import * as events from "../../src/db/events.ts";
-import { openPostgres } from "../../src/db/postgres.ts";
-import type { Reader, Statement, Value, Write } from "../../src/db/sql.ts";
-import { testDatabase } from "../engines/postgres.ts";
-import { openPlainSqlite } from "./databases.ts";
+import * as events from "../../src/db/queries/events.ts";
+import { listBacklog } from "../../src/db/queries/hand-out.ts";
+import { batch, type Reader, type Statement, type Write } from "../../src/db/sql.ts";
+import { openPlainPostgres, openPlainSqlite } from "./databases.ts";
+import { numbered, plansOf } from "./postgres-plans.ts";
 
+type Behind = Parameters<typeof listBacklog>[1];
 type Run = (statement: Statement) => Promise<unknown[]>;
 
 /** Does everything that is done with events, and returns each statement of it. */
 async function doAll(run: Run): Promise<Statement[]> {
   const done: Statement[] = [];
-  const all = async <R>(sql: string, ...params: Value[]): Promise<R[]> => {
-    done.push({ sql, params });
-    return (await run({ sql, params })) as R[];
+  const all = async <R>(statement: Statement<R>): Promise<R[]> => {
+    done.push(statement);
+    return (await run(statement)) as R[];
   };
   const db: Reader = {
     all,
-    get: async <R>(sql: string, ...params: Value[]) => (await all<R>(sql, ...params))[0],
+    get: async <R>(statement: Statement<R>) => (await all(statement))[0],
   };
   const recipientId = "usr_0007";
   for (const newer of [false, true]) {
@@ -38,20 +38,22 @@ async function doAll(run: Run): Promise<Statement[]> {
   await events.firstNumber(db, recipientId, 1);
   await events.recipientsBehind(db, (await events.lastPosition(db)) - 10, 10);
   await events.hasUnnumbered(db);
+  await listBacklog(db, { user_id: recipientId, all_users: 0, backlog_from: 100 } as Behind, 200, 10);
+  await listBacklog(db, { user_id: recipientId, all_users: 1, backlog_from: 100 } as Behind, 200, 10);
   assert.equal((await events.oldestEvents(db, "usr_0003", 5)).length, 5);
   const steps = function* (): Write<void> {
     yield* events.numberEvents({ limit: 10 });
     yield* events.forgetEvents({ recipientId, before: 50, limit: 10 });
-    yield [
-      events.tellOfNewContact(1, recipientId, "con_x"),
-      events.tellOfAttachment("attachment.created", 1, "cnv_x", { id: "att_x" }),
-      events.forgetEventsOf(recipientId),
-    ];
+    yield* batch([
+      events.publishNewContact(1, recipientId, "con_x"),
+      events.publishAttachment("attachment.created", 1, "cnv_x", { id: "att_x" }),
+    ]);
+    yield* events.forgetEventsOf(recipientId, 10);
   };
   const write = steps();
   for (let step = write.next(); !step.done; ) {
     const rows: unknown[][] = [];
-    for (const { sql, params } of step.value) rows.push(await all(sql, ...params));
+    for (const statement of step.value) rows.push(await all(statement));
     step = write.next(rows);
   }
   return done;
@@ -80,20 +82,8 @@ test("sqlite: among many events each statement finds its own by an index: no sca
   t.diagnostic(`${done.length} statements`);
 });
 
-const INT8 = 20;
-const types: pg.CustomTypesConfig = {
-  getTypeParser: (oid: number, format?: "text" | "binary") =>
-    oid === INT8 ? Number : pg.types.getTypeParser(oid, format as "text"),
-};
-
 test("postgres: among many events each statement finds its own by an index: no scan, no sort", async (t) => {
-  const url = await testDatabase(t);
-  await (await openPostgres(url)).close();
-  const client = new pg.Client({ connectionString: url, types });
-  // Its database goes before it does.
-  client.on("error", () => {});
-  await client.connect();
-  t.after(() => client.end());
+  const client = await openPlainPostgres(t);
   const recipient = RECIPIENT.replace("substr('000' || n % 40, -4)", "lpad((n % 40)::text, 4, '0')");
   const rows = `${recipient}, n, 'contact.created', 'cnv', n, '{}' FROM generate_series(1, ${EVENTS}) n`;
   await client.query(`INSERT INTO events SELECT n, ${rows}`);
@@ -101,25 +91,12 @@ test("postgres: among many events each statement finds its own by an index: no s
     SELECT 'usr_' || lpad(n::text, 4, '0'), n, n, 'cnv', 1 FROM generate_series(0, 9) n`);
   await client.query(`INSERT INTO outbox (recipient_id, type, conversation_id, created_at, payload)
     SELECT ${rows.replace(", n, 'contact", ", 'contact")}`);
-  // As the service does.
-  await client.query("ANALYZE; SET enable_seqscan = off");
-  const numbered = (sql: string) => {
-    let number = 0;
-    return sql.replaceAll("?", () => `$${++number}`);
-  };
+  await client.query("ANALYZE");
   const done = await doAll(async ({ sql, params }) => (await client.query(numbered(sql), params)).rows);
-  for (const mode of ["force_custom_plan", "force_generic_plan"]) {
-    await client.query(`SET plan_cache_mode = ${mode}`);
-    for (const [i, { sql, params }] of done.entries()) {
-      await client.query(`PREPARE ${mode}_${i} AS ${numbered(sql)}`);
-      const values = params.map((value) => (typeof value === "number" ? value : `'${value}'`));
-      const execute = `EXPLAIN EXECUTE ${mode}_${i} ${values.length > 0 ? `(${values})` : ""}`;
-      const { rows: lines } = await client.query({ text: execute, rowMode: "array" });
-      const plan = lines.flat().join("\n");
-      // There is one row of positions.
-      assert.doesNotMatch(plan, /Seq Scan on (?!event_positions)/, `${mode}: ${sql}\n${plan}`);
-      if (!isWalk(sql)) assert.doesNotMatch(plan, /Sort/, `${mode}: ${sql}\n${plan}`);
-    }
+  for await (const { statement, plan, told } of plansOf(client, done)) {
+    // There is one row of positions.
+    assert.doesNotMatch(plan, /Seq Scan on (?!event_positions)/, told);
+    if (!isWalk(statement.sql)) assert.doesNotMatch(plan, /Sort/, told);
   }
   t.diagnostic(`${done.length} statements`);
 });

@@ -3,12 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { openPostgres } from "../../src/db/postgres.ts";
-import type { Reader } from "../../src/db/sql.ts";
-import { openSqlite } from "../../src/db/sqlite.ts";
-import { OF_THE_STORE, TABLES } from "../../src/db/tables.ts";
+import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
+import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
+import { OF_THE_STORE, TABLES } from "../../src/db/queries/tables.ts";
+import { type Reader, type Statement, sql } from "../../src/db/sql.ts";
 import { createFuse } from "../../src/util/fuse.ts";
-import { testDatabase } from "../engines/postgres.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
 
 /** What only has a meaning beside the engine that it is in. */
 const NOT_MOVED = [
@@ -29,7 +29,7 @@ interface Column {
   column_name: string;
 }
 
-async function sqliteColumns(t: TestContext): Promise<[Reader, string]> {
+async function sqliteColumns(t: TestContext): Promise<[Reader, Statement<Column>]> {
   const folder = await mkdtemp(join(tmpdir(), "parley-tables-"));
   const db = openSqlite(join(folder, "parley.db"), createFuse(assert.ifError));
   t.after(async () => {
@@ -38,21 +38,24 @@ async function sqliteColumns(t: TestContext): Promise<[Reader, string]> {
   });
   return [
     db,
-    `SELECT m.name AS table_name, c.name AS column_name FROM sqlite_schema m, pragma_table_info(m.name) c
+    sql`SELECT m.name AS table_name, c.name AS column_name FROM sqlite_schema m, pragma_table_info(m.name) c
      WHERE m.type = 'table'`,
   ];
 }
 
-async function postgresColumns(t: TestContext): Promise<[Reader, string]> {
+async function postgresColumns(t: TestContext): Promise<[Reader, Statement<Column>]> {
   const db = await openPostgres(await testDatabase(t));
   t.after(() => db.close());
-  return [db, "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"];
+  return [
+    db,
+    sql`SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'`,
+  ];
 }
 
 for (const [name, open] of Object.entries({ sqlite: sqliteColumns, postgres: postgresColumns })) {
   test(`${name}: a move takes every column of every table, but for those that it names`, async (t) => {
-    const [db, sql] = await open(t);
-    const found = await db.all<Column>(sql);
+    const [db, columns] = await open(t);
+    const found = await db.all(columns);
     const there = found
       .filter((column) => !NOT_MOVED.includes(column.table_name))
       .map((column) => `${column.table_name}.${column.column_name}`);

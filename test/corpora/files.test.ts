@@ -1,6 +1,6 @@
 // Files that others made, and what they say that files are, over real HTTP.
 import { test } from "node:test";
-import { startApp } from "../http/app.ts";
+import { startApp } from "../support/app.ts";
 import { mediaTypes, pictures } from "./cases/images.ts";
 
 test("pictures, under false names and types", async (t) => {

@@ -1,8 +1,8 @@
 // What others wrote to break parsers, over real HTTP.
 import { test } from "node:test";
-import { startApp, startOn, testConfig } from "../http/app.ts";
-import { makeKey, startProvider } from "../http/identity-provider.ts";
-import { receiver } from "../http/receiver.ts";
+import { startApp, startOn, testConfig } from "../support/app.ts";
+import { makeKey, startProvider } from "../support/identity-provider.ts";
+import { receiver } from "../support/receiver.ts";
 import { claims, tokenTexts } from "./cases/claims.ts";
 import { urlencoded } from "./cases/forms.ts";
 import { bodies, prototypes, values } from "./cases/json.ts";

@@ -1,7 +1,7 @@
 // The Big List of Naughty Strings, over real HTTP.
 import { test } from "node:test";
-import { testDatabase } from "../engines/postgres.ts";
-import { startApp, startOn, testConfig } from "../http/app.ts";
+import { startApp, startOn, testConfig } from "../support/app.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
 import { fields } from "./cases/fields.ts";
 import { besideFiles, names } from "./cases/names.ts";
 import { fieldNames, headers, idempotencyKeys, paths, queries } from "./cases/places.ts";

@@ -2,10 +2,9 @@
 // connections that stay open, by bytes that are written as they stand, and its refusals are judged.
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
-import { readConfig } from "../../src/config.ts";
-import { SCOPES, type TokenChoice } from "../../src/core/tokens.ts";
+import { SCOPES, type TokenChoice } from "../../src/core/access/tokens.ts";
 import { catalogue } from "../../src/errors.ts";
-import { allOperations } from "../../src/http/operations.ts";
+import { allOperations } from "../../src/http/routes/operations.ts";
 
 export interface Target {
   url: string;
@@ -149,4 +148,5 @@ export const turn = <T>(list: readonly T[], index: number): T => list[index % li
 
 export const administrator = (target: Target) => target.user({ scopes: SCOPES });
 
-export const operations = () => allOperations(readConfig({}).limits);
+/** All that require a token. */
+export const operations = () => allOperations.filter(({ access }) => access === undefined);

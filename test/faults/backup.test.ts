@@ -5,8 +5,8 @@ import { readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
-import { type CommandLine, commandLine, tokenOf } from "../http/command.ts";
-import { flipBit, type Stored, send } from "../http/writers.ts";
+import { type CommandLine, commandLine, tokenOf } from "../support/command.ts";
+import { flipBit, type Stored, send } from "../support/command-writers.ts";
 
 /** Longer than a hold lasts by itself, with the interval of the eraser. Milliseconds. */
 const PATIENCE_MS = 25_000;
@@ -60,9 +60,9 @@ test("what is deleted while a backup is made is whole in it, or not there at all
   await closed;
   assert.equal(backup.exitCode, 1);
   assert.match(stdout, /is damaged/);
-  assert.doesNotMatch(stdout, /is not there/);
+  assert.doesNotMatch(stdout, /is missing/);
   const checked = await (await commandLine(t, { PARLEY_DATA: folder })).run("check");
-  assert.doesNotMatch(checked.stdout, /no attachment|is not there/);
+  assert.doesNotMatch(checked.stdout, /no attachment|is missing/);
   assert.ok(await until(() => !existsSync(good[0]!.path), PATIENCE_MS, 100), "the eraser goes on after");
   t.diagnostic(`${deleted} deleted under the hold`);
 });

@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
-import { type CommandLine, commandLine, tokenOf } from "../http/command.ts";
+import { type CommandLine, commandLine, tokenOf } from "../support/command.ts";
 
 const FLIPS = 6;
 

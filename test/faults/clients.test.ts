@@ -5,12 +5,12 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startApp, upload } from "../http/app.ts";
-import { eventually, storedFiles } from "../http/files-on-disk.ts";
-import { openSocket, readAnswer } from "../http/raw-socket.ts";
-import { scaled } from "./scale.ts";
+import { startApp, upload } from "../support/app.ts";
+import { eventually, storedFiles } from "../support/files-on-disk.ts";
+import { openSocket, readAnswer } from "../support/raw-socket.ts";
+import { scaled } from "../support/scale.ts";
+import { inMib, noProc, openDescriptors, residentBytes } from "../support/usage.ts";
 import { Subject } from "./subject.ts";
-import { inMib, noProc, openDescriptors, residentBytes } from "./usage.ts";
 
 const MIB = 1024 * 1024;
 const AT_ONCE = 20;

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { isBlobLive } from "../../src/db/attachments.ts";
-import { startApp, startOn, type TestApp, type TestUser, upload } from "../http/app.ts";
-import { eventually, storedFiles } from "../http/files-on-disk.ts";
-import { openSocket, readAnswer } from "../http/raw-socket.ts";
-import { type Chance, scaled, seededChance } from "./scale.ts";
+import { isBlobLive } from "../../src/db/queries/attachments.ts";
+import { startApp, startOn, type TestApp, type TestUser, upload } from "../support/app.ts";
+import { eventually, storedFiles } from "../support/files-on-disk.ts";
+import { openSocket, readAnswer } from "../support/raw-socket.ts";
+import { type Chance, scaled, seededChance } from "../support/scale.ts";
 
 const HOUR = 3600_000;
 const DAY = 24 * HOUR;
@@ -122,7 +122,7 @@ test("F5 nothing is swept or erased early, and what was deleted is erased, howev
   const kept = new Set<string>();
   const send = async () =>
     (await json<{ id: string }>(upload(server.url, user, new File([randomBytes(LARGE)], "a")))).id;
-  const cycles = scaled(20, 300);
+  const cycles = scaled(5, 300);
   for (let i = 0; i < cycles; i++) {
     const socket = await openSocket(server.url);
     socket.write(
@@ -141,7 +141,7 @@ test("F5 nothing is swept or erased early, and what was deleted is erased, howev
       204,
     );
     clock.now += step(chance);
-    await core.blobs.sweep!(
+    await core.blobs.intents!.sweep(
       (key) => isBlobLive(core.db, key),
       assert.ifError,
       () => false,

@@ -2,14 +2,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Received, receiver } from "../http/receiver.ts";
-import type { Client } from "./client.ts";
+import type { Client } from "../support/client.ts";
+import { type Received, receiver } from "../support/receiver.ts";
+import { scaled } from "../support/scale.ts";
 import { sqliteTables } from "./oracle.ts";
-import { scaled } from "./scale.ts";
 import { Subject } from "./subject.ts";
 
 const SETTLE_MS = 60_000;
 const POLL_MS = 100;
+const EVENTS_PER_KILL = 10;
 
 interface Told {
   id: string;
@@ -17,7 +18,7 @@ interface Told {
 }
 
 test("F1 kill -9 amid deliveries: each event reaches the receiver, those of a conversation in their order", async (t) => {
-  const cycles = scaled(8, 100);
+  const cycles = scaled(4, 100);
   const subject = await Subject.start(t, { PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true" });
   const taken: Received[] = [];
   const failed = new Set<string>();
@@ -35,16 +36,18 @@ test("F1 kill -9 amid deliveries: each event reaches the receiver, those of a co
   });
   const made = await subject.client.sendFields("POST", "/v1/webhooks", { url: to.url });
   assert.equal(made.status, 201, String(made.body));
-  for (let i = 0; i < cycles; i++) {
+  let kills = 0;
+  // On a busy machine little is written before a kill, and it takes more of them.
+  for (; kills < cycles || subject.record.total() < cycles * EVENTS_PER_KILL; kills++) {
     const writers = subject.write({ mixed: 4 });
     await sleep(5 + subject.chance() * 495);
     subject.server.process.kill("SIGKILL");
     await writers.ended;
     await subject.end("SIGKILL");
-    assert.deepEqual(await subject.begin(), [], `cycle ${i}`);
+    assert.deepEqual(await subject.begin(), [], `cycle ${kills}`);
   }
   const events = await allEvents(subject.client);
-  assert.ok(events.length > cycles * 10, `${events.length} events are too few`);
+  assert.ok(events.length >= cycles * EVENTS_PER_KILL, `${events.length} events are too few`);
   await settled(subject, events.length);
   const ids = taken.map(({ headers }) => String(headers["webhook-id"]));
   const reached = new Set(ids);
@@ -62,7 +65,7 @@ test("F1 kill -9 amid deliveries: each event reaches the receiver, those of a co
   checkRepeats(taken);
   checkOrder(taken, events);
   t.diagnostic(
-    `${cycles} kills, ${events.length} events, ${taken.length - reached.size} came again, lost = 0`,
+    `${kills} kills, ${events.length} events, ${taken.length - reached.size} came again, lost = 0`,
   );
 });
 

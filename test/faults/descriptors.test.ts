@@ -4,13 +4,13 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { type TestContext, test } from "node:test";
-import { eventually } from "../http/files-on-disk.ts";
-import { openSocket } from "../http/raw-socket.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { openSocket } from "../support/raw-socket.ts";
+import { scaled } from "../support/scale.ts";
+import { noProc, openDescriptors } from "../support/usage.ts";
+import { isCut, Writes } from "../support/writers.ts";
 import { findProblems } from "./oracle.ts";
-import { scaled } from "./scale.ts";
 import { Subject } from "./subject.ts";
-import { noProc, openDescriptors } from "./usage.ts";
-import { isCut, Writes } from "./writers.ts";
 
 const LIMIT = 60;
 /** Too large for the database, so that it takes a descriptor. */
@@ -57,7 +57,7 @@ test("F10 without a free descriptor uploads and downloads are 503, and then it w
   subject.client.close();
   assert.ok(await eventually(async () => openDescriptors(pid) < LIMIT - 15));
   const idle = openDescriptors(pid);
-  const cycles = scaled(3, 50);
+  const cycles = scaled(2, 50);
   for (let i = 0; i < cycles; i++) {
     // One connection that was there before.
     const client = subject.newClient(1);

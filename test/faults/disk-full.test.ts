@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { eventually } from "../http/files-on-disk.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { scaled } from "../support/scale.ts";
+import { Writes } from "../support/writers.ts";
 import { mountTmpfs, whyNotMounted } from "./mounts.ts";
 import { findProblems } from "./oracle.ts";
-import { scaled } from "./scale.ts";
 import { Subject } from "./subject.ts";
-import { Writes } from "./writers.ts";
 
 const skip = whyNotMounted();
 
@@ -61,7 +61,7 @@ async function fillAndFree(subject: Subject, ballast: Ballast, cycles: number): 
 test("F3 no bytes are left: writes are refused, reads go on, and with room again it works without a restart", {
   skip,
 }, async (t) => {
-  const cycles = scaled(3, 20);
+  const cycles = scaled(2, 20);
   // Room for the log at its longest (1,000 writes, some 33 MiB) and all files: else these alone fill the disk.
   const disk = mountTmpfs(t, "size=96m,nr_inodes=1000");
   const subject = await Subject.start(t, { PARLEY_DATA: join(disk, "data") });
@@ -76,7 +76,7 @@ test("F3 no bytes are left: writes are refused, reads go on, and with room again
 });
 
 test("F3 no inodes are left: uploads are refused, all else goes on", { skip }, async (t) => {
-  const cycles = scaled(3, 20);
+  const cycles = scaled(2, 20);
   // Of these the server needs about 270 to start, most of them for the folders of its store.
   const disk = mountTmpfs(t, "size=96m,nr_inodes=320");
   const subject = await Subject.start(t, { PARLEY_DATA: join(disk, "data") });

@@ -1,8 +1,11 @@
 // What must hold of events after any fault: each change has its event, and each event its change.
-import { eventually } from "../http/files-on-disk.ts";
-import type { Client } from "./client.ts";
-import type { Tables } from "./oracle.ts";
-import type { AckRecord, Item } from "./record.ts";
+
+import type { Client } from "../support/client.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import type { AckRecord, Item } from "../support/record.ts";
+
+/** The first column of a query on the tables themselves. */
+export type Tables = (sql: string) => Promise<unknown[]>;
 
 interface Event {
   number: number;

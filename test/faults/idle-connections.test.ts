@@ -5,10 +5,10 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Client } from "./client.ts";
-import { isLong, scaled } from "./scale.ts";
+import type { Client } from "../support/client.ts";
+import { isLong, scaled } from "../support/scale.ts";
+import { inMib, noProc, openDescriptors, residentBytes } from "../support/usage.ts";
 import { Subject } from "./subject.ts";
-import { inMib, noProc, openDescriptors, residentBytes } from "./usage.ts";
 
 const HOLDER = fileURLToPath(new URL("./hold-connections.ts", import.meta.url));
 const KIB = 1024;

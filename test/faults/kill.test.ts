@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { eventually } from "../http/files-on-disk.ts";
-import { isLong, scaled } from "./scale.ts";
-import { noStrace, ONE_FILE_THREAD, trace } from "./strace.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { isLong, scaled } from "../support/scale.ts";
+import { noStrace, ONE_FILE_THREAD, trace } from "../support/strace.ts";
+import { isCut, Writes } from "../support/writers.ts";
 import { Subject } from "./subject.ts";
-import { isCut, Writes } from "./writers.ts";
 
 async function killAndCheck(subject: Subject, when: string): Promise<void> {
   await subject.end("SIGKILL");
@@ -16,7 +16,7 @@ async function killAndCheck(subject: Subject, when: string): Promise<void> {
 }
 
 test("F1 kill -9 at random moments under load: nothing acknowledged is lost, nothing is left over", async (t) => {
-  const cycles = scaled(10, 150);
+  const cycles = scaled(4, 150);
   const subject = await Subject.start(t);
   for (let i = 0; i < cycles; i++) {
     const writers = subject.write({ mixed: 8 });
@@ -30,11 +30,11 @@ test("F1 kill -9 at random moments under load: nothing acknowledged is lost, not
   assert.ok(subject.record.total() > cycles);
 });
 
-// The calls that change the disk, each with how many lie between two that are tried in the short version. Calls are
-// counted by thread: of the syncs the first of each number is one of files or folders, hence those of the log again.
+// The calls that change the disk. `stride` is how many lie between two that the short version tries, from one by chance.
+// Calls are counted by thread: of the syncs the first of each number is one of files or folders, hence those of the log again.
 const STEPS: { calls: string; onLog?: boolean; stride: number }[] = [
-  { calls: "fsync,fdatasync", stride: 1 },
-  { calls: "fsync,fdatasync", onLog: true, stride: 1 },
+  { calls: "fsync,fdatasync", stride: 3 },
+  { calls: "fsync,fdatasync", onLog: true, stride: 3 },
   { calls: "?link,?linkat", stride: 1 },
   { calls: "?unlink,?unlinkat", stride: 1 },
   { calls: "pwrite64", onLog: true, stride: 13 },
@@ -48,7 +48,8 @@ test("F1 kill -9 before each step of an upload, a delete, its erasing and a rena
   for (const { calls, onLog, stride } of STEPS) {
     const where = onLog ? ["-P", join(subject.data, "parley.db-wal")] : [];
     const tried: number[] = [];
-    for (let nth = 1; ; nth += isLong ? 1 : stride) {
+    const step = isLong ? 1 : stride;
+    for (let nth = 1 + Math.floor(subject.chance() * step); ; nth += step) {
       const fault = `inject=${calls}:signal=SIGKILL:when=${nth}`;
       const detach = await trace(t, subject.server, ...where, "-e", `trace=${calls}`, "-e", fault);
       const isWhole = await doEach(subject);

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { eventually } from "../http/files-on-disk.ts";
-import { isLong, scaled } from "./scale.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { isLong, scaled } from "../support/scale.ts";
 import { Subject } from "./subject.ts";
 
 const PRELOAD = new URL("./loop-delay.ts", import.meta.url).href;

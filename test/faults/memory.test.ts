@@ -5,10 +5,10 @@ import { request } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type TestContext, test } from "node:test";
-import { credentials, noS3, storeUrl, testBucket } from "../engines/s3.ts";
-import { type CommandLine, commandLine, tokenOf } from "../http/command.ts";
-import { scaled } from "./scale.ts";
-import { inMib, noProc, residentBytes } from "./usage.ts";
+import { type CommandLine, commandLine, tokenOf } from "../support/command.ts";
+import { credentials, noS3, storeUrl, testBucket } from "../support/engines/s3.ts";
+import { scaled } from "../support/scale.ts";
+import { inMib, noProc, residentBytes } from "../support/usage.ts";
 
 const MIB = 1024 * 1024;
 /** A megabyte that is different for each number, so that a lost, doubled or moved piece shows. */
@@ -27,7 +27,7 @@ interface Case {
 }
 
 const CASES: Record<string, Case> = {
-  disk: { skip: noProc, sizeMib: scaled(1024, 10 * 1024), maxGrowth: 100 * MIB, settings: () => ({}) },
+  disk: { skip: noProc, sizeMib: scaled(400, 10 * 1024), maxGrowth: 100 * MIB, settings: () => ({}) },
   S3: {
     skip: noProc || noS3,
     sizeMib: scaled(256, 10 * 1024),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 
 /** Runs a command of the system to its end and throws what it says where it fails. */
-export function system(command: string, ...args: string[]): void {
+function system(command: string, ...args: string[]): void {
   const { status, error, stderr } = spawnSync(command, args, { encoding: "utf8", timeout: 60_000 });
   if (error || status !== 0) throw new Error(`${command} ${args.join(" ")}: ${error?.message ?? stderr}`);
 }

@@ -3,10 +3,10 @@ import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { eventually } from "../http/files-on-disk.ts";
-import type { Client } from "./client.ts";
-import { findEventProblems } from "./event-oracle.ts";
-import type { AckRecord, Kind } from "./record.ts";
+import type { Client } from "../support/client.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import type { AckRecord, Kind } from "../support/record.ts";
+import { findEventProblems, type Tables } from "./event-oracle.ts";
 
 interface Row {
   id: string;
@@ -77,9 +77,6 @@ async function findDamage(client: Client, row: Row, acknowledged: string | undef
   const isDigest = headers["repr-digest"] === `sha-256=:${hash.toString("base64")}:`;
   return isKept && isDigest && body.length === row.file_size ? [] : [`lost: ${row.id} has other bytes`];
 }
-
-/** The first column of a query on the tables themselves. */
-export type Tables = (sql: string) => Promise<unknown[]>;
 
 export function sqliteTables(folder: string): Tables {
   return async (sql) => {

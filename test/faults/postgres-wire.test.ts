@@ -2,15 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openPostgres } from "../../src/db/postgres.ts";
-import { aUser } from "../contract/rows.ts";
-import { administer, startPostgres, testDatabase } from "../engines/postgres.ts";
-import { type CommitCut, startProxy } from "../engines/postgres-proxy.ts";
+import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
+import { sql } from "../../src/db/sql.ts";
+import { administer, startPostgres, testDatabase } from "../support/engines/postgres.ts";
+import { type CommitCut, startProxy } from "../support/engines/postgres-proxy.ts";
+import { aUser } from "../support/rows.ts";
+import { scaled } from "../support/scale.ts";
 import { endAndCheck, endOfStory, isReady, startSubject } from "./postgres.ts";
-import { scaled } from "./scale.ts";
 
 test("F6 the connection is cut when COMMIT is sent: what was done is answered so, what was not is refused", async (t) => {
-  const wanted = scaled(60, 1500);
+  const wanted = scaled(30, 1500);
   const url = await testDatabase(t);
   const proxy = await startProxy(t, url);
   const subject = await startSubject(t, proxy.url);
@@ -44,10 +45,10 @@ test("F6 the connection goes silent: requests end within the limits, and go on w
     // Uploads of one user go one after another: of these there are some at every moment.
     const writers = subject.write({ mixed: 12, contacts: 8 });
     await sleep(200 + subject.chance() * 200);
-    await db.get("SELECT 1 AS one");
+    await db.get(sql`SELECT 1 AS one`);
     proxy.stall(true);
     // It is sent on a connection that stands, and must not wait for as long as the silence lasts.
-    const read = assert.rejects(db.get("SELECT 1 AS one"), { code: "unavailable" });
+    const read = assert.rejects(db.get(sql`SELECT 1 AS one`), { code: "unavailable" });
     // The client of these tests takes an answer that needs longer than 20 seconds for a hang.
     const silent = sleep(12_500 + subject.chance() * 1000);
     assert.equal(await isReady(subject), false);

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { administer, startPostgres, testDatabase } from "../engines/postgres.ts";
-import { eventually } from "../http/files-on-disk.ts";
+import { administer, startPostgres, testDatabase } from "../support/engines/postgres.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { scaled } from "../support/scale.ts";
 import { endAndCheck, endOfStory, isReady, startSubject } from "./postgres.ts";
-import { scaled } from "./scale.ts";
 
 test("F6 PostgreSQL crashes at random moments under load: nothing acknowledged is lost, nothing is done twice", async (t) => {
-  const cycles = scaled(3, 60);
+  const cycles = scaled(2, 60);
   const postgres = await startPostgres();
   t.after(() => postgres.remove());
   const subject = await startSubject(t, postgres.url);
@@ -29,7 +29,7 @@ test("F6 PostgreSQL crashes at random moments under load: nothing acknowledged i
 const OURS = "FROM pg_stat_activity WHERE application_name = 'parley' AND datname = current_database()";
 
 test("F6 all connections are ended in a loop under load: the pool recovers each time", async (t) => {
-  const rounds = scaled(25, 400);
+  const rounds = scaled(10, 400);
   const url = await testDatabase(t);
   const subject = await startSubject(t, url);
   const writers = subject.write({ mixed: 8, contacts: 4 });
@@ -45,7 +45,7 @@ test("F6 all connections are ended in a loop under load: the pool recovers each 
 });
 
 test("F6 PostgreSQL's processes are frozen for a while: what waited is done or refused", async (t) => {
-  const rounds = scaled(2, 20);
+  const rounds = scaled(1, 20);
   // Its own: a process that is frozen may have locks of the whole server, by which the databases of other tests stand still.
   const postgres = await startPostgres();
   t.after(() => postgres.remove());

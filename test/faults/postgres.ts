@@ -1,20 +1,10 @@
 // What the suites of PostgreSQL's faults share.
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { administer } from "../engines/postgres.ts";
-import { eventually } from "../http/files-on-disk.ts";
+import { administer, PASSWORD, settingsOn } from "../support/engines/postgres.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import type { Writers } from "../support/writers.ts";
 import { Subject } from "./subject.ts";
-import type { Writers } from "./writers.ts";
-
-/** It must show up nowhere. */
-export const PASSWORD = "canary-password";
-
-/** Settings of a server on this database; PostgreSQL trusts the tests, whatever the password. */
-export function settingsOn(url: string): Record<string, string> {
-  const withPassword = new URL(url);
-  withPassword.password = PASSWORD;
-  return { PARLEY_DATABASE_URL: withPassword.href, PARLEY_SECRET: "s".repeat(32) };
-}
 
 /** Whether the server says that it can do its work. */
 export async function isReady(subject: Subject): Promise<boolean> {
@@ -25,7 +15,7 @@ export async function isReady(subject: Subject): Promise<boolean> {
   return false;
 }
 
-export async function isReadyAgain(subject: Subject): Promise<void> {
+async function isReadyAgain(subject: Subject): Promise<void> {
   assert.ok(await eventually(() => isReady(subject)), "it does not become ready again by itself");
 }
 

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { scaled } from "../support/scale.ts";
+import { noStrace, trace, traceFileThreads } from "../support/strace.ts";
 import { Disk, whyNotMounted } from "./mounts.ts";
-import { scaled } from "./scale.ts";
-import { noStrace, trace, traceFileThreads } from "./strace.ts";
 import { Subject } from "./subject.ts";
 
 const skip = whyNotMounted("mkfs.ext4", "perl");
@@ -32,11 +32,11 @@ async function writeAndCut(disk: Disk, subject: Subject, milliseconds: number): 
 }
 
 test("F2 power cut under load: nothing acknowledged is lost, nothing is left over", { skip }, async (t) => {
-  const cycles = scaled(6, 100);
+  const cycles = scaled(3, 100);
   const { disk, subject } = await start(t);
   for (let i = 0; i < cycles; i++) {
-    // Every sixth is long enough for the log to be brought into the database, and begun anew, more than once.
-    const after = i % 6 === 5 ? 4000 : 5 + subject.chance() * 1000;
+    // Every sixth and the last are long enough for the log to be brought into the database, and begun anew, more than once.
+    const after = i % 6 === 5 || i === cycles - 1 ? 4000 : 5 + subject.chance() * 1000;
     assert.deepEqual(await writeAndCut(disk, subject, after), [], `cycle ${i}, cut after ${after} ms`);
   }
   t.diagnostic(`${cycles} cycles, ${subject.record}, lost = 0`);

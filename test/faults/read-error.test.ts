@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { scaled } from "./scale.ts";
-import { noStrace, trace } from "./strace.ts";
+import { scaled } from "../support/scale.ts";
+import { noStrace, trace } from "../support/strace.ts";
+import { Writes } from "../support/writers.ts";
 import { Subject } from "./subject.ts";
-import { Writes } from "./writers.ts";
 
 test("F4 EIO while the database is read: 500 for who needs it, and the process goes on", {
   skip: noStrace,

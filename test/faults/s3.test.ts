@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, type TestContext, test } from "node:test";
-import { contentOf, noS3, testBucket } from "../engines/s3.ts";
-import { type StoreFault, startStub } from "../engines/s3-stub.ts";
-import { startOn, testConfig, upload } from "../http/app.ts";
-import { eventually } from "../http/files-on-disk.ts";
-import { scaled, seededChance } from "./scale.ts";
+import { sql } from "../../src/db/sql.ts";
+import { startOn, testConfig, upload } from "../support/app.ts";
+import { contentOf, noS3, testBucket } from "../support/engines/s3.ts";
+import { type StoreFault, startStub } from "../support/engines/s3-stub.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { scaled, seededChance } from "../support/scale.ts";
 
 const KIB = 1024;
 /** Sent as one object, and in parts. */
@@ -24,8 +25,10 @@ async function start(t: TestContext) {
   const send = (size: number) => upload(server.url, user, new File([randomBytes(size)], "a.bin"));
   /** The keys that rows name. */
   const rows = async (core = server.app.core, id = "%") => {
-    const sql = "SELECT blob_key FROM attachments WHERE id LIKE ? ORDER BY blob_key";
-    return (await core.db.all<{ blob_key: string }>(sql, id)).map((row) => row.blob_key);
+    const keys = sql<{
+      blob_key: string;
+    }>`SELECT blob_key FROM attachments WHERE id LIKE ${id} ORDER BY blob_key`;
+    return (await core.db.all(keys)).map((row) => row.blob_key);
   };
   const ready = async () => (await fetch(`${server.url}/readyz`)).status;
 
@@ -196,7 +199,7 @@ test(
     const chance = seededChance(t);
     const faults: StoreFault[] = [500, 503, 412, "reset", "flip"];
     stub.fault = () => (chance() < 0.3 ? faults[Math.floor(chance() * faults.length)] : undefined);
-    const uploads = scaled(15, 1000);
+    const uploads = scaled(10, 1000);
     let kept = 0;
     const links: string[] = [];
     for (let i = 0; i < uploads; i++) {

@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import type { TestContext } from "node:test";
-import { type CommandLine, commandLine, type Served, tokenOf } from "../http/command.ts";
-import { Client } from "./client.ts";
-import { findProblems, type Tables } from "./oracle.ts";
-import { AckRecord } from "./record.ts";
-import { type Chance, seededChance } from "./scale.ts";
-import { startWriters, type WriterCounts, type Writers } from "./writers.ts";
+import { Client } from "../support/client.ts";
+import { type CommandLine, commandLine, type Served, tokenOf } from "../support/command.ts";
+import { AckRecord } from "../support/record.ts";
+import { type Chance, seededChance } from "../support/scale.ts";
+import { startWriters, type WriterCounts, type Writers } from "../support/writers.ts";
+import type { Tables } from "./event-oracle.ts";
+import { findProblems } from "./oracle.ts";
 
 /** A server that faults are done to and that is started again, with all that it has acknowledged. */
 export class Subject {

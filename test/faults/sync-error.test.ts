@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { eventually } from "../http/files-on-disk.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { scaled } from "../support/scale.ts";
+import { noStrace, ONE_FILE_THREAD, trace, traceFileThreads } from "../support/strace.ts";
+import type { Writers } from "../support/writers.ts";
 import { Disk, whyNotMounted } from "./mounts.ts";
-import { scaled } from "./scale.ts";
-import { noStrace, ONE_FILE_THREAD, trace, traceFileThreads } from "./strace.ts";
 import { Subject } from "./subject.ts";
-import type { Writers } from "./writers.ts";
 
 const WRITERS = { mixed: 8, contacts: 24 };
 
@@ -46,7 +46,7 @@ async function failAndRestart(subject: Subject, detach: () => Promise<void>, whe
 test("F4 EIO on the n-th sync of files and folders: nothing is acknowledged until a restart", {
   skip: noStrace,
 }, async (t) => {
-  const cycles = scaled(4, 30);
+  const cycles = scaled(2, 30);
   const subject = await Subject.start(t, ONE_FILE_THREAD);
   for (let nth = 1; nth <= cycles; nth++) {
     const detach = await traceFileThreads(t, subject.server, ...failing(nth));
@@ -58,7 +58,7 @@ test("F4 EIO on the n-th sync of files and folders: nothing is acknowledged unti
 test("F4 EIO on the n-th sync of the log: nothing is acknowledged until a restart", {
   skip: noStrace,
 }, async (t) => {
-  const cycles = scaled(3, 30);
+  const cycles = scaled(2, 30);
   const subject = await Subject.start(t);
   for (let nth = 1; nth <= cycles; nth++) {
     const log = join(subject.data, "parley.db-wal");

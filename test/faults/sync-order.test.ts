@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { noStrace, trace } from "./strace.ts";
+import { noStrace, trace } from "../support/strace.ts";
 import { Subject } from "./subject.ts";
 
 const TOO_LARGE_FOR_THE_DATABASE = 40_000;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import workerThreads, { type Worker } from "node:worker_threads";
 import { createFuse } from "../../src/util/fuse.ts";
-import { aUser } from "../contract/rows.ts";
+import { aUser } from "../support/rows.ts";
 
 const threads: Worker[] = [];
 workerThreads.Worker = class extends workerThreads.Worker {
@@ -17,8 +17,8 @@ workerThreads.Worker = class extends workerThreads.Worker {
 };
 syncBuiltinESMExports();
 // Loaded now, so that it starts the threads that are noted.
-const { openSqlite } = await import("../../src/db/sqlite.ts");
-const { listUsers } = await import("../../src/db/users.ts");
+const { openSqlite } = await import("../../src/db/engines/sqlite/sqlite.ts");
+const { allUsers } = await import("../../src/db/queries/users.ts");
 
 const ROUNDS = 20;
 
@@ -53,7 +53,7 @@ test(`the thread that writes is ended ${ROUNDS} times under load: what was ackno
     await add(`${round} after`);
     assert.ok(acknowledged.has(`${round} after`), "writes go on");
   }
-  const there = new Set((await listUsers(db)).map(({ id }) => id));
+  const there = new Set((await allUsers(db)).map(({ id }) => id));
   assert.deepEqual(
     [...acknowledged].filter((id) => !there.has(id)),
     [],

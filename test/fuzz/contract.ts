@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { damage, damages, oneOf, seldom, texts } from "./damage.ts";
 import { type Answer, json, type Request } from "./wire.ts";
 
-export type Schema = Readonly<Record<string, unknown>>;
+type Schema = Readonly<Record<string, unknown>>;
 
 export interface Operation {
   method: string;
@@ -16,7 +16,7 @@ export interface Operation {
   requestBody?: {
     content: Record<string, { schema: Schema & { properties: Record<string, Schema>; required?: string[] } }>;
   };
-  responses: Record<string, { content?: Record<string, { examples?: object }> }>;
+  responses: Record<string, { headers: object; content?: Record<string, { examples?: object }> }>;
 }
 
 interface Document {
@@ -219,6 +219,12 @@ export function requestOf(draft: Draft): Request {
   };
 }
 
+/** Headers of HTTP itself, which the document leaves out. */
+const PLAIN_HEADERS = new Set([
+  ...["date", "connection", "keep-alive", "content-length", "content-type", "transfer-encoding"],
+  ...["cache-control", "vary"],
+]);
+
 /** Fails where the document does not say that this operation can answer so. */
 export function contractOf(
   document: object,
@@ -235,6 +241,12 @@ export function contractOf(
   return ({ method, path, responses }, answer, headersOnly, about) => {
     const described = responses[answer.status];
     assert.ok(described, `an undocumented status: ${about}`);
+    const headers = Object.keys(described.headers).map((name) => name.toLowerCase());
+    for (const name of answer.headers.keys())
+      assert.ok(
+        headers.includes(name) || PLAIN_HEADERS.has(name),
+        `an undocumented header ${name}: ${about}`,
+      );
     if (described.content === undefined || headersOnly) return assert.equal(answer.body.length, 0, about);
     const type = answer.headers.get("content-type")!.split(";")[0]!;
     const found = [type, "*/*"].find((each) => Object.hasOwn(described.content!, each));

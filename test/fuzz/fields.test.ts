@@ -1,4 +1,4 @@
-// The fields of a contact, as a form and as JSON: taken exactly where the rules of docs/api.md take them.
+// The fields of a contact, as a form and as JSON: taken exactly where the rules of docs/api/contacts.md take them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -71,7 +71,12 @@ const isText = (value: unknown): value is string =>
 
 /** The rules, once more. A form has no null. */
 const RULES: Record<string, (value: unknown) => boolean> = {
-  username: (value) => isText(value) && count(value) >= 1 && count(value) <= 128 && value === value.trim(),
+  username: (value) =>
+    isText(value) &&
+    count(value) >= 1 &&
+    count(value) <= 128 &&
+    value === value.trim() &&
+    [...value].some((each) => !/[\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u.test(each)),
   phone_number: (value) =>
     isText(value) &&
     count(value) >= 3 &&

@@ -55,7 +55,7 @@ const part = (body: Buffer, ...headers: string[]): Part => ({ headers, body });
 const disposition = (name: string, filename?: string) =>
   `Content-Disposition: form-data; name=${quoted(name)}${filename === undefined ? "" : `; filename=${quoted(filename)}`}`;
 
-/** What docs/api.md says of names, after what an upload does with paths and the escapes of browsers. */
+/** What docs/api/attachments.md says of names, after what an upload does with paths and the escapes of browsers. */
 function nameOf(text: string): string | undefined {
   const unescaped = text.replace(/%22/g, '"').replace(/%0d/gi, "\r").replace(/%0a/gi, "\n");
   return validName(unescaped.split(/[/\\]/).at(-1)!);

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import type { TestContext } from "node:test";
 import fc from "fast-check";
-import { SCOPES } from "../../src/core/tokens.ts";
-import { startApp, type TestUser } from "../http/app.ts";
-import { type Joined, joinedServer } from "../siege/joined.ts";
-import { type Attacked, isSound } from "../siege/sound.ts";
+import { SCOPES } from "../../src/core/access/tokens.ts";
+import { startApp, type TestUser } from "../support/app.ts";
+import { type Joined, joinedServer } from "../support/joined.ts";
+import { type Attacked, isSound } from "../support/sound.ts";
 
 /** How the time is divided. */
 const SHARES = {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { add } from "../http/people.ts";
+import { add } from "../support/people.ts";
 import { damage, damages, oneOf, seldom } from "./damage.ts";
 import { fuzz, startSubject } from "./fuzz.ts";
 import { ask, json, LONG_HEAD } from "./wire.ts";

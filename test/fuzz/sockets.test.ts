@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { upload } from "../http/app.ts";
-import { add } from "../http/people.ts";
+import { upload } from "../support/app.ts";
+import { add } from "../support/people.ts";
 import { damage, damages, oneOf, seldom, stumbles } from "./damage.ts";
 import { fuzz, startSubject } from "./fuzz.ts";
 import { ask, type Ending, encode, exchange, isProper, json, preview, readAnswers } from "./wire.ts";

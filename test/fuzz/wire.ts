@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { catalogue } from "../../src/errors.ts";
-import { openSocket } from "../http/raw-socket.ts";
+import { openSocket } from "../support/raw-socket.ts";
 
 /** No exchange may take longer: far above every limit of the server, on a machine that is busy with others. */
 const BOUND_MS = 15_000;

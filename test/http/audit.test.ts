@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { SCOPES } from "../../src/core/tokens.ts";
+import { SCOPES } from "../../src/core/access/tokens.ts";
 import { createFirstUser } from "../../src/core/users.ts";
-import { startApp, startOn, type TestApp, type TestUser, testConfig, upload } from "./app.ts";
-import { asker, type Json } from "./asker.ts";
-import { commandLine, tokenOf } from "./command.ts";
-import { eventually } from "./files-on-disk.ts";
-import { openSocket } from "./raw-socket.ts";
+import { startApp, startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";
+import { asker, type Json } from "../support/asker.ts";
+import { commandLine, tokenOf } from "../support/command.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { openSocket } from "../support/raw-socket.ts";
 
 interface Entry {
   id: string;
@@ -46,7 +46,7 @@ async function fill(server: TestApp, count: number): Promise<void> {
   const { db, newId } = server.app.core;
   for (let left = count; left > 0; left -= 5000) {
     const downloads = Array.from({ length: Math.min(left, 5000) }, () => ({
-      act: { id: newId("aud"), at: 1, actorId: null, tokenId: null },
+      entry: { id: newId("aud"), at: 1, actorId: null, tokenId: null },
       attachmentId: "att_x",
       details: { address: "192.0.2.1", count: 1 },
     }));
@@ -161,7 +161,7 @@ test("of an export that nobody reads no more is read from the database than fits
   );
   // Enough to read all of it many times over, were nothing held back.
   await sleep(2000);
-  await server.app.core.db.write("forgetActs", { before: "~", limit: count + 2 });
+  await server.app.core.db.write("forgetEntries", { before: "~", limit: count + 2 });
   const chunks: Buffer[] = [];
   socket.on("data", (chunk) => chunks.push(chunk as Buffer));
   socket.resume();

@@ -3,10 +3,10 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
-import { type CommandLine, commandLine, tokenOf } from "./command.ts";
-import { type Acknowledged, flipBit, nothing, send, sha256, write } from "./writers.ts";
+import { type CommandLine, commandLine, tokenOf } from "../support/command.ts";
+import { type Acknowledged, flipBit, nothing, send, sha256, write } from "../support/command-writers.ts";
 
-const SCHEMA = new URL("../../src/db/migrations/sqlite/0001-first.sql", import.meta.url);
+const SCHEMA = new URL("../../src/db/engines/sqlite/migrations/0001-first.sql", import.meta.url);
 
 /** A command line whose data folder, still missing, is another; its server has the same address. */
 function elsewhere(command: CommandLine, t: TestContext): Promise<CommandLine> {
@@ -77,7 +77,7 @@ test("a backup under load has all that was acknowledged before, and restores to 
   assert.equal((await command.run("check")).code, 0);
   const checked = await checkFolder(t, folder);
   assert.equal(checked.code, 0, checked.stdout);
-  assert.doesNotMatch(checked.stdout, /erased|cut off/);
+  assert.doesNotMatch(checked.stdout, /erased|interrupted/);
   assert.deepEqual((await readdir(folder)).sort(), ["blobs", "parley.db", "secret", "tmp"]);
   for (const name of ["parley.db", "secret"])
     assert.equal((await stat(join(folder, name))).mode & 0o777, 0o600);
@@ -112,7 +112,7 @@ test("a backup of damaged files names them, keeps the rest and is not restored u
   const report = await readFile(join(folder, "findings.txt"), "utf8");
   for (const text of [made.stdout, report]) {
     assert.ok(text.includes(`${flipped.id} "flipped" of admin: ${flipped.path} is damaged`), text);
-    assert.ok(text.includes(`${missing.id} "missing" of admin: ${missing.path} is not there`), text);
+    assert.ok(text.includes(`${missing.id} "missing" of admin: ${missing.path} is missing`), text);
     assert.ok(!text.includes(good.id));
   }
   assert.match(made.stdout, /Backed up 2 files, .*: 2 findings\.\n$/);
@@ -138,19 +138,19 @@ test("a restore overwrites nothing and takes no half of a backup", async (t) => 
   const folder = backupOf(command);
   assert.equal((await command.run("backup", folder)).code, 0);
   const refusals: [CommandLine, string, RegExp][] = [];
-  refusals.push([command, folder, /There is a Parley already in .*move the folder away/]);
+  refusals.push([command, folder, /already contains Parley data, .*move the folder away/]);
   const other = await elsewhere(command, t);
   await mkdir(other.env.PARLEY_DATA!);
   await writeFile(join(other.env.PARLEY_DATA!, "letter"), "mine");
-  refusals.push([other, folder, /There is already a letter in /]);
+  refusals.push([other, folder, /already contains letter, /]);
   const cut = await elsewhere(command, t);
   await mkdir(join(cut.env.PARLEY_DATA!, "restore.partial"), { recursive: true });
-  refusals.push([cut, folder, /There is already a restore\.partial in /]);
+  refusals.push([cut, folder, /already contains restore\.partial, /]);
   const half = await elsewhere(command, t);
   await mkdir(`${folder}.partial/blobs`, { recursive: true });
   await writeFile(`${folder}.partial/parley.db.partial`, await readFile(join(folder, "parley.db")));
-  refusals.push([half, `${folder}.partial`, /is no backup, or a half of one/]);
-  refusals.push([half, `${folder}/nowhere`, /is no backup/]);
+  refusals.push([half, `${folder}.partial`, /is not a complete backup/]);
+  refusals.push([half, `${folder}/nowhere`, /is not a complete backup/]);
   for (const [target, from, message] of refusals) {
     const { code, stderr } = await target.run("restore", from);
     assert.equal(code, 2);
@@ -173,11 +173,11 @@ test("a backup goes to a new folder or an empty one, and to no other", async (t)
   assert.equal((await command.run("backup", `${folder}/`)).code, 0);
   const again = await command.run("backup", folder);
   assert.equal(again.code, 2);
-  assert.match(again.stderr, /is not empty\. Name a new folder/);
+  assert.match(again.stderr, /is not empty\. Choose a new folder/);
   await mkdir(`${folder}2.partial`);
   const atWork = await command.run("backup", `${folder}2`);
   assert.equal(atWork.code, 2);
-  assert.match(atWork.stderr, /backup2\.partial is there: another backup is at work/);
+  assert.match(atWork.stderr, /backup2\.partial exists: another backup is running/);
   const nowhere = await command.run("backup", `${folder}/missing/folder`);
   assert.equal(nowhere.code, 2);
   assert.match(nowhere.stderr, /^parley: ENOENT.*\n$/);
@@ -203,7 +203,7 @@ test("a backup of an older schema is restored as it is, and the next start migra
   await writeFile(join(folder, "blobs/0f", key), "data");
   const ended = await command.run("restore", folder);
   assert.equal(ended.code, 0, ended.stderr);
-  assert.match(ended.stderr, /has no secret: set PARLEY_SECRET/);
+  assert.match(ended.stderr, /has no secret\. Set PARLEY_SECRET/);
   const path = join(command.env.PARLEY_DATA!, "parley.db");
   const version = () => {
     const restored = new DatabaseSync(path, { readOnly: true });

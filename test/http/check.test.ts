@@ -3,8 +3,8 @@ import { appendFile, mkdir, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { commandLine, type Ended, tokenOf } from "./command.ts";
-import { flipBit, nothing, send, write } from "./writers.ts";
+import { commandLine, type Ended, tokenOf } from "../support/command.ts";
+import { flipBit, nothing, send, write } from "../support/command-writers.ts";
 
 function linesOf(ended: Ended): Record<string, string | number | null>[] {
   return ended.stdout
@@ -105,9 +105,12 @@ test("check names what has no row, but not an upload that a crash cut off", asyn
     `orphan ${orphan}`,
   ]);
   const words = (await command.run("check")).stdout;
-  assert.ok(words.includes(`${orphan} has 4 bytes and no attachment.\n  Nobody can reach it`), words);
+  assert.ok(
+    words.includes(`${orphan} has 4 bytes and belongs to no attachment.\n  It is unreachable`),
+    words,
+  );
   assert.ok(words.includes("a\\nb"), "a name is printed so that it cannot be taken for another line");
-  assert.match(words, /1 deleted file to be erased.*\n1 upload under way or cut off/);
+  assert.match(words, /1 deleted file to be erased.*\n1 upload in progress or interrupted/);
 });
 
 test("check beside a server under load raises no false alarm", async (t) => {
@@ -155,7 +158,7 @@ test("where there is nothing to check it ends with 2", async (t) => {
   const command = await commandLine(t);
   const nowhere = await command.run("check");
   assert.equal(nowhere.code, 2);
-  assert.match(nowhere.stderr, /^parley: There is no Parley in/);
+  assert.match(nowhere.stderr, /^parley: There is no Parley data in/);
   await mkdir(command.env.PARLEY_DATA!);
   await writeFile(
     join(command.env.PARLEY_DATA!, "parley.db"),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { commandLine, tokenOf } from "./command.ts";
+import { commandLine, tokenOf } from "../support/command.ts";
 
 const sh = promisify(execFile);
 const TOKEN = /^parley_[A-Za-z0-9_-]{43}$/;
@@ -60,13 +60,13 @@ test("users and tokens are made and removed beside a running server, at once", a
 test("what cannot be done ends with 2 and says how to mend it, without a stack", async (t) => {
   const command = await commandLine(t);
   const nowhere = await command.run("user", "list");
-  assert.match(nowhere.stderr, /^parley: There is no Parley in .*PARLEY_DATA/);
+  assert.match(nowhere.stderr, /^parley: There is no Parley data in .*PARLEY_DATA/);
   assert.equal(nowhere.code, 2);
   await (await command.serve()).stop();
   const cases: [string[], RegExp][] = [
     [["user", "add", " x"], /^parley: NAME must be a string of 1 to 128 characters/],
     [["user", "add", "x", "--phone", "1"], /^parley: --phone must be/],
-    [["token", "create", "nobody"], /^parley: No user is called "nobody"/],
+    [["token", "create", "nobody"], /^parley: No user is named "nobody"/],
     [["token", "create", "nobody", "--scope", "all"], /^parley: --scope must be one of contacts:read/],
     [["token", "create", "nobody", "--expires", "soon"], /30d/],
     [["token", "revoke", "tok_x"], /^parley: .*parley token list/],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { startApp, type TestApp, type TestUser, upload } from "./app.ts";
+import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
 
 async function call(
   server: TestApp,

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { truncate } from "node:fs/promises";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startApp, startOn, testConfig, upload } from "./app.ts";
-import { eventually, storedFiles } from "./files-on-disk.ts";
-import { openSocket, readAll, readAnswer } from "./raw-socket.ts";
+import { startApp, startOn, testConfig, upload } from "../support/app.ts";
+import { eventually, storedFiles } from "../support/files-on-disk.ts";
+import { openSocket, readAll, readAnswer } from "../support/raw-socket.ts";
 
 test("CONNECT is answered, its connection ended, and a reset of it harms nobody", async (t) => {
   const server = await startApp(t);
@@ -23,7 +23,7 @@ test("CONNECT is answered, its connection ended, and a reset of it harms nobody"
   assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
 });
 
-test("garbage behind a request whose answer is under way ends the connection, and never enters the answer", async (t) => {
+test("garbage behind a request whose answer is under way is refused after the whole answer", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const bytes = Buffer.alloc(30_000_000, "a");
@@ -35,9 +35,9 @@ test("garbage behind a request whose answer is under way ends the connection, an
   socket.write(`GET ${pathname}${search} HTTP/1.1\r\nhost: x\r\n\r\n`);
   await new Promise((resolve) => socket.once("readable", resolve));
   socket.write("garbage\r\n\r\n");
-  const text = await readAll(socket, 3000);
+  const text = await readAll(socket, 20_000);
   assert.match(text, /^HTTP\/1\.1 200 /);
-  assert.equal(text.indexOf("HTTP/1.1 400"), -1);
+  assert.equal(text.indexOf("HTTP/1.1 400"), text.indexOf("\r\n\r\n") + 4 + bytes.length);
 });
 
 /** Sends a head that is too long, hears its refusal, and returns how to send more and hear whether that is met by a reset. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { startApp, type TestApp, type TestUser } from "./app.ts";
+import { startApp, type TestApp, type TestUser } from "../support/app.ts";
 
 type Contact = { id: string; username: string; display_name: string | null };
 
@@ -111,7 +111,7 @@ test("GET /v1/me tells the caller, with storage used exact through uploads and d
   assert.match(String(before.conversation_id), /^cnv_/);
   assert.deepEqual(before.storage, { used: 0, quota: null });
   assert.deepEqual(before.limits, { max_file_size: 1000, max_body_size: 65536, rate_limit: null });
-  const { upload } = await import("./app.ts");
+  const { upload } = await import("../support/app.ts");
   const made = (await (await upload(server.url, user, new File(["12345"], "a"))).json()) as { id: string };
   await upload(server.url, other, new File(["123"], "a"));
   assert.deepEqual((await me()).storage, { used: 5, quota: null });

@@ -10,8 +10,8 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { parse } from "yaml";
-import { readConfig, unknownSettings } from "../../src/config.ts";
-import { commandLine } from "./command.ts";
+import { readConfig, unknownSettings } from "../../src/config/settings.ts";
+import { commandLine } from "../support/command.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const sh = promisify(execFile);
@@ -66,7 +66,7 @@ test("the image is of Node 24, holds no development dependencies and runs as a u
 test("the image's settings are known, and want nothing but the public address", async () => {
   const env = await imageEnv();
   assert.deepEqual(unknownSettings(env), []);
-  assert.throws(() => readConfig(env), /PARLEY_PUBLIC_URL must be set where PARLEY_HOST is 0\.0\.0\.0/);
+  assert.throws(() => readConfig(env), /PARLEY_PUBLIC_URL must be set if PARLEY_HOST is 0\.0\.0\.0/);
   const config = readConfig({ ...env, PARLEY_PUBLIC_URL: "https://chat.example.com" });
   assert.deepEqual([String(config.port)], await valuesOf("EXPOSE"));
   assert.deepEqual([config.dataFolder], await valuesOf("VOLUME"));

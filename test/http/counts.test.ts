@@ -1,10 +1,10 @@
 // What is counted for a user, made many at once: on PostgreSQL transactions that count the same rows cross each other.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SCOPES } from "../../src/core/tokens.ts";
-import { testDatabase } from "../engines/postgres.ts";
-import { startOn, testConfig } from "./app.ts";
-import { asker } from "./asker.ts";
+import { SCOPES } from "../../src/core/access/tokens.ts";
+import { startOn, testConfig } from "../support/app.ts";
+import { asker } from "../support/asker.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
 
 /** Fewer find their turn by chance. */
 const AT_ONCE = 200;

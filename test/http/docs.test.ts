@@ -1,207 +1,231 @@
 import assert from "node:assert/strict";
-import { execFile, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { access, cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { access, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { readConfig, settingsReference } from "../../src/config.ts";
+import { settingsReference } from "../../src/config/settings.ts";
 import { catalogue } from "../../src/errors.ts";
-import { allOperations } from "../../src/http/operations.ts";
-import { type CommandLine, commandLine, freePort, PARLEY, tokenOf } from "./command.ts";
-import { scopesReference } from "./scopes.ts";
+import { allOperations } from "../../src/http/routes/operations.ts";
+import { startApp } from "../support/app.ts";
+import { commandLine, tokenOf } from "../support/command.ts";
+import { without } from "../support/engines/packages.ts";
+import {
+  allPages,
+  apiPages,
+  type Block,
+  blocksOf,
+  lasting,
+  moduleOf,
+  type Reader,
+  ROOT,
+  readersFolder,
+  readPage,
+  requestsOf,
+  runShell,
+  runTypeScript,
+  shape,
+  startAsWritten,
+} from "./doc-pages.ts";
+import { scopeLines } from "./scopes.ts";
 
-const ROOT = new URL("../../", import.meta.url);
-const MARK = "=== block ===";
-const sh = promisify(execFile);
+const OVERVIEW = "docs/api/README.md";
+// With the default rate limit, which an answer tells; and with a receiver of webhooks on this machine.
+const SETTINGS = { PARLEY_RATE_LIMIT: "", PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true", PARLEY_LOG_LEVEL: "debug" };
+const noCurl = without("/usr/bin/curl");
 
-interface Block {
-  language: string;
-  text: string;
-}
+/** The commands that start and test Parley itself, those of Docker, and the placeholders of address and token. */
+const isNotRun = ({ text }: Block) => /^npm |^docker |^export PARLEY_URL=/.test(text);
 
-async function blocksOf(page: string): Promise<Block[]> {
-  const text = await readFile(new URL(page, ROOT), "utf8");
-  return [...text.matchAll(/^```(\w[\w ]*)\n(.*?)^```$/gms)].map((match) => ({
-    language: match[1]!,
-    text: match[2]!,
-  }));
-}
-
-/** A shell in which a request that fails ends the block, and one that is said to fail must fail. */
-function script(block: Block): string {
-  const lines =
-    block.language === "sh"
-      ? `set -euo pipefail\n${block.text}set +euo pipefail\n`
-      : `if ( set -e; ${block.text.trim()} ); then echo "did not fail" >&2; exit 1; fi\n`;
-  return `${lines}echo "${MARK}"\n`;
-}
-
-/** Runs the blocks of a page in one shell, on a server of its own; returns what each printed. */
-async function runBlocks(t: TestContext, blocks: Block[]): Promise<string[]> {
-  // With the default rate limit, which an answer tells; and with a receiver of webhooks on this machine.
-  const command = await commandLine(t, { PARLEY_RATE_LIMIT: "", PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true" });
-  const receiver = String(await freePort());
-  const start = blocks.find((block) => block.language === "sh server");
-  const token = start ? await startAsWritten(t, start, command) : tokenOf(await command.serve());
-  const folder = await mkdtemp(join(tmpdir(), "parley-docs-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  for (const name of ["README.md", "LICENSE"]) await cp(new URL(name, ROOT), join(folder, name));
-  const setup = `curl() { command curl -sS --fail-with-body "$@"; }\nnpx() { "${PARLEY}" "\${@:2}"; }\n`;
-  const text = (
-    setup +
-    blocks
-      .filter((block) => block !== start)
-      .map(script)
-      .join("")
-  )
-    .replaceAll("http://127.0.0.1:8080", command.url)
-    .replaceAll("8090", receiver);
-  const { stdout } = await sh("bash", ["-c", text], {
-    cwd: folder,
-    env: {
-      ...process.env,
-      ...command.env,
-      HOME: folder,
-      XDG_CONFIG_HOME: "",
-      PARLEY_URL: start ? command.url : "",
-      PARLEY_TOKEN: token,
-    },
-  });
-  return stdout.split(`${MARK}\n`).slice(0, -1);
-}
-
-/** Runs the block that starts the server in a terminal of its own, and resolves with the token that it prints. */
-async function startAsWritten(t: TestContext, block: Block, command: CommandLine): Promise<string> {
-  // What `npm ci` does has been done, or this test would not run.
-  const setup = `npm() { if [ "$1" != ci ]; then command npm --prefix "${fileURLToPath(ROOT)}" "$@"; fi; }\n`;
-  const env = { ...process.env, ...command.env };
-  const terminal = spawn("bash", ["-c", setup + block.text], {
-    env,
-    detached: true,
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  const closed = once(terminal, "close");
-  t.after(async () => {
-    process.kill(-terminal.pid!, "SIGTERM");
-    await closed;
-  });
-  let printed = "";
-  for await (const chunk of terminal.stdout.iterator({ destroyOnReturn: false })) {
-    printed += chunk;
-    if (/^or sign in/m.test(printed)) break;
+/** Compares the answers that a page shows with what its blocks printed: those of `blocks` that are `printing`. */
+function compareAnswers(blocks: Block[], printing: Block[], outputs: string[]): number {
+  let compared = 0;
+  let output = "";
+  for (const block of blocks) {
+    if (printing.includes(block)) output = outputs[printing.indexOf(block)]!;
+    if (block.language !== "json") continue;
+    const answer = output.slice(output.search(/\{\s?"/));
+    assert.deepEqual(shape(JSON.parse(block.text)), shape(JSON.parse(lastLine(answer))), block.text);
+    compared++;
   }
-  return /export PARLEY_TOKEN=(\S+)/.exec(printed)![1]!;
+  return compared;
 }
 
-/** What is printed without what differs each time: ids, times, and sizes of files that are edited. */
-function lasting(text: string): string {
-  return text
-    .replaceAll(/\b(\w{3})_[0-9a-z]{26}\b/g, "$1_")
-    .replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, "TIME")
-    .replaceAll(/[\d.]+ KiB/g, "SIZE")
-    .trim();
+/** Of several answers that a block printed, the last. */
+function lastLine(answer: string): string {
+  return answer
+    .trim()
+    .split("\n")
+    .at(-1)!
+    .split(/(?<=\})(?=\{)/)
+    .at(-1)!;
 }
 
-/** The shape of a JSON value: names in their order, and types; of a list its first item. */
-function shape(value: unknown): unknown {
-  if (Array.isArray(value)) return value.slice(0, 1).map(shape);
-  if (value === null || typeof value !== "object") return typeof value;
-  return Object.entries(value).map(([name, each]) => [name, each === null ? "null" : shape(each)]);
-}
-
-const noCurl = spawnSync("curl", ["--version"]).error ? "curl is not installed" : false;
-
-for (const page of ["README.md", "docs/tour.md", "docs/api.md", "docs/cli.md"]) {
+for (const page of ["README.md", "docs/tour.md", "docs/cli.md"]) {
   test(`every line of ${page} runs as it stands, and answers as it says`, { skip: noCurl }, async (t) => {
     const blocks = await blocksOf(page);
-    // The commands that start and test Parley itself, and the placeholder of the token, are run by other tests.
-    const own = (block: Block) =>
-      block.text.startsWith("npm ") || block.text.startsWith("export PARLEY_TOKEN=");
-    const runnable = blocks.filter(
-      (block) => block.language === "sh server" || (block.language.startsWith("sh") && !own(block)),
-    );
-    assert.ok(runnable.length >= 3);
-    const outputs = await runBlocks(t, runnable);
-    const printing = runnable.filter((block) => block.language !== "sh server");
+    const runnable = blocks.filter((block) => block.language.startsWith("sh") && !isNotRun(block));
+    const start = runnable.find((block) => block.language === "sh server");
+    const printing = runnable.filter((block) => block !== start);
+    assert.ok(printing.length >= 3);
+    const command = await commandLine(t, SETTINGS);
+    const token = start ? await startAsWritten(t, start, command) : tokenOf(await command.serve());
+    // The command line takes the address of its login only where PARLEY_URL is not set.
+    const url = page === "docs/cli.md" ? "" : command.url;
+    const outputs = await runShell(printing, { command, token, url }, await readersFolder(t));
     assert.equal(outputs.length, printing.length);
-    let compared = 0;
+    let compared = compareAnswers(blocks, printing, outputs);
     for (const [i, block] of blocks.entries()) {
       const output = outputs[printing.indexOf(blocks[i - 1]!)];
-      if (block.language === "text" && page === "docs/tour.md") {
-        assert.equal(lasting(output!), lasting(block.text), blocks[i - 1]!.text);
-        compared++;
-      }
-      if (block.language !== "json") continue;
-      const answer = output!.slice(output!.search(/\{"/));
-      assert.deepEqual(shape(JSON.parse(block.text)), shape(JSON.parse(answer)), blocks[i - 1]!.text);
+      if (block.language !== "text" || output === undefined) continue;
+      assert.equal(lasting(output), lasting(block.text), blocks[i - 1]!.text);
       compared++;
     }
-    t.diagnostic(`${page}: ${runnable.length} blocks run, ${compared} answers compared`);
+    t.diagnostic(`${page}: ${printing.length} blocks run, ${compared} answers compared`);
   });
 }
 
-test("docs/api.md names every request of the source document", async () => {
-  const text = await readFile(new URL("docs/api.md", ROOT), "utf8");
+/** Runs work on a server of its own, and returns which requests reached it. */
+async function requestsDuring(t: TestContext, work: (reader: Reader) => Promise<unknown>): Promise<string[]> {
+  const command = await commandLine(t, SETTINGS);
+  const served = await command.serve();
+  await work({ command, token: tokenOf(served) });
+  await served.stop();
+  return requestsOf(served.stderr());
+}
+
+for (const page of await apiPages()) {
+  test(`every example of ${page} runs, and does the same in curl and TypeScript`, {
+    skip: noCurl,
+  }, async (t) => {
+    const own = await blocksOf(page);
+    const setUp = (await blocksOf(OVERVIEW)).slice(0, 3).filter(({ language }) => language !== "text");
+    const blocks = page === OVERVIEW ? own : [...setUp, ...own];
+    const shell = blocks.filter(({ language }) => language.startsWith("sh"));
+    for (const [i, block] of own.entries()) {
+      if (block.text.includes("curl "))
+        assert.equal(own[i + 1]?.language, "ts", `No TypeScript: ${block.text}`);
+    }
+    const folder = await readersFolder(t);
+    let outputs: string[] = [];
+    const byShell = await requestsDuring(t, async (reader) => {
+      outputs = await runShell(shell, reader, folder);
+    });
+    const compared = compareAnswers(blocks, shell, outputs);
+    const byClient = await requestsDuring(t, (reader) => runTypeScript(blocks, reader, folder));
+    assert.ok(byShell.length > 0);
+    assert.deepEqual(byClient, byShell);
+    t.diagnostic(`${shell.length} blocks run, ${byShell.length} requests, ${compared} answers compared`);
+  });
+}
+
+test("the TypeScript of docs/api is well typed", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "parley-docs-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const [setUp] = (await blocksOf(OVERVIEW)).filter(({ language }) => language === "ts");
+  const files = [];
+  for (const page of await apiPages()) {
+    const own = await blocksOf(page);
+    files.push(page.replaceAll("/", "-").replace(".md", ".ts"));
+    await writeFile(join(folder, files.at(-1)!), moduleOf(page === OVERVIEW ? own : [setUp!, ...own]));
+  }
+  await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+  const root = fileURLToPath(ROOT);
+  const settings = [
+    "--ignoreConfig",
+    "--noEmit",
+    "--strict",
+    "--exactOptionalPropertyTypes",
+    "--allowImportingTsExtensions",
+    "--skipLibCheck",
+  ];
+  const platform = ["--module", "nodenext", "--target", "esnext", "--lib", "esnext", "--types", "node"];
+  const types = ["--typeRoots", join(root, "node_modules/@types")];
+  const tsc = join(root, "node_modules/.bin/tsc");
+  const { stdout } = await promisify(execFile)(tsc, [...settings, ...platform, ...types, ...files], {
+    cwd: folder,
+  }).catch((error) => error);
+  assert.equal(stdout, "");
+});
+
+test("docs/api names every request of the source document", async () => {
   for (const family of ["contacts", "attachments"]) {
-    assert.match(text, new RegExp(`curl "?http://127.0.0.1:8080/v1/${family}`));
+    const text = await readPage(`docs/api/${family}.md`);
+    assert.match(text, new RegExp(`curl "\\$PARLEY_URL/v1/${family}"`));
     for (const method of ["PUT", "DELETE"]) {
-      assert.match(text, new RegExp(`curl -X ${method} http://127.0.0.1:8080/v1/${family}/\\$`));
+      assert.match(text, new RegExp(`curl -X ${method} "\\$PARLEY_URL/v1/${family}/\\$`));
     }
   }
 });
 
-test("docs/api.md lists every code that the API can answer", async () => {
-  const text = await readFile(new URL("docs/api.md", ROOT), "utf8");
-  const table = text.slice(text.indexOf("| status | codes |"));
-  const listed = [...table.matchAll(/`([a-z_]+)`/g)].map((match) => match[1]!);
+test("docs/api lists every code that the API can answer", async () => {
+  const [, rest] = (await readPage(OVERVIEW)).split("| status | codes |");
+  const [table] = rest!.split("\n\n");
+  const listed = [...table!.matchAll(/`([a-z_]+)`/g)].map((match) => match[1]!);
   assert.deepEqual(listed.sort(), Object.keys(catalogue).sort());
 });
 
-test("the reference of the settings in docs/operate.md is what the code says", async () => {
-  const text = await readFile(new URL("docs/operate.md", ROOT), "utf8");
-  assert.ok(text.includes(settingsReference()), `It must be:\n${settingsReference()}`);
+test("docs/api shows each endpoint once, with the scope that the code asks for", async () => {
+  const pages = await Promise.all([...(await apiPages()), "docs/operate.md"].map(readPage));
+  const shown = pages.flatMap((text) => text.match(/^`[A-Z]+ \/\S+` · .+$/gm) ?? []);
+  assert.deepEqual(shown.sort(), scopeLines(allOperations).sort());
 });
 
-test("the table of the scopes in docs/api.md is what the code says", async () => {
-  const text = await readFile(new URL("docs/api.md", ROOT), "utf8");
-  const table = scopesReference(allOperations(readConfig({}).limits));
-  assert.ok(text.includes(table), `It must be:\n${table}`);
+test("the tables of the settings in docs/operate.md together are what the code says", async () => {
+  const rows = (text: string) => text.match(/^\| `PARLEY_.+$/gm) ?? [];
+  const [, settings] = (await readPage("docs/operate.md")).split("\n## Settings\n");
+  const [tables] = settings!.split("\n## ");
+  assert.deepEqual(rows(tables!).sort(), rows(settingsReference()).sort());
+});
+
+test("docs/operate.md names the metrics that the server has, and alerts on no others", async (t) => {
+  const server = await startApp(t);
+  const { token } = await server.user({ scopes: ["admin"] });
+  const answer = await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${token}` } });
+  const served = [...(await answer.text()).matchAll(/^# TYPE (\w+)/gm)].map((match) => match[1]!);
+  assert.ok(served.length > 5);
+  const text = await readPage("docs/operate.md");
+  const table = [...text.matchAll(/^\| (`(?:parley|process)_[^|]+) \|/gm)].flatMap((match) =>
+    match[1]!.split(", "),
+  );
+  assert.deepEqual(table.map((name) => name.replaceAll("`", "")).sort(), served.sort());
+  const rules = (await blocksOf("docs/operate.md")).filter(({ text }) => text.includes("expr:"));
+  const used = rules.flatMap(({ text }) => text.match(/\b(?:parley|process)_\w+/g) ?? []);
+  assert.ok(used.length > 3);
+  for (const name of used) assert.ok(served.includes(name.replace(/_(bucket|sum|count)$/, "")), name);
 });
 
 test("docs/security.md names tests that are there, and all that are about attacks alone", async () => {
-  const text = await readFile(new URL("docs/security.md", ROOT), "utf8");
+  const text = await readPage("docs/security.md");
   const named = new Set([...text.matchAll(/`(test\/[^`]+)`/g)].map((match) => match[1]!));
   for (const path of named) await access(new URL(path, ROOT));
   for (const name of await readdir(new URL("test/attacks/", ROOT)))
     if (name.endsWith(".test.ts")) assert.ok(named.has(`test/attacks/${name}`), name);
 });
 
-test("every relative link in README and docs leads to a file", async () => {
-  for (const page of [
-    "README.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
-    "client/README.md",
-    ...[
-      "tour",
-      "api",
-      "cli",
-      "operate",
-      "scaling",
-      "sharing",
-      "security",
-      "architecture",
-      "decisions",
-      "dependencies",
-      "performance",
-      "security",
-    ].map((name) => `docs/${name}.md`),
-  ]) {
-    const text = await readFile(new URL(page, ROOT), "utf8");
-    for (const [, target] of text.matchAll(/\]\((?!https?:)([^)#]+)/g))
-      await access(new URL(target!, new URL(page, ROOT)));
+/** The anchors that a page has, as GitHub makes them of its headings. */
+function anchorsOf(text: string): string[] {
+  const headings = text.replaceAll(/^```.*?^```$/gms, "").matchAll(/^#+ (.+)$/gm);
+  return Array.from(headings, ([, title]) =>
+    title!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+test("every relative link of every page leads to a file, and to a heading of it", async () => {
+  for (const page of await allPages()) {
+    for (const [, target, anchor] of (await readPage(page)).matchAll(
+      /\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g,
+    )) {
+      const path = new URL(target || page.split("/").at(-1)!, new URL(page, ROOT));
+      await access(path);
+      if (!anchor) continue;
+      const anchors = anchorsOf(await readPage(path.pathname));
+      assert.ok(anchors.includes(anchor), `${page}: ${target}#${anchor}`);
+    }
   }
 });

@@ -2,17 +2,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Core } from "../../src/core/core.ts";
-import { DownloadLog } from "../../src/core/download-log.ts";
+import { DownloadLog } from "../../src/core/files/download-log.ts";
+import { sql } from "../../src/db/sql.ts";
 import { startDownloads } from "../../src/jobs/downloads.ts";
-import { startApp } from "./app.ts";
-import { eventually } from "./files-on-disk.ts";
+import type { Job } from "../../src/jobs/job.ts";
+import { startApp } from "../support/app.ts";
+import { eventually } from "../support/files-on-disk.ts";
 
 const ROOM = 5000;
 
 test("a pair that is known is counted at any time, a new one only while there is room", () => {
-  const log = new DownloadLog();
   let full = 0;
-  log.onFull = () => full++;
+  const log = new DownloadLog(() => full++);
   for (let i = 0; i < ROOM - 1; i++) log.note(`att_${i}`, "::1");
   assert.equal(full, 0);
   log.note("att_0", "192.0.2.1");
@@ -30,12 +31,12 @@ test("a write that fails is done again as it was, with what came since behind it
   const { core } = (await startApp(t)).app;
   let failing = true;
   const asked: string[][] = [];
-  const write = async (name: string, input: { downloads: { act: { id: string } }[] }) => {
-    asked.push(input.downloads.map(({ act }) => act.id));
+  const write = async (name: string, input: { downloads: { entry: { id: string } }[] }) => {
+    asked.push(input.downloads.map(({ entry }) => entry.id));
     if (failing) throw new Error("lost");
     return core.db.write(name as "recordDownloads", input as never);
   };
-  const lossy = { ...core, db: { write }, downloadLog: new DownloadLog() } as unknown as Core;
+  const lossy = { ...core, db: { write }, downloadLog: new DownloadLog(() => {}) } as unknown as Core;
   const [errors, lost]: [unknown[], number[]] = [[], []];
   lossy.downloadLog.note("att_1", "::1");
   const job = startDownloads(
@@ -52,7 +53,7 @@ test("a write that fails is done again as it was, with what came since behind it
   assert.equal(asked.at(-1)!.length, 2);
   assert.deepEqual(lost, []);
   const told = await core.db.all<{ object_id: string; details: string }>(
-    "SELECT object_id, details FROM audit WHERE action = 'attachment.downloaded' ORDER BY id",
+    sql`SELECT object_id, details FROM audit WHERE action = 'attachment.downloaded' ORDER BY id`,
   );
   assert.deepEqual(
     told.map(({ object_id, details }) => [object_id, JSON.parse(details).count]),
@@ -66,9 +67,9 @@ test("a write that fails is done again as it was, with what came since behind it
 
 test("when there is no more room it is written at once, and what is lost is told, at the stop too", async (t) => {
   const { core } = (await startApp(t)).app;
-  const here = { ...core, downloadLog: new DownloadLog() };
+  const here = { ...core, downloadLog: new DownloadLog(() => job.wake()) };
   const [errors, lost]: [unknown[], number[]] = [[], []];
-  const job = startDownloads(
+  const job: Job = startDownloads(
     here,
     (error) => errors.push(error),
     (count) => lost.push(count),
@@ -76,8 +77,9 @@ test("when there is no more room it is written at once, and what is lost is told
   await new Promise(setImmediate);
   for (let i = 0; i <= ROOM; i++) here.downloadLog.note(`att_${i}`, "::1");
   const count = async () =>
-    (await core.db.get<{ count: number }>("SELECT COUNT(*) AS count FROM audit WHERE object_id LIKE 'att%'"))!
-      .count;
+    (await core.db.get<{ count: number }>(
+      sql`SELECT COUNT(*) AS count FROM audit WHERE object_id LIKE 'att%'`,
+    ))!.count;
   assert.ok(await eventually(async () => (await count()) >= ROOM));
   core.fuse.blow(new Error("EIO"));
   for (let i = 0; i < 4; i++) here.downloadLog.note("att_0", "::1");

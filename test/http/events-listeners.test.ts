@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
-import { createToken } from "../../src/core/tokens.ts";
-import { contact } from "../contract/rows.ts";
-import { startApp, startOn, type TestApp, type TestUser, testConfig } from "./app.ts";
-import { allEvents, listen } from "./event-stream.ts";
-import { eventually } from "./files-on-disk.ts";
-import { add, code, give, person, send } from "./people.ts";
-import { openSocket } from "./raw-socket.ts";
+import { createToken } from "../../src/core/access/tokens.ts";
+import { startApp, startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
+import { allEvents, listen } from "../support/event-stream.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { add, code, give, person, send } from "../support/people.ts";
+import { openSocket } from "../support/raw-socket.ts";
+import { contact } from "../support/rows.ts";
 
 const STREAM = { accept: "text/event-stream" };
 

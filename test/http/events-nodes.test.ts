@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { listTokens, revokeToken } from "../../src/core/tokens.ts";
-import { testDatabase } from "../engines/postgres.ts";
-import { type Chance, seededChance } from "../faults/scale.ts";
-import { startApp, startOn, type TestApp, testConfig } from "./app.ts";
-import { commandLine, tokenOf } from "./command.ts";
-import { allEvents, listen, type TestEvent } from "./event-stream.ts";
-import { eventually } from "./files-on-disk.ts";
-import { add, fieldsOf, give, type Person, type Place, person, read, send } from "./people.ts";
+import { allTokens, revokeToken } from "../../src/core/access/tokens.ts";
+import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
+import { commandLine, tokenOf } from "../support/command.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { allEvents, listen, type TestEvent } from "../support/event-stream.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { add, fieldsOf, give, type Person, type Place, person, read, send } from "../support/people.ts";
+import { type Chance, seededChance } from "../support/scale.ts";
 
 const SECRET = "s".repeat(32);
 const RESUMES = 20;
@@ -93,7 +93,7 @@ test("a token that is revoked on one node ends the streams on the other", async 
   const [one, other] = await startNodes(t);
   const ann = await person(one, "ann");
   const stream = await listen(t, other, ann);
-  const [token] = await listTokens(one.app.core);
+  const [token] = await allTokens(one.app.core);
   await revokeToken(one.app.core, null, token!.id);
   await stream.ended;
 });

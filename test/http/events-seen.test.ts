@@ -1,13 +1,13 @@
 // What events tell, and to whom: links, presence, erased events and users.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { eraseUser } from "../../src/core/users.ts";
-import { startApp } from "./app.ts";
-import { allEvents, eventPage, listen, type TestEvent } from "./event-stream.ts";
-import { eventually } from "./files-on-disk.ts";
-import { hook, LIMITS } from "./hooks.ts";
-import { add, code, give, person, read, send } from "./people.ts";
-import { receiver } from "./receiver.ts";
+import { deleteUser } from "../../src/core/users.ts";
+import { startApp } from "../support/app.ts";
+import { allEvents, eventPage, listen, type TestEvent } from "../support/event-stream.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { hook, LIMITS } from "../support/hooks.ts";
+import { add, code, give, person, read, send } from "../support/people.ts";
+import { receiver } from "../support/receiver.ts";
 
 const linkOf = ({ payload }: TestEvent) => String(payload.file_url);
 
@@ -164,6 +164,6 @@ test("a stream ends with its user", async (t) => {
   const server = await startApp(t);
   const ann = await person(server, "ann");
   const stream = await listen(t, server, ann);
-  await eraseUser(server.app.core, null, ann.id);
+  await deleteUser(server.app.core, null, ann.id);
   await stream.ended;
 });

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nextEvents } from "../../src/core/events.ts";
-import { listTokens, revokeToken } from "../../src/core/tokens.ts";
-import { addUser, contact } from "../contract/rows.ts";
-import { startApp, startOn, testConfig } from "./app.ts";
-import { eventPage, listen } from "./event-stream.ts";
-import { eventually } from "./files-on-disk.ts";
-import { add, give, person, send } from "./people.ts";
+import { allTokens, revokeToken } from "../../src/core/access/tokens.ts";
+import { nextEvents } from "../../src/core/events/events.ts";
+import { sql } from "../../src/db/sql.ts";
+import { startApp, startOn, testConfig } from "../support/app.ts";
+import { eventPage, listen } from "../support/event-stream.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { add, give, person, send } from "../support/people.ts";
+import { addUser, contact } from "../support/rows.ts";
 
 test("what happens is told to everybody who may see it, in order, as they would have retrieved it", async (t) => {
   const server = await startApp(t);
@@ -82,7 +83,7 @@ test("a stream ends at once when its token is revoked, and when the server stops
   const server = await startApp(t);
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const [hers, his] = [await listen(t, server, ann), await listen(t, server, bob)];
-  const token = (await listTokens(server.app.core)).find(({ username }) => username === "ann");
+  const token = (await allTokens(server.app.core)).find(({ username }) => username === "ann");
   await revokeToken(server.app.core, null, token!.id);
   await hers.ended;
   await add(server, bob, "friend");
@@ -140,7 +141,7 @@ test("events are erased when their days are over, of however many users, and the
   const left = async (days: number, rows: number, kept: number) => {
     now += days * 86_400_000;
     const { app } = await startOn(t, config, { clock });
-    const events = () => app.core.db.all<{ payload: string }>("SELECT payload FROM events");
+    const events = () => app.core.db.all<{ payload: string }>(sql`SELECT payload FROM events`);
     const found = async () => {
       const payloads = (await events()).map(({ payload }) => payload);
       return [payloads.length, payloads.filter((payload) => payload !== "").length];

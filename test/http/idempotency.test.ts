@@ -1,11 +1,23 @@
 // The same request again, with its Idempotency-Key, gives the first answer and does nothing.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { testDatabase } from "../engines/postgres.ts";
-import { startApp, startOn, type TestApp, testConfig } from "./app.ts";
-import { eventually, storedFiles } from "./files-on-disk.ts";
-import { add, code, fieldsOf, filesOf, type Person, type Place, person, read, send, used } from "./people.ts";
-import { openSocket } from "./raw-socket.ts";
+import { sql } from "../../src/db/sql.ts";
+import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { eventually, storedFiles } from "../support/files-on-disk.ts";
+import {
+  add,
+  code,
+  fieldsOf,
+  filesOf,
+  type Person,
+  type Place,
+  person,
+  read,
+  send,
+  used,
+} from "../support/people.ts";
+import { openSocket } from "../support/raw-socket.ts";
 
 const DAY_MS = 24 * 3600_000;
 const KEY = "11111111-2222";
@@ -148,7 +160,7 @@ test("after 24 hours the key is a new one, and the sweep of the next start forge
   await before.app.stop();
   now += DAY_MS - 1;
   const server = await startOn(t, config, { clock: () => now });
-  const kept = () => server.app.core.db.all("SELECT 1 AS one FROM idempotency");
+  const kept = () => server.app.core.db.all(sql`SELECT 1 AS one FROM idempotency`);
   assert.ok(await eventually(async () => (await kept()).length === 1), "the one that has lapsed is gone");
   assert.deepEqual(await made(create(server, ann, "bob"), true), again);
 });
@@ -195,8 +207,8 @@ for (const size of [1000, 50_000]) {
     const stored = size > 32 * 1024 ? 1 : 0;
     assert.ok(await eventually(async () => (await storedFiles(server.config)).length === stored));
     const { db } = server.app.core;
-    assert.equal((await db.all("SELECT 1 AS one FROM messages")).length, 1);
-    assert.equal((await db.all("SELECT 1 AS one FROM small_files")).length, 1 - stored);
+    assert.equal((await db.all(sql`SELECT 1 AS one FROM messages`)).length, 1);
+    assert.equal((await db.all(sql`SELECT 1 AS one FROM small_files`)).length, 1 - stored);
   });
 }
 
@@ -217,7 +229,7 @@ test("what the first request came to is told also when it is gone, or when there
   assert.deepEqual(await made(give(server, ann, sent), true), later, "the conversation is gone");
   assert.deepEqual(await filesOf(server, ann), []);
   assert.equal(await used(server, ann), 0);
-  assert.deepEqual(await server.app.core.db.all("SELECT 1 AS one FROM reservations"), []);
+  assert.deepEqual(await server.app.core.db.all(sql`SELECT 1 AS one FROM reservations`), []);
 });
 
 test("while the first request is under way the same one is 409, and when it is broken off it may be made again", async (t) => {

@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { test } from "node:test";
-import { commandLine } from "./command.ts";
-import { AUDIENCE, ISSUER, makeKey, type SigningKey, signJwt, startProvider } from "./identity-provider.ts";
+import { commandLine } from "../support/command.ts";
+import {
+  AUDIENCE,
+  ISSUER,
+  makeKey,
+  type SigningKey,
+  signJwt,
+  startProvider,
+} from "../support/identity-provider.ts";
 
 test("an RSA key of less than 2048 bits is named by its id, and the operator is told once", async (t) => {
   const weak = (modulusLength: number, kid: string): SigningKey => ({

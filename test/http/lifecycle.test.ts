@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { createApp } from "../../src/app.ts";
-import { anAct, aUser } from "../contract/rows.ts";
-import { startApp, startOn, testConfig, upload } from "./app.ts";
-import { commandLine } from "./command.ts";
-import { eventually, storedFiles } from "./files-on-disk.ts";
-import { openSocket, readAnswer } from "./raw-socket.ts";
+import { startApp, startOn, testConfig, upload } from "../support/app.ts";
+import { commandLine } from "../support/command.ts";
+import { eventually, storedFiles } from "../support/files-on-disk.ts";
+import { openSocket, readAnswer } from "../support/raw-socket.ts";
+import { anEntry, aUser } from "../support/rows.ts";
 
 test("a second server on the same data folder is refused, and the first goes on", async (t) => {
   const server = await startApp(t);
@@ -43,7 +43,7 @@ test("a data folder that others may write to is told at the start", async (t) =>
     await chmod(command.env.PARLEY_DATA!, mode);
     const server = await command.serve();
     assert.equal(await server.stop(), 0);
-    assert.equal(/Others on this machine.*chmod go-w/.test(server.stderr()), isTold);
+    assert.equal(/Other users of this machine.*chmod go-w/.test(server.stderr()), isTold);
   }
 });
 
@@ -55,12 +55,12 @@ test("what a crash left in the store is settled at start: live bytes stay, other
   const orphan = "22".repeat(16);
   const half = "33".repeat(16);
   await first.core.db.write("createAttachment", {
-    ...{ id: "att_1", uploader_id: "usr_1", filename: "a", file_type: "text/plain", file_size: 4 },
-    ...{ sha256: new Uint8Array(32), blob_key: live, crc32: null, bytes: null, created_at: 1 },
+    ...{ id: "att_1", uploaderId: "usr_1", filename: "a", fileType: "text/plain", fileSize: 4 },
+    ...{ sha256: new Uint8Array(32), blobKey: live, crc32: null, bytes: null, createdAt: 1 },
     newMessageId: "msg_1",
     hasIntent: false,
     reservation: null,
-    act: anAct(),
+    entry: anEntry(),
     target: { conversationId: await notes(first) },
   });
   await first.stop();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commandLine, tokenOf } from "./command.ts";
+import { commandLine, tokenOf } from "../support/command.ts";
+import { eventually } from "../support/files-on-disk.ts";
 
 test("logs are lines of JSON with request ids; no token, query or signature is in them, even at debug", async (t) => {
   const command = await commandLine(t, { PARLEY_LOG_LEVEL: "debug" });
@@ -38,6 +39,26 @@ test("logs are lines of JSON with request ids; no token, query or signature is i
   for (const secret of [token, token.slice(7), "canary", signature, "?"]) {
     assert.ok(!server.stderr().includes(secret), `the log has ${secret}`);
   }
+});
+
+test("the log says why a webhook did not answer, at debug, and never the path of its address", async (t) => {
+  const command = await commandLine(t, { PARLEY_LOG_LEVEL: "debug", PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true" });
+  const server = await command.serve();
+  const ask = (path: string, body?: URLSearchParams) =>
+    fetch(command.url + path, {
+      method: "POST",
+      headers: { authorization: `Bearer ${tokenOf(server)}` },
+      body: body ?? null,
+    });
+  const url = "http://127.0.0.1:1/canary-path";
+  const { id } = (await (await ask("/v1/webhooks", new URLSearchParams({ url }))).json()) as { id: string };
+  assert.equal((await ask(`/v1/webhooks/${id}/test`)).status, 200);
+  assert.ok(await eventually(async () => server.stderr().includes("a webhook did not answer")));
+  await server.stop();
+  const lines = server.stderr().trim().split("\n");
+  const entry = lines.map((line) => JSON.parse(line)).find(({ webhook }) => webhook !== undefined);
+  assert.deepEqual([entry.webhook, entry.error.code, entry.level], [id, "ECONNREFUSED", 20]);
+  assert.ok(!server.stderr().includes("canary"));
 });
 
 test("an unknown PARLEY_ variable is named in a warning, and those that our own pages export are not", async (t) => {

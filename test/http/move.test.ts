@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClientBase } from "pg";
-import { openPostgres } from "../../src/db/postgres.ts";
-import { migratePostgres } from "../../src/db/postgres-migrate.ts";
-import { administer, LOCKS, testDatabase } from "../engines/postgres.ts";
-import { type CommandLine, commandLine, tokenOf } from "./command.ts";
-import { allEvents, type TestEvent } from "./event-stream.ts";
-import { eventually } from "./files-on-disk.ts";
-import { add, type Person, read, send } from "./people.ts";
-import { receiver } from "./receiver.ts";
+import { migratePostgres } from "../../src/db/engines/postgres/migrate.ts";
+import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
+import { type CommandLine, commandLine, tokenOf } from "../support/command.ts";
+import { administer, LOCKS, testDatabase } from "../support/engines/postgres.ts";
+import { allEvents, type TestEvent } from "../support/event-stream.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { add, type Person, read, send } from "../support/people.ts";
+import { receiver } from "../support/receiver.ts";
 
 const SECRET = "the secret of the new engines and it is long enough";
 
@@ -41,15 +41,15 @@ test("a move says what it wants, and tears no data folder apart", async (t) => {
   const command = await stopped(t);
   const other = join(command.env.HOME!, "other");
   await refused(command, [], /--to-database URL, --to-store URL, or both/);
-  await refused(command, ["--to-database", "mysql://host/db"], /neither a URL of PostgreSQL or S3/);
-  await refused(command, ["--to-database", "", "--to-store", ""], /neither a URL/);
+  await refused(command, ["--to-database", "mysql://host/db"], /neither a complete PostgreSQL or S3 URL/);
+  await refused(command, ["--to-database", "", "--to-store", ""], /neither a complete/);
   await refused(command, ["--to-database", "postgres://a:b#c@host/d"], /encode #/);
-  await refused(command, ["--to-store", "s3://x?nonsense=1"], /neither a URL/);
-  await refused(command, ["--to-database", other], /move both/);
-  await refused(command, ["--to-store", other], /move both/);
-  await refused(command, ["--to-database", other, "--to-store", `${other}2`], /name the same/);
+  await refused(command, ["--to-store", "s3://x?nonsense=1"], /neither a complete/);
+  await refused(command, ["--to-database", other], /Move both/);
+  await refused(command, ["--to-store", other], /Move both/);
+  await refused(command, ["--to-database", other, "--to-store", `${other}2`], /the same path/);
   const here = command.env.PARLEY_DATA!;
-  await refused(command, ["--to-database", here, "--to-store", here], /there already/);
+  await refused(command, ["--to-database", here, "--to-store", here], /already there/);
   command.env.PARLEY_DATA = join(command.env.HOME!, "nothing");
   await refused(command, ["--to-database", other, "--to-store", other], /There is no Parley/);
 });
@@ -109,10 +109,10 @@ test("a database with rows is not added to, and rows that changed on the way are
   const command = await stopped(t);
   const target = await testDatabase(t);
   assert.equal((await command.run("move", "--to-database", target)).code, 0);
-  await refused(command, ["--to-database", target], /rows already/);
+  await refused(command, ["--to-database", target], /already has rows/);
   await administer(target, `INSERT INTO moves VALUES ('${command.env.PARLEY_DATA}')`);
   await administer(target, "UPDATE contacts SET version = 7");
-  await refused(command, ["--to-database", target], /rows of contacts are not those/);
+  await refused(command, ["--to-database", target], /rows of contacts differ/);
 });
 
 test("a file that is missing is told, and all else moves", async (t) => {
@@ -123,7 +123,7 @@ test("a file that is missing is told, and all else moves", async (t) => {
   const other = join(command.env.HOME!, "other");
   const { code, stdout, stderr } = await command.run("move", "--to-database", other, "--to-store", other);
   assert.equal(code, 1, stderr);
-  assert.match(stderr, /"large\.txt" cannot be moved, its bytes are missing/);
+  assert.match(stderr, /"large\.txt" cannot be moved: its bytes are missing/);
   assert.match(stdout, /Moved and compared 0 files/);
   command.env.PARLEY_DATA = other;
   await command.serve();

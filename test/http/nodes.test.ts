@@ -4,12 +4,13 @@ import { randomBytes } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "../../src/app.ts";
-import { createToken, listTokens, revokeToken } from "../../src/core/tokens.ts";
-import { createFirstUser, eraseUser, listUsers } from "../../src/core/users.ts";
-import { administer, LOCKS, testDatabase } from "../engines/postgres.ts";
-import { startOn, type TestApp, type TestUser, testConfig, upload } from "./app.ts";
-import { commandLine, tokenOf } from "./command.ts";
-import { eventually } from "./files-on-disk.ts";
+import { allTokens, createToken, revokeToken } from "../../src/core/access/tokens.ts";
+import { allUsers, createFirstUser, deleteUser } from "../../src/core/users.ts";
+import { startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";
+import { commandLine, tokenOf } from "../support/command.ts";
+import { administer, LOCKS, testDatabase } from "../support/engines/postgres.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { scaled } from "../support/scale.ts";
 
 const SECRET = "s".repeat(32);
 
@@ -40,10 +41,10 @@ async function json<T>(response: Promise<Response>, status: number): Promise<T> 
   return (await answer.json()) as T;
 }
 
-test("what one node acknowledges the other serves at once, in 300 rounds", async (t) => {
+test("what one node acknowledges the other serves at once", async (t) => {
   const { nodes } = await startNodes(t);
   const user = await nodes[0].user();
-  for (let i = 0; i < 300; i++) {
+  for (let i = 0; i < scaled(50, 300); i++) {
     const [here, there] = i % 2 ? nodes : [nodes[1], nodes[0]];
     const name = `name ${i}`;
     const fields = { username: name, phone_number: "555" };
@@ -83,10 +84,10 @@ async function status(node: TestApp, user: TestUser): Promise<number> {
 test("a token that is revoked is refused at once there, and within a second on the other node", async (t) => {
   const { url, nodes } = await startNodes(t);
   const command = await commandLine(t, { PARLEY_DATABASE_URL: url, PARLEY_SECRET: SECRET });
-  for (let i = 0; i < 6; i++) {
+  for (let i = 0; i < scaled(3, 6); i++) {
     const user = await nodes[0].user();
     for (const node of nodes) assert.equal(await status(node, user), 200);
-    const [newest] = await listTokens(nodes[0].app.core);
+    const [newest] = await allTokens(nodes[0].app.core);
     if (i % 3 === 0) assert.equal((await command.run("token", "revoke", newest!.id)).code, 0);
     else {
       await revokeToken(nodes[i % 2]!.app.core, null, newest!.id);
@@ -120,19 +121,26 @@ test("without its session a node trusts no token from memory, and its claims mov
   if (again !== undefined) await administer(url, `SELECT pg_terminate_backend(${again})`);
   await eventually(async () => one!.revocations() === null);
   await Promise.all(["a", "b", "c"].map((work) => one!.claim(work).catch(() => false)));
-  assert.equal(await one!.claim("eraser"), false);
+  // The session may end only now: it was told to, and does so in its own time.
+  let isHeld: boolean | undefined;
+  const isAnswered = async () => {
+    isHeld = await one!.claim("eraser").catch(() => undefined);
+    return isHeld !== undefined;
+  };
+  assert.ok(await eventually(isAnswered), "the first node has a session again");
+  assert.equal(isHeld, false);
   assert.ok(await eventually(async () => one!.revocations() !== null), "the session is opened again");
   const isOneEach = async () => (await administer(url, SESSIONS)).length === 2;
   assert.ok(await eventually(isOneEach), "each node has one session, none is left over");
 });
 
 test("two nodes that start at once on an empty database make one schema and one first user", async (t) => {
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < scaled(2, 5); round++) {
     const url = await testDatabase(t);
     const nodes = await Promise.all([startNode(t, url), startNode(t, url), startNode(t, url)]);
     const tokens = await Promise.all(nodes.map((node) => createFirstUser(node.app.core)));
     assert.equal(tokens.filter((token) => token !== null).length, 1);
-    assert.equal((await listUsers(nodes[0]!.app.core)).length, 1);
+    assert.equal((await allUsers(nodes[0]!.app.core)).length, 1);
     assert.equal((await administer(url, "SELECT version FROM schema_version")).length, 1);
     for (const node of nodes) await node.app.stop();
   }
@@ -172,7 +180,7 @@ const OWNED: Record<string, string> = {
 
 test("a user who is erased on one node while creates and uploads run on the other leaves nothing", async (t) => {
   const { url, nodes } = await startNodes(t);
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < scaled(3, 8); round++) {
     const user = await nodes[0].user();
     let ended = false;
     const write = async (i: number) => {
@@ -201,7 +209,7 @@ test("a user who is erased on one node while creates and uploads run on the othe
 /** Under full load of its own user an erasing can be crossed too often, and is then refused whole. */
 async function remove(node: TestApp, id: string): Promise<void> {
   const removed = await eventually(() =>
-    eraseUser(node.app.core, null, id).then(
+    deleteUser(node.app.core, null, id).then(
       () => true,
       (error) => {
         if (error.code !== "unavailable") throw error;
@@ -244,7 +252,7 @@ test("a node is killed under load: the other goes on, and takes over its work", 
   const { token: fresh } = await createToken(
     other.app.core,
     null,
-    (await listUsers(other.app.core))[0]!.id,
+    (await allUsers(other.app.core))[0]!.id,
     {},
   );
   assert.equal(

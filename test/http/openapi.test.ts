@@ -5,14 +5,13 @@ import { readFile, writeFile } from "node:fs/promises";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { SCOPES } from "../../src/core/tokens.ts";
+import { SCOPES } from "../../src/core/access/tokens.ts";
 import { catalogue } from "../../src/errors.ts";
-import { buildOpenApi, type Examples } from "../../src/http/openapi.ts";
-import { allOperations } from "../../src/http/operations.ts";
-import { schemas } from "../../src/http/schemas.ts";
-import { startOn, type TestApp, type TestUser, testConfig, upload } from "./app.ts";
+import { buildOpenApi, type Examples } from "../../src/http/openapi/document.ts";
+import { groups } from "../../src/http/routes/operations.ts";
+import { startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";
 
-const FILE = new URL("../../src/http/openapi.json", import.meta.url);
+const FILE = new URL("../../src/http/openapi/openapi.json", import.meta.url);
 
 /** What a test asks of the document about a POST. */
 interface PostDescription {
@@ -131,17 +130,19 @@ async function adminsAnswers(server: TestApp): Promise<Examples> {
 }
 
 test("the OpenAPI document in the repository is what the code says, with real answers as examples", async (t) => {
-  const config = await testConfig(t);
   const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
-  const document = buildOpenApi(allOperations(config.limits), version, await realAnswers(t));
+  const document = buildOpenApi(groups, version, await realAnswers(t));
   const made = `${JSON.stringify(document, null, 2)}\n`;
   if (process.env.UPDATE_OPENAPI) await writeFile(FILE, made);
   assert.equal(await readFile(FILE, "utf8"), made, "Make it anew: npm run openapi");
 });
 
+type JsonSchema = Record<string, unknown>;
+
 /** The little of JSON Schema that the schemas of answers use. */
-function conforms(schema: Record<string, unknown>, value: unknown): boolean {
-  if (typeof schema.$ref === "string") return conforms(schemas[schema.$ref.split("/").at(-1)!]!, value);
+function conforms(schemas: Record<string, JsonSchema>, schema: JsonSchema, value: unknown): boolean {
+  if (typeof schema.$ref === "string")
+    return conforms(schemas, schemas[schema.$ref.split("/").at(-1)!]!, value);
   const types = [schema.type].flat();
   const type =
     value === null
@@ -155,7 +156,7 @@ function conforms(schema: Record<string, unknown>, value: unknown): boolean {
   if (Array.isArray(schema.enum) && !schema.enum.includes(value)) return false;
   if (typeof schema.pattern === "string" && !new RegExp(schema.pattern).test(value as string)) return false;
   if (type === "array")
-    return (value as unknown[]).every((item) => conforms(schema.items as typeof schema, item));
+    return (value as unknown[]).every((item) => conforms(schemas, schema.items as typeof schema, item));
   // An object of any members.
   if (type !== "object" || schema.properties === undefined) return true;
   const properties = schema.properties as Record<string, typeof schema>;
@@ -163,20 +164,21 @@ function conforms(schema: Record<string, unknown>, value: unknown): boolean {
   const missing = (schema.required as string[]).filter((name) => !Object.hasOwn(value as object, name));
   return (
     missing.length === 0 &&
-    members.every(([name, each]) => properties[name] && conforms(properties[name], each))
+    members.every(([name, each]) => properties[name] && conforms(schemas, properties[name], each))
   );
 }
 
 test("every answer in the document conforms to its schema, and the check can fail", async () => {
   const { paths, components } = JSON.parse(await readFile(FILE, "utf8"));
+  const { schemas } = components;
   let checked = 0;
   const check = (schema: object, value: object) => {
-    assert.ok(conforms({ ...schema }, value), JSON.stringify(value));
-    assert.ok(!conforms({ ...schema }, { ...value, more: 1 }));
+    assert.ok(conforms(schemas, { ...schema }, value), JSON.stringify(value));
+    assert.ok(!conforms(schemas, { ...schema }, { ...value, more: 1 }));
     checked++;
   };
   for (const { value } of Object.values(components.examples) as { value: object }[])
-    check(schemas.Problem!, value);
+    check(schemas.Problem, value);
   for (const operation of Object.values(paths).flatMap((path) => Object.values(path as object))) {
     for (const response of Object.values(operation.responses) as { content?: object }[]) {
       for (const { schema, example } of Object.values(response.content ?? {})) {
@@ -215,6 +217,72 @@ test("every POST takes an Idempotency-Key, and the document tells all that comes
   }
 });
 
+test("the headers of real answers are in the document, and those that it promises are there", async (t) => {
+  const server = await startOn(t, await testConfig(t, { requestsPerSecond: 4, uploadsPerUser: 0 }), {
+    clock: () => 0,
+  });
+  const { paths, components } = JSON.parse(await readFile(FILE, "utf8"));
+  const common = ["request-id", "x-content-type-options"];
+  const rates = ["ratelimit", "ratelimit-policy"];
+  const contact = JSON.stringify({ username: "ada", phone_number: "555" });
+  const once = { "idempotency-key": "k", "content-type": "application/json" };
+  const asked: [
+    status: number,
+    names: string[],
+    method: string,
+    path: string,
+    route: string,
+    more?: { headers?: Record<string, string>; body?: string },
+  ][] = [
+    [200, [...common, ...rates], "GET", "/v1/me", "/v1/me"],
+    [200, [...common, ...rates], "GET", "/v1/contacts", "/v1/contacts"],
+    [
+      201,
+      [...common, ...rates, "etag", "location"],
+      "POST",
+      "/v1/contacts",
+      "/v1/contacts",
+      { headers: once, body: contact },
+    ],
+    [
+      201,
+      [...common, ...rates, "etag", "location", "idempotent-replayed"],
+      "POST",
+      "/v1/contacts",
+      "/v1/contacts",
+      { headers: once, body: contact },
+    ],
+    [404, [...common, ...rates], "GET", "/v1/contacts/con_x", "/v1/contacts/{contact_id}"],
+    [429, [...common, ...rates, "retry-after"], "POST", "/v1/attachments", "/v1/attachments"],
+    [429, [...common, ...rates, "retry-after"], "GET", "/v1/me", "/v1/me"],
+    [200, common, "GET", "/healthz", "/healthz"],
+  ];
+  const user = await server.user();
+  for (const [
+    status,
+    names,
+    method,
+    path,
+    route,
+    { headers = {}, body = null } = {} as RequestInit,
+  ] of asked) {
+    let answer: Response;
+    // The clock stands still: the burst of the rate is used up by the requests before, and by some more.
+    do answer = await fetch(server.url + path, { method, headers: { ...user.headers, ...headers }, body });
+    while (status === 429 && path === "/v1/me" && answer.status === 200);
+    assert.equal(answer.status, status, path);
+    const described: Record<string, { $ref: string }> =
+      paths[route][method.toLowerCase()].responses[status].headers;
+    const known = Object.keys(described).map((name) => name.toLowerCase());
+    for (const name of names) {
+      assert.ok(answer.headers.has(name), `${path}: ${name}`);
+      assert.ok(known.includes(name), `${status} of ${path} has no ${name} in the document`);
+    }
+    for (const { $ref } of Object.values(described))
+      assert.ok(components.headers[$ref.split("/").at(-1)!], $ref);
+  }
+});
+
 test("the document has the closed list of codes, and both types of lines", async () => {
   const { paths, components } = JSON.parse(await readFile(FILE, "utf8"));
   assert.deepEqual(components.schemas.Problem.properties.code.enum, Object.keys(catalogue));
@@ -232,7 +300,7 @@ test("every operation of the API is in the document, and answers there", async (
   };
   const user = await server.user();
   for (const [path, methods] of Object.entries(document.paths)) {
-    const response = await fetch(server.url + path.replace("{id}", "x").replace("{filename}", "x"), {
+    const response = await fetch(server.url + path.replace(/{\w+}/g, "x"), {
       method: "PATCH",
       headers: user.headers,
     });

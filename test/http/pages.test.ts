@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { startApp, type TestApp, type TestUser } from "./app.ts";
+import { startApp, type TestApp, type TestUser } from "../support/app.ts";
 
 interface Page {
   has_more: boolean;

@@ -5,10 +5,9 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startPostgres, testDatabase } from "../engines/postgres.ts";
-import { startProxy } from "../engines/postgres-proxy.ts";
-import { PASSWORD, settingsOn } from "../faults/postgres.ts";
-import { commandLine } from "./command.ts";
+import { commandLine } from "../support/command.ts";
+import { PASSWORD, settingsOn, startPostgres, testDatabase } from "../support/engines/postgres.ts";
+import { startProxy } from "../support/engines/postgres-proxy.ts";
 
 const NOWHERE = "postgres://postgres@127.0.0.1:1/postgres";
 

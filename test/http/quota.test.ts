@@ -1,12 +1,13 @@
 // What a user's files may take, as limits.userQuotaBytes says: to the byte, and with nothing kept of what is refused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Limits } from "../../src/config.ts";
-import { testDatabase } from "../engines/postgres.ts";
-import { startApp, startOn, type TestApp, testConfig, upload } from "./app.ts";
-import { eventually, storedFiles } from "./files-on-disk.ts";
-import { add, code, filesOf, type Person, person, read, send, used } from "./people.ts";
-import { openSocket, readAnswer } from "./raw-socket.ts";
+import type { Limits } from "../../src/config/limits.ts";
+import { raw, sql } from "../../src/db/sql.ts";
+import { startApp, startOn, type TestApp, testConfig, upload } from "../support/app.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { eventually, storedFiles } from "../support/files-on-disk.ts";
+import { add, code, filesOf, type Person, person, read, send, used } from "../support/people.ts";
+import { openSocket, readAnswer } from "../support/raw-socket.ts";
 
 const HOUR_MS = 3600_000;
 const PROMISE_MS = 15 * 60_000;
@@ -28,7 +29,9 @@ function stream(server: TestApp, who: Person, size: number): Promise<Response> {
 }
 
 async function count(server: TestApp, table: string): Promise<number> {
-  const row = await server.app.core.db.get<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`);
+  const row = await server.app.core.db.get<{ count: number }>(
+    sql`SELECT COUNT(*) AS count FROM ${raw(table)}`,
+  );
   return row!.count;
 }
 
@@ -190,7 +193,7 @@ test("a promise that a node left is swept once it has lapsed", async (t) => {
 
 test("on PostgreSQL two hundred uploads of one user at once all find room, and are counted", async (t) => {
   const config = {
-    ...(await testConfig(t, { userQuotaBytes: 200 })),
+    ...(await testConfig(t, { userQuotaBytes: 200, uploadsPerUser: 200 })),
     databaseUrl: await testDatabase(t),
     secrets: ["s".repeat(32)],
   };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { createToken } from "../../src/core/tokens.ts";
+import { createToken } from "../../src/core/access/tokens.ts";
 import { createUser } from "../../src/core/users.ts";
-import { startOn, type TestApp, type TestUser, testConfig, upload } from "./app.ts";
-import { AUDIENCE, ISSUER, makeKey, signJwt, startProvider } from "./identity-provider.ts";
+import { startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";
+import { AUDIENCE, ISSUER, makeKey, signJwt, startProvider } from "../support/identity-provider.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const POLICY = '"default";q=6;w=2';

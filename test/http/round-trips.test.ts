@@ -4,9 +4,9 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { testDatabase } from "../engines/postgres.ts";
-import { startProxy } from "../engines/postgres-proxy.ts";
-import { startOn, testConfig, upload } from "./app.ts";
+import { startOn, testConfig, upload } from "../support/app.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { startProxy } from "../support/engines/postgres-proxy.ts";
 
 /** What each operation costs a caller whose token is known: round trips and statements, those of COMMIT included. */
 const COSTS: Record<string, { roundTrips: number; statements: number }> = {
@@ -14,7 +14,7 @@ const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "list contacts": { roundTrips: 1, statements: 1 },
   "create a contact": { roundTrips: 2, statements: 7 },
   "update a contact": { roundTrips: 3, statements: 7 },
-  "delete a contact": { roundTrips: 4, statements: 17 },
+  "delete a contact": { roundTrips: 4, statements: 13 },
   "upload a small file": { roundTrips: 3, statements: 11 },
   "retrieve an attachment": { roundTrips: 1, statements: 1 },
   "download a small file": { roundTrips: 2, statements: 2 },
@@ -23,9 +23,14 @@ const COSTS: Record<string, { roundTrips: number; statements: number }> = {
 };
 
 test("each operation costs the round trips and statements that the docs say", async (t) => {
-  const proxy = await startProxy(t, await testDatabase(t));
-  const config = { ...(await testConfig(t)), databaseUrl: proxy.url, secrets: ["s".repeat(32)] };
-  const server = await startOn(t, config);
+  const database = await testDatabase(t);
+  const proxy = await startProxy(t, database);
+  // Another node does the background work, which a request wakes before its answer is on the way. This one does not hear of
+  // events, on which it would look whether that work is its own.
+  proxy.rewrite = (sql) => sql.replace("; LISTEN parley_events", "");
+  const secrets = ["s".repeat(32)];
+  await startOn(t, { ...(await testConfig(t)), databaseUrl: database, secrets });
+  const server = await startOn(t, { ...(await testConfig(t)), databaseUrl: proxy.url, secrets });
   const user = await server.user();
   const send = async (method: string, path: string, fields?: object) => {
     const headers = { ...user.headers, ...(fields ? { "content-type": "application/json" } : {}) };
@@ -53,8 +58,7 @@ test("each operation costs the round trips and statements that the docs say", as
     "delete a small file": () => send("DELETE", `/v1/attachments/${made.id}`),
   };
   const least: typeof COSTS = {};
-  // Others use the wire as well: the session that asks for revocations, and the eraser. They add, they never take away;
-  // where all is slow they may do so in many rounds.
+  // On timers this node uses the wire as well: it looks for events, and notes who was there. That adds, and never takes away.
   for (let round = 0; round < 8 || (round < 60 && !isDeepStrictEqual(least, COSTS)); round++) {
     for (const [name, run] of Object.entries(operations)) {
       // What the last one woke has ended by then.

@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { type TestContext, test } from "node:test";
 import { createApp } from "../../src/app.ts";
-import { clientOf, contentOf, credentials, noS3, storeUrl, testBucket } from "../engines/s3.ts";
-import { startOn, testConfig, upload } from "./app.ts";
-import { commandLine, tokenOf } from "./command.ts";
-import { eventually } from "./files-on-disk.ts";
+import { startOn, testConfig, upload } from "../support/app.ts";
+import { commandLine, tokenOf } from "../support/command.ts";
+import { clientOf, contentOf, credentials, noS3, storeUrl, testBucket } from "../support/engines/s3.ts";
+import { eventually } from "../support/files-on-disk.ts";
 
 const LARGE = 9 * 1024 * 1024;
 const options = { skip: noS3 };

@@ -1,29 +1,37 @@
-import type { Scope } from "../../src/core/tokens.ts";
-import type { Operation } from "../../src/http/operation.ts";
+import type { Scope } from "../../src/core/access/tokens.ts";
+import type { Operation } from "../../src/http/protocol/operation.ts";
 
 /** A route, and the scope that a token must have for it; undefined: any will do. */
 interface RouteScope {
   method: string;
   /** As the router takes it. */
   path: string;
+  /** As the docs show it. */
+  shown: string;
   scope: Scope | undefined;
+  /** Also needed without fields. */
+  readScope?: Scope | undefined;
 }
 
 /** Every route that wants a token. */
 export function routeScopes(operations: readonly Operation[]): RouteScope[] {
-  return [
-    ...operations.map(({ method, path, scope }) => ({ method, path, scope })),
-    { method: "GET", path: "/files/:id/:filename", scope: "attachments:read" },
-    { method: "GET", path: "/metrics", scope: "admin" },
-  ];
+  return operations
+    .filter(({ access }) => access !== "open")
+    .map(({ method, path, id, scope, readScope }) => ({
+      method,
+      path,
+      shown: path.replace(":id", `{${id?.name}}`).replace(/:(\w+)/g, "{$1}"),
+      scope,
+      readScope,
+    }));
 }
 
-/** The reference of the scopes as a table in Markdown. */
-export function scopesReference(operations: readonly Operation[]): string {
-  const rows = routeScopes(operations).map(({ method, path, scope }) => {
-    const wanted = scope === undefined ? "any token" : `\`${scope}\``;
-    const instead = path.startsWith("/files/") ? ", or a signed link" : "";
-    return `| \`${method} ${path.replace(/:(\w+)/g, "{$1}")}\` | ${wanted}${instead} |`;
+/** The lines by which the pages of the API show each endpoint with its scope. */
+export function scopeLines(operations: readonly Operation[]): string[] {
+  return routeScopes(operations).map(({ method, shown, scope, readScope }) => {
+    const wanted = scope === undefined ? "any token" : `scope \`${scope}\``;
+    const instead = shown.startsWith("/files/") ? ", or a signed link" : "";
+    const also = readScope ? `; without fields also \`${readScope}\`` : "";
+    return `\`${method} ${shown}\` · ${wanted}${instead}${also}`;
   });
-  return ["| route | scope |", "|---|---|", ...rows].join("\n");
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SCOPES } from "../../src/core/tokens.ts";
-import { startApp, startOn, testConfig } from "./app.ts";
-import { openSocket } from "./raw-socket.ts";
+import { SCOPES } from "../../src/core/access/tokens.ts";
+import { startApp, startOn, testConfig } from "../support/app.ts";
+import { openSocket } from "../support/raw-socket.ts";
 
 test("health is told without a token, metrics only to admin", async (t) => {
   const server = await startApp(t);

@@ -4,17 +4,18 @@ import { randomBytes } from "node:crypto";
 import { basename } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { S3Settings } from "../../src/config.ts";
-import { eraseUser } from "../../src/core/users.ts";
-import { testDatabase } from "../engines/postgres.ts";
-import { contentOf, noS3, testBucket } from "../engines/s3.ts";
-import { scaled } from "../faults/scale.ts";
-import { startOn, type TestApp, testConfig, upload } from "./app.ts";
-import { eventually, storedFiles } from "./files-on-disk.ts";
-import { add, filesOf, type Person, person, send } from "./people.ts";
+import type { S3Settings } from "../../src/config/parse.ts";
+import { deleteUser } from "../../src/core/users.ts";
+import { raw, sql } from "../../src/db/sql.ts";
+import { startOn, type TestApp, testConfig, upload } from "../support/app.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { contentOf, noS3, testBucket } from "../support/engines/s3.ts";
+import { eventually, storedFiles } from "../support/files-on-disk.ts";
+import { add, filesOf, type Person, person, send } from "../support/people.ts";
+import { scaled } from "../support/scale.ts";
 
 /** In the long version (PARLEY_FAULTS=long) it is run 200 times. */
-const ROUNDS = scaled(24, 200);
+const ROUNDS = scaled(12, 200);
 /** One is kept in the database where the store is a folder; the others are in the store. */
 const SIZES = [10, 40_000, 100_000];
 
@@ -55,7 +56,7 @@ async function leave(node: TestApp, who: Person, contact: string): Promise<void>
 /** One that is crossed too often is refused whole, and asked for again. */
 async function erase(node: TestApp, who: Person): Promise<void> {
   const erased = await eventually(() =>
-    eraseUser(node.app.core, null, who.id).then(
+    deleteUser(node.app.core, null, who.id).then(
       () => true,
       (error) => {
         if (error.code === "user_not_found") return true;
@@ -84,7 +85,7 @@ const WRONG = [
 ];
 
 async function rowsAreRight({ nodes: [node] }: Place): Promise<void> {
-  for (const sql of WRONG) assert.deepEqual(await node.app.core.db.all(sql), [], sql);
+  for (const wrong of WRONG) assert.deepEqual(await node.app.core.db.all(raw(wrong)), [], wrong);
 }
 
 /** After the eraser has been at work: the store has the files of the rows, and no others. */
@@ -92,13 +93,13 @@ async function storeIsRight({ nodes: [node], stored }: Place): Promise<void> {
   const { db } = node.app.core;
   const known = async () => {
     const rows = await db.all<{ key: string }>(
-      "SELECT blob_key AS key FROM attachments WHERE blob_key <> id",
+      sql`SELECT blob_key AS key FROM attachments WHERE blob_key <> id`,
     );
     return rows.map(({ key }) => key).sort();
   };
   const equal = async () => JSON.stringify(await known()) === JSON.stringify((await stored()).sort());
   if (!(await eventually(equal))) assert.deepEqual((await stored()).sort(), await known());
-  assert.deepEqual(await db.all("SELECT blob_key FROM intents"), []);
+  assert.deepEqual(await db.all(sql`SELECT blob_key FROM intents`), []);
 }
 
 const engines = [

@@ -5,21 +5,22 @@ import { randomInt } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { testDatabase } from "../engines/postgres.ts";
-import { startOn, type TestApp, testConfig } from "./app.ts";
+import { startOn, type TestApp, testConfig } from "../support/app.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { isLong, scaled } from "../support/scale.ts";
 import type { Model } from "./sharing-model.ts";
 import { checkRows, leftOver } from "./sharing-rows.ts";
 import { type Clock, type Operation, operations, World } from "./sharing-world.ts";
 
-/** On each engine, short of the 10,000 that a change of the rules is tried with: PARLEY_TEST_OPERATIONS=10000. */
-const WANTED = Number(process.env.PARLEY_TEST_OPERATIONS ?? 4000);
+/** On each engine. */
+const WANTED = scaled(500, 10_000);
 const MAX_WORLDS = 16;
 /** So few that each list of a world is one page. */
 const MAX_OPERATIONS = 90;
 /** More than enough sequences; those that come after the wanted operations do nothing. */
 const RUNS = Math.ceil(WANTED / 20);
-/** A test may take two minutes. */
-const SHRINK_MS = 110_000;
+/** Less than a test may take. */
+const SHRINK_MS = isLong ? 1_800_000 : 110_000;
 /** Not a part of a minute, and links do not expire within a world. */
 const STEP_MS = 17_300;
 
@@ -53,15 +54,18 @@ for (const engine of ["sqlite", "postgres"]) {
     assert.ok(done >= WANTED, `${done} operations are too few`);
     assert.deepEqual(await leftOver(server), []);
     t.diagnostic(`${done} operations in ${sequences} sequences: ${JSON.stringify(met)}`);
-    for (const [what, times] of Object.entries(met)) assert.ok(times > 0, `nothing was ${what}`);
+    // In few operations something may never come about.
+    if (isLong) for (const [what, times] of Object.entries(met)) assert.ok(times > 0, `nothing was ${what}`);
   });
 }
 
+/** Deletes erase so few rows at once that most of them leave some to the background, while the next operations come. */
 async function start(t: TestContext, engine: string, clock: Clock): Promise<TestApp> {
-  const config = await testConfig(t);
-  if (engine === "sqlite") return startOn(t, config, { clock: () => clock.now });
+  const config = await testConfig(t, { erasedRowsAtOnce: 2 });
+  const parts = { clock: () => clock.now };
+  if (engine === "sqlite") return startOn(t, config, parts);
   const databaseUrl = await testDatabase(t);
-  return startOn(t, { ...config, databaseUrl, secrets: ["s".repeat(32)] }, { clock: () => clock.now });
+  return startOn(t, { ...config, databaseUrl, secrets: ["s".repeat(32)] }, parts);
 }
 
 /** All worlds take a step at a time, so that each knows when its operation was. */

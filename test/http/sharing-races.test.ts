@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Limits, S3Settings } from "../../src/config.ts";
-import { testDatabase } from "../engines/postgres.ts";
-import { scaled } from "../faults/scale.ts";
-import { startOn, type TestApp, testConfig, upload } from "./app.ts";
-import { eventually } from "./files-on-disk.ts";
+import type { Limits } from "../../src/config/limits.ts";
+import type { S3Settings } from "../../src/config/parse.ts";
+import { raw, sql } from "../../src/db/sql.ts";
+import { startOn, type TestApp, testConfig, upload } from "../support/app.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { eventually } from "../support/files-on-disk.ts";
 import {
   add,
   type Contact,
@@ -18,11 +19,12 @@ import {
   read,
   send,
   used,
-} from "./people.ts";
+} from "../support/people.ts";
+import { scaled } from "../support/scale.ts";
 
 /** In the long version (PARLEY_FAULTS=long) each race is run 200 times. */
-const PAIR_ROUNDS = scaled(40, 200);
-const CROWD_ROUNDS = scaled(5, 200);
+const PAIR_ROUNDS = scaled(18, 200);
+const CROWD_ROUNDS = scaled(2, 200);
 const CROWD = 50;
 const FILE_BYTES = 1000;
 
@@ -66,8 +68,7 @@ async function areConsistent(node: TestApp, users: readonly Person[]): Promise<v
     const contacts = await contactsOf(node, user);
     const me = await read<{ conversation_id: string }>(send(node, user, "GET", "/v1/me"), 200);
     const rows = await db.all<{ id: string }>(
-      "SELECT conversation_id AS id FROM members WHERE user_id = ?",
-      user.id,
+      sql`SELECT conversation_id AS id FROM members WHERE user_id = ${user.id}`,
     );
     const known = [me.conversation_id, ...contacts.map((contact) => contact.conversation_id)];
     assert.deepEqual(rows.map(({ id }) => id).sort(), known.sort(), `the conversations of ${user.name}`);
@@ -199,6 +200,6 @@ async function streamed(node: TestApp, who: Person): Promise<Response> {
 }
 
 async function rows(node: TestApp, table: string): Promise<number> {
-  const row = await node.app.core.db.get<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`);
+  const row = await node.app.core.db.get<{ count: number }>(sql`SELECT COUNT(*) AS count FROM ${raw(table)}`);
   return row!.count;
 }

@@ -1,7 +1,9 @@
 // What the service keeps, compared with what the model of docs/sharing.md knows.
 import assert from "node:assert/strict";
-import type { TestApp } from "./app.ts";
-import { eventually, storedFiles } from "./files-on-disk.ts";
+import { hasRemains } from "../../src/db/queries/erasing.ts";
+import { raw, type Statement, sql } from "../../src/db/sql.ts";
+import type { TestApp } from "../support/app.ts";
+import { eventually, storedFiles } from "../support/files-on-disk.ts";
 import { Model } from "./sharing-model.ts";
 
 /** Up to here a file is kept in the database. */
@@ -57,11 +59,12 @@ export async function checkRows(server: TestApp, models: readonly Model[]): Prom
       [...everyone, ...conversations, ...files].map(({ id }) => id),
     ),
   );
+  assert.ok(await eventually(async () => !(await hasRemains(server.app.core.db))), "the eraser has no end");
   const wanted = models.map(rowsOf);
-  for (const sql of Object.keys(rowsOf(models[0] ?? new Model()))) {
-    const rows = await server.app.core.db.allValues<unknown[]>(sql);
+  for (const query of Object.keys(rowsOf(models[0] ?? new Model()))) {
+    const rows = await server.app.core.db.allValues(raw(query) as Statement<unknown[]>);
     const found = rows.filter((row) => row.some((value) => ours.has(String(value))));
-    assert.deepEqual(lines(found), lines(wanted.flatMap((each) => each[sql]!)), sql);
+    assert.deepEqual(lines(found), lines(wanted.flatMap((each) => each[query]!)), query);
   }
 }
 
@@ -78,13 +81,18 @@ const EMPTIED = [
   "small_files",
   "messages",
   "storage",
+  "departing",
+  "erasing",
+  "departures",
+  "events",
+  "outbox",
 ];
 
 /** What is there although every user was erased. */
 export async function leftOver(server: TestApp): Promise<string[]> {
   const { db } = server.app.core;
   const hasRows = async (table: string) =>
-    (await db.get(`SELECT 1 AS one FROM ${table} LIMIT 1`)) !== undefined;
+    (await db.get(sql`SELECT 1 AS one FROM ${raw(table)} LIMIT 1`)) !== undefined;
   const found: string[] = [];
   for (const table of EMPTIED) if (await hasRows(table)) found.push(table);
   const isErased = async () =>

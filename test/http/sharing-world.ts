@@ -1,10 +1,11 @@
 // Three users of a server, and beside them the model of docs/sharing.md: each operation is asked of both.
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { createToken } from "../../src/core/tokens.ts";
-import { createUser, eraseUser } from "../../src/core/users.ts";
-import type { TestApp } from "./app.ts";
-import { eventually } from "./files-on-disk.ts";
+import { createToken } from "../../src/core/access/tokens.ts";
+import { createUser, deleteUser } from "../../src/core/users.ts";
+import { sql } from "../../src/db/sql.ts";
+import type { TestApp } from "../support/app.ts";
+import { eventually } from "../support/files-on-disk.ts";
 import { type Contact, type Conversation, Model, type SentFile, type User } from "./sharing-model.ts";
 
 /** How often each is drawn. */
@@ -86,7 +87,7 @@ export class World {
     this.model.eraseUser(user, this.#clock.now);
     // One that other users' requests cross too often is refused whole, and asked for again.
     const erased = await eventually(() =>
-      eraseUser(this.#server.app.core, null, user.id).then(
+      deleteUser(this.#server.app.core, null, user.id).then(
         () => true,
         (error) => {
           if (error.code !== "unavailable") throw error;
@@ -317,6 +318,10 @@ export class World {
   }
 
   async checkStorage(user: User): Promise<void> {
+    const { db } = this.#server.app.core;
+    const isErased = async () =>
+      (await db.get(sql`SELECT 1 AS one FROM departing WHERE user_id = ${user.id}`)) === undefined;
+    assert.ok(await eventually(isErased), "files count until they are erased");
     const me = (await this.ask(user, "GET", "/v1/me", 200)) as { storage: { used: number } };
     assert.equal(me.storage.used, this.model.storageUsed(user), `what the files of ${user.name} take`);
   }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { eraseUser } from "../../src/core/users.ts";
-import { startApp, type TestApp } from "./app.ts";
-import { add, type Contact, give, type Person, person, send } from "./people.ts";
+import { deleteUser } from "../../src/core/users.ts";
+import { startApp, type TestApp } from "../support/app.ts";
+import { add, type Contact, give, type Person, person, send } from "../support/people.ts";
 
 async function names(server: TestApp, who: Person): Promise<string[]> {
   const { data } = (await (await send(server, who, "GET", "/v1/attachments")).json()) as {
@@ -163,7 +163,7 @@ test("another user of an erased user's name gets nothing of what that one had", 
   await add(server, bob, "ann");
   await give(server, ann, toBob.conversation_id, "for the first bob");
   await give(server, bob, toBob.conversation_id, "from the first bob");
-  await eraseUser(server.app.core, null, bob.id);
+  await deleteUser(server.app.core, null, bob.id);
   assert.deepEqual(await names(server, ann), ["from the first bob", "for the first bob"]);
   const other = await person(server, "bob");
   const { conversation_id } = await add(server, other, "ann");
@@ -178,7 +178,7 @@ test("another user of an erased user's name begins anew with those who have no c
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const { id } = await add(server, bob, "ann");
   assert.equal((await send(server, bob, "DELETE", `/v1/contacts/${id}`)).status, 204);
-  await eraseUser(server.app.core, null, bob.id);
+  await deleteUser(server.app.core, null, bob.id);
   const other = await person(server, "bob");
   const { conversation_id } = await add(server, ann, "bob");
   await give(server, ann, conversation_id, "for the second bob");
@@ -191,7 +191,7 @@ test("what was sent to a user who never added the sender is not for another user
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const { conversation_id } = await add(server, ann, "bob");
   await give(server, ann, conversation_id, "for the first bob");
-  await eraseUser(server.app.core, null, bob.id);
+  await deleteUser(server.app.core, null, bob.id);
   const other = await person(server, "bob");
   await give(server, ann, conversation_id, "for the second bob");
   await add(server, other, "ann");
@@ -204,7 +204,7 @@ test("whoever has left somebody is not kept from what another user of that name 
   await add(server, ann, "bob");
   const { id } = await add(server, bob, "ann");
   assert.equal((await send(server, bob, "DELETE", `/v1/contacts/${id}`)).status, 204);
-  await eraseUser(server.app.core, null, ann.id);
+  await deleteUser(server.app.core, null, ann.id);
   const other = await person(server, "ann");
   await give(server, other, (await add(server, other, "bob")).conversation_id, "from the second ann");
   await add(server, bob, "ann");

@@ -4,10 +4,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import type { Config } from "../../src/config.ts";
-import { startApp, type TestApp, type TestUser, upload } from "./app.ts";
-import { commandLine } from "./command.ts";
-import { eventually, storedFiles } from "./files-on-disk.ts";
+import type { Config } from "../../src/config/settings.ts";
+import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
+import { commandLine } from "../support/command.ts";
+import { eventually, storedFiles } from "../support/files-on-disk.ts";
 
 const LARGEST = 32 * 1024;
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { test } from "node:test";
-import { startApp, type TestApp, type TestUser, upload } from "./app.ts";
-import { eventually, storedFiles } from "./files-on-disk.ts";
-import { openSocket, readAll, readAnswer } from "./raw-socket.ts";
+import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
+import { eventually, storedFiles } from "../support/files-on-disk.ts";
+import { openSocket, readAll, readAnswer } from "../support/raw-socket.ts";
 
 const BOUNDARY = "frontier";
 

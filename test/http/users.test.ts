@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SCOPES } from "../../src/core/tokens.ts";
-import { startApp } from "./app.ts";
-import { asker, type Json } from "./asker.ts";
+import { SCOPES } from "../../src/core/access/tokens.ts";
+import { startApp } from "../support/app.ts";
+import { asker, type Json } from "../support/asker.ts";
 
 const NOBODY = "usr_00000000000000000000000000";
 

@@ -1,16 +1,17 @@
 // What becomes of events whose receiver fails, hangs or is gone, and over a restart.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SCOPES } from "../../src/core/tokens.ts";
-import { eraseUser } from "../../src/core/users.ts";
-import { testDatabase } from "../engines/postgres.ts";
-import { startApp, startOn, testConfig } from "./app.ts";
-import { asker } from "./asker.ts";
-import { listen } from "./event-stream.ts";
-import { eventually } from "./files-on-disk.ts";
-import { DAY_MS, deliveries, hook, LIMITS, newest } from "./hooks.ts";
-import { add, give, person } from "./people.ts";
-import { receiver } from "./receiver.ts";
+import { SCOPES } from "../../src/core/access/tokens.ts";
+import { deleteUser } from "../../src/core/users.ts";
+import { sql } from "../../src/db/sql.ts";
+import { startApp, startOn, testConfig } from "../support/app.ts";
+import { asker } from "../support/asker.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { listen } from "../support/event-stream.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { DAY_MS, deliveries, hook, LIMITS, newest } from "../support/hooks.ts";
+import { add, give, person } from "../support/people.ts";
+import { receiver } from "../support/receiver.ts";
 
 test("what fails is tried again later and later, for three days; then it is disabled, and its owner told", async (t) => {
   let now = Date.UTC(2026, 0, 1);
@@ -134,8 +135,8 @@ test("a receiver that hangs hinders no other, and is given up in time; an endles
   await endless.wait(20);
   await newest(server, ann, cut, { state: "delivered", last_status: 200 });
   const late = async () =>
-    (await deliveries(server, ann, dead)).some(
-      ({ last_error }) => last_error === "no whole answer came within 2 s",
+    (await deliveries(server, ann, dead)).some(({ last_error }) =>
+      String(last_error).startsWith("No answer came within 2 s"),
     );
   assert.ok(await eventually(late));
 });
@@ -158,7 +159,7 @@ test("what was under way at a stop is sent again after it, with the same id", as
   await newest(second, ann, made, { state: "delivered", attempts: 1 });
 });
 
-test("a receiver that is down is named in the delivery, and what failed is tried again after a restart", async (t) => {
+test("a delivery to a receiver that is down has an error, and what failed is tried again after a restart", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   const config = await testConfig(t, LIMITS);
   const clock = () => now;
@@ -170,7 +171,7 @@ test("a receiver that is down is named in the delivery, and what failed is tried
   await add(first, ann, "x");
   const failed = await newest(first, ann, made, { attempts: 1 });
   assert.deepEqual([failed.state, failed.last_status], ["pending", null]);
-  assert.match(String(failed.last_error), /ECONNREFUSED/);
+  assert.match(String(failed.last_error), /^No answer came/);
   const moved = await asker(first, ann)("PUT", `/v1/webhooks/${made.id}`, { url: to.url });
   assert.equal(moved.status, 200);
   await newest(first, ann, made, { state: "delivered", attempts: 1 });
@@ -245,11 +246,10 @@ test("what waited for an event of somebody who is erased goes on", async (t) => 
   await newest(server, admin, made, { state: "pending", next_attempt_at: null });
   const [waiting] = await deliveries(server, admin, made);
   const first = await server.app.core.db.get<{ recipient_id: string }>(
-    "SELECT recipient_id FROM deliveries WHERE webhook_id = ? AND id <> ?",
-    String(made.id),
-    String(waiting!.id),
+    sql`SELECT recipient_id FROM deliveries WHERE webhook_id = ${String(made.id)}
+    AND id <> ${String(waiting!.id)}`,
   );
-  await eraseUser(server.app.core, null, first!.recipient_id);
+  await deleteUser(server.app.core, null, first!.recipient_id);
   const [, second] = await to.wait(2);
   assert.equal(second!.headers["webhook-id"], waiting!.event_id);
   await newest(server, admin, made, { state: "delivered" });

@@ -2,15 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
-import { createToken, SCOPES } from "../../src/core/tokens.ts";
-import { eraseUser } from "../../src/core/users.ts";
-import { startApp } from "./app.ts";
-import { asker, type Json } from "./asker.ts";
-import { listen } from "./event-stream.ts";
-import { eventually } from "./files-on-disk.ts";
-import { DAY_MS, deliveries, hook, LIMITS, newest, verify } from "./hooks.ts";
-import { add, give, person } from "./people.ts";
-import { receiver } from "./receiver.ts";
+import { createToken, SCOPES } from "../../src/core/access/tokens.ts";
+import { deleteUser } from "../../src/core/users.ts";
+import { raw, sql } from "../../src/db/sql.ts";
+import { startApp } from "../support/app.ts";
+import { asker, type Json } from "../support/asker.ts";
+import { listen } from "../support/event-stream.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { DAY_MS, deliveries, hook, LIMITS, newest, verify } from "../support/hooks.ts";
+import { add, give, person } from "../support/people.ts";
+import { receiver } from "../support/receiver.ts";
 
 test("a webhook gets the events of its user, of the types that it wants, signed, as a stream tells them", async (t) => {
   const server = await startApp(t, LIMITS);
@@ -114,11 +115,11 @@ test("of all users only a token with admin makes one, and only such a token lead
   assert.equal((await ask("GET", path)).status, 200);
   assert.equal((await ask("PUT", path, { url: to.url })).status, 403);
   assert.equal((await ask("POST", `${path}/secret`)).status, 403);
-  await eraseUser(server.app.core, null, ann.id);
+  await deleteUser(server.app.core, null, ann.id);
   assert.ok(await eventually(async () => (await deliveries(server, admin, made)).length === 1));
-  await eraseUser(server.app.core, null, admin.id);
+  await deleteUser(server.app.core, null, admin.id);
   for (const table of ["webhooks", "deliveries"])
-    assert.deepEqual(await server.app.core.db.all(`SELECT * FROM ${table}`), []);
+    assert.deepEqual(await server.app.core.db.all(sql`SELECT * FROM ${raw(table)}`), []);
 });
 
 test("a new secret signs beside the old one for a day, then alone", async (t) => {
@@ -164,7 +165,7 @@ test("a POST with a key is done once, and its secret is told again, but kept now
   assert.deepEqual([again.status, again.body], [201, first.body]);
   assert.equal(again.headers.get("idempotent-replayed"), "true");
   assert.equal((await create("a", { events: ["contact.created"] })).status, 422);
-  const kept = await server.app.core.db.all<{ result: string }>("SELECT result FROM idempotency");
+  const kept = await server.app.core.db.all<{ result: string }>(sql`SELECT result FROM idempotency`);
   assert.ok(kept.length > 0 && !JSON.stringify(kept).includes("whsec_"));
   assert.equal((await create("b")).status, 201);
   const refused = await create("c");

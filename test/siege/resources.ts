@@ -6,7 +6,9 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { openSocket } from "../http/raw-socket.ts";
+import { openSocket } from "../support/raw-socket.ts";
+import { isLong } from "../support/scale.ts";
+import { inMib } from "../support/usage.ts";
 import type { Target } from "./target.ts";
 
 export type Resource = (target: Target, scaled: (short: number, long: number) => number) => Promise<number>;
@@ -235,22 +237,59 @@ const tinyChunks: Resource = async (target, scaled) => {
   return each(scaled(5, 100), async () => assert.equal(await status(target, request), 201), 5);
 };
 
-/** Very many requests on one connection, none of whose answers is read. */
+/** Their answers are from a few bytes to more than a megabyte. */
+const PIPELINED = ["/openapi.json", "/docs/swagger-ui-bundle.js", "/v1/contacts?limit=100", "/healthz"];
+
+/** Very many requests on one connection, none of whose answers is read. Some connections send more than may wait. */
 const pipelines: Resource = async (target, scaled) => {
-  const requests = head(target, "GET /v1/contacts").repeat(2000);
-  const sockets = await Promise.all(
-    Array.from({ length: scaled(10, 50) }, async () => {
-      const socket = await openSocket(target.url);
-      socket.on("error", () => {}).pause();
-      socket.write(requests);
-      return socket;
-    }),
-  );
-  await sleep(1000);
+  const before = target.memory;
+  const prober = probe(target);
+  let sent = 0;
+  const sockets: Socket[] = [];
+  const opened = async (i: number) => {
+    const count = i % 3 === 0 ? 2000 : 90;
+    const socket = await openSocket(target.url);
+    socket.on("error", () => {}).pause();
+    socket.write(head(target, `GET ${PIPELINED[i % PIPELINED.length]}`).repeat(count));
+    sockets.push(socket);
+    sent += count;
+    // The next come when these were read.
+    await sleep(100);
+  };
+  await each(scaled(12, 120), opened, 6);
+  await sleep(2000);
+  const grown = target.memory - before;
+  const slowest = await prober.stop();
   await target.answers();
   for (const socket of sockets) socket.resetAndDestroy();
-  return sockets.length * 2000;
+  const held = `${sockets.length} connections whose answers nobody reads`;
+  target.say(`${inMib(grown)} more with ${held}; /healthz after ${slowest.toFixed(0)} ms at most`);
+  assert.ok(grown < sockets.length * 2 * MIB + 64 * MIB, `${inMib(grown)} more with ${held}`);
+  if (isLong) assert.ok(slowest <= 100, `/healthz took ${slowest.toFixed(0)} ms`);
+  return sent;
 };
+
+/** Asks for /healthz again and again. `stop` resolves with the longest time that an answer took, in milliseconds. */
+function probe(target: Target): { stop(): Promise<number> } {
+  let slowest = 0;
+  let stopped = false;
+  const run = async () => {
+    while (!stopped) {
+      const begun = performance.now();
+      await (await fetch(`${target.url}/healthz`)).arrayBuffer();
+      slowest = Math.max(slowest, performance.now() - begun);
+      await sleep(10);
+    }
+    return slowest;
+  };
+  const done = run();
+  return {
+    stop() {
+      stopped = true;
+      return done;
+    },
+  };
+}
 
 export const RESOURCES: Record<string, Resource> = {
   "heads that never end": slowHeads,

@@ -3,19 +3,22 @@
 // garbage and prints a line.
 import { once } from "node:events";
 import { createApp } from "../../src/app.ts";
-import { readConfig } from "../../src/config.ts";
-import { createToken, SCOPES } from "../../src/core/tokens.ts";
+import { readConfig } from "../../src/config/settings.ts";
+import { createToken, SCOPES } from "../../src/core/access/tokens.ts";
 import { createUser } from "../../src/core/users.ts";
 
 /** It loses patience sooner than production's, so that stalling clients do not take the time of the test. */
 const PATIENCE = {
   headersTimeoutMs: 1000,
   bodyIdleTimeoutMs: 1000,
-  keepAliveTimeoutMs: 5000,
+  // Shorter than the share of each fuzzing suite, whose clients may wait for it.
+  keepAliveTimeoutMs: 2000,
   socketIdleTimeoutMs: 5000,
   webhookTimeoutMs: 1000,
   /** As some texts of the corpora have. */
   maxBodyBytes: 1024 * 1024,
+  /** All attacks use one token. */
+  uploadsPerUser: 10_000,
 };
 
 const config = readConfig({

@@ -12,9 +12,9 @@ import { forms, parameters, partHeaders, parts } from "../corpora/cases/multipar
 import { besideFiles, names } from "../corpora/cases/names.ts";
 import { fieldNames, headers, idempotencyKeys, paths, queries } from "../corpora/cases/places.ts";
 import { avatars, webhooks } from "../corpora/cases/urls.ts";
-import { isLong, scaled } from "../faults/scale.ts";
-import { inMib, noProc } from "../faults/usage.ts";
-import { join } from "./joined.ts";
+import { join } from "../support/joined.ts";
+import { isLong, scaled } from "../support/scale.ts";
+import { inMib, noProc } from "../support/usage.ts";
 import { RESOURCES } from "./resources.ts";
 import { Target } from "./target.ts";
 
@@ -28,7 +28,7 @@ const CORPORA = [
 /** In a process of their own, for as long as PARLEY_FUZZ_SECONDS says. */
 async function fuzz(t: TestContext, target: Target): Promise<void> {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const how = ["--test", "--test-concurrency=1", "--test-reporter=./test/reporter.ts"];
+  const how = ["--test", "--test-concurrency=1", "--test-reporter=./test/support/reporter.ts"];
   const suites = spawn(process.execPath, [...how, ...globSync("test/fuzz/*.test.ts")], {
     env: { ...env, PARLEY_TEST_SERVER: target.joined },
     stdio: ["ignore", "pipe", "inherit"],

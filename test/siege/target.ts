@@ -8,8 +8,8 @@ import { createInterface, type Interface } from "node:readline";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { inMib, residentBytes } from "../faults/usage.ts";
-import { answers, isSound } from "./sound.ts";
+import { answers, isSound } from "../support/sound.ts";
+import { inMib, residentBytes } from "../support/usage.ts";
 
 const SERVER = fileURLToPath(new URL("./server.ts", import.meta.url));
 const LAUNCHER = fileURLToPath(new URL("../../bin/parley", import.meta.url));
@@ -25,6 +25,8 @@ export class Target {
   readonly #process: ChildProcess;
   readonly #lines: Interface;
   readonly #closed: Promise<unknown>;
+  /** Prints a figure. */
+  readonly say: (text: string) => void;
   #errors = "";
 
   private constructor(
@@ -33,7 +35,9 @@ export class Target {
     lines: Interface,
     closed: Promise<unknown>,
     where: string,
+    say: (text: string) => void,
   ) {
+    this.say = say;
     const { url, token } = JSON.parse(where) as Record<string, string>;
     this.url = url!;
     this.headers = { authorization: `Bearer ${token}` };
@@ -66,7 +70,7 @@ export class Target {
     const ended = closed.then(([code]) => assert.fail(`the server ended with ${code} before it listened`));
     const lines = createInterface(child.stdout!);
     const [where] = await Promise.race([once(lines, "line"), ended]);
-    return new Target(child, folder, lines, closed, where);
+    return new Target(child, folder, lines, closed, where, (text) => t.diagnostic(text));
   }
 
   /** Where other processes find it, as `joinedServer` reads it. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { decodeUtf8, parseForm, parseJson } from "../../src/http/bodies.ts";
-import { holds } from "./property.ts";
+import { decodeUtf8, parseForm, parseJson } from "../../src/http/protocol/bodies.ts";
+import { holds } from "../support/property.ts";
 
 const malformed = { name: "ParleyError", code: "malformed_body" };
 const TROUBLESOME = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { type Config, isExposed, readConfig, unknownSettings } from "../../src/config.ts";
+import { type Config, isExposed, readConfig, unknownSettings } from "../../src/config/settings.ts";
 import { OperatorError } from "../../src/errors.ts";
 
 const SECRET = "s".repeat(32);
@@ -33,7 +33,7 @@ const SETTINGS: Record<string, Setting> = {
   PARLEY_PORT: {
     read: (config) => config.port,
     fallback: 8080,
-    form: "a port number from 0 (any free one) to 65535",
+    form: "a port number from 0 (any free port) to 65535",
     good: [
       ["0", 0],
       ["1", 1],
@@ -48,6 +48,8 @@ const SETTINGS: Record<string, Setting> = {
     form: "a path to a folder",
     good: [
       ["/var/lib/parley", "/var/lib/parley"],
+      // Behind a symbolic link ".." names another folder than the text says.
+      ["/var/link/../parley", "/var/link/../parley"],
       ["some/where", resolve("some/where")],
       ["../up", resolve("../up")],
     ],
@@ -56,7 +58,7 @@ const SETTINGS: Record<string, Setting> = {
   PARLEY_PUBLIC_URL: {
     read: (config) => config.publicUrl,
     fallback: null,
-    form: "the http(s) URL under which clients reach the server, without query and fragment",
+    form: "the http(s) URL at which clients reach the server, without query or fragment",
     good: [
       ["https://parley.example", "https://parley.example"],
       ["https://parley.example/", "https://parley.example"],
@@ -124,7 +126,7 @@ const SETTINGS: Record<string, Setting> = {
   PARLEY_RATE_LIMIT: {
     read: (config) => config.limits.requestsPerSecond,
     fallback: 500,
-    form: "requests a second for each token, a whole number up to 1000000; 0 for no rate limits at all",
+    form: "a whole number up to 1000000: requests per second for each token; 0 for no rate limits",
     good: [
       ["0", 0],
       ["1", 1],
@@ -150,7 +152,7 @@ const SETTINGS: Record<string, Setting> = {
   PARLEY_MAX_TOKENS: {
     read: (config) => config.limits.maxTokens,
     fallback: 1000,
-    form: "a whole number: how many tokens that have not expired a user may have; 0 for no limit",
+    form: "a whole number: how many unexpired tokens a user may have; 0 for no limit",
     good: [
       ["0", 0],
       ["5", 5],
@@ -171,7 +173,7 @@ const SETTINGS: Record<string, Setting> = {
   PARLEY_WEBHOOKS_ALLOW_PRIVATE: {
     read: (config) => config.limits.webhooksAllowPrivate,
     fallback: false,
-    form: "true (webhooks may lead to http: and to addresses that are not public) or false",
+    form: "true (webhooks may use http: and private addresses) or false",
     good: [
       ["true", true],
       ["false", false],
@@ -181,7 +183,7 @@ const SETTINGS: Record<string, Setting> = {
   PARLEY_AUDIT_DAYS: {
     read: (config) => config.auditDays,
     fallback: 90,
-    form: "a whole number: for how many days the audit trail is kept; 0 for ever",
+    form: "a whole number: how many days to keep the audit trail; 0 for ever",
     good: [
       ["0", 0],
       ["365", 365],
@@ -258,7 +260,7 @@ for (const host of ["0.0.0.0", "::", "0", "0.0", "0x0", "::0", "0:0:0:0:0:0:0:0"
         () => readConfig({ PARLEY_HOST: host, PARLEY_PUBLIC_URL }),
         (error) => {
           assert.ok(error instanceof OperatorError);
-          assert.ok(error.message.startsWith(`PARLEY_PUBLIC_URL must be set where PARLEY_HOST is ${host}`));
+          assert.ok(error.message.startsWith(`PARLEY_PUBLIC_URL must be set if PARLEY_HOST is ${host}`));
           return true;
         },
       );

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { checkDigest, digestOf, formatDigest } from "../../src/http/digests.ts";
+import { checkDigest, digestOf, formatDigest } from "../../src/http/protocol/digests.ts";
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest();
 const seed = Math.floor(Math.random() * 2 ** 31);

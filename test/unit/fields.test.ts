@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import {
   anyText,
   avatarUrl,
@@ -8,6 +9,7 @@ import {
   type Field,
   filename,
   flag,
+  newUsername,
   nullable,
   optional,
   pageFields,
@@ -15,10 +17,12 @@ import {
   readFields,
   reference,
   searchWord,
+  someOf,
   toPageRequest,
   trueOrFalse,
   username,
 } from "../../src/core/fields.ts";
+import { holds } from "../support/property.ts";
 
 const ID = "con_01h455vb4pex5vsknk084sn02q";
 const fields = (given: Record<string, unknown>) => new Map(Object.entries(given));
@@ -175,7 +179,7 @@ const REFUSED: Record<string, { field: Field<unknown>; accepts: string; values: 
   },
   starting_after: {
     field: cursor("con"),
-    accepts: "the id of an item of this list (con_…)",
+    accepts: "the id of an item in this list (con_…)",
     values: ["", "x", ID.replace("con", "att"), ID.toUpperCase(), `${ID}0`, ID.slice(0, -1), ` ${ID}`, null],
   },
   limit: {
@@ -272,8 +276,8 @@ for (const name of [
       code: "unknown_parameter",
       param: name,
       message:
-        `${JSON.stringify(name)} is not known or may not be written. ` +
-        "Accepted here: username, phone_number, display_name.",
+        `${JSON.stringify(name)} is unknown or read-only. ` +
+        "Accepted fields: username, phone_number, display_name.",
     });
   });
 }
@@ -282,7 +286,7 @@ test("where no field is accepted, that is said", () => {
   assert.deepEqual(readFields({}, new Map()), {});
   assert.throws(() => readFields({}, fields({ a: "1" })), {
     code: "unknown_parameter",
-    message: '"a" is not known or may not be written. No field is accepted here.',
+    message: '"a" is unknown or read-only. No fields are accepted.',
   });
 });
 
@@ -318,6 +322,53 @@ test("a page refuses two cursors", () => {
     name: "ParleyError",
     code: "invalid_parameter",
     param: "ending_before",
-    message: "Give starting_after or ending_before, not both.",
+    message: "Send starting_after or ending_before, not both.",
   });
+});
+
+/** Code points that leave no mark, as the pages of the Unicode standard list them: first and last of each range. */
+const INVISIBLE: [first: number, last: number][] = [
+  ...([0x20, 0xa0, 0xad, 0x34f, 0x61c, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x2800, 0x3000] as const).map(
+    (point): [number, number] => [point, point],
+  ),
+  ...([0x3164, 0xfeff, 0xffa0] as const).map((point): [number, number] => [point, point]),
+  [0x115f, 0x1160],
+  [0x17b4, 0x17b5],
+  [0x180b, 0x180f],
+  [0x2000, 0x200f],
+  [0x202a, 0x202e],
+  [0x2060, 0x206f],
+  [0xfe00, 0xfe0f],
+  [0xfff0, 0xfffb],
+  [0x1bca0, 0x1bca3],
+  [0x1d173, 0x1d17a],
+  [0xe0000, 0xe0fff],
+];
+const invisible = fc
+  .constantFrom(...INVISIBLE)
+  .chain(([first, last]) => fc.integer({ min: first, max: last }))
+  .map((point) => String.fromCodePoint(point));
+const invisibles = fc.array(invisible, { maxLength: 20 }).map((all) => all.join(""));
+
+test("a new username has a visible character, wherever it stands among invisible ones", () =>
+  holds(
+    fc.property(
+      invisibles,
+      fc.constantFrom("a", "é", "字", "😀", "-", "٣", "\u0301"),
+      invisibles,
+      (a, mark, b) => {
+        assert.equal(newUsername.parse(a + b), undefined);
+        const name = (a + mark + b).trim();
+        assert.equal(newUsername.parse(name), name);
+        assert.equal(newUsername.parse(` ${name}`), undefined, "the rules of all usernames hold as well");
+      },
+    ),
+  ));
+
+test("lists of names are separated by commas or spaces, or come as an array; each name must be known", () => {
+  const known = ["a", "b", "c"] as const;
+  for (const value of ["a,c", "c,a", "a c", " a , c ", "a,\tc", "a,c,a", ["c", "a"]])
+    assert.deepEqual(someOf(known, value), ["a", "c"], JSON.stringify(value));
+  for (const value of ["", "a,", ",a", "a,,c", "a;c", "a,d", "A", [], ["a,c"], ["a", 1], null, 1])
+    assert.equal(someOf(known, value), undefined, JSON.stringify(value));
 });

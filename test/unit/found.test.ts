@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readConfig } from "../../src/config.ts";
-import { detectType } from "../../src/core/media-types.ts";
-import { decodeUtf8 } from "../../src/http/bodies.ts";
-import type { BodyReader } from "../../src/http/body-reader.ts";
-import { MultipartReader } from "../../src/http/multipart.ts";
+import { readConfig } from "../../src/config/settings.ts";
+import { detectType } from "../../src/core/files/media-types.ts";
+import { decodeUtf8 } from "../../src/http/protocol/bodies.ts";
+import type { BodyReader } from "../../src/http/protocol/body-reader.ts";
+import { MultipartReader } from "../../src/http/protocol/multipart.ts";
 
 // What was found once stays found.
 

@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { startJob } from "../../src/jobs/job.ts";
-import { holds } from "./property.ts";
+import { holds } from "../support/property.ts";
 
 const NEVER = 2 ** 30;
 

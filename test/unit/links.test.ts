@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createLinks } from "../../src/core/links.ts";
-import type { CarriedSecret } from "../../src/db/tables.ts";
-import { holds } from "./property.ts";
+import { createLinks } from "../../src/core/files/links.ts";
+import type { CarriedSecret } from "../../src/db/queries/tables.ts";
+import { holds } from "../support/property.ts";
 
 const HOUR = 3600;
 const ID = "att_01h455vb4pex5vsknk084sn02q";

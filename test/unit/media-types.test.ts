@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { detectType } from "../../src/core/media-types.ts";
-import { holds } from "./property.ts";
+import { detectType } from "../../src/core/files/media-types.ts";
+import { holds } from "../support/property.ts";
 
 const UNKNOWN = "application/octet-stream";
 const NOTHING = new Uint8Array(0);

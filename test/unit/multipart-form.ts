@@ -1,7 +1,7 @@
 // Forms as clients send them, and what the reader makes of them.
 import assert from "node:assert/strict";
-import type { BodyReader } from "../../src/http/body-reader.ts";
-import { MultipartReader } from "../../src/http/multipart.ts";
+import type { BodyReader } from "../../src/http/protocol/body-reader.ts";
+import { MultipartReader } from "../../src/http/protocol/multipart.ts";
 
 export interface SentPart {
   name: string;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundaryOf, MultipartReader } from "../../src/http/multipart.ts";
+import { boundaryOf, MultipartReader } from "../../src/http/protocol/multipart.ts";
 import { byteByByte, MAX_HEADER_BYTES, readForm, refused, sourceOf } from "./multipart-form.ts";
 
 const A = 'Content-Disposition: form-data; name="a"';

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MultipartReader } from "../../src/http/multipart.ts";
+import { MultipartReader } from "../../src/http/protocol/multipart.ts";
+import { holds } from "../support/property.ts";
 import {
   byteByByte,
   encodeForm,
@@ -12,7 +13,6 @@ import {
   sourceOf,
   split,
 } from "./multipart-form.ts";
-import { holds } from "./property.ts";
 
 const BOUNDARY_CHARACTERS = "0123456789ABCXYZabcxyz'()+_,-./:=?";
 

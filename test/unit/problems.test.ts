@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { catalogue, type ErrorCode, ParleyError } from "../../src/errors.ts";
-import { problemOf, statusOf } from "../../src/http/problems.ts";
+import { problemOf, statusOf } from "../../src/http/protocol/problems.ts";
 
 const ORIGIN = "https://parley.example";
 const REQUEST_ID = "req_01h455vb4pex5vsknk084sn02q";
@@ -98,7 +98,7 @@ test("a problem says what was wrong, with which field, and what more there is to
   });
   assert.deepEqual(Object.entries(body), [
     ["type", `${ORIGIN}/docs/errors/contact_exists`],
-    ["title", "The contact exists"],
+    ["title", "Contact already exists"],
     ["status", 409],
     ["detail", "Ada is in the list."],
     ["code", "contact_exists"],

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type ByteRange, parseRange } from "../../src/http/ranges.ts";
-import { holds } from "./property.ts";
+import { type ByteRange, parseRange } from "../../src/http/protocol/ranges.ts";
+import { holds } from "../support/property.ts";
 
 const HUGE = "9".repeat(400);
 

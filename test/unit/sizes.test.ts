@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { exactSize, parseSize, roundedSize } from "../../src/util/sizes.ts";
-import { holds } from "./property.ts";
+import { holds } from "../support/property.ts";
 
 const SIZES: [text: string, bytes: number][] = [
   ["0", 0],

@@ -10,7 +10,7 @@ import {
   searchKey,
   usernameKey,
 } from "../../src/util/text.ts";
-import { holds } from "./property.ts";
+import { holds } from "../support/property.ts";
 
 const KEYS: [username: string, key: string][] = [
   ["ada", "ada"],

@@ -1,12 +1,13 @@
 // Who may do what: tokens, owners, members, quotas, and what each is told.
-import type { Mutant } from "./list.ts";
+import type { Mutant } from "./mutant.ts";
 
-const TOKENS = "src/core/tokens.ts";
-const ATTACHMENTS = "src/db/attachments.ts";
-const CONTACTS = "src/db/contacts.ts";
-const AUTHENTICATION = "src/http/authentication.ts";
-const RATES = "src/http/rate-limits.ts";
-const STORAGE = "src/db/storage.ts";
+const TOKENS = "src/core/access/tokens.ts";
+const ATTACHMENTS = "src/db/queries/attachments.ts";
+const CONTACTS = "src/db/queries/contacts.ts";
+const AUTHENTICATION = "src/http/protocol/authentication.ts";
+const RATES = "src/http/protocol/rate-limits.ts";
+const RECEIVING = "src/core/files/uploads.ts";
+const STORAGE = "src/db/queries/storage.ts";
 
 export const access: readonly Mutant[] = [
   {
@@ -31,17 +32,45 @@ export const access: readonly Mutant[] = [
     tests: ["attacks/tokens"],
   },
   {
+    name: "a write counts once, whatever it leaves",
+    file: RATES,
+    find: "Math.ceil(bytes / ROW_BYTES) - 1",
+    replace: "0",
+    tests: ["attacks/rows"],
+  },
+  {
+    name: "a write whose client hangs up counts once",
+    file: "src/http/protocol/operation.ts",
+    find: "    const hasWritten = reply.statusCode < 300",
+    replace: "    const hasWritten = !request.raw.socket.destroyed && reply.statusCode < 300",
+    tests: ["attacks/rows"],
+  },
+  {
+    name: "a known token is a guess after another was revoked",
+    file: AUTHENTICATION,
+    find: "  if (token === undefined || !wasValid(context.core, token)) context.rates",
+    replace: "  context.rates",
+    tests: ["attacks/tokens"],
+  },
+  {
+    name: "a known token is no guess after it was revoked",
+    file: "src/core/access/authentication.ts",
+    find: 'if (error instanceof ParleyError && error.code === "invalid_token") core.verifiedTokens.forget(token);\n',
+    replace: "",
+    tests: ["attacks/tokens"],
+  },
+  {
     name: "a token that has expired goes on",
-    file: "src/core/authentication.ts",
+    file: "src/core/access/authentication.ts",
     find: "return expiresAt !== null && expiresAt <= core.clock();",
     replace: "return expiresAt !== null && expiresAt <= 0;",
     tests: ["http/rate-limits"],
   },
   {
     name: "a token that was revoked goes on",
-    file: "src/db/tokens.ts",
-    find: "yield [...records, NOTE_REVOCATION];",
-    replace: "yield records;",
+    file: "src/db/queries/tokens.ts",
+    find: "yield* batch([...records, NOTE_REVOCATION]);",
+    replace: "yield* batch(records);",
     tests: ["http/tokens"],
   },
   {
@@ -53,7 +82,7 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "a file asks for no scope",
-    file: "src/http/files.ts",
+    file: "src/http/routes/files.ts",
     find: '  requireScope(caller, "attachments:read");\n',
     replace: "",
     tests: ["http/matrix"],
@@ -82,29 +111,29 @@ export const access: readonly Mutant[] = [
   {
     name: "a contact is anybody's to read, update and delete",
     file: CONTACTS,
-    find: 'const WHERE = "FROM contacts c WHERE c.owner_id = ? AND c.id = ?";',
-    replace: 'const WHERE = "FROM contacts c WHERE (c.owner_id = ? OR TRUE) AND c.id = ?";',
+    find: "sql`FROM contacts c WHERE c.owner_id = ${ownerId} AND c.id = ${id}`;",
+    replace: "sql`FROM contacts c WHERE (c.owner_id = ${ownerId} OR TRUE) AND c.id = ${id}`;",
     tests: ["contract/database", "http/matrix"],
   },
   {
     name: "a list has everybody's contacts",
     file: CONTACTS,
-    find: 'const conditions = ["c.owner_id = ?"];',
-    replace: 'const conditions = ["(c.owner_id = ? OR TRUE)"];',
+    find: "let range = sql`c.owner_id = ${ownerId}`;",
+    replace: "let range = sql`(c.owner_id = ${ownerId} OR TRUE)`;",
     tests: ["contract/database"],
   },
   {
     name: "a contact is anybody's to block",
     file: CONTACTS,
-    find: "SET blocked_at = ? WHERE owner_id = ? AND id = ? RETURNING",
-    replace: "SET blocked_at = ? WHERE (owner_id = ? OR TRUE) AND id = ? RETURNING",
+    find: "SET blocked_at = ${blockedAt} WHERE owner_id = ${ownerId} AND",
+    replace: "SET blocked_at = ${blockedAt} WHERE (owner_id = ${ownerId} OR TRUE) AND",
     tests: ["http/matrix"],
   },
   {
     name: "an attachment is anybody's to see and to list",
     file: ATTACHMENTS,
-    find: "ON a.id = g.attachment_id WHERE g.user_id = ?`;",
-    replace: "ON a.id = g.attachment_id WHERE (g.user_id = ? OR TRUE)`;",
+    find: "ON a.id = g.attachment_id\n    WHERE g.user_id = ${userId} AND",
+    replace: "ON a.id = g.attachment_id\n    WHERE (g.user_id = ${userId} OR TRUE) AND",
     tests: ["contract/database", "http/matrix"],
   },
   {
@@ -118,22 +147,22 @@ export const access: readonly Mutant[] = [
   {
     name: "whoever knows its id renames and deletes an attachment",
     file: ATTACHMENTS,
-    find: "\n  WHERE g.user_id = ? AND g.attachment_id = ?`;",
-    replace: "\n  WHERE (g.user_id = ? OR TRUE) AND g.attachment_id = ?`;",
+    find: "WHERE g.user_id = ${input.userId} AND g.attachment_id = ${input.id} AND",
+    replace: "WHERE (g.user_id = ${input.userId} OR TRUE) AND g.attachment_id = ${input.id} AND",
     tests: ["http/matrix"],
   },
   {
     name: "a file goes to anybody's message",
     file: ATTACHMENTS,
-    find: "WHERE m.id = ? AND m.sender_id = ?`;",
-    replace: "WHERE m.id = ? AND (m.sender_id = ? OR TRUE)`;",
+    find: "WHERE m.id = ${messageId} AND m.sender_id = ${userId}`;",
+    replace: "WHERE m.id = ${messageId} AND (m.sender_id = ${userId} OR TRUE)`;",
     tests: ["contract/database"],
   },
   {
     name: "a file goes to anybody's conversation",
     file: ATTACHMENTS,
-    find: '"SELECT 1 AS one FROM members WHERE conversation_id = ? AND user_id = ?"',
-    replace: '"SELECT 1 AS one FROM members WHERE conversation_id = ? AND (user_id = ? OR TRUE)"',
+    find: "WHERE s.conversation_id = ${conversationId} AND s.user_id = ${userId}`;",
+    replace: "WHERE s.conversation_id = ${conversationId} AND (s.user_id = ${userId} OR TRUE)`;",
     tests: ["contract/database"],
   },
   {
@@ -152,38 +181,38 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "an event of a file is told to those who do not see it",
-    file: "src/db/events.ts",
-    find: "SELECT g.user_id, '${type}', g.conversation_id, ?, ? FROM members m\n     JOIN grants g ON g.user_id = m.user_id AND g.attachment_id = ?",
+    file: "src/db/queries/events.ts",
+    find: "SELECT g.user_id, ${type}, g.conversation_id, ${at}, ${payload} FROM members m\n    JOIN grants g ON g.user_id = m.user_id AND g",
     replace:
-      "SELECT DISTINCT m.user_id, '${type}', g.conversation_id, ?, ? FROM members m\n     JOIN grants g ON g.attachment_id = ?",
+      "SELECT DISTINCT m.user_id, ${type}, g.conversation_id, ${at}, ${payload} FROM members m\n    JOIN grants g ON g",
     tests: ["http/events-seen"],
   },
   {
     name: "a list has everybody's events",
-    file: "src/db/events.ts",
-    find: "FROM events\n     WHERE recipient_id = ? AND ${newer",
-    replace: "FROM events\n     WHERE (recipient_id = ? OR TRUE) AND ${newer",
+    file: "src/db/queries/events.ts",
+    find: "WHERE recipient_id = ${recipientId} AND ${range}",
+    replace: "WHERE (recipient_id = ${recipientId} OR TRUE) AND ${range}",
     tests: ["http/events"],
   },
   {
     name: "an event of another is a place among one's own",
-    file: "src/core/events.ts",
+    file: "src/core/events/events.ts",
     find: "if (low % (1n << RECIPIENT_BITS) === recipientBits(recipientId)) {",
     replace: "if (low >= recipientBits(recipientId) * 0n) {",
     tests: ["http/events-listeners"],
   },
   {
     name: "a webhook is anybody's",
-    file: "src/db/webhooks.ts",
-    find: "FROM webhooks WHERE user_id = ? AND id = ?`;",
-    replace: "FROM webhooks WHERE (user_id = ? OR TRUE) AND id = ?`;",
+    file: "src/db/queries/webhooks.ts",
+    find: "FROM webhooks WHERE user_id = ${userId} AND id = ${id}`;",
+    replace: "FROM webhooks WHERE (user_id = ${userId} OR TRUE) AND id = ${id}`;",
     tests: ["http/matrix"],
   },
   {
     name: "an Idempotency-Key is everybody's",
-    file: "src/db/idempotency.ts",
-    find: "FROM idempotency WHERE user_id = ? AND key_hash = ?",
-    replace: "FROM idempotency WHERE (user_id = ? OR TRUE) AND key_hash = ?",
+    file: "src/db/queries/idempotency.ts",
+    find: "FROM idempotency WHERE user_id = ${userId} AND key_hash",
+    replace: "FROM idempotency WHERE (user_id = ${userId} OR TRUE) AND key_hash",
     tests: ["http/idempotency"],
   },
   {
@@ -201,8 +230,71 @@ export const access: readonly Mutant[] = [
     tests: ["http/quota"],
   },
   {
+    name: "an upload without Content-Length reserves nothing while it comes in",
+    file: RECEIVING,
+    find: "      if (this.#reservation) await this.#reserveStep(this.#reservation);\n",
+    replace: "",
+    tests: ["attacks/uploads"],
+  },
+  {
+    name: "uploads that have no room for all of them are all refused",
+    file: STORAGE,
+    find: "  yield* run(refusal === null ? reserve : dropReservation(input));\n",
+    replace: "  if (refusal === null) yield* run(reserve);\n",
+    tests: ["attacks/uploads"],
+  },
+  {
+    name: "a user may have any number of uploads under way",
+    file: RECEIVING,
+    find: "others >= core.limits.uploadsPerUser",
+    replace: "others < 0",
+    tests: ["attacks/uploads"],
+  },
+  {
+    name: "an upload that has ended still counts as under way",
+    file: RECEIVING,
+    find: "uploadsUnderWay.get(this.#userId)! - 1;",
+    replace: "uploadsUnderWay.get(this.#userId)!;",
+    tests: ["attacks/uploads"],
+  },
+  {
+    name: "an upload under a used Idempotency-Key is stored, beside the quota",
+    file: "src/core/files/attachments.ts",
+    find: "  if (isRetry) upload.hashOnly();\n  else await checkTarget(core, caller, target);\n",
+    replace: "  if (!isRetry) await checkTarget(core, caller, target);\n",
+    tests: ["attacks/uploads"],
+  },
+  {
+    name: "an upload whose Idempotency-Key has expired meanwhile is committed without its bytes",
+    file: "src/core/files/attachments.ts",
+    find: "  if (once) once.replayOnly = isRetry;\n",
+    replace: "",
+    tests: ["attacks/uploads"],
+  },
+  {
+    name: "a signed token of any type is taken",
+    file: "src/core/access/jwt.ts",
+    find: 'typ === undefined || (typeof typ === "string" && TYPE.test(typ))',
+    replace: "true || typ === TYPE",
+    tests: ["attacks/token-types"],
+  },
+  {
+    name: "a PUT without fields reads without the scope to read",
+    file: "src/http/protocol/operation.ts",
+    find: "    if (described.readScope && fields.size === 0) requireScope(request.caller, described.readScope);\n",
+    replace: "",
+    tests: ["attacks/write-only"],
+  },
+  {
+    name: "a contact that exists is named to who may not read contacts",
+    file: "src/core/contacts.ts",
+    find: " && !mayRead(caller);",
+    replace: " && mayRead(caller) === undefined;",
+    tests: ["attacks/write-only"],
+  },
+  {
     name: "of two who take the last room at once both find it",
-    file: "src/db/postgres.ts",
+    file: "src/db/engines/postgres/postgres.ts",
     find: "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE",
     replace: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
     tests: ["http/sharing-races"],

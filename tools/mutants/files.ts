@@ -1,21 +1,14 @@
 // Files: what they are called and said to be, how they are served, the links to them, and that they are there.
-import type { Mutant } from "./list.ts";
+import type { Mutant } from "./mutant.ts";
 
-const FILES = "src/http/files.ts";
-const LINKS = "src/core/links.ts";
-const TYPES = "src/core/media-types.ts";
+const FILES = "src/http/routes/files.ts";
+const LINKS = "src/core/files/links.ts";
+const TYPES = "src/core/files/media-types.ts";
 const TEXT = "src/util/text.ts";
-const CONSOLE = "src/http/console.ts";
+const CONSOLE = "src/http/routes/console.ts";
 const DISK = "src/blobs/disk.ts";
 
 export const files: readonly Mutant[] = [
-  {
-    name: "no nosniff",
-    file: FILES,
-    find: '    "x-content-type-options": "nosniff",\n',
-    replace: "",
-    tests: ["acceptance/files"],
-  },
   {
     name: "no sandbox",
     file: FILES,
@@ -60,14 +53,14 @@ export const files: readonly Mutant[] = [
   },
   {
     name: "a range goes on behind the file's end",
-    file: "src/http/ranges.ts",
+    file: "src/http/protocol/ranges.ts",
     find: "Math.min(Number(last), size - 1) };",
     replace: "Number(last) };",
     tests: ["unit/ranges"],
   },
   {
     name: "a range begins at the file's end",
-    file: "src/http/ranges.ts",
+    file: "src/http/protocol/ranges.ts",
     find: "if (start >= size)",
     replace: "if (start > size)",
     tests: ["unit/ranges"],
@@ -216,7 +209,7 @@ export const files: readonly Mutant[] = [
   },
   {
     name: "the log of the database is not synced",
-    file: "src/db/writer.ts",
+    file: "src/db/engines/sqlite/writer.ts",
     find: "PRAGMA synchronous = FULL;",
     replace: "PRAGMA synchronous = NORMAL;",
     tests: ["faults/sync-order"],
@@ -230,7 +223,7 @@ export const files: readonly Mutant[] = [
   },
   {
     name: "writes are acknowledged before they are committed",
-    file: "src/db/writer.ts",
+    file: "src/db/engines/sqlite/writer.ts",
     find: '  run("BEGIN IMMEDIATE");\n  try {\n    const outcomes = asked.map(runOne);\n    run("COMMIT");\n',
     replace:
       '  if (db.isTransaction) run("COMMIT");\n  run("BEGIN IMMEDIATE");\n  try {\n    const outcomes = asked.map(runOne);\n    setTimeout(() => db.isTransaction && run("COMMIT"), 20);\n',
@@ -238,15 +231,15 @@ export const files: readonly Mutant[] = [
   },
   {
     name: "a delete is acknowledged before it is committed",
-    file: "src/core/attachments.ts",
+    file: "src/core/files/attachments.ts",
     find: '  await core.db.write("deleteAttachment", {',
     replace: '  void core.db.write("deleteAttachment", {',
     tests: ["faults/sync-order"],
   },
   {
     name: "a file that was refused stays in the store",
-    file: "src/http/uploads.ts",
-    find: "    await form.discard();\n",
+    file: "src/core/files/uploads.ts",
+    find: "    if (!this.#isDone) await this.#discard();\n",
     replace: "",
     tests: ["attacks/multipart"],
   },

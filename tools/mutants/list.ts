@@ -1,18 +1,16 @@
 import { access } from "./access.ts";
+import { connections } from "./connections.ts";
+import { erasing } from "./erasing.ts";
 import { files } from "./files.ts";
+import type { Mutant } from "./mutant.ts";
 import { outside } from "./outside.ts";
 import { requests } from "./requests.ts";
 
-/** The service with one defence taken away, and the tests that must see it. */
-export interface Mutant {
-  /** What it does. */
-  name: string;
-  file: string;
-  /** Stands in the file exactly once. */
-  find: string;
-  replace: string;
-  /** Below `test/`, without their ending. As few and as quick as will do: each of them must fail. */
-  tests: readonly string[];
-}
-
-export const mutants: readonly Mutant[] = [...requests, ...access, ...files, ...outside];
+export const mutants: readonly Mutant[] = [
+  ...requests,
+  ...connections,
+  ...access,
+  ...files,
+  ...erasing,
+  ...outside,
+];

@@ -1,9 +1,11 @@
 // What is asked of other servers, and told to them: webhooks, and tokens of an identity provider.
-import type { Mutant } from "./list.ts";
+import type { Mutant } from "./mutant.ts";
 
 const POST = "src/util/post.ts";
 const ADDRESS = "src/util/public-address.ts";
-const DELIVERY = "src/core/webhook-delivery.ts";
+const DELIVERY = "src/core/events/webhook-delivery.ts";
+const HAND_OUT = "src/core/events/hand-out.ts";
+const PLACES = "src/jobs/webhook-places.ts";
 
 export const outside: readonly Mutant[] = [
   {
@@ -90,10 +92,108 @@ export const outside: readonly Mutant[] = [
   },
   {
     name: "a webhook is shown with its secret",
-    file: "src/db/webhooks.ts",
+    file: "src/db/queries/webhooks.ts",
     find: "    enabled: row.disabled_at === null,\n",
     replace: "    enabled: row.disabled_at === null,\n    secret: (row as WebhookRow).secret,\n",
     tests: ["http/webhooks"],
+  },
+  {
+    name: "a delivery says why no answer came",
+    file: DELIVERY,
+    find: "    error = `No answer came within ${request.timeoutMs / SECOND_MS} s, or the address could not be reached.`;\n",
+    replace: "    error = String((cause as Error).message);\n",
+    tests: ["http/webhooks-ssrf"],
+  },
+  {
+    name: "a new webhook counts as quick",
+    file: PLACES,
+    find: "const slow = ({ webhook }: Attempt) => !this.#quick.has(webhook.id);",
+    replace: "const slow = () => false;",
+    tests: ["http/webhooks-places"],
+  },
+  {
+    name: "one user takes all places for slow webhooks",
+    file: PLACES,
+    find: "const SLOW_PLACES_OF_USER = SLOW_PLACES / 4;",
+    replace: "const SLOW_PLACES_OF_USER = SLOW_PLACES;",
+    tests: ["attacks/webhook-places"],
+  },
+  {
+    name: "one user takes all places",
+    file: PLACES,
+    find: "const PLACES_OF_USER = PLACES / 4;",
+    replace: "const PLACES_OF_USER = PLACES;",
+    tests: ["attacks/webhook-places"],
+  },
+  {
+    name: "a user with many webhooks takes every turn",
+    file: PLACES,
+    find: "      .sort((a, b) => a.nth - b.nth)\n",
+    replace: "",
+    tests: ["unit/webhook-places"],
+  },
+  {
+    name: "a webhook that is deleted or disabled keeps its attempts",
+    file: "src/jobs/webhooks.ts",
+    find: "  places.end((id) => enabled.has(id));\n",
+    replace: "",
+    tests: ["attacks/webhook-places"],
+  },
+  {
+    name: "a webhook has any number of deliveries pending",
+    file: HAND_OUT,
+    find: "    if (hook.pending >= MAX_PENDING) return false;\n",
+    replace: "",
+    tests: ["http/webhooks-backlog"],
+  },
+  {
+    name: "the deliveries of one user take any number of bytes",
+    file: HAND_OUT,
+    find: "      if (this.#rate.isTooMuch(used)) return false;\n",
+    replace: "",
+    tests: ["http/webhooks-backlog"],
+  },
+  {
+    name: "a webhook that was behind when it was disabled loses its backlog",
+    file: "src/db/queries/webhooks.ts",
+    find: "if (resumed && row.backlog_from === null) row",
+    replace: "if (resumed) row",
+    tests: ["http/webhooks-backlog"],
+  },
+  {
+    name: "test events fill the backlog of a webhook",
+    file: "src/db/queries/deliveries.ts",
+    find: "  if (row!.pending < MAX_PENDING) return;\n",
+    replace: "  if (row) return;\n",
+    tests: ["http/webhooks-backlog"],
+  },
+  {
+    name: "a webhook that has caught up meanwhile is passed over",
+    file: "src/db/queries/hand-out.ts",
+    find: "    if (caughtUp) return;\n",
+    replace: "    if (caughtUp && to < 0) return;\n",
+    tests: ["contract/deliveries"],
+  },
+  {
+    name: "what a webhook wants since it has caught up is passed over",
+    file: "src/db/queries/hand-out.ts",
+    find: "    if (wanting) return;\n",
+    replace: "    if (wanting && to < 0) return;\n",
+    tests: ["contract/deliveries"],
+  },
+  {
+    name: "a deleted webhook leaves its deliveries",
+    file: "src/db/queries/webhooks.ts",
+    find: "    sql`INSERT INTO deleted_webhooks (id) VALUES (${input.id})`,\n",
+    replace: "",
+    tests: ["http/webhooks-deleted"],
+  },
+  {
+    name: "a deleted webhook takes all its deliveries with it in one write",
+    file: "src/db/queries/deliveries.ts",
+    find: "sql`webhook_id = ${hook.id}`, left);",
+    replace: "sql`webhook_id = ${hook.id}`, 1e6);",
+    tests: ["http/webhooks-deleted"],
   },
   {
     name: "an old secret signs for ever",
@@ -111,37 +211,38 @@ export const outside: readonly Mutant[] = [
   },
   {
     name: "a webhook of one user gets the events of all",
-    file: DELIVERY,
+    file: HAND_OUT,
     find: "  if (hook.all_users === 0 && hook.user_id !== recipient_id) return false;\n",
     replace: '  if (recipient_id === "") return false;\n',
     tests: ["http/webhooks"],
   },
   {
     name: "anybody makes a webhook of all users",
-    file: "src/core/webhooks.ts",
+    file: "src/core/events/webhooks.ts",
     find: "  if (fields.all_users) demandAdmin(caller);\n",
     replace: "",
     tests: ["http/webhooks"],
   },
   {
     name: "a signed token may have the scope admin",
-    file: "src/core/jwt.ts",
+    file: "src/core/access/jwt.ts",
     find: "named.filter((each) => DEFAULT_SCOPES.includes(each))",
     replace: "named",
     tests: ["http/jwt"],
   },
   {
     name: "a token that the provider signed for another service",
-    file: "src/core/jwt.ts",
+    file: "src/core/access/jwt.ts",
     find: "    audience,\n    currentDate,",
     replace: "    currentDate,",
     tests: ["http/jwt"],
   },
   {
     name: "a token that is signed without a key",
-    file: "src/core/jwt.ts",
-    find: "await jwtVerify(token, by, options)",
-    replace: '{ payload: JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()) }',
+    file: "src/core/access/jwt.ts",
+    find: "=> jwtVerify(token, by, options)",
+    replace:
+      '=> Promise.resolve({ payload: JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()), protectedHeader: { typ: "JWT" } })',
     tests: ["http/jwt"],
   },
 ];

@@ -1,14 +1,91 @@
 // Requests that are read less strictly, without a bound, or told too much about.
-import type { Mutant } from "./list.ts";
+import type { Mutant } from "./mutant.ts";
 
 const SERVER = "src/http/server.ts";
-const BODIES = "src/http/bodies.ts";
-const READER = "src/http/body-reader.ts";
-const MULTIPART = "src/http/multipart.ts";
-const UPLOADS = "src/http/uploads.ts";
+const BODIES = "src/http/protocol/bodies.ts";
+const READER = "src/http/protocol/body-reader.ts";
+const MULTIPART = "src/http/protocol/multipart.ts";
+const UPLOADS = "src/http/protocol/uploads.ts";
 const FIELDS = "src/core/fields.ts";
 
 export const requests: readonly Mutant[] = [
+  {
+    name: "leave Retry-After of a rate out of the document",
+    file: "src/http/openapi/headers.ts",
+    find: '  rate_limited: "Retry-After",\n',
+    replace: "",
+    tests: ["http/openapi"],
+  },
+  {
+    name: "answer without nosniff",
+    file: SERVER,
+    find: '.header("x-content-type-options", "nosniff")',
+    replace: "",
+    tests: ["attacks/answers", "acceptance/files"],
+  },
+  {
+    name: "answer what Node refuses without nosniff",
+    file: "src/http/protocol/raw-errors.ts",
+    find: '    "x-content-type-options": "nosniff",\n',
+    replace: "",
+    tests: ["attacks/answers"],
+  },
+  {
+    name: "answer a broken path without the headers of all answers",
+    file: SERVER,
+    find: "  setCommonHeaders(request, reply);\n  sendError(",
+    replace: "  sendError(",
+    tests: ["attacks/answers"],
+  },
+  {
+    name: "let files tell their address to the pages that they link to",
+    file: SERVER,
+    find: '  if (pathOf(request).startsWith("/files/")) reply.header("referrer-policy", "no-referrer");\n',
+    replace: "",
+    tests: ["attacks/answers"],
+  },
+  {
+    name: "take a username of invisible characters alone",
+    file: FIELDS,
+    find: "name !== undefined && VISIBLE.test(name) ? name : undefined",
+    replace: "name",
+    tests: ["attacks/usernames", "unit/fields"],
+  },
+  {
+    name: "take a username that is invisible but by White_Space, Cf and U+2800",
+    file: FIELDS,
+    find: "\\p{Default_Ignorable_Code_Point}",
+    replace: "",
+    tests: ["attacks/usernames", "unit/fields"],
+  },
+  {
+    name: "find no user by an invisible name",
+    file: "src/http/routes/users.ts",
+    find: 'query: { ...pageFields("usr"), username: optional(username) },',
+    replace: 'query: { ...pageFields("usr"), username: optional(newUsername) },',
+    tests: ["attacks/usernames"],
+  },
+  {
+    name: "take a boolean of JSON in quotes",
+    file: "src/core/events/webhook-fields.ts",
+    find: 'parse: (value) => (typeof value === "boolean" ? value : undefined),',
+    replace: 'parse: (value) => (/^(?:true|false)$/.test(`${value}`) ? `${value}` === "true" : undefined),',
+    tests: ["attacks/types"],
+  },
+  {
+    name: "take a number of JSON in quotes",
+    file: "src/core/access/token-fields.ts",
+    find: 'typeof value === "number" && SECONDS.test(String(value)) ? value : undefined',
+    replace: "SECONDS.test(String(value)) ? Number(value) : undefined",
+    tests: ["attacks/types"],
+  },
+  {
+    name: "read the text of a form as JSON has it",
+    file: FIELDS,
+    find: "given instanceof TextFields ? field.fromText : undefined",
+    replace: "undefined as typeof field.fromText",
+    tests: ["attacks/types"],
+  },
   {
     name: "take fields that are not known",
     file: FIELDS,
@@ -39,7 +116,7 @@ export const requests: readonly Mutant[] = [
   },
   {
     name: "take a field in the query and in the form at once",
-    file: "src/http/attachments.ts",
+    file: "src/http/routes/attachments.ts",
     find: "    if (all.has(name)) throw repeated(name);\n",
     replace: "",
     tests: ["acceptance/attachments"],
@@ -47,14 +124,14 @@ export const requests: readonly Mutant[] = [
   {
     name: "take a field of an upload that is not known",
     file: UPLOADS,
-    find: 'else throw unknownField(part.name, ["file", ...this.#accepted]);',
+    find: 'else throw unknownField(part.name, ["file", ...accepted]);',
     replace: "else for await (const _ of part.body);",
     tests: ["attacks/multipart"],
   },
   {
     name: "take a second file, and forget the first",
     file: UPLOADS,
-    find: '    if (this.#file) throw repeated("file");\n',
+    find: '        if (file) throw repeated("file");\n',
     replace: "",
     tests: ["attacks/multipart"],
   },
@@ -95,8 +172,8 @@ export const requests: readonly Mutant[] = [
   },
   {
     name: "leave the body of a read aside in silence",
-    file: "src/http/operation.ts",
-    find: '      if (described.method === "GET") refuseBody(request);\n',
+    file: "src/http/protocol/operation.ts",
+    find: '      if (described.method === "GET" && access === undefined) refuseBody(request);\n',
     replace: "",
     tests: ["attacks/fields"],
   },
@@ -116,8 +193,8 @@ export const requests: readonly Mutant[] = [
   },
   {
     name: "no cap on a file",
-    file: "src/core/uploads.ts",
-    find: "      if (maxBytes > 0 && size > maxBytes) throw fileTooLarge(maxBytes);\n",
+    file: "src/core/files/uploads.ts",
+    find: "      if (maxBytes > 0 && this.#size > maxBytes) throw fileTooLarge(maxBytes);\n",
     replace: "",
     tests: ["http/uploads", "attacks/multipart"],
   },
@@ -171,27 +248,6 @@ export const requests: readonly Mutant[] = [
     tests: ["unit/multipart-syntax"],
   },
   {
-    name: "wait for a request's headers without end",
-    file: SERVER,
-    find: "headersTimeout: limits.headersTimeoutMs,",
-    replace: "headersTimeout: 0,",
-    tests: ["attacks/slow"],
-  },
-  {
-    name: "wait for a request's body without end",
-    file: READER,
-    find: "      if (!tooSlow) return;\n",
-    replace: "      if (!tooSlow || tooSlow) return;\n",
-    tests: ["http/uploads"],
-  },
-  {
-    name: "no least rate of a body",
-    file: READER,
-    find: " || this.received < seconds * pace.minBodyBytesPerSecond",
-    replace: " || seconds < 0",
-    tests: ["http/uploads"],
-  },
-  {
     name: "believe what clients say of their address and of the server's",
     file: SERVER,
     find: "trustProxy: trustedProxies.length > 0 && [...trustedProxies],",
@@ -221,13 +277,6 @@ export const requests: readonly Mutant[] = [
     tests: ["attacks/secrets"],
   },
   {
-    name: "take the first of two hosts, tokens or types",
-    file: SERVER,
-    find: "  if (twice) throw",
-    replace: "  if (twice === undefined && twice) throw",
-    tests: ["attacks/headers"],
-  },
-  {
     name: "tell what went wrong inside",
     file: SERVER,
     find: 'new ParleyError("internal_error"), request.id',
@@ -236,30 +285,9 @@ export const requests: readonly Mutant[] = [
   },
   {
     name: "let pages of all origins call",
-    file: "src/http/cors.ts",
+    file: "src/http/protocol/cors.ts",
     find: 'origins.includes("*") ? "*" : [...origins]',
     replace: '"*"',
     tests: ["http/service"],
-  },
-  {
-    name: "reset a connection before its refusal was read",
-    file: "src/http/raw-errors.ts",
-    find: "setTimeout(() => socket.destroy(), DESTROY_AFTER_MS).unref();",
-    replace: 'socket.on("finish", () => socket.destroy());',
-    tests: ["http/connections"],
-  },
-  {
-    name: "do a request whose head came after it was answered 408",
-    file: "src/http/raw-errors.ts",
-    find: '  socket.removeAllListeners("data").on("data", () => {});\n',
-    replace: "",
-    tests: ["attacks/slow"],
-  },
-  {
-    name: "hold a connection whose request was refused for as long as the client likes",
-    file: "src/http/raw-errors.ts",
-    find: "setTimeout(() => socket.destroy(), DESTROY_AFTER_MS).unref();",
-    replace: "",
-    tests: ["http/connections"],
   },
 ];

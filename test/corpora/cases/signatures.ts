@@ -2,7 +2,7 @@
 // taken as it was sent, and in no other form.
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
-import type { Received, Receiver } from "../../http/receiver.ts";
+import type { Received, Receiver } from "../../support/receiver.ts";
 import { naughty } from "../packages.ts";
 import { accepted, client, each, json, parsed, type Target } from "../target.ts";
 

@@ -1,0 +1,50 @@
+// What requests cost in CPU time, which holds also where other work slows the machine down.
+import { closedLoop, type Requests } from "./load.ts";
+import { cpuTime } from "./servers.ts";
+import { settle } from "./subject.ts";
+
+/** Until then code is compiled: the first requests cost up to four times as much. */
+const WARM_UP_MS = 2500;
+/** Into so many slices the time of each contender is cut: a machine that is slow for a second is so for all of them. */
+const SLICES = 6;
+
+/** Requests to one server, and the process that answers them. */
+export interface Costed {
+  pid: number;
+  requests: Requests;
+  /** What to do after each slice, beside the time. */
+  tidy?: (() => Promise<void>) | undefined;
+}
+
+export async function warmUp(contenders: readonly Costed[], folder: string): Promise<void> {
+  for (const each of contenders) await load(each, folder, WARM_UP_MS);
+}
+
+/** Microseconds of CPU for each request, in the order of the contenders. `ms`: of each, in all. */
+export async function costsOf(contenders: readonly Costed[], folder: string, ms: number): Promise<number[]> {
+  const taken = new Map(contenders.map((each) => [each, { cpu: 0, requests: 0 }]));
+  for (let slice = 0; slice < SLICES; slice++) {
+    for (const each of inTurn(contenders, slice)) {
+      const { cpu, requests } = await load(each, folder, ms / SLICES);
+      const sum = taken.get(each)!;
+      sum.cpu += cpu;
+      sum.requests += requests;
+    }
+  }
+  return [...taken.values()].map(({ cpu, requests }) => cpu / requests);
+}
+
+async function load({ pid, requests, tidy }: Costed, folder: string, ms: number) {
+  const before = cpuTime(pid);
+  const { latencies } = await closedLoop(requests, ms);
+  const cpu = cpuTime(pid) - before;
+  await tidy?.();
+  settle(folder);
+  return { cpu, requests: latencies.length };
+}
+
+/** Each is first as often as the others: what the one before left to the disk falls to the next. */
+export function inTurn<T>(contenders: readonly T[], round: number): T[] {
+  const first = round % contenders.length;
+  return [...contenders.slice(first), ...contenders.slice(0, first)];
+}

@@ -1,0 +1,54 @@
+import type { Attachment } from "../../../client/src/index.ts";
+import { roundedSize } from "../../util/sizes.ts";
+import type { Io } from "../io.ts";
+import { harmless, isoTime, jsonLine } from "../text.ts";
+import { getContact } from "./contacts.ts";
+import { type Column, type ListOptions, pageSize, printList } from "./listing.ts";
+import { asPerson } from "./session.ts";
+
+const COLUMNS: readonly Column<Attachment>[] = [
+  ["ID", ({ id }) => id],
+  ["FILENAME", ({ filename }) => filename],
+  ["SIZE", ({ file_size }) => roundedSize(file_size).padStart(9)],
+  ["TYPE", ({ file_type }) => file_type],
+  ["SENT", ({ created_at }) => isoTime(created_at)],
+];
+
+/** Lists the files of the conversation with the contact `with`, or of all conversations. */
+export function listAttachments(io: Io, options: ListOptions & { with?: string }): Promise<number> {
+  return asPerson(io, async (parley) => {
+    const contact = options.with === undefined ? undefined : await getContact(io, parley, options.with);
+    const query = { limit: pageSize(options), conversation_id: contact?.conversation_id };
+    await printList(
+      io,
+      parley.attachments.list(query, { signal: io.stop }),
+      COLUMNS,
+      options,
+      "No files yet. Upload one: parley upload FILE --to CONTACT",
+    );
+    return 0;
+  });
+}
+
+export function renameAttachment(
+  io: Io,
+  id: string,
+  filename: string,
+  options: { json?: boolean },
+): Promise<number> {
+  return asPerson(io, async (parley) => {
+    const attachment = await parley.attachments.update(id, { filename }, { signal: io.stop });
+    if (options.json) io.print(jsonLine(attachment));
+    else io.warn(harmless(`Renamed ${id} to ${attachment.filename}.`));
+    return 0;
+  });
+}
+
+export function removeAttachment(io: Io, id: string, options: { json?: boolean }): Promise<number> {
+  return asPerson(io, async (parley) => {
+    await parley.attachments.delete(id, { signal: io.stop });
+    if (options.json) io.print(jsonLine({ id }));
+    else io.warn(harmless(`Removed ${id}.`));
+    return 0;
+  });
+}

@@ -1,0 +1,149 @@
+import { type Command, InvalidArgumentError } from "commander";
+import type { Io } from "../io.ts";
+
+type End = (exitCode: number) => void;
+
+const JSON_OPTION = ["--json", "print JSON, one object per line"] as const;
+const LIMIT = ["--limit <n>", "maximum number (default: all)", parseLimit] as const;
+const CONTACT = "username or id of a contact";
+
+/** Adds the commands for users of a server, which work over HTTP. */
+export function addPeopleCommands(program: Command, io: Io, end: End): void {
+  program.commandsGroup("Commands for users, from any machine:");
+  program
+    .command("login")
+    .argument("[url]", "the server's address (default: PARLEY_URL, else PARLEY_HOST and PARLEY_PORT)")
+    .option("--token-stdin", "read the access token from standard input")
+    .option(...JSON_OPTION)
+    .description("log in with an access token, which you type hidden")
+    .action(async (url, options) => end(await (await import("./login.ts")).login(io, url, options)));
+  program
+    .command("logout")
+    .option(...JSON_OPTION)
+    .description("delete the saved login")
+    .action(async (options) => (await import("./login.ts")).logout(io, options));
+  program
+    .command("whoami")
+    .option(...JSON_OPTION)
+    .description("show your server and your user")
+    .action(async (options) => end(await (await import("./login.ts")).whoami(io, options)));
+  addContactCommands(program.command("contacts").description("manage your contacts"), io, end);
+  addAttachmentCommands(program.command("attachments").description("manage files"), io, end);
+  program
+    .command("upload")
+    .argument("<file...>", "files to upload; - for standard input")
+    .option("--to <contact>", `${CONTACT} (default: your notes to self)`)
+    .option("--name <filename>", "name of the file on the server (default: its own name)")
+    .option(...JSON_OPTION)
+    .description("upload files, to a contact or to your notes")
+    .action(async (files, options) => end(await (await import("./upload.ts")).upload(io, files, options)));
+  program
+    .command("download")
+    .argument("<id>", "id of the file (att_…)")
+    .option("-o, --output <file>", "a file, a folder, or - for standard output (default: its filename)")
+    .option("--force", "overwrite an existing file")
+    .option(...JSON_OPTION)
+    .description("download a file")
+    .action(async (id, options) => end(await (await import("./download.ts")).download(io, id, options)));
+}
+
+function addContactCommands(contacts: Command, io: Io, end: End): void {
+  contacts
+    .command("list")
+    .option("--blocked", "only blocked contacts")
+    .option(...LIMIT)
+    .option(...JSON_OPTION)
+    .description("list your contacts, newest first")
+    .action(async (options) =>
+      end(await (await import("./contacts.ts")).listContacts(io, undefined, options)),
+    );
+  contacts
+    .command("search")
+    .argument("<text>", "the beginning of a word of the username or name")
+    .option(...LIMIT)
+    .option(...JSON_OPTION)
+    .description("search contacts")
+    .action(async (text, options) =>
+      end(await (await import("./contacts.ts")).listContacts(io, text, options)),
+    );
+  contacts
+    .command("add")
+    .argument("<username>")
+    .argument("<phone>", "phone number")
+    .option("--name <text>", "your name for the contact")
+    .option("--avatar <url>", "URL of a picture")
+    .option(...JSON_OPTION)
+    .description("add a contact")
+    .action(async (username, phone, options) =>
+      end(await (await import("./contacts.ts")).addContact(io, username, phone, options)),
+    );
+  contacts
+    .command("rename")
+    .argument("<contact>", CONTACT)
+    .argument("<name>", 'your name for the contact; "" for none')
+    .option(...JSON_OPTION)
+    .description("rename a contact")
+    .action(async (who, name, options) =>
+      end(await (await import("./contacts.ts")).renameContact(io, who, name, options)),
+    );
+  addContactSwitches(contacts, io, end);
+}
+
+function addContactSwitches(contacts: Command, io: Io, end: End): void {
+  contacts
+    .command("remove")
+    .argument("<contact>", CONTACT)
+    .option(...JSON_OPTION)
+    .description("remove a contact, and your side of the conversation with its files")
+    .action(async (who, options) =>
+      end(await (await import("./contacts.ts")).removeContact(io, who, options)),
+    );
+  contacts
+    .command("block")
+    .argument("<contact>", CONTACT)
+    .option(...JSON_OPTION)
+    .description("block a contact: nothing that they send reaches you")
+    .action(async (who, options) =>
+      end(await (await import("./contacts.ts")).blockContact(io, who, options)),
+    );
+  contacts
+    .command("unblock")
+    .argument("<contact>", CONTACT)
+    .option(...JSON_OPTION)
+    .description("unblock a contact")
+    .action(async (who, options) =>
+      end(await (await import("./contacts.ts")).unblockContact(io, who, options)),
+    );
+}
+
+function addAttachmentCommands(attachments: Command, io: Io, end: End): void {
+  attachments
+    .command("list")
+    .option("--with <contact>", "only the conversation with this contact (username or id)")
+    .option(...LIMIT)
+    .option(...JSON_OPTION)
+    .description("list the files in your conversations, newest first")
+    .action(async (options) => end(await (await import("./attachments.ts")).listAttachments(io, options)));
+  attachments
+    .command("rename")
+    .argument("<id>", "id of the file (att_…)")
+    .argument("<filename>")
+    .option(...JSON_OPTION)
+    .description("rename a file that you uploaded")
+    .action(async (id, filename, options) =>
+      end(await (await import("./attachments.ts")).renameAttachment(io, id, filename, options)),
+    );
+  attachments
+    .command("remove")
+    .argument("<id>", "id of the file (att_…)")
+    .option(...JSON_OPTION)
+    .description("delete a file that you uploaded, for everyone")
+    .action(async (id, options) =>
+      end(await (await import("./attachments.ts")).removeAttachment(io, id, options)),
+    );
+}
+
+function parseLimit(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("Use a whole number, 1 or more.");
+  return Number(text);
+}

@@ -1,0 +1,40 @@
+import type { List } from "../../../client/src/index.ts";
+import type { Io } from "../io.ts";
+import { startTable } from "../table.ts";
+import { jsonLine } from "../text.ts";
+
+export interface ListOptions {
+  /** The maximum number of items; all by default. */
+  limit?: number;
+  json?: boolean;
+}
+
+/** A column: its header, and its cell for an item. */
+export type Column<T> = readonly [header: string, show: (item: T) => string];
+
+/** Returns how many items to request per page. */
+export function pageSize({ limit = 100 }: ListOptions): number {
+  return Math.min(limit, 100);
+}
+
+/** Prints a list while it arrives, until `limit` or until the reader of the output has gone. `empty` is printed on a terminal if there are no items. */
+export async function printList<T extends { id: string }>(
+  io: Io,
+  list: List<T>,
+  columns: readonly Column<T>[],
+  { limit = Infinity, json }: ListOptions,
+  empty: string,
+): Promise<void> {
+  const headers = columns.map(([header]) => header);
+  const table = json ? undefined : startTable(io, headers);
+  let count = 0;
+  for await (const item of list) {
+    if (io.unread.aborted) return;
+    if (table) table.add(columns.map(([, show]) => show(item)));
+    else io.print(jsonLine(item));
+    count++;
+    if (count >= limit) break;
+  }
+  if (count === 0 && !json && io.columns !== undefined) io.warn(empty);
+  else table?.end();
+}

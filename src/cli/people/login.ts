@@ -1,0 +1,89 @@
+import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { OperatorError } from "../../errors.ts";
+import { isLoopback } from "../../util/addresses.ts";
+import { roundedSize } from "../../util/sizes.ts";
+import type { Io } from "../io.ts";
+import { harmless, isoTime, jsonLine } from "../text.ts";
+import { forgetLogin, keepLogin } from "./login-file.ts";
+import { asPerson, defaultUrl, parseToken, parseUrl, withAccess } from "./session.ts";
+
+/** Saves a URL and a token once the server has accepted the token. */
+export async function login(
+  io: Io,
+  address: string | undefined,
+  options: { tokenStdin?: boolean; json?: boolean },
+): Promise<number> {
+  const url = parseUrl("The address", address ?? defaultUrl(io));
+  if (isUnencrypted(new URL(url)))
+    io.warn("Your token and files are sent unencrypted. Use an https URL if the server has one.");
+  const token = parseToken("The input", options.tokenStdin ? await text(io.input()) : await askToken(io));
+  const mend = "Nothing was changed. Create a new one on the server's machine: parley token create NAME";
+  return withAccess(io, { url, token, mend }, async (parley) => {
+    const me = await parley.me({ signal: io.stop });
+    await keepLogin(io, { url, token });
+    if (options.json) io.print(jsonLine({ url, user: me }));
+    else io.warn(`Logged in at ${url} as ${harmless(me.username)}.`);
+    if (io.env.PARLEY_TOKEN) io.warn("PARLEY_TOKEN is set and overrides this login until you unset it.");
+    return 0;
+  });
+}
+
+/** Whether the connection can be read on the network. */
+function isUnencrypted({ protocol, hostname }: URL): boolean {
+  return protocol === "http:" && !isLoopback(hostname);
+}
+
+/** Asks for the token without echoing it. */
+function askToken(io: Io): Promise<string> {
+  const input = io.input();
+  if (!input.isTTY)
+    throw new OperatorError(
+      "There is no terminal to ask for the token. Pass it on standard input: --token-stdin.",
+    );
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input, output, terminal: true, historySize: 0, signal: io.stop });
+  // Printed only now, because from here on the terminal echoes nothing.
+  io.warn("Access token (hidden):");
+  return new Promise((resolve, reject) => {
+    lines.once("line", (line) => {
+      resolve(line);
+      lines.close();
+    });
+    lines.once("SIGINT", () => io.interrupt());
+    lines.once("close", () => reject(new OperatorError("No token was given. Nothing was changed.")));
+  });
+}
+
+export async function logout(io: Io, options: { json?: boolean }): Promise<void> {
+  const wasIn = await forgetLogin(io);
+  if (options.json) return io.print(jsonLine({ logged_out: wasIn }));
+  io.warn(
+    wasIn
+      ? "Logged out. The token stays valid until you revoke it on the server's machine: parley token revoke ID"
+      : "You were not logged in.",
+  );
+}
+
+export function whoami(io: Io, options: { json?: boolean }): Promise<number> {
+  return asPerson(io, async (parley, { url }) => {
+    const me = await parley.me({ signal: io.stop });
+    if (options.json) {
+      io.print(jsonLine({ url, user: me }));
+      return 0;
+    }
+    const { used, quota } = me.storage;
+    const lines: [string, string][] = [
+      ["Server", url],
+      ["Username", me.username],
+      ["Name", me.display_name ?? ""],
+      ["Phone", me.phone_number ?? ""],
+      ["Id", me.id],
+      ["Since", isoTime(me.created_at)],
+      ["Stored", quota === null ? roundedSize(used) : `${roundedSize(used)} of ${roundedSize(quota)}`],
+    ];
+    for (const [name, value] of lines) if (value) io.print(`${name.padEnd(10)}${harmless(value)}`);
+    return 0;
+  });
+}

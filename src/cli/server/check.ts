@@ -1,0 +1,104 @@
+import type { BlobReader } from "../../blobs/store.ts";
+import { type Config, readConfig } from "../../config/settings.ts";
+import { checkFiles, findStrays } from "../../core/upkeep/integrity.ts";
+import { refuseHalfMove } from "../../core/upkeep/move.ts";
+import { withReadOnly } from "../../db/engines/sqlite/snapshot.ts";
+import { findCorruption } from "../../db/queries/integrity.ts";
+import { countIntents } from "../../db/queries/intents.ts";
+import { findMiscounts } from "../../db/queries/storage.ts";
+import { hasTable } from "../../db/queries/tables.ts";
+import { countTombstones } from "../../db/queries/tombstones.ts";
+import type { Reader } from "../../db/sql.ts";
+import { openCurrentDatabase, readStore } from "../../engines.ts";
+import { databaseOf } from "../../util/data-folder.ts";
+import type { Io } from "../io.ts";
+import { counted } from "../text.ts";
+import { getDataFolder } from "./data.ts";
+import {
+  databaseFinding,
+  type Finding,
+  fileFinding,
+  formatFinding,
+  inBucket,
+  inFolder,
+  miscountFinding,
+  type Place,
+  strayFinding,
+} from "./findings.ts";
+import { amount, createWatch, type Watch } from "./watch.ts";
+
+/**
+ * Compares rows with files, also while a server runs, and changes nothing. Prints each finding as it is found, so memory
+ * does not grow with them. Returns the exit code: 1 if there is a finding.
+ */
+export async function check(io: Io, options: { json?: boolean }): Promise<number> {
+  const config = readConfig(io.env);
+  const database =
+    config.databaseUrl === null ? databaseOf(getDataFolder(config)) : "the PostgreSQL database";
+  return withReader(config, async (db) => {
+    const blobs = await readStore(config);
+    const place =
+      config.store === null ? inFolder(config.dataFolder, database) : inBucket(config.store.bucket, database);
+    const watch = createWatch(io);
+    let findings = 0;
+    const corruption = config.databaseUrl === null ? await findCorruption(db) : [];
+    const isCounted = config.databaseUrl !== null || (await hasTable(db, "storage"));
+    for await (const finding of findAll(place, db, blobs, watch, corruption, isCounted)) {
+      findings++;
+      io.print(
+        options.json ? JSON.stringify({ ...finding.data, mend: finding.mend }) : formatFinding(finding),
+      );
+    }
+    const intents = blobs.intents ? (await blobs.intents.list()).length : await countIntents(db);
+    const waiting = { tombstones: await countTombstones(db), intents };
+    const { files, bytes } = watch;
+    if (options.json) io.print(JSON.stringify({ kind: "summary", files, bytes, findings, ...waiting }));
+    else io.print(summary(watch, findings, waiting));
+    return findings > 0 ? 1 : 0;
+  });
+}
+
+/** Opens the database for reading: a SQLite database also if it is read-only or has an older schema. */
+async function withReader<T>(config: Config, work: (db: Reader) => Promise<T>): Promise<T> {
+  if (config.databaseUrl === null)
+    return withReadOnly(databaseOf(config.dataFolder), async (db) => {
+      if (await hasTable(db, "moves")) await refuseHalfMove(db);
+      return work(db);
+    });
+  const db = await openCurrentDatabase(config);
+  try {
+    await refuseHalfMove(db);
+    return await work(db);
+  } finally {
+    await db.close();
+  }
+}
+
+async function* findAll(
+  place: Place,
+  db: Reader,
+  blobs: BlobReader,
+  watch: Watch,
+  corruption: string[],
+  isCounted: boolean,
+): AsyncGenerator<Finding> {
+  for (const message of corruption) yield databaseFinding(place.database, message);
+  // A damaged database would report intact files as damaged.
+  if (corruption.length > 0) return;
+  for await (const { file, fault } of checkFiles(db, blobs, watch.onChunk)) {
+    watch.onFile();
+    if (fault) yield fileFinding(place, file, fault);
+  }
+  for await (const stray of findStrays(db, blobs)) yield strayFinding(place, stray);
+  if (!isCounted) return;
+  for await (const miscount of findMiscounts(db)) yield miscountFinding(miscount);
+}
+
+function summary(watch: Watch, findings: number, waiting: { tombstones: number; intents: number }): string {
+  const lines = [`Checked the database and ${amount(watch)}: ${counted(findings, "finding")}.`];
+  if (waiting.tombstones > 0)
+    lines.push(`${counted(waiting.tombstones, "deleted file")} to be erased by a running server.`);
+  if (waiting.intents > 0)
+    lines.push(`${counted(waiting.intents, "upload")} in progress or interrupted, left to a running server.`);
+  return lines.join("\n");
+}

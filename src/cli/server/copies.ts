@@ -1,0 +1,62 @@
+import { copyFile, type FileHandle, open } from "node:fs/promises";
+import { join } from "node:path";
+import { blobPath } from "../../blobs/disk.ts";
+import type { BlobReader } from "../../blobs/store.ts";
+import { type Fault, faultOf } from "../../core/upkeep/integrity.ts";
+import type { StoredFile } from "../../db/queries/integrity.ts";
+import { isSmallFile } from "../../db/queries/small-files.ts";
+import type { Reader } from "../../db/sql.ts";
+import { OperatorError } from "../../errors.ts";
+import { syncFile } from "../../util/durable.ts";
+import type { Watch } from "./watch.ts";
+
+/** Backups and restored folders are readable by their owner only. */
+export const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+/**
+ * Copies and syncs the bytes of an attachment to another data folder. Returns what is wrong with them, if anything; then
+ * the copy has the bytes that could be read. A small file is only verified: its bytes are in the database.
+ */
+export async function copyBlob(
+  db: Reader,
+  blobs: BlobReader,
+  file: StoredFile,
+  folder: string,
+  watch: Watch,
+): Promise<Fault | undefined> {
+  if (isSmallFile(file)) return faultOf(db, blobs, file, watch.onChunk);
+  const path = blobPath(folder, file.blob_key);
+  const copy = await open(path, "w", FILE_MODE);
+  try {
+    const fault = await faultOf(db, blobs, file, async (chunk) => {
+      watch.onChunk(chunk);
+      await write(copy, chunk, path);
+    });
+    await copy.sync();
+    return fault;
+  } finally {
+    await copy.close();
+  }
+}
+
+async function write(file: FileHandle, chunk: Uint8Array, path: string): Promise<void> {
+  try {
+    for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
+  } catch (error) {
+    throw new OperatorError(`${path} cannot be written: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+/** Copies the secret that signs links. Returns false if there is none. */
+export async function copySecret(from: string, to: string): Promise<boolean> {
+  const path = join(to, "secret");
+  try {
+    await copyFile(join(from, "secret"), path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+  await syncFile(path);
+  return true;
+}

@@ -1,0 +1,39 @@
+import { existsSync } from "node:fs";
+import { openAccounts } from "../../app.ts";
+import { type Config, readConfig } from "../../config/settings.ts";
+import type { Accounts } from "../../core/core.ts";
+import { OperatorError } from "../../errors.ts";
+import { databaseOf, refuseHalfRestore } from "../../util/data-folder.ts";
+import type { Io } from "../io.ts";
+
+/** Returns the configured data folder. Throws `OperatorError` if it has no database. */
+export function getDataFolder({ dataFolder }: Config): string {
+  // A command that is run in the wrong folder must not create an empty database there.
+  refuseHalfRestore(dataFolder);
+  if (!existsSync(databaseOf(dataFolder))) {
+    throw new OperatorError(
+      `There is no Parley data in ${dataFolder}. Start the server once, or set PARLEY_DATA.`,
+    );
+  }
+  return dataFolder;
+}
+
+/** Reads the settings of a command that needs a data folder. Throws `OperatorError` if rows or files are stored elsewhere. */
+export function readEmbeddedConfig(io: Io): Config {
+  const config = readConfig(io.env);
+  if (config.databaseUrl === null && config.store === null) return config;
+  throw new OperatorError(
+    "PARLEY_DATABASE_URL or PARLEY_STORE is set, but this command works only on a data folder. Back up PostgreSQL and S3 with their own tools: see docs/scaling.md.",
+  );
+}
+
+/** Runs work on the database, also while a server runs, and then closes it. */
+export async function withAccounts<T>(config: Config, work: (accounts: Accounts) => Promise<T>): Promise<T> {
+  if (config.databaseUrl === null) getDataFolder(config);
+  const accounts = await openAccounts(config);
+  try {
+    return await work(accounts);
+  } finally {
+    await accounts.db.close();
+  }
+}

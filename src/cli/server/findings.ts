@@ -1,0 +1,143 @@
+import { join } from "node:path";
+import { blobPath } from "../../blobs/disk.ts";
+import type { Fault, Stray } from "../../core/upkeep/integrity.ts";
+import type { StoredFile } from "../../db/queries/integrity.ts";
+import { isSmallFile } from "../../db/queries/small-files.ts";
+import type { Miscount } from "../../db/queries/storage.ts";
+import { databaseOf } from "../../util/data-folder.ts";
+
+/** A problem, in words and as data. The data with `mend` is a line of `parley check --json`. */
+export interface Finding {
+  data: { kind: string } & Record<string, string | number | null>;
+  text: string;
+  mend: string;
+}
+
+/** Where the bytes of files are stored, and how the operator restores or erases one. */
+export interface Place {
+  /** The database's name in messages. */
+  database: string;
+  pathOf(key: string): string;
+  restore(key: string): string;
+  strayPath(name: string): string;
+  erase(path: string): string;
+}
+
+export function inFolder(folder: string, database = databaseOf(folder)): Place {
+  return {
+    database,
+    pathOf: (key) => pathOf(folder, key),
+    restore: (key) =>
+      `Restore it from a backup: cp BACKUP/blobs/${key.slice(0, 2)}/${key} ${quote(pathOf(folder, key))}`,
+    strayPath: (name) => join(folder, name),
+    erase: (path) => `rm ${quote(path)}`,
+  };
+}
+
+export function inBucket(bucket: string, database: string): Place {
+  const pathOf = (name: string) => `s3://${bucket}/${name}`;
+  return {
+    database,
+    pathOf,
+    restore: (key) => `Restore the object ${key} from a backup of the bucket ${bucket}`,
+    strayPath: pathOf,
+    erase: () => "delete the object",
+  };
+}
+
+/** Reports an attachment whose stored bytes do not match its row. */
+export function fileFinding(place: Place, file: StoredFile, fault: Fault): Finding {
+  const path = isSmallFile(file) ? place.database : place.pathOf(file.blob_key);
+  const what = isSmallFile(file) ? `its copy in ${path}` : path;
+  const owner = file.uploader ?? `${file.uploader_id}, a user who was removed`;
+  return {
+    data: {
+      attachment_id: file.id,
+      filename: file.filename,
+      uploader: file.uploader,
+      uploader_id: file.uploader_id,
+      blob_key: file.blob_key,
+      path,
+      file_size: file.file_size,
+      ...fault,
+    },
+    text: `${file.id} ${JSON.stringify(file.filename)} of ${owner}: ${what} ${describeFault(file, fault)}`,
+    mend: `${restoreHint(place, file)}; ${
+      file.uploader === null
+        ? "without one it stays, because only its uploader could delete it."
+        : `without one, ask its uploader to delete it: DELETE /v1/attachments/${file.id}.`
+    }`,
+  };
+}
+
+function restoreHint(place: Place, file: StoredFile): string {
+  return isSmallFile(file)
+    ? "Restore a backup to another folder, and upload the file again from there"
+    : place.restore(file.blob_key);
+}
+
+function describeFault(file: StoredFile, fault: Fault): string {
+  switch (fault.kind) {
+    case "missing":
+      return "is missing.";
+    case "size":
+      return `has ${fault.found} bytes, expected ${file.file_size}.`;
+    case "damaged":
+      return "is damaged: its SHA-256 does not match the upload.";
+    case "unreadable":
+      return `cannot be read: ${fault.reason}.`;
+  }
+}
+
+/** Returns the path of a file, also for an invalid key in a damaged row. */
+function pathOf(folder: string, key: string): string {
+  try {
+    return blobPath(folder, key);
+  } catch {
+    return join(folder, "blobs", JSON.stringify(key));
+  }
+}
+
+/** Reports a stored file that has no row. */
+export function strayFinding(place: Place, stray: Stray): Finding {
+  const path = place.strayPath(stray.name);
+  return stray.size === null
+    ? {
+        data: { kind: "foreign", path },
+        text: `${JSON.stringify(path)} is not one of Parley's files.`,
+        mend: "Move it out of the data folder or bucket.",
+      }
+    : {
+        data: { kind: "orphan", path, size: stray.size },
+        text: `${path} has ${stray.size} bytes and belongs to no attachment.`,
+        mend: `It is unreachable, and the server does not erase it. Erase it: ${place.erase(path)}.`,
+      };
+}
+
+/** Reports a user whose storage is counted wrong. */
+export function miscountFinding({ user_id, username, used, found }: Miscount): Finding {
+  return {
+    data: { kind: "storage", user_id, username, used, found },
+    text: `The files of ${username} have ${found} bytes, but ${used} are counted.`,
+    mend: "This is a bug in Parley: please report it. No file is affected; the user's quota is off by the difference.",
+  };
+}
+
+/** Reports damage that SQLite found in a database file. */
+export function databaseFinding(path: string, message: string): Finding {
+  return {
+    data: { kind: "database", path, message },
+    text: `${path} is damaged: ${message}`,
+    mend: "Stop the server, move the data folder away, and restore a backup: parley restore BACKUP.",
+  };
+}
+
+/** Formats a finding as text. */
+export function formatFinding(finding: Finding): string {
+  return `${finding.text}\n  ${finding.mend}`;
+}
+
+/** Quotes a path for the shell. */
+function quote(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,42 @@
+import { readConfig } from "../../config/settings.ts";
+import { newUsername, phoneNumber, readField } from "../../core/fields.ts";
+import { createUser, deleteUser, getUserByName, allUsers as listAll } from "../../core/users.ts";
+import type { Io } from "../io.ts";
+import { printTable } from "../table.ts";
+import { isoTime } from "../text.ts";
+import { withAccounts } from "./data.ts";
+
+interface JsonOption {
+  json?: boolean;
+}
+
+export async function addUser(io: Io, name: string, options: JsonOption & { phone?: string }): Promise<void> {
+  const fields = {
+    username: readField("NAME", newUsername, name),
+    phone_number: options.phone === undefined ? null : readField("--phone", phoneNumber, options.phone),
+  };
+  const { replayed, ...user } = await withAccounts(readConfig(io.env), (core) =>
+    createUser(core, null, fields),
+  );
+  io.print(options.json ? JSON.stringify(user) : `${user.id}  ${user.username}`);
+}
+
+export async function listUsers(io: Io, options: JsonOption): Promise<void> {
+  const users = await withAccounts(readConfig(io.env), listAll);
+  if (options.json) return io.print(JSON.stringify(users));
+  printTable(
+    io,
+    ["ID", "USERNAME", "PHONE", "CREATED"],
+    users.map((user) => [user.id, user.username, user.phone_number ?? "", isoTime(user.created_at)]),
+  );
+}
+
+export async function removeUser(io: Io, name: string, options: JsonOption): Promise<void> {
+  const user = await withAccounts(readConfig(io.env), async (core) => {
+    const found = await getUserByName(core, name);
+    await deleteUser(core, null, found.id);
+    return found;
+  });
+  if (options.json) io.print(JSON.stringify(user));
+  else io.warn(`Removed ${user.username}.`);
+}

@@ -1,0 +1,72 @@
+/** Limits on input. The names carry the units. */
+export interface Limits {
+  /** Requests of one token, with bursts of twice as many; 0: no rate limits. */
+  requestsPerSecond: number;
+  /** Attempts of one client address with invalid tokens or links. */
+  failuresPerSecond: number;
+  /** The burst of such attempts. */
+  failuresBurst: number;
+  /** 0: no limit. */
+  maxFileBytes: number;
+  /** The size of all files that a user has uploaded; 0: no quota. */
+  userQuotaBytes: number;
+  /** Contacts of one user; 0: no limit. */
+  maxContacts: number;
+  /** How long to keep events. */
+  eventDays: number;
+  maxBodyBytes: number;
+  maxHeaderBytes: number;
+  maxPartHeaderBytes: number;
+  /** Pipelined requests that may wait on one connection; one more closes it. */
+  maxWaitingRequests: number;
+  headersTimeoutMs: number;
+  /** How long a body may pause. */
+  bodyIdleTimeoutMs: number;
+  /** The average rate that a body must keep over each `bodyIdleTimeoutMs`. */
+  minBodyBytesPerSecond: number;
+  keepAliveTimeoutMs: number;
+  /** How long a connection may be silent in both directions during an answer. */
+  socketIdleTimeoutMs: number;
+  /** Event streams that one user may have open. */
+  eventListenersPerUser: number;
+  /** Uploads that one user may run at once on one server. */
+  uploadsPerUser: number;
+  /** How often an event stream sends a heartbeat. */
+  eventHeartbeatMs: number;
+  /** How long the client may stop reading an event stream before it is closed. */
+  eventStallMs: number;
+  /** How long a stop waits for running work. */
+  shutdownTimeoutMs: number;
+  /** How many rows one write of the eraser deletes, while other writes wait. A file takes up to three. */
+  erasedRowsAtOnce: number;
+  /** Unexpired tokens of one user; 0: no limit. */
+  maxTokens: number;
+  /** Webhooks of one user; 0: no limit. */
+  maxWebhooks: number;
+  /** Whether webhooks may use private addresses and `http:`. */
+  webhooksAllowPrivate: boolean;
+  /** How long a delivery attempt may take, from the DNS lookup to the end of the answer. */
+  webhookTimeoutMs: number;
+}
+
+/** The limits that no setting changes. */
+export const LIMITS = {
+  failuresPerSecond: 10,
+  failuresBurst: 100,
+  maxBodyBytes: 64 * 1024,
+  maxHeaderBytes: 16 * 1024,
+  maxPartHeaderBytes: 8 * 1024,
+  maxWaitingRequests: 100,
+  headersTimeoutMs: 15_000,
+  bodyIdleTimeoutMs: 30_000,
+  minBodyBytesPerSecond: 256,
+  keepAliveTimeoutMs: 72_000,
+  socketIdleTimeoutMs: 120_000,
+  eventListenersPerUser: 20,
+  uploadsPerUser: 100,
+  eventHeartbeatMs: 15_000,
+  eventStallMs: 30_000,
+  webhookTimeoutMs: 15_000,
+  shutdownTimeoutMs: 8_000,
+  erasedRowsAtOnce: 250,
+};

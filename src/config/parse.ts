@@ -1,0 +1,60 @@
+// Parsers for the text of settings. They return undefined if the text is invalid.
+import { parseOrigin } from "../util/addresses.ts";
+import { isCleanText } from "../util/text.ts";
+
+/** An S3 store. Credentials come from the AWS variables. */
+export interface S3Settings {
+  bucket: string;
+  /** Null: AWS. */
+  endpoint: string | null;
+  region: string;
+  /** Whether the bucket is part of the path, not of the host name. */
+  pathStyle: boolean;
+}
+
+export function parseHost(text: string): string | undefined {
+  return /^[A-Za-z0-9.:_-]+$/.test(text) ? text : undefined;
+}
+
+/** Parses a whole number with at most as many digits as `max`. */
+export function parseNumber(text: string, max: number): number | undefined {
+  const isNumber = /^\d+$/.test(text) && text.length <= String(max).length;
+  return isNumber && Number(text) <= max ? Number(text) : undefined;
+}
+
+/** Returns a parser for two words, of which the second means true. */
+export function parseFlag(no: string, yes: string): (text: string) => boolean | undefined {
+  return (text) => (text === yes ? true : text === no ? false : undefined);
+}
+
+/** Checks only the scheme: the driver reads the rest. */
+export function parseDatabaseUrl(text: string): string | null | undefined {
+  if (text === "") return null;
+  return /^postgres(?:ql)?:$/.test(URL.parse(text)?.protocol ?? "") ? text : undefined;
+}
+
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+
+export function parseStore(text: string): S3Settings | null | undefined {
+  if (text === "") return null;
+  const url = URL.parse(text);
+  if (url?.protocol !== "s3:" || !BUCKET.test(url.host) || !/^\/?$/.test(url.pathname) || url.hash)
+    return undefined;
+  const { endpoint, region, path_style, ...others } = Object.fromEntries(url.searchParams);
+  if (Object.keys(others).length > 0 || url.searchParams.size > 3) return undefined;
+  if (endpoint !== undefined && parseOrigin(endpoint) === undefined) return undefined;
+  if (path_style !== undefined && path_style !== "true" && path_style !== "false") return undefined;
+  return {
+    bucket: url.host,
+    endpoint: endpoint ?? null,
+    region: region || "us-east-1",
+    pathStyle: path_style === "true",
+  };
+}
+
+/** Parses an issuer or audience. */
+export function parseClaim(text: string): string | null | undefined {
+  if (text === "") return null;
+  return text.length <= 255 && text === text.trim() && isCleanText(text) ? text : undefined;
+}

@@ -1,0 +1,319 @@
+import { isAbsolute, resolve } from "node:path";
+import { OperatorError } from "../errors.ts";
+import {
+  isLoopback,
+  isWildcard,
+  parseKeySetUrl,
+  parseOrigin,
+  parseOrigins,
+  parseProxies,
+  toHttpUrl,
+} from "../util/addresses.ts";
+import { MIN_SECRET_LENGTH, parseSecrets } from "../util/data-folder.ts";
+import { parseCount, parseSize } from "../util/sizes.ts";
+import { LIMITS, type Limits } from "./limits.ts";
+import {
+  parseClaim,
+  parseDatabaseUrl,
+  parseFlag,
+  parseHost,
+  parseNumber,
+  parseStore,
+  type S3Settings,
+} from "./parse.ts";
+
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+
+/** The identity provider whose signed tokens (JWT) are accepted. */
+export interface JwtSettings {
+  issuer: string;
+  audience: string;
+  /** The URL of the provider's public keys. */
+  keySetUrl: string;
+}
+
+export interface Config {
+  host: string;
+  /** 0: any free port. */
+  port: number;
+  /** Absolute path. */
+  dataFolder: string;
+  /** The URL of PostgreSQL; null: SQLite in the data folder. */
+  databaseUrl: string | null;
+  /** Null: files in the data folder. */
+  store: S3Settings | null;
+  /** Whether `file_url` of a file in S3 redirects to it. */
+  redirectFiles: boolean;
+  /** Without a trailing slash; null: built from host and port. */
+  publicUrl: string | null;
+  /** The first signs links, all verify them; empty: one is created in the data folder. */
+  secrets: readonly string[];
+  /** Proxies whose X-Forwarded-For is trusted. */
+  trustedProxies: readonly string[];
+  /** Origins whose pages may call the API; "*" for all. */
+  corsOrigins: readonly string[];
+  /** Null: signed tokens are not accepted. */
+  jwt: JwtSettings | null;
+  /** How many days to keep the audit trail; 0: for ever. */
+  auditDays: number;
+  logLevel: (typeof LOG_LEVELS)[number];
+  limits: Limits;
+}
+
+interface Setting<T> {
+  name: string;
+  /** What the value must be. */
+  accepts: string;
+  /** The default, as the variable would have it; empty: none. */
+  fallback: string;
+  /** What happens without a value, for the reference, if there is no default. */
+  unset?: string;
+  /** Returns undefined for an invalid value. */
+  parse(text: string): T | undefined;
+}
+
+const CLAIM = "a string of 1 to 255 characters, exactly as in the tokens";
+
+const SETTINGS = {
+  host: {
+    name: "PARLEY_HOST",
+    accepts: "a host name or IP address to listen on",
+    fallback: "127.0.0.1",
+    parse: parseHost,
+  },
+  port: {
+    name: "PARLEY_PORT",
+    accepts: "a port number from 0 (any free port) to 65535",
+    fallback: "8080",
+    parse: (text) => parseNumber(text, 65_535),
+  },
+  dataFolder: {
+    name: "PARLEY_DATA",
+    accepts: "a path to a folder",
+    fallback: "./data",
+    parse: (text) => (isAbsolute(text) ? text : resolve(text)),
+  },
+  databaseUrl: {
+    name: "PARLEY_DATABASE_URL",
+    accepts: "a URL such as postgres://user:password@host:5432/database",
+    fallback: "",
+    unset: "the SQLite database in the data folder",
+    parse: parseDatabaseUrl,
+  },
+  store: {
+    name: "PARLEY_STORE",
+    accepts:
+      "a URL such as s3://bucket?endpoint=https://host&region=us-east-1&path_style=true; everything except the bucket is optional",
+    fallback: "",
+    unset: "files in the data folder",
+    parse: parseStore,
+  },
+  redirectFiles: {
+    name: "PARLEY_FILES",
+    accepts: "proxy (the server sends files of an S3 store) or redirect (clients fetch them from the store)",
+    fallback: "proxy",
+    parse: parseFlag("proxy", "redirect"),
+  },
+  publicUrl: {
+    name: "PARLEY_PUBLIC_URL",
+    accepts: "the http(s) URL at which clients reach the server, without query or fragment",
+    fallback: "",
+    unset: "built from host and port; required if the host is a wildcard such as 0.0.0.0",
+    parse: (text) => (text === "" ? null : parseOrigin(text)),
+  },
+  secrets: {
+    name: "PARLEY_SECRET",
+    accepts: `one or more secrets of at least ${MIN_SECRET_LENGTH} characters, separated by commas`,
+    fallback: "",
+    unset: "created at the first start in the data folder; required with `PARLEY_DATABASE_URL`",
+    parse: parseSecrets,
+  },
+  maxFileBytes: {
+    name: "PARLEY_MAX_FILE_SIZE",
+    accepts: "a size such as 100MiB, 5GB or 1048576 (bytes); 0 for no limit",
+    fallback: "100MiB",
+    parse: (text) => parseSize(text) ?? undefined,
+  },
+  userQuotaBytes: {
+    name: "PARLEY_USER_QUOTA",
+    accepts: "a size such as 10GiB, for all files that a user has uploaded; 0 for no quota",
+    fallback: "0",
+    parse: (text) => parseSize(text) ?? undefined,
+  },
+  maxContacts: {
+    name: "PARLEY_MAX_CONTACTS",
+    accepts: "a whole number: how many contacts a user may have; 0 for no limit",
+    fallback: "0",
+    parse: parseCount,
+  },
+  eventDays: {
+    name: "PARLEY_EVENT_DAYS",
+    accepts: "a whole number from 1 to 3650: how many days to keep events",
+    fallback: "7",
+    parse: (text) => (text.startsWith("0") ? undefined : parseNumber(text, 3650)),
+  },
+  maxTokens: {
+    name: "PARLEY_MAX_TOKENS",
+    accepts: "a whole number: how many unexpired tokens a user may have; 0 for no limit",
+    fallback: "1000",
+    parse: parseCount,
+  },
+  maxWebhooks: {
+    name: "PARLEY_MAX_WEBHOOKS",
+    accepts: "a whole number: how many webhooks a user may have; 0 for no limit",
+    fallback: "20",
+    parse: parseCount,
+  },
+  webhooksAllowPrivate: {
+    name: "PARLEY_WEBHOOKS_ALLOW_PRIVATE",
+    accepts: "true (webhooks may use http: and private addresses) or false",
+    fallback: "false",
+    parse: parseFlag("false", "true"),
+  },
+  auditDays: {
+    name: "PARLEY_AUDIT_DAYS",
+    accepts: "a whole number: how many days to keep the audit trail; 0 for ever",
+    fallback: "90",
+    parse: parseCount,
+  },
+  requestsPerSecond: {
+    name: "PARLEY_RATE_LIMIT",
+    accepts: "a whole number up to 1000000: requests per second for each token; 0 for no rate limits",
+    fallback: "500",
+    parse: (text) => parseNumber(text, 1_000_000),
+  },
+  trustedProxies: {
+    name: "PARLEY_TRUST_PROXY",
+    accepts:
+      "addresses and networks such as 10.0.0.5 or 10.0.0.0/8, separated by commas; loopback for this machine",
+    fallback: "",
+    unset: "none: the client is whatever connects",
+    parse: parseProxies,
+  },
+  corsOrigins: {
+    name: "PARLEY_CORS_ORIGINS",
+    accepts: "origins such as https://app.example.com, separated by commas, or * for all",
+    fallback: "",
+    unset: "none",
+    parse: parseOrigins,
+  },
+  jwtIssuer: {
+    name: "PARLEY_JWT_ISSUER",
+    accepts: CLAIM,
+    fallback: "",
+    unset: "none: signed tokens are not accepted",
+    parse: parseClaim,
+  },
+  jwtAudience: {
+    name: "PARLEY_JWT_AUDIENCE",
+    accepts: CLAIM,
+    fallback: "",
+    unset: "none; required with `PARLEY_JWT_ISSUER`",
+    parse: parseClaim,
+  },
+  jwtKeySetUrl: {
+    name: "PARLEY_JWT_JWKS_URL",
+    accepts: "the https URL of the provider's key set (http only on this machine), without credentials",
+    fallback: "",
+    unset: "none; required with `PARLEY_JWT_ISSUER`",
+    parse: parseKeySetUrl,
+  },
+  logLevel: {
+    name: "PARLEY_LOG_LEVEL",
+    accepts: `one of ${LOG_LEVELS.join(", ")}`,
+    fallback: "info",
+    parse: (text) => LOG_LEVELS.find((level) => level === text),
+  },
+} satisfies Record<string, Setting<unknown>>;
+
+/** Reads the settings, all optional; an empty variable counts as unset. Throws `OperatorError`, naming the variable and the form it must have. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const config: Config = {
+    host: read(SETTINGS.host, env),
+    port: read(SETTINGS.port, env),
+    dataFolder: read(SETTINGS.dataFolder, env),
+    databaseUrl: read(SETTINGS.databaseUrl, env),
+    store: read(SETTINGS.store, env),
+    redirectFiles: read(SETTINGS.redirectFiles, env),
+    publicUrl: read(SETTINGS.publicUrl, env),
+    secrets: read(SETTINGS.secrets, env),
+    trustedProxies: read(SETTINGS.trustedProxies, env),
+    corsOrigins: read(SETTINGS.corsOrigins, env),
+    jwt: readJwt(env),
+    auditDays: read(SETTINGS.auditDays, env),
+    logLevel: read(SETTINGS.logLevel, env),
+    limits: {
+      ...LIMITS,
+      maxFileBytes: read(SETTINGS.maxFileBytes, env),
+      userQuotaBytes: read(SETTINGS.userQuotaBytes, env),
+      maxContacts: read(SETTINGS.maxContacts, env),
+      eventDays: read(SETTINGS.eventDays, env),
+      requestsPerSecond: read(SETTINGS.requestsPerSecond, env),
+      maxTokens: read(SETTINGS.maxTokens, env),
+      maxWebhooks: read(SETTINGS.maxWebhooks, env),
+      webhooksAllowPrivate: read(SETTINGS.webhooksAllowPrivate, env),
+    },
+  };
+  if (config.publicUrl === null && isWildcard(config.host)) {
+    throw new OperatorError(
+      `PARLEY_PUBLIC_URL must be set if PARLEY_HOST is ${config.host}: links to files need an address that clients can reach.`,
+    );
+  }
+  if (config.databaseUrl !== null && config.secrets.length === 0) {
+    throw new OperatorError(
+      `PARLEY_SECRET must be set with PARLEY_DATABASE_URL: all servers of a database sign links with the same secret. Create one: openssl rand -base64 33.`,
+    );
+  }
+  if (config.redirectFiles && config.store === null) {
+    throw new OperatorError("PARLEY_FILES=redirect needs an S3 store: set PARLEY_STORE.");
+  }
+  return Object.freeze(config);
+}
+
+/** Returns the address of a server with these settings, as seen from its own machine. */
+export function localUrl(env: Readonly<Record<string, string | undefined>>): string {
+  const host = read(SETTINGS.host, env);
+  return toHttpUrl(isWildcard(host) ? "127.0.0.1" : host, read(SETTINGS.port, env));
+}
+
+function readJwt(env: Readonly<Record<string, string | undefined>>): JwtSettings | null {
+  const issuer = read(SETTINGS.jwtIssuer, env);
+  const audience = read(SETTINGS.jwtAudience, env);
+  const keySetUrl = read(SETTINGS.jwtKeySetUrl, env);
+  if (issuer !== null && audience !== null && keySetUrl !== null) return { issuer, audience, keySetUrl };
+  if (issuer === null && audience === null && keySetUrl === null) return null;
+  throw new OperatorError(
+    "PARLEY_JWT_ISSUER, PARLEY_JWT_AUDIENCE and PARLEY_JWT_JWKS_URL must be set together: signed tokens cannot be verified without all three.",
+  );
+}
+
+/** Returns the reference of the settings as a Markdown table. */
+export function settingsReference(): string {
+  const all: Setting<unknown>[] = Object.values(SETTINGS);
+  const rows = all.map(
+    ({ name, accepts, fallback, unset }) => `| \`${name}\` | ${unset ?? `\`${fallback}\``} | ${accepts} |`,
+  );
+  return ["| variable | default | what it must be |", "|---|---|---|", ...rows].join("\n");
+}
+
+/** Variables of the command line, the docs and the tests. */
+const OTHERS = /^PARLEY_(?:(?:TOKEN|URL)$|TEST_)/;
+
+/** Returns the variables that begin with `PARLEY_` but are not settings: likely misspelled. */
+export function unknownSettings(env: Readonly<Record<string, string | undefined>>): string[] {
+  const known = new Set(Object.values(SETTINGS).map((each) => each.name));
+  return Object.keys(env).filter(
+    (name) => name.startsWith("PARLEY_") && !known.has(name) && !OTHERS.test(name),
+  );
+}
+
+function read<T>(from: Setting<T>, env: Readonly<Record<string, string | undefined>>): T {
+  const value = from.parse(env[from.name] || from.fallback);
+  if (value === undefined) throw new OperatorError(`${from.name} must be ${from.accepts}.`);
+  return value;
+}
+
+/** Whether the connections of clients are unencrypted: not on loopback, and without a TLS proxy in front. */
+export function isExposed(config: Config): boolean {
+  return !isLoopback(config.host) && !config.publicUrl?.startsWith("https:");
+}

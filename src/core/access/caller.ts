@@ -1,0 +1,51 @@
+/** The user and rights of a verified token. */
+export interface Caller {
+  userId: string;
+  /** Null for a token of an identity provider. */
+  tokenId: string | null;
+  scopes: ReadonlySet<string>;
+}
+
+/** Verified tokens kept in memory. */
+const MAX_VERIFIED = 10_000;
+
+export interface Verified {
+  caller: Caller;
+  /** Milliseconds; null means never. */
+  expiresAt: number | null;
+}
+
+/** A verified token and the change count when it was verified. */
+interface Known extends Verified {
+  changes: number;
+}
+
+/**
+ * Caches recently verified tokens. After any token is revoked, or a key of the identity provider is removed, every
+ * token is verified again at its next use: of revocations by other processes only the count is known.
+ */
+export class VerifiedTokens {
+  readonly #tokens = new Map<string, Known>();
+
+  /** `changes` differs after tokens were revoked; null means unknown, and nothing is found. */
+  find(token: string, changes: number | null): Verified | undefined {
+    const known = this.#tokens.get(token);
+    return known?.changes === changes ? known : undefined;
+  }
+
+  /** Reports whether the token was valid when it was last verified. */
+  has(token: string): boolean {
+    return this.#tokens.has(token);
+  }
+
+  /** `changes` is the count from before the verification: if it differs by now, the token may be revoked. */
+  add(token: string, verified: Verified, changes: number | null): void {
+    if (changes === null) return;
+    if (this.#tokens.size >= MAX_VERIFIED && !this.has(token)) this.forget(this.#tokens.keys().next().value!);
+    this.#tokens.set(token, { ...verified, changes });
+  }
+
+  forget(token: string): void {
+    this.#tokens.delete(token);
+  }
+}

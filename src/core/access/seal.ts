@@ -1,0 +1,47 @@
+import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
+import type { Random } from "../../util/ids.ts";
+
+const ALGORITHM = "aes-256-gcm";
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Encrypts texts for the database. Decrypting takes the server's secret and a context that is stored nowhere. The first
+ * of several secrets seals, and all open.
+ */
+export class Seal {
+  readonly #secrets: readonly string[];
+  readonly #random: Random;
+
+  constructor(secrets: readonly string[], random: Random) {
+    this.#secrets = secrets;
+    this.#random = random;
+  }
+
+  seal(text: string, context: string): string {
+    const nonce = new Uint8Array(NONCE_BYTES);
+    this.#random(nonce);
+    const cipher = createCipheriv(ALGORITHM, keyOf(this.#secrets[0]!, context), nonce);
+    const bytes = Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
+    return bytes.toString("base64url");
+  }
+
+  /** Returns undefined if the text was sealed with another secret or context. */
+  open(sealed: string, context: string): string | undefined {
+    const bytes = Buffer.from(sealed, "base64url");
+    for (const secret of this.#secrets) {
+      const decipher = createDecipheriv(ALGORITHM, keyOf(secret, context), bytes.subarray(0, NONCE_BYTES));
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+      try {
+        return (
+          decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, "utf8") + decipher.final("utf8")
+        );
+      } catch {}
+    }
+    return undefined;
+  }
+}
+
+function keyOf(secret: string, context: string): Uint8Array {
+  return createHmac("sha256", secret).update(`seal ${context}`).digest();
+}

@@ -1,0 +1,93 @@
+import { RESOURCE_EVENTS } from "../../db/queries/events.ts";
+import { parseHttpUrl } from "../../util/addresses.ts";
+import { type Field, nullable, optional, someOf } from "../fields.ts";
+import {
+  bool,
+  count,
+  described,
+  id,
+  integer,
+  listOf,
+  oneOf,
+  orNull,
+  resource,
+  text,
+  textOrNull,
+  time,
+} from "../schema.ts";
+
+const yesOrNo: Field<boolean, true> = {
+  required: true,
+  accepts: "true or false, in JSON without quotes",
+  schema: { type: "boolean" },
+  parse: (value) => (typeof value === "boolean" ? value : undefined),
+  fromText: (text) => (text === "true" || text === "false" ? text === "true" : undefined),
+};
+
+/** Null means all. */
+const hookEvents = nullable<string, true>({
+  required: true,
+  accepts: `one or more of ${RESOURCE_EVENTS.join(", ")}: an array in JSON, or a string separated by commas; null in JSON for all`,
+  schema: {
+    type: ["array", "string"],
+    items: { type: "string", enum: [...RESOURCE_EVENTS] },
+    minItems: 1,
+    minLength: 1,
+  },
+  parse: (value) => someOf(RESOURCE_EVENTS, value)?.join(" "),
+});
+
+const MAX_URL_CHARACTERS = 2048;
+
+/** Checks the form only; `refuseAddress` checks whether the server may send there. */
+const hookUrl: Field<string, true> = {
+  required: true,
+  accepts: `an https URL of at most ${MAX_URL_CHARACTERS} characters with a public address, without credentials and without a fragment`,
+  schema: { type: "string", format: "uri", maxLength: MAX_URL_CHARACTERS },
+  parse(value) {
+    if (typeof value !== "string" || value.length > MAX_URL_CHARACTERS || /[\s\p{Cc}]/u.test(value))
+      return undefined;
+    return value.includes("#") ? undefined : parseHttpUrl(value)?.href;
+  },
+};
+
+/** The fields of a new webhook. */
+export const webhookFields = { url: hookUrl, events: optional(hookEvents), all_users: optional(yesOrNo) };
+/** The fields of an update. */
+export const webhookChanges = {
+  url: optional(hookUrl),
+  events: optional(hookEvents),
+  enabled: optional(yesOrNo),
+};
+
+const webhookMembers = {
+  // No format: the URL Standard keeps some characters, such as [ in a path, that RFC 3986 does not allow.
+  url: described(text, "As the URL Standard (WHATWG) writes it."),
+  events: described(orNull(listOf(oneOf<string>(...RESOURCE_EVENTS))), "Types of events; null for all."),
+  all_users: described(bool, "Whether it receives the events of all users."),
+  enabled: described(bool, "False once Parley has stopped sending to it."),
+  created_at: time,
+};
+export const webhookResource = resource("Webhook", { id: id("whk"), ...webhookMembers });
+/** The answer to a creation or a rotation, the only ones with the secret. */
+export const newWebhookResource = resource("NewWebhook", {
+  id: id("whk"),
+  secret: described(text, "Signs the requests: `whsec_…`. It is shown only once."),
+  ...webhookMembers,
+});
+
+export const deliveryResource = resource("Delivery", {
+  id: id("dlv"),
+  event_id: described(id("evt"), "The header `webhook-id`, the same for every attempt."),
+  type: text,
+  state: oneOf("pending", "delivered", "failed"),
+  attempts: count,
+  last_status: described(orNull(integer), "The status of the last answer; null if there was none."),
+  last_error: described(textOrNull, "Set if no answer came. The text is the same for every reason."),
+  next_attempt_at: described(
+    orNull(integer),
+    "Unix seconds, UTC. Null if it has ended, or waits for an earlier delivery of its conversation.",
+  ),
+  created_at: time,
+  updated_at: time,
+});

@@ -1,0 +1,282 @@
+import { type DeliveryRow, listDeliveryRows } from "../../db/queries/deliveries.ts";
+import { lastPosition } from "../../db/queries/events.ts";
+import { findWebhook, listWebhookRows, toWebhook, type WebhookRow } from "../../db/queries/webhooks.ts";
+import { ParleyError } from "../../errors.ts";
+import { toSeconds } from "../../util/clock.ts";
+import { mayPostTo } from "../../util/post.ts";
+import type { Caller } from "../access/caller.ts";
+import { newEntry } from "../audit.ts";
+import type { Core } from "../core.ts";
+import type { Parsed } from "../fields.ts";
+import { onceOf, writeOnce } from "../idempotency.ts";
+import { type PageEnvelope, type PageRequest, pageQuery, toPage } from "../page.ts";
+import type { Expected, Versioned } from "../resource.ts";
+import type { TypeOf } from "../schema.ts";
+import type {
+  deliveryResource,
+  newWebhookResource,
+  webhookChanges,
+  webhookFields,
+} from "./webhook-fields.ts";
+
+const SECRET_BYTES = 32;
+/** How long the previous secret signs as well. */
+const OVERLAP_MS = 24 * 3600 * 1000;
+
+type Delivery = TypeOf<typeof deliveryResource>;
+
+/** A webhook with its secret, which is shown only when it is created. */
+interface ShownSecret {
+  webhook: TypeOf<typeof newWebhookResource>;
+  replayed: boolean;
+}
+
+/**
+ * Throws `count_limit_reached`, `insufficient_scope` for a webhook of all users without the scope `admin`, and
+ * `invalid_parameter` for an address that webhooks may not have. A request with a key is done once.
+ */
+export async function createWebhook(
+  core: Core,
+  caller: Caller,
+  fields: Parsed<typeof webhookFields>,
+  key: string | undefined,
+): Promise<ShownSecret> {
+  refuseAddress(core, fields.url);
+  if (fields.all_users) demandAdmin(caller);
+  const secret = makeSecret(core);
+  const entry = newEntry(core, caller);
+  const row: WebhookRow = {
+    id: core.newId("whk"),
+    user_id: caller.userId,
+    url: fields.url,
+    types: fields.events ?? null,
+    all_users: fields.all_users ? 1 : 0,
+    secret,
+    old_secret: null,
+    old_until: null,
+    disabled_at: null,
+    failing_since: null,
+    backlog_from: null,
+    since_position: await lastPosition(core.db),
+    created_at: entry.at,
+    version: 1,
+  };
+  const context = contextOf(caller, key);
+  const { result, replayed } = await writeOnce(
+    core,
+    onceOf(core, caller, key, "createWebhook", fields),
+    "createWebhook",
+    { row, limit: core.limits.maxWebhooks, entry, sealed: context && core.seal.seal(secret, context) },
+  );
+  return shownSecret(core, context, result, secret, replayed);
+}
+
+/** Replaces the secret; the old one also signs for a day. Throws `webhook_not_found` and `insufficient_scope`. */
+export async function rotateSecret(
+  core: Core,
+  caller: Caller,
+  id: string,
+  key: string | undefined,
+): Promise<ShownSecret> {
+  await getOwn(core, caller, id);
+  const secret = makeSecret(core);
+  const entry = newEntry(core, caller);
+  const context = contextOf(caller, key);
+  const { result, replayed } = await writeOnce(
+    core,
+    onceOf(core, caller, key, "rotateSecret", id),
+    "rotateSecret",
+    {
+      userId: caller.userId,
+      id,
+      secret,
+      oldUntil: entry.at + OVERLAP_MS,
+      entry,
+      sealed: context && core.seal.seal(secret, context),
+    },
+  );
+  return shownSecret(core, context, result, secret, replayed);
+}
+
+/** The context that seals a secret for a replay of the same request; null if it has no key. */
+function contextOf(caller: Caller, key: string | undefined): string | null {
+  return key === undefined ? null : `${caller.userId} ${key}`;
+}
+
+function shownSecret(
+  core: Core,
+  context: string | null,
+  { row, sealed }: { row: Omit<WebhookRow, "secret" | "old_secret">; sealed: string | null },
+  made: string,
+  replayed: boolean,
+): ShownSecret {
+  const secret = replayed ? core.seal.open(sealed!, context!) : made;
+  if (secret === undefined) {
+    throw new ParleyError(
+      "idempotency_key_reused",
+      "This Idempotency-Key created a secret under a different PARLEY_SECRET. Use a new key.",
+    );
+  }
+  const { id, ...others } = toWebhook(row);
+  return { webhook: { id, secret, ...others }, replayed };
+}
+
+/** In the form of Standard Webhooks. */
+function makeSecret(core: Core): string {
+  const bytes = new Uint8Array(SECRET_BYTES);
+  core.random(bytes);
+  return `whsec_${Buffer.from(bytes).toString("base64")}`;
+}
+
+function refuseAddress(core: Core, address: string): void {
+  if (mayPostTo(new URL(address), core.limits.webhooksAllowPrivate)) return;
+  throw new ParleyError(
+    "invalid_parameter",
+    "url must start with https: and have a public address. The operator can allow others with PARLEY_WEBHOOKS_ALLOW_PRIVATE=true.",
+    { param: "url" },
+  );
+}
+
+/** Redirecting the events of all users means reading them. */
+function demandAdmin(caller: Caller): void {
+  if (caller.scopes.has("admin")) return;
+  throw new ParleyError(
+    "insufficient_scope",
+    "A webhook for the events of all users requires a token with the scope admin.",
+    { header: "admin" },
+  );
+}
+
+export async function listWebhooks(core: Core, caller: Caller, request: PageRequest): Promise<PageEnvelope> {
+  const page = pageQuery(request);
+  const rows = await listWebhookRows(core.db, caller.userId, page);
+  return toPage(page, rows, (row) => JSON.stringify(toWebhook(row)));
+}
+
+/** Throws `webhook_not_found`. */
+export async function getWebhook(core: Core, caller: Caller, id: string): Promise<Versioned> {
+  return versioned(await getRow(core, caller, id));
+}
+
+async function getRow(core: Core, caller: Caller, id: string): Promise<WebhookRow> {
+  const row = await findWebhook(core.db, caller.userId, id);
+  if (!row) throw new ParleyError("webhook_not_found");
+  return row;
+}
+
+/** Checks that the caller may change it. Throws `webhook_not_found` and `insufficient_scope`. */
+async function getOwn(core: Core, caller: Caller, id: string): Promise<void> {
+  if ((await getRow(core, caller, id)).all_users === 1) demandAdmin(caller);
+}
+
+/** Throws `webhook_not_found`, `precondition_failed` and what `createWebhook` throws. */
+export async function updateWebhook(
+  core: Core,
+  caller: Caller,
+  id: string,
+  fields: Parsed<typeof webhookChanges>,
+  expected: Expected,
+): Promise<Versioned> {
+  await getOwn(core, caller, id);
+  if (fields.url !== undefined) refuseAddress(core, fields.url);
+  const { url, events: types, enabled } = fields;
+  const row = await core.db.write("updateWebhook", {
+    ...{ userId: caller.userId, id, url, types, enabled, expected },
+    position: await lastPosition(core.db),
+    entry: newEntry(core, caller),
+  });
+  return versioned(row);
+}
+
+function versioned(row: WebhookRow): Versioned {
+  return { json: JSON.stringify(toWebhook(row)), version: String(row.version) };
+}
+
+/**
+ * Deletes the webhook: nothing more is sent, and its deliveries are erased later. Throws `webhook_not_found` and
+ * `precondition_failed`.
+ */
+export async function deleteWebhook(
+  core: Core,
+  caller: Caller,
+  id: string,
+  expected: Expected,
+): Promise<void> {
+  const entry = newEntry(core, caller);
+  await core.db.write("deleteWebhook", { userId: caller.userId, id, expected, entry });
+  core.wakeEraser();
+}
+
+/** Returns one page of the webhook's deliveries. Throws `webhook_not_found`. */
+export async function listDeliveries(
+  core: Core,
+  caller: Caller,
+  id: string,
+  request: PageRequest,
+): Promise<PageEnvelope> {
+  await getRow(core, caller, id);
+  const page = pageQuery(request);
+  const rows = await listDeliveryRows(core.db, id, page);
+  return toPage(page, rows, (row) => JSON.stringify(toDelivery(row)));
+}
+
+/**
+ * Sends a test event. Throws `webhook_not_found`, `webhook_disabled`, `count_limit_reached` and `insufficient_scope`.
+ */
+export async function testWebhook(
+  core: Core,
+  caller: Caller,
+  id: string,
+  key: string | undefined,
+): Promise<{ delivery: Delivery; replayed: boolean }> {
+  await getOwn(core, caller, id);
+  const { result, replayed } = await writeOnce(
+    core,
+    onceOf(core, caller, key, "testWebhook", id),
+    "addTestDelivery",
+    {
+      userId: caller.userId,
+      webhookId: id,
+      id: core.newId("dlv"),
+      eventId: core.newId("evt"),
+      payload: JSON.stringify({ id }),
+      now: core.clock(),
+    },
+  );
+  return { delivery: toDelivery(result), replayed };
+}
+
+/**
+ * Throws `webhook_not_found`, `webhook_disabled`, `delivery_not_found`, `count_limit_reached` and `insufficient_scope`.
+ */
+export async function redeliver(
+  core: Core,
+  caller: Caller,
+  webhookId: string,
+  id: string,
+  key: string | undefined,
+): Promise<{ delivery: Delivery; replayed: boolean }> {
+  await getOwn(core, caller, webhookId);
+  const { result, replayed } = await writeOnce(
+    core,
+    onceOf(core, caller, key, "redeliver", webhookId, id),
+    "redeliver",
+    { userId: caller.userId, webhookId, id, now: core.clock() },
+  );
+  return { delivery: toDelivery(result), replayed };
+}
+
+function toDelivery(row: DeliveryRow): Delivery {
+  return {
+    id: row.id,
+    event_id: row.event_id,
+    type: row.type,
+    state: row.state,
+    attempts: row.attempts,
+    last_status: row.last_status,
+    last_error: row.last_error,
+    next_attempt_at: row.next_at === null ? null : toSeconds(row.next_at),
+    created_at: toSeconds(row.created_at),
+    updated_at: toSeconds(row.updated_at),
+  };
+}

@@ -1,0 +1,89 @@
+import { createHash } from "node:crypto";
+import { crc32 } from "node:zlib";
+import { findSmallFile, isSmallFile } from "../../db/queries/small-files.ts";
+import type { Core } from "../core.ts";
+import type { FileRow } from "./attachments.ts";
+
+/** A file of up to this size is verified before the answer begins. */
+const MAX_WHOLE_BYTES = 256 * 1024;
+
+/**
+ * Opens the bytes of a file from `start` to `end` inclusive. A whole file is verified: if it is damaged this throws, or the
+ * chunks end in an error before the last. The chunks must be iterated, and each is valid until the next is requested.
+ */
+export async function openFile(
+  core: Core,
+  row: FileRow,
+  start: number,
+  end: number,
+): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
+  const isWhole = start === 0 && end === row.file_size - 1;
+  // A client that was cut off requests the rest. A whole file is verified again, since it may have been repaired.
+  if (core.damaged.has(row.id) && !isWhole) throw damaged(row);
+  if (isSmallFile(row)) {
+    const bytes = await findSmallFile(core.db, row.id);
+    if (bytes?.length !== row.file_size || crc32(bytes) !== row.crc32) throw damaged(row);
+    return bytes.subarray(start, end + 1);
+  }
+  const chunks = await core.blobs.read(row.blob_key, start, end);
+  if (!isWhole) return chunks;
+  if (row.file_size > MAX_WHOLE_BYTES) return verified(core, chunks, row);
+  const whole = new Uint8Array(row.file_size);
+  let at = 0;
+  for await (const chunk of verified(core, chunks, row)) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
+
+/**
+ * Returns a URL from which a client can fetch the file from the store itself, if the store has one. Those bytes are not
+ * verified.
+ */
+export async function findStoreUrl(
+  { blobs }: Core,
+  row: FileRow,
+  answer: { type: string; disposition: string; seconds: number },
+): Promise<string | undefined> {
+  return isSmallFile(row) ? undefined : blobs.address?.(row.blob_key, answer);
+}
+
+async function* verified(
+  core: Core,
+  chunks: AsyncIterable<Uint8Array>,
+  row: FileRow,
+): AsyncGenerator<Uint8Array> {
+  const isRight = checker(row);
+  let left = row.file_size;
+  for await (const chunk of chunks) {
+    left -= chunk.length;
+    if (!isRight(chunk, left === 0)) {
+      core.damaged.add(row.id);
+      throw damaged(row);
+    }
+    if (left === 0) core.damaged.delete(row.id);
+    yield chunk;
+  }
+}
+
+/** Returns a function that takes the chunks of a file, and returns false if the last has come and the file is damaged. */
+function checker(row: FileRow): (chunk: Uint8Array, isLast: boolean) => boolean {
+  if (row.crc32 === null) {
+    const hash = createHash("sha256");
+    return (chunk, isLast) => {
+      hash.update(chunk);
+      return !isLast || hash.digest().equals(row.sha256);
+    };
+  }
+  // A CRC costs a third of a SHA-256, and detects a flipped bit as well.
+  let crc = 0;
+  return (chunk, isLast) => {
+    crc = crc32(chunk, crc);
+    return !isLast || crc === row.crc32;
+  };
+}
+
+function damaged(row: FileRow): Error {
+  return new Error(`The bytes of ${row.id} are damaged. Find all damaged files with: parley check.`);
+}

@@ -1,0 +1,111 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { CarriedSecret } from "../../db/queries/tables.ts";
+import { type Clock, toSeconds } from "../../util/clock.ts";
+
+/** Links change once per window, so a URL stays the same for a while and can be cached. */
+const WINDOW_SECONDS = 3600;
+/**
+ * A link that is valid for longer was signed while the clock was far ahead, and would be valid for as long as the clock was
+ * wrong. A link is valid for at most two windows; the third is for a clock that was set back by less.
+ */
+const MAX_SECONDS_LEFT = 3 * WINDOW_SECONDS;
+/** No existing link is valid for longer. */
+export const LINK_LIFE_MS = MAX_SECONDS_LEFT * 1000;
+
+/** How many signatures are kept in memory. */
+const MAX_SIGNATURES = 10_000;
+
+/** Signs and verifies the URLs of files. */
+export interface Links {
+  /** Returns the number of the current window, which changes whenever links do. */
+  window(): number;
+  /** Returns the URL of a file, valid for one to two windows from now. */
+  fileUrl(attachmentId: string, filename: string): string;
+  /** Returns the URL of a file without a signature, for users with a token. */
+  fileAddress(attachmentId: string, filename: string): string;
+  /** Reports whether we signed this attachment and expiry, and the expiry is in the future, but not too far. */
+  verify(attachmentId: string, expires: string, signature: string): boolean;
+  /** Reports whether we signed it, even if it has expired. */
+  isGenuine(attachmentId: string, expires: string, signature: string): boolean;
+  /** Returns the seconds until a link with this expiry expires. */
+  secondsLeft(expires: string): number;
+}
+
+/**
+ * Signs with HMAC-SHA256 over id and expiry. The first of several secrets signs and all verify, so that a secret can be
+ * replaced while its links stay valid. The secrets that a move carried along verify for a while. `origin` is called at each
+ * use, because the port may be chosen at start.
+ */
+export function createLinks(
+  secrets: readonly string[],
+  carried: readonly CarriedSecret[],
+  origin: () => string,
+  clock: Clock,
+): Links {
+  // An HMAC costs as much as the rest of a link, and the same links are requested again and again.
+  const signatures = new Map<string, string>();
+
+  /** Keeps only signatures of ours, since anybody may request anything. */
+  function keep(text: string, signature: string): void {
+    if (signatures.size >= MAX_SIGNATURES) signatures.clear();
+    signatures.set(text, signature);
+  }
+
+  function sign(text: string): string {
+    const known = signatures.get(text);
+    if (known !== undefined) return known;
+    const signature = hmac(secrets[0]!, text);
+    keep(text, signature);
+    return signature;
+  }
+
+  function isOurs(text: string, signature: string): boolean {
+    const known = signatures.get(text);
+    if (known !== undefined && equal(known, signature)) return true;
+    const now = clock();
+    const old = carried.filter(({ until }) => until > now).map(({ secret }) => secret);
+    if (![...secrets, ...old].some((secret) => equal(hmac(secret, text), signature))) return false;
+    keep(text, signature);
+    return true;
+  }
+
+  function fileAddress(attachmentId: string, filename: string): string {
+    return `${origin()}/files/${attachmentId}/${encodeURIComponent(filename)}`;
+  }
+
+  function window(): number {
+    return Math.floor(toSeconds(clock()) / WINDOW_SECONDS);
+  }
+
+  function secondsLeft(expires: string): number {
+    return Number(expires) - toSeconds(clock());
+  }
+
+  return {
+    window,
+    fileAddress,
+    fileUrl(attachmentId, filename) {
+      const expires = String((window() + 2) * WINDOW_SECONDS);
+      const signature = sign(`${attachmentId}.${expires}`);
+      return `${fileAddress(attachmentId, filename)}?expires=${expires}&signature=${signature}`;
+    },
+    verify(attachmentId, expires, signature) {
+      if (!/^[0-9]{1,12}$/.test(expires)) return false;
+      const left = secondsLeft(expires);
+      if (left <= 0 || left > MAX_SECONDS_LEFT) return false;
+      return isOurs(`${attachmentId}.${expires}`, signature);
+    },
+    isGenuine: (attachmentId, expires, signature) => isOurs(`${attachmentId}.${expires}`, signature),
+    secondsLeft,
+  };
+}
+
+function hmac(secret: string, text: string): string {
+  return createHmac("sha256", secret).update(text).digest("base64url");
+}
+
+function equal(a: string, b: string): boolean {
+  const left = Buffer.from(a);
+  const right = Buffer.from(b);
+  return left.length === right.length && timingSafeEqual(left, right);
+}

@@ -1,0 +1,71 @@
+import { ParleyError } from "../../errors.ts";
+
+const FALLBACK = "application/octet-stream";
+/** How many of a file's first bytes are examined. */
+export const SNIFF_BYTES = 4096;
+
+const WELL_FORMED = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
+// What a browser executes or applies as markup: HTML, SVG and all other XML, scripts by each of their names.
+const RUNNABLE =
+  /html|[/+-]xml|xml-|xsl|(?:java|ecma|j|live|vb)script|svg|hta$|x-mixed-replace|x-shockwave-flash/;
+// Sniffing finds only the container of these. The client or the name tells what is in it.
+const CONTAINER = /^application\/(?:zip|x-cfb)$/;
+const CONTAINED = /^application\/(?:msword|vnd\..+)$/;
+// Formats that are never text. Some begin with two letters with which a sentence can begin, too.
+const BINARY = /^(?:image|audio|video|font)\/|^application\/x-msdownload$/;
+/** With fewer bytes nothing is detected. */
+const MIN_SNIFFED_BYTES = 4;
+
+/**
+ * Returns the MIME type of a file: by its first bytes, else the declared one, else by the extension of its name. Never returns
+ * a type that browsers execute.
+ */
+export async function detectType(
+  head: Uint8Array,
+  declared: string | undefined,
+  filename: string,
+): Promise<string> {
+  const sniffed = await sniff(head);
+  if (sniffed !== undefined && !CONTAINER.test(sniffed)) return harmless(sniffed);
+  const said = declared === undefined ? "" : essence(declared);
+  const claimed = WELL_FORMED.test(said) && said !== FALLBACK ? said : await byExtension(filename);
+  if (sniffed !== undefined && !(claimed !== null && CONTAINED.test(claimed))) return sniffed;
+  return claimed === null ? FALLBACK : harmless(claimed);
+}
+
+async function sniff(head: Uint8Array): Promise<string | undefined> {
+  if (head.length < MIN_SNIFFED_BYTES) return undefined;
+  const { fileTypeFromBuffer } = await loaded(import("file-type"));
+  const type = (await fileTypeFromBuffer(head))?.mime;
+  return type === undefined || (BINARY.test(type) && isText(head)) ? undefined : essence(type);
+}
+
+/** Waits for a library that is loaded at its first use. Throws `unavailable` if no file descriptor is free, which is temporary. */
+async function loaded<T>(library: Promise<T>): Promise<T> {
+  try {
+    return await library;
+  } catch (cause) {
+    throw new ParleyError("unavailable", undefined, { cause });
+  }
+}
+
+/** Reports whether no byte is a control character that text does not have. The magic number of GIF is text that nobody writes. */
+function isText(head: Uint8Array): boolean {
+  if (/^GIF8[79]a$/.test(Buffer.from(head.subarray(0, 6)).toString("latin1"))) return false;
+  return head.every((byte) => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d);
+}
+
+async function byExtension(filename: string): Promise<string | null> {
+  const { default: mime } = await loaded(import("mime"));
+  // The library takes a name without a dot for an extension.
+  return /[^.]\.[^.]+$/.test(filename) ? mime.getType(filename) : null;
+}
+
+function harmless(type: string): string {
+  return RUNNABLE.test(type) ? FALLBACK : type;
+}
+
+/** Returns the type without its parameters, in lower case. */
+function essence(type: string): string {
+  return type.split(";", 1)[0]!.trim().toLowerCase();
+}

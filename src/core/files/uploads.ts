@@ -1,0 +1,235 @@
+import { createHash } from "node:crypto";
+import { crc32 } from "node:zlib";
+import type { BlobWriter } from "../../blobs/store.ts";
+import type { CreateAttachment } from "../../db/queries/attachments.ts";
+import type { Reservation } from "../../db/queries/storage.ts";
+import { ParleyError } from "../../errors.ts";
+import { exactSize } from "../../util/sizes.ts";
+import type { Core } from "../core.ts";
+import { SNIFF_BYTES } from "./media-types.ts";
+
+/** How long an intent is valid unless it is renewed. The clocks of nodes may differ by a minute. */
+const INTENT_MS = 30 * 60_000;
+const RENEW_MS = 10 * 60_000;
+/** How long a reservation is valid. A longer upload has to find room when it is committed. */
+const RESERVATION_MS = 15 * 60_000;
+/** How far an upload without Content-Length may run ahead of its reservation. */
+const RESERVATION_STEP_BYTES = 4 * 1024 * 1024;
+/** When to retry an upload that exceeds the number of uploads under way. */
+const RETRY_AFTER_SECONDS = "1";
+
+/** The columns that describe the bytes of a file, and what the commit of the row releases. */
+type FileColumns = Pick<
+  CreateAttachment,
+  "fileSize" | "sha256" | "crc32" | "blobKey" | "bytes" | "hasIntent" | "reservation"
+>;
+
+/**
+ * Owns everything that an upload holds until its row is committed: one of its user's uploads under way, a reservation of
+ * the user's quota, the bytes in memory or in the blob store, and the intent. When it goes out of scope it discards what
+ * was neither settled nor left to the sweep.
+ */
+export class Upload implements AsyncDisposable {
+  readonly #core: Core;
+  readonly #userId: string;
+  readonly #hash = createHash("sha256");
+  #sha256: Uint8Array | undefined;
+  #crc32 = 0;
+  #size = 0;
+  #isHashOnly = false;
+  /** The bytes, until there are too many for the database. */
+  #first: Uint8Array[] = [];
+  #head: Uint8Array | undefined;
+  #blob: BlobWriter | undefined;
+  /** The key of the row in `intents`, if the store keeps no intents itself. */
+  #intentRow: string | undefined;
+  #renewAt = 0;
+  /** Null: there is no quota. */
+  #reservation: Omit<Reservation, "now"> | null = null;
+  #isDone = false;
+
+  /** Throws `rate_limited` if the user has as many uploads under way on this node as the limit allows. */
+  constructor(core: Core, userId: string) {
+    this.#core = core;
+    this.#userId = userId;
+    const others = core.uploadsUnderWay.get(userId) ?? 0;
+    if (others >= core.limits.uploadsPerUser) {
+      throw new ParleyError(
+        "rate_limited",
+        `You have reached the limit of ${others} uploads at once. Retry when one of them has ended.`,
+        { header: RETRY_AFTER_SECONDS },
+      );
+    }
+    core.uploadsUnderWay.set(userId, others + 1);
+    const quota = core.limits.userQuotaBytes;
+    if (quota > 0) this.#reservation = { id: core.newId("att"), userId, bytes: 0, quota };
+  }
+
+  /** Keeps no bytes and reserves nothing: a retry is only compared with the first request of its Idempotency-Key. */
+  hashOnly(): void {
+    this.#isHashOnly = true;
+    this.#reservation = null;
+  }
+
+  /**
+   * Takes bytes of the file; each chunk need be valid only until the next is requested. Throws `quota_exceeded` before the
+   * first chunk if `announcedBytes`, the most that can come, is known and exceeds the quota, otherwise when the bytes
+   * exceed it. Throws `file_too_large` as soon as they exceed `maxBytes` (0: no limit).
+   */
+  async receive(
+    source: AsyncIterable<Uint8Array>,
+    maxBytes: number,
+    announcedBytes: number | undefined,
+  ): Promise<void> {
+    if (this.#reservation && announcedBytes) await this.#reserve(this.#reservation, announcedBytes);
+    for await (const chunk of source) {
+      this.#size += chunk.length;
+      if (maxBytes > 0 && this.#size > maxBytes) throw fileTooLarge(maxBytes);
+      if (this.#reservation) await this.#reserveStep(this.#reservation);
+      this.#hash.update(chunk);
+      if (this.#isHashOnly) continue;
+      this.#crc32 = crc32(chunk, this.#crc32);
+      if (this.#blob) {
+        await this.#blob.write(chunk);
+        if (this.#intentRow && this.#core.clock() > this.#renewAt) await this.#renewIntent(this.#intentRow);
+        continue;
+      }
+      this.#first.push(new Uint8Array(chunk));
+      if (this.#size > this.#core.blobs.minFileBytes) await this.#moveToStore();
+    }
+    if (this.#reservation) await this.#reserveRest(this.#reservation);
+  }
+
+  /** The SHA-256 of all bytes. Nothing can be received after it. */
+  sha256(): Uint8Array {
+    this.#sha256 ??= this.#hash.digest();
+    return this.#sha256;
+  }
+
+  /** The beginning of the file, for detecting its type. */
+  head(): Uint8Array {
+    return this.#head ?? this.#joined().subarray(0, SNIFF_BYTES);
+  }
+
+  /** Makes the bytes durable, unless they are committed with the row. */
+  async store(): Promise<void> {
+    await this.#blob?.store();
+  }
+
+  columns(id: string, now: number): FileColumns {
+    const isInRow = !this.#blob && !this.#isHashOnly;
+    return {
+      fileSize: this.#size,
+      sha256: this.sha256(),
+      crc32: this.#crc32,
+      blobKey: this.#blob?.key ?? id,
+      bytes: isInRow ? this.#joined() : null,
+      hasIntent: this.#intentRow !== undefined,
+      reservation: this.#reservation && { ...this.#reservation, bytes: this.#size, now },
+    };
+  }
+
+  /** Ends the upload after its row is committed. If the intent cannot be removed now, the sweep does it. */
+  async settle(): Promise<void> {
+    this.#isDone = true;
+    await this.#blob?.settle().catch(() => {});
+  }
+
+  /**
+   * Keeps bytes and intent although the commit failed, because the row may be durable all the same. The sweep of the next
+   * start asks the database, which knows by then.
+   */
+  leaveToSweep(): void {
+    this.#isDone = true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isDone) await this.#discard();
+    const left = this.#core.uploadsUnderWay.get(this.#userId)! - 1;
+    if (left > 0) this.#core.uploadsUnderWay.set(this.#userId, left);
+    else this.#core.uploadsUnderWay.delete(this.#userId);
+  }
+
+  /** Never rejects, since the caller must see the first error. The sweep removes what is left. */
+  async #discard(): Promise<void> {
+    const { db } = this.#core;
+    try {
+      await this.#blob?.discard();
+      if (this.#intentRow) await db.write("dropIntent", { blobKey: this.#intentRow });
+    } catch {}
+    if (!this.#reservation?.bytes) return;
+    const { userId, id } = this.#reservation;
+    await db.write("releaseStorage", { userId, id }).catch(() => {});
+  }
+
+  async #reserve(reservation: Omit<Reservation, "now">, bytes: number): Promise<void> {
+    const now = this.#core.clock();
+    const until = now + RESERVATION_MS;
+    // Before the write: if its outcome is unknown, the reservation is released all the same.
+    reservation.bytes = bytes;
+    const refusal = await this.#core.db.write("reserveStorage", { ...reservation, now, until });
+    if (refusal !== null) {
+      // The refusal has dropped it.
+      this.#reservation = null;
+      throw new ParleyError("quota_exceeded", refusal);
+    }
+  }
+
+  /**
+   * Raises the reservation to what has come in, once that is a step ahead of it. Reserving only what is there lets uploads
+   * of unknown length share the quota: one never holds room that it may not need. The commit checks files of less than a
+   * step.
+   */
+  async #reserveStep(reservation: Omit<Reservation, "now">): Promise<void> {
+    if (this.#size <= reservation.bytes + RESERVATION_STEP_BYTES && this.#size <= reservation.quota) return;
+    await this.#reserve(reservation, this.#size);
+  }
+
+  /** A commit that finds no room would still hold the steps while others are refused because of them. */
+  async #reserveRest(reservation: Omit<Reservation, "now">): Promise<void> {
+    if (reservation.bytes === 0 || this.#size <= reservation.bytes) return;
+    await this.#reserve(reservation, this.#size);
+  }
+
+  async #moveToStore(): Promise<void> {
+    const { blobs, clock, db, random } = this.#core;
+    const digits = new Uint8Array(16);
+    random(digits);
+    const blobKey = Buffer.from(digits).toString("hex");
+    if (!blobs.intents) {
+      const now = clock();
+      await db.write("createIntent", { blobKey, until: now + INTENT_MS });
+      this.#intentRow = blobKey;
+      this.#renewAt = now + RENEW_MS;
+    }
+    this.#blob = await blobs.create(blobKey);
+    const first = this.#joined();
+    this.#head = first.slice(0, SNIFF_BYTES);
+    this.#first = [];
+    await this.#blob.write(first);
+  }
+
+  /** In a buffer of its own, so that it passes to another thread alone. */
+  #joined(): Uint8Array {
+    if (this.#first.length > 1) this.#first = [new Uint8Array(Buffer.concat(this.#first))];
+    return this.#first[0] ?? new Uint8Array(0);
+  }
+
+  /** Throws `unavailable` if the intent has expired. */
+  async #renewIntent(blobKey: string): Promise<void> {
+    const now = this.#core.clock();
+    if (!(await this.#core.db.write("renewIntent", { blobKey, until: now + INTENT_MS })))
+      throw new ParleyError("unavailable");
+    this.#renewAt = now + RENEW_MS;
+  }
+}
+
+export function fileTooLarge(maxBytes: number): ParleyError {
+  return new ParleyError(
+    "file_too_large",
+    `A file can have at most ${exactSize(maxBytes)}. Nothing was stored.`,
+    {
+      param: "file",
+    },
+  );
+}

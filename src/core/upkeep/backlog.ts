@@ -1,0 +1,12 @@
+import { countTombstones as count } from "../../db/queries/tombstones.ts";
+import type { Core } from "../core.ts";
+
+/** Returns the number of writes waiting for a commit. */
+export function queuedWrites(core: Core): number {
+  return core.db.queueLength();
+}
+
+/** Counts deleted files whose bytes are still to be erased. */
+export function countTombstones(core: Core): Promise<number> {
+  return count(core.db);
+}

@@ -1,0 +1,57 @@
+import pg from "pg";
+import { OperatorError, ParleyError } from "../../../errors.ts";
+
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+const CONFLICTS = new Set([
+  "40001", // serialization_failure
+  "40P01", // deadlock_detected
+  "23505", // unique_violation: another did the same first, which the next try sees
+]);
+const FULL = new Set(["53100"]);
+/** Temporary errors: a retry, maybe on another connection, can succeed. */
+const PASSING = new Set([
+  "57014", // query_canceled by its time-out
+  "55P03", // lock_not_available
+  "25006", // read_only_sql_transaction: a server that is a replica now, or a BEGIN that failed
+  "0A000", // feature_not_supported: also on a replica, and where a newer schema has changed what a statement gives
+  "53200", // out_of_memory
+]);
+
+function stateOf(error: unknown): string {
+  return error instanceof pg.DatabaseError ? (error.code ?? "") : "";
+}
+
+/** Reports whether the same write can be retried from its start. */
+export function isConflict(error: unknown): boolean {
+  return CONFLICTS.has(stateOf(error));
+}
+
+/** Messages of the driver for a connection that ended, failed or is not available; these errors have no code. */
+const DRIVER = /terminated|timeout|not queryable|closed|ended|after calling end/i;
+/** Codes with which a server ends a session or refuses one: classes 08, 28 and 57P, and some others. */
+const ENDED = /^(?:08|28|57P)|^(?:25P03|3D000|53300)$/;
+
+/** Reports whether the connection was lost or never established. */
+export function isLost(error: unknown): boolean {
+  if (error instanceof ParleyError || error instanceof TypeError) return false;
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === undefined) return DRIVER.test(message);
+  // Other codes than PostgreSQL's are of a socket, a DNS lookup or TLS.
+  return !(error instanceof pg.DatabaseError) || ENDED.test(code);
+}
+
+/** Reports whether PostgreSQL has not assigned this transaction number, or not durably. */
+export function isNeverGiven(error: unknown): boolean {
+  return stateOf(error) === "22023";
+}
+
+/** Translates an engine's error after which nothing was done; others are returned unchanged. */
+export function postgresError(error: unknown): unknown {
+  if (error instanceof ParleyError || error instanceof OperatorError) return error;
+  const state = stateOf(error);
+  if (FULL.has(state)) return new ParleyError("disk_full", undefined, { cause: error });
+  if (isLost(error) || isConflict(error) || PASSING.has(state)) {
+    return new ParleyError("unavailable", undefined, { cause: error });
+  }
+  return error;
+}

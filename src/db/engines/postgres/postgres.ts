@@ -1,0 +1,374 @@
+import { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { OperatorError, ParleyError } from "../../../errors.ts";
+import type { Database, WriteInput, WriteName, WriteResult } from "../../database.ts";
+import { type Statement, sql, type Write } from "../../sql.ts";
+import { getWrite } from "../../writes.ts";
+import { isConflict, isLost, isNeverGiven, postgresError } from "./errors.ts";
+import { migratePostgres } from "./migrate.ts";
+import { PostgresSession } from "./session.ts";
+
+/** Connections per node, besides that of its session. */
+const POOL_SIZE = 10;
+/** How long a request waits for a connection. */
+const CONNECT_TIMEOUT_MS = 5000;
+const STATEMENT_TIMEOUT_MS = 10_000;
+/** How long a request waits for an answer: a server that hangs or is cut off does not end its statements itself. */
+const ANSWER_TIMEOUT_MS = 11_000;
+/** The same for the session, whose queries are small. */
+const SESSION_TIMEOUT_MS = 5000;
+/** How long a close waits for the server. */
+const CLOSE_TIMEOUT_MS = 1000;
+const LOCK_TIMEOUT_MS = 5000;
+/** How long a transaction may wait for its node. */
+const IDLE_TIMEOUT_MS = 10_000;
+/** Requests that may wait for a connection; one more is answered `unavailable`. */
+const MAX_QUEUED = 10_000;
+/** How often a write is retried after a conflict. */
+const MAX_TRIES = 20;
+const RETRY_MS = 5;
+/** How long to look for the outcome of a commit whose answer was lost. */
+const OUTCOME_TIMEOUT_MS = 15_000;
+const OUTCOME_POLL_MS = 100;
+
+const INT8 = 20;
+const NUMERIC = 1700;
+
+/** Numbers arrive as numbers: times, sizes and versions are all far below 2^53. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: "text" | "binary") =>
+    oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format as "text"),
+};
+
+/**
+ * Connects; `bringSchema` migrates or checks the schema. With `alone` it throws if anybody else uses the database, and keeps
+ * others out. `onEvents` is called when any node may have published or numbered events.
+ */
+export async function openPostgres(
+  url: string,
+  bringSchema: (client: pg.ClientBase) => Promise<void> = migratePostgres,
+  alone = false,
+  onEvents: () => void = () => {},
+): Promise<Database> {
+  const sockets = new Set<Socket>();
+  // A move counts and reads whole tables.
+  const [statementTimeout, answerTimeout] = alone ? [0, 0] : [STATEMENT_TIMEOUT_MS, ANSWER_TIMEOUT_MS];
+  const setUp = `${SET_UP}; SET statement_timeout = ${statementTimeout}`;
+  const config: pg.ClientConfig = {
+    connectionString: url,
+    types,
+    application_name: "parley",
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    stream: () => {
+      const socket = new Socket();
+      sockets.add(socket);
+      return socket.once("close", () => sockets.delete(socket));
+    },
+  };
+  const connect = async (more: pg.ClientConfig) => {
+    const client = new pg.Client({ ...config, ...more });
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      await client.query({ text: setUp, query_timeout: SESSION_TIMEOUT_MS } as pg.QueryConfig);
+      return client;
+    } catch (error) {
+      void client.end().catch(() => {});
+      throw error;
+    }
+  };
+  const session = new PostgresSession(
+    () => connect({ pipeline: true, query_timeout: SESSION_TIMEOUT_MS }),
+    alone,
+    onEvents,
+  );
+  try {
+    await session.enter();
+    const client = await connect({});
+    // Migrating a lot of data takes time, and so does waiting for another node's migration.
+    await client.query("SET statement_timeout = 0; SET lock_timeout = 0");
+    await bringSchema(client).finally(() => client.end());
+    await session.poll();
+  } catch (error) {
+    // Not asked to end: a server that hangs would not.
+    for (const socket of sockets) socket.destroy();
+    await session.close();
+    if (error instanceof OperatorError) throw error;
+    throw new OperatorError(
+      `PARLEY_DATABASE_URL cannot be used as the database: ${(error as Error).message || "no connection"}.`,
+      { cause: error },
+    );
+  }
+  return new PostgresDatabase({ ...config, query_timeout: answerTimeout }, setUp, session, sockets);
+}
+
+class PostgresDatabase implements Database {
+  readonly #pool: pg.Pool;
+  readonly #session: PostgresSession;
+  /** The sockets of all connections. */
+  readonly #sockets: ReadonlySet<Socket>;
+  readonly #prepared = new Map<string, { name: string; text: string }>();
+  /**
+   * The last write per user whose rows are counted: on this node such writes run one by one, because they would
+   * conflict.
+   */
+  readonly #turns = new Map<string, Promise<void>>();
+  #waitingTurns = 0;
+  #closed: Promise<void> | undefined;
+
+  constructor(
+    config: pg.ClientConfig,
+    setUp: string,
+    session: PostgresSession,
+    sockets: ReadonlySet<Socket>,
+  ) {
+    this.#pool = new pg.Pool({ ...config, pipeline: true, max: POOL_SIZE });
+    this.#pool.on("error", () => {});
+    this.#pool.on("connect", (client) => {
+      client.on("error", () => {});
+      // Queries are sent in order, so the first request on this connection runs after its set-up.
+      for (const sql of [setUp, KNOW_INCARNATION, READ_ONLY]) {
+        client.query(sql).catch(() => void (client as unknown as pg.Client).end().catch(() => {}));
+      }
+    });
+    this.#session = session;
+    this.#sockets = sockets;
+  }
+
+  async all<R>(statement: Statement<R>): Promise<R[]> {
+    return (await this.#read(this.#query(statement))).rows;
+  }
+
+  async get<R>(statement: Statement<R>): Promise<R | undefined> {
+    return (await this.all(statement))[0];
+  }
+
+  async allValues<R extends unknown[]>(statement: Statement<R>): Promise<R[]> {
+    const query: pg.QueryArrayConfig = { ...this.#query(statement), rowMode: "array" };
+    return (await this.#read(query)).rows as unknown as R[];
+  }
+
+  async getValues<R extends unknown[]>(statement: Statement<R>): Promise<R | undefined> {
+    return (await this.allValues(statement))[0];
+  }
+
+  revocations(): number | null {
+    return this.#session.revocations();
+  }
+
+  async claim(work: string): Promise<boolean> {
+    try {
+      return await this.#session.claim(work);
+    } catch (error) {
+      throw postgresError(error);
+    }
+  }
+
+  async write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>> {
+    const userId = getWrite(name).serializeBy?.(input);
+    if (userId === undefined) return this.#write(name, input);
+    this.#refuseMore();
+    this.#waitingTurns++;
+    const before = this.#turns.get(userId);
+    const mine = (before ?? Promise.resolve()).then(() => {
+      this.#waitingTurns--;
+      return this.#write(name, input);
+    });
+    const over = mine.then(
+      () => {},
+      () => {},
+    );
+    this.#turns.set(userId, over);
+    void over.then(() => {
+      if (this.#turns.get(userId) === over) this.#turns.delete(userId);
+    });
+    return mine;
+  }
+
+  async #write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>> {
+    const write = getWrite(name);
+    for (let tries = 1; ; tries++) {
+      try {
+        const result = (await this.#transaction(write(input))) as WriteResult<N>;
+        // Tokens revoked by this write are refused on this node from now on.
+        if (write.revokesTokens) await this.#session.poll().catch(() => {});
+        if (write.publishesEvents) this.#session.notify();
+        return result;
+      } catch (error) {
+        if (!isConflict(error) || tries === MAX_TRIES) throw postgresError(error);
+        await sleep(RETRY_MS * tries * Math.random());
+      }
+    }
+  }
+
+  queueLength(): number {
+    return this.#pool.waitingCount + this.#waitingTurns;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#end();
+    return this.#closed;
+  }
+
+  async #end(): Promise<void> {
+    const cut = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy();
+    }, CLOSE_TIMEOUT_MS);
+    await this.#session.close();
+    await this.#pool.end();
+    await Promise.all(Array.from(this.#sockets, (socket) => new Promise((end) => socket.once("close", end))));
+    clearTimeout(cut);
+  }
+
+  /** A prepared statement. Each `?` becomes a numbered parameter of PostgreSQL. */
+  #query({ sql, params }: Statement): pg.QueryConfig {
+    let prepared = this.#prepared.get(sql);
+    if (!prepared) {
+      let number = 0;
+      prepared = { name: `parley_${this.#prepared.size}`, text: sql.replaceAll("?", () => `$${++number}`) };
+      this.#prepared.set(sql, prepared);
+    }
+    return { ...prepared, values: params };
+  }
+
+  async #read(query: pg.QueryConfig): Promise<pg.QueryResult> {
+    this.#refuseMore();
+    try {
+      return await this.#pool.query(query);
+    } catch (error) {
+      throw postgresError(error);
+    }
+  }
+
+  #refuseMore(): void {
+    if (this.#closed || this.queueLength() >= MAX_QUEUED) throw new ParleyError("unavailable");
+  }
+
+  /** Runs the steps in one serializable transaction. Statements that are yielded together are sent together. */
+  async #transaction<T>(steps: Write<T>): Promise<T> {
+    this.#refuseMore();
+    const client = await this.#pool.connect();
+    let ended: Ended<T>;
+    let broken: Error | undefined;
+    try {
+      ended = await this.#attempt(client, steps);
+      broken = ended.lost?.cause;
+    } catch (error) {
+      // The connection is reused only if the transaction was rolled back on it.
+      if (!(error instanceof ParleyError) && !isConflict(error)) broken = error as Error;
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+    // After the connection is released, because finding outcomes takes connections, possibly all at once.
+    if (ended.lost) await this.#findOutcome(ended.lost);
+    return ended.value;
+  }
+
+  async #attempt<T>(client: pg.PoolClient, steps: Write<T>): Promise<Ended<T>> {
+    let identity: Identity | undefined;
+    let step = steps.next();
+    try {
+      while (!step.done) {
+        const begin = identity ? [] : [client.query(BEGIN)];
+        const work = step.value.map((statement) => client.query(this.#query(statement)));
+        const identify = identity ? [] : [client.query(IDENTIFY)];
+        const results = await allOf([...begin, ...work, ...identify]);
+        identity ??= results.at(-1)!.rows[0] as Identity;
+        step = steps.next(results.slice(begin.length, begin.length + work.length).map(({ rows }) => rows));
+      }
+    } catch (error) {
+      if (!isLost(error)) await client.query("ROLLBACK");
+      throw error;
+    }
+    if (!identity) return { value: step.value };
+    try {
+      await client.query("COMMIT");
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      return { value: step.value, lost: { ...identity, cause: error as Error } };
+    }
+    return { value: step.value };
+  }
+
+  /**
+   * Finds the outcome after the answer to a COMMIT was lost: asks PostgreSQL on another connection, and waits while the
+   * old backend is still working. Returns if the transaction was committed; throws `unavailable` if it was not,
+   * `outcome_unknown` if that is unknown.
+   */
+  async #findOutcome({ xid, incarnation, cause }: LostCommit): Promise<void> {
+    const deadline = performance.now() + OUTCOME_TIMEOUT_MS;
+    for (; performance.now() < deadline && !this.#closed; await sleep(OUTCOME_POLL_MS)) {
+      const row = await this.#pool.query<Outcome>(this.#query(findOutcome(xid))).then(
+        ({ rows }) => rows[0],
+        (error) => (isNeverGiven(error) ? NOT_COMMITTED : undefined),
+      );
+      if (!row || row.status === "in progress") continue;
+      if (row.status === "aborted") throw new ParleyError("unavailable", undefined, { cause });
+      // After a crash the number may have been reused by a transaction that was committed.
+      if (row.status === "committed" && incarnation !== null && row.incarnation === incarnation) return;
+      break;
+    }
+    throw new ParleyError("outcome_unknown", undefined, { cause });
+  }
+}
+
+/** Identifies a transaction. */
+interface Identity {
+  xid: string;
+  /** The id in the unlogged table `incarnation`, which a crash of PostgreSQL empties; null if it is empty. */
+  incarnation: string | null;
+}
+
+/** A COMMIT that was sent and not answered. */
+interface LostCommit extends Identity {
+  cause: Error;
+}
+
+/** A transaction whose steps all succeeded. */
+interface Ended<T> {
+  value: T;
+  lost?: LostCommit;
+}
+
+interface Outcome {
+  /** Null if it is too long ago. */
+  status: "in progress" | "committed" | "aborted" | null;
+  incarnation: string | null;
+}
+
+const NOT_COMMITTED: Outcome = { status: "aborted", incarnation: null };
+
+/**
+ * Not part of the connection's start-up, because a connection pooler may refuse unknown settings. Every statement finds
+ * its rows by an index; a scan of a small table, which a planner prefers, would conflict with all writes to it.
+ * Keep-alives let the server drop a machine that has vanished, and its claims, within half a minute.
+ */
+const SET_UP = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
+  SET lock_timeout = ${LOCK_TIMEOUT_MS};
+  SET idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}; SET enable_seqscan = off`;
+const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE";
+/**
+ * Statements are sent after BEGIN without waiting: if BEGIN fails, for example by a timeout, they must not run outside
+ * of a transaction.
+ */
+const READ_ONLY = "SET default_transaction_read_only = on";
+const IDENTIFY = {
+  name: "parley_identify",
+  text: "SELECT pg_current_xact_id()::text AS xid, (SELECT id FROM incarnation) AS incarnation",
+};
+const findOutcome = (xid: string) =>
+  sql`SELECT pg_xact_status(${xid}::xid8) AS status, (SELECT id FROM incarnation) AS incarnation`;
+const KNOW_INCARNATION = `INSERT INTO incarnation (one, id) VALUES (true, gen_random_uuid()::text)
+  ON CONFLICT DO NOTHING`;
+
+/** Returns all results or throws the first error, once all have settled, so that the connection is idle. */
+async function allOf(queries: Promise<pg.QueryResult>[]): Promise<pg.QueryResult[]> {
+  const settled = await Promise.allSettled(queries);
+  return settled.map((each) => {
+    if (each.status === "rejected") throw each.reason;
+    return each.value;
+  });
+}

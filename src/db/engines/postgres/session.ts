@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Client } from "pg";
+import { OperatorError } from "../../../errors.ts";
+import { isLost } from "./errors.ts";
+
+/** How often a lost session is reopened and an open one is checked. */
+const POLL_MS = 400;
+/** How long events are batched before other nodes are notified. */
+const NOTIFY_AFTER_MS = 5;
+/** How long the session's last answer is valid. Tokens revoked by another node may still be accepted for so long. */
+const TRUST_MS = 1000;
+/** How long to wait for another process to leave the database, which takes a moment even after it was killed. */
+const ENTER_TRIES = 30;
+const ENTER_POLL_MS = 100;
+/** After this silence PostgreSQL ends the session of a node that froze or was cut off, and releases its locks. */
+const SILENCE_MS = 10_000;
+
+/**
+ * A node's connection beside the pool. It is notified of revoked tokens and holds the locks that assign each kind of
+ * background work to one node. The locks end with the connection, so that another node takes over at once.
+ */
+export class PostgresSession {
+  readonly #connect: () => Promise<Client>;
+  readonly #alone: boolean;
+  readonly #onEvents: () => void;
+  readonly #held = new Set<string>();
+  readonly #timer: NodeJS.Timeout;
+  #client: Client | undefined;
+  #opening: Promise<Client> | undefined;
+  /** The query under way, and the one after it. */
+  #asking: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+  #revocations = 0;
+  #confirmedAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+  #wasOpen = false;
+  #notifying: NodeJS.Timeout | undefined;
+
+  /**
+   * `alone`: nobody else may use the database meanwhile, as a move needs. `onEvents` is called when any node may have published
+   * or numbered events, or revoked tokens.
+   */
+  constructor(connect: () => Promise<Client>, alone: boolean, onEvents: () => void) {
+    this.#connect = connect;
+    this.#alone = alone;
+    this.#onEvents = onEvents;
+    this.#timer = setInterval(() => void this.poll().catch(() => {}), POLL_MS);
+  }
+
+  /** Returns null if it is not known; then nothing that depends on it may be cached. */
+  revocations(): number | null {
+    return performance.now() - this.#confirmedAt < TRUST_MS ? this.#revocations : null;
+  }
+
+  /** Registers as a user of the database. Throws `OperatorError` if others exclude that. */
+  async enter(): Promise<void> {
+    await this.#session();
+  }
+
+  /** Asks the database for the number of revocations. Rejects if it does not answer. */
+  poll(): Promise<void> {
+    // Not the query under way: its answer may be older than the caller's own write.
+    this.#next ??= this.#asking
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined;
+        this.#asking = this.#ask();
+        return this.#asking;
+      });
+    return this.#next;
+  }
+
+  async #ask(): Promise<void> {
+    const client = await this.#session();
+    const asked = performance.now();
+    try {
+      const { rows } = await client.query("SELECT count FROM revocations");
+      if (client !== this.#client) return;
+      this.#revocations = rows[0].count;
+      this.#confirmedAt = asked;
+    } catch (error) {
+      // A refusal is an answer: the session stays open, for example while a migration creates the table.
+      if (isLost(error)) this.#lose(client);
+      throw error;
+    }
+  }
+
+  /**
+   * Notifies all nodes, including this one, of new events. Not in the transactions that publish them, which would then
+   * commit one by one. If a notification is lost, nodes find the events when they poll.
+   */
+  notify(): void {
+    this.#notifying ??= setTimeout(() => {
+      this.#notifying = undefined;
+      this.#session()
+        .then((client) => client.query("NOTIFY parley_events"))
+        .catch(() => {});
+    }, NOTIFY_AFTER_MS);
+  }
+
+  /** Reports whether this node may do this kind of work. */
+  async claim(work: string): Promise<boolean> {
+    if (this.#held.has(work)) return true;
+    const client = await this.#session();
+    const { rows } = await client.query("SELECT pg_try_advisory_lock(hashtext($1)) AS held", [
+      `parley ${work}`,
+    ]);
+    if (rows[0].held && client === this.#client) this.#held.add(work);
+    return this.#held.has(work);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
+    clearTimeout(this.#notifying);
+    await Promise.allSettled([this.#next, this.#asking, this.#opening]);
+    await this.#client?.end().catch(() => {});
+  }
+
+  /** One at a time: a second, forgotten connection would keep its locks from every node. */
+  async #session(): Promise<Client> {
+    if (this.#client) return this.#client;
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #open(): Promise<Client> {
+    if (this.#closed) throw new Error("The database is closed.");
+    // Another process may have used the database meanwhile.
+    if (this.#alone && this.#wasOpen)
+      throw new OperatorError(
+        "The database was lost for a moment, and others may have used it. Run the move again.",
+      );
+    const client = await this.#connect();
+    try {
+      await this.#enter(client);
+      await client.query(
+        `SET idle_session_timeout = ${SILENCE_MS}; LISTEN parley_revocations; LISTEN parley_events`,
+      );
+    } catch (error) {
+      void client.end().catch(() => {});
+      throw error;
+    }
+    this.#client = client;
+    this.#wasOpen = true;
+    client.on("error", () => this.#lose(client));
+    client.on("end", () => this.#lose(client));
+    client.on("notification", ({ channel }) => {
+      if (channel === "parley_revocations") void this.poll().catch(() => {});
+      this.#onEvents();
+    });
+    return client;
+  }
+
+  /** All users of a database share a lock, which a move holds exclusively. */
+  async #enter(client: Client): Promise<void> {
+    const lock = this.#alone ? "pg_try_advisory_lock" : "pg_try_advisory_lock_shared";
+    for (let tries = 0; tries < ENTER_TRIES; tries++) {
+      const { rows } = await client.query(`SELECT ${lock}(hashtext('parley')) AS entered`);
+      if (rows[0].entered) return;
+      await sleep(ENTER_POLL_MS);
+    }
+    throw new OperatorError(
+      this.#alone
+        ? "Servers or commands work on this database. Stop them all first."
+        : "A move of this database is under way. Wait for its end.",
+    );
+  }
+
+  #lose(client: Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    this.#held.clear();
+    this.#confirmedAt = Number.NEGATIVE_INFINITY;
+    void client.end().catch(() => {});
+  }
+}

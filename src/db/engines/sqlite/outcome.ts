@@ -1,0 +1,49 @@
+import { type ErrorCode, ParleyError } from "../../../errors.ts";
+import type { WriteName } from "../../database.ts";
+
+/** A write on its way to the writer thread. */
+export interface Ask {
+  name: WriteName;
+  input: unknown;
+}
+
+/** The outcome of a write. */
+export type Outcome = { result: unknown } | { failure: Failure };
+
+/** The outcomes of a batch of writes, in their order; `damage` if the disk failed, which may be between batches. */
+export interface BatchResult {
+  outcomes: Outcome[];
+  damage?: Failure;
+}
+
+/** An error as plain data: classes and their fields do not pass between threads. */
+interface Failure {
+  name: string;
+  message: string;
+  stack: string | undefined;
+  code?: ErrorCode;
+  param?: string;
+  members?: Record<string, string>;
+  cause?: Failure;
+}
+
+export function toFailure(error: unknown): Failure {
+  const { name, message, stack, cause } = error as Error;
+  const failure: Failure = { name, message, stack };
+  if (cause !== undefined) failure.cause = toFailure(cause);
+  if (!(error instanceof ParleyError)) return failure;
+  failure.code = error.code;
+  failure.members = { ...error.members };
+  if (error.param !== undefined) failure.param = error.param;
+  return failure;
+}
+
+export function toError(failure: Failure): Error {
+  const { message, code, param, members = {} } = failure;
+  const cause = failure.cause && toError(failure.cause);
+  if (code !== undefined) {
+    return new ParleyError(code, message, { members, ...(param === undefined ? {} : { param }), cause });
+  }
+  const error = new Error(message, { cause });
+  return Object.assign(error, { name: failure.name, stack: failure.stack });
+}

@@ -1,0 +1,78 @@
+import { backup, DatabaseSync } from "node:sqlite";
+import { OperatorError } from "../../../errors.ts";
+import type { Reader, Statement } from "../../sql.ts";
+import { requireKnownSchema } from "./migrate.ts";
+
+/** How long a statement waits while a server opens or closes the database. */
+const BUSY_TIMEOUT_MS = 5000;
+/** More than a database can have: everything in one step, so that concurrent writes do not restart the copy. */
+const ALL_PAGES = 0x7fff_ffff;
+
+/**
+ * Runs work on a read-only database, also with an older schema, on a read-only disk, or beside a running server. Throws
+ * `OperatorError` if it is not Parley's, or newer than this code.
+ */
+export async function withReadOnly<T>(path: string, work: (db: Reader) => Promise<T>): Promise<T> {
+  const db = connect(path);
+  try {
+    requireKnownSchema(db);
+    return await work({
+      all: async <R>({ sql, params }: Statement<R>) => db.prepare(sql).all(...params) as R[],
+      get: async <R>({ sql, params }: Statement<R>) => db.prepare(sql).get(...params) as R | undefined,
+    });
+  } catch (error) {
+    throw isEngineError(error) ? unusable(path, error) : error;
+  } finally {
+    db.close();
+  }
+}
+
+/** Copies the last committed state, also beside a server, to a separate file without a log. The copy is not synced. */
+export async function copyDatabase(from: string, to: string): Promise<void> {
+  const source = connect(from);
+  try {
+    await backup(source, to, { rate: ALL_PAGES });
+  } catch (error) {
+    throw new OperatorError(`${from} cannot be copied to ${to}: ${(error as Error).message}.`, {
+      cause: error,
+    });
+  } finally {
+    source.close();
+  }
+  // A database with a log cannot be opened on a read-only disk.
+  withDatabase(to, "PRAGMA journal_mode = DELETE");
+}
+
+/** Drops rows that refer to the store that it was copied from. */
+export function dropPassing(path: string): void {
+  withDatabase(path, "DELETE FROM holds; DELETE FROM tombstones");
+}
+
+function withDatabase(path: string, sql: string): void {
+  const db = new DatabaseSync(path);
+  try {
+    db.exec(sql);
+  } catch (error) {
+    throw unusable(path, error);
+  } finally {
+    db.close();
+  }
+}
+
+function connect(path: string): DatabaseSync {
+  try {
+    return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+  } catch (error) {
+    throw unusable(path, error);
+  }
+}
+
+function isEngineError(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ERR_SQLITE_ERROR";
+}
+
+function unusable(path: string, error: unknown): OperatorError {
+  return new OperatorError(`${path} cannot be used as a database: ${(error as Error).message}.`, {
+    cause: error,
+  });
+}

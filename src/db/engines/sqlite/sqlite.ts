@@ -1,0 +1,273 @@
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { setTimeout } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import { OperatorError, ParleyError } from "../../../errors.ts";
+import type { Fuse } from "../../../util/fuse.ts";
+import type { Database, WriteInput, WriteName, WriteResult } from "../../database.ts";
+import type { Statement } from "../../sql.ts";
+import { getWrite } from "../../writes.ts";
+import { migrate } from "./migrate.ts";
+import { type Ask, type BatchResult, toError } from "./outcome.ts";
+import type { WriterData } from "./writer.ts";
+
+/** How long a statement waits for the write of another process, such as the command line. */
+const BUSY_TIMEOUT_MS = 5000;
+/** Input of the writer is garbage after its batch: a larger heap would only hold memory. */
+const WRITER_YOUNG_MB = 8;
+/** Cache for database pages. SQLite's default of 2 MiB holds the rows of about 3,000 contacts. */
+const CACHE_KIB = 16 * 1024;
+const CLOSE_POLL_MS = 5;
+/** Writes that may wait for one commit; one more is answered `unavailable`. */
+const MAX_QUEUED_WRITES = 10_000;
+
+interface Queued extends Ask {
+  resolve: (result: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Opens the database file, or creates it. `bringSchema` migrates or checks its schema. `onEvents` is called after each write
+ * that may have published or numbered events.
+ */
+export function openSqlite(
+  path: string,
+  fuse: Fuse,
+  bringSchema: (db: DatabaseSync) => void = migrate,
+  onEvents: () => void = () => {},
+): Database {
+  const db = connect(path);
+  try {
+    const { journal_mode } = db.prepare("PRAGMA journal_mode = WAL").get() as { journal_mode: string };
+    if (journal_mode !== "wal")
+      throw new OperatorError(`${path} cannot have a write-ahead log. Put it on a local disk.`);
+    db.exec("PRAGMA synchronous = FULL");
+    bringSchema(db);
+    db.exec("PRAGMA query_only = ON");
+    db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+  } catch (error) {
+    db.close();
+    if (error instanceof OperatorError) throw error;
+    throw new OperatorError(`${path} cannot be used as the database: ${(error as Error).message}.`, {
+      cause: error,
+    });
+  }
+  return new SqliteDatabase(db, path, fuse, onEvents);
+}
+
+function connect(path: string): DatabaseSync {
+  try {
+    return new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  } catch (error) {
+    throw new OperatorError(`${path} cannot be opened: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+/** Reads in the calling thread and writes in another one. */
+class SqliteDatabase implements Database {
+  readonly #db: DatabaseSync;
+  readonly #path: string;
+  readonly #fuse: Fuse;
+  readonly #onEvents: () => void;
+  readonly #rows = new Map<string, StatementSync>();
+  readonly #arrays = new Map<string, StatementSync>();
+  #writer: Worker | undefined;
+  #waiting: Queued[] = [];
+  #underWay: Queued[] = [];
+  #inSnapshot = false;
+  #dataVersion = 0;
+  #revocations = 0;
+  #closed: Promise<void> | undefined;
+
+  constructor(db: DatabaseSync, path: string, fuse: Fuse, onEvents: () => void) {
+    this.#db = db;
+    this.#path = path;
+    this.#fuse = fuse;
+    this.#onEvents = onEvents;
+  }
+
+  async all<R>({ sql, params }: Statement<R>): Promise<R[]> {
+    this.#openSnapshot();
+    return this.#prepare(sql).all(...params) as R[];
+  }
+
+  async get<R>({ sql, params }: Statement<R>): Promise<R | undefined> {
+    this.#openSnapshot();
+    return this.#prepare(sql).get(...params) as R | undefined;
+  }
+
+  async allValues<R extends unknown[]>({ sql, params }: Statement<R>): Promise<R[]> {
+    this.#openSnapshot();
+    return this.#prepareArrays(sql).all(...params) as unknown as R[];
+  }
+
+  async getValues<R extends unknown[]>({ sql, params }: Statement<R>): Promise<R | undefined> {
+    this.#openSnapshot();
+    return this.#prepareArrays(sql).get(...params) as unknown as R | undefined;
+  }
+
+  revocations(): number {
+    this.#openSnapshot();
+    return this.#revocations;
+  }
+
+  /** A data folder has one server. */
+  async claim(): Promise<boolean> {
+    return true;
+  }
+
+  write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>> {
+    return new Promise<unknown>((resolve, reject) => {
+      if (this.#closed || this.#fuse.blown || this.queueLength() >= MAX_QUEUED_WRITES) {
+        reject(new ParleyError("unavailable"));
+        return;
+      }
+      this.#waiting.push({ name, input, resolve, reject });
+      // All writes that arrive in this turn of the event loop share the commit and its sync.
+      if (this.#waiting.length === 1 && this.#underWay.length === 0) setImmediate(() => this.#send());
+    }) as Promise<WriteResult<N>>;
+  }
+
+  queueLength(): number {
+    return this.#waiting.length + this.#underWay.length;
+  }
+
+  /** Lets the waiting writes finish first. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    while (this.queueLength() > 0) await setTimeout(CLOSE_POLL_MS);
+    const writer = this.#writer;
+    if (writer) {
+      this.#writer = undefined;
+      await new Promise((resolve) => writer.once("exit", resolve).postMessage("close"));
+    }
+    this.#closeSnapshot();
+    this.#db.close();
+  }
+
+  #prepare(sql: string): StatementSync {
+    let statement = this.#rows.get(sql);
+    if (!statement) {
+      statement = this.#db.prepare(sql);
+      this.#rows.set(sql, statement);
+    }
+    return statement;
+  }
+
+  #prepareArrays(sql: string): StatementSync {
+    let statement = this.#arrays.get(sql);
+    if (!statement) {
+      statement = this.#db.prepare(sql);
+      statement.setReturnArrays(true);
+      this.#arrays.set(sql, statement);
+    }
+    return statement;
+  }
+
+  /**
+   * All reads of one turn of the event loop share a read transaction, because locking for each costs as much as a small
+   * read. It ends before any write is answered, so that a client that has the answer also reads the write.
+   */
+  #openSnapshot(): void {
+    if (this.#inSnapshot) return;
+    this.#prepare("BEGIN").run();
+    this.#inSnapshot = true;
+    setImmediate(() => this.#closeSnapshot());
+    try {
+      this.#lookForRevocations();
+    } catch (error) {
+      this.#closeSnapshot();
+      throw error;
+    }
+  }
+
+  #lookForRevocations(): void {
+    const { data_version } = this.#prepare("PRAGMA data_version").get() as { data_version: number };
+    if (data_version === this.#dataVersion) return;
+    this.#revocations = (this.#prepare("SELECT count FROM revocations").get() as { count: number }).count;
+    this.#dataVersion = data_version;
+  }
+
+  /** A failed end loses nothing: it only read. */
+  #closeSnapshot(): void {
+    if (!this.#inSnapshot) return;
+    this.#inSnapshot = false;
+    for (const end of ["COMMIT", "ROLLBACK"]) {
+      try {
+        if (this.#db.isTransaction) this.#prepare(end).run();
+      } catch {}
+    }
+  }
+
+  /** Passes all waiting writes to the writer; those that arrive meanwhile form the next batch. */
+  #send(): void {
+    if (this.#underWay.length > 0 || this.#waiting.length === 0) return;
+    const batch = this.#waiting;
+    this.#waiting = [];
+    try {
+      // Checked again: it may have blown since these were accepted.
+      this.#fuse.check();
+      this.#writer ??= this.#startWriter();
+    } catch (error) {
+      for (const queued of batch) queued.reject(error);
+      return;
+    }
+    this.#underWay = batch;
+    this.#writer.postMessage(batch.map(({ name, input }): Ask => ({ name, input })));
+  }
+
+  #startWriter(): Worker {
+    const workerData: WriterData = { path: this.#path, busyTimeoutMs: BUSY_TIMEOUT_MS };
+    const writer = new Worker(new URL("./writer.ts", import.meta.url), {
+      workerData,
+      resourceLimits: { maxYoungGenerationSizeMb: WRITER_YOUNG_MB },
+    });
+    let isReady = false;
+    let failure: unknown;
+    writer.on("message", (answer: BatchResult | "ready") => {
+      if (answer === "ready") isReady = true;
+      else this.#settle(answer);
+    });
+    writer.on("error", (error) => {
+      failure = error;
+    });
+    writer.on("exit", () => {
+      const reason = isReady
+        ? new ParleyError("outcome_unknown", undefined, {
+            cause: failure ?? new Error("The thread that writes has ended."),
+          })
+        : new ParleyError("unavailable", undefined, { cause: failure });
+      this.#loseWriter(writer, reason);
+    });
+    return writer;
+  }
+
+  #settle({ outcomes, damage }: BatchResult): void {
+    this.#closeSnapshot();
+    if (damage) this.#fuse.blow(toError(damage));
+    if (outcomes.length === 0) return;
+    const batch = this.#underWay;
+    this.#underWay = [];
+    this.#send();
+    if (batch.some(({ name }) => getWrite(name).publishesEvents)) this.#onEvents();
+    for (const [i, outcome] of outcomes.entries()) {
+      if ("result" in outcome) batch[i]!.resolve(outcome.result);
+      else batch[i]!.reject(toError(outcome.failure));
+    }
+  }
+
+  /**
+   * The outcome of its last batch is unknown, unless the thread was never ready. The next write starts another thread.
+   */
+  #loseWriter(writer: Worker, reason: Error): void {
+    if (this.#writer !== writer) return;
+    this.#writer = undefined;
+    const batch = this.#underWay;
+    this.#underWay = [];
+    this.#send();
+    for (const queued of batch) queued.reject(reason);
+  }
+}

@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { OperatorError } from "../errors.ts";
+
+/** Reads the migrations of an engine in their order: files `NNNN-name.sql`. The n-th brings a schema to version n. */
+export function readMigrations(folder: URL): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".sql"))
+    .sort()
+    .map((name) => readFileSync(new URL(name, folder), "utf8"));
+}
+
+/** Throws if the schema is newer than this code. */
+export function refuseNewer(current: number, newest: number): void {
+  if (current <= newest) return;
+  throw new OperatorError(
+    `The database has schema version ${current}, and this Parley knows versions up to ${newest}. ` +
+      "Start the newer Parley that last ran on it.",
+  );
+}
+
+/** Throws unless the schema has this code's version: a command beside a server migrates nothing. `backUp` says how to. */
+export function requireCurrent(current: number, newest: number, backUp: string): void {
+  refuseNewer(current, newest);
+  if (current === newest) return;
+  throw new OperatorError(
+    `The database has schema version ${current}, and this command needs ${newest}. ${backUp}, and start this Parley ` +
+      "on it once, which migrates it. Or use the Parley version that created it.",
+  );
+}

@@ -1,0 +1,366 @@
+import { ParleyError } from "../../errors.ts";
+import { toSeconds } from "../../util/clock.ts";
+import { searchKey } from "../../util/text.ts";
+import { NEWEST, OLDEST, type Page } from "../page.ts";
+import { batch, get, type QuickReader, run, type Statement, sql, type Write, write } from "../sql.ts";
+import { checkVersion, type Expected } from "../version.ts";
+import { type NewEntry, recordEntry, recordEntryIf } from "./audit.ts";
+import { leaveConversation } from "./conversations.ts";
+import { publishEvent, publishNewContact } from "./events.ts";
+import { findPeerId, hidePresence, joinPeer, noteDeparture, showPresence } from "./peers.ts";
+import { getUser } from "./users.ts";
+
+/**
+ * The JSON text of a contact as it was created; when the contact was last active, null if the owner may not see it; and
+ * from when on that counts. Both are milliseconds.
+ */
+export type ListedContact = [body: string, seenAt: number | null, since: number | null];
+export type ContactRow = [...ListedContact, version: number];
+
+/** A contact is stored as it is served except for this member; a quote in a name has a backslash before it. */
+const NEVER_ACTIVE = '"last_active_at":null';
+
+/** Returns the contact as JSON text, as its owner retrieves it. */
+export function toContact(row: ListedContact): string {
+  const seen = lastActive(row);
+  return seen === null ? row[0] : row[0].replace(NEVER_ACTIVE, `"last_active_at":${seen}`);
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Returns Unix seconds: the start of the minute, but not before the contact was created; null if there is nothing to
+ * show.
+ */
+export function lastActive([, seenAt, since]: ListedContact): number | null {
+  if (seenAt === null) return null;
+  return toSeconds(Math.max(seenAt - (seenAt % MINUTE_MS), since!));
+}
+
+/** Filters of the owner's contacts; without any, all. */
+export interface ContactFilter {
+  usernameKey?: string | undefined;
+  phoneDigits?: string | undefined;
+  /** In the form of `searchKey`. */
+  wordPrefix?: string | undefined;
+  blocked?: boolean | undefined;
+}
+
+const LISTED = sql`c.body, (SELECT a.seen_at FROM activity a WHERE a.user_id = c.peer_id AND a.seen_at > c.peer_since)
+  AS seen_at, c.peer_since`;
+
+function ofContact(ownerId: string, id: string): Statement {
+  return sql`FROM contacts c WHERE c.owner_id = ${ownerId} AND c.id = ${id}`;
+}
+
+export function findContact(db: QuickReader, ownerId: string, id: string): Promise<ContactRow | undefined> {
+  return db.getValues(sql`SELECT ${LISTED}, c.version ${ofContact(ownerId, id)}`);
+}
+
+/** Returns the rows of a page, and one more if there is one. The page ends at the contact `until`, if that is given. */
+export function listContacts(
+  db: QuickReader,
+  ownerId: string,
+  filter: ContactFilter,
+  page: Page,
+  until?: string,
+): Promise<ListedContact[]> {
+  return db.allValues(contactsQuery(ownerId, filter, page, until));
+}
+
+/** Finds the contact this many steps after the cursor, in the index of the filter. */
+export async function findContactBehind(
+  db: QuickReader,
+  ownerId: string,
+  filter: ContactFilter,
+  page: Page,
+  steps: number,
+): Promise<string | undefined> {
+  return (await db.getValues(contactBehindQuery(ownerId, filter, page, steps)))?.[0];
+}
+
+/**
+ * The order of each index within one owner, in terms that only this index has, so that a planner cannot prefer another
+ * one. So a phone number is the bound of a range, because an equality would make it a constant. In the others the id is
+ * an expression, because the primary key is ordered by the column.
+ */
+const PRIMARY = { key: sql`c.id`, ASC: sql`c.id ASC`, DESC: sql`c.id DESC` };
+const HIDDEN_ID = { key: sql`(c.id || '')`, ASC: sql`(c.id || '') ASC`, DESC: sql`(c.id || '') DESC` };
+const KEYS = {
+  primary: PRIMARY,
+  username: HIDDEN_ID,
+  phone: {
+    key: sql`(c.phone_digits, c.id)`,
+    ASC: sql`c.phone_digits ASC, c.id ASC`,
+    DESC: sql`c.phone_digits DESC, c.id DESC`,
+  },
+  blocked: HIDDEN_ID,
+} as const;
+
+/** The index that leaves the fewest contacts. Unblocked contacts have none: it would make a create much slower. */
+function chooseIndex({ usernameKey, phoneDigits, blocked }: ContactFilter): keyof typeof KEYS {
+  if (usernameKey !== undefined) return "username";
+  if (phoneDigits !== undefined) return "phone";
+  return blocked ? "blocked" : "primary";
+}
+
+/** Whether a page can cost more than its own rows, because its index also has contacts that the filter excludes. */
+export function mustSearch(filter: ContactFilter): boolean {
+  const index = chooseIndex(filter);
+  if (index === "username") return false;
+  return filter.wordPrefix !== undefined || (filter.blocked !== undefined && index !== "blocked");
+}
+
+/** Creates the condition for the part of an index after the cursor, up to `until`. */
+function rangeOf(ownerId: string, filter: ContactFilter, page: Page, until?: string): Statement {
+  const { usernameKey, phoneDigits } = filter;
+  const index = chooseIndex(filter);
+  const { key } = KEYS[index];
+  const place = (id: string) => (index === "phone" ? sql`(${phoneDigits!}, ${id})` : id);
+  let range = sql`c.owner_id = ${ownerId}`;
+  const cursor = place(page.cursor);
+  range = page.newer ? sql`${range} AND ${key} > ${cursor}` : sql`${range} AND ${key} < ${cursor}`;
+  // Only if needed: with two bounds of an id PostgreSQL expects few rows, and sorts all of them.
+  if (until !== undefined || index === "phone") {
+    const end = place(until ?? (page.newer ? NEWEST : OLDEST));
+    range = page.newer ? sql`${range} AND ${key} <= ${end}` : sql`${range} AND ${key} >= ${end}`;
+  }
+  if (usernameKey !== undefined) range = sql`${range} AND c.username_key = ${usernameKey}`;
+  return index === "blocked" ? sql`${range} AND c.blocked_at IS NOT NULL` : range;
+}
+
+/** Adds the remaining conditions, which are checked row by row. As expressions, so that no planner prefers an index of the column. */
+function addChecks(range: Statement, filter: ContactFilter): Statement {
+  const { phoneDigits, wordPrefix, blocked } = filter;
+  const index = chooseIndex(filter);
+  let condition = range;
+  if (phoneDigits !== undefined && index !== "phone")
+    condition = sql`${condition} AND (c.phone_digits || '') = ${phoneDigits}`;
+  // The form of search keys has no punctuation, so none of LIKE's own characters either.
+  if (wordPrefix !== undefined) condition = sql`${condition} AND c.search_key LIKE ${`% ${wordPrefix}%`}`;
+  if (blocked === undefined || index === "blocked") return condition;
+  return blocked
+    ? sql`${condition} AND c.blocked_at + 0 IS NOT NULL`
+    : sql`${condition} AND c.blocked_at + 0 IS NULL`;
+}
+
+function orderOf(filter: ContactFilter, { newer }: Page): Statement {
+  return KEYS[chooseIndex(filter)][newer ? "ASC" : "DESC"];
+}
+
+export function contactsQuery(
+  ownerId: string,
+  filter: ContactFilter,
+  page: Page,
+  until?: string,
+): Statement<ListedContact> {
+  const condition = addChecks(rangeOf(ownerId, filter, page, until), filter);
+  return sql`SELECT ${LISTED} FROM contacts c WHERE ${condition} ORDER BY ${orderOf(filter, page)}
+    LIMIT ${page.limit + 1} + 0`;
+}
+
+export function contactBehindQuery(
+  ownerId: string,
+  filter: ContactFilter,
+  page: Page,
+  steps: number,
+): Statement<[id: string]> {
+  const range = rangeOf(ownerId, filter, page);
+  return sql`SELECT c.id FROM contacts c WHERE ${range} ORDER BY ${orderOf(filter, page)}
+    LIMIT 1 OFFSET ${steps - 1} + 0`;
+}
+
+export interface CreateContact {
+  id: string;
+  ownerId: string;
+  usernameKey: string;
+  phoneDigits: string;
+  searchKey: string;
+  /** The id of the new conversation, if the contact has none with the owner. */
+  conversationId: string;
+  /** JSON text. */
+  body: string;
+  createdAt: number;
+  /** How many contacts a user may have; 0: any number. */
+  maxContacts: number;
+  /** The id of the audit entry, aud_…; the owner is the actor. Not nested, because this is the most frequent write. */
+  actId: string;
+  tokenId: string | null;
+}
+
+/** Without a limit nothing is counted, so creates for one owner do not conflict. */
+const limitedOwner = ({ ownerId, maxContacts }: CreateContact) => (maxContacts > 0 ? ownerId : undefined);
+
+/**
+ * Returns the contact as JSON text. Throws `contact_exists` if the owner has a contact with that username. It inserts
+ * first and looks for the reason if nothing was inserted: this takes one round trip, and creates do not conflict on
+ * PostgreSQL by reading the same page.
+ */
+export const createContact = write(
+  {
+    publishesEvents: true,
+    serializeBy: limitedOwner,
+  },
+  function* (input: CreateContact): Write<string> {
+    const { ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, createdAt } = input;
+    const entry = { id: input.actId, at: createdAt, actorId: ownerId, tokenId: input.tokenId };
+    if (input.maxContacts > 0 && (yield* countContacts(ownerId, input.maxContacts)) >= input.maxContacts) {
+      yield* refuseExisting(ownerId, usernameKey);
+      throw new ParleyError(
+        "count_limit_reached",
+        `You may have ${input.maxContacts} contacts. Delete one, or ask the operator to raise PARLEY_MAX_CONTACTS.`,
+      );
+    }
+    // The peer is set by the insert, so that what a contact without one needs is done in the same round trip.
+    const [[row]] = yield* batch([
+      sql<{ peer_id: string | null }>`INSERT INTO contacts
+          (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body, peer_id)
+        SELECT ${ownerId}, ${id}, ${usernameKey}, ${phoneDigits}, ${searchKey}, ${conversationId}, 1, ${body},
+          ${findPeerId(usernameKey, ownerId)}
+        WHERE EXISTS (SELECT 1 FROM users WHERE id = ${ownerId})
+        ON CONFLICT (owner_id, username_key) DO NOTHING RETURNING peer_id`,
+      sql`INSERT INTO members (conversation_id, user_id, joined_at)
+        SELECT conversation_id, owner_id, ${createdAt} FROM contacts
+        WHERE owner_id = ${ownerId} AND id = ${id} AND peer_id IS NULL`,
+      publishNewContact(createdAt, ownerId, id, sql`AND peer_id IS NULL`),
+      recordEntryIf(
+        sql`FROM contacts WHERE owner_id = ${ownerId} AND id = ${id}`,
+        entry,
+        "contact.created",
+        id,
+      ),
+    ]);
+    if (row) return row.peer_id === null ? body : yield* joinPeer(input);
+    yield* getUser(ownerId);
+    yield* refuseExisting(ownerId, usernameKey);
+    throw new ParleyError("unavailable");
+  },
+);
+
+function* refuseExisting(ownerId: string, usernameKey: string): Write<void> {
+  const existing = yield* get<{ id: string }>(
+    sql`SELECT id FROM contacts WHERE owner_id = ${ownerId} AND username_key = ${usernameKey}`,
+  );
+  if (!existing) return;
+  throw new ParleyError("contact_exists", "You already have a contact with this username.", {
+    param: "username",
+    members: { existing_id: existing.id },
+  });
+}
+
+/** Counts only up to the limit. */
+function* countContacts(ownerId: string, limit: number): Write<number> {
+  const found = yield* get<{ count: number }>(
+    sql`SELECT COUNT(*) AS count FROM (SELECT 1 FROM contacts WHERE owner_id = ${ownerId}
+      LIMIT ${limit} + 0) AS counted`,
+  );
+  return found!.count;
+}
+
+interface UpdateContact {
+  ownerId: string;
+  id: string;
+  /** Undefined leaves it unchanged. */
+  displayName: string | null | undefined;
+  expected: Expected;
+  entry: NewEntry;
+}
+
+/** Returns the row after the update. Throws `contact_not_found` and `precondition_failed`. */
+export const updateContact = write(
+  { publishesEvents: true },
+  function* (input: UpdateContact): Write<ContactRow> {
+    const row = yield* get(findOwn(input.ownerId, input.id));
+    if (!row) throw new ParleyError("contact_not_found");
+    const { body, seen_at, peer_since, version } = row;
+    checkVersion(input.expected, version);
+    if (input.displayName === undefined) return [body, seen_at, peer_since, version];
+    const contact = JSON.parse(body) as { username: string; display_name: string | null };
+    const was = contact.display_name;
+    if (was === input.displayName) return [body, seen_at, peer_since, version];
+    contact.display_name = input.displayName;
+    const updated = JSON.stringify(contact);
+    yield* batch([
+      sql`UPDATE contacts
+        SET search_key = ${searchKey(contact.username, input.displayName)}, body = ${updated},
+          version = ${version + 1}
+        WHERE owner_id = ${input.ownerId} AND id = ${input.id}`,
+      publishEvent(
+        "contact.updated",
+        input.entry.at,
+        input.ownerId,
+        row.conversation_id,
+        toContact([updated, seen_at, peer_since]),
+      ),
+      recordEntry(input.entry, "contact.renamed", input.id, { from: was, to: input.displayName }),
+    ]);
+    return [updated, seen_at, peer_since, version + 1];
+  },
+);
+
+interface DeleteContact {
+  ownerId: string;
+  id: string;
+  deletedAt: number;
+  /** How many rows are erased at once; the eraser does the rest. */
+  limit: number;
+  expected: Expected;
+  entry: NewEntry;
+}
+
+/** Deletes the contact and removes its owner from the conversation with it. Throws what `updateContact` throws. */
+export const deleteContact = write({ publishesEvents: true }, function* (input: DeleteContact): Write<void> {
+  const { ownerId, id } = input;
+  const contact = yield* get(findOwn(ownerId, id));
+  if (!contact) throw new ParleyError("contact_not_found");
+  checkVersion(input.expected, contact.version);
+  const { conversation_id: conversationId, username_key, body, seen_at, peer_since } = contact;
+  const before = [
+    publishEvent(
+      "contact.deleted",
+      input.deletedAt,
+      ownerId,
+      conversationId,
+      toContact([body, seen_at, peer_since]),
+    ),
+    sql`DELETE FROM contacts WHERE owner_id = ${ownerId} AND id = ${id}`,
+    hidePresence(ownerId, username_key),
+    recordEntry(input.entry, "contact.deleted", id, { username: JSON.parse(body).username }),
+  ];
+  const after = [noteDeparture(conversationId, ownerId)];
+  yield* leaveConversation(conversationId, ownerId, input.deletedAt, input.limit, before, after);
+});
+
+interface BlockContact {
+  ownerId: string;
+  id: string;
+  /** Milliseconds; null unblocks. */
+  blockedAt: number | null;
+}
+
+/** Blocks or unblocks a contact: what a blocked contact sends does not reach the owner. Throws `contact_not_found`. */
+export function* blockContact({ ownerId, id, blockedAt }: BlockContact): Write<void> {
+  const contact = yield* get<{ username_key: string }>(
+    sql`UPDATE contacts SET blocked_at = ${blockedAt} WHERE owner_id = ${ownerId} AND id = ${id}
+      RETURNING username_key`,
+  );
+  if (!contact) throw new ParleyError("contact_not_found");
+  yield* run(
+    blockedAt === null
+      ? showPresence(ownerId, contact.username_key)
+      : hidePresence(ownerId, contact.username_key),
+  );
+}
+
+interface OwnContact {
+  body: string;
+  seen_at: number | null;
+  peer_since: number | null;
+  version: number;
+  conversation_id: string;
+  username_key: string;
+}
+
+function findOwn(ownerId: string, id: string): Statement<OwnContact> {
+  return sql`SELECT ${LISTED}, c.version, c.conversation_id, c.username_key ${ofContact(ownerId, id)}`;
+}

@@ -1,0 +1,95 @@
+import { NEWEST } from "../page.ts";
+import { all, batch, get, type Reader, run, sql, type Write } from "../sql.ts";
+import { continueDeparture, eraseDeparture, removeMember } from "./conversations.ts";
+import { forgetDeletedWebhooks, forgetWebhooksOf } from "./deliveries.ts";
+import { forgetEventsOf } from "./events.ts";
+import { forgetKeysOf } from "./idempotency.ts";
+import { forgetPeer } from "./peers.ts";
+
+/** A deleted user with rows left to erase. */
+interface ErasedUser {
+  user_id: string;
+  username_key: string;
+  /** The conversation of notes to self. */
+  conversation_id: string;
+}
+
+/** A contact, its owner's membership and a row of its peer. */
+const ROWS_OF_A_CONTACT = 3;
+
+/** Part of other writes: erases at most `limit` rows of the user, and marks the user for the eraser if any are left. */
+export function* eraseUser(user: ErasedUser, now: number, limit: number): Write<void> {
+  if (yield* eraseRowsOf(user, now, limit)) return;
+  yield* run(
+    sql`INSERT INTO erasing (user_id, username_key, conversation_id)
+      VALUES (${user.user_id}, ${user.username_key}, ${user.conversation_id})`,
+  );
+}
+
+/** Returns true if none are left. */
+function* eraseRowsOf(user: ErasedUser, now: number, limit: number): Write<boolean> {
+  // Each step starts over, because conversations that the user is still a member of may continue. Events come first,
+  // because webhooks for all users get deliveries of existing events.
+  const parts = [
+    (left: number) => forgetEventsOf(user.user_id, left),
+    (left: number) => forgetWebhooksOf(user.user_id, left, now),
+    (left: number) => leaveContacts(user, left, now),
+    (left: number) => leaveOne(user, user.conversation_id, left, now),
+    (left: number) => forgetKeysOf(user.user_id, left),
+  ];
+  let left = limit;
+  for (const erase of parts) {
+    left -= yield* erase(left);
+    if (left <= 0) return false;
+  }
+  return true;
+}
+
+/** Returns how many rows were erased; fewer than `limit` means that no contacts are left. */
+function* leaveContacts(user: ErasedUser, limit: number, now: number): Write<number> {
+  const contacts = yield* all<{ id: string; conversation_id: string; username_key: string }>(
+    sql`SELECT id, conversation_id, username_key FROM contacts WHERE owner_id = ${user.user_id} ORDER BY id
+      LIMIT ${Math.ceil(limit / ROWS_OF_A_CONTACT)} + 0`,
+  );
+  let left = limit;
+  for (const { id, conversation_id, username_key } of contacts) {
+    left -= yield* leaveOne(user, conversation_id, left, now);
+    // A contact with more to erase stays, so that the next step finds it.
+    if (left <= 0) break;
+    yield* batch([
+      forgetPeer(user.user_id, user.username_key, username_key),
+      sql`DELETE FROM contacts WHERE owner_id = ${user.user_id} AND id = ${id}`,
+    ]);
+    left -= ROWS_OF_A_CONTACT;
+    if (left <= 0) break;
+  }
+  return limit - left;
+}
+
+function leaveOne(user: ErasedUser, conversationId: string, limit: number, now: number): Write<number> {
+  const departure = { conversation_id: conversationId, user_id: user.user_id, until_id: NEWEST };
+  return eraseDeparture(departure, now, limit, [removeMember(conversationId, user.user_id)]);
+}
+
+/**
+ * Runs one step of the eraser: erases at most `limit` rows. Returns false if nothing is left. What was deleted stays
+ * marked until its last step, so that a crash between two steps loses nothing.
+ */
+export function* eraseStep({ limit, now }: { limit: number; now: number }): Write<boolean> {
+  if (yield* continueDeparture(now, limit)) return true;
+  if ((yield* forgetDeletedWebhooks(limit)) > 0) return true;
+  const user = yield* get<ErasedUser>(
+    sql`SELECT user_id, username_key, conversation_id FROM erasing ORDER BY user_id LIMIT 1`,
+  );
+  if (!user) return false;
+  if (yield* eraseRowsOf(user, now, limit))
+    yield* run(sql`DELETE FROM erasing WHERE user_id = ${user.user_id}`);
+  return true;
+}
+
+/** Reports whether anything is left to erase. */
+export async function hasRemains(db: Reader): Promise<boolean> {
+  const remains = sql`SELECT 1 AS one FROM departing UNION ALL SELECT 1 FROM deleted_webhooks
+    UNION ALL SELECT 1 FROM erasing LIMIT 1`;
+  return (await db.get(remains)) !== undefined;
+}

@@ -1,0 +1,273 @@
+import {
+  all,
+  batch,
+  EMPTY,
+  eraseSome,
+  list,
+  type Reader,
+  type Statement,
+  sql,
+  type Write,
+  write,
+} from "../sql.ts";
+import { GRANT_COUNTS } from "./conversations.ts";
+
+/** Events of resources, published to the users who see them. */
+export const RESOURCE_EVENTS = [
+  "attachment.created",
+  "attachment.deleted",
+  "attachment.updated",
+  "contact.created",
+  "contact.deleted",
+  "contact.updated",
+  "webhook.disabled",
+] as const;
+type ResourceEvent = (typeof RESOURCE_EVENTS)[number];
+
+const INTO = sql`INSERT INTO outbox (recipient_id, type, conversation_id, created_at, payload)`;
+
+/** Part of other writes: publishes a new contact to its owner, if `condition` holds for it. `at` is in milliseconds. */
+export function publishNewContact(at: number, ownerId: string, id: string, condition = EMPTY): Statement {
+  return sql`${INTO} SELECT owner_id, 'contact.created', conversation_id, ${at}, body FROM contacts
+    WHERE owner_id = ${ownerId} AND id = ${id} ${condition}`;
+}
+
+/** Part of other writes: publishes an event to one user. The payload is JSON text. */
+export function publishEvent(
+  type: ResourceEvent,
+  at: number,
+  recipientId: string,
+  conversationId: string,
+  payload: string,
+): Statement {
+  return sql`${INTO} VALUES (${recipientId}, ${type}, ${conversationId}, ${at}, ${payload})`;
+}
+
+/** Part of other writes: publishes an event to every user who has a grant for the attachment now. */
+export function publishAttachment(
+  type: ResourceEvent,
+  at: number,
+  conversationId: string,
+  attachment: { id: string },
+): Statement {
+  const payload = JSON.stringify(attachment);
+  return sql`${INTO} SELECT g.user_id, ${type}, g.conversation_id, ${at}, ${payload} FROM members m
+    JOIN grants g ON g.user_id = m.user_id AND g.attachment_id = ${attachment.id}
+    WHERE m.conversation_id = ${conversationId} AND ${GRANT_COUNTS}`;
+}
+
+export interface EventRow {
+  recipient_id: string;
+  number: number;
+  type: string;
+  /** Empty if it belongs to none. */
+  conversation_id: string;
+  created_at: number;
+  /** JSON text. */
+  payload: string;
+}
+
+/** A walk through the events of one recipient; numbers are its cursors. */
+interface EventWalk {
+  recipientId: string;
+  cursor: number;
+  newer: boolean;
+  /** The last number of the walk. */
+  until: number;
+  /** Events before the first one of this time (milliseconds) or later are erased, or will be soon. */
+  since: number;
+  limit: number;
+  /** Null means all. */
+  types: readonly string[] | null;
+}
+
+/** Returns at most `limit` rows in the order of the walk. */
+export function listEvents(db: Reader, walk: EventWalk): Promise<EventRow[]> {
+  return db.all(eventsQuery(walk));
+}
+
+// By number, not by time: the clock may have been set back, and between two kept events none may be missing.
+function findFirstKept(recipientId: string, since: number): Statement<{ number: number }> {
+  return sql`SELECT number FROM events
+    WHERE recipient_id = ${recipientId} AND created_at >= ${since} AND payload <> '' ORDER BY number LIMIT 1`;
+}
+
+const COLUMNS = sql`recipient_id, number, type, conversation_id, created_at, payload`;
+
+function eventsQuery(walk: EventWalk): Statement<EventRow> {
+  const { recipientId, cursor, newer, until, since, limit, types } = walk;
+  const range = newer
+    ? sql`number > ${cursor} AND number <= ${until}`
+    : sql`number < ${cursor} AND number >= ${until}`;
+  const chosen = types === null ? EMPTY : sql`AND type IN (${list(types)})`;
+  return sql`SELECT ${COLUMNS} FROM events
+    WHERE recipient_id = ${recipientId} AND ${range} AND number >= (${findFirstKept(recipientId, since)}) ${chosen}
+    ORDER BY number ${newer ? sql`ASC` : sql`DESC`} LIMIT ${limit} + 0`;
+}
+
+/** Returns the number of the recipient's last event; 0 if there was none. */
+export async function lastNumber(db: Reader, recipientId: string): Promise<number> {
+  const row = await db.get<{ last: number | null }>(
+    sql`SELECT MAX(number) AS last FROM events WHERE recipient_id = ${recipientId}`,
+  );
+  return row?.last ?? 0;
+}
+
+/** Returns the number of the first kept event that has a payload; undefined if there is none. */
+export async function firstNumber(
+  db: Reader,
+  recipientId: string,
+  since: number,
+): Promise<number | undefined> {
+  return (await db.get(findFirstKept(recipientId, since)))?.number;
+}
+
+/** Returns the position of the last event of all recipients. */
+export async function lastPosition(db: Reader): Promise<number> {
+  return (await db.get<{ last: number | null }>(sql`SELECT MAX(position) AS last FROM events`))?.last ?? 0;
+}
+
+/** An event with its position. */
+export interface PlacedEvent extends EventRow {
+  position: number;
+}
+
+/** Returns events of all recipients after this position, ordered by position. */
+export function eventsBehind(db: Reader, position: number, limit: number): Promise<PlacedEvent[]> {
+  return db.all(
+    sql`SELECT position, recipient_id, number, type, conversation_id, created_at, payload FROM events
+      WHERE position > ${position} ORDER BY position LIMIT ${limit} + 0`,
+  );
+}
+
+/** Returns the recipients of events after this position, ordered by position. */
+export function recipientsBehind(
+  db: Reader,
+  position: number,
+  limit: number,
+): Promise<{ position: number; recipient_id: string }[]> {
+  return db.all(
+    sql`SELECT position, recipient_id FROM events WHERE position > ${position} ORDER BY position
+      LIMIT ${limit} + 0`,
+  );
+}
+
+export async function hasUnnumbered(db: Reader): Promise<boolean> {
+  return (await db.get(sql`SELECT 1 AS one FROM outbox LIMIT 1`)) !== undefined;
+}
+
+interface Unnumbered {
+  id: number;
+  recipient_id: string;
+  type: string;
+  conversation_id: string;
+  created_at: number;
+  payload: string;
+}
+
+/**
+ * Numbers committed events, in the order in which they were inserted, and returns how many. Events of a transaction
+ * that began after another had ended come after that one's. Events of erased recipients are dropped here, because an
+ * eraser would have to scan the outbox and so would conflict with every write.
+ */
+export const numberEvents = write(
+  { publishesEvents: true },
+  function* (input: { limit: number }): Write<number> {
+    const rows = yield* all<Unnumbered>(
+      sql`SELECT id, recipient_id, type, conversation_id, created_at, payload FROM outbox
+        ORDER BY id LIMIT ${input.limit} + 0`,
+    );
+    if (rows.length === 0) return 0;
+    const recipients = [...new Set(rows.map((row) => row.recipient_id))];
+    const findLast = (id: string) => sql<{ last: number | null }>`
+      SELECT (SELECT MAX(e.number) FROM events e WHERE e.recipient_id = u.id) AS last FROM users u WHERE u.id = ${id}`;
+    const [[counter], ...lasts] = yield* batch([
+      sql<{ last: number }>`UPDATE event_positions SET last = ${rows.length} +
+          CASE WHEN last < (SELECT COALESCE(MAX(position), 0) FROM events)
+            THEN (SELECT MAX(position) FROM events) ELSE last END
+        RETURNING last`,
+      ...recipients.map(findLast),
+    ]);
+    const numbers = new Map(recipients.map((id, i) => [id, lasts[i]![0] && (lasts[i]![0].last ?? 0)]));
+    const first = counter!.last - rows.length + 1;
+    yield* batch(
+      rows.flatMap((row, i) => {
+        const drop = sql`DELETE FROM outbox WHERE id = ${row.id}`;
+        const last = numbers.get(row.recipient_id);
+        if (last === undefined) return [drop];
+        const number = last + 1;
+        numbers.set(row.recipient_id, number);
+        return [
+          sql`INSERT INTO events (position, recipient_id, number, type, conversation_id, created_at, payload)
+            VALUES (${first + i}, ${row.recipient_id}, ${number}, ${row.type}, ${row.conversation_id},
+              ${row.created_at}, ${row.payload})`,
+          drop,
+        ];
+      }),
+    );
+    return rows.length;
+  },
+);
+
+/**
+ * Returns the next recipients after this one, ordered by id, and the time (milliseconds) of the first kept event of
+ * each; null if none is kept.
+ */
+export function oldestEvents(
+  db: Reader,
+  after: string,
+  limit: number,
+): Promise<{ recipient_id: string; oldest: number | null }[]> {
+  // Each step is one index lookup, however many events lie between.
+  return db.all(
+    sql`WITH RECURSIVE recipients (id, nth) AS (
+        SELECT MIN(recipient_id), 1 FROM events WHERE recipient_id > ${after}
+        UNION ALL
+        SELECT (SELECT MIN(e.recipient_id) FROM events e WHERE e.recipient_id > recipients.id), nth + 1
+        FROM recipients WHERE id IS NOT NULL AND nth < ${limit} + 0
+      )
+      SELECT id AS recipient_id, (SELECT e.created_at FROM events e WHERE e.recipient_id = recipients.id
+        AND e.payload <> '' ORDER BY e.number LIMIT 1) AS oldest
+      FROM recipients WHERE id IS NOT NULL ORDER BY nth`,
+  );
+}
+
+/**
+ * Erases the recipient's events up to the first that is not older, at most `limit`, and returns how many rows. The last
+ * one stays without its payload, because numbering continues from it.
+ */
+export function* forgetEvents(input: { recipientId: string; before: number; limit: number }): Write<number> {
+  const { recipientId, before, limit } = input;
+  const first = yield* all<{ number: number; created_at: number }>(
+    sql`SELECT number, created_at FROM events WHERE recipient_id = ${recipientId} ORDER BY number
+      LIMIT ${limit} + 0`,
+  );
+  const kept = first.findIndex(({ created_at }) => created_at >= before);
+  const upTo = first.at(kept === -1 ? -1 : kept - 1);
+  if (kept === 0 || !upTo) return 0;
+  const last = sql`(SELECT MAX(number) FROM events WHERE recipient_id = ${recipientId})`;
+  const [, gone] = yield* batch([
+    sql`UPDATE events SET payload = '' WHERE recipient_id = ${recipientId} AND number = ${upTo.number}
+      AND number = ${last} AND payload <> ''`,
+    sql`DELETE FROM events WHERE recipient_id = ${recipientId} AND number <= ${upTo.number} AND number < ${last}
+      RETURNING number`,
+  ]);
+  return gone.length;
+}
+
+/**
+ * Part of a move: if the last events were erased with their recipient, adds a placeholder row, so that positions
+ * continue after all that webhooks were handed.
+ */
+export function keepPosition(): Statement {
+  return sql`INSERT INTO events (position, recipient_id, number, type, conversation_id, created_at, payload)
+    SELECT MAX(position), '', MAX(position), '', '', 0, '' FROM (
+      SELECT position FROM webhook_cursor UNION ALL SELECT since_position FROM webhooks
+      UNION ALL SELECT position FROM deliveries) AS told
+    HAVING MAX(position) > COALESCE((SELECT MAX(position) FROM events), 0)`;
+}
+
+/** Part of erasing a user. Returns how many were erased; fewer than `limit` means that none are left. */
+export function forgetEventsOf(userId: string, limit: number): Write<number> {
+  return eraseSome("events", ["recipient_id", "number"], sql`recipient_id = ${userId}`, limit);
+}

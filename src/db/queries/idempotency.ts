@@ -1,0 +1,79 @@
+import { ParleyError } from "../../errors.ts";
+import { eraseSome, get, type Reader, run, type Statement, sql, type Write } from "../sql.ts";
+
+/** A request with an Idempotency-Key: a repeated one gets the result of the first. */
+export interface Once {
+  userId: string;
+  /** SHA-256 of the key. */
+  keyHash: Uint8Array;
+  /** SHA-256 of everything that the request asks for. */
+  fingerprint: Uint8Array;
+  /** Milliseconds, as is `until`. */
+  now: number;
+  until: number;
+  /** Set if the request did not store what a first one needs, because its key was known when it began. */
+  replayOnly?: boolean;
+}
+
+interface Kept {
+  fingerprint: Uint8Array;
+  result: string;
+  until: number;
+}
+
+function findKept(userId: string, keyHash: Uint8Array): Statement<Kept> {
+  return sql`SELECT fingerprint, result, until FROM idempotency WHERE user_id = ${userId} AND key_hash = ${keyHash}`;
+}
+
+/** Reports whether the key has been used, for any request. */
+export async function isKeyUsed(
+  db: Reader,
+  userId: string,
+  keyHash: Uint8Array,
+  now: number,
+): Promise<boolean> {
+  const kept = await db.get(findKept(userId, keyHash));
+  return kept !== undefined && kept.until > now;
+}
+
+/**
+ * Part of other writes: returns the result of the first request as JSON. Throws `idempotency_key_reused` for another
+ * request, and `unavailable` if a known key has expired meanwhile.
+ */
+export function* findResult(once: Once): Write<string | undefined> {
+  const kept = yield* get(findKept(once.userId, once.keyHash));
+  if (!kept || kept.until <= once.now) {
+    if (once.replayOnly) throw new ParleyError("unavailable");
+    return undefined;
+  }
+  if (Buffer.compare(kept.fingerprint, once.fingerprint) !== 0)
+    throw new ParleyError("idempotency_key_reused");
+  return kept.result;
+}
+
+/** Part of other writes. */
+export function* keepResult(once: Once, result: string): Write<void> {
+  yield* run(
+    sql`INSERT INTO idempotency (user_id, key_hash, fingerprint, result, until)
+      VALUES (${once.userId}, ${once.keyHash}, ${once.fingerprint}, ${result}, ${once.until})
+      ON CONFLICT (user_id, key_hash) DO UPDATE SET fingerprint = excluded.fingerprint,
+        result = excluded.result, until = excluded.until`,
+  );
+}
+
+/** Part of erasing a user. Returns how many were erased; fewer than `limit` means that none are left. */
+export function forgetKeysOf(userId: string, limit: number): Write<number> {
+  return eraseSome("idempotency", ["user_id", "key_hash"], sql`user_id = ${userId}`, limit);
+}
+
+export async function hasLapsedKeys(db: Reader, now: number): Promise<boolean> {
+  return (await db.get(sql`SELECT 1 AS one FROM idempotency WHERE until <= ${now} LIMIT 1`)) !== undefined;
+}
+
+/** Erases a few at a time, so that no other write waits long. */
+export function* forgetKeys(input: { now: number; limit: number }): Write<void> {
+  yield* run(
+    sql`DELETE FROM idempotency WHERE (user_id, key_hash) IN (
+      SELECT user_id, key_hash FROM idempotency WHERE until <= ${input.now} ORDER BY until LIMIT ${input.limit} + 0)`,
+  );
+}

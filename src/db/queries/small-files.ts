@@ -1,0 +1,26 @@
+import { type Reader, type Statement, sql } from "../sql.ts";
+
+/**
+ * Reports whether the bytes of this attachment are in the database; otherwise its `blob_key` is a key of the blob
+ * store.
+ */
+export function isSmallFile(attachment: { id: string; blob_key: string }): boolean {
+  return attachment.blob_key === attachment.id;
+}
+
+export async function findSmallFile(db: Reader, attachmentId: string): Promise<Uint8Array | undefined> {
+  const row = await db.get<{ bytes: Uint8Array }>(
+    sql`SELECT bytes FROM small_files WHERE attachment_id = ${attachmentId}`,
+  );
+  return row?.bytes;
+}
+
+/** Part of other writes. */
+export function insertSmallFile(attachmentId: string, bytes: Uint8Array): Statement {
+  return sql`INSERT INTO small_files (attachment_id, bytes) VALUES (${attachmentId}, ${bytes})`;
+}
+
+/** Part of other writes. */
+export function deleteSmallFile(attachmentId: string): Statement {
+  return sql`DELETE FROM small_files WHERE attachment_id = ${attachmentId}`;
+}

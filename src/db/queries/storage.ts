@@ -1,0 +1,109 @@
+import { ParleyError } from "../../errors.ts";
+import { roundedSize } from "../../util/sizes.ts";
+import { get, type Reader, run, type Statement, sql, type Write, write } from "../sql.ts";
+
+// The used storage of a user: the sum of the files that the user has uploaded and still sees. It is kept as a counter;
+// `parley check` compares it with the rows.
+
+/** Users compared at a time. */
+const PAGE = 20;
+
+/** Bytes. */
+export async function storageUsed(db: Reader, userId: string): Promise<number> {
+  const row = await db.get<{ used: number }>(sql`SELECT used FROM storage WHERE user_id = ${userId}`);
+  return row?.used ?? 0;
+}
+
+/** Part of other writes: negative bytes for a deleted file. */
+export function addStorage(userId: string, bytes: number): Statement {
+  return sql`UPDATE storage SET used = used + ${bytes} WHERE user_id = ${userId}`;
+}
+
+/** An upload's claim on its user's quota. */
+export interface Reservation {
+  id: string;
+  userId: string;
+  bytes: number;
+  /** The limit for all files of the user, in bytes. */
+  quota: number;
+  /** Milliseconds. */
+  now: number;
+}
+
+/**
+ * Reserves room for the bytes until this time (milliseconds), replacing the reservation of the same upload. If there is
+ * no room, returns the reason and drops the reservation, so that refused uploads leave their room to others.
+ */
+export const reserveStorage = write(
+  { serializeBy: ({ userId }) => userId },
+  function* (input: Reservation & { until: number }): Write<string | null> {
+    const refusal = yield* findRefusal(input);
+    const reserve = sql`INSERT INTO reservations (user_id, id, bytes, until)
+      VALUES (${input.userId}, ${input.id}, ${input.bytes}, ${input.until})
+      ON CONFLICT (user_id, id) DO UPDATE SET bytes = excluded.bytes, until = excluded.until`;
+    yield* run(refusal === null ? reserve : dropReservation(input));
+    return refusal;
+  },
+);
+
+/** Call this if the upload failed. */
+export function* releaseStorage(input: { userId: string; id: string }): Write<void> {
+  yield* run(dropReservation(input));
+}
+
+/** Part of other writes. */
+export function dropReservation({ userId, id }: { userId: string; id: string }): Statement {
+  return sql`DELETE FROM reservations WHERE user_id = ${userId} AND id = ${id}`;
+}
+
+/** Part of other writes. Throws `quota_exceeded`. */
+export function* checkQuota(reservation: Reservation): Write<void> {
+  const refusal = yield* findRefusal(reservation);
+  if (refusal !== null) throw new ParleyError("quota_exceeded", refusal);
+}
+
+/** Returns why the bytes exceed the quota beside stored files and reservations; null if they do not. */
+function* findRefusal({ id, userId, bytes, quota, now }: Reservation): Write<string | null> {
+  const row = yield* get<{ used: number; promised: number }>(
+    sql`SELECT s.used, COALESCE((SELECT SUM(r.bytes) FROM reservations r
+        WHERE r.user_id = s.user_id AND r.id <> ${id} AND r.until > ${now}), 0) AS promised
+      FROM storage s WHERE s.user_id = ${userId}`,
+  );
+  const taken = (row?.used ?? 0) + (row?.promised ?? 0);
+  if (taken + bytes <= quota) return null;
+  return `Your files and uploads take ${roundedSize(taken)} of ${roundedSize(quota)}, and this one has ${roundedSize(bytes)}. Delete some first.`;
+}
+
+/** A user whose counter differs from the sum of the files. */
+export interface Miscount {
+  user_id: string;
+  username: string;
+  /** Bytes, as is `found`. */
+  used: number;
+  found: number;
+}
+
+/** Correct also beside a running server: one statement per user. */
+export async function* findMiscounts(db: Reader): AsyncGenerator<Miscount> {
+  for (let last = ""; ; ) {
+    const users = await db.all<Miscount>(
+      sql`SELECT u.id AS user_id, u.username, COALESCE(s.used, 0) AS used, COALESCE((
+          SELECT SUM(a.file_size) FROM grants g JOIN attachments a ON a.id = g.attachment_id
+            AND a.uploader_id = g.user_id
+          WHERE g.user_id = u.id), 0) AS found
+        FROM users u LEFT JOIN storage s ON s.user_id = u.id WHERE u.id > ${last} ORDER BY u.id LIMIT ${PAGE} + 0`,
+    );
+    yield* users.filter(({ used, found }) => used !== found);
+    if (users.length < PAGE) return;
+    last = users.at(-1)!.user_id;
+  }
+}
+
+/** Deletes reservations of uploads that a crash interrupted. */
+export function* lapseReservations(input: { now: number }): Write<void> {
+  yield* run(sql`DELETE FROM reservations WHERE until <= ${input.now}`);
+}
+
+export async function hasLapsedReservations(db: Reader, now: number): Promise<boolean> {
+  return (await db.get(sql`SELECT 1 AS one FROM reservations WHERE until <= ${now} LIMIT 1`)) !== undefined;
+}

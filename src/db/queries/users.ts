@@ -1,0 +1,141 @@
+import { ParleyError } from "../../errors.ts";
+import { type Page, toPage } from "../page.ts";
+import { batch, EMPTY, get, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
+import { type NewEntry, recordEntry } from "./audit.ts";
+import { createConversation } from "./conversations.ts";
+import { eraseUser } from "./erasing.ts";
+import { noteErasedName } from "./peers.ts";
+import { type CreateToken, createToken, forgetTokensOf } from "./tokens.ts";
+
+export interface UserRow {
+  id: string;
+  username: string;
+  phone_number: string | null;
+  display_name: string | null;
+  avatar_url: string | null;
+  conversation_id: string;
+  created_at: number;
+}
+
+const COLUMNS = sql`id, username, phone_number, display_name, avatar_url, conversation_id, created_at`;
+
+export function findUserByName(db: Reader, usernameKey: string): Promise<UserRow | undefined> {
+  return db.get<UserRow>(sql`SELECT ${COLUMNS} FROM users WHERE username_key = ${usernameKey}`);
+}
+
+export function findUserById(db: Reader, id: string): Promise<UserRow | undefined> {
+  return db.get<UserRow>(sql`SELECT ${COLUMNS} FROM users WHERE id = ${id}`);
+}
+
+export function allUsers(db: Reader): Promise<UserRow[]> {
+  return db.all<UserRow>(sql`SELECT ${COLUMNS} FROM users ORDER BY id DESC`);
+}
+
+/** All users, or the one with this username. */
+interface UserFilter {
+  usernameKey?: string | undefined;
+}
+
+/** Returns the rows of a page, and one more if there is one. */
+export function listUserRows(db: Reader, filter: UserFilter, page: Page): Promise<UserRow[]> {
+  return db.all(usersQuery(filter, page));
+}
+
+export function usersQuery({ usernameKey }: UserFilter, page: Page): Statement<UserRow> {
+  const condition = usernameKey === undefined ? EMPTY : sql`username_key = ${usernameKey} AND`;
+  return sql`SELECT ${COLUMNS} FROM users WHERE ${condition} ${toPage(page)}`;
+}
+
+export interface CreateUser {
+  id: string;
+  username: string;
+  usernameKey: string;
+  phoneNumber: string | null;
+  displayName: string | null;
+  avatarUrl: string | null;
+  /** The user's own conversation: notes to self. */
+  conversationId: string;
+  createdAt: number;
+  entry: NewEntry;
+}
+
+/** The result of creating a user or token, beyond its input. */
+export interface Made {
+  id: string;
+  createdAt: number;
+}
+
+/** Throws `username_taken`. Inserts first, like `createContact`. */
+export function* createUser(input: CreateUser): Write<Made> {
+  const created = yield* get(
+    sql`INSERT INTO users
+        (id, username, username_key, phone_number, display_name, avatar_url, conversation_id, created_at)
+      VALUES (${input.id}, ${input.username}, ${input.usernameKey}, ${input.phoneNumber}, ${input.displayName},
+        ${input.avatarUrl}, ${input.conversationId}, ${input.createdAt})
+      ON CONFLICT (username_key) DO NOTHING RETURNING id`,
+  );
+  if (!created) {
+    const existing = yield* get<{ id: string }>(
+      sql`SELECT id FROM users WHERE username_key = ${input.usernameKey}`,
+    );
+    throw new ParleyError("username_taken", undefined, {
+      param: "username",
+      members: { existing_id: existing!.id },
+    });
+  }
+  yield* createConversation(input.conversationId, input.id, input.createdAt);
+  yield* batch([
+    sql`INSERT INTO storage (user_id, used) VALUES (${input.id}, 0)`,
+    recordEntry(input.entry, "user.created", input.id, { username: input.username }),
+  ]);
+  return { id: input.id, createdAt: input.createdAt };
+}
+
+/** Part of other writes. Throws `invalid_token` if the user was deleted after the token was checked. */
+export function* getUser(id: string): Write<UserRow> {
+  const user = yield* get<UserRow>(sql`SELECT ${COLUMNS} FROM users WHERE id = ${id}`);
+  if (!user) throw new ParleyError("invalid_token");
+  return user;
+}
+
+/** Creates the user and its token if there are no users; otherwise returns false. */
+export function* createFirstUser(input: { user: CreateUser; token: CreateToken }): Write<boolean> {
+  if (yield* get(sql`SELECT 1 AS one FROM users LIMIT 1`)) return false;
+  yield* createUser(input.user);
+  yield* createToken(input.token);
+  return true;
+}
+
+interface DeleteUser {
+  id: string;
+  deletedAt: number;
+  /** How many rows are erased at once; the eraser does the rest. */
+  limit: number;
+  entry: NewEntry;
+}
+
+/**
+ * Deletes the user with tokens, contacts, webhooks and notes; the user leaves every conversation. Rows left to the
+ * eraser belong to nobody from now on. Throws `user_not_found`.
+ */
+export const deleteUser = write(
+  { publishesEvents: true, revokesTokens: true },
+  function* ({ id, deletedAt, limit, entry }: DeleteUser): Write<void> {
+    const user = yield* get<UserRow & { username_key: string }>(
+      sql`SELECT ${COLUMNS}, username_key FROM users WHERE id = ${id}`,
+    );
+    if (!user) throw new ParleyError("user_not_found");
+    yield* forgetTokensOf(id);
+    yield* batch([
+      noteErasedName(user.username_key, deletedAt),
+      sql`UPDATE webhooks SET disabled_at = ${deletedAt} WHERE user_id = ${id} AND disabled_at IS NULL`,
+      sql`DELETE FROM storage WHERE user_id = ${id}`,
+      sql`DELETE FROM reservations WHERE user_id = ${id}`,
+      sql`DELETE FROM activity WHERE user_id = ${id}`,
+      sql`DELETE FROM users WHERE id = ${id}`,
+      recordEntry(entry, "user.deleted", id, { username: user.username }),
+    ]);
+    const { username_key, conversation_id } = user;
+    yield* eraseUser({ user_id: id, username_key, conversation_id }, deletedAt, limit);
+  },
+);

@@ -1,0 +1,195 @@
+import { eventResource, testEventResource } from "../../core/events/events.ts";
+import type { Field, Shape } from "../../core/fields.ts";
+import type { Resource } from "../../core/schema.ts";
+import { headers } from "../protocol/headers.ts";
+import { KEY, type Operation } from "../protocol/operation.ts";
+import type { Group } from "../routes/operations.ts";
+import { examplesOf, problem, responsesOf, toPageSchema } from "./responses.ts";
+import { webhooks } from "./webhooks.ts";
+
+/** Real answers, by the name of the operation. */
+export type Examples = Readonly<Record<string, { body?: unknown; request?: unknown }>>;
+
+const text = { type: "string" };
+
+/** Makes the OpenAPI 3.1 document of the operations, from the shapes that check their requests. */
+export function buildOpenApi(groups: readonly Group[], version: string, examples: Examples): object {
+  const operations = groups.flatMap((group) => group.operations);
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const { tag, operations } of groups) {
+    for (const operation of operations) {
+      const path = pathOf(operation);
+      paths[path] ??= {};
+      paths[path][operation.method.toLowerCase()] = describe(tag, operation, examples[operation.name] ?? {});
+    }
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Parley",
+      version,
+      description: "A self-hosted messaging backend: contacts, and files shared in conversations.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/", description: "The server that this document comes from." }],
+    security: [{ token: [] }],
+    tags: groups.map(({ tag, description }) => ({ name: tag, description })),
+    paths,
+    webhooks,
+    components: {
+      securitySchemes: {
+        token: {
+          type: "http",
+          scheme: "bearer",
+          description:
+            "An access token, as `parley token create NAME` prints it, or a JWT of the identity provider that the server trusts.",
+        },
+      },
+      schemas: schemasOf(operations),
+      headers,
+      examples: examplesOf(operations),
+    },
+  };
+}
+
+/** The schemas of the components, each under its name. */
+function schemasOf(operations: readonly Operation[]): object {
+  const answered = operations.flatMap(({ answer: { resource, page } }): Resource[] => [
+    ...(resource ? [resource] : []),
+    ...(page ? [page, toPageSchema(page)] : []),
+  ]);
+  const all = [...answered, eventResource, testEventResource, problem];
+  return Object.fromEntries(all.map(({ name, schema }) => [name, schema]));
+}
+
+/** The path as the document writes it. */
+function pathOf({ path, id }: Operation): string {
+  return path.replace(":id", `{${id?.name}}`).replace(/:(\w+)/g, "{$1}");
+}
+
+function describe(tag: string, operation: Operation, example: Examples[string]): object {
+  const { name, summary, query, access } = operation;
+  return {
+    operationId: name,
+    tags: [tag],
+    summary,
+    ...scopesOf(operation),
+    ...(access === "open" && { security: [] }),
+    ...(access === "link" && { security: [{}, { token: [] }] }),
+    parameters: [...pathParameters(operation), ...queryParameters(query), ...headerParameters(operation)],
+    ...bodyOf(operation, example),
+    responses: responsesOf(operation, example.body),
+  };
+}
+
+function scopesOf({ scope, readScope, access }: Operation): object {
+  if (!scope) return {};
+  if (access === "link") return { description: `With a token, its scope: \`${scope}\`.` };
+  if (readScope) return { description: `Scopes: \`${scope}\`; without fields also \`${readScope}\`.` };
+  return { description: `Scope: \`${scope}\`.` };
+}
+
+function pathParameters(operation: Operation): object[] {
+  const ids = [operation.id, operation.innerId];
+  return [...pathOf(operation).matchAll(/{(\w+)}/g)].map(([, name]) => {
+    const rule = ids.find((id) => id?.name === name);
+    return {
+      name,
+      in: "path",
+      required: true,
+      schema: text,
+      ...(rule && { description: `${rule.kind}_…` }),
+    };
+  });
+}
+
+/** Describes the headers that make a request conditional or idempotent, or check its body. */
+function headerParameters(operation: Operation): object[] {
+  const header = (name: string, description: string, more: object = {}) => ({
+    name,
+    in: "header",
+    description,
+    schema: { ...text, ...more },
+  });
+  const { method, answer, errors, body, headers = {} } = operation;
+  return [
+    ...(answer.versioned && method === "GET"
+      ? [header("If-None-Match", "Answer 304 if the ETag is one of these.")]
+      : []),
+    ...(errors.includes("precondition_failed")
+      ? [header("If-Match", "Answer 412 if the ETag is none of these.")]
+      : []),
+    ...Object.entries(headers).map(([name, { description, ...schema }]) => ({
+      name,
+      in: "header",
+      description,
+      schema,
+    })),
+    ...(method === "POST"
+      ? [
+          header("Idempotency-Key", "Retry a request with the same key: it takes effect once.", {
+            pattern: KEY.source,
+          }),
+        ]
+      : []),
+    ...(body === "file" || Object.keys(body).length > 0
+      ? [header("Content-Digest", "The SHA-256 of the body: `sha-256=:BASE64:` (RFC 9530).")]
+      : []),
+  ];
+}
+
+function queryParameters(shape: Shape): object[] {
+  return Object.entries(shape).map(([name, field]) => {
+    const { description = accepts(field), ...schema } = field.schema;
+    return { name, in: "query", required: field.required, description, schema };
+  });
+}
+
+function accepts(field: Field<unknown>): string {
+  return `${field.accepts[0]!.toUpperCase()}${field.accepts.slice(1)}.`;
+}
+
+function bodyOf(operation: Operation, example: Examples[string]): object {
+  if (operation.body === "file") return { requestBody: fileBody(operation.query) };
+  const fields = Object.entries(operation.body);
+  if (fields.length === 0) return {};
+  const required = fields.filter(([, field]) => field.required).map(([name]) => name);
+  const schema = {
+    type: "object",
+    properties: Object.fromEntries(
+      fields.map(([name, field]) => [name, { ...field.schema, description: accepts(field) }]),
+    ),
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+  };
+  const content = { schema, ...(example.request === undefined ? {} : { example: example.request }) };
+  return {
+    requestBody: {
+      required: required.length > 0,
+      content: { "application/json": content, "application/x-www-form-urlencoded": content },
+    },
+  };
+}
+
+function fileBody(fields: Shape): object {
+  const texts = Object.entries(fields).map(([name, field]) => [
+    name,
+    { ...field.schema, description: `${accepts(field)} Here or in the query, not both.` },
+  ]);
+  return {
+    required: true,
+    content: {
+      "multipart/form-data": {
+        schema: {
+          type: "object",
+          properties: {
+            file: { type: "string", format: "binary", description: "The file, with its name." },
+            ...Object.fromEntries(texts),
+          },
+          required: ["file"],
+          additionalProperties: false,
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,25 @@
+// Which answers of the OpenAPI document have which headers.
+import type { ErrorCode } from "../../errors.ts";
+import type { HeaderName } from "../protocol/headers.ts";
+
+/** Headers of every answer. */
+const COMMON_HEADERS: readonly HeaderName[] = ["Request-Id", "X-Content-Type-Options"];
+/** Headers of answers to a request with a valid token. */
+export const RATE_HEADERS: readonly HeaderName[] = ["RateLimit-Policy", "RateLimit"];
+/** Headers that only answers with these codes have. */
+export const CODE_HEADERS: Readonly<Partial<Record<ErrorCode, HeaderName>>> = {
+  missing_token: "WWW-Authenticate",
+  invalid_token: "WWW-Authenticate",
+  insufficient_scope: "WWW-Authenticate",
+  range_not_satisfiable: "Content-Range",
+  rate_limited: "Retry-After",
+  idempotency_in_progress: "Retry-After",
+  unavailable: "Retry-After",
+};
+
+/** The `headers` of an answer, each once, besides those of every answer. */
+export function headersNamed(...names: readonly HeaderName[]): object {
+  return Object.fromEntries(
+    [...COMMON_HEADERS, ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
+}

@@ -1,0 +1,178 @@
+import { described, id, integer, oneOf, type Resource, type Schema, text, url } from "../../core/schema.ts";
+import { catalogue, type ErrorCode } from "../../errors.ts";
+import type { HeaderName } from "../protocol/headers.ts";
+import type { Operation } from "../protocol/operation.ts";
+import { problemOf, statusOf } from "../protocol/problems.ts";
+import { CODE_HEADERS, headersNamed, RATE_HEADERS } from "./headers.ts";
+
+/** What every operation can answer. */
+const OPEN: readonly ErrorCode[] = [
+  "malformed_request",
+  "unknown_parameter",
+  "repeated_parameter",
+  "unavailable",
+];
+/** What an operation can answer that accepts a token. */
+const TOKEN: readonly ErrorCode[] = [
+  ...OPEN,
+  "invalid_parameter",
+  "invalid_token",
+  "insufficient_scope",
+  "username_taken",
+  "rate_limited",
+  "internal_error",
+];
+/** What an operation can answer that requires a token. */
+const REQUIRED: readonly ErrorCode[] = [
+  ...TOKEN,
+  "malformed_body",
+  "unsupported_media_type",
+  "missing_token",
+];
+
+const ORIGIN = "http://127.0.0.1:8080";
+const DESCRIPTIONS = { 200: "The answer.", 201: "Created.", 204: "Done." } as const;
+
+/** The body of every error, a resource but that some members are optional. */
+export const problem: Resource = {
+  name: "Problem",
+  schema: {
+    type: "object",
+    description: "Problem details (RFC 9457).",
+    properties: {
+      type: described(url, "The address of a page that explains the code."),
+      title: text,
+      status: integer,
+      detail: described(text, "What is wrong and what to do."),
+      code: described(oneOf(...Object.keys(catalogue)), "From a closed list; for programs to check."),
+      param: described(text, "The field at fault, if there is one."),
+      existing_id: described(
+        text,
+        "The contact or user that has the username (`contact_exists`, `username_taken`).",
+      ),
+      request_id: id("req"),
+    },
+    required: ["type", "title", "status", "detail", "code", "request_id"],
+    additionalProperties: false,
+  },
+};
+
+/** Refers to a resource in the components of the document. */
+export function schemaOf({ name }: Resource): Schema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** Describes a page of a resource. */
+export function toPageSchema(resource: Resource): Resource {
+  const data = { type: "array", maxItems: 100, items: schemaOf(resource) };
+  const properties = { has_more: described({ type: "boolean" }, "Whether more items follow."), data };
+  return {
+    name: `${resource.name}Page`,
+    schema: {
+      type: "object",
+      description: "Items, newest first.",
+      properties,
+      required: Object.keys(properties),
+      additionalProperties: false,
+    },
+  };
+}
+
+/** Describes all answers of an operation, by status. `example` is the body of a real one. */
+export function responsesOf(operation: Operation, example: unknown): object {
+  const { answer } = operation;
+  const { status, resource, page, versioned, content, headers = [], others } = answer;
+  const always = headersOfAll(operation);
+  const own: HeaderName[] = [...always, ...headers];
+  if (operation.method === "POST") own.push("Idempotent-Replayed");
+  if (status === 201) own.push("Location");
+  if (page) own.push("Link");
+  if (versioned) own.push("ETag");
+  const json = page ? toPageSchema(page) : resource;
+  const bodies = {
+    ...(json && {
+      "application/json": { schema: schemaOf(json), ...(example === undefined ? {} : { example }) },
+    }),
+    ...contentOf(content),
+  };
+  return {
+    [status]: {
+      description: DESCRIPTIONS[status],
+      headers: headersNamed(...own),
+      ...(Object.keys(bodies).length > 0 && { content: bodies }),
+    },
+    ...(versioned &&
+      operation.method === "GET" && {
+        304: { description: "The client has this version.", headers: headersNamed(...own) },
+      }),
+    ...Object.fromEntries(
+      Object.entries(others ?? {}).map(([status, other]) => [
+        status,
+        {
+          description: other.description,
+          headers: headersNamed(...always, ...(other.headers ?? [])),
+          ...(other.content && { content: contentOf(other.content) }),
+        },
+      ]),
+    ),
+    ...problems(codesOf(operation), always),
+  };
+}
+
+function contentOf(content: Readonly<Record<string, Schema>> = {}): object {
+  return Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }]));
+}
+
+/** The headers of all answers of an operation, also of errors. */
+function headersOfAll({ access }: Operation): readonly HeaderName[] {
+  if (access === "open") return [];
+  // The address contains the signature, which pages that the file links to must not see.
+  return access === "link" ? ["Referrer-Policy", ...RATE_HEADERS] : RATE_HEADERS;
+}
+
+function codesOf({ access, method, body, errors }: Operation): ErrorCode[] {
+  const reads = method === "GET";
+  const upload = body === "file";
+  return [
+    ...(access === "open" ? OPEN : access === "link" ? TOKEN : REQUIRED),
+    ...(upload || Object.keys(body).length > 0 ? (["missing_parameter"] as const) : []),
+    // Also without fields: a body is read and refused.
+    ...(reads || upload ? [] : (["body_too_large", "request_timeout"] as const)),
+    ...(reads ? [] : (["digest_mismatch", "outcome_unknown"] as const)),
+    ...(method === "POST" ? (["idempotency_in_progress", "idempotency_key_reused"] as const) : []),
+    ...errors,
+  ];
+}
+
+/** Describes one response for each status, with an example of each of its codes. */
+function problems(codes: readonly ErrorCode[], always: readonly HeaderName[]): object {
+  const statuses = Map.groupBy(new Set(codes), statusOf);
+  return Object.fromEntries(
+    [...statuses].map(([status, codes]) => [
+      status,
+      {
+        description: codes.map((code) => `\`${code}\``).join(" · "),
+        headers: headersNamed(...always, ...codes.flatMap((code) => CODE_HEADERS[code] ?? [])),
+        content: {
+          "application/problem+json": {
+            schema: schemaOf(problem),
+            examples: Object.fromEntries(
+              codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]),
+            ),
+          },
+        },
+      },
+    ]),
+  );
+}
+
+/** The examples of the components: one of each code that these operations answer. */
+export function examplesOf(operations: readonly Operation[]): object {
+  const codes = new Set(operations.flatMap(codesOf));
+  return Object.fromEntries([...codes].sort().map((code) => [code, { value: exampleOf(code) }]));
+}
+
+function exampleOf(code: ErrorCode): unknown {
+  const error = { code, message: catalogue[code].explanation, param: undefined, members: {}, header: "" };
+  return JSON.parse(problemOf(error, "req_01m7yvg6waejjacycgbh9077zr", ORIGIN).body);
+}

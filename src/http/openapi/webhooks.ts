@@ -1,0 +1,34 @@
+import { eventResource, testEventResource } from "../../core/events/events.ts";
+import type { Resource } from "../../core/schema.ts";
+import { schemaOf } from "./responses.ts";
+
+/** The `webhooks` of the document: what Parley sends to them. */
+export const webhooks = {
+  event: sent(eventResource, "An event"),
+  test: sent(testEventResource, "The event of a test"),
+};
+
+function sent(event: Resource, summary: string): object {
+  return {
+    post: {
+      operationId: `receive${event.name}`,
+      tags: ["webhooks"],
+      summary,
+      security: [],
+      parameters: [
+        header("webhook-id", "The id of the event, the same for every attempt."),
+        header("webhook-timestamp", "When this attempt was sent, in Unix seconds."),
+        header("webhook-signature", "One or more signatures, separated by spaces (Standard Webhooks 1.0.0)."),
+      ],
+      requestBody: { required: true, content: { "application/json": { schema: schemaOf(event) } } },
+      responses: {
+        "2XX": { description: "Accepted. After any other status Parley retries for three days." },
+        410: { description: "Parley disables the webhook and sends nothing more." },
+      },
+    },
+  };
+}
+
+function header(name: string, description: string): object {
+  return { name, in: "header", required: true, description, schema: { type: "string" } };
+}

@@ -1,0 +1,77 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { checkVersion, type Expected, type Versioned } from "../../core/resource.ts";
+import { ParleyError } from "../../errors.ts";
+import { sendJson } from "./json.ts";
+
+/** Whether one of the entity tags of an `If-None-Match` is this one, by weak comparison (RFC 9110, section 13.1.2). */
+export function matchesTag(header: string, etag: string): boolean {
+  return header.trim() === "*" || tagsOf(header).some((tag) => tag.replace(/^W\//, "") === etag);
+}
+
+/** Marks an answer that repeats the one of the first request with the same Idempotency-Key. */
+export function tellReplay(reply: FastifyReply, replayed: boolean | undefined): void {
+  if (replayed) reply.header("idempotent-replayed", "true");
+}
+
+/**
+ * Answers with a resource and its ETag, or with 304 if the client has this version. Throws
+ * `precondition_failed` for a read with an `If-Match` of another.
+ */
+export function sendVersioned(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { json, version, replayed }: Versioned,
+): void {
+  const etag = `"${version}"`;
+  tellReplay(reply, replayed);
+  reply.header("etag", etag);
+  const known = request.headers["if-none-match"];
+  const reading = request.method === "GET" || request.method === "HEAD";
+  if (reading) checkVersion(expectedVersions(request), Number.parseInt(version, 10));
+  if (reading && known !== undefined && matchesTag(known, etag)) reply.code(304).send();
+  else sendJson(reply, json);
+}
+
+/** The version of resources that are created and deleted, but never changed. */
+const ONLY_VERSION = 1;
+
+/** Answers as `sendVersioned` with a resource that never changes. */
+export function sendUnchanging(request: FastifyRequest, reply: FastifyReply, resource: object): void {
+  sendVersioned(request, reply, { json: JSON.stringify(resource), version: String(ONLY_VERSION) });
+}
+
+/** Throws `precondition_failed` for a write with an `If-Match` of another version than that of such a resource. */
+export function expectOnlyVersion(request: FastifyRequest): void {
+  checkVersion(expectedVersions(request), ONLY_VERSION);
+}
+
+const ROW_VERSION = /^"([0-9]{1,15})(?:-[0-9]+)?"$/;
+
+/** The versions of the row that `If-Match` accepts. The window of links in a tag does not count: a link is not a change. */
+export function expectedVersions(request: FastifyRequest): Expected {
+  const header = request.headers["if-match"];
+  // On a write, If-None-Match forbids these versions, which no write here can guarantee without a race.
+  if (
+    request.method !== "GET" &&
+    request.method !== "HEAD" &&
+    request.headers["if-none-match"] !== undefined
+  ) {
+    throw new ParleyError(
+      "precondition_failed",
+      "If-None-Match works for reads only. Use If-Match for writes.",
+    );
+  }
+  if (header === undefined || header.trim() === "*") return null;
+  return tagsOf(header)
+    .flatMap((tag) => ROW_VERSION.exec(tag)?.[1] ?? [])
+    .map(Number);
+}
+
+/** Whether one of the entity tags of an `If-Match` is this one, by strong comparison. */
+export function matchesStrongly(header: string, etag: string): boolean {
+  return header.trim() === "*" || tagsOf(header).includes(etag);
+}
+
+function tagsOf(header: string): string[] {
+  return header.split(",").map((tag) => tag.trim());
+}

@@ -1,0 +1,14 @@
+import type { Limits } from "../../config/limits.ts";
+import type { Core } from "../../core/core.ts";
+import type { Log } from "../../util/log.ts";
+import type { Metrics } from "./metrics.ts";
+import type { RateLimits } from "./rate-limits.ts";
+
+/** What the HTTP interface works with. */
+export interface HttpContext {
+  core: Core;
+  limits: Limits;
+  log: Log;
+  metrics: Metrics;
+  rates: RateLimits;
+}

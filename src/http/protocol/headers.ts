@@ -1,0 +1,31 @@
+const text = { type: "string" };
+
+/** The headers of answers, as the OpenAPI document describes them. */
+export const headers = {
+  "Request-Id": { description: "Also in the server's log.", schema: text },
+  "X-Content-Type-Options": { description: "Always `nosniff`.", schema: { const: "nosniff" } },
+  "RateLimit-Policy": {
+    description: "The limit. Missing if there is none.",
+    schema: text,
+  },
+  RateLimit: { description: "What remains of the limit.", schema: text },
+  "Retry-After": { description: "Seconds to wait before a retry.", schema: { type: "integer", minimum: 0 } },
+  "Idempotent-Replayed": {
+    description: "The first request with this key succeeded; this is its answer.",
+    schema: { const: "true" },
+  },
+  "WWW-Authenticate": { description: "Bearer (RFC 6750).", schema: text },
+  ETag: { description: "For If-None-Match and If-Match.", schema: text },
+  Location: { description: "The address of the resource, or of a redirect.", schema: text },
+  Link: { description: "rel=next and rel=prev (RFC 8288).", schema: text },
+  "Last-Modified": { schema: text },
+  "Accept-Ranges": { schema: text },
+  "Content-Range": { description: "The range of these bytes, and the size of the file.", schema: text },
+  "Repr-Digest": { description: "The SHA-256 of the whole file (RFC 9530).", schema: text },
+  "Content-Disposition": { description: "The name of the file.", schema: text },
+  "Content-Security-Policy": { schema: text },
+  "Cross-Origin-Resource-Policy": { schema: text },
+  "Referrer-Policy": { description: "Always `no-referrer`.", schema: { const: "no-referrer" } },
+};
+
+export type HeaderName = keyof typeof headers;

@@ -1,0 +1,168 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Caller } from "../../core/access/caller.ts";
+import type { Scope } from "../../core/access/tokens.ts";
+import { type Fields, type Parsed, readFields, type Shape } from "../../core/fields.ts";
+import { oneAtATime } from "../../core/idempotency.ts";
+import type { Resource, Schema } from "../../core/schema.ts";
+import { type ErrorCode, ParleyError } from "../../errors.ts";
+import { type IdKind, isId } from "../../util/ids.ts";
+import { requireScope } from "./authentication.ts";
+import { bodyFields, isEmptyBody, NO_FIELDS, parseForm } from "./bodies.ts";
+import type { HttpContext } from "./context.ts";
+import type { HeaderName } from "./headers.ts";
+
+/** What an operation gets when it runs. */
+export interface Call<Q extends Shape, B extends Shape> extends HttpContext {
+  /** Missing if the operation needs no token. */
+  caller: Caller;
+  /** The id in the path; empty if it has none. */
+  id: string;
+  /** The second id in the path, likewise. */
+  innerId: string;
+  query: Parsed<Q>;
+  body: Parsed<B>;
+  /** The Idempotency-Key of a POST. */
+  key: string | undefined;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+/** One method of one path. Its shapes check requests, and the document is made from them. */
+export interface Operation<Q extends Shape = Shape, B extends Shape = Shape> {
+  /** `operationId` of the OpenAPI document. */
+  name: string;
+  method: "GET" | "POST" | "PUT" | "DELETE";
+  /** In the router's syntax. */
+  path: string;
+  /** `:id` of the path: its name in the document, its kind, and the error if it is unknown or malformed. */
+  id?: { name: string; kind: IdKind; unknown: ErrorCode };
+  /** The same for a second id, which has this name in the path, too. */
+  innerId?: { name: string; kind: IdKind; unknown: ErrorCode };
+  /**
+   * Without it a token is required. "open": no token is checked. "link": the operation accepts a signed link instead, checks
+   * link, token and id itself, and answers HEAD itself.
+   */
+  access?: "open" | "link";
+  scope?: Scope;
+  /** Also needed by a request without fields: it changes nothing, and its answer reads the resource. */
+  readScope?: Scope;
+  summary: string;
+  query: Q;
+  /** Fields of a form or of JSON; "file" for a multipart form that the operation reads by itself. */
+  body: B | "file";
+  answer: Answer;
+  /** Headers of requests, besides those that follow from the rest. */
+  headers?: Readonly<Record<string, Schema>>;
+  /** Codes beyond those that every operation can answer. */
+  errors: readonly ErrorCode[];
+  handle(call: Call<Q, B>): Promise<unknown>;
+}
+
+/** What an operation answers if it succeeds. Without `resource`, `page` and `content` there is no body. */
+interface Answer {
+  status: 200 | 201 | 204;
+  resource?: Resource;
+  /** The resource of which it answers a page. */
+  page?: Resource;
+  /** The resource has an ETag: a GET with a matching If-None-Match is answered 304. */
+  versioned?: boolean;
+  /** Other media types of the body, with their schemas. */
+  content?: Readonly<Record<string, Schema>>;
+  headers?: readonly HeaderName[];
+  /** Other successes by their status. */
+  others?: Readonly<Record<number, Pick<Answer, "content" | "headers"> & { description: string }>>;
+}
+
+/** Lets the types of the shapes reach `handle`. */
+export function operation<Q extends Shape, B extends Shape>(described: Operation<Q, B>): Operation {
+  return described as unknown as Operation;
+}
+
+export function addOperation(app: FastifyInstance, context: HttpContext, described: Operation): void {
+  const { core, limits, log, metrics, rates } = context;
+  const { id: idRule, innerId: innerRule, query, body, answer, access } = described;
+  app.route({
+    method: access === "link" ? ["GET", "HEAD"] : described.method,
+    exposeHeadRoute: access !== "link",
+    url: described.path,
+    config: { scope: described.scope, public: access !== undefined },
+    ...(described.method !== "GET" && { onSend: countWrite }),
+    handler(request, reply) {
+      if (described.method === "GET" && access === undefined) refuseBody(request);
+      // No chain of promises if there is nothing to wait for.
+      if (described.method === "GET" || body === "file") return run(request, reply, NO_FIELDS);
+      return bodyFields(request, limits).then((fields) => run(request, reply, fields));
+    },
+  });
+
+  /** Counts before the answer is sent: a client that hangs up has written, too. */
+  function countWrite(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    done: (error: null, payload: unknown) => void,
+  ): void {
+    const hasWritten = reply.statusCode < 300 && !reply.hasHeader("idempotent-replayed");
+    if (hasWritten)
+      rates.countWrite(request.caller, request, Buffer.byteLength((payload ?? "") as string | Buffer));
+    done(null, payload);
+  }
+
+  function run(request: FastifyRequest, reply: FastifyReply, fields: Fields): Promise<unknown> {
+    const call: Call<Shape, Shape> = {
+      core,
+      limits,
+      log,
+      metrics,
+      rates,
+      caller: request.caller,
+      id: "",
+      innerId: "",
+      query: readFields(query, queryOf(request)),
+      body: body === "file" ? {} : readFields(body, fields),
+      key: described.method === "POST" ? idempotencyKey(request) : undefined,
+      request,
+      reply,
+    };
+    if (described.readScope && fields.size === 0) requireScope(request.caller, described.readScope);
+    const params = request.params as Record<string, string>;
+    if (idRule && access === undefined) call.id = knownForm(params.id!, idRule.kind, idRule.unknown);
+    if (innerRule) call.innerId = knownForm(params[innerRule.name]!, innerRule.kind, innerRule.unknown);
+    reply.code(answer.status);
+    const { key } = call;
+    if (key === undefined) return described.handle(call);
+    return oneAtATime(core, call.caller, key, () => described.handle(call));
+  }
+}
+
+/** The form of an Idempotency-Key. */
+export const KEY = /^[\x21-\x7e]{1,255}$/;
+
+function idempotencyKey(request: FastifyRequest): string | undefined {
+  const key = request.headers["idempotency-key"] as string | undefined;
+  if (key === undefined || KEY.test(key)) return key;
+  throw new ParleyError(
+    "invalid_parameter",
+    "Idempotency-Key must be 1 to 255 ASCII characters without spaces, such as a UUID.",
+    { param: "Idempotency-Key" },
+  );
+}
+
+/** Refuses the body of a read, which the framework would silently ignore. */
+function refuseBody(request: FastifyRequest): void {
+  if (isEmptyBody(request)) return;
+  throw new ParleyError("malformed_body", "Send a GET request without a body, and its fields in the query.");
+}
+
+/** The fields of the query. */
+export function queryOf(request: FastifyRequest): Fields {
+  const url = request.raw.url!;
+  const mark = url.indexOf("?");
+  return mark === -1 ? NO_FIELDS : parseForm(url.slice(mark + 1), "malformed_request");
+}
+
+/** Returns the id, or throws the error of an unknown id if it is malformed. */
+export function knownForm(id: string, kind: IdKind, unknown: ErrorCode, param?: string): string {
+  if (!isId(kind, id)) throw new ParleyError(unknown, undefined, param === undefined ? {} : { param });
+  return id;
+}

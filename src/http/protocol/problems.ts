@@ -1,0 +1,106 @@
+import { catalogue, type ErrorCode, type ParleyError } from "../../errors.ts";
+
+/** The status of each code; nobody else knows it. */
+const statuses: Record<ErrorCode, number> = {
+  malformed_request: 400,
+  malformed_body: 400,
+  missing_parameter: 400,
+  invalid_parameter: 400,
+  unknown_parameter: 400,
+  repeated_parameter: 400,
+  digest_mismatch: 400,
+  missing_token: 401,
+  invalid_token: 401,
+  insufficient_scope: 403,
+  invalid_signature: 403,
+  not_uploader: 403,
+  route_not_found: 404,
+  contact_not_found: 404,
+  attachment_not_found: 404,
+  conversation_not_found: 404,
+  message_not_found: 404,
+  user_not_found: 404,
+  token_not_found: 404,
+  webhook_not_found: 404,
+  delivery_not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  contact_exists: 409,
+  username_taken: 409,
+  count_limit_reached: 409,
+  idempotency_in_progress: 409,
+  events_erased: 410,
+  precondition_failed: 412,
+  file_too_large: 413,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  range_not_satisfiable: 416,
+  idempotency_key_reused: 422,
+  rate_limited: 429,
+  webhook_disabled: 409,
+  too_many_streams: 429,
+  headers_too_large: 431,
+  internal_error: 500,
+  unavailable: 503,
+  outcome_unknown: 503,
+  quota_exceeded: 507,
+  disk_full: 507,
+};
+
+const RETRY_AFTER_SECONDS = "1";
+
+type Described = Pick<ParleyError, "code" | "message" | "param" | "members" | "header">;
+
+/** An error as it goes over the wire: problem details of RFC 9457. */
+interface Problem {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export function statusOf(code: ErrorCode): number {
+  return statuses[code];
+}
+
+/** `origin` is the server's public address, below which each code has its page. */
+export function problemOf(error: Described, requestId: string, origin: string): Problem {
+  const { code, param, members } = error;
+  const status = statuses[code];
+  const body = {
+    type: `${origin}/docs/errors/${code}`,
+    title: catalogue[code].title,
+    status,
+    detail: error.message,
+    code,
+    ...(param === undefined ? {} : { param }),
+    ...members,
+    request_id: requestId,
+  };
+  return {
+    status,
+    headers: { "content-type": "application/problem+json", "cache-control": "no-store", ...headersOf(error) },
+    body: JSON.stringify(body),
+  };
+}
+
+function headersOf(error: Described): Record<string, string> {
+  switch (error.code) {
+    case "missing_token":
+      return { "www-authenticate": "Bearer" };
+    case "invalid_token":
+      return { "www-authenticate": 'Bearer error="invalid_token"' };
+    case "insufficient_scope":
+      return { "www-authenticate": `Bearer error="insufficient_scope", scope="${error.header}"` };
+    case "method_not_allowed":
+      return { allow: error.header! };
+    case "range_not_satisfiable":
+      return { "content-range": `bytes */${error.header}` };
+    case "rate_limited":
+      return { "retry-after": error.header! };
+    case "unavailable":
+    case "idempotency_in_progress":
+      return { "retry-after": error.header ?? RETRY_AFTER_SECONDS };
+    default:
+      return {};
+  }
+}

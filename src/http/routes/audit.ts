@@ -1,0 +1,76 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { auditResource, exportAudit, listAudit } from "../../core/audit.ts";
+import type { Core } from "../../core/core.ts";
+import { pageFields, toPageRequest } from "../../core/fields.ts";
+import { described, text } from "../../core/schema.ts";
+import { ParleyError } from "../../errors.ts";
+import { errorFields, type Log } from "../../util/log.ts";
+import { mediaType } from "../protocol/bodies.ts";
+import { type Operation, operation } from "../protocol/operation.ts";
+import { sendPage } from "../protocol/pages.ts";
+import { sendChunks } from "../protocol/send-file.ts";
+
+/** The media types of lines of JSON. */
+const LINES = ["application/jsonl", "application/x-ndjson"];
+
+export const auditOperation: Operation = operation({
+  name: "listAudit",
+  method: "GET",
+  path: "/v1/audit",
+  scope: "admin",
+  summary: "Read the audit trail in pages, or export it as JSON lines",
+  query: pageFields("aud"),
+  body: {},
+  answer: {
+    status: 200,
+    page: auditResource,
+    content: Object.fromEntries(
+      LINES.map((type) => [
+        type,
+        described(text, "The whole trail, oldest first: each line is the JSON of one AuditEntry."),
+      ]),
+    ),
+  },
+  errors: [],
+  async handle({ core, query, request, reply, log }) {
+    reply.header("vary", "accept");
+    const type = linesWanted(request);
+    if (type) {
+      const given = Object.keys(query)[0];
+      if (given === undefined) return sendLines(core, request, reply, type, log);
+      throw new ParleyError(
+        "unknown_parameter",
+        `${given} works with pages only. Leave it out, or request application/json.`,
+        { param: given },
+      );
+    }
+    const page = toPageRequest(query);
+    return sendPage(core, request, reply, page, await listAudit(core, page));
+  },
+});
+
+/** The type of lines that the client prefers, if any. */
+function linesWanted(request: FastifyRequest): string | undefined {
+  const first = mediaType(request.headers.accept?.split(",", 1)[0]);
+  return LINES.find((type) => type === first);
+}
+
+async function sendLines(
+  core: Core,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  type: string,
+  log: Log,
+): Promise<FastifyReply> {
+  reply.header("content-type", type);
+  if (request.method === "HEAD") return reply.send();
+  // The answer has begun, so an error can only be logged; the client sees the cut.
+  await sendChunks(reply, bytesOf(exportAudit(core))).catch((error) =>
+    log.error({ request_id: request.id, ...errorFields(error) }, "an export of the audit trail was cut"),
+  );
+  return reply;
+}
+
+async function* bytesOf(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const text of texts) yield Buffer.from(text);
+}

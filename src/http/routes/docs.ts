@@ -1,0 +1,76 @@
+import { readFile } from "node:fs/promises";
+import type { FastifyInstance } from "fastify";
+import { readFields } from "../../core/fields.ts";
+import { type FixedAnswer, fixedAnswer, sendFixed } from "../protocol/fixed.ts";
+import { HTML_TYPE } from "../protocol/html.ts";
+import { queryOf } from "../protocol/operation.ts";
+
+const INDEX = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Parley API</title>
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<div id="docs"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</html>
+`;
+const START =
+  'SwaggerUIBundle({ url: "/openapi.json", dom_id: "#docs", deepLinking: true, validatorUrl: null });\n';
+
+// The page works offline: what it needs comes from here, and it may ask nobody else. Swagger UI sets styles by itself.
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const HEADERS = { "content-security-policy": POLICY };
+const STYLE = "text/css; charset=utf-8";
+const SCRIPT = "text/javascript; charset=utf-8";
+
+const index = once(async () => fixedAnswer(HTML_TYPE, INDEX, HEADERS));
+
+/** Answers by path. The larger ones are read at the first request, because the server itself does not use them. */
+const ANSWERS = new Map<string, () => Promise<FixedAnswer>>([
+  ["/docs", index],
+  ["/docs/", index],
+  ["/docs/start.js", once(async () => fixedAnswer(SCRIPT, START, HEADERS))],
+  ["/docs/swagger-ui.css", once(() => readAsset("swagger-ui.css", STYLE))],
+  ["/docs/swagger-ui-bundle.js", once(() => readAsset("swagger-ui-bundle.js", SCRIPT))],
+]);
+
+const openApi = once(() => readOpenApi());
+
+/** Adds the OpenAPI document and a page that shows it. Neither needs a token. */
+export function docsRoutes(app: FastifyInstance): void {
+  app.get("/openapi.json", { config: { public: true } }, async (request, reply) => {
+    readFields({}, queryOf(request));
+    return sendFixed(request, reply, await openApi());
+  });
+  for (const [path, answer] of ANSWERS) {
+    app.get(path, { config: { public: true } }, async (request, reply) =>
+      sendFixed(request, reply, await answer()),
+    );
+  }
+}
+
+async function readOpenApi(): Promise<FixedAnswer> {
+  const document = await readFile(new URL("../openapi/openapi.json", import.meta.url), "utf8");
+  return fixedAnswer("application/json; charset=utf-8", JSON.stringify(JSON.parse(document)), {});
+}
+
+async function readAsset(name: string, type: string): Promise<FixedAnswer> {
+  const file = new URL(import.meta.resolve(`swagger-ui-dist/${name}`));
+  return fixedAnswer(type, await readFile(file), HEADERS);
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}

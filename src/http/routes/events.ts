@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { isStillValid } from "../../core/access/authentication.ts";
+import type { Listener } from "../../core/events/event-hub.ts";
+import { eventResource, findStart, listEvents, nextEvents } from "../../core/events/events.ts";
+import { eventTypes, optional, pageFields, toPageRequest } from "../../core/fields.ts";
+import { described, text } from "../../core/schema.ts";
+import { ParleyError } from "../../errors.ts";
+import { isId } from "../../util/ids.ts";
+import { tokenOf } from "../protocol/authentication.ts";
+import { mediaType } from "../protocol/bodies.ts";
+import { type Call, type Operation, operation } from "../protocol/operation.ts";
+import { sendPage } from "../protocol/pages.ts";
+import { sendChunks } from "../protocol/send-file.ts";
+
+const STREAM = "text/event-stream";
+
+/** Changes of what the caller sees, in pages or as a stream (https://html.spec.whatwg.org/#server-sent-events). */
+export const eventOperation: Operation = operation({
+  name: "listEvents",
+  method: "GET",
+  path: "/v1/events",
+  scope: "events:read",
+  summary: "Read events in pages, or as a stream with `Accept: text/event-stream`",
+  query: { ...pageFields("evt"), types: optional(eventTypes) },
+  body: {},
+  answer: { status: 200, page: eventResource, content: { [STREAM]: text } },
+  headers: {
+    "Last-Event-ID": described(
+      { ...text, pattern: "^evt_" },
+      "The stream continues after this event. Without it, it begins with the next event.",
+    ),
+  },
+  errors: ["events_erased", "too_many_streams"],
+  async handle(call) {
+    const { core, caller, query, request, reply } = call;
+    reply.header("vary", "accept");
+    if (mediaType(request.headers.accept?.split(",", 1)[0]) !== STREAM) {
+      const page = toPageRequest(query);
+      return sendPage(core, request, reply, page, await listEvents(core, caller, page));
+    }
+    const given = ["limit", "starting_after", "ending_before"].find((name) => name in query);
+    if (given === undefined) return stream(call as never, query.types);
+    throw new ParleyError(
+      "unknown_parameter",
+      `${given} works with pages only. A stream continues after the Last-Event-ID header, or starts now.`,
+      { param: given },
+    );
+  },
+});
+
+async function stream(
+  { core, caller, request, reply }: Pick<Call<never, never>, "core" | "caller" | "request" | "reply">,
+  types: readonly string[] | undefined,
+): Promise<FastifyReply> {
+  const after = await findStart(core, caller, lastEventId(request));
+  reply.header("content-type", STREAM);
+  if (request.method === "HEAD") return reply.send();
+  const token = tokenOf(request)!;
+  let wake = () => {};
+  let woken = false;
+  const ended = new AbortController();
+  const listener: Listener = {
+    userId: caller.userId,
+    wake: () => {
+      woken = true;
+      wake();
+    },
+    isAllowed: () => isStillValid(core, token, caller.userId),
+    end: () => {
+      ended.abort();
+      listener.wake();
+    },
+  };
+  reply.raw.once("close", listener.end);
+
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    // Sends the headers at once.
+    yield Buffer.from(": listening\n\n");
+    for (let at = after; !ended.signal.aborted; ) {
+      woken = false;
+      const next = await nextEvents(core, caller.userId, at, types);
+      // A client that resumes gets the error.
+      if (!next) return;
+      const isBehind = next.after > at;
+      at = next.after;
+      if (next.events.length > 0) yield Buffer.from(next.events.map(frame).join(""));
+      // There may be more, even if all that was read are of other types.
+      if (woken || isBehind) continue;
+      const quiet = new AbortController();
+      const pause = sleep(core.limits.eventHeartbeatMs, "heartbeat", { signal: quiet.signal }).catch(
+        () => "",
+      );
+      const said = await Promise.race([pause, new Promise<string>((resolve) => (wake = () => resolve("")))]);
+      quiet.abort();
+      if (said === "heartbeat") yield Buffer.from(":\n\n");
+    }
+  }
+
+  try {
+    await core.eventHub.add(core, listener);
+    await sendChunks(reply, chunks(), core.limits.eventStallMs);
+  } finally {
+    core.eventHub.remove(listener);
+  }
+  return reply;
+}
+
+function frame({ id, type, json }: { id: string; type: string; json: string }): string {
+  return `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`;
+}
+
+function lastEventId(request: FastifyRequest): string | undefined {
+  const id = request.headers["last-event-id"] as string | undefined;
+  if (id === undefined || id === "") return undefined;
+  if (isId("evt", id)) return id;
+  throw new ParleyError("invalid_parameter", "Last-Event-ID must be the id of one of your events (evt_…).", {
+    param: "Last-Event-ID",
+  });
+}

@@ -1,0 +1,242 @@
+import { create as contentDisposition } from "content-disposition";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Core } from "../../core/core.ts";
+import { anyText, describedField, flag, optional, type Shape } from "../../core/fields.ts";
+import { type FileRow, getAttachmentRow, getLinkedAttachmentRow } from "../../core/files/attachments.ts";
+import { findStoreUrl, openFile } from "../../core/files/downloads.ts";
+import { integer } from "../../core/schema.ts";
+import { ParleyError } from "../../errors.ts";
+import { errorFields } from "../../util/log.ts";
+import { authenticate, requireScope } from "../protocol/authentication.ts";
+import { clientAddress } from "../protocol/client-address.ts";
+import { matchesStrongly, matchesTag } from "../protocol/conditions.ts";
+import { formatDigest } from "../protocol/digests.ts";
+import type { HeaderName } from "../protocol/headers.ts";
+import { type Call, knownForm, type Operation, operation } from "../protocol/operation.ts";
+import { type ByteRange, parseRange } from "../protocol/ranges.ts";
+import { sendChunks } from "../protocol/send-file.ts";
+
+const query = {
+  expires: optional(
+    describedField({ ...anyText, schema: integer }, "When the link expires, in Unix seconds."),
+  ),
+  signature: optional(describedField(anyText, "The signature of the link.")),
+  download: optional(describedField(flag, "Makes a browser save the file instead of showing it.")),
+};
+
+const bytes = { "*/*": { type: "string", format: "binary" } };
+const FILE_HEADERS: readonly HeaderName[] = [
+  "ETag",
+  "Last-Modified",
+  "Accept-Ranges",
+  "Repr-Digest",
+  "Content-Disposition",
+  "Content-Security-Policy",
+  "Cross-Origin-Resource-Policy",
+];
+
+export const fileOperation: Operation = operation({
+  name: "downloadFile",
+  method: "GET",
+  path: "/files/:id/:filename",
+  id: { name: "attachment_id", kind: "att", unknown: "attachment_not_found" },
+  access: "link",
+  scope: "attachments:read",
+  summary: "Download a file by signed link or by token",
+  query,
+  body: {},
+  answer: {
+    status: 200,
+    content: bytes,
+    headers: FILE_HEADERS,
+    others: {
+      206: {
+        description: "A range of the bytes.",
+        content: bytes,
+        headers: [...FILE_HEADERS, "Content-Range"],
+      },
+      302: {
+        description: "The bytes are at another address, valid for a few minutes.",
+        headers: ["Location"],
+      },
+      304: { description: "The client has this version.", headers: FILE_HEADERS },
+      308: { description: "The file has a new name.", headers: ["Location"] },
+    },
+  },
+  errors: ["invalid_signature", "attachment_not_found", "precondition_failed", "range_not_satisfiable"],
+  async handle(call) {
+    const { core, log, request, reply } = call;
+    const { row, maxAge, byLink } = await permitted(call);
+    if ((request.params as { filename: string }).filename !== row.filename) {
+      const search = request.raw.url!.indexOf("?");
+      const kept = search === -1 ? "" : request.raw.url!.slice(search);
+      reply.header("cache-control", "no-store");
+      return reply.redirect(core.links.fileAddress(row.id, row.filename) + kept, 308);
+    }
+    const download = call.query.download === true;
+    const chunks = await serve(core, request, reply, row, { maxAge, download });
+    if (byLink && request.method === "GET" && reply.statusCode !== 304)
+      core.downloadLog.note(row.id, clientAddress(request));
+    if (!chunks) return reply;
+    // The answer has begun, so damage can only be logged.
+    await sendChunks(reply, chunks).catch((error) =>
+      log.error({ request_id: request.id, ...errorFields(error) }, "a download was cut"),
+    );
+    return reply;
+  },
+});
+
+/** Returns the attachment if the link or token allows it, which of them did, and for how many seconds a private cache may keep it. */
+async function permitted(
+  call: Call<typeof query, Shape>,
+): Promise<{ row: FileRow; maxAge: number; byLink: boolean }> {
+  const { core, rates, request, reply } = call;
+  const { expires = "", signature = "" } = call.query;
+  const id = (request.params as { id: string }).id;
+  if (core.links.verify(id, expires, signature)) {
+    const row = await getLinkedAttachmentRow(core, id);
+    return { row, maxAge: core.links.secondsLeft(expires), byLink: true };
+  }
+  if (request.headers.authorization === undefined) {
+    // A request without a signature guesses nothing, and an expired link is one of ours.
+    if (signature !== "" && !core.links.isGenuine(id, expires, signature)) {
+      rates.refuseGuess(request, reply);
+      rates.countFailure(request);
+    }
+    throw new ParleyError("invalid_signature");
+  }
+  const caller = await authenticate(call, request, reply);
+  requireScope(caller, "attachments:read");
+  return {
+    row: await getAttachmentRow(core, caller, knownForm(id, "att", "attachment_not_found")),
+    maxAge: 0,
+    byLink: false,
+  };
+}
+
+/** Answers, except for the returned chunks, which are still to be sent. */
+async function serve(
+  core: Core,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  row: FileRow,
+  options: { maxAge: number; download: boolean },
+): Promise<AsyncIterable<Uint8Array> | undefined> {
+  const etag = `"${Buffer.from(row.sha256).toString("base64url")}"`;
+  const modified = new Date(row.created_at - (row.created_at % 1000));
+  refuseChanged(request, etag, modified);
+  const unchanged = isUnchanged(request, etag, modified);
+  const range = unchanged ? undefined : rangeOf(request, row.file_size, etag, modified);
+  const { start, end } = range ?? { start: 0, end: row.file_size - 1 };
+  const wanted = !unchanged && request.method === "GET" && end >= start;
+  const safety = safetyHeaders(row, options.download);
+  if (
+    wanted &&
+    !isShownHere(request) &&
+    (await redirect(core, reply, row, safety["content-disposition"], options.maxAge))
+  )
+    return undefined;
+  const headers = {
+    etag,
+    "last-modified": modified.toUTCString(),
+    "accept-ranges": "bytes",
+    "repr-digest": formatDigest(row.sha256),
+    "cache-control": options.maxAge > 0 ? `private, max-age=${options.maxAge}` : "private, no-cache",
+    ...safety,
+  };
+  // Opened before any header is set: if that fails, the error must not have the headers of the file.
+  const bytes = wanted ? await openFile(core, row, start, end) : undefined;
+  reply.headers(headers);
+  if (unchanged) {
+    reply.code(304).send();
+    return undefined;
+  }
+  if (range) reply.code(206).header("content-range", `bytes ${start}-${end}/${row.file_size}`);
+  reply.header("content-type", servedType(row.file_type)).header("content-length", end - start + 1);
+  if (bytes && !(bytes instanceof Uint8Array)) return bytes;
+  reply.send(bytes);
+  return undefined;
+}
+
+/**
+ * Whether a page of this server shows the file, as a browser tells: the console, whose policy lets in nothing from the
+ * store, however it comes there.
+ */
+function isShownHere({ headers }: FastifyRequest): boolean {
+  return headers["sec-fetch-site"] === "same-origin" && headers["sec-fetch-mode"] !== "navigate";
+}
+
+/** How long the address of a redirect is valid. */
+const ADDRESS_SECONDS = 300;
+
+/**
+ * Redirects the client to the store; false if redirects are off. The answer has no entity tag: a client that
+ * cached it could get 304 and follow an address that has expired.
+ */
+async function redirect(
+  core: Core,
+  reply: FastifyReply,
+  row: FileRow,
+  disposition: string,
+  maxAge: number,
+): Promise<boolean> {
+  const seconds = maxAge > 0 ? Math.min(maxAge, ADDRESS_SECONDS) : ADDRESS_SECONDS;
+  const address = await findStoreUrl(core, row, { type: servedType(row.file_type), disposition, seconds });
+  if (address === undefined) return false;
+  // A client that follows it late must still have time to start.
+  const kept = maxAge > 0 ? `private, max-age=${Math.floor(seconds / 2)}` : "private, no-store";
+  // Of answers to other origins the header has been begun.
+  const vary = [reply.getHeader("vary"), "Sec-Fetch-Site", "Sec-Fetch-Mode"].filter(Boolean).join(", ");
+  reply.headers({ "cache-control": kept, vary }).redirect(address, 302);
+  return true;
+}
+
+// Types that a browser shows without running anything.
+const INLINE =
+  /^(?:image\/(?:png|jpeg|gif|webp|avif|apng|bmp|x-icon)|audio\/.+|video\/.+|text\/plain|application\/pdf)$/;
+
+/** Keeps a browser from running a stranger's file, guessing its type, or letting it act for this origin. */
+function safetyHeaders(row: FileRow, download: boolean) {
+  const inline = !download && INLINE.test(row.file_type);
+  // The PDF viewers of browsers refuse to work in a sandbox.
+  const sandbox = row.file_type === "application/pdf" ? "" : "; sandbox";
+  return {
+    "content-disposition": contentDisposition(row.filename, { type: inline ? "inline" : "attachment" }),
+    "content-security-policy": `default-src 'none'${sandbox}`,
+    // Pages of other origins show these files; the link's signature is what protects them.
+    "cross-origin-resource-policy": "cross-origin",
+  };
+}
+
+function servedType(type: string): string {
+  return type.startsWith("text/") ? `${type}; charset=utf-8` : type;
+}
+
+/** RFC 9110, sections 13.1.1 and 13.1.4. */
+function refuseChanged(request: FastifyRequest, etag: string, modified: Date): void {
+  const { "if-match": tags, "if-unmodified-since": since } = request.headers;
+  const holds =
+    tags === undefined ? !(Date.parse(since ?? "") < modified.getTime()) : matchesStrongly(tags, etag);
+  if (!holds) throw new ParleyError("precondition_failed");
+}
+
+/** RFC 9110, sections 13.1.2 and 13.1.3: the date counts only without If-None-Match. */
+function isUnchanged(request: FastifyRequest, etag: string, modified: Date): boolean {
+  const tags = request.headers["if-none-match"];
+  if (tags !== undefined) {
+    return matchesTag(tags, etag);
+  }
+  return Date.parse(request.headers["if-modified-since"] ?? "") >= modified.getTime();
+}
+
+function rangeOf(request: FastifyRequest, size: number, etag: string, modified: Date): ByteRange | undefined {
+  const header = request.headers.range;
+  if (header === undefined || request.method !== "GET") return undefined;
+  const condition = request.headers["if-range"];
+  // RFC 9110, section 13.1.5: an entity tag, or a date that matches exactly.
+  const holds =
+    condition === undefined || condition === etag || Date.parse(String(condition)) === modified.getTime();
+  const range = holds ? parseRange(header, size) : undefined;
+  if (range !== "unsatisfiable") return range;
+  throw new ParleyError("range_not_satisfiable", `The file has ${size} bytes.`, { header: String(size) });
+}

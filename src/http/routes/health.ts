@@ -1,0 +1,36 @@
+import { object, text } from "../../core/schema.ts";
+import { checkReady } from "../../core/upkeep/health.ts";
+import { type Operation, operation } from "../protocol/operation.ts";
+
+const answer = { status: 200, content: { "application/json": object({ status: text }) } } as const;
+
+/** For supervisors and load balancers. */
+export const healthOperations: readonly Operation[] = [
+  operation({
+    name: "isAlive",
+    method: "GET",
+    path: "/healthz",
+    access: "open",
+    summary: "Check that the process is alive",
+    query: {},
+    body: {},
+    answer,
+    errors: [],
+    handle: async () => ({ status: "ok" }),
+  }),
+  operation({
+    name: "isReady",
+    method: "GET",
+    path: "/readyz",
+    access: "open",
+    summary: "Check that the service can do its work",
+    query: {},
+    body: {},
+    answer,
+    errors: [],
+    async handle({ core }) {
+      await checkReady(core);
+      return { status: "ready" };
+    },
+  }),
+];

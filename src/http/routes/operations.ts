@@ -1,0 +1,46 @@
+import type { Operation } from "../protocol/operation.ts";
+import { attachmentOperations, uploadOperation } from "./attachments.ts";
+import { auditOperation } from "./audit.ts";
+import { contactOperations } from "./contacts.ts";
+import { eventOperation } from "./events.ts";
+import { fileOperation } from "./files.ts";
+import { healthOperations } from "./health.ts";
+import { meOperation } from "./me.ts";
+import { metricsOperation } from "./metrics.ts";
+import { tokenOperations } from "./tokens.ts";
+import { userOperations } from "./users.ts";
+import { webhookOperations } from "./webhooks.ts";
+
+export interface Group {
+  tag: string;
+  description: string;
+  operations: readonly Operation[];
+}
+
+/** Everything that the API does, in the order of its document. */
+export const groups: readonly Group[] = [
+  {
+    tag: "contacts",
+    description: "People in the caller's contact list.",
+    operations: contactOperations,
+  },
+  {
+    tag: "attachments",
+    description: "Files shared in conversations.",
+    operations: [...attachmentOperations, uploadOperation],
+  },
+  { tag: "files", description: "The bytes of attachments.", operations: [fileOperation] },
+  { tag: "events", description: "Changes of what the caller can see.", operations: [eventOperation] },
+  { tag: "webhooks", description: "Addresses that Parley sends events to.", operations: webhookOperations },
+  { tag: "me", description: "The caller.", operations: [meOperation] },
+  { tag: "users", description: "The users of the service, for your back end.", operations: userOperations },
+  { tag: "tokens", description: "The access tokens of users.", operations: tokenOperations },
+  { tag: "audit", description: "Who did what, and when.", operations: [auditOperation] },
+  {
+    tag: "service",
+    description: "Health and metrics, for supervisors and monitoring.",
+    operations: [...healthOperations, metricsOperation],
+  },
+];
+
+export const allOperations = groups.flatMap(({ operations }) => operations);

@@ -1,0 +1,94 @@
+import { expiresAt, scopes } from "../../core/access/token-fields.ts";
+import {
+  createToken,
+  createTokenOnce,
+  getToken,
+  listTokens,
+  newTokenResource,
+  revokeToken,
+  tokenResource,
+} from "../../core/access/tokens.ts";
+import { displayName, optional, pageFields, reference, toPageRequest } from "../../core/fields.ts";
+import { expectOnlyVersion, sendUnchanging, tellReplay } from "../protocol/conditions.ts";
+import { knownForm, type Operation, operation } from "../protocol/operation.ts";
+import { sendPage } from "../protocol/pages.ts";
+
+const id = { name: "token_id", kind: "tok", unknown: "token_not_found" } as const;
+
+/** Access tokens, of which the answer to their making alone has the secret. */
+export const tokenOperations: readonly Operation[] = [
+  operation({
+    name: "listTokens",
+    method: "GET",
+    path: "/v1/tokens",
+    scope: "admin",
+    summary: "List tokens",
+    query: { ...pageFields("tok"), user_id: optional(reference("usr")) },
+    body: {},
+    answer: { status: 200, page: tokenResource },
+    errors: [],
+    async handle({ core, query, request, reply }) {
+      const page = toPageRequest(query);
+      return sendPage(core, request, reply, page, await listTokens(core, page));
+    },
+  }),
+  operation({
+    name: "createToken",
+    method: "POST",
+    path: "/v1/tokens",
+    scope: "admin",
+    summary: "Create a token",
+    query: {},
+    body: {
+      user_id: reference("usr"),
+      scopes: optional(scopes),
+      expires_at: optional(expiresAt),
+      name: optional(displayName),
+    },
+    answer: { status: 201, resource: newTokenResource },
+    errors: ["user_not_found", "count_limit_reached"],
+    async handle({ core, caller, body, key, reply }) {
+      const userId = knownForm(body.user_id, "usr", "user_not_found", "user_id");
+      const { scopes, expires_at, name } = body;
+      const expiresAt = expires_at && expires_at * 1000;
+      const choice = { scopes, expiresAt, name };
+      const { replayed, ...token } =
+        key === undefined
+          ? { ...(await createToken(core, caller, userId, choice)), replayed: false }
+          : await createTokenOnce(core, caller, userId, choice, key);
+      tellReplay(reply, replayed);
+      reply.header("location", `${core.origin()}/v1/tokens/${token.id}`);
+      return token;
+    },
+  }),
+  operation({
+    name: "retrieveToken",
+    method: "GET",
+    path: "/v1/tokens/:id",
+    id,
+    scope: "admin",
+    summary: "Retrieve a token, without its secret",
+    query: {},
+    body: {},
+    answer: { status: 200, resource: tokenResource, versioned: true },
+    errors: ["token_not_found", "precondition_failed"],
+    handle: async ({ core, id, request, reply }) => sendUnchanging(request, reply, await getToken(core, id)),
+  }),
+  operation({
+    name: "deleteToken",
+    method: "DELETE",
+    path: "/v1/tokens/:id",
+    id,
+    scope: "admin",
+    summary: "Revoke a token",
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["token_not_found", "precondition_failed"],
+    async handle({ core, caller, id, request }) {
+      await getToken(core, id);
+      expectOnlyVersion(request);
+      await revokeToken(core, caller, id);
+    },
+  }),
+];

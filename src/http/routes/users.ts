@@ -1,0 +1,73 @@
+import { optional, pageFields, toPageRequest, username } from "../../core/fields.ts";
+import { createUser, deleteUser, getUser, listUsers, userFields, userResource } from "../../core/users.ts";
+import { expectOnlyVersion, sendUnchanging, tellReplay } from "../protocol/conditions.ts";
+import { type Operation, operation } from "../protocol/operation.ts";
+import { sendPage } from "../protocol/pages.ts";
+
+const id = { name: "user_id", kind: "usr", unknown: "user_not_found" } as const;
+
+/** For the integrator's back end, which creates its users here, too. */
+export const userOperations: readonly Operation[] = [
+  operation({
+    name: "listUsers",
+    method: "GET",
+    path: "/v1/users",
+    scope: "admin",
+    summary: "List users",
+    query: { ...pageFields("usr"), username: optional(username) },
+    body: {},
+    answer: { status: 200, page: userResource },
+    errors: [],
+    async handle({ core, query, request, reply }) {
+      const page = toPageRequest(query);
+      return sendPage(core, request, reply, page, await listUsers(core, page));
+    },
+  }),
+  operation({
+    name: "createUser",
+    method: "POST",
+    path: "/v1/users",
+    scope: "admin",
+    summary: "Create a user",
+    query: {},
+    body: userFields,
+    answer: { status: 201, resource: userResource, versioned: true },
+    errors: ["username_taken"],
+    async handle({ core, caller, body, key, request, reply }) {
+      const { replayed, ...user } = await createUser(core, caller, body, key);
+      reply.header("location", `${core.origin()}/v1/users/${user.id}`);
+      tellReplay(reply, replayed);
+      return sendUnchanging(request, reply, user);
+    },
+  }),
+  operation({
+    name: "retrieveUser",
+    method: "GET",
+    path: "/v1/users/:id",
+    id,
+    scope: "admin",
+    summary: "Retrieve a user",
+    query: {},
+    body: {},
+    answer: { status: 200, resource: userResource, versioned: true },
+    errors: ["user_not_found", "precondition_failed"],
+    handle: async ({ core, id, request, reply }) => sendUnchanging(request, reply, await getUser(core, id)),
+  }),
+  operation({
+    name: "deleteUser",
+    method: "DELETE",
+    path: "/v1/users/:id",
+    id,
+    scope: "admin",
+    summary: "Delete a user and their data",
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["user_not_found", "precondition_failed"],
+    async handle({ core, caller, id, request }) {
+      await getUser(core, id);
+      expectOnlyVersion(request);
+      await deleteUser(core, caller, id);
+    },
+  }),
+];

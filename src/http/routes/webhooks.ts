@@ -1,0 +1,173 @@
+import {
+  deliveryResource,
+  newWebhookResource,
+  webhookChanges,
+  webhookFields,
+  webhookResource,
+} from "../../core/events/webhook-fields.ts";
+import {
+  createWebhook,
+  deleteWebhook,
+  getWebhook,
+  listDeliveries,
+  listWebhooks,
+  redeliver,
+  rotateSecret,
+  testWebhook,
+  updateWebhook,
+} from "../../core/events/webhooks.ts";
+import { pageFields, toPageRequest } from "../../core/fields.ts";
+import { expectedVersions, sendVersioned, tellReplay } from "../protocol/conditions.ts";
+import { type Operation, operation } from "../protocol/operation.ts";
+import { sendPage } from "../protocol/pages.ts";
+
+const id = { name: "webhook_id", kind: "whk", unknown: "webhook_not_found" } as const;
+const deliveryId = { name: "delivery_id", kind: "dlv", unknown: "delivery_not_found" } as const;
+const scope = "events:read";
+
+/** Addresses that events are sent to (https://www.standardwebhooks.com). */
+export const webhookOperations: readonly Operation[] = [
+  operation({
+    name: "listWebhooks",
+    method: "GET",
+    path: "/v1/webhooks",
+    scope,
+    summary: "List webhooks",
+    query: pageFields("whk"),
+    body: {},
+    answer: { status: 200, page: webhookResource },
+    errors: [],
+    async handle({ core, caller, query, request, reply }) {
+      const page = toPageRequest(query);
+      return sendPage(core, request, reply, page, await listWebhooks(core, caller, page));
+    },
+  }),
+  operation({
+    name: "createWebhook",
+    method: "POST",
+    path: "/v1/webhooks",
+    scope,
+    summary: "Create a webhook; `all_users` also requires the scope `admin`",
+    query: {},
+    body: webhookFields,
+    answer: { status: 201, resource: newWebhookResource },
+    errors: ["count_limit_reached"],
+    async handle({ core, caller, body, key, reply }) {
+      const { webhook, replayed } = await createWebhook(core, caller, body, key);
+      reply.header("location", `${core.origin()}/v1/webhooks/${webhook.id}`);
+      tellReplay(reply, replayed);
+      return webhook;
+    },
+  }),
+  operation({
+    name: "retrieveWebhook",
+    method: "GET",
+    path: "/v1/webhooks/:id",
+    id,
+    scope,
+    summary: "Retrieve a webhook, without its secret",
+    query: {},
+    body: {},
+    answer: { status: 200, resource: webhookResource, versioned: true },
+    errors: ["webhook_not_found", "precondition_failed"],
+    handle: async ({ core, caller, id, request, reply }) =>
+      sendVersioned(request, reply, await getWebhook(core, caller, id)),
+  }),
+  operation({
+    name: "updateWebhook",
+    method: "PUT",
+    path: "/v1/webhooks/:id",
+    id,
+    scope,
+    summary: "Update, enable or disable a webhook",
+    query: {},
+    body: webhookChanges,
+    answer: { status: 200, resource: webhookResource, versioned: true },
+    errors: ["webhook_not_found", "precondition_failed"],
+    async handle({ core, caller, id, body, request, reply }) {
+      const expected = expectedVersions(request);
+      return sendVersioned(request, reply, await updateWebhook(core, caller, id, body, expected));
+    },
+  }),
+  operation({
+    name: "deleteWebhook",
+    method: "DELETE",
+    path: "/v1/webhooks/:id",
+    id,
+    scope,
+    summary: "Delete a webhook",
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["webhook_not_found", "precondition_failed"],
+    handle: ({ core, caller, id, request }) => deleteWebhook(core, caller, id, expectedVersions(request)),
+  }),
+  operation({
+    name: "rotateWebhookSecret",
+    method: "POST",
+    path: "/v1/webhooks/:id/secret",
+    id,
+    scope,
+    summary: "Rotate the secret; the old one also signs for 24 hours",
+    query: {},
+    body: {},
+    answer: { status: 200, resource: newWebhookResource },
+    errors: ["webhook_not_found"],
+    async handle({ core, caller, id, key, reply }) {
+      const { webhook, replayed } = await rotateSecret(core, caller, id, key);
+      tellReplay(reply, replayed);
+      return webhook;
+    },
+  }),
+  operation({
+    name: "testWebhook",
+    method: "POST",
+    path: "/v1/webhooks/:id/test",
+    id,
+    scope,
+    summary: "Send a test event (`webhook.test`)",
+    query: {},
+    body: {},
+    answer: { status: 200, resource: deliveryResource },
+    errors: ["webhook_not_found", "webhook_disabled", "count_limit_reached"],
+    async handle({ core, caller, id, key, reply }) {
+      const { delivery, replayed } = await testWebhook(core, caller, id, key);
+      tellReplay(reply, replayed);
+      return delivery;
+    },
+  }),
+  operation({
+    name: "listDeliveries",
+    method: "GET",
+    path: "/v1/webhooks/:id/deliveries",
+    id,
+    scope,
+    summary: "List the deliveries of a webhook",
+    query: pageFields("dlv"),
+    body: {},
+    answer: { status: 200, page: deliveryResource },
+    errors: ["webhook_not_found"],
+    async handle({ core, caller, id, query, request, reply }) {
+      const page = toPageRequest(query);
+      return sendPage(core, request, reply, page, await listDeliveries(core, caller, id, page));
+    },
+  }),
+  operation({
+    name: "redeliver",
+    method: "POST",
+    path: "/v1/webhooks/:id/deliveries/:delivery_id/redeliver",
+    id,
+    innerId: deliveryId,
+    scope,
+    summary: "Send a delivery again",
+    query: {},
+    body: {},
+    answer: { status: 200, resource: deliveryResource },
+    errors: ["webhook_not_found", "webhook_disabled", "delivery_not_found", "count_limit_reached"],
+    async handle({ core, caller, id, innerId, key, reply }) {
+      const { delivery, replayed } = await redeliver(core, caller, id, innerId, key);
+      tellReplay(reply, replayed);
+      return delivery;
+    },
+  }),
+];

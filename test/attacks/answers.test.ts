@@ -1,0 +1,197 @@
+// Headers that every kind of answer has, whoever writes it: nosniff (ASVS V3.4.4), and no-referrer where addresses carry
+// signatures (V3.4.5).
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { SCOPES } from "../../src/core/access/tokens.ts";
+import { startOn, type TestApp, testConfig, upload } from "../support/app.ts";
+import { openSocket, readAll } from "../support/raw-socket.ts";
+
+const FORM = "content-type: application/x-www-form-urlencoded";
+const ORIGIN = "https://app.example";
+
+interface Kind {
+  what: string;
+  status: number;
+  /** The request line, without the version, and the headers. */
+  lines: string[];
+  body?: string;
+}
+
+/** Status and headers of the answer to what is sent as it is, also of a stream, which has no end. */
+async function answerTo({ url }: TestApp, lines: string[], body = "") {
+  const [first, ...headers] = lines;
+  const length = body === "" ? [] : [`content-length: ${body.length}`];
+  const socket = await openSocket(url);
+  socket.write([`${first} HTTP/1.1`, "host: x", ...headers, ...length, "", body].join("\r\n"), "latin1");
+  const text = await Promise.race([
+    readAll(socket, 20_000),
+    new Promise<string>((resolve) => {
+      let all = "";
+      socket.on("data", (chunk) => {
+        all += chunk.toString("latin1");
+        if (all.includes("\r\n\r\n")) resolve(all);
+      });
+    }),
+  ]);
+  socket.destroy();
+  const [head = ""] = text.split("\r\n\r\n");
+  const [status = "", ...rest] = head.split("\r\n");
+  const named = rest.map((line): [string, string] => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+  return { status: Number(status.slice(9, 12)), headers: named };
+}
+
+const get = (what: string, status: number, path: string, ...headers: string[]): Kind => ({
+  what,
+  status,
+  lines: [`GET ${path}`, ...headers],
+});
+
+function post(
+  bearer: string,
+  what: string,
+  status: number,
+  path: string,
+  body: string,
+  ...headers: string[]
+): Kind {
+  return { what, status, lines: [`POST ${path}`, bearer, ...(headers.length > 0 ? headers : [FORM])], body };
+}
+
+/** `weak`: a token of contacts alone. `id` and `etag`: of an attachment. */
+function apiKinds(bearer: string, weak: string, id: string, etag: string): Kind[] {
+  const contact = "username=ada&phone_number=555";
+  return [
+    get("a list", 200, "/v1/contacts", bearer),
+    get("a resource", 200, `/v1/attachments/${id}`, bearer),
+    get("one that has not changed", 304, `/v1/attachments/${id}`, bearer, `if-none-match: ${etag}`),
+    { what: "a head", status: 200, lines: ["HEAD /v1/me", bearer] },
+    post(bearer, "what was created", 201, "/v1/contacts", contact),
+    post(bearer, "a conflict", 409, "/v1/contacts", contact),
+    ...["a first request with a key", "its replay"].map((what) =>
+      post(bearer, what, 201, "/v1/contacts", "username=b&phone_number=555", FORM, "idempotency-key: k"),
+    ),
+    post(
+      bearer,
+      "its key reused",
+      422,
+      "/v1/contacts",
+      "username=c&phone_number=555",
+      FORM,
+      "idempotency-key: k",
+    ),
+    post(bearer, "a bad field", 400, "/v1/contacts", "a=b"),
+    post(bearer, "a bad type", 415, "/v1/contacts", "x", "content-type: text/plain"),
+    post(bearer, "a large body", 413, "/v1/contacts", "x".repeat(70_000)),
+    get("no token", 401, "/v1/contacts"),
+    get("no scope", 403, "/v1/attachments", `authorization: ${weak}`),
+    get("an unknown id", 404, "/v1/contacts/con_x", bearer),
+    get("a changed resource", 412, `/v1/attachments/${id}`, bearer, 'if-match: "9"'),
+    { what: "a method", status: 405, lines: ["PATCH /v1/contacts", bearer] },
+    get("an unknown route of the API", 404, "/v1/nothing", bearer),
+    get("an unknown route", 404, "/nothing"),
+    get("a navigation to an unknown route", 404, "/nothing", "sec-fetch-mode: navigate", "accept: text/html"),
+    get("a broken path", 404, "/v1/contacts/%zz", bearer),
+    get("a broken head", 400, "/healthz", "transfer-encoding: gzip"),
+    get("lines of JSON", 200, "/v1/audit", bearer, "accept: application/jsonl"),
+    get("events", 200, "/v1/events", bearer, "accept: text/event-stream"),
+    get("metrics", 200, "/metrics", bearer),
+    get("health", 200, "/healthz"),
+    get("readiness", 200, "/readyz"),
+  ];
+}
+
+/** `page`: the ETag of the console. `asset`: a file of it. */
+function openKinds(page: string, asset: string): Kind[] {
+  return [
+    get("the OpenAPI document", 200, "/openapi.json"),
+    get("the docs", 200, "/docs"),
+    get("an asset of the docs", 200, "/docs/swagger-ui.css"),
+    get("a page of an error", 200, "/docs/errors/rate_limited"),
+    get("the console", 200, "/"),
+    get("the console that has not changed", 304, "/", `if-none-match: ${page}`),
+    get("an asset of the console", 200, `/assets/${asset}`),
+    {
+      what: "a preflight",
+      status: 204,
+      lines: ["OPTIONS /v1/contacts", `origin: ${ORIGIN}`, "access-control-request-method: GET"],
+    },
+    // Written by raw-errors.ts.
+    get("no HTTP", 400, "/healthz", "no header"),
+    get("large headers", 431, "/healthz", `x: ${"x".repeat(20_000)}`),
+    { what: "a proxy's request", status: 405, lines: ["CONNECT example.com:443"] },
+  ];
+}
+
+/** `file`: the ETag of the file that the link leads to. */
+function fileKinds(bearer: string, link: string, file: string): Kind[] {
+  return [
+    get("a file", 200, link),
+    get("a file by token", 200, link.split("?")[0]!, bearer),
+    get("a range", 206, link, "range: bytes=0-1"),
+    get("a range outside", 416, link, "range: bytes=99-"),
+    get("a file that has not changed", 304, link, `if-none-match: ${file}`),
+    get("a file of another name", 308, link.replace("a.txt", "b.txt")),
+    get("a bad signature", 403, `${link}x`),
+    get("an unknown file", 404, "/files/att_x/a", bearer),
+    get("a broken path of a file", 404, "/files/%zz/a"),
+    get("no file", 404, "/files/"),
+    { what: "a method of a file", status: 405, lines: [`PUT ${link}`] },
+  ];
+}
+
+async function check(server: TestApp, { what, status, lines, body }: Kind): Promise<void> {
+  const answer = await answerTo(server, lines, body);
+  assert.equal(answer.status, status, what);
+  const values = (name: string) => answer.headers.filter(([each]) => each === name).map(([, value]) => value);
+  assert.deepEqual(values("x-content-type-options"), ["nosniff"], what);
+  assert.equal(values("request-id").length, 1, what);
+  if (/^\S+ \/files\//.test(lines[0]!)) assert.deepEqual(values("referrer-policy"), ["no-referrer"], what);
+}
+
+test("every kind of answer has nosniff once, and all of /files no-referrer", async (t) => {
+  const server = await startOn(t, { ...(await testConfig(t)), corsOrigins: [ORIGIN] });
+  const user = await server.user({ scopes: SCOPES });
+  const { headers: weak } = await server.user({ scopes: ["contacts:read"] });
+  const bearer = `authorization: ${user.headers.authorization}`;
+  const made = await upload(server.url, user, new File(["hello"], "a.txt"));
+  const { id, file_url } = (await made.json()) as { id: string; file_url: string };
+  const link = file_url.slice(server.url.length);
+  const asset = (await readdir(new URL("../../console/dist/assets", import.meta.url)))[0]!;
+  const etagOf = async (url: string) => (await fetch(url)).headers.get("etag")!;
+  const kinds = [
+    ...apiKinds(bearer, weak.authorization, id, made.headers.get("etag")!),
+    ...openKinds(await etagOf(server.url), asset),
+    ...fileKinds(bearer, link, await etagOf(file_url)),
+  ];
+  for (const kind of kinds) await check(server, kind);
+  const db = new DatabaseSync(join(server.config.dataFolder, "parley.db"));
+  db.exec("ALTER TABLE contacts RENAME TO nobodys_table");
+  db.close();
+  await check(server, get("an error of the server", 500, "/v1/contacts", bearer));
+});
+
+test("a head that never ends is answered with nosniff", async (t) => {
+  const config = await testConfig(t);
+  const server = await startOn(t, { ...config, limits: { ...config.limits, headersTimeoutMs: 300 } });
+  const socket = await openSocket(server.url);
+  socket.write("GET /healthz HTTP/1.1\r\n");
+  assert.match(await readAll(socket, 20_000), /^HTTP\/1\.1 408 .*\r\nx-content-type-options: nosniff\r\n/is);
+});
+
+test("answers that refuse for the rate have the same headers", async (t) => {
+  const config = await testConfig(t);
+  const server = await startOn(t, { ...config, limits: { ...config.limits, requestsPerSecond: 1 } });
+  const { headers } = await server.user();
+  for (let status = 0; status !== 429; ) {
+    const answer = await fetch(`${server.url}/v1/me`, { headers });
+    assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+    await answer.arrayBuffer();
+    status = answer.status;
+  }
+});

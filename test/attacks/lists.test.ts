@@ -1,0 +1,272 @@
+// Lists that are made as expensive as they can be: many contacts, of whom a filter leaves few. SQLite is read on the thread
+// that answers everybody (CWE-407).
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type TestContext, test } from "node:test";
+import type { Statement } from "../../src/db/sql.ts";
+import { startApp, type TestApp, type TestUser } from "../support/app.ts";
+import { read, send } from "../support/people.ts";
+import { openSocket } from "../support/raw-socket.ts";
+
+/** Contacts that a search for ten looks through at once, and those in each turn after that. */
+const FIRST_LOOK = 22;
+const ROWS_PER_TURN = 500;
+
+interface Listed {
+  has_more: boolean;
+  data: { id: string }[];
+}
+
+interface Filled {
+  id: string;
+  username: string;
+  phone: string;
+  blocked: boolean;
+}
+
+/** Ids of contacts begin at 1. */
+const idOf = (number: number) => `con_0${String(number).padStart(25, "0")}`;
+const BEFORE_ALL = idOf(0);
+const BEHIND_ALL = idOf(999_999);
+
+/** Opens the server's own database file. */
+function openFile(t: TestContext, server: TestApp): DatabaseSync {
+  const db = new DatabaseSync(join(server.config.dataFolder, "parley.db"), { timeout: 5000 });
+  t.after(() => db.close());
+  db.exec("PRAGMA synchronous = OFF");
+  return db;
+}
+
+function fill(db: DatabaseSync, owner: TestUser, contacts: readonly Filled[]): void {
+  const insert = db.prepare(`INSERT INTO contacts
+    (owner_id, id, username_key, phone_digits, search_key, conversation_id, blocked_at, version, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?)`);
+  db.exec("BEGIN");
+  for (const { id, username, phone, blocked } of contacts) {
+    const key = ` ${username}`;
+    const body = JSON.stringify({ id, username });
+    insert.run(owner.id, id, username, phone, key, `cnv_${id}`, blocked ? 1 : null, body);
+  }
+  db.exec("COMMIT");
+}
+
+/** Contacts whom no filter of these tests matches. */
+const strangers = (count: number): Filled[] =>
+  Array.from({ length: count }, (_, i) => ({
+    id: idOf(i + 1),
+    username: `somebody ${i}`,
+    phone: `1${i}`,
+    blocked: false,
+  }));
+
+interface Asked extends Statement {
+  /** The turn of the event loop in which it was asked. */
+  turn: number;
+}
+
+/** Notes what the server asks about lists of contacts. */
+function watch(t: TestContext, server: TestApp): Asked[] {
+  const asked: Asked[] = [];
+  const { db } = server.app.core;
+  let turn = 0;
+  let next = setImmediate(function count() {
+    turn++;
+    next = setImmediate(count);
+  });
+  t.after(() => clearImmediate(next));
+  const note = (statement: Statement) => {
+    if (/FROM contacts c\b.* LIMIT/s.test(statement.sql)) asked.push({ ...statement, turn });
+  };
+  const { allValues, getValues } = db;
+  db.allValues = (statement) => {
+    note(statement);
+    return allValues.call(db, statement as never) as never;
+  };
+  db.getValues = (statement) => {
+    note(statement);
+    return getValues.call(db, statement as never) as never;
+  };
+  return asked;
+}
+
+/** How many contacts a part of a search looks through; undefined: it is not the statement that counts them. */
+const stepsOf = ({ sql, params }: Statement) =>
+  / OFFSET /.test(sql) ? Number(params.at(-1)) + 1 : undefined;
+
+function list(server: TestApp, user: TestUser, query: string): Promise<Listed> {
+  return read(send(server, user, "GET", `/v1/contacts?${query}`), 200);
+}
+
+test("username, phone_number and active=false read their own page in one range of their own index", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const db = openFile(t, server);
+  fill(
+    db,
+    user,
+    strangers(1000).map((each, i) => (i % 250 === 0 ? { ...each, phone: "555", blocked: true } : each)),
+  );
+  const asked = watch(t, server);
+  const indexes: Record<string, [index: string, found: number]> = {
+    "username=somebody%207": ["contacts_by_username (owner_id=? AND username_key=?)", 1],
+    "username=somebody%207&active=true": ["contacts_by_username (owner_id=? AND username_key=?)", 1],
+    "phone_number=555": [
+      "contacts_by_phone (owner_id=? AND (phone_digits,id)>(?,?) AND (phone_digits,id)<(?,?))",
+      4,
+    ],
+    "active=false": ["contacts_blocked (owner_id=? AND <expr>{walk}?)", 4],
+  };
+  for (const [query, [index, found]] of Object.entries(indexes)) {
+    for (const [cursor, walk] of [
+      ["", "<"],
+      [`&starting_after=${BEHIND_ALL}`, "<"],
+      [`&ending_before=${BEFORE_ALL}`, ">"],
+    ] as const) {
+      asked.length = 0;
+      assert.equal((await list(server, user, query + cursor)).data.length, found, query + cursor);
+      assert.equal(asked.length, 1, query + cursor);
+      const { sql, params } = asked[0]!;
+      const [step] = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...params) as { detail: string }[];
+      assert.equal(step!.detail, `SEARCH c USING INDEX ${index.replace("{walk}", walk)}`, query + cursor);
+    }
+  }
+});
+
+test("active=true looks at a few contacts where few are blocked, and takes turns where nearly all are", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const db = openFile(t, server);
+  fill(db, user, strangers(10_000));
+  const asked = watch(t, server);
+  assert.equal((await list(server, user, "active=true")).data.length, 10);
+  assert.deepEqual(
+    asked.map(stepsOf).filter((steps) => steps !== undefined),
+    [FIRST_LOOK],
+  );
+  db.prepare("UPDATE contacts SET blocked_at = 1 WHERE id <> ?").run(idOf(1));
+  asked.length = 0;
+  assert.deepEqual(
+    (await list(server, user, "active=true")).data.map(({ id }) => id),
+    [idOf(1)],
+  );
+  const parts = asked.filter((each) => stepsOf(each) !== undefined);
+  assert.deepEqual(parts.map(stepsOf), [FIRST_LOOK, ...Array(10_000 / ROWS_PER_TURN).fill(ROWS_PER_TURN)]);
+  assert.equal(new Set(parts.map(({ turn }) => turn)).size, parts.length, "each part has a turn of its own");
+});
+
+test("while a search over 100,000 contacts is under way other requests are answered", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const other = await server.user();
+  fill(openFile(t, server), user, strangers(100_000));
+  let isOver = false;
+  const search = list(server, user, "q=nobody").finally(() => {
+    isOver = true;
+  });
+  let answered = 0;
+  while (!isOver) {
+    await read(send(server, other, "GET", "/v1/me"), 200);
+    if (!isOver) answered++;
+  }
+  assert.deepEqual(await search, { has_more: false, data: [] });
+  t.diagnostic(`${answered} were answered before the search`);
+  assert.ok(answered >= 3, `${answered} were answered before the search`);
+});
+
+test("several searches at once look through 500 contacts in one turn of the event loop, all together", async (t) => {
+  const contacts = 20_000;
+  const server = await startApp(t);
+  const user = await server.user();
+  fill(openFile(t, server), user, strangers(contacts));
+  const asked = watch(t, server);
+  const searches = ["q=nobody", "q=none", "q=noone&active=true", "active=true&q=nil"];
+  await Promise.all(searches.map((query) => list(server, user, query)));
+  const parts = asked.filter((each) => stepsOf(each) !== undefined);
+  const later = parts.filter((each) => stepsOf(each) !== FIRST_LOOK);
+  assert.equal(parts.length - later.length, searches.length);
+  for (const each of later) assert.equal(stepsOf(each), ROWS_PER_TURN);
+  assert.equal(later.length, searches.length * Math.ceil((contacts - FIRST_LOOK) / ROWS_PER_TURN));
+  assert.equal(new Set(later.map(({ turn }) => turn)).size, later.length, "each part has a turn of its own");
+});
+
+test("a search whose client has gone stops", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  fill(openFile(t, server), user, strangers(100_000));
+  const asked = watch(t, server);
+  const partsOf = (word: string) => asked.filter(({ params }) => params.includes(`% ${word}%`)).length;
+  const socket = await openSocket(server.url);
+  socket.write(
+    `GET /v1/contacts?q=gone HTTP/1.1\r\nhost: x\r\nauthorization: ${user.headers.authorization}\r\n\r\n`,
+  );
+  while (partsOf("gone") === 0) await new Promise(setImmediate);
+  socket.destroy();
+  // It takes turns with the first one, and so ends after it.
+  await list(server, user, "q=here");
+  const parts = 1 + 100_000 / ROWS_PER_TURN;
+  assert.equal(partsOf("here"), parts);
+  t.diagnostic(`${partsOf("gone")} parts of ${parts}`);
+  assert.ok(partsOf("gone") < parts, `${partsOf("gone")} parts of ${parts}`);
+});
+
+test("pages of a search have every contact once, in both directions, while others come and go between its turns", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const db = openFile(t, server);
+  const all = Array.from({ length: 12_000 }, (_, i): Filled => {
+    // So few that most pages take several turns, and at the ends of turns, too.
+    const isMatch = i % 1000 === 500 || [5, 6, 2005, 2006, 9994, 11_994].includes(i);
+    return {
+      id: idOf(2 * i + 1),
+      username: isMatch ? `ada ${i}` : `somebody ${i}`,
+      phone: i % 3 === 0 ? "555" : `1${i}`,
+      blocked: i % 2 === 0,
+    };
+  });
+  fill(db, user, all);
+  let changes = 0;
+  const insert = db.prepare(`INSERT OR IGNORE INTO contacts
+    (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body)
+    SELECT ?, ?, ?, '1', ' new', 'cnv', 1, '{}'`);
+  const remove = db.prepare(
+    "DELETE FROM contacts WHERE owner_id = ? AND id = ? AND search_key LIKE ' somebody%'",
+  );
+  let next = setImmediate(function change() {
+    for (let i = 0; i < 5; i++, changes++) {
+      remove.run(user.id, idOf(2 * ((changes * 7919) % all.length) + 1));
+      insert.run(user.id, idOf(2 * ((changes * 104_729) % all.length) + 2), `new ${changes}`);
+    }
+    next = setImmediate(change);
+  });
+  t.after(() => clearImmediate(next));
+  const filters: [query: string, matches: (contact: Filled) => boolean][] = [
+    ["q=ada", () => true],
+    ["q=ada&active=true", ({ blocked }) => !blocked],
+    ["q=ada&active=false", ({ blocked }) => blocked],
+    ["q=ada&phone_number=555", ({ phone }) => phone === "555"],
+    ["q=ada&phone_number=555&active=false", ({ phone, blocked }) => phone === "555" && blocked],
+  ];
+  for (const [query, matches] of filters) {
+    const expected = all
+      .filter((each) => each.username.startsWith("ada") && matches(each))
+      .map(({ id }) => id);
+    assert.ok(expected.length > 1, query);
+    for (const [direction, from] of [
+      ["starting_after", BEHIND_ALL],
+      ["ending_before", BEFORE_ALL],
+    ] as const) {
+      const seen: string[] = [];
+      for (let cursor = from, more = true; more; cursor = seen.at(-1)!) {
+        const page = await list(server, user, `${query}&limit=2&${direction}=${cursor}`);
+        const ids = page.data.map(({ id }) => id);
+        assert.equal(ids.length, Math.min(2, expected.length - seen.length), `${query} ${direction}`);
+        seen.push(...(direction === "starting_after" ? ids : ids.toReversed()));
+        more = page.has_more;
+      }
+      const order = direction === "starting_after" ? expected.toReversed() : expected;
+      assert.deepEqual(seen, order, `${query} ${direction}`);
+    }
+  }
+  t.diagnostic(`${changes} contacts came and went`);
+});

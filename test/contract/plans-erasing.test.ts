@@ -1,0 +1,153 @@
+// How each engine finds the rows that a step erases, among many.
+import assert from "node:assert/strict";
+import type { StatementSync } from "node:sqlite";
+import { test } from "node:test";
+import { deleteContact } from "../../src/db/queries/contacts.ts";
+import { eraseStep } from "../../src/db/queries/erasing.ts";
+import { deleteUser } from "../../src/db/queries/users.ts";
+import type { Statement, Write } from "../../src/db/sql.ts";
+import { anEntry } from "../support/rows.ts";
+import { openPlainPostgres, openPlainSqlite } from "./databases.ts";
+import { numbered, plansOf } from "./postgres-plans.ts";
+
+const ROWS = 4000;
+const LIMIT = 250;
+
+type Row = Record<string, string | number>;
+
+/** Columns that hold bytes. */
+const BYTES = new Set(["sha256", "key_hash", "fingerprint"]);
+
+const id = (prefix: string, number: number) => `${prefix}_${String(number).padStart(8, "0")}`;
+
+/** Half of all rows are of user 0, and half of the files are in one conversation, as a planner would rather not have it. */
+function rowsOfTables(): Record<string, Row[]> {
+  const tables: Record<string, Row[]> = {};
+  const add = (table: string, row: Row) => {
+    tables[table] ??= [];
+    tables[table].push(row);
+  };
+  for (let n = 0; n < ROWS; n++) {
+    const user = id("usr", n % 2 === 0 ? 0 : n);
+    const own = id("cnv", n);
+    const conversation_id = n % 2 === 0 ? id("cnv", 0) : own;
+    const attachment_id = id("att", n);
+    const message_id = id("msg", n);
+    add("users", {
+      id: id("usr", n),
+      username: `${n}`,
+      username_key: `${n}`,
+      conversation_id: id("notes", n),
+      created_at: 1,
+    });
+    const found = {
+      username_key: `${n}`,
+      phone_digits: "5",
+      search_key: "",
+      version: 1,
+      body: '{"username":"x"}',
+    };
+    add("contacts", { owner_id: user, id: id("con", n), conversation_id: own, ...found });
+    add("members", { conversation_id: own, user_id: user, joined_at: 1 });
+    const file = { filename: "a", file_type: "a/b", file_size: 1, sha256: "", created_at: 1, version: 1 };
+    const sent = {
+      id: attachment_id,
+      conversation_id,
+      message_id,
+      uploader_id: user,
+      blob_key: attachment_id,
+    };
+    add("attachments", { ...sent, ...file });
+    add("grants", { user_id: user, attachment_id, conversation_id });
+    add("messages", { id: message_id, conversation_id, sender_id: user, created_at: 1 });
+    add("idempotency", { user_id: user, key_hash: `${n}`, fingerprint: "", result: "{}", until: 1 });
+    const hook = { url: "a", all_users: 0, secret: "a", since_position: 0, created_at: 1, version: 1 };
+    add("webhooks", { id: id("whk", n), user_id: user, ...hook });
+    const event = {
+      conversation_id,
+      type: "contact.created",
+      payload: "{}",
+      recipient_id: user,
+      created_at: 1,
+    };
+    add("events", { position: n + 1, number: n + 1, ...event });
+    const state = { event_id: "evt", position: n, told_at: 1, state: "pending", attempts: 1, updated_at: 1 };
+    add("deliveries", { webhook_id: id("whk", n % 2 === 0 ? 0 : n), id: id("dlv", n), ...event, ...state });
+  }
+  return tables;
+}
+
+/** Deletes the contact with all those files and the user with all those rows, in steps; returns every statement. */
+async function eraseAll(run: (statement: Statement) => Promise<unknown[]>): Promise<Statement[]> {
+  const done = new Map<string, Statement>();
+  async function perform<T>(write: Write<T>): Promise<T> {
+    let step = write.next();
+    while (!step.done) {
+      const rows: unknown[][] = [];
+      for (const each of step.value) {
+        done.set(each.sql, each);
+        rows.push(await run(each));
+      }
+      step = write.next(rows);
+    }
+    return step.value;
+  }
+  const input = { deletedAt: 1, limit: LIMIT, entry: anEntry() };
+  await perform(deleteContact({ ...input, ownerId: id("usr", 0), id: id("con", 0), expected: null }));
+  await perform(deleteUser({ ...input, entry: anEntry(), id: id("usr", 0) }));
+  while (await perform(eraseStep({ limit: LIMIT, now: 1 })));
+  return [...done.values()];
+}
+
+test("sqlite: a step finds what it erases by an index: no scan, no sort", async (t) => {
+  const db = await openPlainSqlite(t);
+  db.exec("BEGIN");
+  for (const [table, rows] of Object.entries(rowsOfTables())) {
+    const columns = Object.keys(rows[0]!);
+    const insert = db.prepare(
+      `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
+    );
+    for (const row of rows)
+      insert.run(...columns.map((name) => (BYTES.has(name) ? Buffer.from(String(row[name])) : row[name]!)));
+  }
+  db.exec("COMMIT; ANALYZE; BEGIN");
+  const prepared = new Map<string, StatementSync>();
+  const done = await eraseAll(async ({ sql, params }) => {
+    const statement = prepared.get(sql) ?? db.prepare(sql);
+    prepared.set(sql, statement);
+    return statement.all(...params);
+  });
+  db.exec("ROLLBACK");
+  for (const { sql, params } of done) {
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...params) as { detail: string }[];
+    const told = plan.map(({ detail }) => detail).join("\n");
+    // There is one row of revocations, and the marks are few.
+    assert.doesNotMatch(
+      told,
+      /SCAN (?!CONSTANT|revocations|departing|erasing|deleted_webhooks|g\b)/,
+      `${sql}\n${told}`,
+    );
+    assert.doesNotMatch(told, /TEMP B-TREE/, `${sql}\n${told}`);
+  }
+  t.diagnostic(`${done.length} statements`);
+});
+
+test("postgres: a step finds what it erases by an index: no scan, no sort", async (t) => {
+  const client = await openPlainPostgres(t);
+  for (const [table, rows] of Object.entries(rowsOfTables())) {
+    const columns = Object.keys(rows[0]!).join(", ");
+    const sql = `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM json_populate_recordset(NULL::${table}, $1)`;
+    await client.query(sql, [JSON.stringify(rows)]);
+  }
+  await client.query("ANALYZE");
+  // In a transaction that is rolled back: the plans are those of the full tables.
+  await client.query("BEGIN");
+  const done = await eraseAll(async ({ sql, params }) => (await client.query(numbered(sql), params)).rows);
+  await client.query("ROLLBACK");
+  for await (const { plan, told } of plansOf(client, done)) {
+    // There is one row of revocations.
+    assert.doesNotMatch(plan, /Seq Scan on (?!revocations)/, told);
+    assert.doesNotMatch(plan, /Sort|Hash (?:Left |Semi |Anti )?Join|Merge/, told);
+  }
+  t.diagnostic(`${done.length} statements`);
+});

@@ -1,0 +1,5 @@
+// The thread that writes, with the writes of this suite.
+import { addTestWrites } from "./test-writes.ts";
+
+addTestWrites();
+await import("../../src/db/engines/sqlite/writer.ts");

@@ -1,0 +1,155 @@
+// Runs the examples of the documentation as a reader would: shell blocks in one shell, TypeScript blocks as one file.
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { type CommandLine, freePort } from "../support/command.ts";
+
+export const ROOT = new URL("../../", import.meta.url);
+const MARK = "=== block ===";
+const CLIENT = fileURLToPath(new URL("client/src/index.ts", ROOT));
+const execute = promisify(execFile);
+
+export interface Block {
+  language: string;
+  text: string;
+}
+
+/** Who follows a page. */
+export interface Reader {
+  command: CommandLine;
+  token: string;
+  /** What PARLEY_URL is; the server's address without it. */
+  url?: string;
+}
+
+export function readPage(page: string): Promise<string> {
+  return readFile(new URL(page, ROOT), "utf8");
+}
+
+export async function blocksOf(page: string): Promise<Block[]> {
+  return [...(await readPage(page)).matchAll(/^```(\w[\w ]*)\n(.*?)^```$/gms)].map((match) => ({
+    language: match[1]!,
+    text: match[2]!,
+  }));
+}
+
+/** All pages of Markdown for readers of the project, by their paths. */
+export async function allPages(): Promise<string[]> {
+  const folders = ["docs/", "docs/api/", "bench/", "client/", ""];
+  const pages = folders.map(async (folder) =>
+    (await readdir(new URL(folder, ROOT)))
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => folder + name),
+  );
+  return (await Promise.all(pages)).flat();
+}
+
+export async function apiPages(): Promise<string[]> {
+  return (await allPages()).filter((page) => page.startsWith("docs/api/"));
+}
+
+/** A folder as the reader's: with the files that the pages upload, and the command where a checkout has it. */
+export async function readersFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "parley-docs-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  for (const name of ["README.md", "LICENSE"]) await cp(new URL(name, ROOT), join(folder, name));
+  await symlink(fileURLToPath(new URL("bin", ROOT)), join(folder, "bin"));
+  // So that a request that is refused ends the block.
+  await writeFile(join(folder, ".curlrc"), "silent\nshow-error\nfail-with-body\n");
+  return folder;
+}
+
+/** A shell in which a request that fails ends the block, and one that is said to fail must fail. */
+function script(block: Block): string {
+  const lines =
+    block.language === "sh fails"
+      ? `if ( set -e; ${block.text.trim()} ); then echo "did not fail" >&2; exit 1; fi\n`
+      : `set -euo pipefail\n${block.text}set +euo pipefail\n`;
+  return `${lines}echo "${MARK}"\n`;
+}
+
+/** The port of a receiver of webhooks, which the pages call 8090: the same for all examples of a page. */
+const RECEIVER = String(await freePort());
+
+function environment({ command, token, url = command.url }: Reader, folder: string): NodeJS.ProcessEnv {
+  const reader = { HOME: folder, XDG_CONFIG_HOME: "", PARLEY_URL: url, PARLEY_TOKEN: token };
+  return { ...process.env, ...command.env, ...reader };
+}
+
+/** Runs shell blocks one after another; returns what each printed. */
+export async function runShell(blocks: Block[], reader: Reader, folder: string): Promise<string[]> {
+  const text = blocks
+    .map(script)
+    .join("")
+    .replaceAll("http://127.0.0.1:8080", reader.command.url)
+    .replaceAll("8090", RECEIVER);
+  const { stdout } = await run("bash", ["-c", text], reader, folder);
+  return stdout.split(`${MARK}\n`).slice(0, -1);
+}
+
+/** The TypeScript of blocks as one module, with the client of this checkout. */
+export function moduleOf(blocks: Block[]): string {
+  const code = blocks.filter(({ language }) => language === "ts").map(({ text }) => text);
+  return code.join("\n").replaceAll('"parley-client"', JSON.stringify(CLIENT));
+}
+
+export async function runTypeScript(blocks: Block[], reader: Reader, folder: string): Promise<void> {
+  const file = join(folder, "page.ts");
+  await writeFile(file, moduleOf(blocks).replaceAll("8090", RECEIVER));
+  await run(process.execPath, [file], reader, folder);
+}
+
+function run(command: string, args: string[], reader: Reader, folder: string) {
+  const env = environment(reader, folder);
+  return execute(command, args, { cwd: folder, env, timeout: 60_000 });
+}
+
+/** Runs the block that starts the server in a terminal of its own, and resolves with the token that it prints. */
+export async function startAsWritten(t: TestContext, block: Block, command: CommandLine): Promise<string> {
+  // What `npm ci` does has been done, or this test would not run.
+  const setup = `npm() { if [ "$1" != ci ]; then command npm --prefix "${fileURLToPath(ROOT)}" "$@"; fi; }\n`;
+  const env = { ...process.env, ...command.env };
+  const terminal = spawn("bash", ["-c", setup + block.text], {
+    env,
+    detached: true,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const closed = once(terminal, "close");
+  t.after(async () => {
+    process.kill(-terminal.pid!, "SIGTERM");
+    await closed;
+  });
+  let printed = "";
+  for await (const chunk of terminal.stdout.iterator({ destroyOnReturn: false })) {
+    printed += chunk;
+    if (/^or sign in/m.test(printed)) break;
+  }
+  return /export PARLEY_TOKEN=(\S+)/.exec(printed)![1]!;
+}
+
+/** Each request that the log of a server at `debug` tells of, once: method and path, without what differs each time. */
+export function requestsOf(log: string): string[] {
+  const lines = log.split("\n").flatMap((line) => (line.includes('"answered"') ? [JSON.parse(line)] : []));
+  return [...new Set(lines.map(({ method, path }) => lasting(`${method} ${path}`)))].sort();
+}
+
+/** What is printed without what differs each time: ids, times, and sizes of files that are edited. */
+export function lasting(text: string): string {
+  return text
+    .replaceAll(/\b(\w{3})_[0-9a-z]{26}\b/g, "$1_")
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, "TIME")
+    .replaceAll(/[\d.]+ KiB/g, "SIZE")
+    .trim();
+}
+
+/** The shape of a JSON value: names in their order, and types; of a list its first item. */
+export function shape(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, 1).map(shape);
+  if (value === null || typeof value !== "object") return typeof value;
+  return Object.entries(value).map(([name, each]) => [name, each === null ? "null" : shape(each)]);
+}

@@ -1,0 +1,87 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { type App, createApp, type Parts } from "../../src/app.ts";
+import type { Limits } from "../../src/config/limits.ts";
+import { type Config, readConfig } from "../../src/config/settings.ts";
+import { createToken, type TokenChoice } from "../../src/core/access/tokens.ts";
+import { createUser } from "../../src/core/users.ts";
+
+export interface TestUser {
+  id: string;
+  token: string;
+  headers: { authorization: string };
+}
+
+export interface TestApp {
+  app: App;
+  url: string;
+  config: Config;
+  /** Makes a user with a token; names are made up. */
+  user(choice?: TokenChoice): Promise<TestUser>;
+}
+
+/** Hooks run in the order in which they were added, and a folder must not go before those who write to it. */
+const running = new WeakMap<TestContext, App[]>();
+
+async function stopAll(t: TestContext): Promise<void> {
+  await Promise.all((running.get(t) ?? []).map((app) => app.stop()));
+}
+
+/** Settings in a temporary folder that goes with the test, on any free port. */
+export async function testConfig(t: TestContext, limits: Partial<Limits> = {}): Promise<Config> {
+  const folder = await mkdtemp(join(tmpdir(), "parley-test-"));
+  t.after(async () => {
+    await stopAll(t);
+    await rm(folder, { recursive: true, force: true });
+  });
+  const config = readConfig({
+    PARLEY_DATA: join(folder, "data"),
+    PARLEY_PORT: "0",
+    PARLEY_LOG_LEVEL: "silent",
+    // Most tests come faster than any client.
+    PARLEY_RATE_LIMIT: "0",
+  });
+  return { ...config, limits: { ...config.limits, ...limits } };
+}
+
+/** The service as production builds it, listening, and stopped with the test. */
+export async function startApp(
+  t: TestContext,
+  limits: Partial<Limits> = {},
+  parts: Parts = {},
+): Promise<TestApp> {
+  return startOn(t, await testConfig(t, limits), parts);
+}
+
+export async function startOn(t: TestContext, config: Config, parts: Parts = {}): Promise<TestApp> {
+  const app = await createApp(config, parts);
+  running.set(t, [...(running.get(t) ?? []), app]);
+  t.after(() => app.stop());
+  await app.start();
+  let users = 0;
+  return {
+    app,
+    url: app.core.origin(),
+    config,
+    async user(choice = {}) {
+      const { id } = await createUser(app.core, null, { username: `user-${++users}` });
+      const { token } = await createToken(app.core, null, id, choice);
+      return { id, token, headers: { authorization: `Bearer ${token}` } };
+    },
+  };
+}
+
+/** Uploads a file by a form with these further fields. */
+export async function upload(
+  url: string,
+  user: TestUser,
+  file: File,
+  fields: Record<string, string> = {},
+): Promise<Response> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  form.set("file", file);
+  return fetch(`${url}/v1/attachments`, { method: "POST", headers: user.headers, body: form });
+}

@@ -1,0 +1,37 @@
+// The Debian packages that tests run on.
+import { execFileSync } from "node:child_process";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+
+/** By a program that each brings. */
+const PACKAGES: Record<string, readonly string[]> = {
+  "/usr/bin/chromium": ["chromium", "fonts-liberation"],
+  "/usr/bin/swift-proxy-server": ["swift-proxy", "swift-account", "swift-container", "swift-object"],
+  "/usr/bin/curl": ["curl"],
+  "/usr/bin/strace": ["strace"],
+};
+const POLICY = "/usr/sbin/policy-rc.d";
+
+/** Installs what is missing if `PARLEY_TEST_INSTALL=1` asks for it; without it the tests that need it are skipped. */
+export function installPackages(): void {
+  const missing = Object.keys(PACKAGES).filter((program) => !existsSync(program));
+  if (process.env.PARLEY_TEST_INSTALL !== "1" || missing.length === 0) return;
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const apt = (...args: string[]) =>
+    execFileSync("apt-get", args, { stdio: ["ignore", "ignore", "inherit"], env });
+  const packages = missing.flatMap((program) => PACKAGES[program]!);
+  const isOurs = !existsSync(POLICY);
+  // Exit code 101 keeps the packages from starting services of their own.
+  if (isOurs) writeFileSync(POLICY, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
+  try {
+    apt("update", "-qq");
+    apt("install", "-y", "-qq", "--no-install-recommends", ...packages);
+  } finally {
+    if (isOurs) rmSync(POLICY);
+  }
+}
+
+/** Why a test that needs this program is skipped; false if the program is there. */
+export function without(program: string): string | false {
+  const [name] = PACKAGES[program]!;
+  return !existsSync(program) && `${name} is not installed: PARLEY_TEST_INSTALL=1 npm test installs it`;
+}

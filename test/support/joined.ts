@@ -1,0 +1,38 @@
+import type { TokenChoice } from "../../src/core/access/tokens.ts";
+import type { TestUser } from "./app.ts";
+import { asker } from "./asker.ts";
+
+/** A server in another process, which several test files ask: PARLEY_TEST_SERVER has its `url`, a `token` for everything and its `folder`. */
+export interface Joined {
+  url: string;
+  folder: string;
+  /** Makes a user; scopes as a token has them. */
+  user(choice?: Pick<TokenChoice, "scopes">): Promise<TestUser>;
+}
+
+/** Undefined where each test is to start its own. */
+export function joinedServer(): Joined | undefined {
+  const { PARLEY_TEST_SERVER: where } = process.env;
+  return where === undefined ? undefined : join(where);
+}
+
+/** `where` is JSON, as PARLEY_TEST_SERVER has it. */
+export function join(where: string): Joined {
+  const { url, token, folder } = JSON.parse(where) as Record<string, string>;
+  const admin = { id: "", token: token!, headers: { authorization: `Bearer ${token}` } };
+  const ask = asker({ url: url! }, admin);
+  return {
+    url: url!,
+    folder: folder!,
+    async user({ scopes } = {}) {
+      const username = `user-${process.pid}-${performance.now()}`;
+      const made = await ask("POST", "/v1/users", { username });
+      const { body } = await ask("POST", "/v1/tokens", {
+        user_id: made.body.id,
+        ...(scopes ? { scopes } : {}),
+      });
+      const given = String(body.token);
+      return { id: String(made.body.id), token: given, headers: { authorization: `Bearer ${given}` } };
+    },
+  };
+}

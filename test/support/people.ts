@@ -1,0 +1,80 @@
+// Users who have names, and what they ask of a server.
+import assert from "node:assert/strict";
+import { createToken } from "../../src/core/access/tokens.ts";
+import { createUser } from "../../src/core/users.ts";
+import { type TestApp, type TestUser, upload } from "./app.ts";
+
+export interface Contact {
+  id: string;
+  conversation_id: string;
+  last_active_at: number | null;
+  created_at: number;
+}
+
+export interface Person extends TestUser {
+  name: string;
+}
+
+/** Where a test asks: one of several servers, maybe. */
+export type Place = Pick<TestApp, "url">;
+
+export async function person(server: TestApp, name: string): Promise<Person> {
+  const { id } = await createUser(server.app.core, null, { username: name });
+  const { token } = await createToken(server.app.core, null, id, {});
+  return { id, name, token, headers: { authorization: `Bearer ${token}` } };
+}
+
+export async function send(
+  server: Place,
+  who: TestUser,
+  method: string,
+  path: string,
+  body?: object,
+  more: Record<string, string> = {},
+): Promise<Response> {
+  const headers = { ...who.headers, ...(body ? { "content-type": "application/json" } : {}), ...more };
+  return fetch(server.url + path, { method, headers, body: body ? JSON.stringify(body) : null });
+}
+
+/** The JSON of an answer of that status. */
+export async function read<T>(answering: Promise<Response>, status: number): Promise<T> {
+  const answer = await answering;
+  const text = await answer.text();
+  assert.equal(answer.status, status, text);
+  return JSON.parse(text) as T;
+}
+
+/** The code of a problem of that status. */
+export async function code(answering: Promise<Response>, status: number): Promise<string> {
+  return (await read<{ code: string }>(answering, status)).code;
+}
+
+export function fieldsOf(name: string): { username: string; phone_number: string } {
+  return { username: name, phone_number: "555" };
+}
+
+export async function add(server: Place, who: TestUser, name: string): Promise<Contact> {
+  return read(send(server, who, "POST", "/v1/contacts", fieldsOf(name)), 201);
+}
+
+/** Uploads a file of that name and content, and returns its id. */
+export async function give(
+  server: Place,
+  who: TestUser,
+  conversation: string,
+  name: string,
+): Promise<string> {
+  const sent = upload(server.url, who, new File([name], name), { conversation_id: conversation });
+  return (await read<{ id: string }>(sent, 201)).id;
+}
+
+export async function used(server: Place, who: TestUser): Promise<number> {
+  const me = await read<{ storage: { used: number } }>(send(server, who, "GET", "/v1/me"), 200);
+  return me.storage.used;
+}
+
+/** How many files the caller sees, at most 100. */
+export async function filesOf(server: Place, who: TestUser): Promise<{ id: string; filename: string }[]> {
+  const path = "/v1/attachments?limit=100";
+  return (await read<{ data: { id: string; filename: string }[] }>(send(server, who, "GET", path), 200)).data;
+}

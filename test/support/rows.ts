@@ -1,0 +1,101 @@
+import type { Database } from "../../src/db/database.ts";
+import type { CreateAttachment } from "../../src/db/queries/attachments.ts";
+import type { NewEntry } from "../../src/db/queries/audit.ts";
+import type { CreateContact } from "../../src/db/queries/contacts.ts";
+import type { CreateToken } from "../../src/db/queries/tokens.ts";
+import type { CreateUser } from "../../src/db/queries/users.ts";
+
+let acts = 0;
+
+/** An entry of nobody, each with an id of its own. */
+export function anEntry(): NewEntry {
+  return {
+    id: `aud_${String(++acts).padStart(6, "0")}`,
+    at: 1_800_000_000_000,
+    actorId: null,
+    tokenId: null,
+  };
+}
+
+/** A user whose names are made of the id. */
+export function aUser(id: string, fields: Partial<CreateUser> = {}): CreateUser {
+  return {
+    id,
+    username: id.toUpperCase(),
+    usernameKey: id,
+    phoneNumber: null,
+    displayName: null,
+    avatarUrl: null,
+    conversationId: `cnv_${id}_notes`,
+    createdAt: 1_800_000_000_000,
+    entry: anEntry(),
+    ...fields,
+  };
+}
+
+/** A token whose secret's hash is made of the number. */
+export function aToken(userId: string, number: number, fields: Partial<CreateToken> = {}): CreateToken {
+  return {
+    id: `tok_${String(number).padStart(4, "0")}`,
+    hash: new Uint8Array(32).fill(number),
+    userId,
+    name: null,
+    scopes: "admin",
+    expiresAt: null,
+    createdAt: 1_800_000_000_000,
+    limit: 0,
+    entry: anEntry(),
+    sealed: null,
+    ...fields,
+  };
+}
+
+export function contact(owner: string, number: number): CreateContact {
+  return {
+    id: `con_${owner}_${String(number).padStart(4, "0")}`,
+    ownerId: owner,
+    usernameKey: `name ${number}`,
+    phoneDigits: "1555",
+    searchKey: ` name ${number} å 😀`,
+    conversationId: `cnv_${owner}_${number}`,
+    body: JSON.stringify({
+      id: `con_${owner}_${String(number).padStart(4, "0")}`,
+      username: `Name ${number}`,
+      display_name: "Å 😀",
+    }),
+    createdAt: 1_800_000_000_000 + number,
+    maxContacts: 0,
+    actId: anEntry().id,
+    tokenId: null,
+  };
+}
+
+export async function addUser(db: Database, name: string): Promise<void> {
+  await db.write("createUser", aUser(name));
+}
+
+export function attachment(
+  uploader: string,
+  number: number,
+  target: CreateAttachment["target"] = {},
+): CreateAttachment {
+  return {
+    id: `att_${String(number).padStart(4, "0")}`,
+    uploaderId: uploader,
+    filename: "ä.txt",
+    fileType: "text/plain",
+    fileSize: 5_000_000_000,
+    sha256: new Uint8Array(32).fill(number),
+    blobKey: `blob-${number}`,
+    crc32: null,
+    bytes: null,
+    createdAt: 1_800_000_000_000,
+    target,
+    newMessageId: `msg_${number}`,
+    hasIntent: false,
+    reservation: null,
+    entry: anEntry(),
+  };
+}
+
+export const walk = (cursor: string, limit: number, newer = false) => ({ cursor, limit, newer });

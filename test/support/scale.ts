@@ -1,0 +1,33 @@
+// How much a fault suite does, and the chance that it goes by.
+import { randomInt } from "node:crypto";
+import type { TestContext } from "node:test";
+
+const asked = process.env.PARLEY_FAULTS ?? "";
+
+/** Whether this is the long version, as in `npm run faults`. It alone asserts times. */
+export const isLong = asked === "long";
+
+/** How many cycles, uploads or connections: few in `npm test`, many in the long version, or as PARLEY_FAULTS says. */
+export function scaled(short: number, long: number): number {
+  if (isLong) return long;
+  return asked === "" ? short : Number(asked);
+}
+
+/** Numbers from 0 to below 1, the same for the same seed. */
+export type Chance = () => number;
+
+/** Prints its seed at the first use; PARLEY_TEST_SEED gives it again. */
+export function seededChance(t: TestContext): Chance {
+  let state: number | undefined;
+  return () => {
+    if (state === undefined) {
+      state = Number(process.env.PARLEY_TEST_SEED ?? randomInt(2 ** 31));
+      t.diagnostic(`seed ${state}`);
+    }
+    // Mulberry32, by Tommy Ettinger.
+    state = (state + 0x6d2b79f5) | 0;
+    let bits = Math.imul(state ^ (state >>> 15), state | 1);
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

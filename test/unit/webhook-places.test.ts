@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Turns } from "../../src/jobs/webhook-places.ts";
+
+const hooks = (user_id: string, count: number) =>
+  Array.from({ length: count }, (_, i) => ({ id: `${user_id}${i}`, user_id }));
+const ids = (turns: Turns, due: { id: string; user_id: string }[]) => turns.inOrder(due).map(({ id }) => id);
+
+test("a user with 20 webhooks comes once before each other user has come", () => {
+  const due = [...hooks("a", 20), ...hooks("b", 1), ...hooks("c", 2)];
+  const turns = new Turns();
+  assert.deepEqual(ids(turns, due).slice(0, 6), ["a0", "b0", "c0", "a1", "c1", "a2"]);
+  assert.equal(ids(turns, due).length, due.length);
+});
+
+test("who was served comes behind those who were not, users as well as webhooks of one", () => {
+  const due = [...hooks("a", 3), ...hooks("b", 2)];
+  const turns = new Turns();
+  turns.note(due[0]!);
+  assert.deepEqual(ids(turns, due), ["b0", "a1", "b1", "a2", "a0"]);
+  turns.note(due[3]!);
+  assert.deepEqual(ids(turns, due), ["a1", "b1", "a2", "b0", "a0"]);
+});

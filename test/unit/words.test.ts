@@ -1,0 +1,86 @@
+// How text for users reads: no phrase of the list stands in what these folders say.
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+import { join } from "node:path";
+import { test } from "node:test";
+import { type AnyNode, parse } from "acorn";
+
+const ROOT = join(import.meta.dirname, "../..");
+/** Where all text is for users, but for what only code reads. */
+const PLACES = ["src/errors.ts", "src/core/**/*.ts", "src/http/**/*.ts"];
+
+/** A phrase, and what to write instead. */
+const PHRASES: readonly [RegExp, string][] = [
+  [/\bwhoever\b|\bwhatever\b|\bwhichever\b/i, "name the person or thing"],
+  [/\b(?:is|are|was|were) told\b/i, "gets, receives, or the verb for it"],
+  [/\bcomes? of it\b/i, "results"],
+  [/\bwhat is not yours\b|\bthat is not yours\b/i, "belongs to another user"],
+  [/\b(?:of|on) its own\b/i, "leave it out"],
+  [/\bas there may be\b|\bmay be there\b/i, "limit, only once"],
+  [/\bor no longer\b/i, "expired"],
+  [/\bgo(?:es)? on behind\b/i, "continue after"],
+  [/\bmend(?:s|ed)?\b/i, "fix, repair"],
+  [/\bthere is no such\b/i, "not found"],
+  [/\bunder way\b/i, "running, in progress"],
+  [/\bnot needed any more\b/i, "no longer needed"],
+  [
+    /(?<!\b(?:place|folder|address|file|line) )\bwhere (?:it|that|there|one|none|he|they|you) (?:is|are|was|have|has)\b/i,
+    "if, when",
+  ],
+  [/^where\b/i, "if, when"],
+];
+
+/** The strings with a space of a module: sentences, not names. Templates stand with … for what is put in. */
+function sentences(path: string): string[] {
+  const code = stripTypeScriptTypes(readFileSync(join(ROOT, path), "utf8"));
+  const found: string[] = [];
+  const walk = (node: AnyNode) => {
+    if (node.type === "Literal" && typeof node.value === "string") found.push(node.value);
+    if (node.type === "TemplateLiteral") found.push(node.quasis.map(({ value }) => value.cooked).join("…"));
+    for (const child of Object.values(node).flat()) if (typeof child?.type === "string") walk(child);
+  };
+  walk(parse(code, { sourceType: "module", ecmaVersion: "latest" }));
+  return found.filter((text) => text.includes(" "));
+}
+
+function complaints(text: string): string[] {
+  return PHRASES.flatMap(([phrase, instead]) =>
+    phrase.test(text) ? [`${phrase.exec(text)![0]}: ${instead}`] : [],
+  );
+}
+
+test("text for users has none of the phrases that read twice", () => {
+  const files = PLACES.flatMap((place) => {
+    const matches = globSync(place, { cwd: ROOT });
+    assert.ok(matches.length > 0, place);
+    return matches;
+  });
+  const found = files.flatMap((path) =>
+    sentences(path).flatMap((text) => complaints(text).map((each) => `${path}: "${text}": ${each}`)),
+  );
+  assert.deepEqual(found, []);
+});
+
+test("each phrase is found", () => {
+  for (const text of [
+    "Whoever has it may read it.",
+    "The recipient is told.",
+    "See what comes of it.",
+    "The id is of a contact that is not yours.",
+    "A disk of its own.",
+    "There are as many of these as there may be",
+    "The header host may be there once.",
+    "The link is not valid, or no longer",
+    "A stream goes on behind this event.",
+    "The operator must mend it.",
+    "There is no such contact",
+    "You have 3 uploads under way.",
+    "Delete some that are not needed any more.",
+    "Answer 304 where it is one of these.",
+    "Where it fails, try again.",
+  ])
+    assert.equal(complaints(text).length > 0, true, text);
+  for (const text of ["The folder where it is stored.", "If it fails, try again."])
+    assert.deepEqual(complaints(text), []);
+});

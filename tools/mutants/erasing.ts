@@ -1,0 +1,102 @@
+// What was deleted and is still being erased: who sees it, who counts it, and that none of it is forgotten.
+import type { Mutant } from "./mutant.ts";
+
+const ATTACHMENTS = "src/db/queries/attachments.ts";
+const CONVERSATIONS = "src/db/queries/conversations.ts";
+const DEPARTURES = ["contract/erasing"];
+const RESTARTS = ["attacks/erasing"];
+
+export const erasing: readonly Mutant[] = [
+  {
+    name: "still erasing: who left a conversation goes on seeing its files",
+    file: CONVERSATIONS,
+    find: `COALESCE((SELECT d.until_id FROM departing d
+  WHERE d.conversation_id = g.conversation_id AND d.user_id = g.user_id), '')`,
+    replace: "''",
+    tests: DEPARTURES,
+  },
+  {
+    name: "still erasing: what is left of a departure is not marked",
+    file: CONVERSATIONS,
+    find: "if ((yield* eraseDeparture(departure, now, limit, leaving, after)) < limit) return;",
+    replace: "if ((yield* eraseDeparture(departure, now, limit, leaving, after)) <= limit) return;",
+    tests: [...DEPARTURES, ...RESTARTS],
+  },
+  {
+    name: "still erasing: the mark of a departure goes with the first step",
+    file: CONVERSATIONS,
+    find: "if ((yield* eraseDeparture(departure, now, limit)) === limit) return true;",
+    replace: "yield* eraseDeparture(departure, now, limit);",
+    tests: [...DEPARTURES, ...RESTARTS],
+  },
+  {
+    name: "still erasing: a deleted user is not marked",
+    file: "src/db/queries/erasing.ts",
+    find: "if (yield* eraseRowsOf(user, now, limit)) return;",
+    replace: "if ((yield* eraseRowsOf(user, now, limit)) || limit > 0) return;",
+    tests: [...DEPARTURES, ...RESTARTS],
+  },
+  {
+    name: "still erasing: a file goes while its uploader, who left, still counts it",
+    file: CONVERSATIONS,
+    find: ' OR ${isHeldBy("departing")}',
+    replace: "",
+    tests: DEPARTURES,
+  },
+  {
+    name: "still erasing: a link shows a file that nobody sees since its last member left",
+    file: ATTACHMENTS,
+    find: "    AND NOT EXISTS (SELECT 1 FROM departing WHERE conversation_id = a.conversation_id)\n",
+    replace: "",
+    tests: DEPARTURES,
+  },
+  {
+    name: "still erasing: a link shows a file of a deleted user alone",
+    file: ATTACHMENTS,
+    find: "NOT EXISTS (SELECT 1 FROM erasing)",
+    replace: "TRUE",
+    tests: [...DEPARTURES, ...RESTARTS],
+  },
+  {
+    name: "still erasing: a new file is hidden with those of before",
+    file: ATTACHMENTS,
+    find: "attachmentId <= found.hidden_until",
+    replace: 'attachmentId === ""',
+    tests: DEPARTURES,
+  },
+  {
+    name: "still erasing: a deleted user uploads to a conversation",
+    file: ATTACHMENTS,
+    find: "FROM members s JOIN users u ON u.id = s.user_id\n",
+    replace: "FROM members s\n",
+    tests: DEPARTURES,
+  },
+  {
+    name: "still erasing: webhooks get events of a deleted user",
+    file: "src/db/queries/deliveries.ts",
+    find: " AND recipient_id NOT IN (SELECT user_id FROM erasing)",
+    replace: "",
+    tests: DEPARTURES,
+  },
+  {
+    name: "still erasing: a deleted user takes the peer from the new user of the name",
+    file: "src/db/queries/peers.ts",
+    find: "AND peer_id = ${userId}`",
+    replace: "AND (peer_id = ${userId} OR TRUE)`",
+    tests: DEPARTURES,
+  },
+  {
+    name: "a contact is erased in one transaction, whatever it has",
+    file: "src/core/contacts.ts",
+    find: "const limit = core.limits.erasedRowsAtOnce;",
+    replace: "const limit = Number.MAX_SAFE_INTEGER;",
+    tests: RESTARTS,
+  },
+  {
+    name: "a user is erased in one transaction, whatever they have",
+    file: "src/core/users.ts",
+    find: "limit: core.limits.erasedRowsAtOnce",
+    replace: "limit: Number.MAX_SAFE_INTEGER",
+    tests: RESTARTS,
+  },
+];

@@ -11,9 +11,9 @@ import { createUser } from "../../src/core/users.ts";
 const PATIENCE = {
   headersTimeoutMs: 1000,
   bodyIdleTimeoutMs: 1000,
-  // Shorter than the share of each fuzzing suite, whose clients may wait for it.
-  keepAliveTimeoutMs: 2000,
-  socketIdleTimeoutMs: 5000,
+  // Long enough to open 10,000 connections; shorter than the share of the fuzzing suites whose clients wait for it.
+  keepAliveTimeoutMs: 10_000,
+  socketIdleTimeoutMs: 10_000,
   webhookTimeoutMs: 1000,
   /** As some texts of the corpora have. */
   maxBodyBytes: 1024 * 1024,

@@ -25,12 +25,12 @@ const CORPORA = [
   ...[avatars, webhooks, pictures, mediaTypes],
 ];
 
-/** In a process of their own, for as long as PARLEY_FUZZ_SECONDS says. */
+/** In a process of their own, for as long as PARLEY_FUZZ_SECONDS says: else each gets at least four seconds. */
 async function fuzz(t: TestContext, target: Target): Promise<void> {
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const { NODE_TEST_CONTEXT: _, PARLEY_FUZZ_SECONDS = "120", ...env } = process.env;
   const how = ["--test", "--test-concurrency=1", "--test-reporter=./test/support/reporter.ts"];
   const suites = spawn(process.execPath, [...how, ...globSync("test/fuzz/*.test.ts")], {
-    env: { ...env, PARLEY_TEST_SERVER: target.joined },
+    env: { ...env, PARLEY_FUZZ_SECONDS, PARLEY_TEST_SERVER: target.joined },
     stdio: ["ignore", "pipe", "inherit"],
   });
   let output = "";

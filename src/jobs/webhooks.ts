@@ -3,7 +3,7 @@ import type { Core } from "../core/core.ts";
 import { HandOut } from "../core/events/hand-out.ts";
 import { deliver } from "../core/events/webhook-delivery.ts";
 import { type DueDelivery, type DueWebhook, listDue, webhooksWithDue } from "../db/queries/deliveries.ts";
-import { listEnabled } from "../db/queries/webhooks.ts";
+import { hasEnabled, listEnabled } from "../db/queries/webhooks.ts";
 import { type Job, startJob } from "./job.ts";
 import { Places, Turns } from "./webhook-places.ts";
 
@@ -30,10 +30,14 @@ export function startWebhooks(
   const turns = new Turns();
   const handOut = new HandOut(core);
   const underWay = new Set<Promise<void>>();
+  /** Without webhooks, commits do not wake the job: its next poll finds the first one. */
+  let isIdle = false;
 
   async function run(isStopped: () => boolean): Promise<void> {
     if (!(await core.db.claim("webhooks"))) return;
     await endAbandoned(core, places);
+    isIdle = !(await hasEnabled(core.db));
+    if (isIdle) return;
     // One step per run, so that under a constant stream of events deliveries still start and abandoned attempts still
     // end.
     if (await handOut.step()) job.wake();
@@ -82,7 +86,9 @@ export function startWebhooks(
 
   const job = startJob(run, INTERVAL_MS, onError);
   return {
-    wake: job.wake,
+    wake() {
+      if (!isIdle) job.wake();
+    },
     async stop() {
       stopped.abort();
       await job.stop();

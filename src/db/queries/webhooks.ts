@@ -60,6 +60,11 @@ export function findEnabledWebhook(db: Reader, id: string): Promise<WebhookRow |
   return db.get(sql`SELECT ${COLUMNS} FROM webhooks WHERE id = ${id} AND disabled_at IS NULL`);
 }
 
+/** Whether any webhook of any user is enabled. */
+export async function hasEnabled(db: Reader): Promise<boolean> {
+  return (await db.get(sql`SELECT 1 AS one FROM webhooks WHERE disabled_at IS NULL LIMIT 1`)) !== undefined;
+}
+
 /** Returns those of the webhooks that exist and are enabled. */
 export async function listEnabled(db: Reader, ids: readonly string[]): Promise<string[]> {
   const rows = await db.all<{ id: string }>(

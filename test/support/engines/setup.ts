@@ -1,7 +1,11 @@
 // Starts the servers that the tests share, once for a run: `--test-global-setup`.
+import { existsSync, statfsSync } from "node:fs";
 import { installPackages } from "./packages.ts";
 import { type PostgresServer, startPostgres } from "./postgres.ts";
 import { startS3 } from "./s3.ts";
+
+const MEMORY = "/dev/shm";
+const GIB = 1024 ** 3;
 
 let postgres: PostgresServer | undefined;
 let stopS3: (() => void) | undefined;
@@ -9,6 +13,7 @@ let stopS3: (() => void) | undefined;
 export async function globalSetup(): Promise<void> {
   installPackages();
   stopS3 = await startS3();
+  useMemory();
   if (process.env.PARLEY_TEST_POSTGRES_URL) return;
   postgres = await startPostgres();
   process.env.PARLEY_TEST_POSTGRES_URL = postgres.url;
@@ -17,4 +22,14 @@ export async function globalSetup(): Promise<void> {
 export async function globalTeardown(): Promise<void> {
   stopS3?.();
   await postgres?.remove();
+}
+
+/**
+ * Puts temporary folders into memory if there is much of it: the tests make thousands of databases, and on a disk each
+ * waits for the syncs of those beside it. Long versions of faults stay on the disk, as their files are large.
+ */
+function useMemory(): void {
+  if (process.env.TMPDIR || process.env.PARLEY_FAULTS || !existsSync(MEMORY)) return;
+  const { bavail, bsize } = statfsSync(MEMORY);
+  if (bavail * bsize > 4 * GIB) process.env.TMPDIR = MEMORY;
 }

@@ -24,7 +24,7 @@ const SHARES = {
 };
 
 /** Of all suites together. */
-const SECONDS = Number(process.env.PARLEY_FUZZ_SECONDS ?? 30);
+const SECONDS = Number(process.env.PARLEY_FUZZ_SECONDS ?? 15);
 const SHARE_MS = (SECONDS * 1000) / Object.values(SHARES).reduce((sum, share) => sum + share);
 
 /** A server to be asked anything, and three who ask: two users, and one who may do everything. */

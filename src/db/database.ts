@@ -14,6 +14,8 @@ export interface Database extends QuickReader {
    * if it is not known whether the write was done.
    */
   write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>>;
+  /** True if an event has its number once it is committed, and `numberEvents` has nothing to do. */
+  readonly numbersEvents: boolean;
   /** Changes whenever any process revokes a token; null if it is not known now. */
   revocations(): number | null;
   /** Reports whether this process may do this kind of background work now: one of those that share a database may. */

@@ -56,7 +56,7 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   const answered: Answered = (request, reply, route, ms) => {
     void discardRest(request.raw);
     metrics.count(request, reply, route, ms);
-    logAnswer(context, request, reply, ms);
+    if (log.isDebug) log.debug({ ...requestFields(request), status: outcomeOf(reply), ms }, "answered");
   };
   const app = Fastify({
     logger: false,
@@ -256,11 +256,6 @@ const QUERY = /\?|%3f/i;
 function requestFields(request: FastifyRequest): object {
   const { method, url } = request.raw;
   return { request_id: request.id, method, path: hideTokens(url!.split(QUERY, 1)[0]!) };
-}
-
-function logAnswer(context: HttpContext, request: FastifyRequest, reply: FastifyReply, ms: number): void {
-  if (!context.log.isDebug) return;
-  context.log.debug({ ...requestFields(request), status: outcomeOf(reply), ms }, "answered");
 }
 
 function sendError(

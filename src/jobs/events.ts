@@ -9,13 +9,20 @@ const BATCH = 200;
 
 /** Numbers new events, on one node for all, and wakes the listeners of this node. */
 export function startEvents(core: Core, onError: (error: unknown) => void): Job {
+  const { db, eventHub } = core;
   async function run(isStopped: () => boolean): Promise<void> {
     for (let more = true; more && !isStopped(); ) {
-      more = (await hasUnnumbered(core.db)) && (await core.db.claim("events"));
-      if (more) await core.db.write("numberEvents", { limit: BATCH });
+      more = !db.numbersEvents && (await hasUnnumbered(db)) && (await db.claim("events"));
+      if (more) await db.write("numberEvents", { limit: BATCH });
       // In every iteration: under constant writes the loop may not end for a while.
-      await core.eventHub.look(core);
+      await eventHub.look(core);
     }
   }
-  return startJob(run, INTERVAL_MS, onError);
+  const job = startJob(run, INTERVAL_MS, onError);
+  return {
+    wake() {
+      if (!db.numbersEvents || eventHub.hasListeners()) job.wake();
+    },
+    stop: job.stop,
+  };
 }

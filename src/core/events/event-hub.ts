@@ -60,6 +60,10 @@ export class EventHub {
     if (this.#listeners.size === 0) this.#position = undefined;
   }
 
+  hasListeners(): boolean {
+    return this.#listeners.size > 0;
+  }
+
   /** Call this when there may be new events, and periodically. Does not wait for token checks. */
   async look(core: Ground): Promise<void> {
     this.#lookForRevocations(core);

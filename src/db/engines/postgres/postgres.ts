@@ -105,6 +105,7 @@ export async function openPostgres(
 }
 
 class PostgresDatabase implements Database {
+  readonly numbersEvents = false;
   readonly #pool: pg.Pool;
   readonly #session: PostgresSession;
   /** The sockets of all connections. */

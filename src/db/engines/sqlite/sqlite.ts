@@ -64,6 +64,7 @@ function connect(path: string): DatabaseSync {
 
 /** Reads in the calling thread and writes in another one. */
 class SqliteDatabase implements Database {
+  readonly numbersEvents = true;
   readonly #db: DatabaseSync;
   readonly #path: string;
   readonly #fuse: Fuse;

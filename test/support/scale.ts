@@ -7,7 +7,7 @@ const asked = process.env.PARLEY_FAULTS ?? "";
 /** Whether this is the long version, as in `npm run faults`. It alone asserts times. */
 export const isLong = asked === "long";
 
-/** How many cycles, uploads or connections: few in `npm test`, many in the long version, or as PARLEY_FAULTS says. */
+/** How many cycles, uploads or connections: few in `npm test` and CI, many in the long version, or as PARLEY_FAULTS says. */
 export function scaled(short: number, long: number): number {
   if (isLong) return long;
   return asked === "" ? short : Number(asked);

@@ -1,7 +1,7 @@
-import { randomFillSync } from "node:crypto";
 import { lookup, Resolver } from "node:dns/promises";
 import { EventEmitter } from "node:events";
 import type { AddressInfo, Server, Socket } from "node:net";
+import { createAccounts } from "./accounts.ts";
 import type { Config } from "./config/settings.ts";
 import { VerifiedTokens } from "./core/access/caller.ts";
 import { KeySet } from "./core/access/key-set.ts";
@@ -17,7 +17,7 @@ import { lockFolder } from "./db/engines/sqlite/lock.ts";
 import { hasStoredFiles } from "./db/queries/integrity.ts";
 import { hasLapsedReservations } from "./db/queries/storage.ts";
 import { allCarriedSecrets } from "./db/queries/tables.ts";
-import { openCurrentDatabase, openDatabase, openStore } from "./engines.ts";
+import { openDatabase, openStore } from "./engines.ts";
 import { OperatorError } from "./errors.ts";
 import { startActivity } from "./jobs/activity.ts";
 import { startDownloads } from "./jobs/downloads.ts";
@@ -27,11 +27,12 @@ import type { Job } from "./jobs/job.ts";
 import { startSweep } from "./jobs/sweep.ts";
 import { startWebhooks } from "./jobs/webhooks.ts";
 import { toHttpUrl } from "./util/addresses.ts";
-import { type Clock, systemClock } from "./util/clock.ts";
+import type { Clock } from "./util/clock.ts";
 import { type DataFolder, openDataFolder, readSecret } from "./util/data-folder.ts";
 import { createFuse, type Fuse } from "./util/fuse.ts";
-import { createIds, type Random } from "./util/ids.ts";
+import type { Random } from "./util/ids.ts";
 import { createLog, errorFields, type Log } from "./util/log.ts";
+import { Rate } from "./util/rate.ts";
 
 /** What a test may replace. */
 export interface Parts {
@@ -42,31 +43,6 @@ export interface Parts {
 
 /** Timeout of a DNS query in milliseconds, and attempts per name server. */
 const NAMES = { timeout: 1000, tries: 2 };
-
-const systemRandom: Random = (bytes) => void randomFillSync(bytes);
-
-/** Opens users and tokens for commands that run beside a server. Close the database afterwards. */
-export async function openAccounts(config: Config): Promise<Accounts> {
-  if (config.databaseUrl === null) await openDataFolder(config.dataFolder, "database");
-  const db = await openCurrentDatabase(config);
-  try {
-    await refuseHalfMove(db);
-    return createAccounts(config, db, {});
-  } catch (error) {
-    await db.close();
-    throw error;
-  }
-}
-
-function createAccounts(
-  { limits }: Config,
-  db: Database,
-  parts: Parts,
-  wakeEraser: () => void = () => {},
-): Accounts {
-  const { clock = systemClock, random = systemRandom } = parts;
-  return { db, clock, random, newId: createIds(clock, random), wakeEraser, limits };
-}
 
 /** Wakes background work after a change. */
 type Wakeups = EventEmitter<Record<"eraser" | "events" | "downloads", []>>;
@@ -135,6 +111,7 @@ async function buildApp(config: Config, ground: Ground): Promise<App> {
     seal: new Seal(secrets, accounts.random),
     identityProvider: identityProvider(config, accounts.clock, log),
     downloadLog: new DownloadLog(() => wakeups.emit("downloads")),
+    messageRate: messageRate(accounts),
     ...madeAnew(parts),
   };
   // Loaded here, so that commands beside a server start without it.
@@ -182,6 +159,14 @@ async function buildApp(config: Config, ground: Ground): Promise<App> {
     },
     stop: () => (stopping ??= release()),
   };
+}
+
+const MINUTE_SECONDS = 60;
+
+function messageRate({ limits, clock }: Accounts): Rate | null {
+  const { requestsPerSecond, messagesPerMinute } = limits;
+  if (requestsPerSecond === 0 || messagesPerMinute === 0) return null;
+  return new Rate(messagesPerMinute / MINUTE_SECONDS, messagesPerMinute, clock);
 }
 
 /** State that starts empty with each process. */

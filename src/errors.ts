@@ -58,6 +58,11 @@ export const catalogue = {
     title: "Not the uploader",
     explanation: "Only the user who uploaded an attachment can rename or delete it.",
   },
+  not_sender: {
+    title: "Not the sender",
+    explanation:
+      "Only the user who sent a message can edit or delete it. Nobody edits messages of the system.",
+  },
   route_not_found: {
     title: "Address not found",
     explanation: "No resource has this path. Check it: the API is below /v1.",
@@ -77,7 +82,7 @@ export const catalogue = {
   },
   message_not_found: {
     title: "Message not found",
-    explanation: "The id is unknown or malformed, the message was deleted, or another user sent it.",
+    explanation: "The id is unknown or malformed, the message was deleted, or you may not see it.",
   },
   user_not_found: {
     title: "User not found",

@@ -46,6 +46,7 @@ export class Events {
           const answer = await this.#open(types, last, signal);
           isBegun = true;
           for await (const event of this.#readEvents(answer, last === undefined, types, signal)) {
+            if (signal?.aborted) return;
             yield event;
             last = event.id;
             failures = 1;

@@ -1,16 +1,10 @@
-import type { CallOptions, Transport } from "./transport.ts";
+import { type CallOptions, neighbourOf, type Transport } from "./transport.ts";
 
-/** A page of a list, newest first. */
+/** A page of a list, in the order of the list: newest first, but for usernames. */
 export interface Page<T> {
   data: T[];
   /** Whether there are more items after this page, in the requested direction. */
   has_more: boolean;
-}
-
-interface Cursors {
-  limit?: number | undefined;
-  starting_after?: string | undefined;
-  ending_before?: string | undefined;
 }
 
 /** The maximum of the API, so that a loop over all items needs the fewest requests. */
@@ -18,13 +12,18 @@ const MAX_LIMIT = 100;
 
 /**
  * A list on the server. `await` returns its first page. `for await` yields all its items, and requests each page when it
- * is needed: newest first, or with `ending_before` from there towards the newest.
+ * is needed: in the order of the list, or with `ending_before` from there towards its start.
  */
-export class List<T extends { id: string }> implements PromiseLike<Page<T>>, AsyncIterable<T> {
-  readonly #fetchPage: (query: Cursors) => Promise<Page<T>>;
-  readonly #query: Cursors;
+export class List<T> implements PromiseLike<Page<T>>, AsyncIterable<T> {
+  readonly #fetchPage: (query: object) => Promise<Page<T>>;
+  readonly #query: { ending_before?: string | undefined };
 
-  constructor(transport: Transport, path: readonly string[], query: Cursors, { signal }: CallOptions) {
+  constructor(
+    transport: Transport,
+    path: readonly string[],
+    query: { ending_before?: string | undefined },
+    { signal }: CallOptions,
+  ) {
     this.#fetchPage = (query) => transport.call({ method: "GET", path, query, signal });
     this.#query = query;
   }
@@ -39,14 +38,12 @@ export class List<T extends { id: string }> implements PromiseLike<Page<T>>, Asy
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     const isForward = this.#query.ending_before !== undefined;
-    let query = { limit: MAX_LIMIT, ...this.#query };
-    for (;;) {
-      const { data, has_more } = await this.#fetchPage(query);
-      const items = isForward ? data.toReversed() : data;
-      yield* items;
-      const last = items.at(-1);
-      if (!has_more || last === undefined) return;
-      query = { ...query, [isForward ? "ending_before" : "starting_after"]: last.id };
+    // A page can be short of items, even empty, and not be the last: only its links say how to go on.
+    let query: object | undefined = { limit: MAX_LIMIT, ...this.#query };
+    while (query !== undefined) {
+      const page: Page<T> = await this.#fetchPage(query);
+      yield* isForward ? page.data.toReversed() : page.data;
+      query = page.has_more ? neighbourOf(page, isForward ? "prev" : "next") : undefined;
     }
   }
 }

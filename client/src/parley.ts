@@ -1,7 +1,10 @@
 import { Attachments } from "./attachments.ts";
+import { Blocks } from "./blocks.ts";
 import { Contacts } from "./contacts.ts";
+import { Conversations } from "./conversations.ts";
 import { Events } from "./events.ts";
 import { List } from "./list.ts";
+import { Messages } from "./messages.ts";
 import { Tokens } from "./tokens.ts";
 import { type CallOptions, type ParleyOptions, Transport } from "./transport.ts";
 import type { AuditEntry, AuditQuery, Me } from "./types.ts";
@@ -14,6 +17,9 @@ import { Webhooks } from "./webhooks.ts";
  */
 export class Parley {
   readonly contacts: Contacts;
+  readonly blocks: Blocks;
+  readonly conversations: Conversations;
+  readonly messages: Messages;
   readonly attachments: Attachments;
   readonly events: Events;
   readonly webhooks: Webhooks;
@@ -26,6 +32,9 @@ export class Parley {
   constructor(options: ParleyOptions) {
     const transport = new Transport(options);
     this.contacts = new Contacts(transport);
+    this.blocks = new Blocks(transport);
+    this.conversations = new Conversations(transport);
+    this.messages = new Messages(transport);
     this.attachments = new Attachments(transport);
     this.events = new Events(transport);
     this.webhooks = new Webhooks(transport);

@@ -22,6 +22,99 @@ export interface components {
       has_more: boolean;
       data: (components["schemas"]["Contact"])[];
     };
+    Block: {
+      /** As it was written when it was blocked. */
+      username: string;
+      /** Unix seconds, UTC. */
+      created_at: number;
+    };
+    /** Items, newest first. */
+    BlockPage: {
+      /** Whether more items follow. */
+      has_more: boolean;
+      data: (components["schemas"]["Block"])[];
+    };
+    Conversation: {
+      id: string;
+      kind: "contact" | "group" | "self";
+      contact_id: string | null;
+      group_id: string | null;
+      /** The name of the contact or group; null for notes to self. */
+      name: string | null;
+      avatar_url: string | null;
+      /** The last message that you see; null if there is none. */
+      last_message: components["schemas"]["Message"] | null;
+      /** 0 to 100; 100 means 100 or more. */
+      unread_count: number;
+      /** The message up to which you have read. */
+      last_read_id: string | null;
+      /** The message up to which the contact has read, as far as you may know. */
+      contact_read_id: string | null;
+      is_pinned: boolean;
+      is_archived: boolean;
+      /** Unix seconds, UTC; null if it is not muted. */
+      muted_until: number | null;
+      /** The place in your inbox, for cursors; null until a message reaches you. */
+      position: string | null;
+      /** When you joined it. */
+      created_at: number;
+      /** Whether the contact has ever joined it; null if it is not direct. */
+      contact_joined: boolean | null;
+    };
+    /** Items, newest first. */
+    ConversationPage: {
+      /** Whether more items follow. */
+      has_more: boolean;
+      data: (components["schemas"]["Conversation"])[];
+    };
+    Message: {
+      id: string;
+      conversation_id: string;
+      /** `text`, or what a message of the system says. */
+      type: "text";
+      /** Null after the user was erased. */
+      sender: {
+        id: string;
+        username: string;
+        display_name: string | null;
+        avatar_url: string | null;
+      } | null;
+      text: string | null;
+      /** A JSON object for your app. */
+      data: Record<string, unknown> | null;
+      attachments: ({
+        id: string;
+        message_id: string;
+        filename: string;
+        /** Signed: works without a token for one to two hours. */
+        file_url: string;
+        /** MIME type. */
+        file_type: string;
+        /** Bytes. */
+        file_size: number;
+        /** Unix seconds, UTC. */
+        created_at: number;
+      })[];
+      /** Members that the sender mentioned. */
+      mentions: (string)[];
+      /** The message that this one replies to. It may be deleted. */
+      reply_to_id: string | null;
+      reactions: ({
+        emoji: string;
+        count: number;
+        user_ids: (string)[];
+      })[];
+      /** Unix seconds, UTC. */
+      created_at: number;
+      /** When text or data were last edited. */
+      edited_at: number | null;
+    };
+    /** Items, newest first. */
+    MessagePage: {
+      /** Whether more items follow. */
+      has_more: boolean;
+      data: (components["schemas"]["Message"])[];
+    };
     Attachment: {
       id: string;
       message_id: string;
@@ -44,15 +137,17 @@ export interface components {
     /** A change of something that the recipient can see. */
     Event: {
       id: string;
-      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "webhook.disabled";
+      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled";
       /** Unix seconds, UTC. */
       timestamp: number;
       /** The recipient. */
       user_id: string;
       /** `cnv_…`; null if the event belongs to no conversation. */
       conversation_id: string | null;
-      /** The contact, attachment or webhook, as the recipient would have retrieved it. */
-      payload: components["schemas"]["Contact"] | components["schemas"]["Attachment"] | components["schemas"]["Webhook"];
+      /** Only `message.created` has it: whether to alert the recipient. */
+      notify?: boolean;
+      /** The resource as the recipient sees it now; of a deleted message or attachment, and of one that the recipient can't see any more, only the ids. */
+      payload: components["schemas"]["Contact"] | components["schemas"]["Conversation"] | components["schemas"]["Message"] | components["schemas"]["Attachment"] | components["schemas"]["Webhook"] | components["schemas"]["Reference"];
     };
     /** Items, newest first. */
     EventPage: {
@@ -65,7 +160,7 @@ export interface components {
       /** As the URL Standard (WHATWG) writes it. */
       url: string;
       /** Types of events; null for all. */
-      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "webhook.disabled")[] | null;
+      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | null;
       /** Whether it receives the events of all users. */
       all_users: boolean;
       /** False once Parley has stopped sending to it. */
@@ -86,7 +181,7 @@ export interface components {
       /** As the URL Standard (WHATWG) writes it. */
       url: string;
       /** Types of events; null for all. */
-      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "webhook.disabled")[] | null;
+      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | null;
       /** Whether it receives the events of all users. */
       all_users: boolean;
       /** False once Parley has stopped sending to it. */
@@ -99,7 +194,8 @@ export interface components {
       /** The header `webhook-id`, the same for every attempt. */
       event_id: string;
       type: string;
-      state: "pending" | "delivered" | "failed";
+      /** `skipped`: none of the recipients could see any more what the event is about. */
+      state: "pending" | "delivered" | "failed" | "skipped";
       attempts: number;
       /** The status of the last answer; null if there was none. */
       last_status: number | null;
@@ -128,6 +224,8 @@ export interface components {
       conversation_id: string;
       /** Unix seconds, UTC. */
       created_at: number;
+      /** Without muted ones; 100 means 100 or more. */
+      unread_conversations: number;
       storage: {
         /** Bytes. */
         used: number;
@@ -139,8 +237,12 @@ export interface components {
         max_file_size: number | null;
         /** Bytes. */
         max_body_size: number;
+        /** Bytes of a request that sends or edits a message, without files. */
+        max_message_body_size: number;
         /** Requests per second, with bursts of twice as many; null if there is no limit. */
         rate_limit: number | null;
+        /** Messages to others per minute; null if there is no limit. */
+        message_limit: number | null;
       };
     };
     User: {
@@ -157,6 +259,17 @@ export interface components {
       /** Whether more items follow. */
       has_more: boolean;
       data: (components["schemas"]["User"])[];
+    };
+    UserWithUnread: {
+      id: string;
+      username: string;
+      phone_number: string | null;
+      display_name: string | null;
+      avatar_url: string | null;
+      /** Unix seconds, UTC. */
+      created_at: number;
+      /** Without muted ones; 100 means 100 or more. */
+      unread_conversations: number;
     };
     Token: {
       id: string;
@@ -207,6 +320,22 @@ export interface components {
       has_more: boolean;
       data: (components["schemas"]["AuditEntry"])[];
     };
+    /** A change, as a webhook of all users gets it. */
+    SharedEvent: {
+      id: string;
+      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled" | "webhook.test";
+      /** Unix seconds, UTC. */
+      timestamp: number;
+      /** `cnv_…`; null if the event belongs to no conversation. */
+      conversation_id: string | null;
+      /** The users who see the change, and whether to alert each. */
+      recipients: ({
+        user_id: string;
+        notify: boolean;
+      })[];
+      /** As in `Event`, without what depends on the recipient: a message has no `reactions`. */
+      payload: Record<string, unknown>;
+    };
     /** The event that a test of a webhook sends. */
     TestEvent: {
       id: string;
@@ -220,6 +349,11 @@ export interface components {
         id: string;
       };
     };
+    /** What an event is about, if the recipient can't see it any more. */
+    Reference: {
+      id: string;
+      conversation_id: string | null;
+    };
     /** Problem details (RFC 9457). */
     Problem: {
       /** The address of a page that explains the code. */
@@ -229,7 +363,7 @@ export interface components {
       /** What is wrong and what to do. */
       detail: string;
       /** From a closed list; for programs to check. */
-      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "body_too_large" | "rate_limited" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
+      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "body_too_large" | "rate_limited" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
       /** The field at fault, if there is one. */
       param?: string;
       /** The contact or user that has the username (`contact_exists`, `username_taken`). */
@@ -269,12 +403,96 @@ export interface operations {
       avatar_url?: string | null | undefined;
       /** A string of 0 to 128 characters without control characters. */
       display_name?: string | null | undefined;
+      /** True or false, in JSON without quotes. */
+      blocked?: boolean | undefined;
     };
   };
   updateContact: {
     body: {
       /** A string of 0 to 128 characters without control characters. */
       display_name?: string | null | undefined;
+    };
+  };
+  listBlocks: {
+    query: {
+      /** A whole number from 1 to 100. */
+      limit?: number | undefined;
+      /** Returns usernames after this one. */
+      starting_after?: string | undefined;
+      /** Returns usernames before this one. */
+      ending_before?: string | undefined;
+    };
+  };
+  listConversations: {
+    query: {
+      /** A whole number from 1 to 100. */
+      limit?: number | undefined;
+      /** Returns conversations below this position. */
+      starting_after?: string | undefined;
+      /** Returns conversations above this position. */
+      ending_before?: string | undefined;
+      /** "contact" or "group" or "self". */
+      kind?: "contact" | "group" | "self" | undefined;
+      /** True selects conversations with unread messages, false the others. */
+      unread?: boolean | undefined;
+      /** True selects those conversations, false the others. */
+      archived?: boolean | undefined;
+      /** True selects those conversations, false the others. */
+      pinned?: boolean | undefined;
+    };
+  };
+  updateConversation: {
+    body: {
+      /** True or false, in JSON without quotes. */
+      is_pinned?: boolean | undefined;
+      /** True or false, in JSON without quotes. */
+      is_archived?: boolean | undefined;
+      /** A time in whole Unix seconds, in JSON without quotes, or null. */
+      muted_until?: number | null | undefined;
+    };
+  };
+  markConversationRead: {
+    body: {
+      /** An id (msg_…). */
+      message_id: string;
+      /** True or false, in JSON without quotes. */
+      private?: boolean | undefined;
+    };
+  };
+  listMessages: {
+    query: {
+      /** An id (cnv_…). */
+      conversation_id: string;
+      /** A whole number from 1 to 100. */
+      limit?: number | undefined;
+      /** Returns items older than this one (msg_…). */
+      starting_after?: string | undefined;
+      /** Returns items newer than this one (msg_…). */
+      ending_before?: string | undefined;
+      /** Returns this message between half a page of older and half a page of newer ones (msg_…). */
+      around?: string | undefined;
+    };
+  };
+  createMessage: {
+    body: {
+      /** An id (cnv_…). */
+      conversation_id: string;
+      /** A string of 0 to 10000 characters without control characters other than line feeds and tabs. */
+      text?: string | null | undefined;
+      /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with text without control characters, no name twice and no name __proto__. */
+      data?: Record<string, unknown> | null | undefined;
+      /** Up to 20 ids of members of the conversation (usr_…): an array in JSON, a repeated field in a form. */
+      mentions?: (string)[] | undefined;
+      /** An id (msg_…). */
+      reply_to_id?: string | null | undefined;
+    };
+  };
+  updateMessage: {
+    body: {
+      /** A string of 0 to 10000 characters without control characters other than line feeds and tabs. */
+      text?: string | null | undefined;
+      /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with text without control characters, no name twice and no name __proto__. */
+      data?: Record<string, unknown> | null | undefined;
     };
   };
   listAttachments: {
@@ -321,7 +539,7 @@ export interface operations {
       starting_after?: string | undefined;
       /** Returns items newer than this one (evt_…). */
       ending_before?: string | undefined;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, webhook.disabled, separated by commas. */
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, message.created, message.deleted, message.updated, webhook.disabled, separated by commas. */
       types?: string | undefined;
     };
   };
@@ -339,8 +557,8 @@ export interface operations {
     body: {
       /** An https URL of at most 2048 characters with a public address, without credentials and without a fragment. */
       url: string;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
-      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "webhook.disabled")[] | string | null | undefined;
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, message.created, message.deleted, message.updated, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
+      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | string | null | undefined;
       /** True or false, in JSON without quotes. */
       all_users?: boolean | undefined;
     };
@@ -349,8 +567,8 @@ export interface operations {
     body: {
       /** An https URL of at most 2048 characters with a public address, without credentials and without a fragment. */
       url?: string | undefined;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
-      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "webhook.disabled")[] | string | null | undefined;
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, message.created, message.deleted, message.updated, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
+      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | string | null | undefined;
       /** True or false, in JSON without quotes. */
       enabled?: boolean | undefined;
     };
@@ -405,8 +623,8 @@ export interface operations {
     body: {
       /** An id (usr_…). */
       user_id: string;
-      /** One or more of contacts:read, contacts:write, attachments:read, attachments:write, events:read, admin: an array in JSON, or a string separated by commas. */
-      scopes?: ("contacts:read" | "contacts:write" | "attachments:read" | "attachments:write" | "events:read" | "admin")[] | string | undefined;
+      /** One or more of contacts:read, contacts:write, attachments:read, attachments:write, messages:read, messages:write, groups:read, groups:write, events:read, admin: an array in JSON, or a string separated by commas. */
+      scopes?: ("contacts:read" | "contacts:write" | "attachments:read" | "attachments:write" | "messages:read" | "messages:write" | "groups:read" | "groups:write" | "events:read" | "admin")[] | string | undefined;
       /** A time in the future in whole Unix seconds, in JSON without quotes. */
       expires_at?: number | null | undefined;
       /** A string of 0 to 128 characters without control characters. */

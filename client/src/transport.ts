@@ -76,10 +76,17 @@ const MAX_RETRIES = 4;
 const TIMEOUT_MS = 60_000;
 
 const etags = new WeakMap<object, string>();
+const links = new WeakMap<object, string>();
 
 /** Returns the ETag of a resource, for `ifMatch`; undefined for one that came in a list. */
 export function etagOf(resource: object): string | undefined {
   return etags.get(resource);
+}
+
+/** Returns the query of the page that comes after this one, or before it; undefined if there is none. */
+export function neighbourOf(page: object, rel: "next" | "prev"): Record<string, string> | undefined {
+  const address = links.get(page)?.match(new RegExp(`<([^>]*)>; rel="${rel}"`))?.[1];
+  return address === undefined ? undefined : Object.fromEntries(new URL(address).searchParams);
 }
 
 /** Sends requests, and retries after temporary failures if that is safe. */
@@ -256,6 +263,8 @@ function parse(text: string, { status, headers }: Response): object {
   if (typeof body !== "object" || body === null) throw unexpectedAnswer(status);
   const etag = headers.get("etag");
   if (etag !== null) etags.set(body, etag);
+  const link = headers.get("link");
+  if (link !== null) links.set(body, link);
   return body;
 }
 

@@ -4,11 +4,16 @@ import type { components, operations } from "./schema.ts";
 type Schemas = components["schemas"];
 
 export type Contact = Schemas["Contact"];
+export type Block = Schemas["Block"];
 export type Attachment = Schemas["Attachment"];
+export type Message = Schemas["Message"];
+export type Conversation = Schemas["Conversation"];
+export type Reference = Schemas["Reference"];
 export type Webhook = Schemas["Webhook"];
 export type NewWebhook = Schemas["NewWebhook"];
 export type Delivery = Schemas["Delivery"];
 export type User = Schemas["User"];
+export type UserWithUnread = Schemas["UserWithUnread"];
 export type Token = Schemas["Token"];
 export type NewToken = Schemas["NewToken"];
 export type AuditEntry = Schemas["AuditEntry"];
@@ -16,20 +21,33 @@ export type Me = Schemas["Me"];
 
 export type EventType = Schemas["Event"]["type"];
 
-type EventOf<Family extends string, Payload> = Omit<Schemas["Event"], "type" | "payload"> & {
-  type: Extract<EventType, `${Family}.${string}`>;
+type EventOf<Type extends EventType, Payload> = Omit<Schemas["Event"], "type" | "payload"> & {
+  type: Type;
   payload: Payload;
 };
 
-/** A change of something that the caller can see. The `type` determines the `payload`. */
+/**
+ * A change of something that the caller can see. The `type` determines the `payload`, which is a `Reference` if the caller
+ * can't see any more what the event is about.
+ */
 export type Event =
-  | EventOf<"contact", Contact>
-  | EventOf<"attachment", Attachment>
-  | EventOf<"webhook", Webhook>;
+  | EventOf<"contact.created" | "contact.deleted" | "contact.updated", Contact>
+  | EventOf<"attachment.created" | "attachment.updated", Attachment | Reference>
+  | EventOf<"message.created" | "message.updated", Message | Reference>
+  | EventOf<"attachment.deleted" | "message.deleted", Reference>
+  | EventOf<"conversation.updated", Conversation | Reference>
+  | EventOf<"webhook.disabled", Webhook>;
 
 export type ContactQuery = operations["listContacts"]["query"];
 export type NewContact = operations["createContact"]["body"];
 export type ContactChanges = operations["updateContact"]["body"];
+export type BlockQuery = operations["listBlocks"]["query"];
+export type ConversationQuery = operations["listConversations"]["query"];
+export type ConversationSettings = operations["updateConversation"]["body"];
+export type ReadPosition = operations["markConversationRead"]["body"];
+export type MessageQuery = operations["listMessages"]["query"];
+export type NewMessage = operations["createMessage"]["body"];
+export type MessageChanges = operations["updateMessage"]["body"];
 export type AttachmentQuery = operations["listAttachments"]["query"];
 export type AttachmentTarget = operations["createAttachment"]["query"];
 export type AttachmentChanges = operations["updateAttachment"]["body"];

@@ -8,7 +8,7 @@ import type { Attachment, AttachmentTarget } from "./types.ts";
 import type { Watch } from "./watch.ts";
 import { canSendByXhr, sendByXhr } from "./xhr.ts";
 
-/** The progress of an upload, in bytes of the file. */
+/** The progress of an upload, in bytes of its files. */
 export interface UploadProgress {
   sent: number;
   /** Undefined for a stream of unknown size. */
@@ -33,33 +33,65 @@ type OnProgress = (sent: number) => void;
 export async function upload(
   transport: Transport,
   given: UploadSource,
-  { conversation_id, message_id, signal, idempotencyKey, ...options }: UploadOptions,
+  { conversation_id, message_id, signal, idempotencyKey, onProgress, ...options }: UploadOptions,
 ): Promise<Attachment> {
   signal?.throwIfAborted();
   const source = await toSource(given, options);
-  const form = toForm(source.filename, options.contentType ?? source.type);
-  const onProgress = (sent: number) => options.onProgress?.({ sent, total: source.size });
-  const send = isNode
-    ? streamed(transport, form, source, onProgress)
-    : await whole(transport, form, source, onProgress);
-  return transport.call({
-    method: "POST",
-    path: ["v1", "attachments"],
-    query: { conversation_id, message_id },
-    headers: { "content-type": form.contentType },
+  const sources = [{ ...source, type: options.contentType ?? source.type }];
+  const query = { conversation_id, message_id };
+  return sendFiles(transport, ["v1", "attachments"], [], sources, {
     signal,
     idempotencyKey,
-    send,
-    canRepeat: source.canRepeat,
+    onProgress,
+    query,
   });
 }
 
-/** Sends the file as a stream, with one chunk in memory. Browsers cannot stream a body to every server. */
-function streamed(transport: Transport, form: Form, source: Source, onProgress: OnProgress): Send {
-  const around = form.head.length + form.tail.length;
-  const length = source.size === undefined ? undefined : { "content-length": String(around + source.size) };
+interface SendOptions extends CreateOptions {
+  onProgress?: ((progress: UploadProgress) => void) | undefined;
+  query?: object | undefined;
+}
+
+/** Sends a form with these text fields and files, at least one. */
+export async function sendFiles<T>(
+  transport: Transport,
+  path: readonly string[],
+  fields: readonly (readonly [name: string, value: string])[],
+  sources: readonly Source[],
+  { signal, idempotencyKey, onProgress, query }: SendOptions,
+): Promise<T> {
+  const form = toForm(fields, sources);
+  const total = sumOf(sources.map(({ size }) => size));
+  const tell = (sent: number) => onProgress?.({ sent, total });
+  return transport.call({
+    method: "POST",
+    path,
+    query,
+    headers: { "content-type": form.contentType },
+    signal,
+    idempotencyKey,
+    send: isNode ? streamed(transport, form, sources, tell) : await whole(transport, form, sources, tell),
+    canRepeat: () => sources.every((source) => source.canRepeat()),
+  });
+}
+
+/** Undefined if one of the sizes is not known. */
+function sumOf(sizes: readonly (number | undefined)[]): number | undefined {
+  return sizes.reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size), 0);
+}
+
+/** Sends the files as a stream, with one chunk in memory. Browsers cannot stream a body to every server. */
+function streamed(
+  transport: Transport,
+  form: Form,
+  sources: readonly Source[],
+  onProgress: OnProgress,
+): Send {
+  const around = [...form.heads, form.tail].map(({ length }) => length);
+  const size = sumOf([...around, ...sources.map((source) => source.size)]);
+  const length = size === undefined ? undefined : { "content-length": String(size) };
   return (outgoing, watch) => {
-    const chunks = formChunks(form, source, onProgress, watch);
+    const chunks = formChunks(form, sources, onProgress, watch);
     return transport.send(
       { ...outgoing, headers: { ...outgoing.headers, ...length }, body: toStream(chunks) },
       watch,
@@ -67,12 +99,21 @@ function streamed(transport: Transport, form: Form, source: Source, onProgress: 
   };
 }
 
-async function* formChunks(form: Form, source: Source, onProgress: OnProgress, watch: Watch) {
+async function* formChunks(form: Form, sources: readonly Source[], onProgress: OnProgress, watch: Watch) {
+  let before = 0;
+  onProgress(before);
+  for (const [at, source] of sources.entries()) {
+    yield form.heads[at]!;
+    before += yield* fileChunks(source, (sent) => onProgress(before + sent), watch);
+  }
+  yield form.tail;
+}
+
+/** Yields the bytes of a file and returns how many they were. */
+async function* fileChunks(source: Source, onProgress: OnProgress, watch: Watch) {
   const announced = source.size ?? Infinity;
   let sent = 0;
-  yield form.head;
   try {
-    onProgress(sent);
     watch.stop();
     for await (const chunk of source.chunks()) {
       // Large chunks are cut, so that they report progress too.
@@ -96,33 +137,39 @@ async function* formChunks(form: Form, source: Source, onProgress: OnProgress, w
     watch.end(error);
     throw error;
   }
-  yield form.tail;
+  return sent;
 }
 
 /** Sends the whole body at once, as every browser can. */
 async function whole(
   transport: Transport,
   form: Form,
-  source: Source,
+  sources: readonly Source[],
   onProgress: OnProgress,
 ): Promise<Send> {
-  const held = source.blob ?? (await new Response(toStream(generator(source.chunks()))).blob());
-  const body = new Blob([form.head, held, form.tail]);
-  const before = form.head.length;
+  const held = await Promise.all(
+    sources.map(
+      async ({ blob, chunks }) => blob ?? (await new Response(toStream(generator(chunks()))).blob()),
+    ),
+  );
+  const body = new Blob([...held.flatMap((blob, at) => [form.heads[at]!, blob]), form.tail]);
+  const total = held.reduce((sum, { size }) => sum + size, 0);
+  const before = form.heads[0]!.length;
   const send: Send =
     canSendByXhr() && !transport.hasOwnFetch
-      ? sendByXhr(body, (sent) => onProgress(Math.min(held.size, Math.max(0, sent - before))))
+      ? sendByXhr(body, (sent) => onProgress(Math.min(total, Math.max(0, sent - before))))
       : async (outgoing, watch) => {
           onProgress(0);
           const response = await transport.send({ ...outgoing, body }, watch);
-          onProgress(held.size);
+          onProgress(total);
           return response;
         };
   return async (outgoing, watch) => {
     try {
       return await send(outgoing, watch);
     } catch (error) {
-      if (!(await isReadable(held))) watch.end(sourceChanged("can no longer be read"));
+      const readable = await Promise.all(held.map(isReadable));
+      if (readable.includes(false)) watch.end(sourceChanged("can no longer be read"));
       throw error;
     }
   };

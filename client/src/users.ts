@@ -1,6 +1,6 @@
 import { List } from "./list.ts";
 import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
-import type { User, UserFields, UserQuery } from "./types.ts";
+import type { User, UserFields, UserQuery, UserWithUnread } from "./types.ts";
 
 const PATH = ["v1", "users"];
 
@@ -21,7 +21,8 @@ export class Users {
     return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
   }
 
-  retrieve(id: string, options: CallOptions = {}): Promise<User> {
+  /** With the number of the user's unread conversations, for a badge. */
+  retrieve(id: string, options: CallOptions = {}): Promise<UserWithUnread> {
     return this.#transport.call({ ...options, method: "GET", path: [...PATH, id] });
   }
 

@@ -42,7 +42,7 @@ export function Conversation(props: {
   });
   useChanges((event) => {
     if (opened === undefined || event.type !== "attachment.deleted" || event.payload.id !== opened) return;
-    say(`${event.payload.filename} was deleted.`);
+    say(`${pages.items[at]?.filename ?? "The file"} was deleted.`);
     lookAt(undefined);
     focusFiles();
   });

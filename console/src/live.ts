@@ -8,9 +8,12 @@ import {
 } from "../../client/src/index.ts";
 import { isOutage } from "./failures.ts";
 
+type FileEvent = Extract<Event, { type: "attachment.created" | "attachment.updated" }>;
+type Shown = Exclude<Event, FileEvent> | (FileEvent & { payload: Attachment });
+
 /** An event of the server, or a change made in this window, which shows even if the token may not read events. */
 export type Change =
-  | Event
+  | Shown
   | { type: "attachment.created"; payload: Attachment; conversation_id: string }
   | { type: "contact.deleted"; payload: Contact }
   /** The contact was blocked or unblocked. The server has no event for it. */
@@ -62,7 +65,7 @@ export class ChangeFeed {
         }
         for await (const event of parley.events.stream({ signal: whileVisible(signal), after })) {
           after = event.id;
-          this.publish(event);
+          if (isShown(event)) this.publish(event);
         }
       } catch (error) {
         if (signal.aborted) return;
@@ -74,6 +77,12 @@ export class ChangeFeed {
       if (after === null) after = undefined;
     }
   }
+}
+
+/** A file that is gone by now has only ids in its earlier events. */
+function isShown(event: Event): event is Shown {
+  const isOfFile = event.type === "attachment.created" || event.type === "attachment.updated";
+  return !isOfFile || "filename" in event.payload;
 }
 
 const VISIBILITY = "visibilitychange";

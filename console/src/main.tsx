@@ -6,12 +6,12 @@ import { ChangeFeed } from "./live.ts";
 import { Reading } from "./page-notes.tsx";
 import {
   connect,
-  type Entry,
-  enter,
   keepToken,
   keptToken,
   type Session,
   SessionContext,
+  type SignedInUser,
+  signIn,
   watchedFetch,
 } from "./session.ts";
 import { Mark, SignIn } from "./sign-in.tsx";
@@ -29,7 +29,7 @@ type Phase =
   | { at: "starting" }
   | { at: "unreachable"; reason: string }
   | { at: "out"; reason: string }
-  | { at: "in"; entry: Entry };
+  | { at: "in"; user: SignedInUser };
 
 function App() {
   const [phase, setPhase] = useState<Phase>(keptToken() ? { at: "starting" } : { at: "out", reason: "" });
@@ -37,8 +37,8 @@ function App() {
     const token = keptToken();
     if (token === null) return;
     setPhase({ at: "starting" });
-    enter(token)
-      .then((entry) => setPhase({ at: "in", entry }))
+    signIn(token)
+      .then((user) => setPhase({ at: "in", user }))
       .catch((error) => {
         const reason = explain(error);
         if (!isRefused(error)) return setPhase({ at: "unreachable", reason });
@@ -60,8 +60,8 @@ function App() {
     );
   }
   if (phase.at === "unreachable") return <Unreachable {...phase} onRetry={start} onSignOut={signOut} />;
-  if (phase.at === "in") return <SignedIn entry={phase.entry} signOut={signOut} />;
-  return <SignIn reason={phase.reason} onSignedIn={(entry) => setPhase({ at: "in", entry })} />;
+  if (phase.at === "in") return <SignedIn user={phase.user} signOut={signOut} />;
+  return <SignIn reason={phase.reason} onSignedIn={(user) => setPhase({ at: "in", user })} />;
 }
 
 /** Keeps the token, so that an outage does not sign anyone out. */
@@ -85,9 +85,9 @@ function Unreachable(props: { reason: string; onRetry: () => void; onSignOut: ()
   );
 }
 
-function SignedIn({ entry, signOut }: { entry: Entry; signOut: (reason?: string) => void }) {
-  const { token } = entry;
-  const [me, setMe] = useState(entry.me);
+function SignedIn({ user, signOut }: { user: SignedInUser; signOut: (reason?: string) => void }) {
+  const { token } = user;
+  const [me, setMe] = useState(user.me);
   const [isAway, setAway] = useState(false);
   const { toasts, add, dismiss, dismissFailures } = useToasts();
   const tools = useMemo(() => {
@@ -103,7 +103,7 @@ function SignedIn({ entry, signOut }: { entry: Entry; signOut: (reason?: string)
     const refreshMe = refresher(parley, setMe, endIfRefused);
     const events = new ChangeFeed();
     const uploads = new Uploads(parley, {
-      maxFileSize: entry.me.limits.max_file_size,
+      maxFileSize: user.me.limits.max_file_size,
       done: (payload, conversation_id) =>
         events.publish({ type: "attachment.created", conversation_id, payload }),
       idle: refreshMe,
@@ -111,8 +111,8 @@ function SignedIn({ entry, signOut }: { entry: Entry; signOut: (reason?: string)
     });
     const foreignFiles = new Set<string>();
     return { parley, events, uploads, foreignFiles, refreshMe, say, report, endIfRefused, signOut };
-  }, [token, signOut, add, entry]);
-  useLive(entry, tools, setAway);
+  }, [token, signOut, add, user]);
+  useLive(user, tools, setAway);
   const session = useMemo<Session>(() => ({ ...tools, me, isAway }), [tools, me, isAway]);
   return (
     <SessionContext.Provider value={session}>
@@ -147,7 +147,11 @@ function refresher(parley: Parley, show: (me: Me) => void, fail: (error: unknown
 }
 
 /** Follows the events while the user is signed in. Stops events and uploads at the end. */
-function useLive(entry: Entry, tools: Omit<Session, "me" | "isAway">, setAway: (isAway: boolean) => void) {
+function useLive(
+  user: SignedInUser,
+  tools: Omit<Session, "me" | "isAway">,
+  setAway: (isAway: boolean) => void,
+) {
   useLayoutEffect(() => {
     const { events, uploads, report, refreshMe } = tools;
     const controller = new AbortController();
@@ -156,8 +160,8 @@ function useLive(entry: Entry, tools: Omit<Session, "me" | "isAway">, setAway: (
       const isStored = type === "attachment.created" || type === "attachment.deleted" || type === "missed";
       if (isStored && uploads.running === 0) refreshMe();
     });
-    const watched = connect(entry.token, watchedFetch(setAway));
-    events.follow(watched, controller.signal, entry.since).catch((error) => {
+    const watched = connect(user.token, watchedFetch(setAway));
+    events.follow(watched, controller.signal, user.since).catch((error) => {
       if (!controller.signal.aborted) report("Changes by others show only after a reload.", error);
     });
     return () => {
@@ -165,7 +169,7 @@ function useLive(entry: Entry, tools: Omit<Session, "me" | "isAway">, setAway: (
       controller.abort();
       uploads.stop();
     };
-  }, [entry, tools, setAway]);
+  }, [user, tools, setAway]);
 }
 
 render(<App />, document.getElementById("console")!);

@@ -59,7 +59,8 @@ export function connect(token: string, fetch?: typeof globalThis.fetch): Parley 
   return new Parley({ url: HERE, token, fetch });
 }
 
-export interface Entry {
+/** The user of a token. */
+export interface SignedInUser {
   token: string;
   me: Me;
   since: Since;
@@ -69,7 +70,7 @@ export interface Entry {
  * Reads the user of a token, and their newest event first: between what the console loads later and the events after
  * that one there is no gap, however late the answers are.
  */
-export async function enter(token: string): Promise<Entry> {
+export async function signIn(token: string): Promise<SignedInUser> {
   const parley = connect(token);
   // If this fails, `ChangeFeed.follow` asks again.
   const since = findNewestEvent(parley).catch(() => undefined);

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { explain, isRefused } from "./failures.ts";
-import { type Entry, enter, keepToken } from "./session.ts";
+import { keepToken, type SignedInUser, signIn } from "./session.ts";
 
-export function SignIn(props: { reason: string; onSignedIn: (entry: Entry) => void }) {
+export function SignIn(props: { reason: string; onSignedIn: (user: SignedInUser) => void }) {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState(props.reason);
   const submit = async (event: SubmitEvent) => {
@@ -14,9 +14,9 @@ export function SignIn(props: { reason: string; onSignedIn: (entry: Entry) => vo
     setBusy(true);
     setFailure("");
     try {
-      const entry = await enter(token);
+      const user = await signIn(token);
       keepToken(fields.has("keep") ? token : null);
-      props.onSignedIn(entry);
+      props.onSignedIn(user);
     } catch (error) {
       setFailure(
         isRefused(error) ? `The server does not accept this token. ${explain(error)}` : explain(error),

@@ -4,7 +4,14 @@ import { dirname, join } from "node:path";
 import { ParleyError } from "../errors.ts";
 import { syncFolder } from "../util/durable.ts";
 import type { Fuse } from "../util/fuse.ts";
-import { type BlobReader, type BlobStore, type BlobWriter, type Entry, isKey, requireKey } from "./store.ts";
+import {
+  type BlobReader,
+  type BlobStore,
+  type BlobWriter,
+  isKey,
+  requireKey,
+  type StoredItem,
+} from "./store.ts";
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
@@ -80,7 +87,7 @@ class DiskReader implements BlobReader {
     }
   }
 
-  async *list(): AsyncGenerator<Entry[]> {
+  async *list(): AsyncGenerator<StoredItem[]> {
     const blobs = join(this.#folder, "blobs");
     for (const shard of await entriesOf(blobs)) {
       if (!shard.isDirectory()) {

@@ -11,7 +11,14 @@ import {
   sendTimeout,
   unavailable,
 } from "./s3-bucket.ts";
-import { type BlobReader, type BlobStore, type BlobWriter, type Entry, isKey, requireKey } from "./store.ts";
+import {
+  type BlobReader,
+  type BlobStore,
+  type BlobWriter,
+  isKey,
+  requireKey,
+  type StoredItem,
+} from "./store.ts";
 
 /** A larger file is sent in parts of this size, through one buffer. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -82,7 +89,7 @@ class S3Reader implements BlobReader {
     return found?.ContentLength;
   }
 
-  async *list(): AsyncGenerator<Entry[]> {
+  async *list(): AsyncGenerator<StoredItem[]> {
     for (let ContinuationToken: string | undefined; ; ) {
       const page = { Bucket: this.bucket.name, ...(ContinuationToken ? { ContinuationToken } : {}) };
       const found = await this.bucket.ask((s3, options) => s3.listObjectsV2(page, options));

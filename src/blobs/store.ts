@@ -11,7 +11,7 @@ export interface BlobReader {
    * Lists everything in the store, some at a time, except blobs with an intent of the store itself. So a listed blob was
    * committed before, or discarded since, or nothing will ever settle it.
    */
-  list(): AsyncIterable<Entry[]>;
+  list(): AsyncIterable<StoredItem[]>;
   /**
    * The store's own record of uploads that are under way, or that a crash interrupted. Null: it cannot tell them from
    * files, so rows of the database are the intents (`db/queries/intents.ts`).
@@ -37,7 +37,7 @@ interface SweptIntents extends Intents {
   ): Promise<number>;
 }
 
-export interface Entry {
+export interface StoredItem {
   /** The name within the store, for people. */
   name: string;
   /** Null if this is no blob, so this store did not create it. */

@@ -1,8 +1,8 @@
-import stringWidth from "string-width";
 import { systemClock } from "../util/clock.ts";
 import type { Io } from "./io.ts";
 import { cut } from "./table.ts";
 import { harmless } from "./text.ts";
+import { textWidth } from "./width.ts";
 
 const LINE_MS = 10_000;
 const REDRAW_MS = 100;
@@ -75,7 +75,7 @@ function barLine(
   const left = part === 1 || done === 0 ? "" : ` ${clockTime(((total - done) * ms) / done / 1000)} left`;
   const numbers = `${Math.floor(part * 100)}% of ${show(total)}${speed({ done, ms }, show)}${left}`;
   const label = cut(name, Math.max(8, Math.floor(columns / 4)));
-  const room = columns - stringWidth(label) - numbers.length - 5;
+  const room = columns - textWidth(label) - numbers.length - 5;
   const width = Math.min(BAR_COLUMNS, Math.max(0, room));
   const filled = Math.round(part * width);
   return `${label} [${"=".repeat(filled)}${"-".repeat(width - filled)}] ${numbers}`;

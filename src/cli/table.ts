@@ -1,6 +1,6 @@
-import stringWidth from "string-width";
 import type { Io } from "./io.ts";
 import { harmless } from "./text.ts";
+import { textWidth } from "./width.ts";
 
 /** How many rows to hold back to measure the columns. */
 const BATCH = 100;
@@ -25,7 +25,7 @@ export function startTable(io: Io, header: readonly string[]): Table {
   let isBegun = false;
   function flush(): void {
     for (const cells of waiting)
-      for (const [i, cell] of cells.entries()) widths[i] = Math.max(widths[i]!, stringWidth(cell));
+      for (const [i, cell] of cells.entries()) widths[i] = Math.max(widths[i]!, textWidth(cell));
     const shown = io.columns === undefined ? widths : fitting(widths, io.columns);
     for (const cells of waiting)
       io.print(
@@ -68,15 +68,15 @@ function fitting(widths: readonly number[], columns: number): readonly number[] 
 
 /** Pads a text to a width in terminal columns. */
 function pad(text: string, width: number): string {
-  return text + " ".repeat(Math.max(0, width - stringWidth(text)));
+  return text + " ".repeat(Math.max(0, width - textWidth(text)));
 }
 
 /** Cuts a text to a width in terminal columns. */
 export function cut(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text;
+  if (textWidth(text) <= width) return text;
   let kept = "";
   for (const { segment } of new Intl.Segmenter().segment(text)) {
-    if (stringWidth(kept + segment) > width - 1) break;
+    if (textWidth(kept + segment) > width - 1) break;
     kept += segment;
   }
   return `${kept}…`;

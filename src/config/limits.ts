@@ -15,6 +15,10 @@ export interface Limits {
   /** How long to keep events. */
   eventDays: number;
   maxBodyBytes: number;
+  /** The body that sends or edits a message: encoding makes a text longer. */
+  maxMessageBodyBytes: number;
+  /** Messages that one user may send on one server within a minute; 0: no limit. */
+  messagesPerMinute: number;
   maxHeaderBytes: number;
   maxPartHeaderBytes: number;
   /** Pipelined requests that may wait on one connection; one more closes it. */
@@ -45,6 +49,8 @@ export interface Limits {
   maxWebhooks: number;
   /** Whether webhooks may use private addresses and `http:`. */
   webhooksAllowPrivate: boolean;
+  /** Whether webhooks of all users get ids only. */
+  webhookIdsOnly: boolean;
   /** How long a delivery attempt may take, from the DNS lookup to the end of the answer. */
   webhookTimeoutMs: number;
 }
@@ -54,6 +60,7 @@ export const LIMITS = {
   failuresPerSecond: 10,
   failuresBurst: 100,
   maxBodyBytes: 64 * 1024,
+  maxMessageBodyBytes: 256 * 1024,
   maxHeaderBytes: 16 * 1024,
   maxPartHeaderBytes: 8 * 1024,
   maxWaitingRequests: 100,

@@ -170,6 +170,12 @@ const SETTINGS = {
     fallback: "false",
     parse: parseFlag("false", "true"),
   },
+  webhookIdsOnly: {
+    name: "PARLEY_WEBHOOK_CONTENT",
+    accepts: "full or ids (webhooks of all users get only the ids of what changed)",
+    fallback: "full",
+    parse: parseFlag("full", "ids"),
+  },
   auditDays: {
     name: "PARLEY_AUDIT_DAYS",
     accepts: "a whole number: how many days to keep the audit trail; 0 for ever",
@@ -180,6 +186,13 @@ const SETTINGS = {
     name: "PARLEY_RATE_LIMIT",
     accepts: "a whole number up to 1000000: requests per second for each token; 0 for no rate limits",
     fallback: "500",
+    parse: (text) => parseNumber(text, 1_000_000),
+  },
+  messagesPerMinute: {
+    name: "PARLEY_MESSAGE_LIMIT",
+    accepts:
+      "a whole number up to 1000000: messages that a user may send to others per minute; 0 for no limit",
+    fallback: "600",
     parse: (text) => parseNumber(text, 1_000_000),
   },
   trustedProxies: {
@@ -249,9 +262,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       maxContacts: read(SETTINGS.maxContacts, env),
       eventDays: read(SETTINGS.eventDays, env),
       requestsPerSecond: read(SETTINGS.requestsPerSecond, env),
+      messagesPerMinute: read(SETTINGS.messagesPerMinute, env),
       maxTokens: read(SETTINGS.maxTokens, env),
       maxWebhooks: read(SETTINGS.maxWebhooks, env),
       webhooksAllowPrivate: read(SETTINGS.webhooksAllowPrivate, env),
+      webhookIdsOnly: read(SETTINGS.webhookIdsOnly, env),
     },
   };
   if (config.publicUrl === null && isWildcard(config.host)) {

@@ -2,7 +2,7 @@ import { type EntryRow, listEntries, type NewEntry } from "../db/queries/audit.t
 import { toSeconds } from "../util/clock.ts";
 import type { Caller } from "./access/caller.ts";
 import type { Accounts } from "./core.ts";
-import { type PageEnvelope, type PageRequest, pageQuery, toPage } from "./page.ts";
+import { type Page, type PageEnvelope, toPage } from "./page.ts";
 import { anyObject, described, id, orNull, resource, type TypeOf, text, textOrNull, time } from "./schema.ts";
 
 export const auditResource = resource("AuditEntry", {
@@ -26,8 +26,7 @@ export function newEntry(core: Accounts, caller: Caller | null): NewEntry {
 }
 
 /** Returns one page of the audit trail, newest first. */
-export async function listAudit(core: Accounts, request: PageRequest): Promise<PageEnvelope> {
-  const page = pageQuery(request);
+export async function listAudit(core: Accounts, page: Page): Promise<PageEnvelope> {
   return toPage(page, await listEntries(core.db, page), toJson);
 }
 

@@ -1,4 +1,3 @@
-import type { Page } from "../db/page.ts";
 import {
   type ContactFilter,
   type ContactRow,
@@ -28,8 +27,8 @@ import {
   trueOrFalse,
   username,
 } from "./fields.ts";
-import { onceOf, writeOnce } from "./idempotency.ts";
-import { type PageEnvelope, type PageRequest, pageQuery, toPage } from "./page.ts";
+import { writeIdempotent } from "./idempotency.ts";
+import { type Page, type PageEnvelope, toPage } from "./page.ts";
 import type { Expected, Versioned } from "./resource.ts";
 import { described, id, orNull, resource, type TypeOf, text, textOrNull, time } from "./schema.ts";
 import { nextTurn, ROWS_PER_TURN } from "./turns.ts";
@@ -53,6 +52,12 @@ export const contactFields = {
   phone_number: phoneNumber,
   avatar_url: optional(avatarUrl),
   display_name: optional(displayName),
+  blocked: optional(
+    describedField(
+      trueOrFalse,
+      "True blocks the contact at once; otherwise a block of this username is lifted.",
+    ),
+  ),
 };
 
 /** The filters of a list of contacts. */
@@ -67,7 +72,7 @@ export const contactFilters = {
 
 /**
  * Throws `count_limit_reached`, and `contact_exists` if the caller has a contact with that username, with its id if the
- * caller may read contacts. A request with a key is done once.
+ * caller may read contacts. A request with an Idempotency-Key is idempotent.
  */
 export async function createContact(
   core: Core,
@@ -86,8 +91,8 @@ export async function createContact(
     last_active_at: null,
     created_at: toSeconds(createdAt),
   };
-  const once = onceOf(core, caller, key, "createContact", fields);
-  const { result, replayed } = await writeOnce(core, once, "createContact", {
+  const asked = ["createContact", fields];
+  const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "createContact", {
     id: contact.id,
     ownerId: caller.userId,
     usernameKey: usernameKey(contact.username),
@@ -96,6 +101,9 @@ export async function createContact(
     conversationId: contact.conversation_id,
     body: JSON.stringify(contact),
     createdAt,
+    blocked: fields.blocked ?? false,
+    positionId: contact.conversation_id,
+    limit: core.limits.erasedRowsAtOnce,
     maxContacts: core.limits.maxContacts,
     actId: core.newId("aud"),
     tokenId: caller.tokenId,
@@ -103,7 +111,7 @@ export async function createContact(
     const isHidden = error instanceof ParleyError && error.code === "contact_exists" && !mayRead(caller);
     throw isHidden ? new ParleyError(error.code, error.message, { param: "username" }) : error;
   });
-  return { json: result, version: "1", replayed };
+  return { json: JSON.stringify({ ...contact, ...result }), version: "1", replayed };
 }
 
 function mayRead({ scopes }: Caller): boolean {
@@ -114,10 +122,9 @@ function mayRead({ scopes }: Caller): boolean {
 export async function listContacts(
   core: Core,
   caller: Caller,
-  request: PageRequest & Parsed<typeof contactFilters>,
+  request: Page & Parsed<typeof contactFilters>,
   isAborted: () => boolean,
 ): Promise<PageEnvelope> {
-  const page = pageQuery(request);
   const filter: ContactFilter = {
     usernameKey: request.username === undefined ? undefined : usernameKey(request.username),
     phoneDigits: request.phone_number === undefined ? undefined : phoneDigits(request.phone_number),
@@ -126,9 +133,9 @@ export async function listContacts(
     blocked: request.active === undefined ? undefined : !request.active,
   };
   const rows = mustSearch(filter)
-    ? await searchContacts(core, caller.userId, filter, page, isAborted)
-    : await listContactRows(core.db, caller.userId, filter, page);
-  return toPage(page, rows, toContact);
+    ? await searchContacts(core, caller.userId, filter, request, isAborted)
+    : await listContactRows(core.db, caller.userId, filter, request);
+  return toPage(request, rows, toContact);
 }
 
 /**

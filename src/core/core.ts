@@ -5,6 +5,7 @@ import type { Database } from "../db/database.ts";
 import type { Clock } from "../util/clock.ts";
 import type { Fuse } from "../util/fuse.ts";
 import type { NewId, Random } from "../util/ids.ts";
+import type { Rate } from "../util/rate.ts";
 import type { VerifiedTokens } from "./access/caller.ts";
 import type { KeySet } from "./access/key-set.ts";
 import type { Seal } from "./access/seal.ts";
@@ -47,6 +48,8 @@ export interface Core extends Accounts {
   keysUnderWay: Set<string>;
   /** How many uploads each user has under way on this node. */
   uploadsUnderWay: Map<string, number>;
+  /** Messages that each user sends to others on this node; null: no limit. */
+  messageRate: Rate | null;
   /** Null if none is configured. */
   identityProvider: IdentityProvider | null;
   /** Downloads by link, to be written into the audit trail. */

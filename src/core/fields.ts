@@ -1,13 +1,22 @@
-import { RESOURCE_EVENTS } from "../db/queries/events.ts";
+import { NEWEST, type Page } from "../db/page.ts";
 import { ParleyError } from "../errors.ts";
-import { type IdKind, idPattern, isId } from "../util/ids.ts";
-import { cleanFilename, codePoints, FILENAME_ACCEPTS, isCleanText, phoneDigits } from "../util/text.ts";
+import { type IdKind, idPattern, isId, SUFFIX as POSITION } from "../util/ids.ts";
+import { isStorable, parseStrictly } from "../util/json.ts";
+import {
+  cleanFilename,
+  codePoints,
+  FILENAME_ACCEPTS,
+  isCleanLines,
+  isCleanText,
+  phoneDigits,
+  usernameKey,
+} from "../util/text.ts";
 
 /** The fields of a body or a query, each once. Values are strings, or what JSON has. */
 export type Fields = ReadonlyMap<string, unknown>;
 
-/** The fields of a form or a query, which have no type but text. */
-export class TextFields extends Map<string, string> {}
+/** The fields of a form or a query, which have no type but text. List fields have all their texts. */
+export class TextFields extends Map<string, string | string[]> {}
 
 /** One field of a body or a query: what is accepted, in words for the caller and as code. */
 export interface Field<T, Required extends boolean = boolean> {
@@ -20,6 +29,8 @@ export interface Field<T, Required extends boolean = boolean> {
   parse(value: unknown): T | undefined;
   /** Converts the text of a form or a query to the value that JSON has, for `parse`. Without it the text is the value. */
   fromText?(text: string): unknown;
+  /** In JSON it is an array; in a form it may be repeated, and `parse` gets an array, too. */
+  isList?: true;
 }
 
 type JsonSchema = Readonly<Record<string, unknown>>;
@@ -153,6 +164,52 @@ export const filename: Field<string, true> = text(
   (value) => cleanFilename(value) ?? undefined,
 );
 
+const MAX_TEXT = 10_000;
+
+/** Text of several lines. An empty text is none. */
+export const longText: Field<string | null, true> = nullable<string | null, true>({
+  required: true,
+  accepts: `a string of 0 to ${MAX_TEXT} characters without control characters other than line feeds and tabs`,
+  schema: { type: "string", maxLength: MAX_TEXT },
+  parse(value) {
+    if (typeof value !== "string") return undefined;
+    const lines = value.replaceAll("\r\n", "\n");
+    return within(lines, 0, MAX_TEXT) && isCleanLines(lines) ? lines || null : undefined;
+  },
+});
+
+const MAX_DATA_BYTES = 4096;
+const MAX_DATA_DEPTH = 16;
+
+/** A JSON object for the caller's app, as compact JSON text. In a form it is JSON text, and an empty one is none. */
+export const jsonObject: Field<string | null, true> = nullable<string | null, true>({
+  required: true,
+  accepts: `a JSON object (JSON text in a form) of at most ${MAX_DATA_BYTES} bytes and ${MAX_DATA_DEPTH} levels, with text without control characters, no name twice and no name __proto__`,
+  schema: { type: "object" },
+  fromText: (text) => (text === "" ? null : parseStrictly(text)),
+  parse(value) {
+    if (typeof value !== "object" || Array.isArray(value) || !isStorable(value, MAX_DATA_DEPTH))
+      return undefined;
+    const json = JSON.stringify(value);
+    return Buffer.byteLength(json) <= MAX_DATA_BYTES ? json : undefined;
+  },
+});
+
+const MAX_MENTIONS = 20;
+
+export const mentions: Field<readonly string[], true> = {
+  required: true,
+  isList: true,
+  accepts: `up to ${MAX_MENTIONS} ids of members of the conversation (usr_…): an array in JSON, a repeated field in a form`,
+  schema: { type: "array", items: { type: "string", pattern: idPattern("usr") }, maxItems: MAX_MENTIONS },
+  parse(value) {
+    if (!Array.isArray(value) || value.length > MAX_MENTIONS) return undefined;
+    return value.every((each) => typeof each === "string" && isId("usr", each))
+      ? [...new Set(value)]
+      : undefined;
+  },
+};
+
 export const flag = text('"1"', { const: "1" }, (value) => (value === "1" ? true : undefined));
 
 export const anyText = text("a string", {}, (value) => value);
@@ -185,9 +242,32 @@ export const searchWord = text(
   (value) => (within(value, 0, 128) ? value : undefined),
 );
 
-export const trueOrFalse = text('"true" or "false"', { type: "boolean" }, (value) =>
-  value === "true" || value === "false" ? value === "true" : undefined,
-);
+export const trueOrFalse: Field<boolean, true> = {
+  required: true,
+  accepts: "true or false, in JSON without quotes",
+  schema: { type: "boolean" },
+  parse: (value) => (typeof value === "boolean" ? value : undefined),
+  fromText: (text) => (text === "true" || text === "false" ? text === "true" : undefined),
+};
+
+/** The latest time that is accepted lies in the year 5138. */
+const SECONDS = /^[0-9]{1,11}$/;
+
+/** A time in Unix seconds; null is none, which in a form is an empty text. */
+export const secondsOrNull = nullable<number | null, true>({
+  required: true,
+  accepts: "a time in whole Unix seconds, in JSON without quotes, or null",
+  schema: { type: "integer" },
+  parse: (value) => (typeof value === "number" && SECONDS.test(String(value)) ? value : undefined),
+  fromText: (text) => (text === "" ? null : SECONDS.test(text) ? Number(text) : undefined),
+});
+
+/** One of these words. */
+export function choice<T extends string>(...words: readonly T[]): Field<T, true> {
+  return text(words.map((word) => `"${word}"`).join(" or "), { enum: words }, (value) =>
+    words.find((word) => word === value),
+  );
+}
 
 /**
  * Reads one or more of the known names: an array in JSON, otherwise text with commas or spaces between. Undefined if one is
@@ -200,11 +280,35 @@ export function someOf<T extends string>(known: readonly T[], value: unknown): T
   return found.length > 0 && given.every((each) => found.includes(each as T)) ? found : undefined;
 }
 
-export const eventTypes = text(
-  `one or more of ${RESOURCE_EVENTS.join(", ")}, separated by commas`,
-  {},
-  (value) => someOf(RESOURCE_EVENTS, value),
+/** A place in an inbox. */
+const position = text(
+  "the position of a conversation in your inbox",
+  { pattern: POSITION.source },
+  (value) => (POSITION.test(value) ? value : undefined),
 );
+
+/** The query of an inbox, whose cursors are positions: ids would not say where a conversation was. */
+export const inboxPageFields = {
+  limit: optional(limit),
+  starting_after: optional(describedField(position, "Returns conversations below this position.")),
+  ending_before: optional(describedField(position, "Returns conversations above this position.")),
+};
+
+/** A username as a place in a list, with a space before it: so it differs from the cursor of a first page. */
+const nameCursor: Field<string, true> = {
+  ...username,
+  parse(value) {
+    const name = username.parse(value);
+    return name === undefined ? undefined : ` ${usernameKey(name)}`;
+  },
+};
+
+/** The query of a list of usernames, in their order. */
+export const namePageFields = {
+  limit: optional(limit),
+  starting_after: optional(describedField(nameCursor, "Returns usernames after this one.")),
+  ending_before: optional(describedField(nameCursor, "Returns usernames before this one.")),
+};
 
 /** The query of a list. */
 export function pageFields(kind: IdKind) {
@@ -215,14 +319,16 @@ export function pageFields(kind: IdKind) {
   };
 }
 
-/** What a page request needs besides its fields' own rules. */
-export function toPageRequest<F extends Parsed<ReturnType<typeof pageFields>>>(
-  fields: F,
-): F & { limit: number } {
-  if (fields.starting_after !== undefined && fields.ending_before !== undefined) {
+type PageFields = Parsed<ReturnType<typeof pageFields>>;
+
+/** Returns the page that the fields ask for, with the other fields as filters. Throws if they have two cursors. */
+export function toPageRequest<F extends PageFields>(fields: F): Page & Omit<F, keyof PageFields> {
+  const { starting_after, ending_before, limit = DEFAULT_LIMIT, ...filters } = fields;
+  const newer = ending_before !== undefined;
+  if (newer && starting_after !== undefined) {
     throw new ParleyError("invalid_parameter", "Send starting_after or ending_before, not both.", {
       param: "ending_before",
     });
   }
-  return { ...fields, limit: fields.limit ?? DEFAULT_LIMIT };
+  return { ...filters, cursor: ending_before ?? starting_after ?? NEWEST, newer, limit };
 }

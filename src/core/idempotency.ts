@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { WriteInput, WriteResult } from "../db/database.ts";
-import { isKeyUsed, type Once } from "../db/queries/idempotency.ts";
+import { type IdempotentRequest, isKeyUsed } from "../db/queries/idempotency.ts";
 import type { SingleName } from "../db/writes.ts";
 import { ParleyError } from "../errors.ts";
 import type { Caller } from "./access/caller.ts";
@@ -9,44 +9,45 @@ import type { Accounts, Core } from "./core.ts";
 /** How long a key is stored. */
 const KEY_MS = 24 * 3600 * 1000;
 
-/**
- * Identifies a request with a key; undefined without one, as on the command line. `asked` is everything that the
- * request asks for, fingerprinted as JSON.
- */
-export function onceOf(
-  core: Accounts,
-  caller: Caller | null,
-  key: string | undefined,
-  ...asked: unknown[]
-): Once | undefined {
-  if (caller === null || key === undefined) return undefined;
-  const now = core.clock();
-  return {
-    userId: caller.userId,
-    keyHash: sha256(key),
-    fingerprint: sha256(JSON.stringify(asked)),
-    now,
-    until: now + KEY_MS,
-  };
+/** What identifies a request: two with the same key must ask for the same. */
+export interface Identified {
+  /** Null is the command line, which has no keys. */
+  caller: Caller | null;
+  key: string | undefined;
+  /** Everything that the request asks for, fingerprinted as JSON. */
+  asked: readonly unknown[];
+  /** Set if `isReplay` was true and the request did not store what a first one needs. */
+  replayOnly?: boolean;
 }
 
 /**
  * Reports whether the key was used before. The write then returns the stored result, or throws
  * `idempotency_key_reused`.
  */
-export async function isReplay(core: Core, caller: Caller, key: string | undefined): Promise<boolean> {
-  return key !== undefined && (await isKeyUsed(core.db, caller.userId, sha256(key), core.clock()));
+export function isReplay(core: Core, caller: Caller, key: string): Promise<boolean> {
+  return isKeyUsed(core.db, caller.userId, sha256(key), core.clock());
 }
 
-/** Runs the write, or returns the stored result of the key's first request. */
-export async function writeOnce<N extends SingleName>(
+/** Runs the write, or returns the stored result of the key's first request. Without a key it always runs. */
+export async function writeIdempotent<N extends SingleName>(
   core: Accounts,
-  once: Once | undefined,
+  { caller, key, asked, replayOnly = false }: Identified,
   name: N,
   input: WriteInput<N>,
 ): Promise<{ result: WriteResult<N>; replayed: boolean }> {
-  if (!once) return { result: await core.db.write(name, input), replayed: false };
-  const done = await core.db.write("doOnce", { name, input, once } as WriteInput<"doOnce">);
+  if (caller === null || key === undefined) {
+    return { result: await core.db.write(name, input), replayed: false };
+  }
+  const now = core.clock();
+  const request: IdempotentRequest = {
+    userId: caller.userId,
+    keyHash: sha256(key),
+    fingerprint: sha256(JSON.stringify(asked)),
+    now,
+    until: now + KEY_MS,
+    replayOnly,
+  };
+  const done = await core.db.write("runIdempotent", { name, input, request } as WriteInput<"runIdempotent">);
   return done as { result: WriteResult<N>; replayed: boolean };
 }
 

@@ -3,9 +3,11 @@ import { findUserById } from "../db/queries/users.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import type { Caller } from "./access/caller.ts";
+import { countUnreadConversations } from "./conversations.ts";
 import type { Core } from "./core.ts";
 import {
   bytes,
+  count,
   described,
   id,
   integer,
@@ -30,14 +32,20 @@ export const meResource = resource("Me", {
     "Notes to self: the conversation of uploads that name no other conversation.",
   ),
   created_at: time,
+  unread_conversations: described(count, "Without muted ones; 100 means 100 or more."),
   storage: object({ used: bytes, quota: described(orNull(integer), "Bytes; null if there is no quota.") }),
   limits: object({
     max_file_size: described(orNull(integer), "Bytes; null if there is no limit."),
     max_body_size: bytes,
+    max_message_body_size: described(
+      bytes,
+      "Bytes of a request that sends or edits a message, without files.",
+    ),
     rate_limit: described(
       orNull(integer),
       "Requests per second, with bursts of twice as many; null if there is no limit.",
     ),
+    message_limit: described(orNull(integer), "Messages to others per minute; null if there is no limit."),
   }),
 });
 type Me = TypeOf<typeof meResource>;
@@ -55,11 +63,14 @@ export async function getMe(core: Core, caller: Caller): Promise<Me> {
     avatar_url: user.avatar_url,
     conversation_id: user.conversation_id,
     created_at: toSeconds(user.created_at),
+    unread_conversations: await countUnreadConversations(core, user.id),
     storage: { used: await storageUsed(core.db, user.id), quota: limits.userQuotaBytes || null },
     limits: {
       max_file_size: limits.maxFileBytes || null,
       max_body_size: limits.maxBodyBytes,
+      max_message_body_size: limits.maxMessageBodyBytes,
       rate_limit: limits.requestsPerSecond || null,
+      message_limit: core.messageRate ? limits.messagesPerMinute : null,
     },
   };
 }

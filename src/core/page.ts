@@ -1,25 +1,16 @@
-import { NEWEST, type Page } from "../db/page.ts";
+import type { Page } from "../db/page.ts";
 
-/** The parameters of a page; at most one cursor is given. */
-export interface PageRequest {
-  limit: number;
-  starting_after?: string | undefined;
-  ending_before?: string | undefined;
-}
+export { NEWEST, type Page } from "../db/page.ts";
 
 /** The page envelope (source document, section 2.4): items newest first. */
 export interface PageEnvelope {
   has_more: boolean;
   /** JSON texts of the resources. */
   data: string[];
-}
-
-export function pageQuery(request: PageRequest): Page {
-  return {
-    cursor: request.ending_before ?? request.starting_after ?? NEWEST,
-    newer: request.ending_before !== undefined,
-    limit: request.limit,
-  };
+  /** Whether there are newer items, if the page has items on both sides of one. `has_more` then is about older ones. */
+  has_newer?: boolean;
+  /** The cursors of the first and the last item, if they are not its ids. */
+  cursors?: { first: string | null; last: string | null };
 }
 
 /** Turns rows into the envelope; one row more than the limit means that there are more. */

@@ -63,7 +63,21 @@ export function resource<M extends Members>(
   return { name, schema: description === undefined ? schema : described(schema, description) };
 }
 
-/** Describes a value that is one of these resources. */
-export function anyOf<R extends readonly Resource[]>(...resources: R): Schema<TypeOf<R[number]>> {
-  return { anyOf: resources.map(({ name }) => ({ $ref: `#/components/schemas/${name}` })) };
+/** Returns the resource with one member that may be absent. */
+export function withOptional<T, K extends keyof T & string>(
+  { name, schema }: Resource<T>,
+  member: K,
+): Resource<Omit<T, K> & { [P in K]?: T[K] }> {
+  const required = (schema.required as string[]).filter((each) => each !== member);
+  return { name, schema: { ...schema, required } };
+}
+
+/** Describes a value that is one of these resources, or null if that is among them. */
+export function anyOf<R extends readonly (Resource | null)[]>(
+  ...resources: R
+): Schema<R[number] extends infer E ? (E extends Resource<infer T> ? T : null) : never> {
+  const schemas = resources.map((it) =>
+    it ? { $ref: `#/components/schemas/${it.name}` } : { type: "null" },
+  );
+  return { anyOf: schemas };
 }

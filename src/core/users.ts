@@ -12,6 +12,7 @@ import { usernameKey } from "../util/text.ts";
 import type { Caller } from "./access/caller.ts";
 import { makeToken, revokeTokensOf, SCOPES } from "./access/tokens.ts";
 import { newEntry } from "./audit.ts";
+import { countUnreadConversations } from "./conversations.ts";
 import type { Accounts } from "./core.ts";
 import {
   avatarUrl,
@@ -22,19 +23,26 @@ import {
   type Parsed,
   phoneNumber,
 } from "./fields.ts";
-import { onceOf, writeOnce } from "./idempotency.ts";
-import { type PageEnvelope, type PageRequest, pageQuery, toPage } from "./page.ts";
-import { id, resource, type TypeOf, text, textOrNull, time } from "./schema.ts";
+import { writeIdempotent } from "./idempotency.ts";
+import { type Page, type PageEnvelope, toPage } from "./page.ts";
+import type { Versioned } from "./resource.ts";
+import { count, described, id, resource, type TypeOf, text, textOrNull, time } from "./schema.ts";
 
-export const userResource = resource("User", {
+const userMembers = {
   id: id("usr"),
   username: text,
   phone_number: textOrNull,
   display_name: textOrNull,
   avatar_url: textOrNull,
   created_at: time,
-});
+};
+export const userResource = resource("User", userMembers);
 type User = TypeOf<typeof userResource>;
+/** A user with the number for a badge. */
+export const userWithUnreadResource = resource("UserWithUnread", {
+  ...userMembers,
+  unread_conversations: described(count, "Without muted ones; 100 means 100 or more."),
+});
 
 /** The fields of a new user. */
 export const userFields = {
@@ -45,7 +53,10 @@ export const userFields = {
 };
 type UserFields = Parsed<typeof userFields>;
 
-/** Creates a user; `caller` is null on the command line. A request with a key is done once. Throws `username_taken`. */
+/**
+ * Creates a user; `caller` is null on the command line. A request with an Idempotency-Key is idempotent. Throws
+ * `username_taken`.
+ */
 export async function createUser(
   core: Accounts,
   caller: Caller | null,
@@ -53,8 +64,8 @@ export async function createUser(
   key?: string,
 ): Promise<User & { replayed: boolean }> {
   const row = newUser(core, caller, fields);
-  const once = onceOf(core, caller, key, "createUser", fields);
-  const { result, replayed } = await writeOnce(core, once, "createUser", row);
+  const asked = ["createUser", fields];
+  const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "createUser", row);
   return {
     id: result.id,
     username: row.username,
@@ -93,14 +104,22 @@ export async function getUser(core: Accounts, id: string): Promise<User> {
   return toUser(row);
 }
 
+/** Gets a user with the number of conversations with unread messages. Throws `user_not_found`. */
+export async function getUserWithUnread(core: Accounts, id: string): Promise<Versioned> {
+  const user: TypeOf<typeof userWithUnreadResource> = {
+    ...(await getUser(core, id)),
+    unread_conversations: await countUnreadConversations(core, id),
+  };
+  return { json: JSON.stringify(user), version: `1-${user.unread_conversations}` };
+}
+
 /** Returns one page of the users, or the one with this username. */
 export async function listUsers(
   core: Accounts,
-  request: PageRequest & { username?: string | undefined },
+  request: Page & { username?: string | undefined },
 ): Promise<PageEnvelope> {
-  const page = pageQuery(request);
   const filter = { usernameKey: request.username && usernameKey(request.username) };
-  return toPage(page, await listUserRows(core.db, filter, page), (row) => JSON.stringify(toUser(row)));
+  return toPage(request, await listUserRows(core.db, filter, request), (row) => JSON.stringify(toUser(row)));
 }
 
 /** Deletes the user and everything that belongs to them. Throws `user_not_found`. */

@@ -13,7 +13,7 @@ export const NEWEST = "~";
 export const OLDEST = "";
 
 /** Makes the end of a statement that reads a page, and one row more if there is one. */
-export function toPage({ cursor, newer, limit }: Page): Statement {
+export function pageClause({ cursor, newer, limit }: Page): Statement {
   return newer
     ? sql`id > ${cursor} ORDER BY id ASC LIMIT ${limit + 1} + 0`
     : sql`id < ${cursor} ORDER BY id DESC LIMIT ${limit + 1} + 0`;

@@ -5,8 +5,9 @@ export type Value = string | number | null | Uint8Array;
  * a client's can pass for one.
  */
 export class Statement<R = unknown> {
-  readonly sql: string;
-  readonly params: Value[];
+  // Declared, because a field would first be set to undefined.
+  declare readonly sql: string;
+  declare readonly params: Value[];
   /** Never set: it carries the type. */
   declare readonly row?: R;
 
@@ -19,18 +20,8 @@ export class Statement<R = unknown> {
 /** The text of a template with certain statements in certain places, and its texts with one more of them. */
 class Text {
   sql: string | undefined;
-  readonly #longer: (Map<string, Text> | undefined)[] = [];
-
-  with(part: string, place: number): Text {
-    this.#longer[place] ??= new Map();
-    const parts = this.#longer[place];
-    let longer = parts.get(part);
-    if (!longer) {
-      longer = new Text();
-      parts.set(part, longer);
-    }
-    return longer;
-  }
+  /** By place and text of the further statement. */
+  readonly longer: Map<string, Text>[] = [];
 }
 
 const texts = new WeakMap<TemplateStringsArray, Text>();
@@ -53,7 +44,14 @@ export function sql<R = unknown>(
     const value = values[place]!;
     if (value instanceof Statement) {
       for (const param of value.params) params.push(param);
-      text = text.with(value.sql, place);
+      text.longer[place] ??= new Map();
+      const parts: Map<string, Text> = text.longer[place]!;
+      let longer = parts.get(value.sql);
+      if (!longer) {
+        longer = new Text();
+        parts.set(value.sql, longer);
+      }
+      text = longer;
     } else params.push(value);
   }
   text.sql ??= String.raw({ raw: strings }, ...values.map((it) => (it instanceof Statement ? it.sql : "?")));

@@ -1,15 +1,25 @@
 import { recordActivity } from "./queries/activity.ts";
 import { createAttachment, deleteAttachment, renameAttachment } from "./queries/attachments.ts";
 import { forgetEntries, recordDownloads } from "./queries/audit.ts";
+import { setBlock } from "./queries/blocks.ts";
 import { blockContact, createContact, deleteContact, updateContact } from "./queries/contacts.ts";
-import { addTestDelivery, forgetDeliveries, redeliver, settleDelivery } from "./queries/deliveries.ts";
+import {
+  addTestDelivery,
+  forgetDeliveries,
+  redeliver,
+  settleDelivery,
+  skipDelivery,
+} from "./queries/deliveries.ts";
 import { eraseStep } from "./queries/erasing.ts";
 import { forgetEvents, numberEvents } from "./queries/events.ts";
 import { addBacklog, addDeliveries } from "./queries/hand-out.ts";
 import { dropHold, placeHold, renewHold } from "./queries/holds.ts";
-import { findResult, forgetKeys, keepResult, type Once } from "./queries/idempotency.ts";
+import { findResult, forgetKeys, type IdempotentRequest, storeResult } from "./queries/idempotency.ts";
 import { createIdentity } from "./queries/identities.ts";
 import { createIntent, dropIntent, lapseIntents, renewIntent } from "./queries/intents.ts";
+import { markRead, updateConversation } from "./queries/marks.ts";
+import { deleteMessage, updateMessage } from "./queries/messages.ts";
+import { createMessage } from "./queries/sending.ts";
 import { lapseReservations, releaseStorage, reserveStorage } from "./queries/storage.ts";
 import { beginMove, endMove, forgetSecrets, importRows } from "./queries/tables.ts";
 import { createToken, deleteIdentities, deleteTokens, forgetExpiredTokens } from "./queries/tokens.ts";
@@ -30,12 +40,14 @@ const single = {
   createFirstUser,
   createIdentity,
   createIntent,
+  createMessage,
   createToken,
   createUser,
   createWebhook,
   deleteAttachment,
   deleteContact,
   deleteIdentities,
+  deleteMessage,
   deleteTokens,
   deleteUser,
   deleteWebhook,
@@ -53,6 +65,7 @@ const single = {
   importRows,
   lapseIntents,
   lapseReservations,
+  markRead,
   numberEvents,
   placeHold,
   recordActivity,
@@ -64,8 +77,12 @@ const single = {
   renewIntent,
   reserveStorage,
   rotateSecret,
+  setBlock,
   settleDelivery,
+  skipDelivery,
   updateContact,
+  updateConversation,
+  updateMessage,
   updateWebhook,
 };
 
@@ -73,32 +90,36 @@ type Single = typeof single;
 export type SingleName = keyof Single;
 type Result<N extends SingleName> = ReturnType<Single[N]> extends Write<infer T> ? T : never;
 
-/** A write that runs once per Idempotency-Key. */
-interface DoOnce<N extends SingleName> {
+/** A write that only the first request with an Idempotency-Key runs. */
+interface IdempotentWrite<N extends SingleName> {
   name: N;
   input: Parameters<Single[N]>[0];
-  once: Once;
+  request: IdempotentRequest;
 }
 
 type DeclaredWrite = ((input: unknown) => Write<unknown>) & Declaration<unknown>;
 
 /** The result must be plain JSON. Throws what the write throws, and `idempotency_key_reused`. */
-const doOnce = write(
+const runIdempotent = write(
   {
     publishesEvents: true,
     serializeBy: ({ name, input }) => (single[name] as DeclaredWrite).serializeBy?.(input),
   },
-  function* <N extends SingleName>(input: DoOnce<N>): Write<{ result: Result<N>; replayed: boolean }> {
-    const kept = yield* findResult(input.once);
-    if (kept !== undefined) return { result: JSON.parse(kept), replayed: true };
-    const result = (yield* (single[input.name] as DeclaredWrite)(input.input)) as Result<N>;
-    yield* keepResult(input.once, JSON.stringify(result));
+  function* <N extends SingleName>({
+    name,
+    input,
+    request,
+  }: IdempotentWrite<N>): Write<{ result: Result<N>; replayed: boolean }> {
+    const stored = yield* findResult(request);
+    if (stored !== undefined) return { result: JSON.parse(stored), replayed: true };
+    const result = (yield* (single[name] as DeclaredWrite)(input)) as Result<N>;
+    yield* storeResult(request, JSON.stringify(result));
     return { result, replayed: false };
   },
 );
 
 /** All writes of the service, by name. */
-export const writes = { ...single, doOnce };
+export const writes = { ...single, runIdempotent };
 
 /** Returns the write of this name, with what it declares. */
 export function getWrite(name: keyof typeof writes): DeclaredWrite {

@@ -1,4 +1,3 @@
-import { METHODS } from "node:http";
 import Fastify, {
   type FastifyError,
   type FastifyInstance,
@@ -11,6 +10,7 @@ import type { Scope } from "../core/access/tokens.ts";
 import type { Core } from "../core/core.ts";
 import { ParleyError } from "../errors.ts";
 import { errorFields, type Log } from "../util/log.ts";
+import { http } from "../util/node-http.ts";
 import { hideTokens } from "../util/text.ts";
 import { authenticate, requireScope } from "./protocol/authentication.ts";
 import { mediaType } from "./protocol/bodies.ts";
@@ -18,7 +18,7 @@ import { awaitsContinue, discardRest, holdContinue } from "./protocol/body-reade
 import type { HttpContext } from "./protocol/context.ts";
 import { allowOrigins } from "./protocol/cors.ts";
 import { HTML_HEADERS, HTML_TYPE, htmlPage } from "./protocol/html.ts";
-import { Metrics, outcomeOf } from "./protocol/metrics.ts";
+import { Metrics } from "./protocol/metrics.ts";
 import { addOperation } from "./protocol/operation.ts";
 import { handleInTurn } from "./protocol/pipelining.ts";
 import { problemOf, statusOf } from "./protocol/problems.ts";
@@ -32,6 +32,7 @@ import { allOperations } from "./routes/operations.ts";
 /** The rights that a route requires: with neither, a valid token of any scope. */
 interface RouteConfig {
   scope?: Scope | undefined;
+  orAdmin?: boolean | undefined;
   public?: boolean;
 }
 
@@ -46,8 +47,6 @@ declare module "fastify" {
   }
 }
 
-const NO_QUERY = {};
-
 /** Builds the HTTP interface; it listens only when its `listen` is called. */
 export async function createHttp(core: Core, config: Config, log: Log): Promise<FastifyInstance> {
   const { limits, trustedProxies } = config;
@@ -55,8 +54,11 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   const context = { core, limits, log, metrics, rates: new RateLimits(limits, core.clock) };
   const answered: Answered = (request, reply, route, ms) => {
     void discardRest(request.raw);
-    metrics.count(request, reply, route, ms);
-    if (log.isDebug) log.debug({ ...requestFields(request), status: outcomeOf(reply), ms }, "answered");
+    // The client hung up before the end of the answer.
+    const isAborted = reply.raw.destroyed && !reply.raw.writableFinished;
+    const status = isAborted ? "aborted" : reply.statusCode;
+    metrics.requests.add(request.method, route ?? "none", status, ms / 1000);
+    if (log.isDebug) log.debug({ ...requestFields(request), status, ms }, "answered");
   };
   const app = Fastify({
     logger: false,
@@ -71,7 +73,7 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
     return503OnClosing: false,
     routerOptions: {
       maxParamLength: limits.maxHeaderBytes,
-      querystringParser: () => NO_QUERY, // operations read their own, strictly
+      querystringParser: String as never, // operations parse it, strictly
     },
     http: {
       headersTimeout: limits.headersTimeoutMs,
@@ -111,11 +113,14 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   return app;
 }
 
+/** The path of a file, also after the name of the server. */
+const FILE = /^(?:https?:\/\/[^/?]*)?\/files\//i;
+
 /** Headers of every answer, also of errors. */
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header("request-id", request.id).header("x-content-type-options", "nosniff");
   // The address of a file carries a signature, which a page that the file links to must not see.
-  if (pathOf(request).startsWith("/files/")) reply.header("referrer-policy", "no-referrer");
+  if (FILE.test(request.raw.url!)) reply.header("referrer-policy", "no-referrer");
 }
 
 /** Must run before any route is added: a route keeps the handlers that exist by then. */
@@ -138,25 +143,29 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
   // With a callback, because the token is usually known and there is nothing to wait for.
   app.addHook("onRequest", (request, reply, done) => {
     refuseAmbiguousHead(request);
-    const { scope, public: open } = request.routeConfig;
-    if (open || (request.is404 && !isApiPath(request))) return done();
+    const { routeConfig } = request;
+    if (routeConfig.public || (request.is404 && !isApiPath(request))) return done();
     // Answers to a token must not be cached, neither by a proxy nor by a shared browser (ASVS 14.3.2).
     reply.header("cache-control", "no-store");
     const caller = authenticate(context, request, reply);
     if (caller instanceof Promise)
-      caller.then((found) => letThrough(request, found, scope)).then(() => done(), done);
+      caller.then((found) => letThrough(request, found, routeConfig)).then(() => done(), done);
     else {
-      letThrough(request, caller, scope);
+      letThrough(request, caller, routeConfig);
       done();
     }
   });
 }
 
 /** Lets a request of this caller through to its route, or throws. */
-function letThrough(request: FastifyRequest, caller: Caller, scope: Scope | undefined): void {
-  if (scope) requireScope(caller, scope);
+function letThrough(request: FastifyRequest, caller: Caller, { scope, orAdmin }: RouteConfig): void {
+  if (scope && !(orAdmin && caller.scopes.has("admin"))) requireScope(caller, scope);
   request.caller = caller;
-  refuseEncoding(request);
+  const encoding = request.headers["content-encoding"];
+  if (encoding !== undefined && encoding !== "identity") {
+    // A compressed body would be read as it is, and look damaged.
+    throw new ParleyError("unsupported_media_type", "Send the body without Content-Encoding.");
+  }
   // The router takes "/v1/contacts/" for an empty id.
   if ((request.params as { id?: string }).id === "") throw new ParleyError("route_not_found");
 }
@@ -169,22 +178,20 @@ const SINGLE = ["host", "authorization", "content-type"];
 /** The form of a request target for a proxy (RFC 9112, section 3.2.2). The router reads the path behind it. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?]/i;
 
-/** Refuses a target that the router would read as another path than a proxy in front does (RFC 9112, section 3.2). */
-function refuseAmbiguousTarget(method: string, target: string): void {
+/** Refuses a head that two readers could read differently. */
+function refuseAmbiguousHead({ raw }: FastifyRequest): void {
+  const target = raw.url!;
   if (target.includes("#")) {
     throw new ParleyError("malformed_request", "A request target cannot have a fragment. Encode # as %23.");
   }
-  if (target.startsWith("/") || ABSOLUTE_FORM.test(target) || (method === "OPTIONS" && target === "*"))
-    return;
-  throw new ParleyError(
-    "malformed_request",
-    "Start the request target with a slash, as in GET /v1/contacts.",
-  );
-}
-
-/** Refuses a head that two readers could read differently. */
-function refuseAmbiguousHead({ raw }: FastifyRequest): void {
-  refuseAmbiguousTarget(raw.method!, raw.url!);
+  // The router would read another path than a proxy in front does (RFC 9112, section 3.2).
+  const isPath = target.startsWith("/") || ABSOLUTE_FORM.test(target);
+  if (!isPath && !(raw.method === "OPTIONS" && target === "*")) {
+    throw new ParleyError(
+      "malformed_request",
+      "Start the request target with a slash, as in GET /v1/contacts.",
+    );
+  }
   const { host, "transfer-encoding": coding } = raw.headers;
   if (host === undefined ? raw.httpVersion === "1.1" : !HOST.test(host)) {
     throw new ParleyError("malformed_request", "HTTP/1.1 requires a valid Host header.");
@@ -197,13 +204,6 @@ function refuseAmbiguousHead({ raw }: FastifyRequest): void {
   if (raw.rawHeaders.length === 2 * Object.keys(raw.headers).length) return;
   const twice = SINGLE.find((name) => (raw.headersDistinct[name]?.length ?? 0) > 1);
   if (twice) throw new ParleyError("malformed_request", `Send the ${twice} header only once.`);
-}
-
-/** Refuses compressed bodies, which would be read as they are and look damaged. */
-function refuseEncoding(request: FastifyRequest): void {
-  const encoding = request.headers["content-encoding"];
-  if (encoding === undefined || encoding === "identity") return;
-  throw new ParleyError("unsupported_media_type", "Send the body without Content-Encoding.");
 }
 
 /** The path of a request with its query, also if the request names the server before it. */
@@ -282,7 +282,7 @@ function sendError(
 /** Collects the methods of each path as it is added. The returned function adds 405 for all others. */
 function collectMethods(app: FastifyInstance): (app: FastifyInstance) => void {
   const paths = new Map<string, { methods: Set<string>; config: RouteConfig }>();
-  for (const method of METHODS) {
+  for (const method of http.METHODS) {
     // Operations read their bodies themselves.
     if (method !== "CONNECT") app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }

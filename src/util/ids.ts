@@ -43,30 +43,25 @@ export function createIds(clock: Clock, random: Random): NewId {
     return used - RANDOM_BYTES;
   }
 
-  function advance(now: number): void {
-    last = now;
-    time = base32(now, 10);
-    // The upper half of the counter's range stays free for the ids of the same millisecond.
-    const at = nextRandom();
-    counter = pool[at]! | (pool[at + 1]! << 8) | (pool[at + 2]! << 16) | ((pool[at + 3]! & 1) << 24);
-  }
-
-  /** Encodes two random bytes as two characters. */
-  function pair(at: number): string {
-    return PAIRS[(pool[at]! & 31) * 32 + (pool[at + 1]! & 31)]!;
-  }
-
   return (kind) => {
     const now = clock();
-    if (now > last) advance(now);
-    else if (++counter === COUNTER_END) advance(last + 1);
+    if (now > last || ++counter === COUNTER_END) {
+      last = Math.max(now, last + 1);
+      time = base32(last, 10);
+      // The upper half of the counter's range stays free for the ids of the same millisecond.
+      const at = nextRandom();
+      counter = pool[at]! | (pool[at + 1]! << 8) | (pool[at + 2]! << 16) | ((pool[at + 3]! & 1) << 24);
+    }
     const at = nextRandom();
     // Version 7, 12 bits of counter, variant 2, 14 bits of counter: 32 bits, of which 30 fill six characters.
     const head = 0x70000000 + (counter >>> 14) * 0x10000 + 0x8000 + (counter & 0x3fff);
     const six = head >>> 2;
     const front = PAIRS[six >>> 20]! + PAIRS[(six >>> 10) & 1023]! + PAIRS[six & 1023]!;
     const seventh = ALPHABET[(head & 3) * 8 + (pool[at]! & 7)]! + ALPHABET[pool[at + 1]! & 31]!;
-    return `${kind}_${time}${front}${seventh}${pair(at + 2)}${pair(at + 4)}${pair(at + 6)}${pair(at + 8)}`;
+    let tail = "";
+    for (let i = at + 2; i < at + RANDOM_BYTES; i += 2)
+      tail += PAIRS[(pool[i]! & 31) * 32 + (pool[i + 1]! & 31)]!;
+    return `${kind}_${time}${front}${seventh}${tail}`;
   };
 }
 
@@ -97,8 +92,26 @@ export function bitsOfId(id: string): bigint {
   return (((uuid >> 64n) & 4095n) << 62n) | (uuid & (2n ** 62n - 1n));
 }
 
+/** Returns the time (milliseconds) of an id. */
+export function timeOfId(id: string): number {
+  let time = 0;
+  for (const digit of id.slice(4, 14)) time = time * 32 + ALPHABET.indexOf(digit);
+  return time;
+}
+
+/** Returns the id if it is greater than the last one of its kind, otherwise the next one after that. */
+export function laterId(id: string, last: string): string {
+  if (id > last) return id;
+  const next = bitsOfId(last) + 1n;
+  // After 2^74 ids of one millisecond comes the next one.
+  return next < 2n ** 74n
+    ? idOfBits(last.slice(0, 3) as IdKind, timeOfId(last), next)
+    : idOfBits(last.slice(0, 3) as IdKind, timeOfId(last) + 1, 0n);
+}
+
 const SUFFIX_PATTERN = "[0-7][0-9a-hjkmnp-tv-z]{25}";
-const SUFFIX = new RegExp(`^${SUFFIX_PATTERN}$`);
+/** The form of an id without its kind. */
+export const SUFFIX = new RegExp(`^${SUFFIX_PATTERN}$`);
 
 /** Returns the form of an id of this kind as a regular expression. */
 export function idPattern(kind: IdKind): string {

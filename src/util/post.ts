@@ -1,7 +1,6 @@
 import type { LookupAddress } from "node:dns";
 import type { Resolver } from "node:dns/promises";
-import { type RequestOptions, request as requestPlain } from "node:http";
-import { request as requestSecure } from "node:https";
+import type { RequestOptions } from "node:http";
 import type { LookupFunction } from "node:net";
 import { isPublicAddress, mayBePublic } from "./public-address.ts";
 
@@ -76,7 +75,9 @@ export function post(what: Post): Promise<number> {
     const fail = (error: Error) =>
       reject(late.aborted ? new Error(`no whole answer came within ${timeoutMs / 1000} s`) : error);
     let status: number | undefined;
-    const request = (url.protocol === "https:" ? requestSecure : requestPlain)(url, options, (response) => {
+    // Loaded here, because most servers never post.
+    const http = process.getBuiltinModule(url.protocol === "https:" ? "node:https" : "node:http");
+    const request = http.request(url, options, (response) => {
       // The status counts, even if the body is cut short.
       status = response.statusCode;
       let bytes = 0;

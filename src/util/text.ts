@@ -39,6 +39,13 @@ export function isCleanText(text: string): boolean {
   return text.isWellFormed() && !CONTROL.test(text);
 }
 
+const CONTROL_IN_LINES = /[^\P{Cc}\n\t]/u;
+
+/** The same for text of several lines, which may have line feeds and tabs. */
+export function isCleanLines(text: string): boolean {
+  return text.isWellFormed() && !CONTROL_IN_LINES.test(text);
+}
+
 const BIDI_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const MAX_FILENAME_BYTES = 255;
 

@@ -42,6 +42,21 @@ export interface Attachment {
   created_at: number;
 }
 
+export interface Message {
+  id: string;
+  conversation_id: string;
+  type: string;
+  sender: { id: string; username: string; display_name: string | null; avatar_url: string | null } | null;
+  text: string | null;
+  data: Record<string, unknown> | null;
+  attachments: Attachment[];
+  mentions: string[];
+  reply_to_id: string | null;
+  reactions: unknown[];
+  created_at: number;
+  edited_at: number | null;
+}
+
 interface Page<Item> {
   has_more: boolean;
   data: Item[];
@@ -69,6 +84,20 @@ const CONTACT_KEYS = [
   "created_at",
 ];
 const ATTACHMENT_KEYS = ["id", "message_id", "filename", "file_url", "file_type", "file_size", "created_at"];
+const MESSAGE_KEYS = [
+  "id",
+  "conversation_id",
+  "type",
+  "sender",
+  "text",
+  "data",
+  "attachments",
+  "mentions",
+  "reply_to_id",
+  "reactions",
+  "created_at",
+  "edited_at",
+];
 const PROBLEM_KEYS = ["type", "title", "status", "detail", "code", "request_id"];
 
 /** A path is taken as one on the target; an address, such as a file_url, as it is. */
@@ -160,6 +189,14 @@ export function attachment(reply: Reply, status = 200): Attachment {
   return attachmentShape(resource(reply, status));
 }
 
+export function message(reply: Reply, status = 200): Message {
+  return messageShape(resource(reply, status));
+}
+
+export function messages(reply: Reply): Page<Message> {
+  return page(reply, messageShape);
+}
+
 export function contacts(reply: Reply): Page<Contact> {
   return page(reply, contactShape);
 }
@@ -213,6 +250,23 @@ function attachmentShape(value: unknown): Attachment {
   return body as unknown as Attachment;
 }
 
+function messageShape(value: unknown): Message {
+  const body = object(value);
+  assert.deepEqual(Object.keys(body), MESSAGE_KEYS);
+  assert.match(String(body.id), /^msg_[0-7][0-9a-hjkmnp-tv-z]{25}$/);
+  assert.match(String(body.conversation_id), /^cnv_[0-7][0-9a-hjkmnp-tv-z]{25}$/);
+  if (body.sender !== null)
+    assert.deepEqual(Object.keys(object(body.sender)), ["id", "username", "display_name", "avatar_url"]);
+  if (body.text !== null) nonEmpty(body.text, "text");
+  if (body.data !== null) object(body.data);
+  for (const list of ["attachments", "mentions", "reactions"]) assert.ok(Array.isArray(body[list]), list);
+  for (const file of body.attachments as unknown[])
+    assert.equal(attachmentShape(file).message_id, body.id, "an attachment of another message");
+  seconds(body.created_at);
+  if (body.edited_at !== null) seconds(body.edited_at);
+  return body as unknown as Message;
+}
+
 function lastPart(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
@@ -249,6 +303,12 @@ export async function newContact(fields: Record<string, string> = {}, token?: st
     ...(token === undefined ? {} : { token }),
   });
   return contact(reply, 201);
+}
+
+/** The account of the first user, or of the token's. */
+export async function me(token?: string): Promise<{ id: string; username: string; conversation_id: string }> {
+  const reply = await call("GET", "/v1/me", token === undefined ? {} : { token });
+  return object(resource(reply, 200)) as never;
 }
 
 /** Every page from `path` on, following the cursor to its end. */

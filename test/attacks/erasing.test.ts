@@ -27,6 +27,9 @@ const ERASED = [
   "small_files",
   "messages",
   "members",
+  "conversations",
+  "places",
+  "marks",
   "contacts",
   "events",
   "idempotency",
@@ -119,7 +122,7 @@ async function addRows({ app }: TestApp, name: string, rows: Record<string, Valu
     await app.core.db.write("importRows", { table, rows: values.slice(i, i + 500) });
 }
 
-/** Small files of one byte each, in these conversations, seen by these users. */
+/** Messages with a small file of one byte each, in these conversations, seen by these users. */
 async function addFiles(
   place: Place,
   uploader: Person,
@@ -153,14 +156,41 @@ async function addFiles(
     "small_files",
     files.map(({ id }) => ({ attachment_id: id, bytes })),
   );
-  const messages = files.map((file) => ({ ...file, id: file.message_id, sender_id: uploader.id }));
+  const messages = files.map((file) => ({
+    ...{ ...file, id: file.message_id, sender_id: uploader.id, type: "text", has_files: 1 },
+  }));
   await addRows(server, "messages", messages);
-  for (const { id: user_id } of members)
+  const lastIds = new Map(messages.map(({ conversation_id, id }) => [conversation_id, id]));
+  const all = [...lastIds].map(([id, last_id]) => ({ id, last_id }));
+  await addRows(server, "conversations", all);
+  for (const { id: user_id } of members) {
     await addRows(
       server,
       "grants",
       files.map(({ id, conversation_id }) => ({ user_id, attachment_id: id, conversation_id })),
     );
+    await addRows(
+      server,
+      "places",
+      all.map(({ id, last_id }) => ({
+        ...{
+          user_id,
+          conversation_id: id,
+          position: last_id.slice(4),
+          maybe_unread: 0,
+          is_pinned: 0,
+          is_archived: 0,
+        },
+      })),
+    );
+    await addRows(
+      server,
+      "marks",
+      all.map(({ id, last_id }) => ({
+        ...{ user_id, conversation_id: id, last_read_id: last_id, disclosed_read_id: "", version: 1 },
+      })),
+    );
+  }
   await place.execute(`UPDATE storage SET used = used + ${files.length} WHERE user_id = '${uploader.id}'`);
   return files.map(({ id }) => id);
 }
@@ -177,8 +207,8 @@ async function share(place: Place) {
 }
 
 async function remains({ app }: TestApp): Promise<boolean> {
-  const marks = sql`SELECT 1 AS one FROM departing UNION ALL SELECT 1 FROM erasing LIMIT 1`;
-  return (await app.core.db.get(marks)) !== undefined;
+  const begun = sql`SELECT 1 AS one FROM departing UNION ALL SELECT 1 FROM erasing LIMIT 1`;
+  return (await app.core.db.get(begun)) !== undefined;
 }
 
 /** Somebody else makes contacts until all is erased. Returns how many were acknowledged while there was something left. */
@@ -250,6 +280,7 @@ for (const [engine, start] of Object.entries({ sqlite: onSqlite, postgres: onPos
     const here = `conversation_id = '${conversation}'`;
     const left = await rowsOf(server, {
       ...{ grants: here, attachments: here, messages: here, members: here, departures: here },
+      ...{ places: here, marks: here, conversations: `id = '${conversation}'` },
       small_files: "attachment_id LIKE 'att%'",
     });
     assert.deepEqual(left, {});
@@ -275,7 +306,9 @@ for (const [engine, start] of Object.entries({ sqlite: onSqlite, postgres: onPos
     await addRows(
       server,
       "members",
-      own.map((conversation_id) => ({ conversation_id, user_id: ann.id, joined_at: 1 })),
+      own.map((conversation_id) => ({
+        ...{ conversation_id, user_id: ann.id, joined_at: 1, since_id: "", contact_joined: 0 },
+      })),
     );
     const sent = await addFiles(place, ann, own, [ann]);
     const keys = Array.from({ length: CONTACTS }, (_, i) => ({
@@ -310,6 +343,7 @@ for (const [engine, start] of Object.entries({ sqlite: onSqlite, postgres: onPos
     const left = await rowsOf(server, {
       ...{ grants: hers, members: hers, storage: hers, idempotency: hers, activity: hers, tokens: hers },
       ...{ contacts: `owner_id = '${ann.id}'`, events: `recipient_id = '${ann.id}'` },
+      ...{ places: hers, marks: hers, conversations: `id IN (${own.map((id) => `'${id}'`)})` },
       ...{
         attachments: `conversation_id <> '${conversation}'`,
         messages: `conversation_id <> '${conversation}'`,
@@ -340,6 +374,7 @@ for (const [engine, start] of Object.entries({ sqlite: onSqlite, postgres: onPos
     while (await remains(last)) await sleep(20);
     const left = await rowsOf(last, {
       ...{ ...hers, attachments: "id <> ''", small_files: "attachment_id <> ''", messages: "id <> ''" },
+      ...{ conversations: "id <> ''", places: hers.grants, marks: hers.grants },
       members: `user_id IN ('${ann.id}', '${bob.id}')`,
     });
     assert.deepEqual(left, {});

@@ -99,7 +99,7 @@ async function start(t: TestContext): Promise<Subject> {
     async ask({ method, path }, { query, body, type }) {
       // Ids are looked at after fields: these are nobody's, so that nothing is done where a field is let through.
       const address = path
-        .replace(":id", `con_${UNKNOWN}`.replace("con", kindOf(path)))
+        .replace(":id", `${kindOf(path)}_${UNKNOWN}`)
         .replace(":delivery_id", `dlv_${UNKNOWN}`);
       const answer = await fetch(server.url + address + (query === undefined ? "" : `?${query}`), {
         method,
@@ -119,6 +119,8 @@ async function start(t: TestContext): Promise<Subject> {
         "tokens",
         "webhooks",
         "messages",
+        "blocks",
+        "marks",
         "outbox",
         "audit",
       ];
@@ -127,10 +129,23 @@ async function start(t: TestContext): Promise<Subject> {
   };
 }
 
-function kindOf(path: string): string {
-  return { contacts: "con", attachments: "att", webhooks: "whk", users: "usr", tokens: "tok" }[
-    path.split("/")[2]!
-  ]!;
+const KINDS: Record<string, string> = {
+  contacts: "con",
+  attachments: "att",
+  conversations: "cnv",
+  messages: "msg",
+  webhooks: "whk",
+  users: "usr",
+  tokens: "tok",
+};
+
+function kindOf(path: string): string | undefined {
+  return KINDS[path.split("/")[2]!];
+}
+
+/** A list is a field that is repeated in a form. */
+function mayRepeat({ body }: Operation, place: Place, name: string): boolean {
+  return place.name === "form" && body !== "file" && body[name]?.isList === true;
 }
 
 test("fields that nobody may write are 400 in every place of every route, and nothing is done", async (t) => {
@@ -162,7 +177,7 @@ test("a field that is given twice is 400 in every place of every route, in whate
   let asked = 0;
   for (const operation of operations) {
     for (const [place, accepted] of placesOf(operation)) {
-      for (const name of accepted) {
+      for (const name of accepted.filter((each) => !mayRepeat(operation, place, each))) {
         const encoded = `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`;
         const [key, escaped] = [
           JSON.stringify(name),

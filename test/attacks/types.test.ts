@@ -7,6 +7,8 @@ import { startApp } from "../support/app.ts";
 
 const UNKNOWN = "01h455vb4pex5vsknk084sn02q";
 const KINDS: Record<string, string> = {
+  conversations: "cnv",
+  messages: "msg",
   contacts: "con",
   attachments: "att",
   webhooks: "whk",
@@ -19,6 +21,8 @@ const REQUIRED: Record<string, string> = {
   phone_number: "555",
   user_id: `usr_${UNKNOWN}`,
   url: "https://1.1.1.1/",
+  conversation_id: `cnv_${UNKNOWN}`,
+  message_id: `msg_${UNKNOWN}`,
 };
 /** A value of each type. */
 const VALUES = { boolean: true, integer: 4_102_444_800 };
@@ -42,7 +46,7 @@ test("in JSON a number is a number and a boolean a boolean; in a form both are t
     };
     for (const [param, field] of Object.entries(shape)) {
       const needed: string[] = Object.entries(shape).flatMap(([key, { required }]) =>
-        required ? [key] : [],
+        required || key === "conversation_id" ? [key] : [],
       );
       const rest = Object.fromEntries(needed.map((key) => [key, REQUIRED[key]]));
       const json = (value: unknown) =>

@@ -6,9 +6,9 @@ import { stripTypeScriptTypes } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { startApp } from "../support/app.ts";
-import { CHROMIUM, noChromium } from "../support/engines/chromium.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { type Between, type Fate, proxy } from "../support/proxy.ts";
 
 const CLIENT = new URL("../../client/", import.meta.url);
@@ -37,12 +37,7 @@ async function openPage(t: TestContext, fateOf: () => Fate = () => "pass"): Prom
     const headers = { "content-type": "text/html" };
     return { status: 200, headers, body: "<!doctype html><input type=file>" };
   });
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: ["--no-sandbox", "--disable-gpu"],
-  });
-  t.after(() => browser.close());
-  const page = await browser.newPage();
+  const page = await (await openBrowser(t)).newPage();
   await page.goto(`${between.url}/`);
   const run = (code: string) =>
     page.evaluate(`(async () => {

@@ -1,7 +1,9 @@
 // Every method of the client, on a real server.
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { etagOf, type List, Parley } from "../../client/src/index.ts";
+import { etagOf, type List, Parley, type UploadProgress } from "../../client/src/index.ts";
 import { SCOPES } from "../../src/core/access/tokens.ts";
 import { startApp, startOn } from "../support/app.ts";
 import { receiver } from "../support/receiver.ts";
@@ -45,6 +47,96 @@ onEachEngine("attachments", async (t, config) => {
   assert.equal((await failure(attachments.retrieve(first.id))).code, "attachment_not_found");
 });
 
+onEachEngine("messages", async (t, config) => {
+  const parley = await clientOf(await startOn(t, config));
+  const { messages } = parley;
+  const { id: me, conversation_id } = await parley.me();
+  const hello = await messages.create({ conversation_id, text: "hello", mentions: [me] });
+  assert.deepEqual(await messages.retrieve(hello.id), hello);
+  const files = [new File(["first"], '"ä\'".txt'), new File([new Uint8Array(100_000)], "second.bin")];
+  const told: UploadProgress[] = [];
+  const withFiles = await messages.create(
+    { conversation_id, text: "zwei\nDateien", data: { a: 1 }, mentions: [me, me], reply_to_id: hello.id },
+    { files, onProgress: (progress) => told.push(progress) },
+  );
+  assert.deepEqual(
+    withFiles.attachments.map(({ filename, file_size }) => [filename, file_size]),
+    files.map(({ name, size }) => [name, size]),
+  );
+  const { text, data, mentions, reply_to_id } = withFiles;
+  assert.deepEqual([text, data, mentions, reply_to_id], ["zwei\nDateien", { a: 1 }, [me], hello.id]);
+  assert.deepEqual(
+    [told[0], told.at(-1)],
+    [0, 100_005].map((sent) => ({ sent, total: 100_005 })),
+  );
+  assert.equal(
+    await (await (await parley.attachments.download(withFiles.attachments[0]!)).blob()).text(),
+    "first",
+  );
+  assert.deepEqual(await messages.list({ conversation_id }), { has_more: false, data: [withFiles, hello] });
+  const around = await messages.list({ conversation_id, around: hello.id, limit: 1 });
+  assert.deepEqual(around.data, [hello]);
+  const older = await Array.fromAsync(messages.list({ conversation_id, around: withFiles.id, limit: 1 }));
+  assert.deepEqual(older, [withFiles, hello]);
+  const edited = await messages.update(hello.id, { text: "edited" }, { ifMatch: etagOf(hello) });
+  assert.equal(edited.text, "edited");
+  assert.equal(await messages.delete(hello.id), undefined);
+  assert.equal((await failure(messages.retrieve(hello.id))).code, "message_not_found");
+});
+
+onEachEngine("conversations", async (t, config) => {
+  const { contacts, conversations, messages } = await clientOf(await startOn(t, config));
+  const { conversation_id } = await contacts.create({ username: "ada", phone_number: "555-0100" });
+  const { id: message_id } = await messages.create({ conversation_id, text: "hello" });
+  const known = await conversations.retrieve(conversation_id);
+  assert.deepEqual([known.kind, known.name, known.last_message?.id], ["contact", "ada", message_id]);
+  const ifMatch = etagOf(known);
+  const muted = await conversations.update(conversation_id, { muted_until: 2e9 }, { ifMatch });
+  assert.deepEqual(muted, { ...known, muted_until: 2e9 });
+  const stale = conversations.update(conversation_id, { is_pinned: true }, { ifMatch });
+  assert.equal((await failure(stale)).code, "precondition_failed");
+  assert.equal(await conversations.markRead(conversation_id, { message_id, private: true }), undefined);
+  assert.deepEqual((await conversations.list({ kind: "contact" })).data, [muted]);
+});
+
+onEachEngine("blocks", async (t, config) => {
+  const { blocks } = await clientOf(await startOn(t, config));
+  for (const name of ["zoë/?#", "Ada", "50%"]) assert.equal(await blocks.create(name), undefined);
+  const names = async (list: List<{ username: string }>) =>
+    (await Array.fromAsync(list)).map(({ username }) => username);
+  assert.deepEqual(await names(blocks.list({ limit: 1 })), ["50%", "Ada", "zoë/?#"]);
+  assert.deepEqual(await names(blocks.list({ limit: 1, ending_before: "zoë/?#" })), ["Ada", "50%"]);
+  assert.equal(await blocks.delete("ADA"), undefined);
+  assert.deepEqual(await names(blocks.list()), ["50%", "zoë/?#"]);
+});
+
+test("an inbox goes on after a page without any match, in both directions", async (t) => {
+  const server = await startApp(t);
+  const parley = await clientOf(server);
+  const { id: me, conversation_id: notes } = await parley.me();
+  // One request looks at 1,000 conversations.
+  const db = new DatabaseSync(join(server.config.dataFolder, "parley.db"));
+  const insertPlace = db.prepare("INSERT INTO places (user_id, conversation_id, position) VALUES (?, ?, ?)");
+  const insertMember = db.prepare(
+    "INSERT INTO members (user_id, conversation_id, role, joined_at) VALUES (?, ?, ?, 1)",
+  );
+  db.exec("BEGIN");
+  for (let i = 0; i <= 2500; i++) {
+    const position = `7${String(i).padStart(25, "0")}`;
+    insertPlace.run(me, `cnv_${position}`, position);
+    insertMember.run(me, `cnv_${position}`, i < 2500 ? "member" : null);
+  }
+  db.exec("COMMIT");
+  db.close();
+  const top = `cnv_7${"2500".padStart(25, "0")}`;
+  const ids = async (query: { ending_before?: string }) => {
+    const found = await Array.fromAsync(parley.conversations.list({ ...query, kind: "self" }));
+    return found.map(({ id }) => id);
+  };
+  assert.deepEqual(await ids({}), [top, notes]);
+  assert.deepEqual(await ids({ ending_before: "0".repeat(26) }), [notes, top]);
+});
+
 onEachEngine("webhooks", async (t, config) => {
   const to = await receiver(t);
   const server = await startOn(t, { ...config, limits: { ...config.limits, webhooksAllowPrivate: true } });
@@ -75,7 +167,7 @@ onEachEngine("users, tokens, the audit trail and the caller", async (t, config) 
   const parley = await clientOf(server, {}, { scopes: SCOPES });
   const { users, tokens, audit } = parley;
   const alan = await users.create({ username: "alan", display_name: "Alan" });
-  assert.deepEqual(await users.retrieve(alan.id), alan);
+  assert.deepEqual(await users.retrieve(alan.id), { ...alan, unread_conversations: 0 });
   assert.deepEqual(await users.list({ username: "alan" }), { has_more: false, data: [alan] });
   const { token, ...shown } = await tokens.create({
     user_id: alan.id,

@@ -145,7 +145,7 @@ test("it runs on Node 20", async (t) => {
   const { stdout, stderr } = await run(node, ["old.js"], { cwd: project });
   const lines = stdout.trim().split("\n").sort();
   assert.deepEqual(lines, [
-    "attachment.created",
+    "message.created",
     "true",
     ...Array(4).fill("文件.md"),
     ...Array(4).fill("文件.md true"),

@@ -1,30 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, type TestContext } from "node:test";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import type { TestApp, TestUser } from "../support/app.ts";
-import { CHROMIUM } from "../support/engines/chromium.ts";
-
-const FLAGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
-
-let browser: Promise<Browser> | undefined;
-
-after(async () => (await browser)?.close());
-
-/** The browser of this file, whose pages end with the test: to start one takes longer than most tests. */
-export async function openBrowser(t: TestContext): Promise<Browser> {
-  browser ??= chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
-  const opened = await browser;
-  t.after(() => Promise.all(opened.contexts().map((context) => context.close())));
-  return opened;
-}
 
 /** What never leaves the browser: blobs, and the parts of its own viewer of PDF. */
 const INSIDE = /^(?:blob|data|chrome|chrome-extension):/;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startApp } from "../support/app.ts";
-import { noChromium } from "../support/engines/chromium.ts";
-import { makeContact, openBrowser, openPage, signIn } from "./browser.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { makeContact, openPage, signIn } from "./browser.ts";
 
 test("contacts are added, found, renamed, blocked and deleted", { skip: noChromium }, async (t) => {
   const server = await startApp(t);

@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
-import { noChromium } from "../support/engines/chromium.ts";
-import { dropFiles, makeContact, openBrowser, openPage, signIn } from "./browser.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { dropFiles, makeContact, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 
 const BIG = 200_000_000;

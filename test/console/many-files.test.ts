@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatSize } from "../../console/src/format.ts";
 import { startApp } from "../support/app.ts";
-import { noChromium } from "../support/engines/chromium.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { scaled } from "../support/scale.ts";
-import { openBrowser, openPage, signIn } from "./browser.ts";
+import { openPage, signIn } from "./browser.ts";
 
 const FILES = scaled(60, 1000);
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fillContacts } from "../../bench/rows.ts";
 import { startApp } from "../support/app.ts";
-import { noChromium } from "../support/engines/chromium.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { isLong, scaled } from "../support/scale.ts";
-import { openBrowser, openPage, signIn } from "./browser.ts";
+import { openPage, signIn } from "./browser.ts";
 
 const CONTACTS = 100_000;
 const MAX_FRAME_MS = 100;

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { startApp, upload } from "../support/app.ts";
-import { noChromium } from "../support/engines/chromium.ts";
-import { openBrowser, openPage, signIn } from "./browser.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 
 test("each kind of file is shown by what it is, and one that is broken or empty is said to be so", {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startApp, startOn, testConfig, upload } from "../support/app.ts";
-import { noChromium } from "../support/engines/chromium.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { noS3, testBucket } from "../support/engines/s3.ts";
-import { dropFiles, openBrowser, openPage, signIn } from "./browser.ts";
+import { dropFiles, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 import { startProxy } from "./proxy.ts";
 

@@ -1,8 +1,8 @@
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { startApp, type TestApp, type TestUser } from "../support/app.ts";
-import { noChromium } from "../support/engines/chromium.ts";
-import { type Guard, openBrowser, openPage, signIn } from "./browser.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { type Guard, openPage, signIn } from "./browser.ts";
 import { type ProxyServer, startProxy } from "./proxy.ts";
 
 /** What scenes share: a server, behind a network that does as they want, and a browser. */

@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { startApp, upload } from "../support/app.ts";
-import { noChromium } from "../support/engines/chromium.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import {
   assertAccessible,
   assertNoSidewaysScroll,
   dropFiles,
   makeContact,
-  openBrowser,
   openPage,
   signIn,
 } from "./browser.ts";

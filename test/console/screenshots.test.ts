@@ -7,8 +7,8 @@ import type { Locator, Page } from "playwright-core";
 import { createToken } from "../../src/core/access/tokens.ts";
 import { createUser } from "../../src/core/users.ts";
 import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
-import { noChromium } from "../support/engines/chromium.ts";
-import { dropFiles, makeContact, openBrowser, openPage, signIn } from "./browser.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { dropFiles, makeContact, openPage, signIn } from "./browser.ts";
 import { paint } from "./pictures.ts";
 
 const FOLDER = fileURLToPath(new URL("../../docs/pictures/", import.meta.url));

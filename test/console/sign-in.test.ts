@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { revokeTokensOf } from "../../src/core/access/tokens.ts";
 import { startApp } from "../support/app.ts";
-import { noChromium } from "../support/engines/chromium.ts";
-import { openBrowser, openPage, signIn } from "./browser.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { openPage, signIn } from "./browser.ts";
 
 test("a token signs in, and is kept no longer than the person wants", { skip: noChromium }, async (t) => {
   const server = await startApp(t);

@@ -1,12 +1,7 @@
 // What users, tokens and the audit trail keep to on both engines.
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
-import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
-import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
 import { NEWEST, type Page } from "../../src/db/page.ts";
 import { hasEntriesBefore, listEntries } from "../../src/db/queries/audit.ts";
 import {
@@ -16,27 +11,9 @@ import {
   listTokenRows,
 } from "../../src/db/queries/tokens.ts";
 import { findUserById, listUserRows } from "../../src/db/queries/users.ts";
-import { createFuse } from "../../src/util/fuse.ts";
-import { testDatabase } from "../support/engines/postgres.ts";
-import { anEntry, aToken, aUser } from "../support/rows.ts";
+import { anEntry, aToken, aUser, walk } from "../support/rows.ts";
+import { openOnPostgres, openOnSqlite } from "./databases.ts";
 
-async function sqlite(t: TestContext): Promise<Database> {
-  const folder = await mkdtemp(join(tmpdir(), "parley-accounts-"));
-  const db = openSqlite(join(folder, "parley.db"), createFuse(assert.ifError));
-  t.after(async () => {
-    await db.close();
-    await rm(folder, { recursive: true, force: true });
-  });
-  return db;
-}
-
-async function postgres(t: TestContext): Promise<Database> {
-  const db = await openPostgres(await testDatabase(t));
-  t.after(() => db.close());
-  return db;
-}
-
-const walk = (cursor: string, limit: number, newer = false): Page => ({ cursor, limit, newer });
 const ids = async (rows: Promise<{ id: string }[]>) => (await rows).map(({ id }) => id);
 
 /** The trail without ids and times, oldest first. */
@@ -45,7 +22,7 @@ async function trail(db: Database): Promise<unknown[][]> {
   return rows.map((row) => [row.action, row.actor_id, row.object_id, JSON.parse(row.details!)]);
 }
 
-for (const [name, open] of Object.entries({ sqlite, postgres })) {
+for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: openOnPostgres })) {
   test(`${name}: users walk both ways, and one is found by name; every column is as it was given`, async (t) => {
     const db = await open(t);
     const full = { phoneNumber: "555", displayName: "Å 😀", avatarUrl: "https://example.com/a.png" };

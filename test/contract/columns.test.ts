@@ -69,8 +69,8 @@ const FILE = {
   } as const),
 };
 const WEBHOOK = {
-  ...({ id: true, user_id: true, url: true, types: true, all_users: true, secret: true } as const),
-  ...({ old_secret: true, old_until: true, disabled_at: true, failing_since: true } as const),
+  ...({ id: true, user_id: true, url: true, types: true, scopes: true, all_users: true } as const),
+  ...({ secret: true, old_secret: true, old_until: true, disabled_at: true, failing_since: true } as const),
   ...({ since_position: true, backlog_from: true, created_at: true, version: true } as const),
 };
 const DELIVERY = {
@@ -79,7 +79,8 @@ const DELIVERY = {
 };
 const DUE = {
   ...({ id: true, webhook_id: true, event_id: true, recipient_id: true, conversation_id: true } as const),
-  ...({ type: true, told_at: true, payload: true, attempts: true } as const),
+  ...({ position: true, last_position: true, type: true, told_at: true, payload: true } as const),
+  ...({ attempts: true } as const),
 };
 const EVENT = {
   ...({ position: true, recipient_id: true, number: true, type: true } as const),
@@ -90,7 +91,7 @@ const ENTRY = {
   ...({ object_id: true, details: true } as const),
 };
 const BEHIND = {
-  ...({ id: true, user_id: true, types: true, all_users: true } as const),
+  ...({ id: true, user_id: true, types: true, scopes: true, all_users: true } as const),
   ...({ since_position: true, backlog_from: true, pending: true } as const),
 };
 

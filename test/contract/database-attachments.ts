@@ -13,7 +13,7 @@ import { listContacts } from "../../src/db/queries/contacts.ts";
 import { listTombstones } from "../../src/db/queries/tombstones.ts";
 import { findUserByName } from "../../src/db/queries/users.ts";
 import { raw, sql } from "../../src/db/sql.ts";
-import { addUser, anEntry, attachment, contact, walk } from "../support/rows.ts";
+import { addUser, anEntry, attachment, contact, messageId, walk } from "../support/rows.ts";
 
 type Open = (t: TestContext) => Promise<Database>;
 
@@ -24,12 +24,12 @@ export function attachmentContract(name: string, open: Open): void {
     await addUser(db, "b");
     await db.write("createContact", contact("a", 1));
     const first = await db.write("createAttachment", attachment("a", 1));
-    assert.equal(first.file_size, 5_000_000_000);
-    const kept = await findAttachment(db, "a", first.id);
+    const kept = await findAttachment(db, "a", first);
+    assert.equal(kept!.file_size, 5_000_000_000);
     assert.deepEqual(Buffer.from(kept!.sha256), Buffer.alloc(32, 1));
     await db.write("createAttachment", attachment("a", 2, { conversationId: "cnv_a_1" }));
-    const third = await db.write("createAttachment", attachment("a", 3, { messageId: "msg_2" }));
-    assert.equal(third.message_id, "msg_2");
+    const third = await db.write("createAttachment", attachment("a", 3, { messageId: messageId(2) }));
+    assert.equal((await findAttachment(db, "a", third))?.message_id, messageId(2));
     const ids = async (user: string, conversation?: string) =>
       (await listAttachments(db, user, conversation, walk(NEWEST, 9))).map((row) => row.id);
     assert.deepEqual(await ids("a"), ["att_0003", "att_0002", "att_0001"]);
@@ -40,8 +40,8 @@ export function attachmentContract(name: string, open: Open): void {
       { ...(await findLinkedAttachment(db, "att_0001")) },
     );
     assert.equal(await findAttachment(db, "b", "att_0001"), undefined);
-    assert.ok(await isOwnMessage(db, "msg_2", "a"));
-    assert.ok(!(await isOwnMessage(db, "msg_2", "b")));
+    assert.ok(await isOwnMessage(db, messageId(2), "a"));
+    assert.ok(!(await isOwnMessage(db, messageId(2), "b")));
   });
 
   test(`${name}: an upload to what is not the user's is refused and leaves nothing`, async (t) => {
@@ -54,7 +54,7 @@ export function attachmentContract(name: string, open: Open): void {
         code: "conversation_not_found",
       });
     }
-    for (const target of [{ messageId: "msg_1" }, { messageId: "msg_none" }]) {
+    for (const target of [{ messageId: messageId(1) }, { messageId: "msg_none" }]) {
       await assert.rejects(db.write("createAttachment", attachment("b", 2, target)), {
         code: "message_not_found",
       });

@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
 import { NEWEST } from "../../src/db/page.ts";
 import { findContact, listContacts } from "../../src/db/queries/contacts.ts";
-import { isMember } from "../../src/db/queries/conversations.ts";
+import { findSeat } from "../../src/db/queries/conversations.ts";
 import { allTokens, findToken } from "../../src/db/queries/tokens.ts";
 import { listTombstones } from "../../src/db/queries/tombstones.ts";
 import { allUsers, findUserByName } from "../../src/db/queries/users.ts";
@@ -37,8 +37,8 @@ function contactContract(name: string, open: Open): void {
     await db.write("createContact", input);
     assert.deepEqual(await findContact(db, "a", input.id), [input.body, null, null, 1]);
     assert.equal(await findContact(db, "b", input.id), undefined);
-    assert.ok(await isMember(db, "cnv_a_1", "a"));
-    assert.ok(!(await isMember(db, "cnv_a_1", "b")));
+    assert.ok(await findSeat(db, "cnv_a_1", "a"));
+    assert.ok(!(await findSeat(db, "cnv_a_1", "b")));
   });
 
   test(`${name}: pages walk both ways from any place, with one row more where there is one`, async (t) => {
@@ -70,7 +70,7 @@ function contactContract(name: string, open: Open): void {
       code: "contact_exists",
       members: { existing_id: "con_a_0001" },
     });
-    assert.ok(!(await isMember(db, again.conversationId, "a")));
+    assert.ok(!(await findSeat(db, again.conversationId, "a")));
     await db.write("createContact", { ...contact("b", 1), usernameKey: "name 1" });
   });
 
@@ -136,7 +136,7 @@ function concurrencyContract(name: string, open: Open): void {
       ["fulfilled", "rejected", "fulfilled"],
     );
     assert.equal(await findUserByName(db, "d"), undefined);
-    assert.ok(!(await isMember(db, "cnv_d_notes", "d")));
+    assert.ok(!(await findSeat(db, "cnv_d_notes", "d")));
     assert.equal((await listContacts(db, "a", {}, walk(NEWEST, 9))).length, 2);
   });
 }

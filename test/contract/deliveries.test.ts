@@ -16,6 +16,7 @@ const HOOK: WebhookRow = {
   user_id: "a",
   url: "https://receiver.invalid/",
   types: null,
+  scopes: "contacts:read",
   all_users: 0,
   secret: "whsec_x",
   old_secret: null,
@@ -41,7 +42,7 @@ async function begin(t: TestContext, open: (t: TestContext) => Promise<Database>
 
 async function handOut(db: Database, from: number, id: string): Promise<void> {
   const { position } = (await eventsBehind(db, 0, 1))[0]!;
-  const deliveries = [{ id, webhookId: HOOK.id, eventId: "evt_1", position }];
+  const deliveries = [{ id, webhookId: HOOK.id, eventId: "evt_1", position, lastPosition: null }];
   await db.write("addDeliveries", {
     deliveries,
     fallen: [],
@@ -102,7 +103,7 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
     while (await hasUnnumbered(db)) await db.write("numberEvents", { limit: 10 });
     const [first, second, third] = (await eventsBehind(db, 0, 3)).map(({ position }) => position);
     const one = (id: string, position: number | undefined) => [
-      { id, webhookId: HOOK.id, eventId: `evt_${id}`, position: position! },
+      { id, webhookId: HOOK.id, eventId: `evt_${id}`, position: position!, lastPosition: null },
     ];
     const step = { deliveries: [], fallen: [], behind: [], since: 0, now: NOW };
     const fallen = [{ webhookId: HOOK.id, position: second! }];

@@ -22,7 +22,7 @@ import { createFuse } from "../../src/util/fuse.ts";
 import { phoneDigits, searchKey, usernameKey } from "../../src/util/text.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { holds } from "../support/property.ts";
-import { anEntry, aUser } from "../support/rows.ts";
+import { anEntry, attachment, aUser } from "../support/rows.ts";
 
 async function openBoth(t: TestContext): Promise<[Database, Database]> {
   const folder = await mkdtemp(join(tmpdir(), "parley-engines-"));
@@ -113,6 +113,9 @@ test("contacts of odd names: the same pages, cursors, orders and errors on both 
           searchKey: searchKey(username, display),
           body,
           createdAt: i,
+          blocked: false,
+          positionId: contact.conversationId,
+          limit: 250,
           maxContacts: 0,
         };
         await same(both, (db) => db.write("createContact", { ...input, actId: anEntry().id, tokenId: null }));
@@ -156,27 +159,17 @@ test("files of odd names and bytes, and users of odd names: the same on both eng
     await same(both, (db) => db.write("createUser", user));
     if (isTaken) return;
     const id = `att_${owner}`;
-    const upload = {
-      id,
-      uploaderId: owner,
-      filename,
-      fileType: "a/b?",
-      fileSize: content.length,
-      sha256: content,
-      blobKey: id,
-      crc32: 2 ** 32 - 1,
-      createdAt: 1_800_000_000_000,
-      bytes: content,
-      target: {},
-      newMessageId: `msg_${owner}`,
-      hasIntent: false,
-      reservation: null,
+    const fields = {
+      ...{ id, filename, fileType: "a/b?", fileSize: content.length, sha256: content, blobKey: id },
+      ...{ crc32: 2 ** 32 - 1, bytes: content },
     };
+    const newMessageId = `msg_${owner}`;
+    const upload = () => ({ ...attachment(owner, 0, {}, fields), newMessageId });
     const plain = ({ sha256, ...rest }: { sha256: Uint8Array }) => ({
       ...rest,
       sha256: Buffer.from(sha256).toString("hex"),
     });
-    await same(both, (db) => db.write("createAttachment", { ...upload, entry: anEntry() }));
+    await same(both, (db) => db.write("createAttachment", upload()));
     await same(both, async (db) => plain((await findAttachment(db, owner, id))!));
     const kept = await same(both, async (db) => Buffer.from((await findSmallFile(db, id))!));
     assert.deepEqual(kept, Buffer.from(content));

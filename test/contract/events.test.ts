@@ -73,8 +73,9 @@ async function live(db: Database, user: string, base: number, chance: Chance): P
       });
       done.push(`contact.deleted ${id}`);
     } else {
-      const { id } = await db.write("createAttachment", attachment(user, base + i));
-      done.push(`attachment.created ${id}`);
+      const upload = attachment(user, base + i);
+      const id = await db.write("createAttachment", upload);
+      done.push(`message.created ${upload.newMessageId}`, `attachment.created ${id}`);
     }
   }
   return done;
@@ -111,7 +112,7 @@ for (const [engine, open] of Object.entries(engines)) {
       );
       assert.equal(await lastNumber(db, user), events.length);
     }
-    await inOrderOfPositions(db, users.length * 30);
+    await inOrderOfPositions(db, done.flat().length);
   });
 
   test(`${engine}: the walk goes both ways from any number, by type where that is asked for`, async (t) => {

@@ -4,20 +4,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { readModules } from "../support/house.ts";
+import { walkSyntax } from "../support/syntax.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 type Modules = ReturnType<typeof readModules>;
 type Node = Modules[number]["ast"];
 type Named = Node & { name?: string };
 type Parents = readonly Node[];
-
-/** Calls `visit` with each node and those around it, the innermost first. */
-function walk(node: Node, visit: (node: Node, parents: Parents) => void, parents: Parents = []): void {
-  visit(node, parents);
-  for (const child of Object.values(node).flat() as Node[]) {
-    if (typeof child?.type === "string") walk(child, visit, [node, ...parents]);
-  }
-}
 
 /** The name by which a function is called, also one that is declared by `write(…)`; undefined: it has none. */
 function nameOf(node: Node, parents: Parents): string | undefined {
@@ -51,7 +44,7 @@ function generatorNames(modules: Modules): Set<string> {
   for (let before = -1; before < names.size; ) {
     before = names.size;
     for (const { ast } of modules) {
-      walk(ast, (node, parents) => {
+      walkSyntax(ast, (node, parents) => {
         if (isGenerator(node)) names.add(nameOf(node, parents) ?? "");
         const isReturned =
           parents[0]?.type === "ReturnStatement" || parents[0]?.type === "ArrowFunctionExpression";
@@ -71,7 +64,7 @@ function forgotten(sources: Record<string, string>): string[] {
   const names = generatorNames(modules);
   return modules.flatMap(({ path, text, ast }) => {
     const found = new Set<string>();
-    walk(ast, (node, parents) => {
+    walkSyntax(ast, (node, parents) => {
       const name = calledName(node);
       const isCall = name !== undefined && names.has(name) && !isHandedOn(node, parents);
       const inside = parents.find((parent) => /Function/.test(parent.type));

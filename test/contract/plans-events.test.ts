@@ -46,7 +46,8 @@ async function doAll(run: Run): Promise<Statement[]> {
     yield* events.forgetEvents({ recipientId, before: 50, limit: 10 });
     yield* batch([
       events.publishNewContact(1, recipientId, "con_x"),
-      events.publishAttachment("attachment.created", 1, "cnv_x", { id: "att_x" }),
+      events.publishReference("attachment.created", 1, "cnv_x", "att_x", "msg_x"),
+      events.publishReferenceTo(recipientId, "message.deleted", 1, "cnv_x", "msg_x"),
     ]);
     yield* events.forgetEventsOf(recipientId, 10);
   };

@@ -3,7 +3,9 @@ import { test } from "node:test";
 import { NEWEST } from "../../src/db/page.ts";
 import { attachmentsQuery } from "../../src/db/queries/attachments.ts";
 import { entriesQuery } from "../../src/db/queries/audit.ts";
+import { blocksQuery } from "../../src/db/queries/blocks.ts";
 import { deliveriesQuery } from "../../src/db/queries/deliveries.ts";
+import { inboxQuery, maybeUnreadQuery } from "../../src/db/queries/inbox.ts";
 import { tokensQuery } from "../../src/db/queries/tokens.ts";
 import { usersQuery } from "../../src/db/queries/users.ts";
 import { webhooksQuery } from "../../src/db/queries/webhooks.ts";
@@ -33,6 +35,18 @@ const FILL = [
    FROM generate_series(1, ${CONTACTS}) n`,
   `INSERT INTO grants (user_id, attachment_id, conversation_id)
    SELECT CASE WHEN right(id, 1) = '0' THEN 'usr_y' ELSE 'usr_x' END, id, conversation_id FROM attachments`,
+  `INSERT INTO members (conversation_id, user_id, joined_at)
+   SELECT 'cnv_' || n / 2, CASE WHEN n % 2 = 0 THEN 'usr_y' ELSE 'usr_x' END, 1 FROM generate_series(0, ${CONTACTS}) n`,
+  `INSERT INTO withheld (user_id, conversation_id, from_id, to_id)
+   SELECT user_id, conversation_id, 'msg', 'msg' FROM members`,
+  `INSERT INTO places (user_id, conversation_id, position, maybe_unread, is_pinned, is_archived)
+   SELECT user_id, conversation_id, lpad(row_number() OVER ()::text, 8, '0'), row_number() OVER () % 9 / 8,
+     row_number() OVER () % 50 / 49, row_number() OVER () % 2 FROM members`,
+  `INSERT INTO marks (user_id, conversation_id) SELECT user_id, conversation_id FROM members`,
+  `INSERT INTO messages (conversation_id, id, sender_id, type, has_files, created_at, version)
+   SELECT conversation_id, 'msg_' || row_number() OVER (), user_id, 'text', 0, 1, 1 FROM members`,
+  `INSERT INTO blocks (owner_id, username_key, username, created_at)
+   SELECT CASE WHEN n % 6 = 0 THEN 'usr_y' ELSE 'usr_x' END, 'name ' || n, 'name ' || n, 1 FROM generate_series(1, ${CONTACTS}) n`,
   `INSERT INTO activity (user_id, seen_at) SELECT 'usr_' || n, 1 FROM generate_series(1, ${CONTACTS}) n`,
   `INSERT INTO users (id, username, username_key, conversation_id, created_at)
    SELECT 'usr_' || lpad(n::text, 8, '0'), n, n, 'cnv', 1 FROM generate_series(1, ${CONTACTS}) n`,
@@ -63,6 +77,12 @@ function statements(): (Statement | ContactQuery)[] {
       for (const usernameKey of [undefined, "77"]) found.push(usersQuery({ usernameKey }, page));
       for (const userId of [undefined, "usr_x"]) found.push(tokensQuery({ userId }, page));
       found.push(entriesQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));
+      found.push(blocksQuery("usr_x", page));
+    }
+    for (const cursor of [NEWEST, "00012000"]) {
+      for (const part of [undefined, "unread", "pinned", "archived"] as const)
+        found.push(inboxQuery("usr_x", part, { cursor, newer, limit: 10 }));
+      found.push(maybeUnreadQuery("usr_x", 1, cursor));
     }
   }
   return found;

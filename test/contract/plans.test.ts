@@ -4,7 +4,9 @@ import { test } from "node:test";
 import { NEWEST, OLDEST } from "../../src/db/page.ts";
 import { attachmentsQuery } from "../../src/db/queries/attachments.ts";
 import { entriesQuery } from "../../src/db/queries/audit.ts";
+import { blocksQuery } from "../../src/db/queries/blocks.ts";
 import { deliveriesQuery } from "../../src/db/queries/deliveries.ts";
+import { inboxQuery, maybeUnreadQuery } from "../../src/db/queries/inbox.ts";
 import { tokensQuery } from "../../src/db/queries/tokens.ts";
 import { usersQuery } from "../../src/db/queries/users.ts";
 import { webhooksQuery } from "../../src/db/queries/webhooks.ts";
@@ -59,6 +61,7 @@ test("every other page is one range of an index: no scan of a table, no sort, no
     for (const usernameKey of [undefined, "a"]) statements.push(usersQuery({ usernameKey }, page));
     for (const userId of [undefined, "usr_x"]) statements.push(tokensQuery({ userId }, page));
     statements.push(entriesQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));
+    statements.push(blocksQuery("usr_x", page));
   }
   for (const statement of statements) {
     const steps = planOf(db, statement);
@@ -74,3 +77,50 @@ test("every other page is one range of an index: no scan of a table, no sort, no
   }
   t.diagnostic(`${statements.length} statements, each a search by an index`);
 });
+
+test("an inbox reads one range of the index of its filter, with and without statistics, in both directions", async (t) => {
+  const db = await openPlainSqlite(t);
+  const insert = db.prepare(`INSERT INTO places
+    (user_id, conversation_id, position, maybe_unread, is_pinned, is_archived) VALUES (?, ?, ?, ?, ?, ?)`);
+  const join = db.prepare("INSERT INTO members (user_id, conversation_id, joined_at) VALUES (?, ?, 1)");
+  for (const prepare of ["", "ANALYZE"]) {
+    for (let i = 0; prepare === "" && i < 2000; i++) {
+      const user = i % 4 === 0 ? "usr_y" : "usr_x";
+      insert.run(
+        user,
+        `cnv_${i}`,
+        i % 10 === 0 ? null : `${i}`,
+        i % 9 ? 0 : 1,
+        i % 50 ? 0 : 1,
+        i % 30 ? 0 : 1,
+      );
+      join.run(user, `cnv_${i}`);
+    }
+    db.exec(prepare);
+    for (const newer of [false, true]) {
+      const page = { cursor: newer ? OLDEST : NEWEST, newer, limit: 10 };
+      const range = `(user_id=? AND position${newer ? ">" : "<"}?)`;
+      for (const [part, index] of INBOX_INDEXES)
+        checkInbox(planOf(db, inboxQuery("usr_x", part, page)), `SEARCH p USING INDEX ${index} ${range}`);
+    }
+    const badge = planOf(db, maybeUnreadQuery("usr_x", 1, NEWEST));
+    checkInbox(badge, "SEARCH p USING COVERING INDEX places_unread (user_id=? AND position<?)");
+  }
+});
+
+const INBOX_INDEXES = [
+  [undefined, "places_by_position"],
+  ["unread", "places_unread"],
+  ["pinned", "places_pinned"],
+  ["archived", "places_archived"],
+] as const;
+
+/** Everything else is looked up by keys; the messages counted, `u`, are a range of at most 100. */
+function checkInbox([first, ...steps]: string[], range: string): void {
+  assert.equal(first, range);
+  for (const step of steps)
+    assert.match(
+      step,
+      /^(?:SEARCH \w+ USING (?:PRIMARY KEY|INDEX)|CORRELATED SCALAR SUBQUERY|CO-ROUTINE u|SCAN u$)/,
+    );
+}

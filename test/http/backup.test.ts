@@ -196,6 +196,9 @@ test("a backup of an older schema is restored as it is, and the next start migra
   const insert =
     "INSERT INTO attachments VALUES ('att_1','cnv_1','msg_1','usr_1','a','text/plain',4,?,?,1,1)";
   db.prepare(insert).run(digest, key);
+  db.exec("INSERT INTO messages VALUES ('msg_1', 'cnv_1', 'usr_1', 1)");
+  db.exec("INSERT INTO members VALUES ('cnv_1', 'usr_1', 1)");
+  db.exec("INSERT INTO grants VALUES ('usr_1', 'att_1', 'cnv_1')");
   // As in a copy by hand of a folder whose server was stopped.
   db.exec("PRAGMA journal_mode = WAL; PRAGMA user_version = 1");
   db.close();

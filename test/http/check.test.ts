@@ -53,11 +53,11 @@ test("check names each fault of a file, whose it is and how to mend it, and ends
     { ...missing, filename: "missing", kind: "missing" },
   ];
   for (const [i, { id, key, path, ...rest }] of expected.entries()) {
-    const { mend, uploader_id, ...line } = found[i]!;
+    const { hint, uploader_id, ...line } = found[i]!;
     const attachment = { attachment_id: id, uploader: "admin", blob_key: key, path, file_size: 100_000 };
     assert.deepEqual(line, { ...attachment, ...rest });
     assert.match(String(uploader_id), /^usr_/);
-    assert.ok(String(mend).includes(`cp BACKUP/blobs/${key.slice(0, 2)}/${key} ${path}`), String(mend));
+    assert.ok(String(hint).includes(`cp BACKUP/blobs/${key.slice(0, 2)}/${key} ${path}`), String(hint));
   }
   assert.deepEqual(found.at(-1), {
     ...{ kind: "summary", files: 5, bytes: 2 * 100_000 + 99_999 + 100_001, findings: 4 },
@@ -77,7 +77,7 @@ test("check names what has no row, but not an upload that a crash cut off", asyn
   await server.stop();
   const folder = command.env.PARLEY_DATA!;
   const db = new DatabaseSync(join(folder, "parley.db"));
-  db.exec("DELETE FROM attachments");
+  db.exec("DELETE FROM attachments; DELETE FROM grants");
   db.exec("UPDATE storage SET used = 7");
   db.exec(`INSERT INTO tombstones VALUES ('${deleted.key}', 1)`);
   db.close();
@@ -95,7 +95,7 @@ test("check names what has no row, but not an upload that a crash cut off", asyn
   assert.deepEqual(found.pop(), {
     ...{ kind: "summary", files: 0, bytes: 0, findings: 5, tombstones: 1, intents: 1 },
   });
-  const { mend: _, user_id, ...miscount } = found.pop()!;
+  const { hint: _, user_id, ...miscount } = found.pop()!;
   assert.match(String(user_id), /^usr_/);
   assert.deepEqual(miscount, { kind: "storage", username: "admin", used: 7, found: 0 });
   assert.deepEqual(found.map(({ kind, path }) => `${kind} ${path}`).sort(), [
@@ -142,12 +142,11 @@ test("check names a damaged database, and leaves an older schema as it is", asyn
   assert.equal((await command.run("check")).code, 0);
   assert.equal(db.prepare("PRAGMA user_version").get()!.user_version, 1);
   // An index that does not agree with its table.
-  db.exec("INSERT INTO messages VALUES ('msg_1', 'cnv_1', 'usr_1', 1)");
+  db.exec(`INSERT INTO messages (conversation_id, id, sender_id, type, has_files, created_at, version)
+    VALUES ('cnv_1', 'msg_1', 'usr_1', 'text', 0, 1, 1)`);
   db.enableDefensive(false);
   db.exec("PRAGMA writable_schema = ON");
-  db.exec(
-    "UPDATE sqlite_schema SET sql = replace(sql, '(conversation_id)', '(sender_id)') WHERE name = 'messages_by_conversation'",
-  );
+  db.exec("UPDATE sqlite_schema SET sql = replace(sql, '(id)', '(sender_id)') WHERE name = 'messages_by_id'");
   db.close();
   const ended = await command.run("check", "--json");
   assert.equal(ended.code, 1, ended.stderr);

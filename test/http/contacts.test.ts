@@ -110,7 +110,13 @@ test("GET /v1/me tells the caller, with storage used exact through uploads and d
   assert.equal(before.id, user.id);
   assert.match(String(before.conversation_id), /^cnv_/);
   assert.deepEqual(before.storage, { used: 0, quota: null });
-  assert.deepEqual(before.limits, { max_file_size: 1000, max_body_size: 65536, rate_limit: null });
+  assert.deepEqual(before.limits, {
+    max_file_size: 1000,
+    max_body_size: 65536,
+    max_message_body_size: 262_144,
+    rate_limit: null,
+    message_limit: null,
+  });
   const { upload } = await import("../support/app.ts");
   const made = (await (await upload(server.url, user, new File(["12345"], "a"))).json()) as { id: string };
   await upload(server.url, other, new File(["123"], "a"));

@@ -23,9 +23,9 @@ async function startNodes(t: TestContext): Promise<[TestApp, TestApp]> {
   return [await startNode(t, url), await startNode(t, url)];
 }
 
-/** Without what depends on where and when it is told. */
-function plain({ payload: { file_url: _, ...payload }, ...event }: TestEvent): unknown {
-  return { ...event, payload };
+/** Without what depends on where and when it is read: the payload is what the recipient sees then. */
+function plain({ payload: { id }, notify: _, ...event }: TestEvent): unknown {
+  return { ...event, payload: { id } };
 }
 
 /** Changes this and that at a place, until it is stopped. */

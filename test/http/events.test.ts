@@ -20,32 +20,44 @@ test("what happens is told to everybody who may see it, in order, as they would 
   await send(server, ann, "PUT", `/v1/contacts/${contact.id}`, { display_name: "Bobby" });
   await send(server, ann, "DELETE", `/v1/attachments/${id}`);
   await send(server, ann, "DELETE", `/v1/contacts/${contact.id}`);
-  const hers = await toAnn.wait(6);
+  const hers = await toAnn.wait(9);
   assert.deepEqual(
     hers.map(({ type }) => type),
     [
-      ...["contact.created", "attachment.created", "attachment.updated", "contact.updated"],
-      ...["attachment.deleted", "contact.deleted"],
+      ...[
+        "contact.created",
+        "message.created",
+        "attachment.created",
+        "message.updated",
+        "attachment.updated",
+      ],
+      ...["contact.updated", "message.deleted", "attachment.deleted", "contact.deleted"],
     ],
   );
-  const his = await toBob.wait(4);
+  const his = await toBob.wait(7);
+  const message = his[1]!.payload.id;
   assert.deepEqual(
     his.map(({ type, payload }) => [type, payload.id]),
     [
       ["contact.created", back.id],
+      ["message.created", message],
       ["attachment.created", id],
+      ["message.updated", message],
       ["attachment.updated", id],
+      ["message.deleted", message],
       ["attachment.deleted", id],
     ],
   );
   assert.deepEqual(his[0]!.payload, back);
   assert.deepEqual(hers[0]!.payload, contact);
-  assert.equal(hers[3]!.payload.display_name, "Bobby");
-  assert.equal(his[2]!.payload.filename, "renamed");
-  assert.deepEqual(Object.keys(his[1]!.payload), [
+  assert.equal(hers[5]!.payload.display_name, "Bobby");
+  assert.equal(his[4]!.payload.filename, "renamed");
+  assert.deepEqual(Object.keys(his[2]!.payload), [
     ...["id", "message_id", "filename", "file_url", "file_type", "file_size", "created_at"],
   ]);
-  assert.equal(new Set([...hers, ...his].map((event) => event.id)).size, 10);
+  assert.deepEqual(his[1]!.payload.attachments, [his[2]!.payload]);
+  assert.deepEqual(his[6]!.payload, { id, conversation_id: contact.conversation_id });
+  assert.equal(new Set([...hers, ...his].map((event) => event.id)).size, 16);
 });
 
 test("pages and streams have the same events; a stream goes on behind any of them, by type where that is asked for", async (t) => {

@@ -9,7 +9,7 @@ import { startApp, startOn, testConfig, upload } from "../support/app.ts";
 import { commandLine } from "../support/command.ts";
 import { eventually, storedFiles } from "../support/files-on-disk.ts";
 import { openSocket, readAnswer } from "../support/raw-socket.ts";
-import { anEntry, aUser } from "../support/rows.ts";
+import { attachment, aUser } from "../support/rows.ts";
 
 test("a second server on the same data folder is refused, and the first goes on", async (t) => {
   const server = await startApp(t);
@@ -54,15 +54,9 @@ test("what a crash left in the store is settled at start: live bytes stay, other
   const live = "11".repeat(16);
   const orphan = "22".repeat(16);
   const half = "33".repeat(16);
-  await first.core.db.write("createAttachment", {
-    ...{ id: "att_1", uploaderId: "usr_1", filename: "a", fileType: "text/plain", fileSize: 4 },
-    ...{ sha256: new Uint8Array(32), blobKey: live, crc32: null, bytes: null, createdAt: 1 },
-    newMessageId: "msg_1",
-    hasIntent: false,
-    reservation: null,
-    entry: anEntry(),
-    target: { conversationId: await notes(first) },
-  });
+  const target = { conversationId: await notes(first) };
+  const file = { blobKey: live, fileSize: 4 };
+  await first.core.db.write("createAttachment", attachment("usr_1", 1, target, file));
   await first.stop();
   for (const key of [live, orphan])
     await writeFile(join(config.dataFolder, "blobs", key.slice(0, 2), key), "data");

@@ -11,14 +11,9 @@ import { startApp, startOn, type TestApp, type TestUser, testConfig, upload } fr
 import { asker, type Json } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { startProxy } from "../support/engines/postgres-proxy.ts";
-import { routeScopes } from "./scopes.ts";
+import { HOOK, PEOPLE, type Person, ROWS, type Row } from "./matrix-rows.ts";
+import { otherScopes, routeScopes } from "./scopes.ts";
 
-/**
- * `owner` made everything. `member` and `blocked` are users who have the owner as a contact and whom the owner has; the
- * owner has blocked the latter. `stranger` is a user like them whom nobody knows.
- */
-const PEOPLE = ["stranger", "blocked", "member", "owner"] as const;
-type Person = (typeof PEOPLE)[number];
 type People = Record<Person, TestUser>;
 
 interface Scene extends People {
@@ -28,8 +23,6 @@ interface Scene extends People {
   ids: Record<string, string>;
 }
 
-/** The name leads nowhere. */
-const HOOK = { url: "https://receiver.invalid/" };
 const UNKNOWN = "01h455vb4pex5vsknk084sn02q";
 
 async function contactOf(server: TestApp, from: TestUser, to: TestUser): Promise<Json> {
@@ -73,6 +66,8 @@ async function makeScene(server: TestApp): Promise<Scene> {
     attachmentToBlocked: String(toBlocked.id),
     attachmentFromBlocked: String(fromBlocked.id),
     message: String(toMember.message_id),
+    messageToBlocked: String(toBlocked.message_id),
+    messageFromBlocked: String(fromBlocked.message_id),
     user: owner.id,
     token: (await createToken(server.app.core, null, owner.id, {})).id,
     webhook: "",
@@ -85,157 +80,15 @@ async function makeScene(server: TestApp): Promise<Scene> {
   return { server, stranger, blocked, member, owner, admin, ids };
 }
 
-interface Row {
-  /** As the routes are told; ids in angle brackets are those of the scene. */
-  route: string;
-  path: string;
-  body?: object;
-  file?: boolean;
-  /** The status for each person; where all are refused alike, one. */
-  expected: Record<Person, number>;
-}
-
-const all = (status: number) => ({ stranger: status, blocked: status, member: status, owner: status });
-const own = (status: number, others = 404) => ({ ...all(others), owner: status });
-
-/** In each route the ids that somebody else could try; what changes things for the owner comes last. */
-const ROWS: Row[] = [
-  { route: "GET /v1/contacts", path: "/v1/contacts", expected: all(200) },
-  {
-    route: "POST /v1/contacts",
-    path: "/v1/contacts",
-    body: { username: "new", phone_number: "555" },
-    expected: all(201),
-  },
-  { route: "GET /v1/contacts/:id", path: "/v1/contacts/<contact>", expected: own(200) },
-  {
-    route: "PUT /v1/contacts/:id",
-    path: "/v1/contacts/<contact>",
-    body: { display_name: "x" },
-    expected: own(200),
-  },
-  { route: "PUT /v1/contacts/:id/block", path: "/v1/contacts/<contact>/block", expected: own(204) },
-  { route: "DELETE /v1/contacts/:id/block", path: "/v1/contacts/<contact>/block", expected: own(204) },
-  { route: "DELETE /v1/contacts/:id", path: "/v1/contacts/<contact>", expected: own(204) },
-  { route: "GET /v1/attachments", path: "/v1/attachments", expected: all(200) },
-  {
-    route: "GET /v1/attachments",
-    path: "/v1/attachments?conversation_id=<conversation>",
-    expected: { ...own(200), member: 200 },
-  },
-  {
-    route: "GET /v1/attachments",
-    path: "/v1/attachments?conversation_id=<conversationWithBlocked>",
-    expected: { ...own(200), blocked: 200 },
-  },
-  {
-    route: "GET /v1/attachments/:id",
-    path: "/v1/attachments/<attachment>",
-    expected: { ...own(200), member: 200 },
-  },
-  {
-    route: "GET /v1/attachments/:id",
-    path: "/v1/attachments/<attachmentToBlocked>",
-    expected: { ...own(200), blocked: 200 },
-  },
-  {
-    route: "GET /v1/attachments/:id",
-    path: "/v1/attachments/<attachmentFromBlocked>",
-    expected: { ...all(404), blocked: 200 },
-  },
-  {
-    route: "GET /files/:id/:filename",
-    path: "/files/<attachment>/x",
-    expected: { ...own(200), member: 200 },
-  },
-  {
-    route: "GET /files/:id/:filename",
-    path: "/files/<attachmentFromBlocked>/x",
-    expected: { ...all(404), blocked: 200 },
-  },
-  {
-    route: "PUT /v1/attachments/:id",
-    path: "/v1/attachments/<attachment>",
-    body: { filename: "y" },
-    expected: { ...own(200), member: 403 },
-  },
-  {
-    route: "PUT /v1/attachments/:id",
-    path: "/v1/attachments/<attachmentFromBlocked>",
-    body: { filename: "y" },
-    expected: { ...all(404), blocked: 200 },
-  },
-  {
-    route: "DELETE /v1/attachments/:id",
-    path: "/v1/attachments/<attachment>",
-    expected: { ...own(204), member: 403 },
-  },
-  {
-    route: "DELETE /v1/attachments/:id",
-    path: "/v1/attachments/<attachmentFromBlocked>",
-    expected: { ...all(404), blocked: 204 },
-  },
-  { route: "POST /v1/attachments", path: "/v1/attachments", file: true, expected: all(201) },
-  {
-    route: "POST /v1/attachments",
-    path: "/v1/attachments?conversation_id=<conversation>",
-    file: true,
-    expected: { ...own(201), member: 201 },
-  },
-  {
-    route: "POST /v1/attachments",
-    path: "/v1/attachments?conversation_id=<conversationWithBlocked>",
-    file: true,
-    expected: { ...own(201), blocked: 201 },
-  },
-  {
-    route: "POST /v1/attachments",
-    path: "/v1/attachments?message_id=<message>",
-    file: true,
-    expected: own(201),
-  },
-  { route: "GET /v1/events", path: "/v1/events", expected: all(200) },
-  { route: "GET /v1/webhooks", path: "/v1/webhooks", expected: all(200) },
-  { route: "POST /v1/webhooks", path: "/v1/webhooks", body: HOOK, expected: all(201) },
-  {
-    route: "POST /v1/webhooks",
-    path: "/v1/webhooks",
-    body: { ...HOOK, all_users: true },
-    expected: all(403),
-  },
-  { route: "GET /v1/webhooks/:id", path: "/v1/webhooks/<webhook>", expected: own(200) },
-  { route: "PUT /v1/webhooks/:id", path: "/v1/webhooks/<webhook>", body: HOOK, expected: own(200) },
-  { route: "POST /v1/webhooks/:id/secret", path: "/v1/webhooks/<webhook>/secret", expected: own(200) },
-  { route: "POST /v1/webhooks/:id/test", path: "/v1/webhooks/<webhook>/test", expected: own(200) },
-  { route: "GET /v1/webhooks/:id/deliveries", path: "/v1/webhooks/<webhook>/deliveries", expected: own(200) },
-  {
-    route: "POST /v1/webhooks/:id/deliveries/:delivery_id/redeliver",
-    path: "/v1/webhooks/<webhook>/deliveries/<delivery>/redeliver",
-    expected: own(200),
-  },
-  { route: "DELETE /v1/webhooks/:id", path: "/v1/webhooks/<webhook>", expected: own(204) },
-  { route: "GET /v1/me", path: "/v1/me", expected: all(200) },
-  { route: "GET /v1/users", path: "/v1/users", expected: all(403) },
-  { route: "POST /v1/users", path: "/v1/users", body: { username: "new" }, expected: all(403) },
-  { route: "GET /v1/users/:id", path: "/v1/users/<user>", expected: all(403) },
-  { route: "DELETE /v1/users/:id", path: "/v1/users/<user>", expected: all(403) },
-  { route: "GET /v1/tokens", path: "/v1/tokens", expected: all(403) },
-  { route: "POST /v1/tokens", path: "/v1/tokens", body: { user_id: "<user>" }, expected: all(403) },
-  { route: "GET /v1/tokens/:id", path: "/v1/tokens/<token>", expected: all(403) },
-  { route: "DELETE /v1/tokens/:id", path: "/v1/tokens/<token>", expected: all(403) },
-  { route: "GET /v1/audit", path: "/v1/audit", expected: all(403) },
-  { route: "GET /metrics", path: "/metrics", expected: all(403) },
-];
-
-/** The path with the ids of the scene, or with ids of the same kinds that are nobody's. */
-function pathOf({ path }: Row, { ids }: Scene, known = true): string {
-  return path.replace(/<(\w+)>/g, (_, name: string) =>
+/** The text with the ids of the scene, or with ids of the same kinds that are nobody's. */
+function fill(text: string, { ids }: Scene, known: boolean): string {
+  return text.replace(/<(\w+)>/g, (_, name: string) =>
     known ? ids[name]! : ids[name]!.slice(0, 4) + UNKNOWN,
   );
 }
 
 async function ask(row: Row, scene: Scene, headers: Record<string, string>, known = true) {
-  const path = pathOf(row, scene, known);
+  const path = fill(row.path, scene, known);
   const [method] = row.route.split(" ") as [string];
   let body: FormData | string | null = null;
   if (row.file) {
@@ -243,7 +96,7 @@ async function ask(row: Row, scene: Scene, headers: Record<string, string>, know
     form.set("file", new File(["x"], "x"));
     body = form;
   } else if (row.body) {
-    body = JSON.stringify(row.body).replace(/<(\w+)>/g, (_, name: string) => scene.ids[name]!);
+    body = fill(JSON.stringify(row.body), scene, known);
   }
   const type: Record<string, string> = row.body ? { "content-type": "application/json" } : {};
   const answer = await fetch(scene.server.url + path, { method, headers: { ...headers, ...type }, body });
@@ -306,12 +159,10 @@ test("every route without a right: none, a revoked, an expired token, one of all
   await revokeToken(core, null, revoked.id);
   const expired = await headersOf({ scopes: SCOPES, expiresAt: now + 1000 });
   now += 1000;
-  const scopes = new Map(
-    routeScopes(allOperations).map(({ method, path, scope }) => [`${method} ${path}`, scope]),
-  );
+  const routes = new Map(routeScopes(allOperations).map((route) => [`${route.method} ${route.path}`, route]));
   for (const row of ROWS) {
-    const scope = scopes.get(row.route);
-    const wrong = await headersOf({ scopes: SCOPES.filter((each) => each !== scope) });
+    const { scope, orAdmin } = routes.get(row.route)!;
+    const wrong = await headersOf({ scopes: otherScopes({ scope, orAdmin }) });
     const statuses = {
       none: (await ask(row, scene, {})).status,
       revoked: (await ask(row, scene, revoked.headers)).status,

@@ -68,7 +68,7 @@ async function realAnswers(t: TestContext): Promise<Examples> {
     avatar_url: "https://example.com/grace.png",
     display_name: "Grace",
   };
-  const contact = (await json(server, user, "POST", "/v1/contacts", grace)) as { id: string };
+  const contact = (await json(server, user, "POST", "/v1/contacts", grace)) as Made;
   const address = `http://127.0.0.1:${server.app.port()}`;
   const uploaded = await upload(address, user, new File(["hello\n"], "hello.txt", { type: "text/plain" }));
   const attachment = (await uploaded.json()) as { id: string };
@@ -86,9 +86,32 @@ async function realAnswers(t: TestContext): Promise<Examples> {
     listAttachments: { body: await json(server, user, "GET", "/v1/attachments") },
     retrieveAttachment: { body: await json(server, user, "GET", attachmentPath) },
     updateAttachment: { request: newName, body: await json(server, user, "PUT", attachmentPath, newName) },
+    ...(await messageAnswers(server, user, contact.conversation_id)),
     retrieveMe: { body: await json(server, user, "GET", "/v1/me") },
     // Last: deliveries take random numbers at a time of their own.
     ...(await webhookAnswers(server, user)),
+  };
+}
+
+/** What a POST makes, as far as it matters here. */
+interface Made {
+  id: string;
+  conversation_id: string;
+}
+
+async function messageAnswers(server: TestApp, user: TestUser, conversation: string): Promise<Examples> {
+  const hello = { conversation_id: conversation, text: "Hello Grace" };
+  const message = (await json(server, user, "POST", "/v1/messages", hello)) as Made;
+  const path = `/v1/messages/${message.id}`;
+  const retrieved = await json(server, user, "GET", path);
+  const edit = { text: "Hello, Grace!" };
+  return {
+    createMessage: { request: hello, body: message },
+    retrieveMessage: { body: retrieved },
+    updateMessage: { request: edit, body: await json(server, user, "PUT", path, edit) },
+    listMessages: {
+      body: await json(server, user, "GET", `/v1/messages?conversation_id=${conversation}&limit=1`),
+    },
   };
 }
 
@@ -190,7 +213,7 @@ test("every answer in the document conforms to its schema, and the check can fai
       }
     }
   }
-  assert.equal(checked, Object.keys(components.examples).length + 23);
+  assert.equal(checked, Object.keys(components.examples).length + 27);
 });
 
 test("every POST takes an Idempotency-Key, and the document tells all that comes of it", async () => {
@@ -198,7 +221,7 @@ test("every POST takes an Idempotency-Key, and the document tells all that comes
   const posts = Object.values(paths as Record<string, { post?: PostDescription }>).flatMap(
     ({ post }) => post ?? [],
   );
-  assert.equal(posts.length, 8);
+  assert.equal(posts.length, 9);
   for (const { operationId, parameters, responses } of posts) {
     const key = parameters.find(({ name }) => name === "Idempotency-Key");
     assert.equal(key?.in, "header", operationId);

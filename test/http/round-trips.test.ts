@@ -14,12 +14,14 @@ const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "list contacts": { roundTrips: 1, statements: 1 },
   "create a contact": { roundTrips: 2, statements: 7 },
   "update a contact": { roundTrips: 3, statements: 7 },
-  "delete a contact": { roundTrips: 4, statements: 13 },
-  "upload a small file": { roundTrips: 3, statements: 11 },
+  "delete a contact": { roundTrips: 3, statements: 15 },
+  "send a message": { roundTrips: 6, statements: 12 },
+  "list conversations": { roundTrips: 3, statements: 3 },
+  "upload a small file": { roundTrips: 4, statements: 16 },
   "retrieve an attachment": { roundTrips: 1, statements: 1 },
   "download a small file": { roundTrips: 2, statements: 2 },
-  "rename an attachment": { roundTrips: 3, statements: 7 },
-  "delete a small file": { roundTrips: 5, statements: 11 },
+  "rename an attachment": { roundTrips: 4, statements: 10 },
+  "delete a small file": { roundTrips: 5, statements: 15 },
 };
 
 test("each operation costs the round trips and statements that the docs say", async (t) => {
@@ -40,6 +42,7 @@ test("each operation costs the round trips and statements that the docs say", as
     assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
     return text;
   };
+  const { conversation_id: notes } = JSON.parse(await send("GET", "/v1/me"));
   const made = { id: "", file_url: "" };
   const keep = (json: string) => Object.assign(made, JSON.parse(json));
   let names = 0;
@@ -50,6 +53,8 @@ test("each operation costs the round trips and statements that the docs say", as
     "list contacts": () => send("GET", "/v1/contacts?limit=10"),
     "update a contact": () => send("PUT", `/v1/contacts/${made.id}`, { display_name: "x" }),
     "delete a contact": () => send("DELETE", `/v1/contacts/${made.id}`),
+    "send a message": () => send("POST", "/v1/messages", { conversation_id: notes, text: "x" }),
+    "list conversations": () => send("GET", "/v1/conversations?limit=10"),
     "upload a small file": async () =>
       keep(await (await upload(server.url, user, new File(["x"], "x"))).text()),
     "retrieve an attachment": () => send("GET", `/v1/attachments/${made.id}`),

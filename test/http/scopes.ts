@@ -1,4 +1,4 @@
-import type { Scope } from "../../src/core/access/tokens.ts";
+import { SCOPES, type Scope } from "../../src/core/access/tokens.ts";
 import type { Operation } from "../../src/http/protocol/operation.ts";
 
 /** A route, and the scope that a token must have for it; undefined: any will do. */
@@ -9,6 +9,8 @@ interface RouteScope {
   /** As the docs show it. */
   shown: string;
   scope: Scope | undefined;
+  /** The scope admin does instead. */
+  orAdmin?: true | undefined;
   /** Also needed without fields. */
   readScope?: Scope | undefined;
 }
@@ -17,21 +19,28 @@ interface RouteScope {
 export function routeScopes(operations: readonly Operation[]): RouteScope[] {
   return operations
     .filter(({ access }) => access !== "open")
-    .map(({ method, path, id, scope, readScope }) => ({
+    .map(({ method, path, id, scope, orAdmin, readScope }) => ({
       method,
       path,
       shown: path.replace(":id", `{${id?.name}}`).replace(/:(\w+)/g, "{$1}"),
       scope,
+      orAdmin,
       readScope,
     }));
 }
 
 /** The lines by which the pages of the API show each endpoint with its scope. */
 export function scopeLines(operations: readonly Operation[]): string[] {
-  return routeScopes(operations).map(({ method, shown, scope, readScope }) => {
+  return routeScopes(operations).map(({ method, shown, scope, orAdmin, readScope }) => {
     const wanted = scope === undefined ? "any token" : `scope \`${scope}\``;
     const instead = shown.startsWith("/files/") ? ", or a signed link" : "";
+    const other = orAdmin ? " or `admin`" : "";
     const also = readScope ? `; without fields also \`${readScope}\`` : "";
-    return `\`${method} ${shown}\` · ${wanted}${instead}${also}`;
+    return `\`${method} ${shown}\` · ${wanted}${other}${instead}${also}`;
   });
+}
+
+/** All scopes without those by which the route lets a token in. */
+export function otherScopes({ scope, orAdmin }: Pick<RouteScope, "scope" | "orAdmin">): Scope[] {
+  return SCOPES.filter((each) => each !== scope && !(orAdmin && each === "admin"));
 }

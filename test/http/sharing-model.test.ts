@@ -8,15 +8,19 @@ import fc from "fast-check";
 import { startOn, type TestApp, testConfig } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { isLong, scaled } from "../support/scale.ts";
+import { checkPresence } from "./sharing-contacts.ts";
 import type { Model } from "./sharing-model.ts";
+import { checkEach, checkLists, type Operation, operations, perform } from "./sharing-operations.ts";
 import { checkRows, leftOver } from "./sharing-rows.ts";
-import { type Clock, type Operation, operations, World } from "./sharing-world.ts";
+import { type Clock, World } from "./sharing-world.ts";
 
 /** On each engine. */
 const WANTED = scaled(500, 10_000);
 const MAX_WORLDS = 16;
 /** So few that each list of a world is one page. */
 const MAX_OPERATIONS = 90;
+/** After so many operations the lists of everybody are compared; in between, only what operations show. */
+const CHECK_EVERY = 8;
 /** More than enough sequences; those that come after the wanted operations do nothing. */
 const RUNS = Math.ceil(WANTED / 20);
 /** Less than a test may take. */
@@ -80,12 +84,14 @@ async function run(server: TestApp, clock: Clock, each: Operation[][]): Promise<
   await tick((world) => world.begin());
   const longest = Math.max(0, ...each.map((plan) => plan.length));
   for (let i = 0; i < longest; i++) {
-    await tick((world, plan) => plan[i] && world.perform(plan[i]!));
+    await tick((world, plan) => plan[i] && perform(world, plan[i]!));
     // In the background it is done each second, in which many steps are made.
     if (i % 8 === 7) await tellPresence(server);
+    if (i % CHECK_EVERY === 0) await tick(checkLists);
   }
   await toldPresence(server, (check) => tick(check));
-  await tick(checkAll);
+  await tick(checkLists);
+  await tick(checkEach);
   await checkRows(server, models);
   await tick(async (world) => {
     for (const user of [...world.model.users.values()]) await world.erase(user);
@@ -100,15 +106,6 @@ function count(sums: Record<string, number>, each: Model["met"][]): void {
   }
 }
 
-async function checkAll(world: World): Promise<void> {
-  for (const user of world.model.users.values()) {
-    for (const active of [undefined, true, false]) await world.checkContacts(user, active);
-    await world.checkFiles(user);
-    for (const conversation of world.model.conversations) await world.checkFiles(user, conversation);
-    await world.checkStorage(user);
-  }
-}
-
 /** The background writes down who was seen; what it has taken and not yet written is waited for. */
 async function toldPresence(
   server: TestApp,
@@ -117,7 +114,7 @@ async function toldPresence(
   for (let tries = 1; ; tries++) {
     await tellPresence(server);
     try {
-      return await tick((world) => world.checkPresence());
+      return await tick(checkPresence);
     } catch (error) {
       if (tries === 20) throw error;
       await sleep(50);

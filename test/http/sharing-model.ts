@@ -1,11 +1,33 @@
-// The rules of docs/sharing.md as a few sets, made without a look at how the service keeps them: what a server answers is
-// compared with what this says. Ids are the server's; whoever drives both writes them down here.
+// The rules of docs/sharing.md as a few sets, written without a look at how the service stores them: what a server answers
+// is compared with what this says. Ids are the server's; the driver of both enters them here.
 
 export interface Conversation {
   id: string;
-  members: Set<User>;
-  /** Who has left it while it went on. */
+  seats: Map<User, Seat>;
+  /** Users who left it while it went on. */
   left: Set<User>;
+  /** All who were ever there. */
+  joined: Set<User>;
+  /** All that were ever sent, also deleted ones, oldest first. */
+  messages: Message[];
+}
+
+/** A member's own view of a conversation. */
+export interface Seat {
+  /** How many of its messages came before what the member may see. */
+  since: number;
+  /** The last read message; null: none. */
+  read: Message | null;
+  /** The same, as far as the contact may know. */
+  disclosed: Message | null;
+  /** When a message last reached the member; null: never, and the conversation is not listed. */
+  movedAt: number | null;
+  /** Milliseconds. */
+  joinedAt: number;
+  pinned: boolean;
+  archived: boolean;
+  /** Unix seconds. */
+  mutedUntil: number | null;
 }
 
 export interface Contact {
@@ -15,7 +37,6 @@ export interface Contact {
   username: string;
   displayName: string | null;
   conversation: Conversation;
-  blocked: boolean;
   /** Milliseconds. */
   createdAt: number;
 }
@@ -27,23 +48,49 @@ export interface User {
   notes: Conversation;
   /** By the name that they are compared by. */
   contacts: Map<string, Contact>;
+  /** Names that the user has blocked, in the same form, and since when, milliseconds. */
+  blocks: Map<string, number>;
   /** Each request of the user, milliseconds. */
   seenAt: number[];
+  /** What was published to the user and not compared yet: `type id`. */
+  events: string[];
+}
+
+/** What a sender chooses. */
+export interface Content {
+  text: string | null;
+  data: object | null;
+  mentions: User[];
+  replyTo: Message | null;
+  /** Names and contents. */
+  files: { filename: string; content: string }[];
+}
+
+export interface Message extends Omit<Content, "files"> {
+  id: string;
+  sender: User;
+  conversation: Conversation;
+  createdAt: number;
+  /** Milliseconds. */
+  editedAt: number | null;
+  /** Those that are not deleted. */
+  files: SentFile[];
+  /** With nobody left the message is gone. */
+  seenBy: Set<User>;
 }
 
 export interface SentFile {
   id: string;
-  messageId: string;
-  uploader: User;
-  conversation: Conversation;
+  message: Message;
   filename: string;
   content: string;
   /** The address that the uploader was given first. */
   link: string;
   createdAt: number;
-  /** With nobody left the file is gone. */
-  seenBy: Set<User>;
 }
+
+/** How long messages may still have been meant for an erased user. */
+const GRACE_MS = 60_000;
 
 export class Model {
   /** Those who are there, by name. */
@@ -52,17 +99,20 @@ export class Model {
   readonly everyone: User[] = [];
   readonly conversations: Conversation[] = [];
   readonly contacts: Contact[] = [];
+  readonly messages: Message[] = [];
   readonly files: SentFile[] = [];
   /** How often what makes the rules hard came about. */
-  readonly met = { joined: 0, withheld: 0, blocked: 0, outlived: 0 };
+  readonly met = { joined: 0, missed: 0, refused: 0, blocked: 0, withdrawn: 0, outlived: 0, emptied: 0 };
   /** When the last user of a name was erased, milliseconds. */
   readonly #erased = new Map<string, number>();
 
-  makeUser(name: string): User {
-    const notes: Conversation = { id: "", members: new Set(), left: new Set() };
-    const user: User = { id: "", name, token: "", notes, contacts: new Map(), seenAt: [] };
-    notes.members.add(user);
-    this.conversations.push(notes);
+  makeUser(name: string, at: number): User {
+    const notes = this.#newConversation();
+    const user: User = {
+      ...{ id: "", name, token: "", notes },
+      ...{ contacts: new Map(), blocks: new Map(), seenAt: [], events: [] },
+    };
+    this.#sit(user, notes, at, at);
     this.users.set(name, user);
     this.everyone.push(user);
     return user;
@@ -73,40 +123,64 @@ export class Model {
     this.#erased.set(user.name, at);
     for (const conversation of this.conversationsOf(user)) this.#leave(user, conversation);
     user.contacts.clear();
+    user.blocks.clear();
   }
 
-  /** Undefined where the user has a contact of that name. The conversation has an id where it was there before. */
-  addContact(user: User, username: string, createdAt: number): Contact | undefined {
+  /** Undefined if the user has a contact of that name. The conversation has an id if it was there before. */
+  addContact(user: User, username: string, blocked: boolean, at: number): Contact | undefined {
     const key = username.toLowerCase();
     if (user.contacts.has(key)) return undefined;
-    const theirs = this.contactOfPeer(user, key);
-    const conversation = theirs?.conversation ?? this.#newConversation();
-    conversation.members.add(user);
-    const before = this.filesIn(conversation);
-    if (theirs && before.length > 0) this.met.joined++;
-    // What came before the last user of this name was erased may have been meant for that one.
-    const since = this.#erased.get(user.name) ?? Number.NEGATIVE_INFINITY;
-    const given = conversation.left.has(user) ? [] : before.filter((file) => file.createdAt > since);
-    for (const file of given) file.seenBy.add(user);
-    if (given.length < before.length) this.met.withheld++;
-    const contact: Contact = {
-      id: "",
-      owner: user,
-      username,
-      displayName: null,
-      conversation,
-      blocked: false,
-      createdAt,
-    };
+    const conversation = this.contactOfPeer(user, key)?.conversation ?? this.#newConversation();
+    // What the other sent while blocked is never received; nothing at all is by a user who joins with a block.
+    const deafSince = user.blocks.get(key) ?? Number.POSITIVE_INFINITY;
+    this.#join(user, conversation, blocked ? 0 : deafSince, at);
+    if (blocked) this.block(user, key, at);
+    else user.blocks.delete(key);
+    const contact = { id: "", owner: user, username, displayName: null, conversation, createdAt: at };
     user.contacts.set(key, contact);
     this.contacts.push(contact);
     return contact;
   }
 
+  block(user: User, name: string, at: number): void {
+    if (!user.blocks.has(name)) user.blocks.set(name, at);
+  }
+
   #newConversation(): Conversation {
-    const conversation: Conversation = { id: "", members: new Set(), left: new Set() };
+    const conversation: Conversation = {
+      ...{ id: "", seats: new Map(), left: new Set(), joined: new Set(), messages: [] },
+    };
     this.conversations.push(conversation);
     return conversation;
+  }
+
+  #sit(user: User, conversation: Conversation, movedAt: number | null, joinedAt: number): Seat {
+    const seat: Seat = {
+      ...{ since: 0, read: null, disclosed: null, movedAt, joinedAt },
+      ...{ pinned: false, archived: false, mutedUntil: null },
+    };
+    conversation.seats.set(user, seat);
+    conversation.joined.add(user);
+    return seat;
+  }
+
+  /** What waits for a new member is received, unless the user was there before, or has blocked whoever sent it. */
+  #join(user: User, conversation: Conversation, deafSince: number, at: number): void {
+    const { messages } = conversation;
+    const seat = this.#sit(user, conversation, null, at);
+    // What came until a minute after the last user of this name was erased may have been meant for that one.
+    const meantFrom = (this.#erased.get(user.name) ?? Number.NEGATIVE_INFINITY) + GRACE_MS;
+    const isAway = conversation.left.has(user) || deafSince === 0;
+    seat.since = messages.filter(({ createdAt }) => isAway || createdAt <= meantFrom).length;
+    const waiting = messages.slice(seat.since).filter(isThere);
+    const received = waiting.filter(({ createdAt }) => createdAt < deafSince);
+    for (const message of received) message.seenBy.add(user);
+    if (received.length > 0) {
+      seat.movedAt = at;
+      this.met.joined++;
+    }
+    if (received.length < waiting.length || (deafSince === 0 && messages.some(isThere))) this.met.refused++;
+    else if (messages.slice(0, seat.since).some(isThere)) this.met.missed++;
   }
 
   /** The contact that the user of that name has of this one. */
@@ -115,59 +189,201 @@ export class Model {
     return other === user ? undefined : other?.contacts.get(user.name);
   }
 
+  /** That contact, if its owner lets this one know when the owner was active, and how far the owner has read. */
+  openPeer(contact: Contact): Contact | undefined {
+    const theirs = this.contactOfPeer(contact.owner, contact.username.toLowerCase());
+    return theirs && !this.isBlocked(theirs) ? theirs : undefined;
+  }
+
+  contactOf(user: User, conversation: Conversation): Contact | undefined {
+    return [...user.contacts.values()].find((contact) => contact.conversation === conversation);
+  }
+
+  /** Whether a user of that name was ever in the conversation, other than its owner. */
+  hasJoined({ owner, conversation }: Contact): boolean {
+    return [...conversation.joined].some((user) => user !== owner);
+  }
+
+  isBlocked({ owner, username }: Contact): boolean {
+    return owner.blocks.has(username.toLowerCase());
+  }
+
   isThere(contact: Contact): boolean {
     return contact.owner.contacts.get(contact.username.toLowerCase()) === contact;
   }
 
   removeContact(contact: Contact): void {
-    const key = contact.username.toLowerCase();
-    contact.owner.contacts.delete(key);
+    contact.owner.contacts.delete(contact.username.toLowerCase());
     this.#leave(contact.owner, contact.conversation);
     contact.conversation.left.add(contact.owner);
   }
 
   #leave(user: User, conversation: Conversation): void {
-    conversation.members.delete(user);
-    for (const file of this.filesIn(conversation)) {
-      file.seenBy.delete(user);
-      if (file.uploader === user && file.seenBy.size > 0) this.met.outlived++;
+    conversation.seats.delete(user);
+    for (const message of conversation.messages) {
+      if (message.seenBy.delete(user) && message.sender === user && isThere(message)) this.met.outlived++;
     }
   }
 
-  /** Only from a member. Ids and the link are still to be written down. */
-  upload(sent: Omit<SentFile, "id" | "messageId" | "link" | "seenBy">): SentFile {
-    const { uploader, conversation } = sent;
-    const receives = (member: User) => member === uploader || !member.contacts.get(uploader.name)?.blocked;
-    const seenBy = new Set([...conversation.members].filter(receives));
-    if (seenBy.size < conversation.members.size) this.met.blocked++;
-    const file = { ...sent, id: "", messageId: "", link: "", seenBy };
-    this.files.push(file);
-    return file;
+  /** Only from a member. Ids and links are still to be entered. */
+  send(sender: User, conversation: Conversation, content: Content, at: number): Message {
+    const isDeaf = (member: User) => member !== sender && member.blocks.has(sender.name);
+    const seenBy = new Set([...conversation.seats.keys()].filter((member) => !isDeaf(member)));
+    if (seenBy.size < conversation.seats.size) this.met.blocked++;
+    const { files, ...rest } = content;
+    const message: Message = {
+      ...{ ...rest, id: "", sender, conversation, files: [], createdAt: at, editedAt: null, seenBy },
+    };
+    conversation.messages.push(message);
+    this.messages.push(message);
+    for (const user of seenBy) conversation.seats.get(user)!.movedAt = at;
+    conversation.seats.get(sender)!.read = message;
+    for (const file of files) this.#attach(message, file, at);
+    return message;
+  }
+
+  #attach(message: Message, file: Content["files"][number], at: number): SentFile {
+    const sent = { ...file, id: "", message, link: "", createdAt: at };
+    message.files.push(sent);
+    this.files.push(sent);
+    return sent;
+  }
+
+  /** Everybody who sees the message gets this event. */
+  publish(message: Message, type: string, id: string, to: Iterable<User> = message.seenBy): void {
+    for (const user of to) user.events.push(`${type} ${id}`);
+  }
+
+  /** Those who have blocked the sender since lose the message, instead of receiving what changes in it. */
+  #change(message: Message): void {
+    const { sender } = message;
+    const deaf = [...message.seenBy].filter((user) => user !== sender && user.blocks.has(sender.name));
+    this.#publishDeleted(message, deaf);
+    for (const user of deaf) message.seenBy.delete(user);
+    this.met.withdrawn += deaf.length;
+    this.publish(message, "message.updated", message.id);
+  }
+
+  #publishDeleted(message: Message, to: Iterable<User>): void {
+    const users = [...to];
+    this.publish(message, "message.deleted", message.id, users);
+    for (const file of message.files) this.publish(message, "attachment.deleted", file.id, users);
+  }
+
+  /** Only by the sender. Undefined leaves it as it is. */
+  edit(message: Message, text: string | null | undefined, data: object | null | undefined, at: number): void {
+    const wanted = {
+      text: text === undefined ? message.text : text,
+      data: data === undefined ? message.data : data,
+    };
+    const isSame =
+      wanted.text === message.text && JSON.stringify(wanted.data) === JSON.stringify(message.data);
+    if (isSame) return;
+    Object.assign(message, wanted, { editedAt: at });
+    this.#change(message);
+  }
+
+  addFile(message: Message, file: Content["files"][number], at: number): SentFile {
+    this.#change(message);
+    return this.#attach(message, file, at);
+  }
+
+  rename(file: SentFile, filename: string): void {
+    if (file.filename === filename) return;
+    file.filename = filename;
+    this.#change(file.message);
+    this.publish(file.message, "attachment.updated", file.id);
+  }
+
+  deleteMessage(message: Message): void {
+    this.#publishDeleted(message, message.seenBy);
+    message.seenBy.clear();
+  }
+
+  deleteFile(file: SentFile): void {
+    const { message } = file;
+    if (message.text === null && message.data === null && message.files.length === 1) {
+      this.met.emptied++;
+      this.deleteMessage(message);
+      return;
+    }
+    this.publish(message, "attachment.deleted", file.id);
+    message.files.splice(message.files.indexOf(file), 1);
+    this.publish(message, "message.updated", message.id);
+  }
+
+  /** Up to a message that came after what the member may see. Positions never go back. */
+  read(user: User, message: Message, isPrivate: boolean): void {
+    const { conversation } = message;
+    const seat = conversation.seats.get(user)!;
+    const event = `conversation.updated ${conversation.id}`;
+    if (isLater(message, seat.read)) {
+      seat.read = message;
+      user.events.push(event);
+    }
+    if (isPrivate || !isLater(message, seat.disclosed)) return;
+    seat.disclosed = message;
+    const contact = this.contactOf(user, conversation);
+    const theirs = contact && this.contactOfPeer(user, contact.username.toLowerCase());
+    if (theirs && !user.blocks.has(theirs.owner.name)) theirs.owner.events.push(event);
   }
 
   conversationsOf(user: User): Conversation[] {
-    return this.conversations.filter((each) => each.members.has(user));
+    return this.conversations.filter((each) => each.seats.has(user));
   }
 
-  filesIn(conversation: Conversation): SentFile[] {
-    return this.files.filter((file) => file.conversation === conversation && file.seenBy.size > 0);
+  /** Most recent activity first. */
+  inboxOf(user: User): Conversation[] {
+    const movedAt = (each: Conversation) => each.seats.get(user)!.movedAt;
+    const listed = this.conversationsOf(user).filter((each) => movedAt(each) !== null);
+    return listed.sort((a, b) => movedAt(b)! - movedAt(a)!);
+  }
+
+  unread(user: User, conversation: Conversation): number {
+    const { read } = conversation.seats.get(user)!;
+    const seen = this.messagesSeenBy(user, conversation);
+    return seen.filter((message) => message.sender !== user && isLater(message, read)).length;
+  }
+
+  /** Newest first. */
+  messagesSeenBy(user: User, conversation: Conversation): Message[] {
+    return conversation.messages.filter(({ seenBy }) => seenBy.has(user)).reverse();
   }
 
   /** Newest first. */
   filesSeenBy(user: User): SentFile[] {
-    return this.files.filter((file) => file.seenBy.has(user)).reverse();
+    return this.files.filter((file) => seesFile(user, file)).reverse();
   }
 
   storageUsed(user: User): number {
-    const own = this.filesSeenBy(user).filter((file) => file.uploader === user);
+    const own = this.filesSeenBy(user).filter(({ message }) => message.sender === user);
     return own.reduce((sum, file) => sum + file.content.length, 0);
   }
 
-  /** All that may be told of when the contact was last active, in seconds; the newest last. Empty: nothing. */
+  /** All that may be shown as the time when the contact was last active, in seconds; the newest last. Empty: nothing. */
   presenceOf(contact: Contact): number[] {
-    const theirs = this.contactOfPeer(contact.owner, contact.username.toLowerCase());
-    if (!theirs || theirs.blocked) return [];
+    const theirs = this.openPeer(contact);
+    if (!theirs) return [];
     const after = theirs.owner.seenAt.filter((at) => at > contact.createdAt);
     return after.map((at) => Math.floor(Math.max(at - (at % 60_000), contact.createdAt) / 1000));
   }
+}
+
+export function isThere(message: Message): boolean {
+  return message.seenBy.size > 0;
+}
+
+/** Whether the file is there for anybody. */
+export function isFileThere(file: SentFile): boolean {
+  return isThere(file.message) && file.message.files.includes(file);
+}
+
+export function seesFile(user: User, file: SentFile | undefined): file is SentFile {
+  return file?.message.seenBy.has(user) === true && isFileThere(file);
+}
+
+/** Whether the first was sent after the second, in the same conversation. */
+function isLater(message: Message, than: Message | null): boolean {
+  const { messages } = message.conversation;
+  return than === null || messages.indexOf(message) > messages.indexOf(than);
 }

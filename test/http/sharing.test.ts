@@ -174,11 +174,13 @@ test("another user of an erased user's name gets nothing of what that one had", 
 });
 
 test("another user of an erased user's name begins anew with those who have no contact of it", async (t) => {
-  const server = await startApp(t);
+  let now = Date.UTC(2026, 0, 1);
+  const server = await startApp(t, {}, { clock: () => now });
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const { id } = await add(server, bob, "ann");
   assert.equal((await send(server, bob, "DELETE", `/v1/contacts/${id}`)).status, 204);
   await deleteUser(server.app.core, null, bob.id);
+  now += 61_000;
   const other = await person(server, "bob");
   const { conversation_id } = await add(server, ann, "bob");
   await give(server, ann, conversation_id, "for the second bob");
@@ -187,11 +189,13 @@ test("another user of an erased user's name begins anew with those who have no c
 });
 
 test("what was sent to a user who never added the sender is not for another user of the name", async (t) => {
-  const server = await startApp(t);
+  let now = Date.UTC(2026, 0, 1);
+  const server = await startApp(t, {}, { clock: () => now });
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const { conversation_id } = await add(server, ann, "bob");
   await give(server, ann, conversation_id, "for the first bob");
   await deleteUser(server.app.core, null, bob.id);
+  now += 61_000;
   const other = await person(server, "bob");
   await give(server, ann, conversation_id, "for the second bob");
   await add(server, other, "ann");

@@ -83,11 +83,11 @@ test("a webhook is told nothing of what was before it, also where that was not h
   const contact = await add(server, ann, "bob");
   const second = await hook(server, ann, late);
   await give(server, ann, contact.conversation_id, "file");
-  await early.wait(2);
-  await late.wait(1);
+  await early.wait(3);
+  await late.wait(2);
   assert.deepEqual(
     (await deliveries(server, ann, second)).map(({ type }) => type),
-    ["attachment.created"],
+    ["attachment.created", "message.created"],
   );
 });
 

@@ -7,6 +7,8 @@ export interface TestEvent {
   id: string;
   type: string;
   timestamp: number;
+  conversation_id?: string | null;
+  notify?: boolean;
   payload: Record<string, unknown>;
 }
 

@@ -1,6 +1,7 @@
 // The rules of this house, as functions over the sources, so that small examples can break them too.
 import { posix } from "node:path";
 import { parseSync } from "vite";
+import { walkSyntax } from "./syntax.ts";
 
 interface Node {
   type: string;
@@ -20,9 +21,10 @@ export type Rule = (modules: Module[]) => string[];
 // config alone.
 const MAY_IMPORT: Record<string, string> = {
   main: "cli errors util",
-  cli: "config app engines core db db/queries db/engines/sqlite blobs client errors util",
+  cli: "config app accounts engines core db db/queries db/engines/sqlite blobs client errors util",
   config: "errors util",
-  app: "config engines http http/protocol jobs core db db/queries db/engines/sqlite blobs errors util",
+  app: "config accounts engines http http/protocol jobs core db db/queries db/engines/sqlite blobs errors util",
+  accounts: "config engines core db errors util",
   engines: "config db db/engines/sqlite db/engines/postgres blobs errors util",
   http: "http/routes http/protocol core errors util type:config",
   "http/routes": "http/protocol core errors util type:config",
@@ -61,14 +63,6 @@ function roomOf(path: string): string {
   return ROOMS.find((room) => `${inside}/`.startsWith(`${room}/`)) ?? inside.split("/")[0]!;
 }
 
-// A visitor that answers false keeps the walk out of that node.
-function walk(node: Node, visit: (node: Node, parent: Node) => unknown, parent = node): void {
-  if (visit(node, parent) === false) return;
-  for (const child of Object.values(node).flat() as (Partial<Node> | null)[]) {
-    if (typeof child?.type === "string") walk(child as Node, visit, node);
-  }
-}
-
 // "process.env" for `process.env`, `process?.["env"]` and `globalThis.process.env` alike.
 function dotted(node: Node | null | undefined): string {
   if (node?.type === "Identifier") return node.name as string;
@@ -97,7 +91,7 @@ function readModule(path: string, text: string): Module {
   if (errors[0]) throw new Error(errors[0].message);
   const imports: Import[] = [];
   const ast = program as unknown as Node;
-  walk(ast, (node) => {
+  walkSyntax(ast, (node) => {
     const { literal, how } = importedBy(node) ?? {};
     const spec = literal?.value;
     if (typeof spec !== "string" || (how === "url" && !spec.startsWith("."))) return;
@@ -187,7 +181,7 @@ export const blackBox = rule(/^test\/acceptance\//, function* ({ imports }, know
 // Every `a.b` of a module, also when it is taken apart by `const { b } = a` or imported by name.
 function* members({ ast }: Module): Iterable<{ name: string; at: number }> {
   const found: { name: string; at: number }[] = [];
-  walk(ast, (node) => {
+  walkSyntax(ast, (node) => {
     const add = (name: string) => found.push({ name, at: node.start });
     if (node.type === "MemberExpression") add(dotted(node));
     if (node.type === "VariableDeclarator" && (node.id as Node).type === "ObjectPattern") {
@@ -220,9 +214,9 @@ export const clockReaders = rule(SRC_BUT_CLOCKS, function* (module) {
 // Time and chance that are read while a module loads can neither be set by a test nor be renewed.
 export const loadTimeCalls = rule(SHIPPED, ({ ast }) => {
   const found: Finding[] = [];
-  walk(ast, (node, parent) => {
+  walkSyntax(ast, (node, [parent]) => {
     const { type } = node;
-    const calledAtOnce = parent.type === "CallExpression" && parent.callee === node;
+    const calledAtOnce = parent?.type === "CallExpression" && parent.callee === node;
     if (/Function/.test(type) && !calledAtOnce) return false;
     if (type === "PropertyDefinition" && !node.static) return false;
     const name = /^(Call|New)Expression$/.test(type) ? dotted(node.callee as Node) : "";

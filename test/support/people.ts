@@ -68,6 +68,18 @@ export async function give(
   return (await read<{ id: string }>(sent, 201)).id;
 }
 
+/** Sends a message and returns its id. */
+export async function say(
+  server: Place,
+  who: TestUser,
+  conversation: string,
+  text: string,
+  more: object = {},
+): Promise<string> {
+  const message = { conversation_id: conversation, text, ...more };
+  return (await read<{ id: string }>(send(server, who, "POST", "/v1/messages", message), 201)).id;
+}
+
 export async function used(server: Place, who: TestUser): Promise<number> {
   const me = await read<{ storage: { used: number } }>(send(server, who, "GET", "/v1/me"), 200);
   return me.storage.used;

@@ -2,8 +2,11 @@ import type { Database } from "../../src/db/database.ts";
 import type { CreateAttachment } from "../../src/db/queries/attachments.ts";
 import type { NewEntry } from "../../src/db/queries/audit.ts";
 import type { CreateContact } from "../../src/db/queries/contacts.ts";
+import type { NewFile } from "../../src/db/queries/files.ts";
+import type { SendMessage } from "../../src/db/queries/sending.ts";
 import type { CreateToken } from "../../src/db/queries/tokens.ts";
 import type { CreateUser } from "../../src/db/queries/users.ts";
+import { idOfBits } from "../../src/util/ids.ts";
 
 let acts = 0;
 
@@ -64,10 +67,18 @@ export function contact(owner: string, number: number): CreateContact {
       display_name: "Å 😀",
     }),
     createdAt: 1_800_000_000_000 + number,
+    blocked: false,
+    positionId: `cnv_${owner}_${number}`,
+    limit: 1000,
     maxContacts: 0,
     actId: anEntry().id,
     tokenId: null,
   };
+}
+
+/** The id of a message; ids are in the order of their numbers, a millisecond apart. */
+export function messageId(number: number): string {
+  return idOfBits("msg", 1_800_000_000_000 + number, 0n);
 }
 
 export async function addUser(db: Database, name: string): Promise<void> {
@@ -78,23 +89,42 @@ export function attachment(
   uploader: string,
   number: number,
   target: CreateAttachment["target"] = {},
+  fields: Partial<NewFile> = {},
 ): CreateAttachment {
   return {
-    id: `att_${String(number).padStart(4, "0")}`,
-    uploaderId: uploader,
-    filename: "ä.txt",
-    fileType: "text/plain",
-    fileSize: 5_000_000_000,
-    sha256: new Uint8Array(32).fill(number),
-    blobKey: `blob-${number}`,
-    crc32: null,
-    bytes: null,
-    createdAt: 1_800_000_000_000,
+    file: {
+      id: `att_${String(number).padStart(4, "0")}`,
+      uploaderId: uploader,
+      filename: "ä.txt",
+      fileType: "text/plain",
+      fileSize: 5_000_000_000,
+      sha256: new Uint8Array(32).fill(number),
+      blobKey: `blob-${number}`,
+      crc32: null,
+      bytes: null,
+      createdAt: 1_800_000_000_000,
+      hasIntent: false,
+      reservation: null,
+      entry: anEntry(),
+      ...fields,
+    },
     target,
-    newMessageId: `msg_${number}`,
-    hasIntent: false,
-    reservation: null,
-    entry: anEntry(),
+    newMessageId: messageId(number),
+    now: 1_800_000_000_000,
+  };
+}
+
+/** A message of text alone. */
+export function message(
+  senderId: string,
+  number: number,
+  conversationId: string,
+  fields: Partial<SendMessage> = {},
+): SendMessage {
+  return {
+    ...{ newId: messageId(number), conversationId, senderId, text: `text ${number}`, data: null },
+    ...{ mentions: [], replyToId: null, files: [], now: 1_800_000_000_000 + number },
+    ...fields,
   };
 }
 

@@ -180,6 +180,16 @@ const SETTINGS: Record<string, Setting> = {
     ],
     bad: ["1", "yes", "TRUE", " true"],
   },
+  PARLEY_WEBHOOK_CONTENT: {
+    read: (config) => config.limits.webhookIdsOnly,
+    fallback: false,
+    form: "full or ids (webhooks of all users get only the ids of what changed)",
+    good: [
+      ["full", false],
+      ["ids", true],
+    ],
+    bad: ["none", "id", "IDS", " ids"],
+  },
   PARLEY_AUDIT_DAYS: {
     read: (config) => config.auditDays,
     fallback: 90,
@@ -340,11 +350,11 @@ test("a key set is fetched over https, and on this machine also over http", () =
 
 test("all limits but those that can be switched off are always on", () => {
   const canBeOff = ["maxFileBytes", "userQuotaBytes", "maxContacts", "maxTokens", "maxWebhooks"];
-  const { webhooksAllowPrivate, ...limits } = readConfig({
+  const { webhooksAllowPrivate, webhookIdsOnly, ...limits } = readConfig({
     PARLEY_MAX_FILE_SIZE: "0",
     PARLEY_MAX_TOKENS: "0",
   }).limits;
-  assert.equal(webhooksAllowPrivate, false);
+  assert.deepEqual([webhooksAllowPrivate, webhookIdsOnly], [false, false]);
   for (const [name, limit] of Object.entries(limits)) {
     assert.ok(Number.isSafeInteger(limit) && (limit > 0 || canBeOff.includes(name)), `${name} is ${limit}`);
   }

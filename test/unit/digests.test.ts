@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { checkDigest, digestOf, formatDigest } from "../../src/http/protocol/digests.ts";
+import { checkDigest, formatDigest, parseDigest } from "../../src/http/protocol/digests.ts";
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest();
 const seed = Math.floor(Math.random() * 2 ** 31);
@@ -16,9 +16,9 @@ test("a digest that was written is read back, alone or among others, and fits it
       fc.constantFrom("", "sha-512=:AAAA:, ", "a=1,"),
       (bytes, other, before) => {
         const header = before + formatDigest(sha256(bytes));
-        checkDigest(header, sha256(bytes));
+        checkDigest(parseDigest(header)!, sha256(bytes));
         if (Buffer.compare(bytes, other) === 0) return;
-        assert.throws(() => checkDigest(header, sha256(other)), { code: "digest_mismatch" });
+        assert.throws(() => checkDigest(parseDigest(header)!, sha256(other)), { code: "digest_mismatch" });
       },
     ),
     { seed },
@@ -26,8 +26,7 @@ test("a digest that was written is read back, alone or among others, and fits it
 });
 
 test("no digest is nothing to check", () => {
-  checkDigest(undefined, new Uint8Array(32));
-  assert.equal(digestOf(undefined), undefined);
+  assert.equal(parseDigest(undefined), undefined);
 });
 
 for (const header of [
@@ -43,10 +42,6 @@ for (const header of [
   `sha-256=:${"*".repeat(43)}=:`,
 ]) {
   test(`${JSON.stringify(header)} is refused: a digest that is not checked would be ignored in silence`, () => {
-    assert.throws(() => checkDigest(header, new Uint8Array(32)), {
-      code: "invalid_parameter",
-      param: "Content-Digest",
-    });
-    assert.throws(() => digestOf(header), { code: "invalid_parameter" });
+    assert.throws(() => parseDigest(header), { code: "invalid_parameter", param: "Content-Digest" });
   });
 }

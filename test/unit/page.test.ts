@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type PageRequest, pageQuery, toPage } from "../../src/core/page.ts";
+import { toPageRequest } from "../../src/core/fields.ts";
+import { toPage } from "../../src/core/page.ts";
 import { holds } from "../support/property.ts";
+
+type PageRequest = Parameters<typeof toPageRequest>[0];
 
 /** A page of these ids as a database gives it: from the cursor on, and one more than the limit where there is. */
 function pageFrom(ids: readonly string[], request: PageRequest) {
-  const page = pageQuery(request);
+  const page = toPageRequest(request);
   const beyond = ids.filter((id) => (page.newer ? id > page.cursor : id < page.cursor));
   const rows = page.newer ? beyond.toSorted() : beyond.toSorted().reverse();
   return toPage(page, rows.slice(0, page.limit + 1), (id) => id);

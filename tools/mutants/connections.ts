@@ -24,8 +24,8 @@ export const connections: readonly Mutant[] = [
   {
     name: "take a request target that does not begin with a slash",
     file: SERVER,
-    find: '  if (target.startsWith("/") ||',
-    replace: '  if (target.includes("/") ||',
+    find: 'const isPath = target.startsWith("/") ||',
+    replace: 'const isPath = target.includes("/") ||',
     tests: ["attacks/targets"],
   },
   {

@@ -2,31 +2,30 @@
 import type { Mutant } from "./mutant.ts";
 
 const ATTACHMENTS = "src/db/queries/attachments.ts";
-const CONVERSATIONS = "src/db/queries/conversations.ts";
+const LEAVING = "src/db/queries/leaving.ts";
 const DEPARTURES = ["contract/erasing"];
 const RESTARTS = ["attacks/erasing"];
 
 export const erasing: readonly Mutant[] = [
   {
     name: "still erasing: who left a conversation goes on seeing its files",
-    file: CONVERSATIONS,
-    find: `COALESCE((SELECT d.until_id FROM departing d
-  WHERE d.conversation_id = g.conversation_id AND d.user_id = g.user_id), '')`,
-    replace: "''",
+    file: LEAVING,
+    find: "    sql`DELETE FROM members WHERE ${isOwn}`,\n",
+    replace: "",
     tests: DEPARTURES,
   },
   {
     name: "still erasing: what is left of a departure is not marked",
-    file: CONVERSATIONS,
-    find: "if ((yield* eraseDeparture(departure, now, limit, leaving, after)) < limit) return;",
-    replace: "if ((yield* eraseDeparture(departure, now, limit, leaving, after)) <= limit) return;",
+    file: LEAVING,
+    find: "if (erased < limit) return erased + 1;",
+    replace: "if (erased <= limit) return erased + 1;",
     tests: [...DEPARTURES, ...RESTARTS],
   },
   {
     name: "still erasing: the mark of a departure goes with the first step",
-    file: CONVERSATIONS,
-    find: "if ((yield* eraseDeparture(departure, now, limit)) === limit) return true;",
-    replace: "yield* eraseDeparture(departure, now, limit);",
+    file: LEAVING,
+    find: "(yield* eraseDeparture(departure, now, limit)) < limit;",
+    replace: "(yield* eraseDeparture(departure, now, limit)) <= limit;",
     tests: [...DEPARTURES, ...RESTARTS],
   },
   {
@@ -38,8 +37,8 @@ export const erasing: readonly Mutant[] = [
   },
   {
     name: "still erasing: a file goes while its uploader, who left, still counts it",
-    file: CONVERSATIONS,
-    find: ' OR ${isHeldBy("departing")}',
+    file: "src/db/queries/erased.ts",
+    find: "    ...returnStorage(file),\n",
     replace: "",
     tests: DEPARTURES,
   },
@@ -59,9 +58,9 @@ export const erasing: readonly Mutant[] = [
   },
   {
     name: "still erasing: a new file is hidden with those of before",
-    file: ATTACHMENTS,
-    find: "attachmentId <= found.hidden_until",
-    replace: 'attachmentId === ""',
+    file: LEAVING,
+    find: "a.id = g.attachment_id), '') <= ${until_id}",
+    replace: "a.id = g.attachment_id), '') <= '~'",
     tests: DEPARTURES,
   },
   {

@@ -11,9 +11,9 @@ export const outside: readonly Mutant[] = [
   {
     name: "ask for the picture of a contact",
     file: "src/core/contacts.ts",
-    find: '  const once = onceOf(core, caller, key, "createContact", fields);\n',
+    find: '  const asked = ["createContact", fields];\n',
     replace:
-      '  if (contact.avatar_url) await fetch(contact.avatar_url).catch(() => {});\n  const once = onceOf(core, caller, key, "createContact", fields);\n',
+      '  if (contact.avatar_url) await fetch(contact.avatar_url).catch(() => {});\n  const asked = ["createContact", fields];\n',
     tests: ["attacks/ssrf"],
   },
   {
@@ -205,8 +205,8 @@ export const outside: readonly Mutant[] = [
   {
     name: "a delivery tells its time and does not sign it",
     file: DELIVERY,
-    find: "sign(event_id, new Date(now), body)",
-    replace: "sign(event_id, new Date(0), body)",
+    find: "sign(eventId, new Date(now), body)",
+    replace: "sign(eventId, new Date(0), body)",
     tests: ["attacks/webhook-replay"],
   },
   {

@@ -2,9 +2,9 @@ import type { Attachment } from "../../../client/src/index.ts";
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";
+import { asPerson } from "./access.ts";
 import { getContact } from "./contacts.ts";
 import { type Column, type ListOptions, pageSize, printList } from "./listing.ts";
-import { asPerson } from "./session.ts";
 
 const COLUMNS: readonly Column<Attachment>[] = [
   ["ID", ({ id }) => id],

@@ -1,8 +1,8 @@
 import { type Contact, type Parley, ParleyApiError } from "../../../client/src/index.ts";
 import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";
+import { asPerson } from "./access.ts";
 import { type Column, type ListOptions, pageSize, printList } from "./listing.ts";
-import { asPerson } from "./session.ts";
 
 interface JsonOption {
   json?: boolean;

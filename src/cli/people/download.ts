@@ -8,7 +8,7 @@ import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { startProgress } from "../progress.ts";
 import { harmless, jsonLine } from "../text.ts";
-import { asPerson } from "./session.ts";
+import { asPerson } from "./access.ts";
 
 /** Stands for standard output in place of a path. */
 const STDOUT = "-";
@@ -79,6 +79,6 @@ async function refuseUnlessFile(path: string): Promise<void> {
 }
 
 function alreadyExists(path: string): OperatorError {
-  const mend = "Choose another name with -o FILE, or overwrite it with --force.";
-  return new OperatorError(`${harmless(path)} already exists. ${mend}`);
+  const hint = "Choose another name with -o FILE, or overwrite it with --force.";
+  return new OperatorError(`${harmless(path)} already exists. ${hint}`);
 }

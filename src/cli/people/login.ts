@@ -6,8 +6,8 @@ import { isLoopback } from "../../util/addresses.ts";
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";
+import { asPerson, defaultUrl, parseToken, parseUrl, withAccess } from "./access.ts";
 import { forgetLogin, keepLogin } from "./login-file.ts";
-import { asPerson, defaultUrl, parseToken, parseUrl, withAccess } from "./session.ts";
 
 /** Saves a URL and a token once the server has accepted the token. */
 export async function login(
@@ -19,8 +19,8 @@ export async function login(
   if (isUnencrypted(new URL(url)))
     io.warn("Your token and files are sent unencrypted. Use an https URL if the server has one.");
   const token = parseToken("The input", options.tokenStdin ? await text(io.input()) : await askToken(io));
-  const mend = "Nothing was changed. Create a new one on the server's machine: parley token create NAME";
-  return withAccess(io, { url, token, mend }, async (parley) => {
+  const hint = "Nothing was changed. Create a new one on the server's machine: parley token create NAME";
+  return withAccess(io, { url, token, hint }, async (parley) => {
     const me = await parley.me({ signal: io.stop });
     await keepLogin(io, { url, token });
     if (options.json) io.print(jsonLine({ url, user: me }));

@@ -7,8 +7,8 @@ import type { Io } from "../io.ts";
 import { startProgress } from "../progress.ts";
 import { asOperatorError } from "../system-errors.ts";
 import { counted, harmless, jsonLine } from "../text.ts";
+import { type Access, asPerson, explain, isRefusal, REFUSED } from "./access.ts";
 import { getContact } from "./contacts.ts";
-import { type Access, asPerson, explain, isRefusal, REFUSED } from "./session.ts";
 
 /** Stands for standard input in place of a path. */
 const STDIN = "-";

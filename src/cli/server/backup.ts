@@ -150,8 +150,8 @@ async function copyRest(
 
 /** Removes copied files whose attachments were deleted before the snapshot. */
 async function removeOthers(snapshot: Reader, to: string): Promise<void> {
-  for await (const entries of readDiskStore(to).list()) {
-    for (const { key } of entries) {
+  for await (const items of readDiskStore(to).list()) {
+    for (const { key } of items) {
       if (key !== null && !(await isBlobLive(snapshot, key))) await unlink(blobPath(to, key));
     }
   }

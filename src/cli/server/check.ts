@@ -5,6 +5,7 @@ import { refuseHalfMove } from "../../core/upkeep/move.ts";
 import { withReadOnly } from "../../db/engines/sqlite/snapshot.ts";
 import { findCorruption } from "../../db/queries/integrity.ts";
 import { countIntents } from "../../db/queries/intents.ts";
+import { findOrphans } from "../../db/queries/orphans.ts";
 import { findMiscounts } from "../../db/queries/storage.ts";
 import { hasTable } from "../../db/queries/tables.ts";
 import { countTombstones } from "../../db/queries/tombstones.ts";
@@ -22,6 +23,7 @@ import {
   inBucket,
   inFolder,
   miscountFinding,
+  orphanFinding,
   type Place,
   strayFinding,
 } from "./findings.ts";
@@ -42,11 +44,12 @@ export async function check(io: Io, options: { json?: boolean }): Promise<number
     const watch = createWatch(io);
     let findings = 0;
     const corruption = config.databaseUrl === null ? await findCorruption(db) : [];
-    const isCounted = config.databaseUrl !== null || (await hasTable(db, "storage"));
-    for await (const finding of findAll(place, db, blobs, watch, corruption, isCounted)) {
+    const has = async (table: string) => config.databaseUrl !== null || (await hasTable(db, table));
+    const schema = { isCounted: await has("storage"), hasMessages: await has("message_bodies") };
+    for await (const finding of findAll(place, db, blobs, watch, corruption, schema)) {
       findings++;
       io.print(
-        options.json ? JSON.stringify({ ...finding.data, mend: finding.mend }) : formatFinding(finding),
+        options.json ? JSON.stringify({ ...finding.data, hint: finding.hint }) : formatFinding(finding),
       );
     }
     const intents = blobs.intents ? (await blobs.intents.list()).length : await countIntents(db);
@@ -80,7 +83,7 @@ async function* findAll(
   blobs: BlobReader,
   watch: Watch,
   corruption: string[],
-  isCounted: boolean,
+  schema: { isCounted: boolean; hasMessages: boolean },
 ): AsyncGenerator<Finding> {
   for (const message of corruption) yield databaseFinding(place.database, message);
   // A damaged database would report intact files as damaged.
@@ -90,8 +93,8 @@ async function* findAll(
     if (fault) yield fileFinding(place, file, fault);
   }
   for await (const stray of findStrays(db, blobs)) yield strayFinding(place, stray);
-  if (!isCounted) return;
-  for await (const miscount of findMiscounts(db)) yield miscountFinding(miscount);
+  if (schema.isCounted) for await (const miscount of findMiscounts(db)) yield miscountFinding(miscount);
+  if (schema.hasMessages) for await (const orphan of findOrphans(db)) yield orphanFinding(orphan);
 }
 
 function summary(watch: Watch, findings: number, waiting: { tombstones: number; intents: number }): string {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { openAccounts } from "../../app.ts";
+import { openAccounts } from "../../accounts.ts";
 import { type Config, readConfig } from "../../config/settings.ts";
 import type { Accounts } from "../../core/core.ts";
 import { OperatorError } from "../../errors.ts";

@@ -2,15 +2,16 @@ import { join } from "node:path";
 import { blobPath } from "../../blobs/disk.ts";
 import type { Fault, Stray } from "../../core/upkeep/integrity.ts";
 import type { StoredFile } from "../../db/queries/integrity.ts";
+import type { Orphan } from "../../db/queries/orphans.ts";
 import { isSmallFile } from "../../db/queries/small-files.ts";
 import type { Miscount } from "../../db/queries/storage.ts";
 import { databaseOf } from "../../util/data-folder.ts";
 
-/** A problem, in words and as data. The data with `mend` is a line of `parley check --json`. */
+/** A problem, in words and as data. The data with `hint` is a line of `parley check --json`. */
 export interface Finding {
   data: { kind: string } & Record<string, string | number | null>;
   text: string;
-  mend: string;
+  hint: string;
 }
 
 /** Where the bytes of files are stored, and how the operator restores or erases one. */
@@ -62,7 +63,7 @@ export function fileFinding(place: Place, file: StoredFile, fault: Fault): Findi
       ...fault,
     },
     text: `${file.id} ${JSON.stringify(file.filename)} of ${owner}: ${what} ${describeFault(file, fault)}`,
-    mend: `${restoreHint(place, file)}; ${
+    hint: `${restoreHint(place, file)}; ${
       file.uploader === null
         ? "without one it stays, because only its uploader could delete it."
         : `without one, ask its uploader to delete it: DELETE /v1/attachments/${file.id}.`
@@ -105,12 +106,12 @@ export function strayFinding(place: Place, stray: Stray): Finding {
     ? {
         data: { kind: "foreign", path },
         text: `${JSON.stringify(path)} is not one of Parley's files.`,
-        mend: "Move it out of the data folder or bucket.",
+        hint: "Move it out of the data folder or bucket.",
       }
     : {
         data: { kind: "orphan", path, size: stray.size },
         text: `${path} has ${stray.size} bytes and belongs to no attachment.`,
-        mend: `It is unreachable, and the server does not erase it. Erase it: ${place.erase(path)}.`,
+        hint: `It is unreachable, and the server does not erase it. Erase it: ${place.erase(path)}.`,
       };
 }
 
@@ -119,7 +120,16 @@ export function miscountFinding({ user_id, username, used, found }: Miscount): F
   return {
     data: { kind: "storage", user_id, username, used, found },
     text: `The files of ${username} have ${found} bytes, but ${used} are counted.`,
-    mend: "This is a bug in Parley: please report it. No file is affected; the user's quota is off by the difference.",
+    hint: "This is a bug in Parley: please report it. No file is affected; the user's quota is off by the difference.",
+  };
+}
+
+/** Reports a row that does not fit the rows of other tables. */
+export function orphanFinding({ table, row, problem }: Orphan): Finding {
+  return {
+    data: { kind: "row", table, row, problem },
+    text: `The row ${row} of ${table} ${problem}.`,
+    hint: "This is a bug in Parley: please report it.",
   };
 }
 
@@ -128,13 +138,13 @@ export function databaseFinding(path: string, message: string): Finding {
   return {
     data: { kind: "database", path, message },
     text: `${path} is damaged: ${message}`,
-    mend: "Stop the server, move the data folder away, and restore a backup: parley restore BACKUP.",
+    hint: "Stop the server, move the data folder away, and restore a backup: parley restore BACKUP.",
   };
 }
 
 /** Formats a finding as text. */
 export function formatFinding(finding: Finding): string {
-  return `${finding.text}\n  ${finding.mend}`;
+  return `${finding.text}\n  ${finding.hint}`;
 }
 
 /** Quotes a path for the shell. */

@@ -1,13 +1,13 @@
 import { ParleyError } from "../../errors.ts";
 import type { Core } from "../core.ts";
-import type { Caller, Verified } from "./caller.ts";
+import type { Caller } from "./caller.ts";
 import { JWT_FORM, verifyJwt } from "./jwt.ts";
 import { lookUpToken } from "./tokens.ts";
 
 /** Returns the caller of a recently verified token from memory. */
 export function knownCaller(core: Core, token: string): Caller | undefined {
   const verified = core.verifiedTokens.find(token, changes(core));
-  if (!verified || isExpired(core, verified)) return undefined;
+  if (!verified || verified.expiresAt <= core.clock()) return undefined;
   // The provider's keys that verified a JWT may have expired since.
   if (verified.caller.tokenId === null && !core.identityProvider!.keys.current()) return undefined;
   return verified.caller;
@@ -33,7 +33,7 @@ async function verify(core: Core, token: string, known: boolean): Promise<Caller
     const verified = await (provider && JWT_FORM.test(token)
       ? verifyJwt(core, provider, token, known)
       : lookUpToken(core, token));
-    if (isExpired(core, verified)) throw new ParleyError("invalid_token");
+    if (verified.expiresAt <= core.clock()) throw new ParleyError("invalid_token");
     core.verifiedTokens.add(token, verified, before);
     return verified.caller;
   } catch (error) {
@@ -51,10 +51,6 @@ export async function isStillValid(core: Core, token: string, userId: string): P
     // Without an answer the token counts as valid; the next check decides.
     return !(error instanceof ParleyError && error.code === "invalid_token");
   }
-}
-
-function isExpired(core: Core, { expiresAt }: Verified): boolean {
-  return expiresAt !== null && expiresAt <= core.clock();
 }
 
 /** Returns a number that differs after tokens or keys of the provider were revoked; null if it is unknown. */

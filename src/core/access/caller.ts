@@ -11,8 +11,8 @@ const MAX_VERIFIED = 10_000;
 
 export interface Verified {
   caller: Caller;
-  /** Milliseconds; null means never. */
-  expiresAt: number | null;
+  /** Milliseconds; infinity means never. */
+  expiresAt: number;
 }
 
 /** A verified token and the change count when it was verified. */

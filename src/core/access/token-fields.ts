@@ -1,4 +1,4 @@
-import { type Field, nullable, someOf } from "../fields.ts";
+import { type Field, secondsOrNull, someOf } from "../fields.ts";
 import { SCOPES, type Scope } from "./tokens.ts";
 
 export const scopes: Field<readonly Scope[], true> = {
@@ -13,14 +13,9 @@ export const scopes: Field<readonly Scope[], true> = {
   parse: (value) => someOf(SCOPES, value),
 };
 
-/** The latest time that is accepted lies in the year 5138. */
-const SECONDS = /^[0-9]{1,11}$/;
-
 /** As Unix seconds; null: never. */
-export const expiresAt = nullable<number, true>({
-  required: true,
+export const expiresAt: Field<number | null, true> = {
+  ...secondsOrNull,
   accepts: "a time in the future in whole Unix seconds, in JSON without quotes",
-  schema: { type: "integer" },
-  parse: (value) => (typeof value === "number" && SECONDS.test(String(value)) ? value : undefined),
-  fromText: (text) => (SECONDS.test(text) ? Number(text) : undefined),
-});
+  fromText: (text) => (text === "" ? undefined : secondsOrNull.fromText!(text)),
+};

@@ -12,8 +12,8 @@ import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { newEntry } from "../audit.ts";
 import type { Accounts, Core } from "../core.ts";
-import { isReplay, onceOf, writeOnce } from "../idempotency.ts";
-import { type PageEnvelope, type PageRequest, pageQuery, toPage } from "../page.ts";
+import { isReplay, writeIdempotent } from "../idempotency.ts";
+import { type Page, type PageEnvelope, toPage } from "../page.ts";
 import {
   described,
   id,
@@ -33,6 +33,10 @@ export const SCOPES = [
   "contacts:write",
   "attachments:read",
   "attachments:write",
+  "messages:read",
+  "messages:write",
+  "groups:read",
+  "groups:write",
   "events:read",
   "admin",
 ] as const;
@@ -66,7 +70,7 @@ export async function lookUpToken(core: Core, token: string): Promise<Verified> 
   const row = TOKEN_FORM.test(token) ? await findToken(core.db, hashToken(token)) : undefined;
   if (!row) throw new ParleyError("invalid_token");
   const caller = { userId: row.user_id, tokenId: row.id, scopes: new Set(row.scopes.split(" ")) };
-  return { caller, expiresAt: row.expires_at };
+  return { caller, expiresAt: row.expires_at ?? Number.POSITIVE_INFINITY };
 }
 
 interface NewToken {
@@ -126,7 +130,7 @@ export async function createToken(
 }
 
 /** The same for a request with an Idempotency-Key: a replay returns the same token. */
-export async function createTokenOnce(
+export async function createTokenWithKey(
   core: Core,
   caller: Caller,
   userId: string,
@@ -135,19 +139,19 @@ export async function createTokenOnce(
 ): Promise<ShownToken & { replayed: boolean }> {
   const { token, row } = makeToken(core, caller, userId, choice);
   const context = `${caller.userId} ${key}`;
-  const once = onceOf(core, caller, key, "createToken", userId, choice);
+  const asked = ["createToken", userId, choice];
   // A replay after the token has expired still gets the first answer.
   if (!(await isReplay(core, caller, key))) refuseExpired(row);
   const input = { ...row, sealed: core.seal.seal(token, context) };
-  const { result, replayed } = await writeOnce(core, once, "createToken", input);
-  const kept = replayed ? core.seal.open(result.sealed!, context) : token;
-  if (kept === undefined) {
+  const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "createToken", input);
+  const secret = replayed ? core.seal.open(result.sealed!, context) : token;
+  if (secret === undefined) {
     throw new ParleyError(
       "idempotency_key_reused",
       "This Idempotency-Key created a token under a different PARLEY_SECRET. Use a new key.",
     );
   }
-  return { ...shownToken({ ...row, ...result }, kept), replayed };
+  return { ...shownToken({ ...row, ...result }, secret), replayed };
 }
 
 function refuseExpired({ expiresAt, createdAt }: CreateToken): void {
@@ -174,11 +178,10 @@ export async function allTokens(core: Accounts): Promise<(Token & { username: st
 /** Returns one page of the tokens of all users or of one. */
 export async function listTokens(
   core: Accounts,
-  request: PageRequest & { user_id?: string | undefined },
+  request: Page & { user_id?: string | undefined },
 ): Promise<PageEnvelope> {
-  const page = pageQuery(request);
-  const rows = await listTokenRows(core.db, { userId: request.user_id }, page);
-  return toPage(page, rows, (row) => JSON.stringify(toToken(row)));
+  const rows = await listTokenRows(core.db, { userId: request.user_id }, request);
+  return toPage(request, rows, (row) => JSON.stringify(toToken(row)));
 }
 
 /** Throws `token_not_found`. */

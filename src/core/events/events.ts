@@ -1,55 +1,18 @@
 import { hash } from "node:crypto";
-import { NEWEST } from "../../db/page.ts";
-import { type ShownAttachment, seenAttachments } from "../../db/queries/attachments.ts";
 import {
   type EventRow,
   firstNumber,
   lastNumber,
   listEvents as listEventRows,
-  RESOURCE_EVENTS,
 } from "../../db/queries/events.ts";
 import { ParleyError } from "../../errors.ts";
-import { toSeconds } from "../../util/clock.ts";
 import { bitsOfId, idOfBits } from "../../util/ids.ts";
 import type { Caller } from "../access/caller.ts";
-import { contactResource } from "../contacts.ts";
 import type { Core } from "../core.ts";
-import { attachmentResource, linked, unlinked } from "../files/attachments.ts";
-import { type PageEnvelope, type PageRequest, pageQuery, toPage } from "../page.ts";
-import { anyOf, described, id, object, oneOf, resource, type TypeOf, textOrNull, time } from "../schema.ts";
+import { NEWEST, type Page, type PageEnvelope, toPage } from "../page.ts";
 import { nextTurn, ROWS_PER_TURN } from "../turns.ts";
-import { webhookResource } from "./webhook-fields.ts";
-
-const eventMembers = {
-  id: id("evt"),
-  type: oneOf<string>(...RESOURCE_EVENTS),
-  timestamp: time,
-  user_id: described(id("usr"), "The recipient."),
-  conversation_id: described(textOrNull, "`cnv_…`; null if the event belongs to no conversation."),
-};
-export const eventResource = resource(
-  "Event",
-  {
-    ...eventMembers,
-    payload: described(
-      anyOf(contactResource, attachmentResource, webhookResource),
-      "The contact, attachment or webhook, as the recipient would have retrieved it.",
-    ),
-  },
-  "A change of something that the recipient can see.",
-);
-/** All but the payload, which is stored as JSON text. */
-type EventHead = Omit<TypeOf<typeof eventResource>, "payload">;
-export const testEventResource = resource(
-  "TestEvent",
-  {
-    ...eventMembers,
-    type: { type: "string", const: "webhook.test" },
-    conversation_id: { type: "null" },
-    payload: object({ id: id("whk") }),
-  },
-  "The event that a test of a webhook sends.",
-);
+import { renderEvents, type StoredEvent } from "./render.ts";
+import { shownTypes } from "./shown-types.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -88,81 +51,30 @@ function recipientBits(recipientId: string): bigint {
   return hash("sha256", recipientId, "buffer").readBigUInt64BE() >> (64n - RECIPIENT_BITS);
 }
 
-/** An event as it is stored. */
-interface StoredEvent {
-  id: string;
-  type: string;
-  /** Milliseconds. */
-  at: number;
-  conversationId: string;
-  /** JSON text. */
-  payload: string;
-}
-
-/** An event as it is sent. */
-interface RenderedEvent {
-  id: string;
-  type: string;
-  /** `{id, type, timestamp, user_id, conversation_id, payload}`. */
-  json: string;
-}
-
-/**
- * Renders events for their recipient: the payload is the resource as a retrieve at that time would have returned it.
- * File links are signed now, if the recipient still sees the file.
- */
-export async function renderEvents(
-  core: Core,
-  recipientId: string,
-  events: readonly StoredEvent[],
-): Promise<RenderedEvent[]> {
-  const attachments = new Map<StoredEvent, ShownAttachment>();
-  for (const event of events)
-    if (event.type.startsWith("attachment.")) attachments.set(event, JSON.parse(event.payload));
-  const ids = [...attachments.values()].map(({ id }) => id);
-  const seen = ids.length === 0 ? new Set() : await seenAttachments(core.db, recipientId, ids);
-  return events.map((event) => {
-    const { id, type, at, conversationId } = event;
-    const attachment = attachments.get(event);
-    const payload = attachment
-      ? (seen.has(attachment.id) ? linked : unlinked)(core, attachment)
-      : event.payload;
-    const head: EventHead = {
-      id,
-      type,
-      timestamp: toSeconds(at),
-      user_id: recipientId,
-      conversation_id: conversationId || null,
-    };
-    return { id, type, json: `${JSON.stringify(head).slice(0, -1)},"payload":${payload}}` };
-  });
-}
-
 function toStoredEvent(row: EventRow): StoredEvent {
   const { type, created_at: at, conversation_id: conversationId, payload } = row;
   return { id: eventId(row), type, at, conversationId, payload };
 }
 
-/** Returns one page of the caller's events, of all types or of these. */
+/**
+ * Returns one page of the caller's events, of all types or of these, as far as the token shows them. Throws
+ * `insufficient_scope`.
+ */
 export async function listEvents(
   core: Core,
   caller: Caller,
-  request: PageRequest & { types?: readonly string[] | undefined },
+  request: Page & { types?: readonly string[] | undefined },
 ): Promise<PageEnvelope> {
   const { userId } = caller;
-  const page = pageQuery(request);
-  const given = Object.entries(request).find(([name]) => /^(?:starting_after|ending_before)$/.test(name));
+  const param = request.newer ? "ending_before" : "starting_after";
   const cursor =
-    page.cursor === NEWEST ? Number.MAX_SAFE_INTEGER : eventNumber(userId, page.cursor, given![0]);
-  if (page.newer) await refuseErased(core, userId, cursor);
-  const rows = await findEvents(
-    core,
-    userId,
-    { ...page, cursor, limit: page.limit + 1 },
-    request.types ?? null,
-  );
-  const told = await renderEvents(core, userId, rows.map(toStoredEvent));
-  return toPage(page, told, ({ json }) => json);
+    request.cursor === NEWEST ? Number.MAX_SAFE_INTEGER : eventNumber(userId, request.cursor, param);
+  if (request.newer) await refuseErased(core, userId, cursor);
+  const walk = { cursor, newer: request.newer, limit: request.limit + 1 };
+  const types = shownTypes(caller.scopes, request.types) ?? null;
+  const rows = await findEvents(core, userId, walk, types);
+  const events = await renderEvents(core, userId, rows.map(toStoredEvent));
+  return toPage(request, events, ({ json }) => json);
 }
 
 interface Walk {
@@ -230,13 +142,10 @@ export async function nextEvents(
   userId: string,
   after: number,
   types: readonly string[] | undefined,
-): Promise<{ events: RenderedEvent[]; after: number } | undefined> {
+): Promise<{ events: StoredEvent[]; after: number } | undefined> {
   const rows = await findEvents(core, userId, { cursor: after, newer: true, limit: AT_ONCE }, null);
   // Numbers have no gaps: a missing one was erased.
   if (rows.length > 0 && rows[0]!.number !== after + 1) return undefined;
   const wanted = rows.filter(({ type }) => !types || types.includes(type));
-  return {
-    events: await renderEvents(core, userId, wanted.map(toStoredEvent)),
-    after: rows.at(-1)?.number ?? after,
-  };
+  return { events: wanted.map(toStoredEvent), after: rows.at(-1)?.number ?? after };
 }

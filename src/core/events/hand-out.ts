@@ -1,4 +1,4 @@
-import { eventsBehind, type PlacedEvent } from "../../db/queries/events.ts";
+import { eventsBehind, groupByChange, isShared, type PlacedEvent } from "../../db/queries/events.ts";
 import {
   findCursor,
   firstListening,
@@ -12,6 +12,7 @@ import {
 import { Rate } from "../../util/rate.ts";
 import type { Core } from "../core.ts";
 import { eventId } from "./events.ts";
+import { isShown } from "./shown-types.ts";
 
 /** Events per step. */
 const EVENTS = 200;
@@ -57,24 +58,29 @@ export class HandOut {
     const since = await firstListening(db);
     if (since === undefined) return false;
     const from = await findCursor(db);
-    const events = await eventsBehind(db, Math.max(from, since), EVENTS);
-    if (events.length === 0) return false;
+    const { changes, rest } = await readChanges((limit) => eventsBehind(db, Math.max(from, since), limit));
+    if (changes.length === 0) return false;
     const recipients = new Set<string>();
-    const beyond = events.findIndex((event) => recipients.add(event.recipient_id).size > RECIPIENTS);
-    const looked = beyond === -1 ? events : events.slice(0, beyond);
+    const beyond = changes.findIndex((change, i) => {
+      for (const { recipient_id } of change) recipients.add(recipient_id);
+      return i > 0 && recipients.size > RECIPIENTS;
+    });
+    const looked = beyond === -1 ? changes : changes.slice(0, beyond);
     const hooks = await listListening(db, [...recipients]);
     const deliveries: NewDelivery[] = [];
     const behind = new Set<string>();
     const fallen = new Map<string, number>();
     let to = from;
-    for (const event of looked) {
+    for (const change of looked) {
       if (deliveries.length >= DELIVERIES) break;
-      to = event.position;
-      for (const hook of hooks.filter((each) => wants(each, event))) {
-        if (hook.backlog_from !== null) behind.add(hook.id);
-        else if (fallen.has(hook.id)) continue;
-        else if (this.#take(hook, event)) deliveries.push(this.#delivery(hook, event));
-        else fallen.set(hook.id, event.position);
+      to = change.at(-1)!.position;
+      for (const hook of hooks) {
+        for (const events of toDeliver(hook, change)) {
+          if (hook.backlog_from !== null) behind.add(hook.id);
+          else if (fallen.has(hook.id)) continue;
+          else if (this.#take(hook, events)) deliveries.push(this.#delivery(hook, events));
+          else fallen.set(hook.id, events[0]!.position);
+        }
       }
     }
     await db.write("addDeliveries", {
@@ -86,7 +92,7 @@ export class HandOut {
       to,
       now: this.#core.clock(),
     });
-    return events.length === EVENTS || to < events.at(-1)!.position;
+    return rest !== undefined || to < changes.at(-1)!.at(-1)!.position;
   }
 
   /** Hands events to webhooks with a backlog that have room again, each from its own position. */
@@ -100,19 +106,18 @@ export class HandOut {
     for (const hook of hooks.sort((a, b) => a.backlog_from - b.backlog_from)) {
       if (!this.#hasMuchRoom(hook)) continue;
       const cursor = await findCursor(db);
-      const events = await listBacklog(db, hook, cursor, EVENTS + 1);
+      const { changes, rest } = await readChanges((limit) => listBacklog(db, hook, cursor, limit));
       const deliveries: NewDelivery[] = [];
       // The next step starts at the event after these.
-      let rest = events[EVENTS];
-      for (const event of events.slice(0, EVENTS)) {
-        if (!wants(hook, event)) continue;
-        if (!this.#take(hook, event)) {
-          rest = event;
+      let next = rest?.[0];
+      for (const events of changes.flatMap((change) => toDeliver(hook, change))) {
+        if (!this.#take(hook, events)) {
+          next = events[0];
           break;
         }
-        deliveries.push(this.#delivery(hook, event));
+        deliveries.push(this.#delivery(hook, events));
       }
-      const to = rest?.position ?? null;
+      const to = next?.position ?? null;
       if (to === hook.backlog_from) continue;
       const write = { webhookId: hook.id, deliveries, from: hook.backlog_from, to, cursor };
       await db.write("addBacklog", { ...write, now: this.#core.clock() });
@@ -128,11 +133,11 @@ export class HandOut {
     return all_users === 1 || this.#rate.left(this.#rate.next(user_id, 0)) >= BYTES_PER_SECOND;
   }
 
-  /** Reserves room for the event if the webhook and its owner have any. */
-  #take(hook: ListeningRow, { payload }: PlacedEvent): boolean {
+  /** Reserves room for a delivery if the webhook and its owner have any. */
+  #take(hook: ListeningRow, events: readonly PlacedEvent[]): boolean {
     if (hook.pending >= MAX_PENDING) return false;
     if (hook.all_users === 0) {
-      const used = this.#rate.next(hook.user_id, ROW_BYTES + Buffer.byteLength(payload));
+      const used = this.#rate.next(hook.user_id, ROW_BYTES + Buffer.byteLength(events[0]!.payload));
       if (this.#rate.isTooMuch(used)) return false;
       this.#rate.note(hook.user_id, used);
     }
@@ -140,18 +145,37 @@ export class HandOut {
     return true;
   }
 
-  #delivery(hook: ListeningRow, event: PlacedEvent): NewDelivery {
+  #delivery(hook: ListeningRow, events: readonly PlacedEvent[]): NewDelivery {
+    const first = events[0]!;
+    const isOfChange = hook.all_users === 1 && isShared(first.type);
     return {
       id: this.#core.newId("dlv"),
       webhookId: hook.id,
-      eventId: eventId(event),
-      position: event.position,
+      eventId: eventId(first),
+      position: first.position,
+      lastPosition: isOfChange ? events.at(-1)!.position : null,
     };
   }
+}
+
+/** Reads the next events, about `EVENTS`, as whole changes. */
+async function readChanges(read: (limit: number) => Promise<PlacedEvent[]>) {
+  for (let limit = EVENTS + 1; ; limit *= 2) {
+    const grouped = groupByChange(await read(limit), limit);
+    if (grouped) return grouped;
+  }
+}
+
+/** Returns the events of each delivery of a change to the webhook: one of all users gets them together. */
+function toDeliver(hook: ListeningRow, change: readonly PlacedEvent[]): PlacedEvent[][] {
+  const wanted = change.filter((event) => wants(hook, event));
+  if (wanted.length === 0) return [];
+  return hook.all_users === 1 && isShared(wanted[0]!.type) ? [wanted] : wanted.map((event) => [event]);
 }
 
 function wants(hook: ListeningRow, { recipient_id, type, position }: PlacedEvent): boolean {
   if (position <= hook.since_position) return false;
   if (hook.all_users === 0 && hook.user_id !== recipient_id) return false;
+  if (!isShown(new Set(hook.scopes.split(" ")), type)) return false;
   return hook.types === null || hook.types.split(" ").includes(type);
 }

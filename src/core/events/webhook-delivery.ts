@@ -1,10 +1,13 @@
 import { Webhook } from "standardwebhooks";
 import type { DueDelivery } from "../../db/queries/deliveries.ts";
+import { listRecipients } from "../../db/queries/events.ts";
 import { findEnabledWebhook, type WebhookRow } from "../../db/queries/webhooks.ts";
 import { post } from "../../util/post.ts";
 import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
-import { renderEvents } from "./events.ts";
+import { keptSince } from "./events.ts";
+import { renderEvents, renderForAll } from "./render.ts";
+import { isShown } from "./shown-types.ts";
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -32,7 +35,13 @@ export async function deliver(
 ): Promise<boolean> {
   const hook = await findEnabledWebhook(core.db, delivery.webhook_id);
   if (!hook) return false;
-  const request = await toRequest(core, hook, delivery);
+  const body = await renderDelivery(core, hook, delivery);
+  if (body === undefined) {
+    const { webhook_id: webhookId, id, attempts } = delivery;
+    await core.db.write("skipDelivery", { webhookId, id, attempts, now: core.clock() });
+    return false;
+  }
+  const request = toRequest(core, hook, delivery.event_id, body);
   let status: number | null = null;
   let error: string | null = null;
   try {
@@ -63,22 +72,38 @@ export async function deliver(
   return taken;
 }
 
-/** Builds the request as Standard Webhooks 1.0.0 defines it: every attempt has the event's id and its own time. */
-async function toRequest(core: Core, hook: WebhookRow, delivery: DueDelivery) {
-  const { event_id, type, told_at: at, payload } = delivery;
+/**
+ * Renders what a delivery refers to as it is now. Returns undefined if there is nothing to send: the webhook may not show it,
+ * or of all users none sees it.
+ */
+async function renderDelivery(
+  core: Core,
+  hook: WebhookRow,
+  delivery: DueDelivery,
+): Promise<string | undefined> {
+  const { type, told_at: at, payload, recipient_id: recipientId, position, last_position } = delivery;
+  if (!isShown(new Set(hook.scopes.split(" ")), type)) return undefined;
   const conversationId = type === "webhook.test" ? "" : delivery.conversation_id;
-  const event = { id: event_id, type, at, conversationId, payload };
-  const body = (await renderEvents(core, delivery.recipient_id, [event]))[0]!.json;
+  const event = { id: delivery.event_id, type, at, conversationId, payload };
+  if (hook.all_users === 0) return (await renderEvents(core, recipientId, [event]))[0]!.json;
+  if (last_position === null) return renderForAll(core, event, [recipientId]);
+  // Recipients are erased with their events.
+  if (at < keptSince(core)) return undefined;
+  return renderForAll(core, event, await listRecipients(core.db, position, last_position));
+}
+
+/** Builds the request as Standard Webhooks 1.0.0 defines it: every attempt has the event's id and its own time. */
+function toRequest(core: Core, hook: WebhookRow, eventId: string, body: string) {
   const now = core.clock();
   const secrets = [hook.secret];
   if (hook.old_secret !== null && hook.old_until! > now) secrets.push(hook.old_secret);
-  const signatures = secrets.map((secret) => new Webhook(secret).sign(event_id, new Date(now), body));
+  const signatures = secrets.map((secret) => new Webhook(secret).sign(eventId, new Date(now), body));
   return {
     url: hook.url,
     headers: {
       "content-type": "application/json",
       "user-agent": "Parley",
-      "webhook-id": event_id,
+      "webhook-id": eventId,
       "webhook-timestamp": String(Math.floor(now / SECOND_MS)),
       "webhook-signature": signatures.join(" "),
     },

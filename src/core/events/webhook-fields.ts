@@ -1,6 +1,6 @@
 import { RESOURCE_EVENTS } from "../../db/queries/events.ts";
 import { parseHttpUrl } from "../../util/addresses.ts";
-import { type Field, nullable, optional, someOf } from "../fields.ts";
+import { type Field, nullable, optional, someOf, trueOrFalse } from "../fields.ts";
 import {
   bool,
   count,
@@ -15,14 +15,6 @@ import {
   textOrNull,
   time,
 } from "../schema.ts";
-
-const yesOrNo: Field<boolean, true> = {
-  required: true,
-  accepts: "true or false, in JSON without quotes",
-  schema: { type: "boolean" },
-  parse: (value) => (typeof value === "boolean" ? value : undefined),
-  fromText: (text) => (text === "true" || text === "false" ? text === "true" : undefined),
-};
 
 /** Null means all. */
 const hookEvents = nullable<string, true>({
@@ -52,12 +44,12 @@ const hookUrl: Field<string, true> = {
 };
 
 /** The fields of a new webhook. */
-export const webhookFields = { url: hookUrl, events: optional(hookEvents), all_users: optional(yesOrNo) };
+export const webhookFields = { url: hookUrl, events: optional(hookEvents), all_users: optional(trueOrFalse) };
 /** The fields of an update. */
 export const webhookChanges = {
   url: optional(hookUrl),
   events: optional(hookEvents),
-  enabled: optional(yesOrNo),
+  enabled: optional(trueOrFalse),
 };
 
 const webhookMembers = {
@@ -80,7 +72,10 @@ export const deliveryResource = resource("Delivery", {
   id: id("dlv"),
   event_id: described(id("evt"), "The header `webhook-id`, the same for every attempt."),
   type: text,
-  state: oneOf("pending", "delivered", "failed"),
+  state: described(
+    oneOf("pending", "delivered", "failed", "skipped"),
+    "`skipped`: none of the recipients could see any more what the event is about.",
+  ),
   attempts: count,
   last_status: described(orNull(integer), "The status of the last answer; null if there was none."),
   last_error: described(textOrNull, "Set if no answer came. The text is the same for every reason."),

@@ -8,10 +8,11 @@ import type { Caller } from "../access/caller.ts";
 import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
 import type { Parsed } from "../fields.ts";
-import { onceOf, writeOnce } from "../idempotency.ts";
-import { type PageEnvelope, type PageRequest, pageQuery, toPage } from "../page.ts";
+import { writeIdempotent } from "../idempotency.ts";
+import { type Page, type PageEnvelope, toPage } from "../page.ts";
 import type { Expected, Versioned } from "../resource.ts";
 import type { TypeOf } from "../schema.ts";
+import { requireShown, showingScopes } from "./shown-types.ts";
 import type {
   deliveryResource,
   newWebhookResource,
@@ -32,8 +33,9 @@ interface ShownSecret {
 }
 
 /**
- * Throws `count_limit_reached`, `insufficient_scope` for a webhook of all users without the scope `admin`, and
- * `invalid_parameter` for an address that webhooks may not have. A request with a key is done once.
+ * Throws `count_limit_reached`, `insufficient_scope` for a webhook of all users without the scope `admin` or for types that
+ * the token does not show, and `invalid_parameter` for an address that webhooks may not have. A request with an
+ * Idempotency-Key is idempotent.
  */
 export async function createWebhook(
   core: Core,
@@ -43,6 +45,7 @@ export async function createWebhook(
 ): Promise<ShownSecret> {
   refuseAddress(core, fields.url);
   if (fields.all_users) demandAdmin(caller);
+  requireShown(caller.scopes, fields.events?.split(" ") ?? []);
   const secret = makeSecret(core);
   const entry = newEntry(core, caller);
   const row: WebhookRow = {
@@ -50,6 +53,7 @@ export async function createWebhook(
     user_id: caller.userId,
     url: fields.url,
     types: fields.events ?? null,
+    scopes: showingScopes(caller.scopes),
     all_users: fields.all_users ? 1 : 0,
     secret,
     old_secret: null,
@@ -62,9 +66,9 @@ export async function createWebhook(
     version: 1,
   };
   const context = contextOf(caller, key);
-  const { result, replayed } = await writeOnce(
+  const { result, replayed } = await writeIdempotent(
     core,
-    onceOf(core, caller, key, "createWebhook", fields),
+    { caller, key, asked: ["createWebhook", fields] },
     "createWebhook",
     { row, limit: core.limits.maxWebhooks, entry, sealed: context && core.seal.seal(secret, context) },
   );
@@ -82,9 +86,9 @@ export async function rotateSecret(
   const secret = makeSecret(core);
   const entry = newEntry(core, caller);
   const context = contextOf(caller, key);
-  const { result, replayed } = await writeOnce(
+  const { result, replayed } = await writeIdempotent(
     core,
-    onceOf(core, caller, key, "rotateSecret", id),
+    { caller, key, asked: ["rotateSecret", id] },
     "rotateSecret",
     {
       userId: caller.userId,
@@ -147,8 +151,7 @@ function demandAdmin(caller: Caller): void {
   );
 }
 
-export async function listWebhooks(core: Core, caller: Caller, request: PageRequest): Promise<PageEnvelope> {
-  const page = pageQuery(request);
+export async function listWebhooks(core: Core, caller: Caller, page: Page): Promise<PageEnvelope> {
   const rows = await listWebhookRows(core.db, caller.userId, page);
   return toPage(page, rows, (row) => JSON.stringify(toWebhook(row)));
 }
@@ -179,9 +182,11 @@ export async function updateWebhook(
 ): Promise<Versioned> {
   await getOwn(core, caller, id);
   if (fields.url !== undefined) refuseAddress(core, fields.url);
+  requireShown(caller.scopes, fields.events?.split(" ") ?? []);
   const { url, events: types, enabled } = fields;
   const row = await core.db.write("updateWebhook", {
     ...{ userId: caller.userId, id, url, types, enabled, expected },
+    scopes: showingScopes(caller.scopes),
     position: await lastPosition(core.db),
     entry: newEntry(core, caller),
   });
@@ -212,10 +217,9 @@ export async function listDeliveries(
   core: Core,
   caller: Caller,
   id: string,
-  request: PageRequest,
+  page: Page,
 ): Promise<PageEnvelope> {
   await getRow(core, caller, id);
-  const page = pageQuery(request);
   const rows = await listDeliveryRows(core.db, id, page);
   return toPage(page, rows, (row) => JSON.stringify(toDelivery(row)));
 }
@@ -230,9 +234,9 @@ export async function testWebhook(
   key: string | undefined,
 ): Promise<{ delivery: Delivery; replayed: boolean }> {
   await getOwn(core, caller, id);
-  const { result, replayed } = await writeOnce(
+  const { result, replayed } = await writeIdempotent(
     core,
-    onceOf(core, caller, key, "testWebhook", id),
+    { caller, key, asked: ["testWebhook", id] },
     "addTestDelivery",
     {
       userId: caller.userId,
@@ -257,9 +261,9 @@ export async function redeliver(
   key: string | undefined,
 ): Promise<{ delivery: Delivery; replayed: boolean }> {
   await getOwn(core, caller, webhookId);
-  const { result, replayed } = await writeOnce(
+  const { result, replayed } = await writeIdempotent(
     core,
-    onceOf(core, caller, key, "redeliver", webhookId, id),
+    { caller, key, asked: ["redeliver", webhookId, id] },
     "redeliver",
     { userId: caller.userId, webhookId, id, now: core.clock() },
   );

@@ -7,17 +7,17 @@ import {
   type ShownAttachment,
   type Target,
 } from "../../db/queries/attachments.ts";
-import { isMember } from "../../db/queries/conversations.ts";
-import { isUndone, ParleyError } from "../../errors.ts";
+import { findSeat } from "../../db/queries/conversations.ts";
+import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import type { Caller } from "../access/caller.ts";
 import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
-import { isReplay, onceOf, writeOnce } from "../idempotency.ts";
-import { type PageEnvelope, type PageRequest, pageQuery, toPage } from "../page.ts";
+import { isReplay } from "../idempotency.ts";
+import { type Page, type PageEnvelope, toPage } from "../page.ts";
 import type { Expected, Versioned } from "../resource.ts";
 import { bytes, described, id, resource, type TypeOf, text, time, url } from "../schema.ts";
-import { detectType } from "./media-types.ts";
+import { commitUploads, type ReceivedFile, storeFile } from "./received.ts";
 import { Upload } from "./uploads.ts";
 
 export type { AttachmentRow as FileRow, Target };
@@ -48,16 +48,14 @@ async function checkTarget(core: Core, caller: Caller, target: Target): Promise<
 }
 
 async function checkMember(core: Core, caller: Caller, conversationId: string): Promise<void> {
-  if (!(await isMember(core.db, conversationId, caller.userId))) {
+  if (!(await findSeat(core.db, conversationId, caller.userId))) {
     throw new ParleyError("conversation_not_found", undefined, { param: "conversation_id" });
   }
 }
 
 /** What a request says of the file that it uploads. */
-interface Described {
+interface Described extends Omit<ReceivedFile, "upload"> {
   target: Target;
-  filename: string;
-  declaredType: string | undefined;
 }
 
 /**
@@ -73,51 +71,33 @@ export async function createAttachment(
 ): Promise<Versioned> {
   await using upload = new Upload(core, caller.userId);
   // The result of the first request holds, even if its target or the room for it has gone since.
-  const isRetry = await isReplay(core, caller, key);
-  if (isRetry) upload.hashOnly();
+  const replayOnly = key !== undefined && (await isReplay(core, caller, key));
+  if (replayOnly) upload.hashOnly();
   else await checkTarget(core, caller, target);
   const described = await readRequest(upload);
-  const fileType = await detectType(upload.head(), described.declaredType, described.filename);
-  await upload.store();
-  const asked = { ...described.target, filename: described.filename, type: described.declaredType ?? null };
-  const sha256 = Buffer.from(upload.sha256()).toString("hex");
-  const once = onceOf(core, caller, key, "createAttachment", asked, sha256);
-  if (once) once.replayOnly = isRetry;
-  const id = core.newId("att");
-  const entry = newEntry(core, caller);
-  const input = {
-    id,
-    uploaderId: caller.userId,
-    filename: described.filename,
-    fileType,
-    createdAt: entry.at,
+  const file = await storeFile(core, caller, { ...described, upload });
+  const fields = { ...described.target, filename: described.filename, type: described.declaredType ?? null };
+  const sha256 = Buffer.from(file.sha256).toString("hex");
+  const request = { caller, key, asked: ["createAttachment", fields, sha256], replayOnly };
+  const { result, replayed } = await commitUploads(core, [upload], request, "createAttachment", {
+    file,
     target: described.target,
     newMessageId: core.newId("msg"),
-    entry,
-    ...upload.columns(id, entry.at),
-  };
-  const { result, replayed } = await writeOnce(core, once, "createAttachment", input).catch((error) => {
-    if (!isUndone(error)) upload.leaveToSweep();
-    throw error;
+    now: file.createdAt,
   });
-  if (!replayed) await upload.settle();
-  const created = versioned(core, result);
-  // A caller who has left the conversation since gets no new link.
-  if (replayed && !(await findAttachment(core.db, caller.userId, result.id)))
-    created.json = unlinked(core, result);
-  return { ...created, replayed };
+  // What is kept of the first request refers to the attachment, so that nothing of a deleted one is kept.
+  return { ...(await getAttachment(core, caller, result)), replayed };
 }
 
 /** Lists the attachments of a conversation, or without one all that the caller may see. */
 export async function listAttachments(
   core: Core,
   caller: Caller,
-  request: PageRequest & { conversation_id?: string | undefined },
+  request: Page & { conversation_id?: string | undefined },
 ): Promise<PageEnvelope> {
   if (request.conversation_id !== undefined) await checkMember(core, caller, request.conversation_id);
-  const page = pageQuery(request);
-  const rows = await listAttachmentRows(core.db, caller.userId, request.conversation_id, page);
-  return toPage(page, rows, (row) => linked(core, row));
+  const rows = await listAttachmentRows(core.db, caller.userId, request.conversation_id, request);
+  return toPage(request, rows, (row) => linked(core, row));
 }
 
 /** Throws `attachment_not_found`, also for an attachment that the caller may not see. */
@@ -147,7 +127,10 @@ export async function updateAttachment(
   return versioned(core, await core.db.write("renameAttachment", input));
 }
 
-/** Deletes the attachment for everybody in its conversation. The eraser removes its bytes right after. */
+/**
+ * Deletes the attachment for everybody in its conversation; with the scope `admin` also that of another user. The eraser
+ * removes its bytes right after.
+ */
 export async function deleteAttachment(
   core: Core,
   caller: Caller,
@@ -157,6 +140,7 @@ export async function deleteAttachment(
   const entry = newEntry(core, caller);
   await core.db.write("deleteAttachment", {
     userId: caller.userId,
+    asAdmin: caller.scopes.has("admin"),
     id,
     deletedAt: entry.at,
     expected,
@@ -177,11 +161,6 @@ function versioned(core: Core, row: ShownAttachment): Versioned {
 /** Returns the attachment as JSON with a link that is signed now. */
 export function linked(core: Core, row: ShownAttachment): string {
   return toAttachment(row, core.links.fileUrl(row.id, row.filename));
-}
-
-/** Returns the same with a URL that requires a token, for users who can no longer see it. */
-export function unlinked(core: Core, row: ShownAttachment): string {
-  return toAttachment(row, core.links.fileAddress(row.id, row.filename));
 }
 
 function toAttachment(row: ShownAttachment, fileUrl: string): string {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { BlobWriter } from "../../blobs/store.ts";
-import type { CreateAttachment } from "../../db/queries/attachments.ts";
+import type { NewFile } from "../../db/queries/files.ts";
 import type { Reservation } from "../../db/queries/storage.ts";
 import { ParleyError } from "../../errors.ts";
 import { exactSize } from "../../util/sizes.ts";
@@ -20,7 +20,7 @@ const RETRY_AFTER_SECONDS = "1";
 
 /** The columns that describe the bytes of a file, and what the commit of the row releases. */
 type FileColumns = Pick<
-  CreateAttachment,
+  NewFile,
   "fileSize" | "sha256" | "crc32" | "blobKey" | "bytes" | "hasIntent" | "reservation"
 >;
 
@@ -65,7 +65,7 @@ export class Upload implements AsyncDisposable {
     if (quota > 0) this.#reservation = { id: core.newId("att"), userId, bytes: 0, quota };
   }
 
-  /** Keeps no bytes and reserves nothing: a retry is only compared with the first request of its Idempotency-Key. */
+  /** Keeps no bytes and reserves nothing: a replay is only compared with the first request of its Idempotency-Key. */
   hashOnly(): void {
     this.#isHashOnly = true;
     this.#reservation = null;

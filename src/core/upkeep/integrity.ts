@@ -80,8 +80,8 @@ export async function* checkFiles(
  * it was committed, and the database knows it, or it was discarded or erased since, and its bytes are gone.
  */
 export async function* findStrays(db: Reader, blobs: BlobReader): AsyncGenerator<Stray> {
-  for await (const entries of blobs.list()) {
-    for (const { name, key } of entries) {
+  for await (const items of blobs.list()) {
+    for (const { name, key } of items) {
       if (key === null) {
         yield { name, size: null };
         continue;

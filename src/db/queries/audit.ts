@@ -1,4 +1,4 @@
-import { type Page, toPage } from "../page.ts";
+import { type Page, pageClause } from "../page.ts";
 import { batch, type Reader, run, type Statement, sql, type Write } from "../sql.ts";
 
 /** Who makes a change, and when: what an audit entry is recorded with. */
@@ -22,6 +22,7 @@ type Action =
   | "contact.created"
   | "contact.renamed"
   | "contact.deleted"
+  | "message.deleted"
   | "token.created"
   | "token.revoked"
   | "user.created"
@@ -77,7 +78,7 @@ export function listEntries(db: Reader, page: Page): Promise<EntryRow[]> {
 }
 
 export function entriesQuery(page: Page): Statement<EntryRow> {
-  return sql`SELECT id, at, actor_id, token_id, action, object_id, details FROM audit WHERE ${toPage(page)}`;
+  return sql`SELECT id, at, actor_id, token_id, action, object_id, details FROM audit WHERE ${pageClause(page)}`;
 }
 
 /** Downloads of one attachment by link from one address, in one entry. */

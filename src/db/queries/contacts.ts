@@ -2,12 +2,13 @@ import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { searchKey } from "../../util/text.ts";
 import { NEWEST, OLDEST, type Page } from "../page.ts";
-import { batch, get, type QuickReader, run, type Statement, sql, type Write, write } from "../sql.ts";
+import { batch, get, type QuickReader, type Statement, sql, type Write, write } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
 import { type NewEntry, recordEntry, recordEntryIf } from "./audit.ts";
-import { leaveConversation } from "./conversations.ts";
+import { changeBlock } from "./blocks.ts";
 import { publishEvent, publishNewContact } from "./events.ts";
-import { findPeerId, hidePresence, joinPeer, noteDeparture, showPresence } from "./peers.ts";
+import { leaveConversation, noteDeparture } from "./leaving.ts";
+import { findPeerId, hidePresence, joinPeer } from "./peers.ts";
 import { getUser } from "./users.ts";
 
 /**
@@ -22,8 +23,8 @@ const NEVER_ACTIVE = '"last_active_at":null';
 
 /** Returns the contact as JSON text, as its owner retrieves it. */
 export function toContact(row: ListedContact): string {
-  const seen = lastActive(row);
-  return seen === null ? row[0] : row[0].replace(NEVER_ACTIVE, `"last_active_at":${seen}`);
+  const [body, seenAt] = row;
+  return seenAt === null ? body : body.replace(NEVER_ACTIVE, `"last_active_at":${lastActive(row)}`);
 }
 
 const MINUTE_MS = 60_000;
@@ -116,13 +117,13 @@ function rangeOf(ownerId: string, filter: ContactFilter, page: Page, until?: str
   const { usernameKey, phoneDigits } = filter;
   const index = chooseIndex(filter);
   const { key } = KEYS[index];
-  const place = (id: string) => (index === "phone" ? sql`(${phoneDigits!}, ${id})` : id);
   let range = sql`c.owner_id = ${ownerId}`;
-  const cursor = place(page.cursor);
+  const cursor = index === "phone" ? sql`(${phoneDigits!}, ${page.cursor})` : page.cursor;
   range = page.newer ? sql`${range} AND ${key} > ${cursor}` : sql`${range} AND ${key} < ${cursor}`;
   // Only if needed: with two bounds of an id PostgreSQL expects few rows, and sorts all of them.
   if (until !== undefined || index === "phone") {
-    const end = place(until ?? (page.newer ? NEWEST : OLDEST));
+    const id = until ?? (page.newer ? NEWEST : OLDEST);
+    const end = index === "phone" ? sql`(${phoneDigits!}, ${id})` : id;
     range = page.newer ? sql`${range} AND ${key} <= ${end}` : sql`${range} AND ${key} >= ${end}`;
   }
   if (usernameKey !== undefined) range = sql`${range} AND c.username_key = ${usernameKey}`;
@@ -181,8 +182,14 @@ export interface CreateContact {
   /** JSON text. */
   body: string;
   createdAt: number;
+  /** Whether the owner blocks it; otherwise a block of this username is lifted. */
+  blocked: boolean;
   /** How many contacts a user may have; 0: any number. */
   maxContacts: number;
+  /** The id whose position the conversation gets in the inbox, if messages wait. */
+  positionId: string;
+  /** How many grants are written at once; the eraser does the rest. */
+  limit: number;
   /** The id of the audit entry, aud_…; the owner is the actor. Not nested, because this is the most frequent write. */
   actId: string;
   tokenId: string | null;
@@ -191,17 +198,23 @@ export interface CreateContact {
 /** Without a limit nothing is counted, so creates for one owner do not conflict. */
 const limitedOwner = ({ ownerId, maxContacts }: CreateContact) => (maxContacts > 0 ? ownerId : undefined);
 
+/** What the database decides about a new contact: all that is stored of it for a retry, which has the rest itself. */
+interface CreatedContact {
+  id: string;
+  conversation_id: string;
+  created_at: number;
+}
+
 /**
- * Returns the contact as JSON text. Throws `contact_exists` if the owner has a contact with that username. It inserts
- * first and looks for the reason if nothing was inserted: this takes one round trip, and creates do not conflict on
- * PostgreSQL by reading the same page.
+ * Throws `contact_exists` if the owner has a contact with that username. It inserts first and looks for the reason if
+ * nothing was inserted: this takes one round trip, and creates do not conflict on PostgreSQL by reading the same page.
  */
 export const createContact = write(
   {
     publishesEvents: true,
     serializeBy: limitedOwner,
   },
-  function* (input: CreateContact): Write<string> {
+  function* (input: CreateContact): Write<CreatedContact> {
     const { ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, createdAt } = input;
     const entry = { id: input.actId, at: createdAt, actorId: ownerId, tokenId: input.tokenId };
     if (input.maxContacts > 0 && (yield* countContacts(ownerId, input.maxContacts)) >= input.maxContacts) {
@@ -213,14 +226,16 @@ export const createContact = write(
     }
     // The peer is set by the insert, so that what a contact without one needs is done in the same round trip.
     const [[row]] = yield* batch([
-      sql<{ peer_id: string | null }>`INSERT INTO contacts
+      sql<Inserted>`INSERT INTO contacts
           (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body, peer_id)
         SELECT ${ownerId}, ${id}, ${usernameKey}, ${phoneDigits}, ${searchKey}, ${conversationId}, 1, ${body},
           ${findPeerId(usernameKey, ownerId)}
         WHERE EXISTS (SELECT 1 FROM users WHERE id = ${ownerId})
-        ON CONFLICT (owner_id, username_key) DO NOTHING RETURNING peer_id`,
-      sql`INSERT INTO members (conversation_id, user_id, joined_at)
-        SELECT conversation_id, owner_id, ${createdAt} FROM contacts
+        ON CONFLICT (owner_id, username_key) DO NOTHING RETURNING peer_id,
+          (SELECT b.created_at FROM blocks b WHERE b.owner_id = ${ownerId} AND b.username_key = ${usernameKey})
+            AS blocked_since`,
+      sql`INSERT INTO members (conversation_id, user_id, joined_at, contact_id)
+        SELECT conversation_id, owner_id, ${createdAt}, id FROM contacts
         WHERE owner_id = ${ownerId} AND id = ${id} AND peer_id IS NULL`,
       publishNewContact(createdAt, ownerId, id, sql`AND peer_id IS NULL`),
       recordEntryIf(
@@ -230,12 +245,27 @@ export const createContact = write(
         id,
       ),
     ]);
-    if (row) return row.peer_id === null ? body : yield* joinPeer(input);
-    yield* getUser(ownerId);
-    yield* refuseExisting(ownerId, usernameKey);
-    throw new ParleyError("unavailable");
+    if (!row) {
+      yield* getUser(ownerId);
+      yield* refuseExisting(ownerId, usernameKey);
+      throw new ParleyError("unavailable");
+    }
+    if (input.blocked || row.blocked_since !== null) {
+      const { username } = JSON.parse(body) as { username: string };
+      yield* batch(
+        changeBlock({ ownerId, usernameKey, username, blockedAt: input.blocked ? createdAt : null }),
+      );
+    }
+    const conversation_id = row.peer_id === null ? conversationId : yield* joinPeer(input, row.blocked_since);
+    return { id, conversation_id, created_at: toSeconds(createdAt) };
   },
 );
+
+interface Inserted {
+  peer_id: string | null;
+  /** When the owner blocked this username; null if the owner has not. */
+  blocked_since: number | null;
+}
 
 function* refuseExisting(ownerId: string, usernameKey: string): Write<void> {
   const existing = yield* get<{ id: string }>(
@@ -338,18 +368,12 @@ interface BlockContact {
   blockedAt: number | null;
 }
 
-/** Blocks or unblocks a contact: what a blocked contact sends does not reach the owner. Throws `contact_not_found`. */
+/** Blocks or unblocks a contact by its username. Throws `contact_not_found`. */
 export function* blockContact({ ownerId, id, blockedAt }: BlockContact): Write<void> {
-  const contact = yield* get<{ username_key: string }>(
-    sql`UPDATE contacts SET blocked_at = ${blockedAt} WHERE owner_id = ${ownerId} AND id = ${id}
-      RETURNING username_key`,
-  );
+  const contact = yield* get(findOwn(ownerId, id));
   if (!contact) throw new ParleyError("contact_not_found");
-  yield* run(
-    blockedAt === null
-      ? showPresence(ownerId, contact.username_key)
-      : hidePresence(ownerId, contact.username_key),
-  );
+  const { username } = JSON.parse(contact.body) as { username: string };
+  yield* batch(changeBlock({ ownerId, usernameKey: contact.username_key, username, blockedAt }));
 }
 
 interface OwnContact {

@@ -1,5 +1,5 @@
 import { ParleyError } from "../../errors.ts";
-import { type Page, toPage } from "../page.ts";
+import { type Page, pageClause } from "../page.ts";
 import {
   all,
   batch,
@@ -21,7 +21,8 @@ export interface DeliveryRow {
   id: string;
   event_id: string;
   type: string;
-  state: "pending" | "delivered" | "failed";
+  /** Skipped: nobody may see any more what it is about. */
+  state: "pending" | "delivered" | "failed" | "skipped";
   attempts: number;
   /** Null if it is done or waits for an earlier one of its conversation. */
   next_at: number | null;
@@ -38,6 +39,10 @@ export interface DueDelivery {
   id: string;
   webhook_id: string;
   event_id: string;
+  position: number;
+  /** Of the events of a change, one for each recipient; null for one event. */
+  last_position: number | null;
+  /** Empty for the events of a change. */
   recipient_id: string;
   conversation_id: string;
   type: string;
@@ -54,7 +59,7 @@ export function listDeliveryRows(db: Reader, webhookId: string, page: Page): Pro
 }
 
 export function deliveriesQuery(webhookId: string, page: Page): Statement<DeliveryRow> {
-  return sql`SELECT ${COLUMNS} FROM deliveries WHERE webhook_id = ${webhookId} AND ${toPage(page)}`;
+  return sql`SELECT ${COLUMNS} FROM deliveries WHERE webhook_id = ${webhookId} AND ${pageClause(page)}`;
 }
 
 interface AddTestDelivery {
@@ -78,8 +83,8 @@ export const addTestDelivery = write(
     const { id, now } = input;
     return (yield* get<DeliveryRow>(
       sql`${INTO_DELIVERIES}
-        VALUES (${id}, ${input.webhookId}, ${input.eventId}, 0, ${input.userId},
-          ${id}, 'webhook.test', ${now}, ${input.payload}, 'pending', 0, ${now}, ${now}, ${now})
+        VALUES (${id}, ${input.webhookId}, ${input.eventId}, 0, NULL, ${input.userId}, ${id},
+          'webhook.test', ${now}, ${input.payload}, 'pending', 0, ${now}, ${now}, ${now})
         RETURNING ${COLUMNS}`,
     ))!;
   },
@@ -147,7 +152,8 @@ export function webhooksWithDue(db: Reader, now: number): Promise<DueWebhook[]> 
 /** Lists the due deliveries of a webhook, the longest due first, except those of deleted users. */
 export function listDue(db: Reader, webhookId: string, now: number, limit: number): Promise<DueDelivery[]> {
   return db.all(
-    sql`SELECT id, webhook_id, event_id, recipient_id, conversation_id, type, told_at, payload, attempts
+    sql`SELECT id, webhook_id, event_id, position, last_position, recipient_id, conversation_id, type, told_at,
+        payload, attempts
       FROM deliveries
       WHERE webhook_id = ${webhookId} AND next_at <= ${now} AND recipient_id NOT IN (SELECT user_id FROM erasing)
       ORDER BY next_at LIMIT ${limit} + 0`,
@@ -190,6 +196,20 @@ export const settleDelivery = write(
       noteFailing(webhookId, input.state === "delivered" ? null : entry.at),
       ...(input.state === "pending" ? [] : [nextOf(webhookId, row.conversation_id, entry.at)]),
     ]);
+  },
+);
+
+/** Ends a delivery without an attempt, unless it was made due again meanwhile; the next of the conversation is due. */
+export const skipDelivery = write(
+  { publishesEvents: true },
+  function* (input: { webhookId: string; id: string; attempts: number; now: number }): Write<void> {
+    const { webhookId, now } = input;
+    const row = yield* get<{ conversation_id: string }>(
+      sql`UPDATE deliveries SET state = 'skipped', next_at = NULL, updated_at = ${now}
+        WHERE webhook_id = ${webhookId} AND id = ${input.id} AND state = 'pending' AND attempts = ${input.attempts}
+        RETURNING conversation_id`,
+    );
+    if (row) yield* run(nextOf(webhookId, row.conversation_id, now));
   },
 );
 

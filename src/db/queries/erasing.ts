@@ -1,9 +1,9 @@
-import { NEWEST } from "../page.ts";
-import { all, batch, get, type Reader, run, sql, type Write } from "../sql.ts";
-import { continueDeparture, eraseDeparture, removeMember } from "./conversations.ts";
+import { all, eraseSome, get, type Reader, run, sql, type Write } from "../sql.ts";
 import { forgetDeletedWebhooks, forgetWebhooksOf } from "./deliveries.ts";
 import { forgetEventsOf } from "./events.ts";
 import { forgetKeysOf } from "./idempotency.ts";
+import { continueJoining } from "./joining.ts";
+import { continueDeparture, leaveConversation } from "./leaving.ts";
 import { forgetPeer } from "./peers.ts";
 
 /** A deleted user with rows left to erase. */
@@ -34,7 +34,9 @@ function* eraseRowsOf(user: ErasedUser, now: number, limit: number): Write<boole
     (left: number) => forgetEventsOf(user.user_id, left),
     (left: number) => forgetWebhooksOf(user.user_id, left, now),
     (left: number) => leaveContacts(user, left, now),
-    (left: number) => leaveOne(user, user.conversation_id, left, now),
+    (left: number) => leaveConversation(user.conversation_id, user.user_id, now, left),
+    (left: number) =>
+      eraseSome("blocks", ["owner_id", "username_key"], sql`owner_id = ${user.user_id}`, left),
     (left: number) => forgetKeysOf(user.user_id, left),
   ];
   let left = limit;
@@ -53,22 +55,15 @@ function* leaveContacts(user: ErasedUser, limit: number, now: number): Write<num
   );
   let left = limit;
   for (const { id, conversation_id, username_key } of contacts) {
-    left -= yield* leaveOne(user, conversation_id, left, now);
-    // A contact with more to erase stays, so that the next step finds it.
     if (left <= 0) break;
-    yield* batch([
+    const gone = [
       forgetPeer(user.user_id, user.username_key, username_key),
       sql`DELETE FROM contacts WHERE owner_id = ${user.user_id} AND id = ${id}`,
-    ]);
+    ];
+    left -= yield* leaveConversation(conversation_id, user.user_id, now, left, gone);
     left -= ROWS_OF_A_CONTACT;
-    if (left <= 0) break;
   }
-  return limit - left;
-}
-
-function leaveOne(user: ErasedUser, conversationId: string, limit: number, now: number): Write<number> {
-  const departure = { conversation_id: conversationId, user_id: user.user_id, until_id: NEWEST };
-  return eraseDeparture(departure, now, limit, [removeMember(conversationId, user.user_id)]);
+  return limit - Math.max(left, 0);
 }
 
 /**
@@ -76,6 +71,7 @@ function leaveOne(user: ErasedUser, conversationId: string, limit: number, now: 
  * marked until its last step, so that a crash between two steps loses nothing.
  */
 export function* eraseStep({ limit, now }: { limit: number; now: number }): Write<boolean> {
+  if (yield* continueJoining(limit)) return true;
   if (yield* continueDeparture(now, limit)) return true;
   if ((yield* forgetDeletedWebhooks(limit)) > 0) return true;
   const user = yield* get<ErasedUser>(
@@ -89,7 +85,7 @@ export function* eraseStep({ limit, now }: { limit: number; now: number }): Writ
 
 /** Reports whether anything is left to erase. */
 export async function hasRemains(db: Reader): Promise<boolean> {
-  const remains = sql`SELECT 1 AS one FROM departing UNION ALL SELECT 1 FROM deleted_webhooks
+  const remains = sql`SELECT 1 AS one FROM departing UNION ALL SELECT 1 FROM joining UNION ALL SELECT 1 FROM deleted_webhooks
     UNION ALL SELECT 1 FROM erasing LIMIT 1`;
   return (await db.get(remains)) !== undefined;
 }

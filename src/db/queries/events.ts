@@ -10,7 +10,7 @@ import {
   type Write,
   write,
 } from "../sql.ts";
-import { GRANT_COUNTS } from "./conversations.ts";
+import { audience } from "./visibility.ts";
 
 /** Events of resources, published to the users who see them. */
 export const RESOURCE_EVENTS = [
@@ -20,6 +20,10 @@ export const RESOURCE_EVENTS = [
   "contact.created",
   "contact.deleted",
   "contact.updated",
+  "conversation.updated",
+  "message.created",
+  "message.deleted",
+  "message.updated",
   "webhook.disabled",
 ] as const;
 type ResourceEvent = (typeof RESOURCE_EVENTS)[number];
@@ -43,17 +47,36 @@ export function publishEvent(
   return sql`${INTO} VALUES (${recipientId}, ${type}, ${conversationId}, ${at}, ${payload})`;
 }
 
-/** Part of other writes: publishes an event to every user who has a grant for the attachment now. */
-export function publishAttachment(
+/** Part of other writes: publishes an event to one user that refers to a message or attachment by its id. */
+export function publishReferenceTo(
+  recipientId: string,
   type: ResourceEvent,
   at: number,
   conversationId: string,
-  attachment: { id: string },
+  id: string,
 ): Statement {
-  const payload = JSON.stringify(attachment);
-  return sql`${INTO} SELECT g.user_id, ${type}, g.conversation_id, ${at}, ${payload} FROM members m
-    JOIN grants g ON g.user_id = m.user_id AND g.attachment_id = ${attachment.id}
-    WHERE m.conversation_id = ${conversationId} AND ${GRANT_COUNTS}`;
+  return publishEvent(type, at, recipientId, conversationId, toReference(id, conversationId));
+}
+
+/**
+ * Part of other writes: publishes an event to everybody who sees the message. It refers to the message or to one of its
+ * attachments by the id, so that nothing of a deleted one remains in the events.
+ */
+export function publishReference(
+  type: ResourceEvent,
+  at: number,
+  conversationId: string,
+  id: string,
+  messageId: string,
+): Statement {
+  const payload = toReference(id, conversationId);
+  return sql`${INTO} SELECT s.user_id, ${type}, s.conversation_id, ${at}, ${payload}
+    ${audience(conversationId, sql`${messageId}`)}`;
+}
+
+/** The payload of an event without what its recipient does not see any more, or must not be sent. */
+export function toReference(id: string, conversationId: string | null): string {
+  return JSON.stringify({ id, conversation_id: conversationId });
 }
 
 export interface EventRow {
@@ -152,31 +175,81 @@ export function recipientsBehind(
   );
 }
 
+/** Whether a change of this type has an event for each user who sees it, and these differ only in their recipients. */
+export function isShared(type: string): boolean {
+  return /^(?:attachment|message)\./.test(type);
+}
+
+type Published = Omit<EventRow, "number">;
+
+/**
+ * Groups successive events by the change that published them. The last change may have more events if `rows` are as many as
+ * were asked for: then `rest` has its events, or the result is undefined if there is no other change.
+ */
+export function groupByChange<R extends Published>(
+  rows: readonly R[],
+  limit: number,
+): { changes: R[][]; rest: R[] | undefined } | undefined {
+  const changes: R[][] = [];
+  const recipients = new Set<string>();
+  for (const row of rows) {
+    const change = changes.at(-1);
+    // A change has one event for each of its recipients: a second one is of the next change.
+    if (change && isSameChange(change[0]!, row) && !recipients.has(row.recipient_id)) change.push(row);
+    else {
+      changes.push([row]);
+      recipients.clear();
+    }
+    recipients.add(row.recipient_id);
+  }
+  if (rows.length < limit) return { changes, rest: undefined };
+  return changes.length === 1 ? undefined : { rest: changes.pop(), changes };
+}
+
+function isSameChange(a: Published, b: Published): boolean {
+  const names = ["type", "conversation_id", "created_at", "payload"] as const;
+  return isShared(a.type) && names.every((name) => a[name] === b[name]);
+}
+
+/** Returns the recipients of events at these positions, less users who are being erased. */
+export async function listRecipients(db: Reader, first: number, last: number): Promise<string[]> {
+  const rows = await db.all<{ recipient_id: string }>(
+    sql`SELECT recipient_id FROM events WHERE position >= ${first} AND position <= ${last}
+      AND recipient_id NOT IN (SELECT user_id FROM erasing) ORDER BY position`,
+  );
+  return rows.map(({ recipient_id }) => recipient_id);
+}
+
 export async function hasUnnumbered(db: Reader): Promise<boolean> {
   return (await db.get(sql`SELECT 1 AS one FROM outbox LIMIT 1`)) !== undefined;
 }
 
-interface Unnumbered {
+interface Unnumbered extends Published {
+  transaction_id: number;
   id: number;
-  recipient_id: string;
-  type: string;
-  conversation_id: string;
-  created_at: number;
-  payload: string;
+}
+
+/** Returns events without a number, whole changes, at most `limit` if no single change has more. */
+function* listUnnumbered(limit: number): Write<Unnumbered[]> {
+  for (let asked = limit + 1; ; asked *= 2) {
+    const rows = yield* all<Unnumbered>(
+      sql`SELECT transaction_id, id, recipient_id, type, conversation_id, created_at, payload FROM outbox
+        ORDER BY transaction_id, id LIMIT ${asked} + 0`,
+    );
+    const grouped = groupByChange(rows, asked);
+    if (grouped) return grouped.changes.flat();
+  }
 }
 
 /**
- * Numbers committed events, in the order in which they were inserted, and returns how many. Events of a transaction
- * that began after another had ended come after that one's. Events of erased recipients are dropped here, because an
- * eraser would have to scan the outbox and so would conflict with every write.
+ * Numbers committed events, in the order of their transactions, and returns how many. Events of a transaction that began
+ * after another had ended come after that one's; those of a change are together. Events of erased recipients are dropped
+ * here, because an eraser would have to scan the outbox and so would conflict with every write.
  */
 export const numberEvents = write(
   { publishesEvents: true },
   function* (input: { limit: number }): Write<number> {
-    const rows = yield* all<Unnumbered>(
-      sql`SELECT id, recipient_id, type, conversation_id, created_at, payload FROM outbox
-        ORDER BY id LIMIT ${input.limit} + 0`,
-    );
+    const rows = yield* listUnnumbered(input.limit);
     if (rows.length === 0) return 0;
     const recipients = [...new Set(rows.map((row) => row.recipient_id))];
     const findLast = (id: string) => sql<{ last: number | null }>`
@@ -192,7 +265,7 @@ export const numberEvents = write(
     const first = counter!.last - rows.length + 1;
     yield* batch(
       rows.flatMap((row, i) => {
-        const drop = sql`DELETE FROM outbox WHERE id = ${row.id}`;
+        const drop = sql`DELETE FROM outbox WHERE transaction_id = ${row.transaction_id} AND id = ${row.id}`;
         const last = numbers.get(row.recipient_id);
         if (last === undefined) return [drop];
         const number = last + 1;

@@ -17,6 +17,8 @@ export interface ListeningRow {
   user_id: string;
   /** Space-separated; null means all. */
   types: string | null;
+  /** Space-separated: the families of events that it may show. */
+  scopes: string;
   /** 1: it gets the events of all users. */
   all_users: number;
   /** Events up to this position are older than the webhook. */
@@ -27,7 +29,7 @@ export interface ListeningRow {
   pending: number;
 }
 
-const COLUMNS = sql`id, user_id, types, all_users, since_position, backlog_from`;
+const COLUMNS = sql`id, user_id, types, scopes, all_users, since_position, backlog_from`;
 // Webhooks with a backlog are handed nothing here, so their deliveries are not counted.
 const LISTENING = sql`SELECT ${COLUMNS}, CASE WHEN backlog_from IS NULL THEN ${PENDING} ELSE 0 END AS pending
   FROM webhooks w`;
@@ -90,21 +92,23 @@ export async function findCursor(db: Reader): Promise<number> {
   return row?.position ?? 0;
 }
 
-/** An event handed to a webhook. */
+/** An event handed to a webhook, or the events of a change. */
 export interface NewDelivery {
   id: string;
   webhookId: string;
   eventId: string;
   position: number;
+  /** Of the events of a change; null for one event. */
+  lastPosition: number | null;
 }
 
-export const INTO_DELIVERIES = sql`INSERT INTO deliveries (id, webhook_id, event_id, position, recipient_id,
-  conversation_id,
-  type, told_at, payload, state, attempts, next_at, created_at, updated_at)`;
+export const INTO_DELIVERIES = sql`INSERT INTO deliveries (id, webhook_id, event_id, position, last_position,
+  recipient_id, conversation_id, type, told_at, payload, state, attempts, next_at, created_at, updated_at)`;
 
-function addDelivery({ id, webhookId, eventId, position }: NewDelivery, now: number): Statement {
-  return sql`${INTO_DELIVERIES} SELECT ${id}, w.id, ${eventId}, e.position, e.recipient_id, e.conversation_id,
-    e.type, e.created_at, e.payload,
+function addDelivery(delivery: NewDelivery, now: number): Statement {
+  const { id, webhookId, eventId, position, lastPosition } = delivery;
+  return sql`${INTO_DELIVERIES} SELECT ${id}, w.id, ${eventId}, e.position, CAST(${lastPosition} AS BIGINT),
+      ${lastPosition === null ? sql`e.recipient_id` : sql`''`}, e.conversation_id, e.type, e.created_at, e.payload,
       'pending', 0, CASE WHEN EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id
         AND d.conversation_id = e.conversation_id AND d.state = 'pending')
           THEN NULL ELSE CAST(${now} AS BIGINT) END, ${now}, ${now}

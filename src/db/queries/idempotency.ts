@@ -1,8 +1,8 @@
 import { ParleyError } from "../../errors.ts";
 import { eraseSome, get, type Reader, run, type Statement, sql, type Write } from "../sql.ts";
 
-/** A request with an Idempotency-Key: a repeated one gets the result of the first. */
-export interface Once {
+/** A request with an Idempotency-Key: a replay gets the result of the first. */
+export interface IdempotentRequest {
   userId: string;
   /** SHA-256 of the key. */
   keyHash: Uint8Array;
@@ -11,17 +11,17 @@ export interface Once {
   /** Milliseconds, as is `until`. */
   now: number;
   until: number;
-  /** Set if the request did not store what a first one needs, because its key was known when it began. */
-  replayOnly?: boolean;
+  /** Set if the request did not store what a first one needs, because it began as a replay. */
+  replayOnly: boolean;
 }
 
-interface Kept {
+interface StoredResult {
   fingerprint: Uint8Array;
   result: string;
   until: number;
 }
 
-function findKept(userId: string, keyHash: Uint8Array): Statement<Kept> {
+function selectResult(userId: string, keyHash: Uint8Array): Statement<StoredResult> {
   return sql`SELECT fingerprint, result, until FROM idempotency WHERE user_id = ${userId} AND key_hash = ${keyHash}`;
 }
 
@@ -32,30 +32,30 @@ export async function isKeyUsed(
   keyHash: Uint8Array,
   now: number,
 ): Promise<boolean> {
-  const kept = await db.get(findKept(userId, keyHash));
-  return kept !== undefined && kept.until > now;
+  const stored = await db.get(selectResult(userId, keyHash));
+  return stored !== undefined && stored.until > now;
 }
 
 /**
- * Part of other writes: returns the result of the first request as JSON. Throws `idempotency_key_reused` for another
- * request, and `unavailable` if a known key has expired meanwhile.
+ * Part of other writes: returns the result of the first request as JSON, undefined if this is the first. Throws
+ * `idempotency_key_reused` for another request, and `unavailable` if the key of a replay has expired meanwhile.
  */
-export function* findResult(once: Once): Write<string | undefined> {
-  const kept = yield* get(findKept(once.userId, once.keyHash));
-  if (!kept || kept.until <= once.now) {
-    if (once.replayOnly) throw new ParleyError("unavailable");
+export function* findResult(request: IdempotentRequest): Write<string | undefined> {
+  const stored = yield* get(selectResult(request.userId, request.keyHash));
+  if (!stored || stored.until <= request.now) {
+    if (request.replayOnly) throw new ParleyError("unavailable");
     return undefined;
   }
-  if (Buffer.compare(kept.fingerprint, once.fingerprint) !== 0)
+  if (Buffer.compare(stored.fingerprint, request.fingerprint) !== 0)
     throw new ParleyError("idempotency_key_reused");
-  return kept.result;
+  return stored.result;
 }
 
 /** Part of other writes. */
-export function* keepResult(once: Once, result: string): Write<void> {
+export function* storeResult(request: IdempotentRequest, result: string): Write<void> {
   yield* run(
     sql`INSERT INTO idempotency (user_id, key_hash, fingerprint, result, until)
-      VALUES (${once.userId}, ${once.keyHash}, ${once.fingerprint}, ${result}, ${once.until})
+      VALUES (${request.userId}, ${request.keyHash}, ${request.fingerprint}, ${result}, ${request.until})
       ON CONFLICT (user_id, key_hash) DO UPDATE SET fingerprint = excluded.fingerprint,
         result = excluded.result, until = excluded.until`,
   );

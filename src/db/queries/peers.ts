@@ -1,6 +1,10 @@
 import { hash } from "node:crypto";
-import { batch, get, type Statement, sql, type Write } from "../sql.ts";
+import { idBound } from "../../util/ids.ts";
+import { batch, get, run, type Statement, sql, type Write } from "../sql.ts";
+import { positionOf } from "./conversations.ts";
 import { publishNewContact } from "./events.ts";
+import { receiveWaiting } from "./joining.ts";
+import type { Seat } from "./visibility.ts";
 
 // Two users who have each other as contacts: peers. docs/sharing.md has the rules.
 
@@ -20,10 +24,12 @@ interface Peer {
   blocked_at: number | null;
   /** When the peer created the contact. */
   joined_at: number;
-  /** The owner's username, in the form of `usernameKey`. */
-  username_key: string;
+  /** The last message of the conversation; null if there was none. */
+  last_id: string | null;
   /** Whether the owner left this conversation before. */
   departed: number;
+  /** The owner's username, in the form of `usernameKey`. */
+  username_key: string;
 }
 
 /** A new contact with a new conversation. */
@@ -33,18 +39,25 @@ interface NewContact {
   usernameKey: string;
   body: string;
   createdAt: number;
+  blocked: boolean;
+  /** The id whose position the conversation gets in the inbox, if messages wait. */
+  positionId: string;
+  /** How many grants are written at once; the eraser does the rest. */
+  limit: number;
 }
 
 /**
- * Part of other writes: moves the contact to the conversation that the peer has with the owner. The owner gets
+ * Part of other writes: moves the contact to the conversation that the peer has with the owner. The owner sees
  * everything that the peer has sent there, unless the owner left it before, and nothing that was meant for a former
- * user of the owner's name. Returns the contact as JSON text.
+ * user of the owner's name, or sent after the owner had blocked the peer (`blockedSince`, null if not). Returns the id of
+ * that conversation.
  */
-export function* joinPeer(contact: NewContact): Write<string> {
+export function* joinPeer(contact: NewContact, blockedSince: number | null): Write<string> {
   const { id, ownerId, usernameKey, createdAt } = contact;
   const peer = (yield* get<Peer>(
     sql`SELECT them.id AS user_id, c.id AS contact_id, c.conversation_id, c.blocked_at, m.joined_at,
-        me.username_key, CASE WHEN d.user_id IS NULL THEN 0 ELSE 1 END AS departed
+        (SELECT last_id FROM conversations WHERE id = c.conversation_id) AS last_id, me.username_key,
+        CASE WHEN d.user_id IS NULL THEN 0 ELSE 1 END AS departed
       FROM users them
       JOIN users me ON me.id <> them.id
       JOIN contacts c ON c.owner_id = them.id AND c.username_key = me.username_key
@@ -52,34 +65,55 @@ export function* joinPeer(contact: NewContact): Write<string> {
       LEFT JOIN departures d ON d.conversation_id = c.conversation_id AND d.user_id = me.id
       WHERE them.username_key = ${usernameKey} AND me.id = ${ownerId}`,
   ))!;
-  const body = JSON.stringify({ ...JSON.parse(contact.body), conversation_id: peer.conversation_id });
+  const { conversation_id: conversationId } = peer;
+  const sinceId = yield* findSince(peer, contact.blocked);
+  const body = JSON.stringify({ ...JSON.parse(contact.body), conversation_id: conversationId });
   const sees = peer.blocked_at === null;
-  const joining = [
-    sql`INSERT INTO members (conversation_id, user_id, joined_at)
-      VALUES (${peer.conversation_id}, ${ownerId}, ${createdAt})`,
-    sql`UPDATE contacts SET conversation_id = ${peer.conversation_id}, body = ${body},
+  const shows = !contact.blocked;
+  yield* batch([
+    sql`INSERT INTO members (conversation_id, user_id, joined_at, since_id, contact_id, contact_joined)
+      VALUES (${conversationId}, ${ownerId}, ${createdAt}, ${sinceId}, ${id}, 1)`,
+    sql`UPDATE members SET contact_joined = 1 WHERE conversation_id = ${conversationId} AND user_id = ${peer.user_id}`,
+    sql`UPDATE contacts SET conversation_id = ${conversationId}, body = ${body},
       peer_id = ${sees ? peer.user_id : null}, peer_since = ${sees ? createdAt : null}
       WHERE owner_id = ${ownerId} AND id = ${id}`,
-    sql`UPDATE contacts SET peer_id = ${ownerId}, peer_since = ${peer.joined_at}
+    sql`UPDATE contacts SET peer_id = ${shows ? ownerId : null}, peer_since = ${shows ? peer.joined_at : null}
       WHERE owner_id = ${peer.user_id} AND id = ${peer.contact_id}`,
     publishNewContact(createdAt, ownerId, id),
-  ];
-  if (peer.departed === 0) {
-    joining.push(
-      sql`INSERT INTO grants (user_id, attachment_id, conversation_id)
-        SELECT ${ownerId}, id, conversation_id FROM attachments WHERE conversation_id = ${peer.conversation_id}
-        AND created_at > COALESCE((SELECT at FROM erased_names WHERE name_hash = ${hashOf(peer.username_key)}), -1)`,
-    );
+  ]);
+  if (peer.last_id !== null && peer.last_id > sinceId) {
+    const seat = { user_id: ownerId, conversation_id: conversationId, since_id: sinceId };
+    if (blockedSince !== null) yield* run(withholdSince(seat, blockedSince));
+    yield* receiveWaiting(seat, positionOf(contact.positionId), contact.limit);
   }
-  yield* batch(joining);
-  return body;
+  return conversationId;
 }
 
-/** If others stay in the conversation: a user who leaves and joins again gets nothing that was sent before. */
-export function noteDeparture(conversationId: string, userId: string): Statement {
-  return sql`INSERT INTO departures (conversation_id, user_id)
-    SELECT conversation_id, ${userId} FROM members WHERE conversation_id = ${conversationId} LIMIT 1
-    ON CONFLICT (conversation_id, user_id) DO NOTHING`;
+/** Withholds what others sent at this time (milliseconds) or later, before the member joined. */
+function withholdSince({ user_id, conversation_id, since_id }: Seat, time: number): Statement {
+  return sql`INSERT INTO withheld (user_id, conversation_id, from_id, to_id)
+    SELECT ${user_id}, conversation_id, MIN(id), MAX(id) FROM messages
+    WHERE conversation_id = ${conversation_id} AND id > ${since_id} AND id >= ${idBound("msg", time)}
+    GROUP BY conversation_id`;
+}
+
+/** How long after the erasure of a user messages may still have been meant for that user. */
+const GRACE_MS = 60_000;
+
+/**
+ * Returns the last message that the new member does not see. All that waits is from the peer or a former member, so a
+ * member who blocks the peer while joining receives nothing of it.
+ */
+function* findSince({ departed, last_id, username_key }: Peer, isPeerBlocked: boolean): Write<string> {
+  if (last_id === null) return "";
+  if (departed === 1 || isPeerBlocked) return last_id;
+  const erased = yield* get<{ at: number }>(
+    sql`SELECT at FROM erased_names WHERE name_hash = ${hashOf(username_key)}`,
+  );
+  if (!erased) return "";
+  const graceEnd = idBound("msg", erased.at + GRACE_MS + 1);
+  // What is sent after the member has joined is meant for that member.
+  return graceEnd < last_id ? graceEnd : last_id;
 }
 
 /** Matches the contact that the user of that name has of the owner. */
@@ -97,7 +131,8 @@ export function hidePresence(ownerId: string, usernameKey: string): Statement {
 export function showPresence(ownerId: string, usernameKey: string): Statement {
   return sql`UPDATE contacts SET peer_id = ${ownerId}, peer_since =
       (SELECT m.joined_at FROM members m WHERE m.conversation_id = contacts.conversation_id AND m.user_id = owner_id)
-    WHERE ${isTheirs(usernameKey, ownerId)} AND owner_id <> ${ownerId}`;
+    WHERE ${isTheirs(usernameKey, ownerId)} AND owner_id <> ${ownerId}
+      AND EXISTS (SELECT 1 FROM contacts c WHERE c.owner_id = ${ownerId} AND c.username_key = ${usernameKey})`;
 }
 
 /** Part of erasing a user: removes the user as peer of the contact of that name. */

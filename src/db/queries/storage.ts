@@ -19,6 +19,16 @@ export function addStorage(userId: string, bytes: number): Statement {
   return sql`UPDATE storage SET used = used + ${bytes} WHERE user_id = ${userId}`;
 }
 
+/** Part of other writes: an erased file does not count any more. It did as long as its uploader had a grant. */
+export function returnStorage(file: { id: string; uploader_id: string; file_size: number }): Statement[] {
+  const isTheirs = sql`user_id = ${file.uploader_id} AND attachment_id = ${file.id}`;
+  return [
+    sql`UPDATE storage SET used = used - ${file.file_size} WHERE user_id = ${file.uploader_id}
+      AND EXISTS (SELECT 1 FROM grants WHERE ${isTheirs})`,
+    sql`DELETE FROM grants WHERE ${isTheirs}`,
+  ];
+}
+
 /** An upload's claim on its user's quota. */
 export interface Reservation {
   id: string;

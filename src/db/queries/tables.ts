@@ -30,7 +30,12 @@ export const TABLES: readonly Table[] = [
     ],
   ),
   table("tokens", ["hash"], ["id", "user_id", "name", "scopes", "expires_at", "created_at"]),
-  table("members", ["conversation_id", "user_id"], ["joined_at"]),
+  table(
+    "members",
+    ["conversation_id", "user_id"],
+    ["joined_at", "since_id", "contact_id", "contact_joined", "role"],
+  ),
+  table("blocks", ["owner_id", "username_key"], ["username", "created_at"]),
   table(
     "contacts",
     ["owner_id", "id"],
@@ -46,7 +51,23 @@ export const TABLES: readonly Table[] = [
       "peer_since",
     ],
   ),
-  table("messages", ["id"], ["conversation_id", "sender_id", "created_at"]),
+  table("conversations", ["id"], ["last_id"]),
+  table(
+    "messages",
+    ["conversation_id", "id"],
+    [
+      ...["sender_id", "type", "body_id", "has_files", "mentions", "reply_to_id", "created_at", "edited_at"],
+      "version",
+    ],
+  ),
+  table("message_bodies", ["id"], ["text", "data"]),
+  table("withheld", ["user_id", "conversation_id", "from_id"], ["to_id"]),
+  table("places", ["user_id", "conversation_id"], ["position", "maybe_unread", "is_pinned", "is_archived"]),
+  table(
+    "marks",
+    ["user_id", "conversation_id"],
+    ["last_read_id", "disclosed_read_id", "muted_until", "version"],
+  ),
   table(
     "attachments",
     ["id"],
@@ -67,7 +88,8 @@ export const TABLES: readonly Table[] = [
   table("small_files", ["attachment_id"], ["bytes"]),
   table("grants", ["user_id", "attachment_id"], ["conversation_id"]),
   table("departures", ["conversation_id", "user_id"], []),
-  table("departing", ["conversation_id", "user_id"], ["until_id"]),
+  table("departing", ["conversation_id", "user_id"], ["until_id", "after_id"]),
+  table("joining", ["conversation_id", "user_id"], ["before_message_id", "before_id"]),
   table("erasing", ["user_id"], ["username_key", "conversation_id"]),
   table("erased_names", ["name_hash"], ["at"]),
   table("activity", ["user_id"], ["seen_at"]),
@@ -84,15 +106,15 @@ export const TABLES: readonly Table[] = [
     ["id"],
     [
       ...["user_id", "url", "types", "all_users", "secret", "old_secret", "old_until", "disabled_at"],
-      ...["failing_since", "since_position", "backlog_from", "created_at", "version"],
+      ...["failing_since", "since_position", "backlog_from", "scopes", "created_at", "version"],
     ],
   ),
   table(
     "deliveries",
     ["webhook_id", "id"],
     [
-      ...["event_id", "position", "recipient_id", "conversation_id", "type", "told_at", "payload", "state"],
-      ...["attempts", "next_at", "last_status", "last_error", "created_at", "updated_at"],
+      ...["event_id", "position", "last_position", "recipient_id", "conversation_id", "type", "told_at"],
+      ...["payload", "state", "attempts", "next_at", "last_status", "last_error", "created_at", "updated_at"],
     ],
   ),
   table("webhook_cursor", ["id"], ["position"]),

@@ -1,5 +1,5 @@
 import { ParleyError } from "../../errors.ts";
-import { type Page, toPage } from "../page.ts";
+import { type Page, pageClause } from "../page.ts";
 import { batch, EMPTY, type Reader, run, type Statement, sql, type Write, write } from "../sql.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 
@@ -53,7 +53,7 @@ export function listTokenRows(db: Reader, filter: TokenFilter, page: Page): Prom
 
 export function tokensQuery({ userId }: TokenFilter, page: Page): Statement<TokenRow> {
   const condition = userId === undefined ? EMPTY : sql`user_id = ${userId} AND`;
-  return sql`SELECT ${COLUMNS} FROM tokens WHERE ${condition} ${toPage(page)}`;
+  return sql`SELECT ${COLUMNS} FROM tokens WHERE ${condition} ${pageClause(page)}`;
 }
 
 export interface CreateToken {

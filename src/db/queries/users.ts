@@ -1,8 +1,8 @@
 import { ParleyError } from "../../errors.ts";
-import { type Page, toPage } from "../page.ts";
+import { type Page, pageClause } from "../page.ts";
 import { batch, EMPTY, get, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
-import { createConversation } from "./conversations.ts";
+import { createConversation, positionOf } from "./conversations.ts";
 import { eraseUser } from "./erasing.ts";
 import { noteErasedName } from "./peers.ts";
 import { type CreateToken, createToken, forgetTokensOf } from "./tokens.ts";
@@ -43,7 +43,7 @@ export function listUserRows(db: Reader, filter: UserFilter, page: Page): Promis
 
 export function usersQuery({ usernameKey }: UserFilter, page: Page): Statement<UserRow> {
   const condition = usernameKey === undefined ? EMPTY : sql`username_key = ${usernameKey} AND`;
-  return sql`SELECT ${COLUMNS} FROM users WHERE ${condition} ${toPage(page)}`;
+  return sql`SELECT ${COLUMNS} FROM users WHERE ${condition} ${pageClause(page)}`;
 }
 
 export interface CreateUser {
@@ -86,6 +86,8 @@ export function* createUser(input: CreateUser): Write<Made> {
   yield* createConversation(input.conversationId, input.id, input.createdAt);
   yield* batch([
     sql`INSERT INTO storage (user_id, used) VALUES (${input.id}, 0)`,
+    sql`INSERT INTO places (user_id, conversation_id, position)
+      VALUES (${input.id}, ${input.conversationId}, ${positionOf(input.conversationId)})`,
     recordEntry(input.entry, "user.created", input.id, { username: input.username }),
   ]);
   return { id: input.id, createdAt: input.createdAt };

@@ -1,6 +1,6 @@
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
-import { type Page, toPage } from "../page.ts";
+import { type Page, pageClause } from "../page.ts";
 import { batch, get, list, type Reader, raw, type Statement, sql, type Write, write } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
@@ -12,6 +12,8 @@ export interface WebhookRow {
   url: string;
   /** Space-separated; null means all. */
   types: string | null;
+  /** Space-separated: the families of events that it may show, as the token may that set it up. */
+  scopes: string;
   /** 1: it gets the events of all users. */
   all_users: number;
   secret: string;
@@ -30,7 +32,7 @@ export interface WebhookRow {
 }
 
 const NAMES = [
-  ...(["id", "user_id", "url", "types", "all_users", "secret", "old_secret", "old_until"] as const),
+  ...(["id", "user_id", "url", "types", "scopes", "all_users", "secret", "old_secret", "old_until"] as const),
   ...(["disabled_at", "failing_since", "since_position", "backlog_from", "created_at", "version"] as const),
 ];
 const COLUMNS = raw(NAMES.join(", "));
@@ -79,7 +81,7 @@ export function listWebhookRows(db: Reader, userId: string, page: Page): Promise
 }
 
 export function webhooksQuery(userId: string, page: Page): Statement<WebhookRow> {
-  return sql`SELECT ${COLUMNS} FROM webhooks WHERE user_id = ${userId} AND ${toPage(page)}`;
+  return sql`SELECT ${COLUMNS} FROM webhooks WHERE user_id = ${userId} AND ${pageClause(page)}`;
 }
 
 interface CreateWebhook {
@@ -151,6 +153,8 @@ interface UpdateWebhook {
   url: string | undefined;
   types: string | null | undefined;
   enabled: boolean | undefined;
+  /** What the token of the update may see: from a new address, or of new types, it must not learn more. */
+  scopes: string;
   /** The newest position: the webhook gets nothing that happened while it was disabled, unless it had a backlog. */
   position: number;
   expected: Expected;
@@ -172,14 +176,15 @@ export const updateWebhook = write(
     const changed = (["url", "types", "disabled_at"] as const).filter((name) => row[name] !== was[name]);
     if (changed.length === 0) return was;
     row.version++;
+    if (changed.some((name) => name !== "disabled_at")) row.scopes = input.scopes;
     const resumed = was.disabled_at !== null && row.disabled_at === null;
     // A backlog continues from its own position, so that nothing before is lost.
     if (resumed && row.backlog_from === null) row.since_position = input.position;
     const begunAnew = resumed || row.url !== was.url;
     if (begunAnew) row.failing_since = null;
     yield* batch([
-      sql`UPDATE webhooks SET url = ${row.url}, types = ${row.types}, disabled_at = ${row.disabled_at},
-        failing_since = ${row.failing_since}, since_position = ${row.since_position}, version = ${row.version}
+      sql`UPDATE webhooks SET url = ${row.url}, types = ${row.types}, scopes = ${row.scopes},
+        disabled_at = ${row.disabled_at}, failing_since = ${row.failing_since}, since_position = ${row.since_position}, version = ${row.version}
         WHERE id = ${id}`,
       recordEntry(entry, "webhook.updated", id, { origin: originOf(row), enabled: row.disabled_at === null }),
       ...(begunAnew ? [beginAnew(id, entry.at)] : []),

@@ -1,8 +1,14 @@
-import { eventResource, testEventResource } from "../../core/events/events.ts";
+import {
+  eventResource,
+  referenceResource,
+  sharedEventResource,
+  testEventResource,
+} from "../../core/events/event-fields.ts";
 import type { Field, Shape } from "../../core/fields.ts";
 import type { Resource } from "../../core/schema.ts";
 import { headers } from "../protocol/headers.ts";
 import { KEY, type Operation } from "../protocol/operation.ts";
+import { MAX_MESSAGE_FILES } from "../protocol/uploads.ts";
 import type { Group } from "../routes/operations.ts";
 import { examplesOf, problem, responsesOf, toPageSchema } from "./responses.ts";
 import { webhooks } from "./webhooks.ts";
@@ -28,7 +34,7 @@ export function buildOpenApi(groups: readonly Group[], version: string, examples
     info: {
       title: "Parley",
       version,
-      description: "A self-hosted messaging backend: contacts, and files shared in conversations.",
+      description: "A self-hosted messaging backend: contacts, and messages and files in conversations.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/", description: "The server that this document comes from." }],
@@ -58,7 +64,14 @@ function schemasOf(operations: readonly Operation[]): object {
     ...(resource ? [resource] : []),
     ...(page ? [page, toPageSchema(page)] : []),
   ]);
-  const all = [...answered, eventResource, testEventResource, problem];
+  const all = [
+    ...answered,
+    eventResource,
+    sharedEventResource,
+    testEventResource,
+    referenceResource,
+    problem,
+  ];
   return Object.fromEntries(all.map(({ name, schema }) => [name, schema]));
 }
 
@@ -82,9 +95,10 @@ function describe(tag: string, operation: Operation, example: Examples[string]):
   };
 }
 
-function scopesOf({ scope, readScope, access }: Operation): object {
+function scopesOf({ scope, orAdmin, readScope, access }: Operation): object {
   if (!scope) return {};
   if (access === "link") return { description: `With a token, its scope: \`${scope}\`.` };
+  if (orAdmin) return { description: `Scope: \`${scope}\`, or \`admin\` for that of any user.` };
   if (readScope) return { description: `Scopes: \`${scope}\`; without fields also \`${readScope}\`.` };
   return { description: `Scope: \`${scope}\`.` };
 }
@@ -166,9 +180,24 @@ function bodyOf(operation: Operation, example: Examples[string]): object {
   return {
     requestBody: {
       required: required.length > 0,
-      content: { "application/json": content, "application/x-www-form-urlencoded": content },
+      content: {
+        "application/json": content,
+        "application/x-www-form-urlencoded": content,
+        ...(operation.withFiles && { "multipart/form-data": { schema: withFiles(schema) } }),
+      },
     },
   };
+}
+
+function withFiles(schema: { properties: object }): object {
+  const items = { type: "string", format: "binary" };
+  const file = {
+    type: "array",
+    items,
+    maxItems: MAX_MESSAGE_FILES,
+    description: "Files, each with its name.",
+  };
+  return { ...schema, properties: { ...schema.properties, file } };
 }
 
 function fileBody(fields: Shape): object {

@@ -1,10 +1,11 @@
-import { eventResource, testEventResource } from "../../core/events/events.ts";
+import { eventResource, sharedEventResource, testEventResource } from "../../core/events/event-fields.ts";
 import type { Resource } from "../../core/schema.ts";
 import { schemaOf } from "./responses.ts";
 
 /** The `webhooks` of the document: what Parley sends to them. */
 export const webhooks = {
   event: sent(eventResource, "An event"),
+  shared: sent(sharedEventResource, "A change, sent to a webhook of all users"),
   test: sent(testEventResource, "The event of a test"),
 };
 

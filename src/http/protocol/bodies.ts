@@ -1,8 +1,10 @@
+import { hash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { type Fields, TextFields } from "../../core/fields.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
-import { type BodyPace, readBody } from "./body-reader.ts";
-import { checkDigest, digestOf } from "./digests.ts";
+import { findRepeatedName } from "../../util/json.ts";
+import { type BodyPace, hasBody, readBody } from "./body-reader.ts";
+import { checkDigest, parseDigest } from "./digests.ts";
 
 interface FieldLimits extends BodyPace {
   maxBodyBytes: number;
@@ -10,15 +12,23 @@ interface FieldLimits extends BodyPace {
 
 export const NO_FIELDS: Fields = new Map();
 
-const PARSERS = new Map<string, (text: string) => Fields>([
-  ["application/x-www-form-urlencoded", parseForm],
+/** The names of list fields, which a form may have several times. */
+export type Lists = ReadonlySet<string>;
+export const NO_LISTS: Lists = new Set();
+
+const PARSERS = new Map<string, (text: string, lists: Lists) => Fields>([
+  ["application/x-www-form-urlencoded", (text, lists) => parseForm(text, "malformed_body", lists)],
   ["application/json", parseJson],
 ]);
 
 /** The fields of a request's body. Throws `unsupported_media_type` for a body of any other type. */
-export async function bodyFields(request: FastifyRequest, limits: FieldLimits): Promise<Fields> {
+export async function bodyFields(
+  request: FastifyRequest,
+  limits: FieldLimits,
+  lists: Lists = NO_LISTS,
+): Promise<Fields> {
   const header = request.headers["content-type"];
-  if (header === undefined && isEmptyBody(request)) return NO_FIELDS;
+  if (header === undefined && !hasBody(request.raw)) return NO_FIELDS;
   const parse = PARSERS.get(mediaType(header));
   const charset = /;\s*charset="?([^\s;"]+)/i.exec(header ?? "")?.[1] ?? "utf-8";
   if (!parse || !/^utf-?8$/i.test(charset)) {
@@ -26,10 +36,9 @@ export async function bodyFields(request: FastifyRequest, limits: FieldLimits): 
     throw new ParleyError("unsupported_media_type", `Send the body as ${types}, in UTF-8.`);
   }
   const bytes = await readBody(request.raw, limits.maxBodyBytes, limits);
-  const announced = request.headers["content-digest"] as string | undefined;
-  const digest = digestOf(announced);
-  if (digest) checkDigest(announced, digest.update(bytes).digest());
-  return parse(decodeUtf8(bytes));
+  const digest = parseDigest(request.headers["content-digest"] as string | undefined);
+  if (digest) checkDigest(digest, hash("sha256", bytes, "buffer"));
+  return parse(decodeUtf8(bytes), lists);
 }
 
 // Only tabs and spaces may follow the type (RFC 9110, section 5.6.3), and nothing precedes it; `trim()` would remove more.
@@ -38,11 +47,6 @@ const MEDIA_TYPE = /^([^\s;]*)[ \t]*(?:;|$)/;
 /** Type and subtype of a Content-Type, in lower case; empty if it is malformed. */
 export function mediaType(header: string | undefined): string {
   return MEDIA_TYPE.exec(header ?? "")?.[1]?.toLowerCase() ?? "";
-}
-
-export function isEmptyBody(request: FastifyRequest): boolean {
-  const { "content-length": length, "transfer-encoding": chunked } = request.headers;
-  return (length === undefined || length === "0") && chunked === undefined;
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -57,14 +61,17 @@ export function decodeUtf8(bytes: Uint8Array): string {
 }
 
 /** Parses `application/x-www-form-urlencoded` text, as in bodies and queries. */
-export function parseForm(text: string, malformed: ErrorCode = "malformed_body"): Fields {
-  if (text === "") return NO_FIELDS;
+export function parseForm(
+  text: string,
+  malformed: ErrorCode = "malformed_body",
+  lists: Lists = NO_LISTS,
+): Fields {
   const fields = new TextFields();
   for (const pair of text.split("&")) {
     if (pair === "") continue;
     const equals = pair.indexOf("=");
     const name = decodePart(equals === -1 ? pair : pair.slice(0, equals), malformed);
-    addOnce(fields, name, equals === -1 ? "" : decodePart(pair.slice(equals + 1), malformed));
+    addField(fields, name, equals === -1 ? "" : decodePart(pair.slice(equals + 1), malformed), lists);
   }
   return fields;
 }
@@ -83,7 +90,7 @@ export function parseJson(text: string): Fields {
   }
   const fields = new Map(Object.entries(value));
   // Each name is followed by a colon; if there are no more of these than names, no name was sent twice.
-  if ((text.match(/"\s*:/g)?.length ?? 0) !== fields.size) refuseRepeatedNames(text);
+  if ((text.match(/"\s*:/g)?.length ?? 0) !== fields.size) refuseRepeatedName(text);
   return fields;
 }
 
@@ -96,9 +103,12 @@ function decodePart(text: string, malformed: ErrorCode): string {
   }
 }
 
-function addOnce(fields: TextFields, name: string, value: string): void {
-  if (fields.has(name)) throw repeated(name);
-  fields.set(name, value);
+/** Adds a field of a form. Throws `repeated_parameter` for a second one, unless it is a list. */
+export function addField(fields: TextFields, name: string, value: string, lists: Lists): void {
+  const earlier = fields.get(name);
+  if (Array.isArray(earlier)) earlier.push(value);
+  else if (earlier !== undefined) throw repeated(name);
+  else fields.set(name, lists.has(name) ? [value] : value);
 }
 
 export function repeated(name: string): ParleyError {
@@ -111,18 +121,12 @@ export function repeated(name: string): ParleyError {
   );
 }
 
-/** Counts the names of valid JSON, because `JSON.parse` silently keeps the last of equal ones. */
-function refuseRepeatedNames(json: string): void {
-  const names = new Set<string>();
-  let depth = 0;
-  const tokens = json.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/g);
-  for (const [token, colon] of tokens) {
-    if (token === "{" || token === "[") depth++;
-    else if (token === "}" || token === "]") depth--;
-    else if (colon !== undefined && depth === 1) {
-      const name = JSON.parse(token.slice(0, -colon.length)) as string;
-      if (names.has(name)) throw repeated(name);
-      names.add(name);
-    }
-  }
+function refuseRepeatedName(json: string): void {
+  const found = findRepeatedName(json);
+  if (!found) return;
+  const { name, inside } = found;
+  if (inside === undefined) throw repeated(name);
+  throw new ParleyError("invalid_parameter", `${inside} has ${JSON.stringify(name)} twice in one object.`, {
+    param: inside,
+  });
 }

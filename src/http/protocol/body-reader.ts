@@ -1,3 +1,4 @@
+import type { Hash } from "node:crypto";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { ParleyError } from "../../errors.ts";
 
@@ -26,6 +27,12 @@ export function awaitsContinue(request: IncomingMessage): boolean {
   return (request as Waiting)[CONTINUE] !== undefined;
 }
 
+/** Reports whether the headers announce a body of at least one byte, or of unknown length. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const { "content-length": length = "0", "transfer-encoding": coding } = headers;
+  return length !== "0" || coding !== undefined;
+}
+
 /**
  * Reads a request's body chunk by chunk. Unlike the iterator of the stream it leaves the connection open if the reader stops
  * early, so that an answer can still be sent. It refuses bodies that stall (`request_timeout`).
@@ -33,7 +40,7 @@ export function awaitsContinue(request: IncomingMessage): boolean {
 export class BodyReader {
   readonly #request: IncomingMessage;
   readonly #timer: NodeJS.Timeout;
-  readonly #onChunk: (chunk: Buffer) => void;
+  readonly #hash: Hash | undefined;
   /** Bytes. */
   received = 0;
   /** When the reader began to wait for the client, by `performance.now`; undefined if it is not waiting. */
@@ -44,10 +51,10 @@ export class BodyReader {
   #failure: ParleyError | undefined;
   #wake: () => void = () => {};
 
-  /** `onChunk` is called with each chunk before the reader returns it. */
-  constructor(request: IncomingMessage, pace: BodyPace, onChunk: (chunk: Buffer) => void = () => {}) {
+  /** `hash` is updated with each chunk before the reader returns it. */
+  constructor(request: IncomingMessage, pace: BodyPace, hash?: Hash) {
     this.#request = request;
-    this.#onChunk = onChunk;
+    this.#hash = hash;
     request
       .on("readable", this.#onEvent)
       .on("end", this.#onEvent)
@@ -71,7 +78,7 @@ export class BodyReader {
       const chunk = this.#request.read() as Buffer | null;
       if (chunk !== null) {
         this.received += chunk.length;
-        this.#onChunk(chunk);
+        this.#hash?.update(chunk);
         this.#last = chunk;
         return chunk;
       }

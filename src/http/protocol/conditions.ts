@@ -9,8 +9,8 @@ export function matchesTag(header: string, etag: string): boolean {
 }
 
 /** Marks an answer that repeats the one of the first request with the same Idempotency-Key. */
-export function tellReplay(reply: FastifyReply, replayed: boolean | undefined): void {
-  if (replayed) reply.header("idempotent-replayed", "true");
+export function markReplay(reply: FastifyReply): void {
+  reply.header("idempotent-replayed", "true");
 }
 
 /**
@@ -23,7 +23,7 @@ export function sendVersioned(
   { json, version, replayed }: Versioned,
 ): void {
   const etag = `"${version}"`;
-  tellReplay(reply, replayed);
+  if (replayed) markReplay(reply);
   reply.header("etag", etag);
   const known = request.headers["if-none-match"];
   const reading = request.method === "GET" || request.method === "HEAD";

@@ -1,19 +1,13 @@
 import type { Server } from "node:http";
 import { Counter, Gauge, Registry } from "@prometheus-io/client";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Core } from "../../core/core.ts";
 import { countTombstones, queuedWrites } from "../../core/upkeep/backlog.ts";
 import { RequestStats } from "./request-stats.ts";
 
-/** Returns the status of an answer, or "aborted" if the client hung up before its end. */
-export function outcomeOf(reply: FastifyReply): string | number {
-  return reply.raw.destroyed && !reply.raw.writableFinished ? "aborted" : reply.statusCode;
-}
-
 /** Counts what passes through the server. */
 export class Metrics {
+  readonly requests = new RequestStats();
   readonly #registry = new Registry();
-  readonly #stats = new RequestStats();
   readonly #core: Core;
 
   constructor(core: Core) {
@@ -38,14 +32,9 @@ export class Metrics {
     });
   }
 
-  /** Counts an answer; to be called once for each. */
-  count(request: FastifyRequest, reply: FastifyReply, route: string | undefined, ms: number): void {
-    this.#stats.add(request.method, route ?? "none", outcomeOf(reply), ms / 1000);
-  }
-
   /** Renders all metrics in the text format of Prometheus. */
   async text(): Promise<string> {
-    return this.#stats.text() + (await this.#registry.metrics());
+    return this.requests.text() + (await this.#registry.metrics());
   }
 
   get contentType(): string {

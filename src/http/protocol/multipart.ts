@@ -52,7 +52,9 @@ export class MultipartReader {
   /** Returns the next part, or null after the closing boundary and the end of the body. */
   async next(): Promise<Part | null> {
     if (!this.#started) await this.#skipPreamble();
-    const mark = await this.#take(2);
+    while (this.#buffer.length < 2) await this.#fill();
+    const mark = this.#buffer.toString("latin1", 0, 2);
+    this.#buffer = this.#buffer.subarray(2);
     if (mark === "--") {
       await this.#finish();
       return null;
@@ -116,13 +118,6 @@ export class MultipartReader {
     }
   }
 
-  async #take(count: number): Promise<string> {
-    while (this.#buffer.length < count) await this.#fill();
-    const taken = this.#buffer.toString("latin1", 0, count);
-    this.#buffer = this.#buffer.subarray(count);
-    return taken;
-  }
-
   /** Reads to the end of the body. Only line ends and spaces may follow the closing boundary. */
   async #finish(): Promise<void> {
     let length = 0;
@@ -178,9 +173,10 @@ function describe(headers: Map<string, string>): Omit<Part, "body"> {
       "A part has a Content-Transfer-Encoding. Send its bytes as they are (RFC 7578, section 4.7).",
     );
   }
+  const extended = params.get("filename*");
   return {
     name,
-    filename: extendedName(params) ?? params.get("filename"),
+    filename: extended === undefined ? params.get("filename") : decodeExtended(extended),
     type: headers.get("content-type"),
     digest: headers.get("content-digest"),
   };
@@ -204,9 +200,7 @@ function parseDisposition(value: string): Map<string, string> | undefined {
 }
 
 /** Decodes a name by RFC 8187. Forms should not have one (RFC 7578, section 4.2), but some clients send it. */
-function extendedName(params: Map<string, string>): string | undefined {
-  const value = params.get("filename*");
-  if (value === undefined) return undefined;
+function decodeExtended(value: string): string {
   try {
     return decodeURIComponent(/^utf-8'[^']*'(.*)$/i.exec(value)![1]!);
   } catch {

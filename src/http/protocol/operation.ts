@@ -7,7 +7,8 @@ import type { Resource, Schema } from "../../core/schema.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import { type IdKind, isId } from "../../util/ids.ts";
 import { requireScope } from "./authentication.ts";
-import { bodyFields, isEmptyBody, NO_FIELDS, parseForm } from "./bodies.ts";
+import { bodyFields, NO_FIELDS, parseForm } from "./bodies.ts";
+import { hasBody } from "./body-reader.ts";
 import type { HttpContext } from "./context.ts";
 import type { HeaderName } from "./headers.ts";
 
@@ -44,12 +45,18 @@ export interface Operation<Q extends Shape = Shape, B extends Shape = Shape> {
    */
   access?: "open" | "link";
   scope?: Scope;
+  /** A token with scope `admin` may do without the other. */
+  orAdmin?: true;
   /** Also needed by a request without fields: it changes nothing, and its answer reads the resource. */
   readScope?: Scope;
   summary: string;
   query: Q;
   /** Fields of a form or of JSON; "file" for a multipart form that the operation reads by itself. */
   body: B | "file";
+  /** The fields may also come as a multipart form with files. The operation reads its body of any type by itself. */
+  withFiles?: true;
+  /** The body may be as large as the longest text of a message. */
+  isLong?: true;
   answer: Answer;
   /** Headers of requests, besides those that follow from the rest. */
   headers?: Readonly<Record<string, Schema>>;
@@ -80,19 +87,20 @@ export function operation<Q extends Shape, B extends Shape>(described: Operation
 
 export function addOperation(app: FastifyInstance, context: HttpContext, described: Operation): void {
   const { core, limits, log, metrics, rates } = context;
-  const { id: idRule, innerId: innerRule, query, body, answer, access } = described;
+  const isRead = described.method === "GET";
+  const { id: idRule, innerId: innerRule, query, answer, access, orAdmin } = described;
+  const body = described.withFiles ? "file" : described.body;
+  const bodyLimits = {
+    ...limits,
+    maxBodyBytes: described.isLong ? limits.maxMessageBodyBytes : limits.maxBodyBytes,
+  };
   app.route({
     method: access === "link" ? ["GET", "HEAD"] : described.method,
     exposeHeadRoute: access !== "link",
     url: described.path,
-    config: { scope: described.scope, public: access !== undefined },
-    ...(described.method !== "GET" && { onSend: countWrite }),
-    handler(request, reply) {
-      if (described.method === "GET" && access === undefined) refuseBody(request);
-      // No chain of promises if there is nothing to wait for.
-      if (described.method === "GET" || body === "file") return run(request, reply, NO_FIELDS);
-      return bodyFields(request, limits).then((fields) => run(request, reply, fields));
-    },
+    config: { scope: described.scope, orAdmin, public: access !== undefined },
+    ...(!isRead && { onSend: countWrite }),
+    handler: isRead || body === "file" ? run : readAndRun,
   });
 
   /** Counts before the answer is sent: a client that hangs up has written, too. */
@@ -108,7 +116,18 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
     done(null, payload);
   }
 
-  function run(request: FastifyRequest, reply: FastifyReply, fields: Fields): Promise<unknown> {
+  async function readAndRun(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    return run(request, reply, await bodyFields(request, bodyLimits));
+  }
+
+  function run(request: FastifyRequest, reply: FastifyReply, fields = NO_FIELDS): Promise<unknown> {
+    // The framework would silently ignore it.
+    if (isRead && access === undefined && hasBody(request.raw)) {
+      throw new ParleyError(
+        "malformed_body",
+        "Send a GET request without a body, and its fields in the query.",
+      );
+    }
     const call: Call<Shape, Shape> = {
       core,
       limits,
@@ -148,17 +167,9 @@ function idempotencyKey(request: FastifyRequest): string | undefined {
   );
 }
 
-/** Refuses the body of a read, which the framework would silently ignore. */
-function refuseBody(request: FastifyRequest): void {
-  if (isEmptyBody(request)) return;
-  throw new ParleyError("malformed_body", "Send a GET request without a body, and its fields in the query.");
-}
-
-/** The fields of the query. */
+/** The fields of the query, which the router leaves as text. */
 export function queryOf(request: FastifyRequest): Fields {
-  const url = request.raw.url!;
-  const mark = url.indexOf("?");
-  return mark === -1 ? NO_FIELDS : parseForm(url.slice(mark + 1), "malformed_request");
+  return request.query === "" ? NO_FIELDS : parseForm(request.query as string, "malformed_request");
 }
 
 /** Returns the id, or throws the error of an unknown id if it is malformed. */

@@ -14,6 +14,7 @@ const statuses: Record<ErrorCode, number> = {
   insufficient_scope: 403,
   invalid_signature: 403,
   not_uploader: 403,
+  not_sender: 403,
   route_not_found: 404,
   contact_not_found: 404,
   attachment_not_found: 404,

@@ -1,6 +1,7 @@
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { ParleyError } from "../../errors.ts";
+import { http } from "../../util/node-http.ts";
 import type { HttpContext } from "./context.ts";
 import { problemOf } from "./problems.ts";
 
@@ -71,7 +72,7 @@ function answer(context: HttpContext, socket: Duplex, error: ParleyError): void 
     connection: "close",
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const text = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join("")}\r\n${problem.body}`;
+  const text = `HTTP/1.1 ${problem.status} ${http.STATUS_CODES[problem.status]}\r\n${lines.join("")}\r\n${problem.body}`;
   socket.end(text);
   // Nothing that still comes is read as a request: after a time-out the parser would go on with the one that was refused.
   socket.removeAllListeners("data").on("data", () => {});

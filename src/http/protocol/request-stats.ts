@@ -16,6 +16,7 @@ interface Series {
 export class RequestStats {
   readonly #series = new Map<string, Map<string, Series>>();
 
+  /** Counts an answer; to be called once for each. */
   add(method: string, route: string, status: string | number, seconds: number): void {
     const series = this.#series.get(route)?.get(method) ?? this.#begin(method, route);
     series.statuses.set(status, (series.statuses.get(status) ?? 0) + 1);

@@ -1,11 +1,22 @@
+import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
-import { filename, readField, unknownField } from "../../core/fields.ts";
+import {
+  filename,
+  type Parsed,
+  readField,
+  readFields,
+  type Shape,
+  TextFields,
+  unknownField,
+} from "../../core/fields.ts";
+import type { ReceivedFile } from "../../core/files/received.ts";
 import { fileTooLarge, type Upload } from "../../core/files/uploads.ts";
 import { ParleyError } from "../../errors.ts";
 import { lastPathPart } from "../../util/text.ts";
-import { decodeUtf8, isEmptyBody, mediaType, repeated } from "./bodies.ts";
-import { type BodyPace, BodyReader } from "./body-reader.ts";
-import { checkDigest, digestOf } from "./digests.ts";
+import { requireScope } from "./authentication.ts";
+import { addField, bodyFields, decodeUtf8, type Lists, mediaType, NO_LISTS, repeated } from "./bodies.ts";
+import { type BodyPace, BodyReader, hasBody } from "./body-reader.ts";
+import { checkDigest, parseDigest } from "./digests.ts";
 import { boundaryOf, MultipartReader, type Part } from "./multipart.ts";
 
 interface UploadLimits extends BodyPace {
@@ -14,9 +25,8 @@ interface UploadLimits extends BodyPace {
   maxPartHeaderBytes: number;
 }
 
-interface Form extends FilePart {
-  /** The text fields beside the file. */
-  fields: Map<string, string>;
+interface MessageLimits extends UploadLimits {
+  maxMessageBodyBytes: number;
 }
 
 interface FilePart {
@@ -24,9 +34,23 @@ interface FilePart {
   declaredType: string | undefined;
 }
 
+interface Form extends FilePart {
+  /** The text fields beside the file. */
+  fields: TextFields;
+}
+
+/** What a multipart form may have, besides files. */
+interface FormRules {
+  accepted: readonly string[];
+  lists: Lists;
+  maxFieldBytes: number;
+  maxFiles: number;
+}
+
 /** Fields beside the file are ids, and those are shorter. */
 const MAX_FIELD_BYTES = 1024;
-/** The most that boundaries, headers and fields add to a file, for checking a request by its Content-Length. */
+export const MAX_MESSAGE_FILES = 10;
+/** The most that boundaries and headers add to a form, for checking a request by its Content-Length. */
 const MAX_FORM_OVERHEAD_BYTES = 64 * 1024;
 
 /**
@@ -39,36 +63,90 @@ export async function receiveForm(
   accepted: readonly string[],
   limits: UploadLimits,
 ): Promise<Form> {
+  if (request.headers["content-type"] === undefined && !hasBody(request.raw)) throw missingFile();
+  const rules = { accepted, lists: NO_LISTS, maxFieldBytes: MAX_FIELD_BYTES, maxFiles: 1 };
+  const files: FilePart[] = [];
+  const fields = await receiveParts(request, rules, limits, async (part, bytes) => {
+    if (files.length > 0) throw repeated("file");
+    files.push(await receiveFile(part, upload, limits.maxFileBytes, bytes));
+  });
+  const [file] = files;
+  if (!file) throw missingFile();
+  return { ...file, fields };
+}
+
+/**
+ * Reads a message from a body of any type; a multipart form may have files, each of which goes to an upload of its own.
+ * Throws `insufficient_scope` at the first file that the caller may not upload.
+ */
+export async function receiveMessage<S extends Shape>(
+  request: FastifyRequest,
+  shape: S,
+  newUpload: () => Upload,
+  limits: MessageLimits,
+): Promise<{ fields: Parsed<S>; files: ReceivedFile[] }> {
+  const { maxMessageBodyBytes, maxFileBytes } = limits;
+  const lists = new Set(Object.keys(shape).filter((name) => shape[name]!.isList));
+  const files: ReceivedFile[] = [];
+  if (mediaType(request.headers["content-type"]) !== "multipart/form-data") {
+    const fields = await bodyFields(request, { ...limits, maxBodyBytes: maxMessageBodyBytes }, lists);
+    return { fields: readFields(shape, fields), files };
+  }
+  const accepted = Object.keys(shape);
+  const rules = { accepted, lists, maxFieldBytes: maxMessageBodyBytes, maxFiles: MAX_MESSAGE_FILES };
+  const fields = await receiveParts(request, rules, limits, async (part) => {
+    requireScope(request.caller, "attachments:write");
+    if (files.length === MAX_MESSAGE_FILES) {
+      const detail = `A message can have at most ${MAX_MESSAGE_FILES} files.`;
+      throw new ParleyError("invalid_parameter", detail, { param: "file" });
+    }
+    const upload = newUpload();
+    // How much of the rest of the body is this file is not known.
+    files.push({ upload, ...(await receiveFile(part, upload, maxFileBytes, undefined)) });
+  });
+  return { fields: readFields(shape, fields), files };
+}
+
+/**
+ * Reads a multipart form, its parts in any order, and returns the text fields. `receive` gets each part `file`, and how many
+ * bytes it can have at most, if that is known.
+ */
+async function receiveParts(
+  request: FastifyRequest,
+  { accepted, lists, maxFieldBytes, maxFiles }: FormRules,
+  limits: UploadLimits,
+  receive: (file: Part, bytes: number | undefined) => Promise<void>,
+): Promise<TextFields> {
   const length = Number(request.headers["content-length"] ?? 0);
-  if (limits.maxFileBytes > 0 && length > limits.maxFileBytes + MAX_FORM_OVERHEAD_BYTES) {
+  const maxFormBytes = MAX_FORM_OVERHEAD_BYTES + accepted.length * maxFieldBytes;
+  if (limits.maxFileBytes > 0 && length > maxFiles * limits.maxFileBytes + maxFormBytes) {
     throw fileTooLarge(limits.maxFileBytes);
   }
   const type = request.headers["content-type"];
-  if (type === undefined && isEmptyBody(request)) throw missingFile();
   if (mediaType(type) !== "multipart/form-data") {
     throw new ParleyError("unsupported_media_type", "Send the body as multipart/form-data.");
   }
   const boundary = boundaryOf(type!);
-  const announced = request.headers["content-digest"] as string | undefined;
-  const digest = digestOf(announced);
-  const body = new BodyReader(request.raw, limits, (chunk) => void digest?.update(chunk));
+  const digest = parseDigest(request.headers["content-digest"] as string | undefined);
+  const hash = digest && createHash("sha256");
+  const body = new BodyReader(request.raw, limits, hash);
   const parts = new MultipartReader(body, boundary, limits.maxPartHeaderBytes);
-  const fields = new Map<string, string>();
-  let file: FilePart | undefined;
+  const fields = new TextFields();
+  /** The bytes left for the values of each list. */
+  const left = new Map<string, number>();
   try {
     for (let part = await parts.next(); part !== null; part = await parts.next()) {
-      if (part.name === "file") {
-        if (file) throw repeated("file");
-        const bytes = length === 0 ? undefined : parts.bytesLeft(length);
-        file = await receiveFile(part, upload, limits.maxFileBytes, bytes);
-      } else if (accepted.includes(part.name)) {
-        if (fields.has(part.name)) throw repeated(part.name);
-        fields.set(part.name, await readText(part));
-      } else throw unknownField(part.name, ["file", ...accepted]);
+      const { name } = part;
+      if (name === "file") await receive(part, length === 0 ? undefined : parts.bytesLeft(length));
+      else if (accepted.includes(name)) {
+        if (fields.has(name) && !lists.has(name)) throw repeated(name);
+        const text = await readText(part, maxFieldBytes, left.get(name) ?? maxFieldBytes);
+        left.set(name, (left.get(name) ?? maxFieldBytes) - Buffer.byteLength(text) - 1);
+        addField(fields, name, text, lists);
+      } else throw unknownField(name, ["file", ...accepted]);
     }
-    if (digest) checkDigest(announced, digest.digest());
-    if (!file) throw missingFile();
-    return { ...file, fields };
+    if (digest) checkDigest(digest, hash!.digest());
+    return fields;
   } finally {
     body.stop();
   }
@@ -94,27 +172,29 @@ async function receiveFile(
     );
   }
   const name = readField("filename", filename, lastPathPart(part.filename));
-  digestOf(part.digest); // throws for one that cannot be checked, before the file comes in
+  const digest = parseDigest(part.digest);
   await upload.receive(part.body, maxBytes, bytes);
-  checkDigest(part.digest, upload.sha256());
+  if (digest) checkDigest(digest, upload.sha256());
   return { filename: name, declaredType: part.type };
 }
 
-async function readText(part: Part): Promise<string> {
+/** Reads a text field of which this many bytes are left. */
+async function readText(part: Part, maxBytes: number, left: number): Promise<string> {
   if (part.filename !== undefined) {
     throw new ParleyError("invalid_parameter", `${part.name} must be text, not a file.`, {
       param: part.name,
     });
   }
+  const tooLong = () =>
+    new ParleyError("invalid_parameter", `${part.name} can have at most ${maxBytes} bytes.`, {
+      param: part.name,
+    });
+  if (left < 0) throw tooLong();
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of part.body) {
     size += chunk.length;
-    if (size > MAX_FIELD_BYTES) {
-      throw new ParleyError("invalid_parameter", `${part.name} can have at most ${MAX_FIELD_BYTES} bytes.`, {
-        param: part.name,
-      });
-    }
+    if (size > left) throw tooLong();
     chunks.push(Buffer.from(chunk));
   }
   return decodeUtf8(Buffer.concat(chunks));

@@ -83,6 +83,7 @@ export const attachmentOperations: readonly Operation[] = [
     path: "/v1/attachments/:id",
     id,
     scope: "attachments:write",
+    orAdmin: true,
     summary: "Delete an attachment and its file",
     query: {},
     body: {},
@@ -143,8 +144,8 @@ function knownConversation(fields: { conversation_id?: string | undefined }): st
 }
 
 /** Fields may be in the query or in the form, each only once. */
-function merged(query: Fields, form: ReadonlyMap<string, string>): Fields {
-  const all = new TextFields(query as ReadonlyMap<string, string>);
+function merged(query: Fields, form: TextFields): Fields {
+  const all = new TextFields(query as TextFields);
   for (const [name, value] of form) {
     if (all.has(name)) throw repeated(name);
     all.set(name, value);

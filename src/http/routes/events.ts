@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isStillValid } from "../../core/access/authentication.ts";
+import { eventResource } from "../../core/events/event-fields.ts";
 import type { Listener } from "../../core/events/event-hub.ts";
-import { eventResource, findStart, listEvents, nextEvents } from "../../core/events/events.ts";
-import { eventTypes, optional, pageFields, toPageRequest } from "../../core/fields.ts";
+import { findStart, listEvents, nextEvents } from "../../core/events/events.ts";
+import { type RenderedEvent, renderEvents } from "../../core/events/render.ts";
+import { eventTypes, shownTypes } from "../../core/events/shown-types.ts";
+import { optional, pageFields, toPageRequest } from "../../core/fields.ts";
 import { described, text } from "../../core/schema.ts";
 import { ParleyError } from "../../errors.ts";
 import { isId } from "../../util/ids.ts";
@@ -14,6 +17,7 @@ import { sendPage } from "../protocol/pages.ts";
 import { sendChunks } from "../protocol/send-file.ts";
 
 const STREAM = "text/event-stream";
+const RENDERED_AT_ONCE = 10;
 
 /** Changes of what the caller sees, in pages or as a stream (https://html.spec.whatwg.org/#server-sent-events). */
 export const eventOperation: Operation = operation({
@@ -40,7 +44,7 @@ export const eventOperation: Operation = operation({
       return sendPage(core, request, reply, page, await listEvents(core, caller, page));
     }
     const given = ["limit", "starting_after", "ending_before"].find((name) => name in query);
-    if (given === undefined) return stream(call as never, query.types);
+    if (given === undefined) return stream(call as never, shownTypes(caller.scopes, query.types));
     throw new ParleyError(
       "unknown_parameter",
       `${given} works with pages only. A stream continues after the Last-Event-ID header, or starts now.`,
@@ -84,7 +88,11 @@ async function stream(
       if (!next) return;
       const isBehind = next.after > at;
       at = next.after;
-      if (next.events.length > 0) yield Buffer.from(next.events.map(frame).join(""));
+      // A few are rendered when those before have left: a slow client gets nothing that it must not see any more.
+      for (let i = 0; i < next.events.length && !ended.signal.aborted; i += RENDERED_AT_ONCE) {
+        const some = next.events.slice(i, i + RENDERED_AT_ONCE);
+        yield Buffer.from((await renderEvents(core, caller.userId, some)).map(frame).join(""));
+      }
       // There may be more, even if all that was read are of other types.
       if (woken || isBehind) continue;
       const quiet = new AbortController();
@@ -106,7 +114,7 @@ async function stream(
   return reply;
 }
 
-function frame({ id, type, json }: { id: string; type: string; json: string }): string {
+function frame({ id, type, json }: RenderedEvent): string {
   return `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`;
 }
 

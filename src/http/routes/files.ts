@@ -68,8 +68,7 @@ export const fileOperation: Operation = operation({
     const { core, log, request, reply } = call;
     const { row, maxAge, byLink } = await permitted(call);
     if ((request.params as { filename: string }).filename !== row.filename) {
-      const search = request.raw.url!.indexOf("?");
-      const kept = search === -1 ? "" : request.raw.url!.slice(search);
+      const kept = request.query === "" ? "" : `?${request.query}`;
       reply.header("cache-control", "no-store");
       return reply.redirect(core.links.fileAddress(row.id, row.filename) + kept, 308);
     }

@@ -1,11 +1,14 @@
 import type { Operation } from "../protocol/operation.ts";
 import { attachmentOperations, uploadOperation } from "./attachments.ts";
 import { auditOperation } from "./audit.ts";
+import { blockOperations } from "./blocks.ts";
 import { contactOperations } from "./contacts.ts";
+import { conversationOperations } from "./conversations.ts";
 import { eventOperation } from "./events.ts";
 import { fileOperation } from "./files.ts";
 import { healthOperations } from "./health.ts";
 import { meOperation } from "./me.ts";
+import { messageOperations } from "./messages.ts";
 import { metricsOperation } from "./metrics.ts";
 import { tokenOperations } from "./tokens.ts";
 import { userOperations } from "./users.ts";
@@ -23,6 +26,21 @@ export const groups: readonly Group[] = [
     tag: "contacts",
     description: "People in the caller's contact list.",
     operations: contactOperations,
+  },
+  {
+    tag: "blocks",
+    description: "Usernames whose users the caller receives nothing from.",
+    operations: blockOperations,
+  },
+  {
+    tag: "conversations",
+    description: "The caller's inbox, read positions and settings.",
+    operations: conversationOperations,
+  },
+  {
+    tag: "messages",
+    description: "What users send each other in conversations.",
+    operations: messageOperations,
   },
   {
     tag: "attachments",

@@ -1,7 +1,7 @@
 import { expiresAt, scopes } from "../../core/access/token-fields.ts";
 import {
   createToken,
-  createTokenOnce,
+  createTokenWithKey,
   getToken,
   listTokens,
   newTokenResource,
@@ -9,7 +9,7 @@ import {
   tokenResource,
 } from "../../core/access/tokens.ts";
 import { displayName, optional, pageFields, reference, toPageRequest } from "../../core/fields.ts";
-import { expectOnlyVersion, sendUnchanging, tellReplay } from "../protocol/conditions.ts";
+import { expectOnlyVersion, markReplay, sendUnchanging } from "../protocol/conditions.ts";
 import { knownForm, type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
 
@@ -55,8 +55,8 @@ export const tokenOperations: readonly Operation[] = [
       const { replayed, ...token } =
         key === undefined
           ? { ...(await createToken(core, caller, userId, choice)), replayed: false }
-          : await createTokenOnce(core, caller, userId, choice, key);
-      tellReplay(reply, replayed);
+          : await createTokenWithKey(core, caller, userId, choice, key);
+      if (replayed) markReplay(reply);
       reply.header("location", `${core.origin()}/v1/tokens/${token.id}`);
       return token;
     },

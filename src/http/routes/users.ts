@@ -1,6 +1,15 @@
 import { optional, pageFields, toPageRequest, username } from "../../core/fields.ts";
-import { createUser, deleteUser, getUser, listUsers, userFields, userResource } from "../../core/users.ts";
-import { expectOnlyVersion, sendUnchanging, tellReplay } from "../protocol/conditions.ts";
+import {
+  createUser,
+  deleteUser,
+  getUser,
+  getUserWithUnread,
+  listUsers,
+  userFields,
+  userResource,
+  userWithUnreadResource,
+} from "../../core/users.ts";
+import { expectOnlyVersion, markReplay, sendUnchanging, sendVersioned } from "../protocol/conditions.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
 
@@ -36,7 +45,7 @@ export const userOperations: readonly Operation[] = [
     async handle({ core, caller, body, key, request, reply }) {
       const { replayed, ...user } = await createUser(core, caller, body, key);
       reply.header("location", `${core.origin()}/v1/users/${user.id}`);
-      tellReplay(reply, replayed);
+      if (replayed) markReplay(reply);
       return sendUnchanging(request, reply, user);
     },
   }),
@@ -49,9 +58,10 @@ export const userOperations: readonly Operation[] = [
     summary: "Retrieve a user",
     query: {},
     body: {},
-    answer: { status: 200, resource: userResource, versioned: true },
+    answer: { status: 200, resource: userWithUnreadResource, versioned: true },
     errors: ["user_not_found", "precondition_failed"],
-    handle: async ({ core, id, request, reply }) => sendUnchanging(request, reply, await getUser(core, id)),
+    handle: async ({ core, id, request, reply }) =>
+      sendVersioned(request, reply, await getUserWithUnread(core, id)),
   }),
   operation({
     name: "deleteUser",

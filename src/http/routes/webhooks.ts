@@ -17,7 +17,7 @@ import {
   updateWebhook,
 } from "../../core/events/webhooks.ts";
 import { pageFields, toPageRequest } from "../../core/fields.ts";
-import { expectedVersions, sendVersioned, tellReplay } from "../protocol/conditions.ts";
+import { expectedVersions, markReplay, sendVersioned } from "../protocol/conditions.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
 
@@ -55,7 +55,7 @@ export const webhookOperations: readonly Operation[] = [
     async handle({ core, caller, body, key, reply }) {
       const { webhook, replayed } = await createWebhook(core, caller, body, key);
       reply.header("location", `${core.origin()}/v1/webhooks/${webhook.id}`);
-      tellReplay(reply, replayed);
+      if (replayed) markReplay(reply);
       return webhook;
     },
   }),
@@ -115,7 +115,7 @@ export const webhookOperations: readonly Operation[] = [
     errors: ["webhook_not_found"],
     async handle({ core, caller, id, key, reply }) {
       const { webhook, replayed } = await rotateSecret(core, caller, id, key);
-      tellReplay(reply, replayed);
+      if (replayed) markReplay(reply);
       return webhook;
     },
   }),
@@ -132,7 +132,7 @@ export const webhookOperations: readonly Operation[] = [
     errors: ["webhook_not_found", "webhook_disabled", "count_limit_reached"],
     async handle({ core, caller, id, key, reply }) {
       const { delivery, replayed } = await testWebhook(core, caller, id, key);
-      tellReplay(reply, replayed);
+      if (replayed) markReplay(reply);
       return delivery;
     },
   }),
@@ -166,7 +166,7 @@ export const webhookOperations: readonly Operation[] = [
     errors: ["webhook_not_found", "webhook_disabled", "delivery_not_found", "count_limit_reached"],
     async handle({ core, caller, id, innerId, key, reply }) {
       const { delivery, replayed } = await redeliver(core, caller, id, innerId, key);
-      tellReplay(reply, replayed);
+      if (replayed) markReplay(reply);
       return delivery;
     },
   }),

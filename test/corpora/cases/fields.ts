@@ -40,6 +40,13 @@ const hookUrl: Rule = (value) =>
   /^https:/i.test(value) && URL.canParse(value) ? new URL(value).href : undefined;
 const yesOrNo: Rule = (value, isJson) =>
   !isJson && /^(?:true|false)$/.test(value) ? value === "true" : undefined;
+const messageText: Rule = (value) => {
+  const lines = value.replaceAll("\r\n", "\n");
+  const isAccepted = has(lines.replaceAll(/[\n\t]/g, ""), 0, 10_000) && [...lines].length <= 10_000;
+  return isAccepted && lines !== "" ? lines : undefined;
+};
+/** None of the strings is an object. */
+const data: Rule = (value, isJson) => (!isJson && /^(?:null)?$/.test(value) ? null : undefined);
 /** None of the strings is one of the words, times or ids that these fields take. */
 const none: Rule = () => undefined;
 /** A string of the list inside what the field wants. The name is nobody's: a webhook leads nowhere. */
@@ -60,10 +67,12 @@ interface Write {
 const contact = (unique: string) => ({ username: `contact-${unique}`, phone_number: "555-0100" });
 const account = (unique: string) => ({ username: `somebody-${unique}` });
 
-/** `user`: whom tokens are made for. `contacts` and `webhooks`: the paths of as many as there are runners. */
-function writes(user: string, contacts: string[], webhooks: string[]): Write[] {
+/** `user`: whom tokens are made for. `notes`: the conversation that messages go to. `contacts` and `webhooks`: the paths of as many as there are runners. */
+function writes(user: string, notes: string, contacts: string[], webhooks: string[]): Write[] {
   const token = () => ({ user_id: user });
   const hook = () => ({ url: HOOK });
+  const note = () => ({ conversation_id: notes });
+  const words = (unique: string) => ({ ...note(), text: unique });
   const names = [
     { field: "username", rule: username },
     { field: "phone_number", rule: phone },
@@ -79,6 +88,10 @@ function writes(user: string, contacts: string[], webhooks: string[]): Write[] {
     { ...post, path: "/v1/tokens", field: "user_id", rule: none },
     { ...post, path: "/v1/tokens", field: "scopes", rule: none, rest: token },
     { ...post, path: "/v1/tokens", field: "expires_at", rule: none, rest: token },
+    { ...post, path: "/v1/messages", field: "text", rule: messageText, rest: note },
+    { ...post, path: "/v1/messages", field: "data", rule: data, rest: words },
+    { ...post, path: "/v1/messages", field: "mentions", rule: none, rest: words },
+    { ...post, path: "/v1/messages", field: "reply_to_id", rule: none, rest: words },
     { ...post, path: "/v1/webhooks", field: "url", rule: hookUrl },
     { ...post, path: "/v1/webhooks", field: "url", rule: hookUrl, sent: inQuery },
     { ...post, path: "/v1/webhooks", field: "events", rule: none, rest: hook },
@@ -133,7 +146,9 @@ async function send(ask: Ask, write: Write, swap: boolean, tally: Tally): Promis
 async function list(ask: Ask, path: string): Promise<Map<string, Fields>> {
   const items = new Map<string, Fields>();
   for (let after = ""; ; ) {
-    const page = parsed<{ has_more: boolean; data: Fields[] }>(await ask("GET", `${path}?limit=100${after}`));
+    const page = parsed<{ has_more: boolean; data: Fields[] }>(
+      await ask("GET", `${path}${path.includes("?") ? "&" : "?"}limit=100${after}`),
+    );
     for (const item of page.data) items.set(String(item.id), item);
     if (!page.has_more) return items;
     after = `&starting_after=${page.data.at(-1)!.id}`;
@@ -157,7 +172,7 @@ async function search(ask: Ask, contacts: Iterable<Fields>): Promise<number> {
   return names.length;
 }
 
-const KEPT = [username, phone, name, avatarUrl];
+const KEPT = [username, phone, name, avatarUrl, messageText];
 
 /**
  * `engine`: for another one the fields whose text is kept are enough, and what went out as JSON goes out as a form, and the
@@ -175,9 +190,12 @@ export async function fields(target: Target, engine: "first" | "another" = "firs
   const webhooks = await own(askOfHooks, "/v1/webhooks", () => ({ url: HOOK }));
   const tally: Tally = { prefix: owner.id, sent: 0, kept: 0, refused: 0, made: new Map() };
   const another = engine === "another";
-  const all = writes(owner.id, contacts, webhooks).filter(({ rule }) => !another || KEPT.includes(rule));
+  const notes = String(parsed(await ask("GET", "/v1/me")).conversation_id);
+  const all = writes(owner.id, notes, contacts, webhooks).filter(
+    ({ rule }) => !another || KEPT.includes(rule),
+  );
   for (const write of all) await send(write.path === webhooks ? askOfHooks : ask, write, another, tally);
-  for (const path of ["/v1/contacts", "/v1/users", "/v1/tokens"]) {
+  for (const path of ["/v1/contacts", "/v1/users", "/v1/tokens", `/v1/messages?conversation_id=${notes}`]) {
     const items = await list(ask, path);
     for (const [id, resource] of tally.made)
       if (items.has(id)) {

@@ -55,6 +55,9 @@ export async function queries(target: Target): Promise<string> {
   return told(`in ${names.size + 1} parameters and as the name of one`);
 }
 
+/** What an operation with an id in its path wants before it looks that up. */
+const REQUIRED = { filename: "a", message_id: "msg_x" };
+
 export async function paths(target: Target): Promise<string> {
   const ask = client(target, await administrator(target));
   const { take, told } = tally();
@@ -64,12 +67,14 @@ export async function paths(target: Target): Promise<string> {
     const answer = await ask(method, place, method === "GET" ? {} : json({ ...fields }));
     assert.match(String(take(answer)), /_not_found$/);
   };
-  const withId = operations().filter(({ path }) => path.includes(":"));
+  // A block is of any name.
+  const withId = operations().filter(({ path }) => path.includes(":") && !path.includes(":username"));
   await each(values, (value) => unknown("GET", "/v1/contacts/:id", value));
   await each(values, (value) => unknown("GET", "/v1/attachments/:id", value));
   await each(values, async (value, index) => {
     const { method, path, body } = turn(withId, index);
-    await unknown(method, path, value, Object.hasOwn(body as object, "filename") ? { filename: "a" } : {});
+    const fields = Object.entries(REQUIRED).filter(([name]) => Object.hasOwn(body as object, name));
+    await unknown(method, path, value, Object.fromEntries(fields));
   });
   await each(values, async (value) => take(await ask("GET", `/files/${encodeURIComponent(value)}/a`)));
   const roots = ["/v1/contacts/", "/files/", "/v1/contacts?q=", "/", ""];

@@ -1,7 +1,41 @@
+import { after, type TestContext } from "node:test";
+import { type Browser, chromium } from "playwright-core";
 import { without } from "./packages.ts";
 
 /** Debian's: a browser that is downloaded would not be there everywhere. */
-export const CHROMIUM = "/usr/bin/chromium";
+const CHROMIUM = "/usr/bin/chromium";
 
 /** Why there is no browser to test with; false if there is one. */
 export const noChromium = without(CHROMIUM);
+
+/** Of several such lists Chromium reads the last, so Playwright's is repeated behind the first line. */
+const DISABLED_FEATURES = [
+  // The address bar has two hidden pages of its own in each window, which cost more than most of our pages.
+  ...["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"],
+  ...["AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades"],
+  ...["HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding"],
+  ...["ThirdPartyStoragePartitioning", "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints"],
+  ...["NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch"],
+];
+
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  `--disable-features=${DISABLED_FEATURES}`,
+];
+
+let browser: Promise<Browser> | undefined;
+
+after(async () => (await browser)?.close());
+
+/** The browser of this file, whose pages end with the test: to start one takes longer than most tests. */
+export async function openBrowser(t: TestContext): Promise<Browser> {
+  browser ??= chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  const opened = await browser;
+  t.after(() => Promise.all(opened.contexts().map((context) => context.close())));
+  return opened;
+}

@@ -98,12 +98,12 @@ class SqliteDatabase implements Database {
 
   async allValues<R extends unknown[]>({ sql, params }: Statement<R>): Promise<R[]> {
     this.#openSnapshot();
-    return this.#prepareArrays(sql).all(...params) as unknown as R[];
+    return this.#prepare(sql, this.#arrays).all(...params) as unknown as R[];
   }
 
   async getValues<R extends unknown[]>({ sql, params }: Statement<R>): Promise<R | undefined> {
     this.#openSnapshot();
-    return this.#prepareArrays(sql).get(...params) as unknown as R | undefined;
+    return this.#prepare(sql, this.#arrays).get(...params) as unknown as R | undefined;
   }
 
   revocations(): number {
@@ -117,15 +117,14 @@ class SqliteDatabase implements Database {
   }
 
   write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>> {
-    return new Promise<unknown>((resolve, reject) => {
-      if (this.#closed || this.#fuse.blown || this.queueLength() >= MAX_QUEUED_WRITES) {
-        reject(new ParleyError("unavailable"));
-        return;
-      }
-      this.#waiting.push({ name, input, resolve, reject });
-      // All writes that arrive in this turn of the event loop share the commit and its sync.
-      if (this.#waiting.length === 1 && this.#underWay.length === 0) setImmediate(() => this.#send());
-    }) as Promise<WriteResult<N>>;
+    if (this.#closed || this.#fuse.blown || this.queueLength() >= MAX_QUEUED_WRITES) {
+      return Promise.reject(new ParleyError("unavailable"));
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#waiting.push({ name, input, resolve, reject });
+    // All writes that arrive in this turn of the event loop share the commit and its sync.
+    if (this.#waiting.length === 1 && this.#underWay.length === 0) setImmediate(this.#send);
+    return promise as Promise<WriteResult<N>>;
   }
 
   queueLength(): number {
@@ -149,21 +148,12 @@ class SqliteDatabase implements Database {
     this.#db.close();
   }
 
-  #prepare(sql: string): StatementSync {
-    let statement = this.#rows.get(sql);
+  #prepare(sql: string, statements = this.#rows): StatementSync {
+    let statement = statements.get(sql);
     if (!statement) {
       statement = this.#db.prepare(sql);
-      this.#rows.set(sql, statement);
-    }
-    return statement;
-  }
-
-  #prepareArrays(sql: string): StatementSync {
-    let statement = this.#arrays.get(sql);
-    if (!statement) {
-      statement = this.#db.prepare(sql);
-      statement.setReturnArrays(true);
-      this.#arrays.set(sql, statement);
+      statement.setReturnArrays(statements === this.#arrays);
+      statements.set(sql, statement);
     }
     return statement;
   }
@@ -176,24 +166,20 @@ class SqliteDatabase implements Database {
     if (this.#inSnapshot) return;
     this.#prepare("BEGIN").run();
     this.#inSnapshot = true;
-    setImmediate(() => this.#closeSnapshot());
+    setImmediate(this.#closeSnapshot);
     try {
-      this.#lookForRevocations();
+      const { data_version } = this.#prepare("PRAGMA data_version").get() as { data_version: number };
+      if (data_version === this.#dataVersion) return;
+      this.#revocations = (this.#prepare("SELECT count FROM revocations").get() as { count: number }).count;
+      this.#dataVersion = data_version;
     } catch (error) {
       this.#closeSnapshot();
       throw error;
     }
   }
 
-  #lookForRevocations(): void {
-    const { data_version } = this.#prepare("PRAGMA data_version").get() as { data_version: number };
-    if (data_version === this.#dataVersion) return;
-    this.#revocations = (this.#prepare("SELECT count FROM revocations").get() as { count: number }).count;
-    this.#dataVersion = data_version;
-  }
-
   /** A failed end loses nothing: it only read. */
-  #closeSnapshot(): void {
+  #closeSnapshot = (): void => {
     if (!this.#inSnapshot) return;
     this.#inSnapshot = false;
     for (const end of ["COMMIT", "ROLLBACK"]) {
@@ -201,10 +187,10 @@ class SqliteDatabase implements Database {
         if (this.#db.isTransaction) this.#prepare(end).run();
       } catch {}
     }
-  }
+  };
 
   /** Passes all waiting writes to the writer; those that arrive meanwhile form the next batch. */
-  #send(): void {
+  #send = (): void => {
     if (this.#underWay.length > 0 || this.#waiting.length === 0) return;
     const batch = this.#waiting;
     this.#waiting = [];
@@ -218,7 +204,7 @@ class SqliteDatabase implements Database {
     }
     this.#underWay = batch;
     this.#writer.postMessage(batch.map(({ name, input }): Ask => ({ name, input })));
-  }
+  };
 
   #startWriter(): Worker {
     const workerData: WriterData = { path: this.#path, busyTimeoutMs: BUSY_TIMEOUT_MS };

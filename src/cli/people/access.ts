@@ -15,7 +15,7 @@ export interface Access {
   url: string;
   token: string;
   /** What to do if the server does not accept the token. */
-  mend: string;
+  hint: string;
 }
 
 /** Runs work on the server of the saved login or the environment, and returns the exit code. */
@@ -69,7 +69,7 @@ export function explain(error: ParleyApiError, access: Access): string {
   switch (code) {
     case "missing_token":
     case "invalid_token":
-      return `${access.url} does not accept this token. ${access.mend}`;
+      return `${access.url} does not accept this token. ${access.hint}`;
     case "insufficient_scope":
       return harmless(`${detail} Log in with a token that has this scope: parley login ${access.url}`);
     case "contact_exists":
@@ -98,8 +98,8 @@ async function readAccess(io: Io): Promise<Access> {
   const { PARLEY_URL, PARLEY_TOKEN } = io.env;
   const url = PARLEY_URL ? parseUrl("PARLEY_URL", PARLEY_URL) : (login?.url ?? localUrl(io.env));
   if (PARLEY_TOKEN) {
-    const mend = "It comes from PARLEY_TOKEN. Set another, or unset it and log in.";
-    return { url, token: parseToken("PARLEY_TOKEN", PARLEY_TOKEN), mend };
+    const hint = "It comes from PARLEY_TOKEN. Set another, or unset it and log in.";
+    return { url, token: parseToken("PARLEY_TOKEN", PARLEY_TOKEN), hint };
   }
   if (login === undefined)
     throw new OperatorError(
@@ -110,7 +110,7 @@ async function readAccess(io: Io): Promise<Access> {
     const where = `You are logged in at ${login.url}, but PARLEY_URL is ${url}.`;
     throw new OperatorError(`${where} Set PARLEY_TOKEN too, or run parley login ${url}`);
   }
-  return { ...login, mend: `Log in again: parley login ${url}` };
+  return { ...login, hint: `Log in again: parley login ${url}` };
 }
 
 /** Returns the URL that `parley login` uses if it gets none. */

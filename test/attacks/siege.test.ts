@@ -12,11 +12,11 @@ import { forms, parameters, partHeaders, parts } from "../corpora/cases/multipar
 import { besideFiles, names } from "../corpora/cases/names.ts";
 import { fieldNames, headers, idempotencyKeys, paths, queries } from "../corpora/cases/places.ts";
 import { avatars, webhooks } from "../corpora/cases/urls.ts";
+import { RESOURCES } from "../siege/resources.ts";
+import { Target } from "../siege/target.ts";
 import { join } from "../support/joined.ts";
 import { isLong, scaled } from "../support/scale.ts";
 import { inMib, noProc } from "../support/usage.ts";
-import { RESOURCES } from "./resources.ts";
-import { Target } from "./target.ts";
 
 /** What needs nothing of the server but that it is there. */
 const CORPORA = [

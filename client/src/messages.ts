@@ -1,0 +1,63 @@
+import { List } from "./list.ts";
+import { toSource, type UploadSource } from "./source.ts";
+import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
+import type { Message, MessageChanges, MessageQuery, NewMessage } from "./types.ts";
+import { sendFiles, type UploadProgress } from "./upload.ts";
+
+const PATH = ["v1", "messages"];
+
+export interface SendOptions extends CreateOptions {
+  /** Up to ten files, each with a name: paths (in Node) or `File` objects. */
+  files?: readonly UploadSource[] | undefined;
+  /** Called often while files are sent, and again from 0 for each retry. */
+  onProgress?: ((progress: UploadProgress) => void) | undefined;
+}
+
+/** Messages in conversations. */
+export class Messages {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Lists the messages of a conversation, newest first, or those around one of them. */
+  list(query: MessageQuery, options: CallOptions = {}): List<Message> {
+    return new List(this.#transport, PATH, query, options);
+  }
+
+  /** Sends a message with its files. If it throws, the server keeps nothing of it, unless the connection was lost. */
+  async create(
+    fields: NewMessage,
+    { files = [], onProgress, ...options }: SendOptions = {},
+  ): Promise<Message> {
+    if (files.length === 0)
+      return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
+    options.signal?.throwIfAborted();
+    const sources = await Promise.all(files.map((file) => toSource(file, {})));
+    return sendFiles(this.#transport, PATH, toTexts(fields), sources, { ...options, onProgress });
+  }
+
+  retrieve(id: string, options: CallOptions = {}): Promise<Message> {
+    return this.#transport.call({ ...options, method: "GET", path: [...PATH, id] });
+  }
+
+  /** Edits text and data; null clears one. Throws `not_sender` if another user sent the message. */
+  update(id: string, changes: MessageChanges, options: ChangeOptions = {}): Promise<Message> {
+    return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id], body: changes });
+  }
+
+  /** Deletes the message and its files for everybody. */
+  delete(id: string, options: ChangeOptions = {}): Promise<void> {
+    return this.#transport.remove([...PATH, id], options);
+  }
+}
+
+/** The fields as a form has them: JSON as text, and a list as a repeated field. */
+function toTexts(fields: NewMessage): [name: string, value: string][] {
+  return Object.entries(fields).flatMap(([name, value]) => {
+    if (value === undefined || value === null) return [];
+    if (Array.isArray(value)) return value.map((each): [string, string] => [name, String(each)]);
+    return [[name, typeof value === "object" ? JSON.stringify(value) : String(value)]];
+  });
+}

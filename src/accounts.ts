@@ -1,0 +1,33 @@
+import { randomFillSync } from "node:crypto";
+import type { Config } from "./config/settings.ts";
+import type { Accounts } from "./core/core.ts";
+import { refuseHalfMove } from "./core/upkeep/move.ts";
+import type { Database } from "./db/database.ts";
+import { openCurrentDatabase } from "./engines.ts";
+import { type Clock, systemClock } from "./util/clock.ts";
+import { openDataFolder } from "./util/data-folder.ts";
+import { createIds, type Random } from "./util/ids.ts";
+
+const systemRandom: Random = (bytes) => void randomFillSync(bytes);
+
+/** Opens users and tokens for commands that run beside a server. Close the database afterwards. */
+export async function openAccounts(config: Config): Promise<Accounts> {
+  if (config.databaseUrl === null) await openDataFolder(config.dataFolder, "database");
+  const db = await openCurrentDatabase(config);
+  try {
+    await refuseHalfMove(db);
+    return createAccounts(config, db);
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+export function createAccounts(
+  { limits }: Config,
+  db: Database,
+  { clock = systemClock, random = systemRandom }: { clock?: Clock; random?: Random } = {},
+  wakeEraser: () => void = () => {},
+): Accounts {
+  return { db, clock, random, newId: createIds(clock, random), wakeEraser, limits };
+}

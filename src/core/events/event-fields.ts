@@ -1,0 +1,92 @@
+import { RESOURCE_EVENTS } from "../../db/queries/events.ts";
+import { contactResource } from "../contacts.ts";
+import { conversationResource } from "../conversations.ts";
+import { attachmentResource } from "../files/attachments.ts";
+import { messageResource } from "../messages.ts";
+import {
+  anyObject,
+  anyOf,
+  bool,
+  described,
+  id,
+  listOf,
+  object,
+  oneOf,
+  resource,
+  text,
+  textOrNull,
+  time,
+  withOptional,
+} from "../schema.ts";
+import { webhookResource } from "./webhook-fields.ts";
+
+export const referenceResource = resource(
+  "Reference",
+  { id: text, conversation_id: textOrNull },
+  "What an event is about, if the recipient can't see it any more.",
+);
+
+const common = {
+  id: id("evt"),
+  type: oneOf<string>(...RESOURCE_EVENTS),
+  timestamp: time,
+  conversation_id: described(textOrNull, "`cnv_…`; null if the event belongs to no conversation."),
+};
+const userId = described(id("usr"), "The recipient.");
+
+export const eventResource = withOptional(
+  resource(
+    "Event",
+    {
+      id: common.id,
+      type: common.type,
+      timestamp: common.timestamp,
+      user_id: userId,
+      conversation_id: common.conversation_id,
+      notify: described(bool, "Only `message.created` has it: whether to alert the recipient."),
+      payload: described(
+        anyOf(
+          contactResource,
+          conversationResource,
+          messageResource,
+          attachmentResource,
+          webhookResource,
+          referenceResource,
+        ),
+        "The resource as the recipient sees it now; of a deleted message or attachment, and of one that the recipient can't see any more, only the ids.",
+      ),
+    },
+    "A change of something that the recipient can see.",
+  ),
+  "notify",
+);
+
+export const sharedEventResource = resource(
+  "SharedEvent",
+  {
+    ...common,
+    type: oneOf<string>(...RESOURCE_EVENTS, "webhook.test"),
+    recipients: described(
+      listOf(object({ user_id: id("usr"), notify: bool })),
+      "The users who see the change, and whether to alert each.",
+    ),
+    payload: described(
+      anyObject,
+      "As in `Event`, without what depends on the recipient: a message has no `reactions`.",
+    ),
+  },
+  "A change, as a webhook of all users gets it.",
+);
+
+export const testEventResource = resource(
+  "TestEvent",
+  {
+    id: common.id,
+    type: { type: "string", const: "webhook.test" },
+    timestamp: common.timestamp,
+    user_id: userId,
+    conversation_id: { type: "null" },
+    payload: object({ id: id("whk") }),
+  },
+  "The event that a test of a webhook sends.",
+);

@@ -1,0 +1,195 @@
+import { findAttachments, findLinkedAttachment } from "../../db/queries/attachments.ts";
+import { toReference } from "../../db/queries/events.ts";
+import { listMuted } from "../../db/queries/marks.ts";
+import { findMessages, type MessageRow } from "../../db/queries/messages.ts";
+import { listSeeing } from "../../db/queries/visibility.ts";
+import { toSeconds } from "../../util/clock.ts";
+import { renderConversations } from "../conversations.ts";
+import type { Core } from "../core.ts";
+import { linked } from "../files/attachments.ts";
+import { type messageResource, renderMessages } from "../messages.ts";
+import type { TypeOf } from "../schema.ts";
+import type { eventResource, sharedEventResource } from "./event-fields.ts";
+
+/** An event as it is stored. */
+export interface StoredEvent {
+  id: string;
+  type: string;
+  /** Milliseconds. */
+  at: number;
+  /** Empty if it belongs to none. */
+  conversationId: string;
+  /** JSON text. */
+  payload: string;
+}
+
+/** An event as it is sent. */
+export interface RenderedEvent {
+  id: string;
+  type: string;
+  json: string;
+}
+
+/** What an event is about, as its recipients see it. */
+interface Seen {
+  /** JSON text. */
+  json: string;
+  /** Set for messages. */
+  message?: MessageRow;
+}
+
+/** Whether a new message alerts the user: not the sender, and of a muted conversation only if it mentions the user. */
+function notifies({ sender_id, mentions }: MessageRow, userId: string, isMuted: boolean): boolean {
+  return sender_id !== userId && (!isMuted || (mentions?.split(" ").includes(userId) ?? false));
+}
+
+/**
+ * Renders events for their recipient. Those of messages, attachments and conversations refer to them: the payload is what a
+ * retrieve at this time returns, or only the ids if the recipient does not see it. File links are signed now.
+ */
+export async function renderEvents(
+  core: Core,
+  recipientId: string,
+  events: readonly StoredEvent[],
+): Promise<RenderedEvent[]> {
+  const seen = await findSeen(core, recipientId, events);
+  const created = events.filter(({ type }) => type === "message.created");
+  const muted = await findMuted(
+    core,
+    [recipientId],
+    created.map(({ conversationId }) => conversationId),
+  );
+  const mutedIds = new Set(muted.map(({ conversation_id }) => conversation_id));
+  return events.map((event) => {
+    const { id, type, at, conversationId } = event;
+    const found = seen.get(event.payload);
+    const head: Omit<TypeOf<typeof eventResource>, "payload"> = {
+      id,
+      type,
+      timestamp: toSeconds(at),
+      user_id: recipientId,
+      conversation_id: conversationId || null,
+    };
+    if (type === "message.created") {
+      const isMuted = mutedIds.has(conversationId);
+      head.notify = found?.message !== undefined && notifies(found.message, recipientId, isMuted);
+    }
+    return { id, type, json: withPayload(head, found?.json ?? event.payload) };
+  });
+}
+
+/** Finds which of the users have muted which of the conversations. */
+async function findMuted(core: Core, userIds: readonly string[], conversationIds: readonly string[]) {
+  if (conversationIds.length === 0) return [];
+  return listMuted(core.db, userIds, conversationIds, toSeconds(core.clock()));
+}
+
+function withPayload(head: object, payload: string): string {
+  return `${JSON.stringify(head).slice(0, -1)},"payload":${payload}}`;
+}
+
+/** Finds what the events refer to, as far as the recipient sees it, by their references. */
+async function findSeen(
+  core: Core,
+  recipientId: string,
+  events: readonly StoredEvent[],
+): Promise<ReadonlyMap<string, Seen>> {
+  const attachments = new Map<string, string>();
+  const messages = new Map<string, string>();
+  const conversations = new Map<string, string>();
+  for (const { type, payload } of events) {
+    if (type.endsWith(".deleted")) continue;
+    if (type.startsWith("attachment.")) attachments.set(JSON.parse(payload).id, payload);
+    else if (type.startsWith("message.")) messages.set(JSON.parse(payload).id, payload);
+    else if (type.startsWith("conversation.")) conversations.set(JSON.parse(payload).id, payload);
+  }
+  const seen = new Map<string, Seen>();
+  if (attachments.size > 0) {
+    for (const row of await findAttachments(core.db, recipientId, [...attachments.keys()]))
+      seen.set(attachments.get(row.id)!, { json: linked(core, row) });
+  }
+  if (messages.size > 0) {
+    const rows = await findMessages(core.db, recipientId, [...messages.keys()]);
+    const texts = await renderMessages(core, rows);
+    for (const [i, message] of rows.entries())
+      seen.set(messages.get(message.id)!, { json: texts[i]!, message });
+  }
+  if (conversations.size > 0) {
+    for (const [id, json] of await renderConversations(core, recipientId, [...conversations.keys()]))
+      seen.set(conversations.get(id)!, { json });
+  }
+  return seen;
+}
+
+/** What an event is about, as a webhook of all users gets it. */
+interface SeenByAll extends Seen {
+  /** The recipients who see it. */
+  userIds: readonly string[];
+}
+
+/**
+ * Renders an event for a webhook of all users, without what depends on the recipient. Returns undefined if none of these
+ * recipients sees what it is about.
+ */
+export async function renderForAll(
+  core: Core,
+  event: StoredEvent,
+  recipientIds: readonly string[],
+): Promise<string | undefined> {
+  const { id, type, at, conversationId, payload } = event;
+  const { json, message, userIds } = await findSeenByAll(core, event, recipientIds);
+  if (userIds.length === 0) return undefined;
+  const isNew = message !== undefined && type === "message.created";
+  const muted = await findMuted(core, userIds, isNew ? [conversationId] : []);
+  const mutedIds = new Set(muted.map(({ user_id }) => user_id));
+  const head: Omit<TypeOf<typeof sharedEventResource>, "payload"> = {
+    id,
+    type,
+    timestamp: toSeconds(at),
+    conversation_id: conversationId || null,
+    recipients: userIds.map((userId) => ({
+      user_id: userId,
+      notify: isNew && notifies(message, userId, mutedIds.has(userId)),
+    })),
+  };
+  const ids = () => toReference(JSON.parse(payload).id, head.conversation_id);
+  return withPayload(head, core.limits.webhookIdsOnly ? ids() : json);
+}
+
+const NOBODY: SeenByAll = { json: "", userIds: [] };
+
+async function findSeenByAll(
+  core: Core,
+  event: StoredEvent,
+  recipientIds: readonly string[],
+): Promise<SeenByAll> {
+  const { type, payload, conversationId } = event;
+  const [family, change] = type.split(".");
+  if (change === "deleted") return { json: payload, userIds: recipientIds };
+  if (family === "message")
+    return findMessageForAll(core, JSON.parse(payload).id, conversationId, recipientIds);
+  if (family === "attachment") {
+    const row = await findLinkedAttachment(core.db, JSON.parse(payload).id);
+    if (!row) return NOBODY;
+    const userIds = await listSeeing(core.db, conversationId, row.message_id, recipientIds);
+    return { json: linked(core, row), userIds };
+  }
+  if (family !== "conversation") return { json: payload, userIds: recipientIds };
+  // It has one recipient.
+  const seen = (await findSeen(core, recipientIds[0]!, [event])).get(payload);
+  return seen ? { ...seen, userIds: recipientIds } : NOBODY;
+}
+
+async function findMessageForAll(
+  core: Core,
+  messageId: string,
+  conversationId: string,
+  recipientIds: readonly string[],
+): Promise<SeenByAll> {
+  const userIds = await listSeeing(core.db, conversationId, messageId, recipientIds);
+  const message = userIds[0] && (await findMessages(core.db, userIds[0], [messageId]))[0];
+  if (!message) return NOBODY;
+  const [text] = await renderMessages(core, [message]);
+  const { reactions: _, ...shown } = JSON.parse(text!) as TypeOf<typeof messageResource>;
+  return { json: JSON.stringify(shown), message, userIds };
+}

@@ -1,0 +1,44 @@
+import type { WriteInput, WriteResult } from "../../db/database.ts";
+import type { NewFile } from "../../db/queries/files.ts";
+import type { SingleName } from "../../db/writes.ts";
+import { isUndone } from "../../errors.ts";
+import type { Caller } from "../access/caller.ts";
+import { newEntry } from "../audit.ts";
+import type { Core } from "../core.ts";
+import { type Identified, writeIdempotent } from "../idempotency.ts";
+import { detectType } from "./media-types.ts";
+import type { Upload } from "./uploads.ts";
+
+/** A file whose bytes have come in, and what the request says of it. */
+export interface ReceivedFile {
+  upload: Upload;
+  filename: string;
+  declaredType: string | undefined;
+}
+
+/** Makes the bytes of the file durable and describes it for its commit. */
+export async function storeFile(core: Core, caller: Caller, file: ReceivedFile): Promise<NewFile> {
+  const { upload, filename } = file;
+  const fileType = await detectType(upload.head(), file.declaredType, filename);
+  await upload.store();
+  const id = core.newId("att");
+  const entry = newEntry(core, caller);
+  const columns = upload.columns(id, entry.at);
+  return { id, uploaderId: caller.userId, filename, fileType, createdAt: entry.at, entry, ...columns };
+}
+
+/** Runs the write that commits the files of these uploads, or returns the stored result of the key's first request. */
+export async function commitUploads<N extends SingleName>(
+  core: Core,
+  uploads: readonly Upload[],
+  request: Identified,
+  name: N,
+  input: WriteInput<N>,
+): Promise<{ result: WriteResult<N>; replayed: boolean }> {
+  const done = await writeIdempotent(core, request, name, input).catch((error) => {
+    if (!isUndone(error)) for (const upload of uploads) upload.leaveToSweep();
+    throw error;
+  });
+  if (!done.replayed) await Promise.all(uploads.map((upload) => upload.settle()));
+  return done;
+}

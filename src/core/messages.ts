@@ -1,0 +1,186 @@
+import { crc32 } from "node:zlib";
+import { NEWEST } from "../db/page.ts";
+import { attachmentsOfMessages } from "../db/queries/attachments.ts";
+import { findSeat } from "../db/queries/conversations.ts";
+import { findMessage, findSenders, listMessageRows, type MessageRow } from "../db/queries/messages.ts";
+import type { Seat } from "../db/queries/visibility.ts";
+import { ParleyError } from "../errors.ts";
+import { toSeconds } from "../util/clock.ts";
+import type { Caller } from "./access/caller.ts";
+import { newEntry } from "./audit.ts";
+import type { Core } from "./core.ts";
+import { jsonObject, longText, optional, type Parsed } from "./fields.ts";
+import { attachmentResource, linked } from "./files/attachments.ts";
+import { type Page, type PageEnvelope, toPage } from "./page.ts";
+import type { Expected, Versioned } from "./resource.ts";
+import {
+  anyObject,
+  count,
+  described,
+  id,
+  listOf,
+  object,
+  oneOf,
+  orNull,
+  resource,
+  type TypeOf,
+  text,
+  textOrNull,
+  time,
+} from "./schema.ts";
+
+/** What is shown of the sender of a message. */
+const sender = object({ id: id("usr"), username: text, display_name: textOrNull, avatar_url: textOrNull });
+
+export const messageResource = resource("Message", {
+  id: id("msg"),
+  conversation_id: id("cnv"),
+  type: described(oneOf("text"), "`text`, or what a message of the system says."),
+  sender: described(orNull(sender), "Null after the user was erased."),
+  text: textOrNull,
+  data: described(orNull(anyObject), "A JSON object for your app."),
+  attachments: listOf(attachmentResource.schema),
+  mentions: described(listOf(id("usr")), "Members that the sender mentioned."),
+  reply_to_id: described(textOrNull, "The message that this one replies to. It may be deleted."),
+  reactions: listOf(object({ emoji: text, count, user_ids: listOf(id("usr")) })),
+  created_at: time,
+  edited_at: described(orNull(time), "When text or data were last edited."),
+});
+
+type Message = TypeOf<typeof messageResource>;
+/** What comes before data and attachments, which are JSON texts, and after them. */
+type MessageStart = Pick<Message, "id" | "conversation_id" | "type" | "sender" | "text">;
+type MessageEnd = Omit<Message, keyof MessageStart | "data" | "attachments">;
+
+/** Renders messages that the user sees, in their order, as JSON texts. */
+export async function renderMessages(core: Core, rows: readonly MessageRow[]): Promise<string[]> {
+  if (rows.length === 0) return [];
+  const userIds = new Set(rows.flatMap((row) => [row.sender_id, ...mentionsOf(row)]));
+  const senders = new Map((await findSenders(core.db, [...userIds])).map((user) => [user.id, user]));
+  const files = await filesByMessage(
+    core,
+    rows.filter(({ has_files }) => has_files === 1),
+  );
+  return rows.map((row) => {
+    const start: MessageStart = {
+      id: row.id,
+      conversation_id: row.conversation_id,
+      type: "text",
+      sender: senders.get(row.sender_id) ?? null,
+      text: row.text,
+    };
+    const end: MessageEnd = {
+      mentions: mentionsOf(row).filter((mentioned) => senders.has(mentioned)),
+      reply_to_id: row.reply_to_id,
+      reactions: [],
+      created_at: toSeconds(row.created_at),
+      edited_at: row.edited_at === null ? null : toSeconds(row.edited_at),
+    };
+    const middle = `"data":${row.data},"attachments":[${files.get(row.id)?.join(",") ?? ""}]`;
+    return `${JSON.stringify(start).slice(0, -1)},${middle},${JSON.stringify(end).slice(1)}`;
+  });
+}
+
+function mentionsOf({ mentions }: MessageRow): string[] {
+  return mentions === null ? [] : mentions.split(" ");
+}
+
+/** Returns the JSON texts of the files of each message. */
+async function filesByMessage(core: Core, rows: readonly MessageRow[]): Promise<Map<string, string[]>> {
+  const files = new Map<string, string[]>();
+  if (rows.length === 0) return files;
+  const conversations = [...new Set(rows.map((row) => row.conversation_id))];
+  for (const file of await attachmentsOfMessages(
+    core.db,
+    conversations,
+    rows.map(({ id }) => id),
+  )) {
+    const others = files.get(file.message_id);
+    if (others) others.push(linked(core, file));
+    else files.set(file.message_id, [linked(core, file)]);
+  }
+  return files;
+}
+
+/** Throws `message_not_found`, also for a message that the caller may not see. */
+export async function getMessage(core: Core, caller: Caller, messageId: string): Promise<Versioned> {
+  const row = await findMessage(core.db, caller.userId, messageId);
+  if (!row) throw new ParleyError("message_not_found");
+  const [json] = await renderMessages(core, [row]);
+  // A sender's name and the links of files change without a change of the row.
+  return { json: json!, version: `${row.version}-${crc32(json!)}` };
+}
+
+/** The query of a list of messages: a page from a cursor, or around a message. */
+interface MessagesRequest extends Page {
+  conversation_id: string;
+  around?: string | undefined;
+}
+
+/** Throws `conversation_not_found`. */
+export async function listMessages(
+  core: Core,
+  caller: Caller,
+  request: MessagesRequest,
+): Promise<PageEnvelope> {
+  const seat = await findSeat(core.db, request.conversation_id, caller.userId);
+  if (!seat) throw new ParleyError("conversation_not_found", undefined, { param: "conversation_id" });
+  if (request.around !== undefined) return listAround(core, seat, request.around, request.limit);
+  const rows = await listMessageRows(core.db, seat, request);
+  return toPage(request, await renderMessages(core, rows), (json) => json);
+}
+
+/** Lists half of a page of older messages, the message of this id, and half a page of newer ones. */
+async function listAround(core: Core, seat: Seat, id: string, limit: number): Promise<PageEnvelope> {
+  const newerLimit = Math.floor((limit - 1) / 2);
+  const olderLimit = limit - newerLimit;
+  const [newer, older] = await Promise.all([
+    listMessageRows(core.db, seat, { cursor: id, newer: true, limit: newerLimit }),
+    listMessageRows(core.db, seat, { cursor: `${id}${NEWEST}`, newer: false, limit: olderLimit }),
+  ]);
+  const rows = [...newer.slice(0, newerLimit).reverse(), ...older.slice(0, olderLimit)];
+  return {
+    has_more: older.length > olderLimit,
+    has_newer: newer.length > newerLimit,
+    data: await renderMessages(core, rows),
+  };
+}
+
+/** The fields of a message that its sender can edit. */
+export const messageChanges = { text: optional(longText), data: optional(jsonObject) };
+
+/** Edits the message; without a change of text and data nothing happens. Throws `message_not_found` and `not_sender`. */
+export async function updateMessage(
+  core: Core,
+  caller: Caller,
+  id: string,
+  changes: Parsed<typeof messageChanges>,
+  expected: Expected,
+): Promise<Versioned> {
+  const { text, data } = changes;
+  const input = { userId: caller.userId, id, expected, text, data, now: core.clock() };
+  await core.db.write("updateMessage", input);
+  return getMessage(core, caller, id);
+}
+
+/**
+ * Deletes the message for everybody in its conversation; with the scope `admin` also that of another user. The eraser
+ * removes the bytes of its files right after.
+ */
+export async function deleteMessage(
+  core: Core,
+  caller: Caller,
+  id: string,
+  expected: Expected,
+): Promise<void> {
+  const entry = newEntry(core, caller);
+  await core.db.write("deleteMessage", {
+    userId: caller.userId,
+    asAdmin: caller.scopes.has("admin"),
+    id,
+    expected,
+    now: entry.at,
+    entry,
+  });
+  core.wakeEraser();
+}

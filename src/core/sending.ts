@@ -1,0 +1,114 @@
+import { findUserById } from "../db/queries/users.ts";
+import { ParleyError } from "../errors.ts";
+import { isId } from "../util/ids.ts";
+import type { Caller } from "./access/caller.ts";
+import type { Core } from "./core.ts";
+import {
+  describedField,
+  jsonObject,
+  longText,
+  mentions,
+  nullable,
+  optional,
+  type Parsed,
+  reference,
+} from "./fields.ts";
+import { commitUploads, type ReceivedFile, storeFile } from "./files/received.ts";
+import { Upload } from "./files/uploads.ts";
+import { isReplay } from "./idempotency.ts";
+import { getMessage } from "./messages.ts";
+import type { Versioned } from "./resource.ts";
+
+/** The fields of a new message, beside its files. */
+export const messageFields = {
+  conversation_id: reference("cnv"),
+  text: optional(longText),
+  data: optional(jsonObject),
+  mentions: optional(mentions),
+  reply_to_id: optional(nullable(describedField(reference("msg"), "The message that this one replies to."))),
+};
+type MessageFields = Parsed<typeof messageFields>;
+
+/** A message as a request sends it. */
+export interface NewMessage {
+  fields: MessageFields;
+  files: readonly ReceivedFile[];
+}
+
+/**
+ * Sends a message with its files, all or nothing. `readRequest` passes the bytes of each file to an upload of its own.
+ * Throws what the write throws, and `rate_limited`.
+ */
+export async function createMessage(
+  core: Core,
+  caller: Caller,
+  key: string | undefined,
+  readRequest: (newUpload: () => Upload) => Promise<NewMessage>,
+): Promise<Versioned> {
+  await using uploads = new AsyncDisposableStack();
+  const isRetry = key !== undefined && (await isReplay(core, caller, key));
+  const { fields, files } = await readRequest(() => {
+    const upload = uploads.use(new Upload(core, caller.userId));
+    if (isRetry) upload.hashOnly();
+    return upload;
+  });
+  checkFields(fields, files);
+  const { conversation_id: conversationId, text = null, data = null } = fields;
+  if (!isRetry && (text !== null || data !== null)) await countMessage(core, caller, conversationId);
+  const newFiles = [];
+  for (const file of files) newFiles.push(await storeFile(core, caller, file));
+  const asked = ["createMessage", fields, files.map(compared)];
+  const newId = core.newId("msg");
+  const { result, replayed } = await commitUploads(
+    core,
+    files.map(({ upload }) => upload),
+    { caller, key, asked, replayOnly: isRetry },
+    "createMessage",
+    {
+      newId,
+      conversationId,
+      senderId: caller.userId,
+      text,
+      data,
+      mentions: fields.mentions ?? [],
+      replyToId: fields.reply_to_id ?? null,
+      files: newFiles,
+      now: core.clock(),
+    },
+  );
+  return { ...(await getMessage(core, caller, result)), replayed };
+}
+
+function checkFields(fields: MessageFields, files: readonly ReceivedFile[]): void {
+  const { conversation_id, text, data, reply_to_id } = fields;
+  if (!isId("cnv", conversation_id)) {
+    throw new ParleyError("conversation_not_found", undefined, { param: "conversation_id" });
+  }
+  if (reply_to_id && !isId("msg", reply_to_id)) {
+    throw new ParleyError("message_not_found", undefined, { param: "reply_to_id" });
+  }
+  if (text || data || files.length > 0) return;
+  throw new ParleyError("missing_parameter", "A message needs text, data or a file.", { param: "text" });
+}
+
+/** What an Idempotency-Key compares of a file. */
+function compared({ upload, filename, declaredType }: ReceivedFile) {
+  return { filename, type: declaredType ?? null, sha256: Buffer.from(upload.sha256()).toString("hex") };
+}
+
+/** Counts a message that others could read. Throws `rate_limited`. */
+async function countMessage(core: Core, { userId }: Caller, conversationId: string): Promise<void> {
+  const { messageRate: rate, limits } = core;
+  if (!rate) return;
+  const user = await findUserById(core.db, userId);
+  if (user?.conversation_id === conversationId) return;
+  const used = rate.next(userId);
+  if (rate.isTooMuch(used)) {
+    throw new ParleyError(
+      "rate_limited",
+      `You can send ${limits.messagesPerMinute} messages per minute. Retry after the time in the Retry-After header.`,
+      { header: String(rate.secondsUntilFree(used)) },
+    );
+  }
+  rate.note(userId, used);
+}

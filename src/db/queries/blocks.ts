@@ -1,0 +1,57 @@
+import type { Page } from "../page.ts";
+import { batch, type Reader, type Statement, sql, type Write } from "../sql.ts";
+import { hidePresence, showPresence } from "./peers.ts";
+
+// Whom a user has blocked: by name, so that a block also holds for somebody who is no contact, and survives the contact.
+
+interface Block {
+  ownerId: string;
+  usernameKey: string;
+  /** As it was typed. */
+  username: string;
+  /** Milliseconds; null unblocks. */
+  blockedAt: number | null;
+}
+
+/** Blocks or unblocks a username: what a blocked user sends does not reach the owner, then or later. */
+export function* setBlock(block: Block): Write<void> {
+  yield* batch(changeBlock(block));
+}
+
+/** Part of other writes. Contacts have a copy, for their index of blocked ones. */
+export function changeBlock({ ownerId, usernameKey, username, blockedAt }: Block): Statement[] {
+  const isThis = sql`owner_id = ${ownerId} AND username_key = ${usernameKey}`;
+  return [
+    blockedAt === null
+      ? sql`DELETE FROM blocks WHERE ${isThis}`
+      : sql`INSERT INTO blocks (owner_id, username_key, username, created_at)
+          VALUES (${ownerId}, ${usernameKey}, ${username}, ${blockedAt})
+          ON CONFLICT (owner_id, username_key) DO NOTHING`,
+    sql`UPDATE contacts SET blocked_at = (SELECT created_at FROM blocks WHERE ${isThis}) WHERE ${isThis}`,
+    blockedAt === null ? showPresence(ownerId, usernameKey) : hidePresence(ownerId, usernameKey),
+  ];
+}
+
+/** Holds if the member `s` has blocked the user of this name. */
+export function hasBlocked(usernameKey: string): Statement {
+  return sql`EXISTS (SELECT 1 FROM blocks b WHERE b.owner_id = s.user_id AND b.username_key = ${usernameKey})`;
+}
+
+export interface BlockRow {
+  username_key: string;
+  username: string;
+  created_at: number;
+}
+
+/** Returns the rows of a page in the order of their names, and one more if there is one. */
+export function listBlockRows(db: Reader, ownerId: string, page: Page): Promise<BlockRow[]> {
+  return db.all(blocksQuery(ownerId, page));
+}
+
+export function blocksQuery(ownerId: string, { cursor, newer, limit }: Page): Statement<BlockRow> {
+  const walk = newer
+    ? sql`username_key < ${cursor} ORDER BY username_key DESC`
+    : sql`username_key > ${cursor} ORDER BY username_key ASC`;
+  return sql`SELECT username_key, username, created_at FROM blocks WHERE owner_id = ${ownerId} AND ${walk}
+    LIMIT ${limit + 1} + 0`;
+}

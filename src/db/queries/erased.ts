@@ -1,0 +1,34 @@
+import { type Statement, sql } from "../sql.ts";
+import { deleteSmallFile, isSmallFile } from "./small-files.ts";
+import { returnStorage } from "./storage.ts";
+import { createTombstone } from "./tombstones.ts";
+
+export interface ErasedFile {
+  id: string;
+  /** The id itself if the bytes are in the database. */
+  blob_key: string;
+  uploader_id: string;
+  file_size: number;
+}
+
+/** Part of other writes: erases an attachment, whose bytes follow. Grants of other users than its uploader are another matter. */
+export function eraseFile(file: ErasedFile, now: number): Statement[] {
+  return [
+    ...returnStorage(file),
+    sql`DELETE FROM attachments WHERE id = ${file.id}`,
+    isSmallFile(file) ? deleteSmallFile(file.id) : createTombstone(file.blob_key, now),
+  ];
+}
+
+/** Part of other writes: erases a message, whose files are another matter. */
+export function eraseMessage({ id, body_id }: { id: string; body_id: number | null }): Statement[] {
+  return [sql`DELETE FROM messages WHERE id = ${id}`, ...eraseBody(body_id)];
+}
+
+/**
+ * Part of other writes: erases what a user wrote. The empty row stays: to delete it SQLite may merge pages, and merging
+ * leaves copies of their texts in the file. For the same reason an edited text gets a new row.
+ */
+export function eraseBody(id: number | null): Statement[] {
+  return id === null ? [] : [sql`UPDATE message_bodies SET text = NULL, data = NULL WHERE id = ${id}`];
+}

@@ -1,0 +1,60 @@
+import { ParleyError } from "../../errors.ts";
+import { batch, get, type Statement, sql, type Write } from "../sql.ts";
+import { type NewEntry, recordEntry } from "./audit.ts";
+import { publishReference } from "./events.ts";
+import { settleIntent } from "./intents.ts";
+import { insertSmallFile } from "./small-files.ts";
+import { addStorage, checkQuota, dropReservation, type Reservation } from "./storage.ts";
+import { audience } from "./visibility.ts";
+
+/** A received file whose bytes are durable, to be attached to a message. */
+export interface NewFile {
+  id: string;
+  uploaderId: string;
+  filename: string;
+  fileType: string;
+  fileSize: number;
+  sha256: Uint8Array;
+  /** The id itself if the bytes are in the database. */
+  blobKey: string;
+  crc32: number | null;
+  /** The bytes of a small file; null if they are in the blob store. */
+  bytes: Uint8Array | null;
+  /** Whether the bytes have a row in `intents`. */
+  hasIntent: boolean;
+  /** Null if there is no quota. */
+  reservation: Reservation | null;
+  createdAt: number;
+  entry: NewEntry;
+}
+
+/**
+ * Part of other writes: attaches the file to a message. Everybody who sees the message sees the file. Statements `before`
+ * that go out with others. Throws `quota_exceeded`, and `unavailable` if the upload took too long.
+ */
+export function* addFile(
+  file: NewFile,
+  conversationId: string,
+  messageId: string,
+  now: number,
+  before: readonly Statement[],
+): Write<void> {
+  const { id, uploaderId, fileSize, reservation, bytes } = file;
+  // An expired intent is a tombstone by now: the bytes are erased.
+  if (file.hasIntent && !(yield* get(settleIntent(file.blobKey)))) throw new ParleyError("unavailable");
+  if (reservation) yield* checkQuota(reservation);
+  yield* batch([
+    ...before,
+    sql`INSERT INTO attachments (id, conversation_id, message_id, uploader_id, filename, file_type, file_size,
+        sha256, blob_key, crc32, created_at, version)
+      VALUES (${id}, ${conversationId}, ${messageId}, ${uploaderId}, ${file.filename}, ${file.fileType}, ${fileSize},
+        ${file.sha256}, ${file.blobKey}, ${file.crc32}, ${file.createdAt}, 1)`,
+    sql`INSERT INTO grants (user_id, attachment_id, conversation_id)
+      SELECT s.user_id, ${id}, s.conversation_id ${audience(conversationId, sql`${messageId}`)}`,
+    publishReference("attachment.created", now, conversationId, id, messageId),
+    addStorage(uploaderId, fileSize),
+    recordEntry(file.entry, "attachment.created", id),
+    ...(reservation ? [dropReservation(reservation)] : []),
+    ...(bytes === null ? [] : [insertSmallFile(id, bytes)]),
+  ]);
+}

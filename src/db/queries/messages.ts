@@ -1,0 +1,294 @@
+import { ParleyError } from "../../errors.ts";
+import { laterId } from "../../util/ids.ts";
+import { NEWEST, type Page } from "../page.ts";
+import { all, batch, get, list, type Reader, run, type Statement, sql, type Write, write } from "../sql.ts";
+import { checkVersion, type Expected } from "../version.ts";
+import { type NewEntry, recordEntry } from "./audit.ts";
+import { hasBlocked } from "./blocks.ts";
+import { type ErasedFile, eraseBody, eraseFile, eraseMessage } from "./erased.ts";
+import { publishReference, publishReferenceTo } from "./events.ts";
+import { insertBody } from "./sending.ts";
+import { audience, type Seat, sees, walkVisible } from "./visibility.ts";
+
+export interface MessageRow {
+  id: string;
+  conversation_id: string;
+  sender_id: string;
+  type: string;
+  text: string | null;
+  /** JSON text. */
+  data: string | null;
+  /** 1 if a file was added; it may be deleted since. */
+  has_files: number;
+  /** Ids of users, separated by spaces. */
+  mentions: string | null;
+  reply_to_id: string | null;
+  created_at: number;
+  edited_at: number | null;
+  version: number;
+}
+
+const COLUMNS = sql<MessageRow>`m.id, m.conversation_id, m.sender_id, m.type, b.text, b.data, m.has_files, m.mentions,
+  m.reply_to_id, m.created_at, m.edited_at, m.version`;
+const SEEN_BY = (userId: string) => sql`FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id
+  JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = ${userId}`;
+
+/** Finds a message that the user sees. */
+export function findMessage(db: Reader, userId: string, id: string): Promise<MessageRow | undefined> {
+  return db.get(messageQuery(userId, id));
+}
+
+function messageQuery(userId: string, id: string): Statement<MessageRow> {
+  return sql`SELECT ${COLUMNS} ${SEEN_BY(userId)} WHERE m.id = ${id} AND ${sees(sql`m.id`)}`;
+}
+
+/** Returns those of the messages that the user sees. */
+export function findMessages(db: Reader, userId: string, ids: readonly string[]): Promise<MessageRow[]> {
+  return db.all(
+    sql<MessageRow>`SELECT ${COLUMNS} ${SEEN_BY(userId)} WHERE m.id IN (${list(ids)}) AND ${sees(sql`m.id`)}`,
+  );
+}
+
+/** Returns the messages of a page that the member sees, and one more if there is one. */
+export function listMessageRows(
+  db: Reader,
+  seat: Seat,
+  { cursor, newer, limit }: Page,
+): Promise<MessageRow[]> {
+  return walkVisible(db, COLUMNS, seat, { cursor, newer, limit: limit + 1 });
+}
+
+/** A member's seat in a conversation, and its position in the member's inbox. */
+interface Listed extends Seat {
+  position: string | null;
+}
+
+/**
+ * Returns the last message of each conversation that its member, the same in all, sees. It is the one that gave the
+ * conversation its position, unless that one is gone.
+ */
+export async function findLastMessages(db: Reader, listed: readonly Listed[]): Promise<MessageRow[]> {
+  const ids = listed.flatMap(({ position }) => (position === null ? [] : [`msg_${position}`]));
+  const found = ids.length === 0 ? [] : await findMessages(db, listed[0]!.user_id, ids);
+  const known = new Set(found.map(({ conversation_id }) => conversation_id));
+  for (const seat of listed) {
+    if (known.has(seat.conversation_id)) continue;
+    found.push(...(await walkVisible(db, COLUMNS, seat, { cursor: NEWEST, newer: false, limit: 1 })));
+  }
+  return found;
+}
+
+/** What is shown of a sender. */
+export interface SenderRow {
+  id: string;
+  username: string;
+  display_name: string | null;
+  avatar_url: string | null;
+}
+
+/** Returns those of the users who are not erased. */
+export function findSenders(db: Reader, ids: readonly string[]): Promise<SenderRow[]> {
+  return db.all(
+    sql<SenderRow>`SELECT id, username, display_name, avatar_url FROM users WHERE id IN (${list(ids)})`,
+  );
+}
+
+interface OwnMessage {
+  id: string;
+  conversation_id: string;
+  sender_id: string;
+  body_id: number | null;
+  text: string | null;
+  data: string | null;
+  version: number;
+  username_key: string;
+}
+
+interface OwnMessageInput {
+  userId: string;
+  id: string;
+  expected: Expected;
+  now: number;
+}
+
+/** Throws `message_not_found`, and `not_sender` for the message of another member. */
+function* getOwnMessage({ userId, id, expected }: OwnMessageInput): Write<OwnMessage> {
+  const message = yield* get<OwnMessage>(
+    sql`SELECT m.id, m.conversation_id, m.sender_id, m.body_id, b.text, b.data, m.version, u.username_key
+      ${SEEN_BY(userId)} JOIN users u ON u.id = s.user_id WHERE m.id = ${id} AND ${sees(sql`m.id`)}`,
+  );
+  if (!message) throw new ParleyError("message_not_found");
+  if (message.sender_id !== userId) throw new ParleyError("not_sender");
+  checkVersion(expected, message.version);
+  return message;
+}
+
+interface UpdateMessage extends OwnMessageInput {
+  /** Undefined leaves it unchanged. */
+  text: string | null | undefined;
+  /** JSON text; likewise. */
+  data: string | null | undefined;
+}
+
+/** Changes text and data. Throws what `getOwnMessage` throws, and `missing_parameter` if nothing would be left. */
+export const updateMessage = write({ publishesEvents: true }, function* (input: UpdateMessage): Write<void> {
+  const message = yield* getOwnMessage(input);
+  const { id, body_id } = message;
+  const { text = message.text, data = message.data } = input;
+  if (text === message.text && data === message.data) return;
+  if (text === null && data === null && (yield* filesOf(message)).length === 0) {
+    throw new ParleyError("missing_parameter", "A message needs text, data or a file. Delete it instead.", {
+      param: "text",
+    });
+  }
+  const newBody = yield* insertBody(text, data);
+  yield* batch([
+    ...eraseBody(body_id),
+    sql`UPDATE messages SET body_id = ${newBody}, edited_at = ${input.now} WHERE id = ${id}`,
+    ...(yield* publishChange(message, input.now)),
+  ]);
+});
+
+export interface Changed {
+  id: string;
+  conversation_id: string;
+  sender_id: string;
+  username_key: string;
+}
+
+/**
+ * Part of writes that change a message: returns what publishes the change. Members who have blocked the sender since they
+ * received the message lose it instead, because nothing that a blocked user writes reaches them.
+ */
+export function* publishChange(message: Changed, now: number): Write<Statement[]> {
+  const { id, conversation_id } = message;
+  const blockers = yield* all<{ user_id: string }>(
+    sql`SELECT s.user_id ${audience(conversation_id, sql`${id}`)} AND s.user_id <> ${message.sender_id}
+      AND ${hasBlocked(message.username_key)}`,
+  );
+  const update = publishUpdate(message, now);
+  if (blockers.length === 0) return update;
+  const userIds = blockers.map(({ user_id }) => user_id);
+  return [...withdraw(message, yield* filesOf(message), userIds, now), ...update];
+}
+
+/** Part of other writes: publishes a change of the message to everybody who sees it. */
+export function publishUpdate(
+  { id, conversation_id }: { id: string; conversation_id: string },
+  now: number,
+): Statement[] {
+  return [
+    sql`UPDATE messages SET version = version + 1 WHERE id = ${id}`,
+    publishReference("message.updated", now, conversation_id, id, id),
+  ];
+}
+
+/** Withholds a message from members who had received it. */
+function withdraw(
+  { id, conversation_id }: Changed,
+  files: readonly ErasedFile[],
+  userIds: readonly string[],
+  now: number,
+): Statement[] {
+  const publish = (type: "attachment.deleted" | "message.deleted", what: string) =>
+    userIds.map((userId) => publishReferenceTo(userId, type, now, conversation_id, what));
+  return [
+    ...publish("message.deleted", id),
+    ...files.flatMap((file) => publish("attachment.deleted", file.id)),
+    ...userIds.flatMap((userId) => [
+      ...files.map(
+        (file) => sql`DELETE FROM grants WHERE user_id = ${userId} AND attachment_id = ${file.id}`,
+      ),
+      sql`INSERT INTO withheld (user_id, conversation_id, from_id, to_id)
+        VALUES (${userId}, ${conversation_id}, ${id}, ${id})`,
+    ]),
+  ];
+}
+
+function filesOf({ id, conversation_id }: { id: string; conversation_id: string }): Write<ErasedFile[]> {
+  return all(
+    sql<ErasedFile>`SELECT id, blob_key, uploader_id, file_size FROM attachments
+      WHERE conversation_id = ${conversation_id} AND message_id = ${id} ORDER BY id`,
+  );
+}
+
+interface DeleteMessage extends OwnMessageInput {
+  /** Whether the user may delete messages of others, also those that the user does not see. */
+  asAdmin?: boolean;
+  /** Of the first file; or of the message, if it is another user's. */
+  entry: NewEntry;
+}
+
+/** Deletes the message with its files for everybody. Throws what `getOwnMessage` throws. */
+export const deleteMessage = write(
+  { publishesEvents: true, serializeBy: ({ userId }) => userId },
+  function* (input: DeleteMessage): Write<void> {
+    const message = input.asAdmin ? yield* getAnyMessage(input) : yield* getOwnMessage(input);
+    let { entry } = input;
+    if (message.sender_id !== input.userId) {
+      yield* run(recordEntry(entry, "message.deleted", message.id));
+      entry = { ...entry, id: laterId(entry.id, entry.id) };
+    }
+    yield* eraseForAll(message, yield* filesOf(message), input.now, entry);
+  },
+);
+
+/** Throws `message_not_found`. */
+function* getAnyMessage({ id, expected }: OwnMessageInput): Write<Erased & { sender_id: string }> {
+  const message = yield* get<Erased & { sender_id: string; version: number }>(
+    sql`SELECT id, conversation_id, sender_id, body_id, version FROM messages WHERE id = ${id}`,
+  );
+  if (!message) throw new ParleyError("message_not_found");
+  checkVersion(expected, message.version);
+  return message;
+}
+
+interface Erased {
+  id: string;
+  conversation_id: string;
+  body_id: number | null;
+}
+
+/** Part of other writes: erases a message with its files, and publishes that to those who saw it. */
+export function* eraseForAll(
+  message: Erased,
+  files: readonly ErasedFile[],
+  now: number,
+  entry: NewEntry,
+): Write<void> {
+  const { id, conversation_id } = message;
+  const members = files.length === 0 ? [] : yield* membersOf(conversation_id);
+  const statements = [publishReference("message.deleted", now, conversation_id, id, id)];
+  let entryId = entry.id;
+  for (const file of files) {
+    statements.push(...eraseFileForAll(message, members, file, now, { ...entry, id: entryId }));
+    entryId = laterId(entryId, entryId);
+  }
+  yield* batch([...statements, ...eraseMessage(message)]);
+}
+
+interface Member {
+  user_id: string;
+}
+
+export function membersOf(conversationId: string): Write<Member[]> {
+  return all(sql<Member>`SELECT user_id FROM members WHERE conversation_id = ${conversationId}`);
+}
+
+/** Part of other writes: erases a file of a message, and publishes that to those who saw it. */
+export function eraseFileForAll(
+  { id: messageId, conversation_id }: Erased,
+  members: readonly Member[],
+  file: ErasedFile,
+  now: number,
+  entry: NewEntry,
+): Statement[] {
+  return [
+    publishReference("attachment.deleted", now, conversation_id, file.id, messageId),
+    ...eraseFile(file, now),
+    ...members.map(
+      ({ user_id }) => sql`DELETE FROM grants WHERE user_id = ${user_id} AND attachment_id = ${file.id}`,
+    ),
+    recordEntry(entry, "attachment.deleted", file.id),
+  ];
+}

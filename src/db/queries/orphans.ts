@@ -1,0 +1,117 @@
+import { type Reader, type Statement, sql } from "../sql.ts";
+import { sees } from "./visibility.ts";
+
+// Tables refer to each other without foreign keys. These are the rules that writes keep between them, each as the rows that
+// break it: one statement each, so that it is also correct beside a running server.
+
+/** A row that breaks a rule. */
+export interface Orphan {
+  table: string;
+  /** The key of the row; its parts are separated by spaces. */
+  row: string;
+  problem: string;
+}
+
+/** Of rows `r` of a user in a conversation. */
+const HAS_MEMBER = sql`EXISTS (SELECT 1 FROM members m
+  WHERE m.conversation_id = r.conversation_id AND m.user_id = r.user_id)`;
+/** What a user has left behind is erased in steps. */
+const IS_LEFT = sql`EXISTS (SELECT 1 FROM departing d
+  WHERE d.conversation_id = r.conversation_id AND d.user_id = r.user_id)`;
+const OF_A_USER = sql`SELECT r.user_id || ' ' || r.conversation_id AS row`;
+
+interface Rule {
+  table: string;
+  problem: string;
+  find: Statement<{ row: string }>;
+}
+
+const RULES: readonly Rule[] = [
+  {
+    table: "message_bodies",
+    problem: "belongs to no message",
+    find: sql`SELECT CAST(b.id AS TEXT) AS row FROM message_bodies b WHERE (b.text IS NOT NULL OR b.data IS NOT NULL)
+      AND b.id NOT IN (SELECT body_id FROM messages WHERE body_id IS NOT NULL)`,
+  },
+  {
+    table: "messages",
+    problem: "has lost its text",
+    find: sql`SELECT m.id AS row FROM messages m
+      WHERE m.body_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM message_bodies b WHERE b.id = m.body_id)`,
+  },
+  {
+    table: "messages",
+    problem: "shares its text with another message",
+    find: sql`SELECT MAX(id) AS row FROM messages WHERE body_id IS NOT NULL GROUP BY body_id HAVING COUNT(*) > 1`,
+  },
+  {
+    table: "messages",
+    problem: "is later than the last message of its conversation",
+    find: sql`SELECT m.id AS row FROM messages m WHERE NOT EXISTS (SELECT 1 FROM conversations c
+      WHERE c.id = m.conversation_id AND c.last_id >= m.id)`,
+  },
+  {
+    table: "conversations",
+    problem: "has no member",
+    find: sql`SELECT c.id AS row FROM conversations c
+      WHERE NOT EXISTS (SELECT 1 FROM members m WHERE m.conversation_id = c.id)
+        AND NOT EXISTS (SELECT 1 FROM departing d WHERE d.conversation_id = c.id)`,
+  },
+  {
+    table: "attachments",
+    problem: "belongs to no message",
+    find: sql`SELECT a.id AS row FROM attachments a WHERE NOT EXISTS (SELECT 1 FROM messages m
+      WHERE m.conversation_id = a.conversation_id AND m.id = a.message_id)`,
+  },
+  {
+    table: "withheld",
+    problem: "belongs to no member",
+    find: sql`${OF_A_USER} FROM withheld r WHERE NOT ${HAS_MEMBER} AND NOT ${IS_LEFT}`,
+  },
+  {
+    table: "withheld",
+    problem: "overlaps another run",
+    find: sql`${OF_A_USER} FROM withheld r WHERE r.to_id < r.from_id OR EXISTS (SELECT 1 FROM withheld o
+      WHERE o.user_id = r.user_id AND o.conversation_id = r.conversation_id AND o.from_id > r.from_id
+        AND o.from_id <= r.to_id)`,
+  },
+  {
+    table: "places",
+    problem: "belongs to no member",
+    find: sql`${OF_A_USER} FROM places r WHERE NOT ${HAS_MEMBER}`,
+  },
+  {
+    table: "marks",
+    problem: "belongs to no member",
+    find: sql`${OF_A_USER} FROM marks r WHERE NOT ${HAS_MEMBER}`,
+  },
+  {
+    table: "grants",
+    problem: "is of a file that the user does not see",
+    find: sql`SELECT r.user_id || ' ' || r.attachment_id AS row FROM grants r WHERE NOT ${IS_LEFT}
+      AND NOT EXISTS (SELECT 1 FROM attachments a
+        JOIN members s ON s.conversation_id = a.conversation_id AND s.user_id = r.user_id
+        WHERE a.id = r.attachment_id AND a.conversation_id = r.conversation_id AND ${sees(sql`a.message_id`)})`,
+  },
+  {
+    table: "attachments",
+    problem: "is not listed for a member who sees it",
+    find: sql`SELECT a.id AS row FROM attachments a JOIN members s ON s.conversation_id = a.conversation_id
+      WHERE ${sees(sql`a.message_id`)}
+        AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.user_id = s.user_id AND g.attachment_id = a.id)
+        AND NOT EXISTS (SELECT 1 FROM joining j WHERE j.conversation_id = s.conversation_id AND j.user_id = s.user_id)`,
+  },
+  {
+    table: "contacts",
+    problem: "and the list of blocks differ",
+    find: sql`SELECT c.id AS row FROM contacts c
+      LEFT JOIN blocks b ON b.owner_id = c.owner_id AND b.username_key = c.username_key
+      WHERE COALESCE(c.blocked_at, -1) <> COALESCE(b.created_at, -1)`,
+  },
+];
+
+/** Yields the rows that break a rule. */
+export async function* findOrphans(db: Reader): AsyncGenerator<Orphan> {
+  for (const { table, problem, find } of RULES)
+    for (const { row } of await db.all(find)) yield { table, row, problem };
+}

@@ -1,0 +1,148 @@
+import { ParleyError } from "../../errors.ts";
+import { laterId, timeOfId } from "../../util/ids.ts";
+import { all, batch, get, list, type Statement, sql, type Write, write } from "../sql.ts";
+import { hasBlocked } from "./blocks.ts";
+import { positionOf } from "./conversations.ts";
+import { publishReference } from "./events.ts";
+import { addFile, type NewFile } from "./files.ts";
+import { getUser } from "./users.ts";
+import { audience, sees } from "./visibility.ts";
+
+/** A message as it is sent; the sender is a member of the conversation. */
+export interface SendMessage {
+  /** The id, unless the conversation has a later one already. */
+  newId: string;
+  /** Null: the sender's notes to self. */
+  conversationId: string | null;
+  senderId: string;
+  text: string | null;
+  /** JSON text. */
+  data: string | null;
+  /** Ids of members. */
+  mentions: readonly string[];
+  replyToId: string | null;
+  files: readonly NewFile[];
+  /** Milliseconds. */
+  now: number;
+}
+
+/** What a sender's seat says about the message to come. */
+interface SenderSeat {
+  conversation_id: string;
+  last_id: string | null;
+  username_key: string;
+  /** 1 if a member has blocked the sender, otherwise 0. */
+  is_blocked: number;
+}
+
+/**
+ * Sends a message with its files, all or nothing, and returns its id: greater than all before it in the conversation,
+ * whatever the clocks of the nodes say. Throws `conversation_not_found`, `message_not_found` for the message replied to, and
+ * `invalid_parameter` for a mention of somebody who is no member.
+ */
+export const createMessage = write(
+  { publishesEvents: true, serializeBy: ({ conversationId }) => conversationId ?? undefined },
+  function* (input: SendMessage): Write<string> {
+    const { senderId, files, now } = input;
+    const seat = yield* findSenderSeat(input);
+    const conversationId = seat.conversation_id;
+    if (input.replyToId !== null) yield* checkReply(conversationId, senderId, input.replyToId);
+    if (input.mentions.length > 0) yield* checkMentions(conversationId, input.mentions);
+    const id = laterId(input.newId, seat.last_id ?? "");
+    const bodyId = yield* insertBody(input.text, input.data);
+    const message = { id, conversationId, senderId };
+    let statements = [
+      sql`INSERT INTO conversations (id, last_id) VALUES (${conversationId}, ${id})
+        ON CONFLICT (id) DO UPDATE SET last_id = excluded.last_id`,
+      ...(seat.is_blocked === 1 ? [withholdFrom(message, seat.username_key)] : []),
+      sql`INSERT INTO messages (conversation_id, id, sender_id, type, body_id, has_files, mentions, reply_to_id,
+          created_at, version)
+        VALUES (${conversationId}, ${id}, ${senderId}, 'text', ${bodyId}, ${files.length > 0 ? 1 : 0},
+          ${input.mentions.join(" ") || null}, ${input.replyToId}, ${timeOfId(id)}, 1)`,
+      publishReference("message.created", now, conversationId, id, id),
+      moveUp(message),
+      sql`INSERT INTO marks (user_id, conversation_id, last_read_id) VALUES (${senderId}, ${conversationId}, ${id})
+        ON CONFLICT (user_id, conversation_id) DO UPDATE SET last_read_id = excluded.last_read_id`,
+    ];
+    for (const file of files) {
+      yield* addFile(file, conversationId, id, now, statements);
+      statements = [];
+    }
+    yield* batch(statements);
+    return id;
+  },
+);
+
+function* findSenderSeat({ conversationId, senderId }: SendMessage): Write<SenderSeat> {
+  // A deleted user stays a member until these rows are erased.
+  const seat = yield* get<SenderSeat>(
+    sql`SELECT m.conversation_id, u.username_key, (SELECT c.last_id FROM conversations c WHERE c.id = m.conversation_id) AS last_id,
+        CASE WHEN EXISTS (SELECT 1 FROM members s JOIN blocks b ON b.owner_id = s.user_id
+          WHERE s.conversation_id = m.conversation_id AND b.username_key = u.username_key
+            AND s.user_id <> m.user_id) THEN 1 ELSE 0 END AS is_blocked
+      FROM members m JOIN users u ON u.id = m.user_id
+      WHERE m.conversation_id = ${conversationId ?? sql`u.conversation_id`} AND m.user_id = ${senderId}`,
+  );
+  if (seat) return seat;
+  if (conversationId === null) yield* getUser(senderId);
+  throw new ParleyError("conversation_not_found", undefined, { param: "conversation_id" });
+}
+
+function* checkReply(conversationId: string, senderId: string, messageId: string): Write<void> {
+  const seen = yield* get(
+    sql`SELECT m.id FROM messages m JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = ${senderId}
+      WHERE m.conversation_id = ${conversationId} AND m.id = ${messageId} AND ${sees(sql`m.id`)}`,
+  );
+  if (!seen) throw new ParleyError("message_not_found", undefined, { param: "reply_to_id" });
+}
+
+function* checkMentions(conversationId: string, userIds: readonly string[]): Write<void> {
+  const members = yield* all<{ user_id: string }>(
+    sql`SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id
+      WHERE m.conversation_id = ${conversationId} AND m.user_id IN (${list(userIds)})`,
+  );
+  if (members.length === userIds.length) return;
+  throw new ParleyError("invalid_parameter", "mentions must be ids of members of the conversation (usr_…).", {
+    param: "mentions",
+  });
+}
+
+/** Part of other writes: stores what a user wrote and returns its number; null if there is nothing. */
+export function* insertBody(text: string | null, data: string | null): Write<number | null> {
+  if (text === null && data === null) return null;
+  const body = yield* get<{ id: number }>(
+    sql`INSERT INTO message_bodies (text, data) VALUES (${text}, ${data}) RETURNING id`,
+  );
+  return body!.id;
+}
+
+interface Sent {
+  id: string;
+  conversationId: string;
+  senderId: string;
+}
+
+/**
+ * Withholds a new message from members who have blocked its sender. Goes on with the last run if nothing that the member
+ * sees came in between, so that a flood is one row.
+ */
+function withholdFrom({ id, conversationId, senderId }: Sent, senderKey: string): Statement {
+  return sql`INSERT INTO withheld (user_id, conversation_id, from_id, to_id)
+    SELECT s.user_id, s.conversation_id, COALESCE((SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM messages x
+          WHERE x.conversation_id = w.conversation_id AND x.id > w.to_id) THEN w.from_id END
+        FROM withheld w WHERE w.user_id = s.user_id AND w.conversation_id = s.conversation_id
+        ORDER BY w.from_id DESC LIMIT 1), ${id}), ${id}
+    FROM members s WHERE s.conversation_id = ${conversationId} AND s.user_id <> ${senderId}
+      AND ${hasBlocked(senderKey)}
+    ON CONFLICT (user_id, conversation_id, from_id) DO UPDATE SET to_id = excluded.to_id`;
+}
+
+/** Moves the conversation to the top of the inbox of everybody who sees the message, never down, whatever the clocks say. */
+function moveUp({ id, conversationId, senderId }: Sent): Statement {
+  return sql`INSERT INTO places (user_id, conversation_id, position, maybe_unread)
+    SELECT s.user_id, s.conversation_id, ${positionOf(id)}, CASE WHEN s.user_id = ${senderId} THEN 0 ELSE 1 END
+    ${audience(conversationId, sql`${id}`)}
+    ON CONFLICT (user_id, conversation_id) DO UPDATE
+      SET position = CASE WHEN places.position > excluded.position THEN places.position ELSE excluded.position END,
+        maybe_unread = excluded.maybe_unread`;
+}

@@ -1,0 +1,50 @@
+import { blockResource, listBlocks, setBlock } from "../../core/blocks.ts";
+import { namePageFields, readField, toPageRequest, username } from "../../core/fields.ts";
+import { type Operation, operation } from "../protocol/operation.ts";
+import { sendPage } from "../protocol/pages.ts";
+
+function nameInPath(params: unknown): string {
+  return readField("username", username, (params as { username: string }).username);
+}
+
+export const blockOperations: readonly Operation[] = [
+  operation({
+    name: "listBlocks",
+    method: "GET",
+    path: "/v1/blocks",
+    scope: "contacts:read",
+    summary: "List blocked usernames",
+    query: namePageFields,
+    body: {},
+    answer: { status: 200, page: blockResource },
+    errors: [],
+    async handle({ core, caller, query, request, reply }) {
+      const page = toPageRequest(query);
+      return sendPage(core, request, reply, page, await listBlocks(core, caller, page));
+    },
+  }),
+  operation({
+    name: "blockUsername",
+    method: "PUT",
+    path: "/v1/blocks/:username",
+    scope: "contacts:write",
+    summary: "Block a username: the caller receives nothing from its user",
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["invalid_parameter"],
+    handle: ({ core, caller, request }) => setBlock(core, caller, nameInPath(request.params), true),
+  }),
+  operation({
+    name: "unblockUsername",
+    method: "DELETE",
+    path: "/v1/blocks/:username",
+    scope: "contacts:write",
+    summary: "Unblock a username",
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["invalid_parameter"],
+    handle: ({ core, caller, request }) => setBlock(core, caller, nameInPath(request.params), false),
+  }),
+];

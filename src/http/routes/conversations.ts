@@ -1,0 +1,78 @@
+import {
+  conversationResource,
+  conversationSettings,
+  getConversation,
+  inboxFilters,
+  listConversations,
+  markRead,
+  readFields,
+  updateConversation,
+} from "../../core/conversations.ts";
+import { inboxPageFields, toPageRequest } from "../../core/fields.ts";
+import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
+import { type Operation, operation } from "../protocol/operation.ts";
+import { sendPage } from "../protocol/pages.ts";
+
+const id = { name: "conversation_id", kind: "cnv", unknown: "conversation_not_found" } as const;
+
+export const conversationOperations: readonly Operation[] = [
+  operation({
+    name: "listConversations",
+    method: "GET",
+    path: "/v1/conversations",
+    scope: "messages:read",
+    summary: "List conversations, most recent activity first",
+    query: { ...inboxPageFields, ...inboxFilters },
+    body: {},
+    answer: { status: 200, page: conversationResource },
+    errors: [],
+    async handle({ core, caller, query, request, reply }) {
+      const page = toPageRequest(query);
+      return sendPage(core, request, reply, page, await listConversations(core, caller, page));
+    },
+  }),
+  operation({
+    name: "retrieveConversation",
+    method: "GET",
+    path: "/v1/conversations/:id",
+    id,
+    scope: "messages:read",
+    summary: "Retrieve a conversation",
+    query: {},
+    body: {},
+    answer: { status: 200, resource: conversationResource, versioned: true },
+    errors: ["conversation_not_found", "precondition_failed"],
+    handle: async ({ core, caller, id, request, reply }) =>
+      sendVersioned(request, reply, await getConversation(core, caller, id)),
+  }),
+  operation({
+    name: "updateConversation",
+    method: "PUT",
+    path: "/v1/conversations/:id",
+    id,
+    scope: "messages:write",
+    readScope: "messages:read",
+    summary: "Change your settings of a conversation",
+    query: {},
+    body: conversationSettings,
+    answer: { status: 200, resource: conversationResource, versioned: true },
+    errors: ["conversation_not_found", "precondition_failed"],
+    async handle({ core, caller, id, body, request, reply }) {
+      const expected = expectedVersions(request);
+      return sendVersioned(request, reply, await updateConversation(core, caller, id, body, expected));
+    },
+  }),
+  operation({
+    name: "markConversationRead",
+    method: "PUT",
+    path: "/v1/conversations/:id/read",
+    id,
+    scope: "messages:write",
+    summary: "Mark a conversation as read up to a message",
+    query: {},
+    body: readFields,
+    answer: { status: 204 },
+    errors: ["missing_parameter", "conversation_not_found", "message_not_found"],
+    handle: ({ core, caller, id, body }) => markRead(core, caller, id, body),
+  }),
+];

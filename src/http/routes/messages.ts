@@ -1,0 +1,117 @@
+import { cursor, describedField, optional, pageFields, reference, toPageRequest } from "../../core/fields.ts";
+import {
+  deleteMessage,
+  getMessage,
+  listMessages,
+  messageChanges,
+  messageResource,
+  updateMessage,
+} from "../../core/messages.ts";
+import { idOf } from "../../core/resource.ts";
+import { createMessage, messageFields } from "../../core/sending.ts";
+import { ParleyError } from "../../errors.ts";
+import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
+import { knownForm, type Operation, operation } from "../protocol/operation.ts";
+import { sendPage } from "../protocol/pages.ts";
+import { receiveMessage } from "../protocol/uploads.ts";
+
+const id = { name: "message_id", kind: "msg", unknown: "message_not_found" } as const;
+
+export const messageOperations: readonly Operation[] = [
+  operation({
+    name: "listMessages",
+    method: "GET",
+    path: "/v1/messages",
+    scope: "messages:read",
+    summary: "List the messages of a conversation",
+    query: {
+      conversation_id: reference("cnv"),
+      ...pageFields("msg"),
+      around: optional(
+        describedField(
+          cursor("msg"),
+          "Returns this message between half a page of older and half a page of newer ones (msg_…).",
+        ),
+      ),
+    },
+    body: {},
+    answer: { status: 200, page: messageResource },
+    errors: ["missing_parameter", "conversation_not_found"],
+    async handle({ core, caller, query, request, reply }) {
+      const page = toPageRequest(query);
+      if (query.around !== undefined && (query.starting_after ?? query.ending_before) !== undefined) {
+        throw new ParleyError("invalid_parameter", "Send around or another cursor, not both.", {
+          param: "around",
+        });
+      }
+      knownForm(page.conversation_id, "cnv", "conversation_not_found", "conversation_id");
+      return sendPage(core, request, reply, page, await listMessages(core, caller, page));
+    },
+  }),
+  operation({
+    name: "createMessage",
+    method: "POST",
+    path: "/v1/messages",
+    scope: "messages:write",
+    summary: "Send a message",
+    query: {},
+    body: messageFields,
+    withFiles: true,
+    isLong: true,
+    answer: { status: 201, resource: messageResource, versioned: true },
+    errors: ["conversation_not_found", "message_not_found", "file_too_large", "quota_exceeded", "disk_full"],
+    async handle({ core, caller, key, request, reply, limits }) {
+      const created = await createMessage(core, caller, key, (newUpload) =>
+        receiveMessage(request, messageFields, newUpload, limits),
+      );
+      reply.header("location", `${core.origin()}/v1/messages/${idOf(created.json)}`);
+      return sendVersioned(request, reply, created);
+    },
+  }),
+  operation({
+    name: "retrieveMessage",
+    method: "GET",
+    path: "/v1/messages/:id",
+    id,
+    scope: "messages:read",
+    summary: "Retrieve a message",
+    query: {},
+    body: {},
+    answer: { status: 200, resource: messageResource, versioned: true },
+    errors: ["message_not_found", "precondition_failed"],
+    handle: async ({ core, caller, id, request, reply }) =>
+      sendVersioned(request, reply, await getMessage(core, caller, id)),
+  }),
+  operation({
+    name: "updateMessage",
+    method: "PUT",
+    path: "/v1/messages/:id",
+    id,
+    scope: "messages:write",
+    readScope: "messages:read",
+    summary: "Edit a message",
+    query: {},
+    body: messageChanges,
+    isLong: true,
+    answer: { status: 200, resource: messageResource, versioned: true },
+    errors: ["message_not_found", "not_sender", "precondition_failed"],
+    async handle({ core, caller, id, body, request, reply }) {
+      const expected = expectedVersions(request);
+      return sendVersioned(request, reply, await updateMessage(core, caller, id, body, expected));
+    },
+  }),
+  operation({
+    name: "deleteMessage",
+    method: "DELETE",
+    path: "/v1/messages/:id",
+    id,
+    scope: "messages:write",
+    orAdmin: true,
+    summary: "Delete a message and its files",
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["message_not_found", "not_sender", "precondition_failed"],
+    handle: ({ core, caller, id, request }) => deleteMessage(core, caller, id, expectedVersions(request)),
+  }),
+];

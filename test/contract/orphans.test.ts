@@ -1,0 +1,142 @@
+// `parley check` finds each kind of row that does not fit the others, on both engines.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Database } from "../../src/db/database.ts";
+import { findOrphans } from "../../src/db/queries/orphans.ts";
+import { TABLES } from "../../src/db/queries/tables.ts";
+import { raw, sql, type Value } from "../../src/db/sql.ts";
+import { attachment, messageId } from "../support/rows.ts";
+import { openOnPostgres, openOnSqlite } from "./databases.ts";
+import { block, eraseAll, leave, meet, SHARED, send } from "./talk.ts";
+
+const ABSENT = messageId(99);
+
+/** Rows to plant, and what is found then. */
+const PLANTED: [table: string, row: Record<string, Value>, found: string[]][] = [
+  ["message_bodies", { id: 900, text: "x" }, ["message_bodies 900 belongs to no message"]],
+  ["messages", { ...aMessage(1), body_id: 901 }, [`messages ${messageId(1)}5 has lost its text`]],
+  [
+    "messages",
+    { ...aMessage(1), body_id: 1 },
+    [`messages ${messageId(1)}5 shares its text with another message`],
+  ],
+  [
+    "messages",
+    aMessage(98),
+    [`messages ${messageId(98)}5 is later than the last message of its conversation`],
+  ],
+  ["conversations", { id: "cnv_x", last_id: ABSENT }, ["conversations cnv_x has no member"]],
+  [
+    "attachments",
+    aFile(ABSENT, "b"),
+    [
+      "attachments att_x belongs to no message",
+      "attachments att_x is not listed for a member who sees it",
+      "attachments att_x is not listed for a member who sees it",
+    ],
+  ],
+  [
+    "withheld",
+    { user_id: "x", conversation_id: SHARED, from_id: ABSENT, to_id: ABSENT },
+    [`withheld x ${SHARED} belongs to no member`],
+  ],
+  [
+    "withheld",
+    { user_id: "a", conversation_id: SHARED, from_id: messageId(4), to_id: ABSENT },
+    [`withheld a ${SHARED} overlaps another run`],
+  ],
+  [
+    "places",
+    { user_id: "x", conversation_id: SHARED, maybe_unread: 0, is_pinned: 0, is_archived: 0 },
+    [`places x ${SHARED} belongs to no member`],
+  ],
+  [
+    "marks",
+    { user_id: "x", conversation_id: SHARED, last_read_id: "", disclosed_read_id: "", version: 1 },
+    [`marks x ${SHARED} belongs to no member`],
+  ],
+  [
+    "grants",
+    { user_id: "a", attachment_id: "att_0006", conversation_id: SHARED },
+    ["grants a att_0006 is of a file that the user does not see"],
+  ],
+  [
+    "attachments",
+    aFile(messageId(1), "b"),
+    Array(2).fill("attachments att_x is not listed for a member who sees it"),
+  ],
+  [
+    "blocks",
+    { owner_id: "b", username_key: "a", username: "A", created_at: 1 },
+    ["contacts con_b_0001 and the list of blocks differ"],
+  ],
+];
+
+function aMessage(number: number): Record<string, Value> {
+  const row = { conversation_id: SHARED, id: `${messageId(number)}5`, sender_id: "b", type: "text" };
+  return { ...row, body_id: null, has_files: 0, created_at: 1, version: 1 };
+}
+
+function aFile(message_id: string, uploader_id: string): Record<string, Value> {
+  const row = {
+    id: "att_x",
+    conversation_id: SHARED,
+    message_id,
+    uploader_id,
+    filename: "x",
+    file_type: "a/b",
+  };
+  return { ...row, file_size: 1, sha256: new Uint8Array(1), blob_key: "x", created_at: 1, version: 1 };
+}
+
+async function orphansOf(db: Database): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { table, row, problem } of findOrphans(db)) found.push(`${table} ${row} ${problem}`);
+  return found;
+}
+
+async function plant(db: Database, name: string, row: Record<string, Value>): Promise<void> {
+  const table = TABLES.find((each) => each.name === name)!;
+  await db.write("importRows", { table, rows: [table.columns.map((column) => row[column] ?? null)] });
+}
+
+for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: openOnPostgres })) {
+  test(`${name}: there are none after writes and in the middle of a departure, and each planted one is found`, async (t) => {
+    for (const [table, row, found] of PLANTED) {
+      const db = await open(t);
+      await meet(db);
+      await send(db, "b", 1, { files: [attachment("b", 1).file] });
+      await block(db, "a", "b");
+      for (const number of [5, 6]) await send(db, "b", number, { files: [attachment("b", number).file] });
+      await send(db, "a", 7);
+      assert.deepEqual(await orphansOf(db), []);
+      await plant(db, table, row);
+      assert.deepEqual(await orphansOf(db), found, table);
+    }
+    const db = await open(t);
+    await meet(db);
+    await block(db, "a", "b");
+    for (const number of [1, 2, 3, 4]) {
+      await send(db, "b", number, { files: [attachment("b", number).file] });
+      await send(db, "a", number + 10);
+    }
+    for (const user of ["b", "a"]) {
+      await leave(db, user, undefined, 2);
+      assert.deepEqual(await orphansOf(db), []);
+      await db.write("eraseStep", { limit: 1, now: 1 });
+      assert.deepEqual(await orphansOf(db), []);
+    }
+    await eraseAll(db, 2);
+    assert.deepEqual(await orphansOf(db), []);
+    for (const table of [
+      "messages",
+      "attachments",
+      "grants",
+      "withheld",
+      "marks",
+      "departing",
+      "conversations",
+    ])
+      assert.deepEqual(await db.all(sql`SELECT 1 AS one FROM ${raw(table)}`), [], table);
+  });
+}

@@ -1,0 +1,234 @@
+// What each route answers to whom.
+
+/**
+ * `owner` made everything. `member` and `blocked` are users who have the owner as a contact and whom the owner has; the
+ * owner has blocked the latter. `stranger` is a user like them whom nobody knows.
+ */
+export const PEOPLE = ["stranger", "blocked", "member", "owner"] as const;
+export type Person = (typeof PEOPLE)[number];
+
+/** The name leads nowhere. */
+export const HOOK = { url: "https://receiver.invalid/" };
+
+export interface Row {
+  /** As the routes are told; ids in angle brackets are those of the scene. */
+  route: string;
+  path: string;
+  body?: object;
+  file?: boolean;
+  /** The status for each person; where all are refused alike, one. */
+  expected: Record<Person, number>;
+}
+
+const all = (status: number) => ({ stranger: status, blocked: status, member: status, owner: status });
+const own = (status: number, others = 404) => ({ ...all(others), owner: status });
+
+/** In each route the ids that somebody else could try; what changes things for the owner comes last. */
+export const ROWS: Row[] = [
+  { route: "GET /v1/contacts", path: "/v1/contacts", expected: all(200) },
+  {
+    route: "POST /v1/contacts",
+    path: "/v1/contacts",
+    body: { username: "new", phone_number: "555" },
+    expected: all(201),
+  },
+  { route: "GET /v1/contacts/:id", path: "/v1/contacts/<contact>", expected: own(200) },
+  {
+    route: "PUT /v1/contacts/:id",
+    path: "/v1/contacts/<contact>",
+    body: { display_name: "x" },
+    expected: own(200),
+  },
+  { route: "PUT /v1/contacts/:id/block", path: "/v1/contacts/<contact>/block", expected: own(204) },
+  { route: "DELETE /v1/contacts/:id/block", path: "/v1/contacts/<contact>/block", expected: own(204) },
+  { route: "DELETE /v1/contacts/:id", path: "/v1/contacts/<contact>", expected: own(204) },
+  { route: "GET /v1/blocks", path: "/v1/blocks", expected: all(200) },
+  { route: "PUT /v1/blocks/:username", path: "/v1/blocks/nobody", expected: all(204) },
+  { route: "DELETE /v1/blocks/:username", path: "/v1/blocks/nobody", expected: all(204) },
+  { route: "GET /v1/conversations", path: "/v1/conversations", expected: all(200) },
+  {
+    route: "GET /v1/conversations/:id",
+    path: "/v1/conversations/<conversation>",
+    expected: { ...own(200), member: 200 },
+  },
+  {
+    route: "GET /v1/conversations/:id",
+    path: "/v1/conversations/<conversationWithBlocked>",
+    expected: { ...own(200), blocked: 200 },
+  },
+  {
+    route: "PUT /v1/conversations/:id",
+    path: "/v1/conversations/<conversation>",
+    body: { is_pinned: true },
+    expected: { ...own(200), member: 200 },
+  },
+  {
+    route: "PUT /v1/conversations/:id/read",
+    path: "/v1/conversations/<conversation>/read",
+    body: { message_id: "<message>" },
+    expected: { ...own(204), member: 204 },
+  },
+  {
+    route: "PUT /v1/conversations/:id/read",
+    path: "/v1/conversations/<conversationWithBlocked>/read",
+    body: { message_id: "<messageToBlocked>" },
+    expected: { ...own(204), blocked: 204 },
+  },
+  {
+    route: "GET /v1/messages",
+    path: "/v1/messages?conversation_id=<conversation>",
+    expected: { ...own(200), member: 200 },
+  },
+  {
+    route: "GET /v1/messages",
+    path: "/v1/messages?conversation_id=<conversationWithBlocked>",
+    expected: { ...own(200), blocked: 200 },
+  },
+  {
+    route: "POST /v1/messages",
+    path: "/v1/messages",
+    body: { conversation_id: "<conversation>", text: "x" },
+    expected: { ...own(201), member: 201 },
+  },
+  { route: "GET /v1/messages/:id", path: "/v1/messages/<message>", expected: { ...own(200), member: 200 } },
+  {
+    route: "GET /v1/messages/:id",
+    path: "/v1/messages/<messageToBlocked>",
+    expected: { ...own(200), blocked: 200 },
+  },
+  {
+    route: "GET /v1/messages/:id",
+    path: "/v1/messages/<messageFromBlocked>",
+    expected: { ...all(404), blocked: 200 },
+  },
+  {
+    route: "PUT /v1/messages/:id",
+    path: "/v1/messages/<message>",
+    body: { text: "y" },
+    expected: { ...own(200), member: 403 },
+  },
+  {
+    route: "PUT /v1/messages/:id",
+    path: "/v1/messages/<messageFromBlocked>",
+    body: { text: "y" },
+    expected: { ...all(404), blocked: 200 },
+  },
+  {
+    route: "DELETE /v1/messages/:id",
+    path: "/v1/messages/<message>",
+    expected: { ...own(204), member: 403 },
+  },
+  {
+    route: "DELETE /v1/messages/:id",
+    path: "/v1/messages/<messageFromBlocked>",
+    expected: { ...all(404), blocked: 204 },
+  },
+  { route: "GET /v1/attachments", path: "/v1/attachments", expected: all(200) },
+  {
+    route: "GET /v1/attachments",
+    path: "/v1/attachments?conversation_id=<conversation>",
+    expected: { ...own(200), member: 200 },
+  },
+  {
+    route: "GET /v1/attachments",
+    path: "/v1/attachments?conversation_id=<conversationWithBlocked>",
+    expected: { ...own(200), blocked: 200 },
+  },
+  {
+    route: "GET /v1/attachments/:id",
+    path: "/v1/attachments/<attachment>",
+    expected: { ...own(200), member: 200 },
+  },
+  {
+    route: "GET /v1/attachments/:id",
+    path: "/v1/attachments/<attachmentToBlocked>",
+    expected: { ...own(200), blocked: 200 },
+  },
+  {
+    route: "GET /v1/attachments/:id",
+    path: "/v1/attachments/<attachmentFromBlocked>",
+    expected: { ...all(404), blocked: 200 },
+  },
+  {
+    route: "GET /files/:id/:filename",
+    path: "/files/<attachment>/x",
+    expected: { ...own(200), member: 200 },
+  },
+  {
+    route: "GET /files/:id/:filename",
+    path: "/files/<attachmentFromBlocked>/x",
+    expected: { ...all(404), blocked: 200 },
+  },
+  {
+    route: "PUT /v1/attachments/:id",
+    path: "/v1/attachments/<attachment>",
+    body: { filename: "y" },
+    expected: { ...own(200), member: 403 },
+  },
+  {
+    route: "PUT /v1/attachments/:id",
+    path: "/v1/attachments/<attachmentFromBlocked>",
+    body: { filename: "y" },
+    expected: { ...all(404), blocked: 200 },
+  },
+  {
+    route: "DELETE /v1/attachments/:id",
+    path: "/v1/attachments/<attachment>",
+    expected: { ...own(204), member: 403 },
+  },
+  {
+    route: "DELETE /v1/attachments/:id",
+    path: "/v1/attachments/<attachmentFromBlocked>",
+    expected: { ...all(404), blocked: 204 },
+  },
+  { route: "POST /v1/attachments", path: "/v1/attachments", file: true, expected: all(201) },
+  {
+    route: "POST /v1/attachments",
+    path: "/v1/attachments?conversation_id=<conversation>",
+    file: true,
+    expected: { ...own(201), member: 201 },
+  },
+  {
+    route: "POST /v1/attachments",
+    path: "/v1/attachments?conversation_id=<conversationWithBlocked>",
+    file: true,
+    expected: { ...own(201), blocked: 201 },
+  },
+  {
+    route: "POST /v1/attachments",
+    path: "/v1/attachments?message_id=<message>",
+    file: true,
+    expected: own(201),
+  },
+  { route: "GET /v1/events", path: "/v1/events", expected: all(200) },
+  { route: "GET /v1/webhooks", path: "/v1/webhooks", expected: all(200) },
+  { route: "POST /v1/webhooks", path: "/v1/webhooks", body: HOOK, expected: all(201) },
+  {
+    route: "POST /v1/webhooks",
+    path: "/v1/webhooks",
+    body: { ...HOOK, all_users: true },
+    expected: all(403),
+  },
+  { route: "GET /v1/webhooks/:id", path: "/v1/webhooks/<webhook>", expected: own(200) },
+  { route: "PUT /v1/webhooks/:id", path: "/v1/webhooks/<webhook>", body: HOOK, expected: own(200) },
+  { route: "POST /v1/webhooks/:id/secret", path: "/v1/webhooks/<webhook>/secret", expected: own(200) },
+  { route: "POST /v1/webhooks/:id/test", path: "/v1/webhooks/<webhook>/test", expected: own(200) },
+  { route: "GET /v1/webhooks/:id/deliveries", path: "/v1/webhooks/<webhook>/deliveries", expected: own(200) },
+  {
+    route: "POST /v1/webhooks/:id/deliveries/:delivery_id/redeliver",
+    path: "/v1/webhooks/<webhook>/deliveries/<delivery>/redeliver",
+    expected: own(200),
+  },
+  { route: "DELETE /v1/webhooks/:id", path: "/v1/webhooks/<webhook>", expected: own(204) },
+  { route: "GET /v1/me", path: "/v1/me", expected: all(200) },
+  { route: "GET /v1/users", path: "/v1/users", expected: all(403) },
+  { route: "POST /v1/users", path: "/v1/users", body: { username: "new" }, expected: all(403) },
+  { route: "GET /v1/users/:id", path: "/v1/users/<user>", expected: all(403) },
+  { route: "DELETE /v1/users/:id", path: "/v1/users/<user>", expected: all(403) },
+  { route: "GET /v1/tokens", path: "/v1/tokens", expected: all(403) },
+  { route: "POST /v1/tokens", path: "/v1/tokens", body: { user_id: "<user>" }, expected: all(403) },
+  { route: "GET /v1/tokens/:id", path: "/v1/tokens/<token>", expected: all(403) },
+  { route: "DELETE /v1/tokens/:id", path: "/v1/tokens/<token>", expected: all(403) },
+  { route: "GET /v1/audit", path: "/v1/audit", expected: all(403) },
+  { route: "GET /metrics", path: "/metrics", expected: all(403) },
+];

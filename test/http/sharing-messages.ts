@@ -1,0 +1,219 @@
+// Messages of a world of sharing-world.ts.
+import assert from "node:assert/strict";
+import { checkFile, enterFile, newFile } from "./sharing-files.ts";
+import type { Content, Conversation, Message, User } from "./sharing-model.ts";
+import { oneOf, type Page, type Shown, UNKNOWN, type World } from "./sharing-world.ts";
+
+export async function sendMessage(
+  world: World,
+  user: User,
+  conversation: Conversation | undefined,
+  spare: number,
+): Promise<void> {
+  const content = chooseContent(world, user, conversation, spare);
+  const fields = toFields(conversation?.id ?? `cnv_${UNKNOWN}`, content);
+  const { replyTo } = content;
+  const refused = (status: number, code: string) =>
+    world.refused(user, "POST", "/v1/messages", status, code, fields);
+  if (!conversation?.seats.has(user)) {
+    await refused(404, "conversation_not_found");
+  } else if (replyTo && !(replyTo.conversation === conversation && replyTo.seenBy.has(user))) {
+    assert.equal((await refused(404, "message_not_found")).param, "reply_to_id");
+  } else if (content.mentions.some((mentioned) => !conversation.seats.has(mentioned))) {
+    assert.equal((await refused(400, "invalid_parameter")).param, "mentions");
+  } else {
+    await send(world, user, conversation, content, fields, spare);
+  }
+}
+
+async function send(
+  world: World,
+  user: User,
+  conversation: Conversation,
+  content: Content,
+  fields: object,
+  spare: number,
+): Promise<void> {
+  const { model, clock, keyed } = world;
+  const message = model.send(user, conversation, content, clock.now);
+  const key = `${user.id}-${model.messages.length}`;
+  const headers = spare % 6 === 0 ? { "idempotency-key": key } : {};
+  const shown = (await world.ask(user, "POST", "/v1/messages", 201, fields, headers)) as Shown;
+  const before = conversation.messages.at(-2)?.id ?? "";
+  message.id = shown.id as string;
+  assert.ok(message.id > before, "ids rise");
+  for (const [i, file] of message.files.entries()) enterFile(file, (shown.attachments as Shown[])[i]!);
+  model.publish(message, "message.created", message.id);
+  for (const file of message.files) model.publish(message, "attachment.created", file.id);
+  checkMessage(world, message, shown);
+  if (spare % 6 > 0) return;
+  keyed.set(message, { key, fields });
+  assert.deepEqual(await world.ask(user, "POST", "/v1/messages", 201, fields, headers), shown);
+}
+
+/** A retry makes no second message, and does not bring back one that is gone. */
+export async function sendAgain(world: World, user: User, target: number): Promise<void> {
+  const own = [...world.keyed].filter(([{ sender }]) => sender === user);
+  const [message, sent] = oneOf(own, target) ?? [];
+  if (!message) return;
+  const { key, fields } = sent!;
+  const isSeen = message.seenBy.has(user);
+  const shown = (await world.ask(user, "POST", "/v1/messages", isSeen ? 201 : 404, fields, {
+    "idempotency-key": key,
+  })) as Shown;
+  if (isSeen) checkMessage(world, message, shown);
+  else assert.equal(shown.code, "message_not_found");
+}
+
+function chooseContent(
+  world: World,
+  user: User,
+  conversation: Conversation | undefined,
+  spare: number,
+): Content {
+  const { model } = world;
+  const nth = model.messages.length;
+  const seen = conversation?.messages.filter(({ seenBy }) => seenBy.has(user)) ?? [];
+  const files = Array.from({ length: spare % 4 === 0 ? 1 + (spare % 3) : 0 }, (_, i) =>
+    newFile(world, i, spare),
+  );
+  const members = [...(conversation?.seats.keys() ?? [])];
+  const isOnlyFile = files.length > 0 && spare % 16 === 0;
+  return {
+    text: isOnlyFile || spare % 5 === 0 ? null : `message ${nth}\n${"words ".repeat(spare % 40)}`.trim(),
+    data: isOnlyFile ? null : spare % 5 === 0 || spare % 7 === 0 ? { nth, list: ["é", null] } : null,
+    mentions: spare % 9 === 0 ? [oneOf(spare % 2 ? members : model.everyone, spare) ?? user] : [],
+    replyTo:
+      (spare % 8 === 3 ? oneOf(seen, spare) : spare % 16 === 1 ? oneOf(model.messages, spare) : null) ?? null,
+    files,
+  };
+}
+
+function toFields(conversationId: string, content: Content): object {
+  const { text, data, mentions, replyTo, files } = content;
+  const ids = mentions.map(({ id }) => id);
+  if (files.length === 0) {
+    return {
+      ...{ conversation_id: conversationId, text, data },
+      ...(ids.length > 0 ? { mentions: ids } : {}),
+      ...(replyTo ? { reply_to_id: replyTo.id } : {}),
+    };
+  }
+  const form = new FormData();
+  form.set("conversation_id", conversationId);
+  if (text !== null) form.set("text", text);
+  if (data !== null) form.set("data", JSON.stringify(data));
+  for (const id of ids) form.append("mentions", id);
+  if (replyTo) form.set("reply_to_id", replyTo.id);
+  for (const { filename, content } of files) form.append("file", new File([content], filename));
+  return form;
+}
+
+export async function editMessage(
+  world: World,
+  user: User,
+  message: Message | undefined,
+  spare: number,
+): Promise<void> {
+  const path = `/v1/messages/${message?.id ?? `msg_${UNKNOWN}`}`;
+  const body: { text?: string | null; data?: object | null } = [
+    { text: `edited ${spare % 3}` },
+    { text: null },
+    { data: { edited: spare % 3 } },
+    { data: null },
+    { text: `edited ${spare % 3}`, data: null },
+    { text: message?.text ?? "x" },
+  ][spare % 6]!;
+  if (!message?.seenBy.has(user)) {
+    await world.refused(user, "PUT", path, 404, "message_not_found", body);
+    return;
+  }
+  if (message.sender !== user) {
+    await world.refused(user, "PUT", path, 403, "not_sender", body);
+    return;
+  }
+  const left = { text: message.text, data: message.data, ...body };
+  if (left.text === null && left.data === null && message.files.length === 0) {
+    await world.refused(user, "PUT", path, 400, "missing_parameter", body);
+    return;
+  }
+  world.model.edit(message, body.text, body.data, world.clock.now);
+  checkMessage(world, message, (await world.ask(user, "PUT", path, 200, body)) as Shown);
+}
+
+export async function deleteMessage(world: World, user: User, message: Message | undefined): Promise<void> {
+  const path = `/v1/messages/${message?.id ?? `msg_${UNKNOWN}`}`;
+  if (!message?.seenBy.has(user)) {
+    await world.refused(user, "DELETE", path, 404, "message_not_found");
+  } else if (message.sender !== user) {
+    await world.refused(user, "DELETE", path, 403, "not_sender");
+  } else {
+    world.model.deleteMessage(message);
+    await world.ask(user, "DELETE", path, 204);
+  }
+}
+
+export async function readMessage(world: World, user: User, message: Message | undefined): Promise<void> {
+  const path = `/v1/messages/${message?.id ?? `msg_${UNKNOWN}`}`;
+  if (!message?.seenBy.has(user)) await world.refused(user, "GET", path, 404, "message_not_found");
+  else checkMessage(world, message, (await world.ask(user, "GET", path, 200)) as Shown);
+}
+
+/** Small pages, walked in both directions. */
+const LIMIT = 7;
+
+export async function checkMessages(world: World, user: User, conversation: Conversation): Promise<void> {
+  const path = `/v1/messages?limit=${LIMIT}&conversation_id=${conversation.id}`;
+  if (!conversation.seats.has(user)) {
+    await world.refused(user, "GET", path, 404, "conversation_not_found");
+    return;
+  }
+  const wanted = world.model.messagesSeenBy(user, conversation);
+  const down = await walk(world, user, path, "starting_after");
+  assert.deepEqual(
+    down.map(({ id }) => id),
+    wanted.map(({ id }) => id),
+    `messages that ${user.name} sees`,
+  );
+  for (const [i, message] of wanted.entries()) checkMessage(world, message, down[i]!);
+  const up = await walk(world, user, path, "ending_before");
+  assert.deepEqual(up, down);
+}
+
+/** All pages, newest first. */
+async function walk(world: World, user: User, path: string, cursor: string): Promise<Shown[]> {
+  const found: Shown[] = [];
+  const isUp = cursor === "ending_before";
+  for (let at = isUp ? "msg_00000000000000000000000000" : ""; ; ) {
+    const page = (await world.ask(user, "GET", (at && `${path}&${cursor}=${at}`) || path, 200)) as Page;
+    if (isUp) found.unshift(...page.data);
+    else found.push(...page.data);
+    if (!page.has_more) return found;
+    assert.equal(page.data.length, LIMIT);
+    at = page.data.at(isUp ? 0 : -1)!.id as string;
+  }
+}
+
+export function checkMessage({ model }: World, message: Message, shown: Shown): void {
+  const { attachments, ...rest } = shown;
+  const { sender } = message;
+  const isKnown = (user: User) => model.users.get(user.name) === user;
+  assert.deepEqual(rest, {
+    id: message.id,
+    conversation_id: message.conversation.id,
+    type: "text",
+    sender: isKnown(sender)
+      ? { id: sender.id, username: sender.name, display_name: null, avatar_url: null }
+      : null,
+    text: message.text,
+    data: message.data,
+    mentions: message.mentions.filter(isKnown).map(({ id }) => id),
+    reply_to_id: message.replyTo?.id ?? null,
+    reactions: [],
+    created_at: Math.floor(message.createdAt / 1000),
+    edited_at: message.editedAt === null ? null : Math.floor(message.editedAt / 1000),
+  });
+  const files = attachments as Shown[];
+  assert.equal(files.length, message.files.length);
+  for (const [i, file] of message.files.entries()) checkFile(file, files[i]!);
+}

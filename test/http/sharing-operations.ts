@@ -1,0 +1,173 @@
+// The operations of a world of sharing-world.ts, and the comparison of all that its users see.
+import fc from "fast-check";
+import { changeBlocks, changeContact, checkContacts, createContact } from "./sharing-contacts.ts";
+import { checkEvents } from "./sharing-events.ts";
+import {
+  changeFile,
+  checkFiles,
+  checkStorage,
+  openLink,
+  readFile,
+  upload,
+  uploadToMessage,
+} from "./sharing-files.ts";
+import { checkInbox, markRead, readConversation, updateSettings } from "./sharing-inbox.ts";
+import {
+  checkMessages,
+  deleteMessage,
+  editMessage,
+  readMessage,
+  sendAgain,
+  sendMessage,
+} from "./sharing-messages.ts";
+import type { Message, User } from "./sharing-model.ts";
+import { oneOf, type World } from "./sharing-world.ts";
+
+/** How often each is drawn. */
+const WEIGHTS = {
+  addContact: 16,
+  removeContact: 4,
+  updateContact: 1,
+  readContact: 1,
+  listContacts: 1,
+  block: 6,
+  unblock: 1,
+  blockName: 2,
+  unblockName: 1,
+  send: 16,
+  sendAgain: 2,
+  edit: 7,
+  deleteMessage: 3,
+  readMessage: 2,
+  listMessages: 2,
+  upload: 5,
+  uploadToMessage: 3,
+  rename: 3,
+  deleteFile: 3,
+  readFile: 1,
+  listFiles: 2,
+  openLink: 2,
+  download: 1,
+  readMe: 1,
+  markRead: 6,
+  updateSettings: 3,
+  listConversations: 2,
+  eraseUser: 2,
+};
+type Kind = keyof typeof WEIGHTS;
+
+/** Numbers choose among what is there when the operation comes: so any part of a sequence is a sequence. */
+export interface Operation {
+  kind: Kind;
+  who: number;
+  target: number;
+  spare: number;
+}
+
+export const operations: fc.Arbitrary<Operation> = fc.record({
+  kind: fc.oneof(
+    ...Object.entries(WEIGHTS).map(([kind, weight]) => ({ weight, arbitrary: fc.constant(kind as Kind) })),
+  ),
+  who: fc.nat(2),
+  target: fc.nat(99),
+  spare: fc.nat(999),
+});
+
+export async function perform(world: World, operation: Operation): Promise<void> {
+  const { kind, who, target, spare } = operation;
+  const name = world.names[who]!;
+  const user = world.model.users.get(name);
+  if (kind === "openLink") return openLink(world, oneOf(world.model.files, target));
+  if (kind === "eraseUser") return user && world.erase(user);
+  if (user) return performAs(world, user, kind, target, spare);
+  const erased = world.model.everyone.findLast((each) => each.name === name)!;
+  await world.refused(erased, "GET", "/v1/me", 401, "invalid_token");
+  // Another one of that name comes, now or a few operations later.
+  if (spare % 2) await world.make(name);
+}
+
+function performAs(world: World, user: User, kind: Kind, target: number, spare: number): Promise<void> {
+  const { model } = world;
+  const contact = pick([...user.contacts.values()], model.contacts, target, spare);
+  const conversation = pick(model.conversationsOf(user), model.conversations, target, spare);
+  const name = otherName(world, user, target);
+  if (kind === "addContact") return createContact(world, user, name, spare);
+  if (kind === "listContacts") return checkContacts(world, user, [undefined, true, false][target % 3]);
+  if (kind === "blockName" || kind === "unblockName") return changeBlocks(world, user, name, kind);
+  if (kind === "send") return sendMessage(world, user, conversation, spare);
+  if (kind === "upload") return upload(world, user, conversation, spare);
+  if (kind === "listMessages") return checkMessages(world, user, conversation ?? user.notes);
+  if (kind === "listFiles") return checkFiles(world, user, target % 3 ? conversation : undefined);
+  if (kind === "markRead") return markRead(world, user, conversation, spare);
+  if (kind === "updateSettings") return updateSettings(world, user, conversation, spare);
+  if (kind === "listConversations") return checkInbox(world, user);
+  if (kind === "readMe") return checkStorage(world, user);
+  return performOn(world, user, kind, target, spare) ?? changeContact(world, user, contact, kind, spare);
+}
+
+function performOn(
+  world: World,
+  user: User,
+  kind: Kind,
+  target: number,
+  spare: number,
+): Promise<void> | undefined {
+  const { model } = world;
+  const isRead = kind === "readMessage" || kind === "readFile" || kind === "download";
+  const mayPick = ({ sender, seenBy }: Message) => seenBy.has(user) && (isRead || sender === user);
+  const ownFiles = model.filesSeenBy(user).filter(({ message }) => mayPick(message));
+  const file = pick(ownFiles, model.files, target, spare);
+  const seen = model.messages.filter(mayPick).reverse();
+  const message = pick(seen, model.messages, target, spare);
+  if (kind === "uploadToMessage") return uploadToMessage(world, user, message, spare);
+  if (kind === "rename" || kind === "deleteFile") return changeFile(world, user, file, kind, spare);
+  if (kind === "readFile" || kind === "download") return readFile(world, user, file, kind);
+  if (kind === "edit") return editMessage(world, user, message, spare);
+  if (kind === "deleteMessage") return deleteMessage(world, user, message);
+  if (kind === "readMessage") return readMessage(world, user, message);
+  if (kind === "sendAgain") return sendAgain(world, user, target);
+  return undefined;
+}
+
+/** Now and then the user's own. */
+function otherName({ names }: World, user: User, target: number): string {
+  const others = names.filter((name) => name !== user.name);
+  return target % 20 === 0 ? user.name : oneOf(others, target)!;
+}
+
+/** Compares all lists of each user, and the events since the last time. */
+export async function checkLists(world: World): Promise<void> {
+  await checkEvents(world);
+  for (const user of world.model.users.values()) {
+    await checkContacts(world, user, undefined);
+    await checkFiles(world, user);
+    for (const conversation of world.model.conversationsOf(user))
+      await checkMessages(world, user, conversation);
+    await checkInbox(world, user);
+    await checkStorage(world, user);
+  }
+}
+
+/** Asks each user for everything that ever was, in each way. */
+export async function checkEach(world: World): Promise<void> {
+  const { model } = world;
+  for (const user of model.users.values()) {
+    for (const active of [true, false]) await checkContacts(world, user, active);
+    for (const conversation of model.conversations) {
+      await checkFiles(world, user, conversation);
+      await readConversation(world, user, conversation);
+      if (!conversation.seats.has(user)) await checkMessages(world, user, conversation);
+    }
+    for (const message of model.messages) await readMessage(world, user, message);
+    for (const file of model.files) {
+      await readFile(world, user, file, "readFile");
+      await readFile(world, user, file, "download");
+    }
+  }
+}
+
+/** Mostly one of the user's own, now and then any that ever was. */
+function pick<T>(own: readonly T[], all: readonly T[], target: number, spare: number): T | undefined {
+  const at = target % (own.length + 1);
+  return at < own.length ? own[at] : oneOf(all, spare);
+}

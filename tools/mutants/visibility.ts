@@ -1,0 +1,138 @@
+// Who sees which message: the rules of docs/sharing.md.
+import type { Mutant } from "./mutant.ts";
+
+const ATTACHMENTS = "src/db/queries/attachments.ts";
+const MARKS = "src/db/queries/marks.ts";
+const MESSAGES = "src/db/queries/messages.ts";
+const PEERS = "src/db/queries/peers.ts";
+const SENDING = "src/db/queries/sending.ts";
+const VISIBILITY = "src/db/queries/visibility.ts";
+
+export const visibility: readonly Mutant[] = [
+  {
+    name: "a member sees messages from before",
+    file: VISIBILITY,
+    find: "return sql`${messageId} > s.since_id AND ${messageId} > COALESCE(",
+    replace: "return sql`${messageId} > COALESCE(",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a member sees withheld messages",
+    file: VISIBILITY,
+    find: "ORDER BY w.from_id DESC LIMIT 1), '')`;\n}\n\n/** Selects",
+    replace: "ORDER BY w.from_id DESC LIMIT 0), '')`;\n}\n\n/** Selects",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a list of messages has withheld ones",
+    file: VISIBILITY,
+    find: "if (row.run_end === null) found.push(row);",
+    replace: "found.push(row);",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a user who joins again sees everything",
+    file: PEERS,
+    find: "if (departed === 1 || isPeerBlocked) return last_id;",
+    replace: "if (isPeerBlocked) return last_id;",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a user who joins with a block receives what waited",
+    file: PEERS,
+    find: "if (departed === 1 || isPeerBlocked) return last_id;",
+    replace: "if (departed === 1) return last_id;",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a user who joins receives what was sent while blocked",
+    file: PEERS,
+    find: "if (blockedSince !== null) yield*",
+    replace: "if (blockedSince === 0) yield*",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a user of an erased user's name sees everything",
+    file: PEERS,
+    find: '  if (!erased) return "";\n',
+    replace: '  if (erased) return "";\n',
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a user of an erased user's name sees what came in the same minute",
+    file: PEERS,
+    find: "const GRACE_MS = 60_000;",
+    replace: "const GRACE_MS = 0;",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a user of an erased user's name misses what comes within a minute after joining",
+    file: PEERS,
+    find: "return graceEnd < last_id ? graceEnd : last_id;",
+    replace: "return graceEnd;",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "unblocking shows presence to somebody who is no contact",
+    file: PEERS,
+    find: "SELECT 1 FROM contacts c WHERE c.owner_id = ${ownerId} AND c.username_key = ${usernameKey})`;",
+    replace: "SELECT 1 FROM users)`;",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a change of a blocked user's message arrives",
+    file: MESSAGES,
+    find: "if (blockers.length === 0) return update;",
+    replace: "if (blockers.length >= 0) return update;",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a file of a withdrawn message stays in the list",
+    file: ATTACHMENTS,
+    find: "AND s.user_id = g.user_id AND ${sees(sql`f.message_id`)}) IS NOT NULL",
+    replace: "AND s.user_id = g.user_id) IS NOT NULL",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a read position moves back",
+    file: MARKS,
+    find: "const read = messageId > wasRead ? messageId : wasRead;",
+    replace: "const read = messageId;",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a disclosed read position moves back",
+    file: MARKS,
+    find: "const disclosed = !input.isPrivate && messageId > wasDisclosed ?",
+    replace: "const disclosed = !input.isPrivate ?",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a private read is disclosed",
+    file: MARKS,
+    find: "const disclosed = !input.isPrivate && messageId",
+    replace: "const disclosed = messageId",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "sending leaves unread what came before",
+    file: SENDING,
+    find: "DO UPDATE SET last_read_id = excluded.last_read_id`",
+    replace: "DO NOTHING`",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a reply names a message that its sender does not see",
+    file: SENDING,
+    find: "AND m.id = ${messageId} AND ${sees(sql`m.id`)}`",
+    replace: "AND m.id = ${messageId}`",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a mention names anybody",
+    file: SENDING,
+    find: "if (members.length === userIds.length) return;",
+    replace: "if (members.length >= 0) return;",
+    tests: ["http/sharing-rules"],
+  },
+];

@@ -24,7 +24,7 @@ import {
 } from "./fields.ts";
 import { messageResource, renderMessages } from "./messages.ts";
 import type { Page, PageEnvelope } from "./page.ts";
-import type { Expected, Versioned } from "./resource.ts";
+import { type Expected, readBack, type Versioned } from "./resource.ts";
 import {
   anyOf,
   bool,
@@ -240,7 +240,7 @@ export async function updateConversation(
     expected,
     now: core.clock(),
   });
-  return getConversation(core, caller, conversationId);
+  return readBack(getConversation(core, caller, conversationId));
 }
 
 export const readFields = {

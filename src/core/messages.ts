@@ -2,17 +2,20 @@ import { crc32 } from "node:zlib";
 import { NEWEST } from "../db/page.ts";
 import { attachmentsOfMessages } from "../db/queries/attachments.ts";
 import { findSeat } from "../db/queries/conversations.ts";
-import { findMessage, findSenders, listMessageRows, type MessageRow } from "../db/queries/messages.ts";
+import { findMessage, listMessageRows, type MessageRow } from "../db/queries/messages.ts";
+import type { SendMessage, SentMessage } from "../db/queries/sending.ts";
+import { findSenders, type SenderRow } from "../db/queries/users.ts";
 import type { Seat } from "../db/queries/visibility.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
+import { timeOfId } from "../util/ids.ts";
 import type { Caller } from "./access/caller.ts";
 import { newEntry } from "./audit.ts";
 import type { Core } from "./core.ts";
 import { jsonObject, longText, optional, type Parsed } from "./fields.ts";
-import { attachmentResource, linked } from "./files/attachments.ts";
+import { attachmentResource, linked, toNewAttachment } from "./files/attachments.ts";
 import { type Page, type PageEnvelope, toPage } from "./page.ts";
-import type { Expected, Versioned } from "./resource.ts";
+import { type Expected, readBack, type Versioned } from "./resource.ts";
 import {
   anyObject,
   count,
@@ -62,23 +65,36 @@ export async function renderMessages(core: Core, rows: readonly MessageRow[]): P
     rows.filter(({ has_files }) => has_files === 1),
   );
   return rows.map((row) => {
-    const start: MessageStart = {
-      id: row.id,
-      conversation_id: row.conversation_id,
-      type: "text",
-      sender: senders.get(row.sender_id) ?? null,
-      text: row.text,
-    };
-    const end: MessageEnd = {
-      mentions: mentionsOf(row).filter((mentioned) => senders.has(mentioned)),
-      reply_to_id: row.reply_to_id,
-      reactions: [],
-      created_at: toSeconds(row.created_at),
-      edited_at: row.edited_at === null ? null : toSeconds(row.edited_at),
-    };
-    const middle = `"data":${row.data},"attachments":[${files.get(row.id)?.join(",") ?? ""}]`;
-    return `${JSON.stringify(start).slice(0, -1)},${middle},${JSON.stringify(end).slice(1)}`;
+    const mentioned = mentionsOf(row).filter((id) => senders.has(id));
+    return toMessage(row, senders.get(row.sender_id) ?? null, mentioned, files.get(row.id) ?? []);
   });
+}
+
+type ShownMessage = Omit<MessageRow, "sender_id" | "type" | "has_files" | "mentions" | "version">;
+
+/** `files` are the JSON texts of its attachments. */
+function toMessage(
+  row: ShownMessage,
+  sender: SenderRow | null,
+  mentioned: string[],
+  files: readonly string[],
+): string {
+  const start: MessageStart = {
+    id: row.id,
+    conversation_id: row.conversation_id,
+    type: "text",
+    sender,
+    text: row.text,
+  };
+  const end: MessageEnd = {
+    mentions: mentioned,
+    reply_to_id: row.reply_to_id,
+    reactions: [],
+    created_at: toSeconds(row.created_at),
+    edited_at: row.edited_at === null ? null : toSeconds(row.edited_at),
+  };
+  const middle = `"data":${row.data},"attachments":[${files.join(",")}]`;
+  return `${JSON.stringify(start).slice(0, -1)},${middle},${JSON.stringify(end).slice(1)}`;
 }
 
 function mentionsOf({ mentions }: MessageRow): string[] {
@@ -107,8 +123,20 @@ export async function getMessage(core: Core, caller: Caller, messageId: string):
   const row = await findMessage(core.db, caller.userId, messageId);
   if (!row) throw new ParleyError("message_not_found");
   const [json] = await renderMessages(core, [row]);
+  return versioned(json!, row.version);
+}
+
+function versioned(json: string, version: number): Versioned {
   // A sender's name and the links of files change without a change of the row.
-  return { json: json!, version: `${row.version}-${crc32(json!)}` };
+  return { json, version: `${version}-${crc32(json)}` };
+}
+
+/** Renders a message that has just been sent, without reading it again. */
+export function renderSent(core: Core, sent: SentMessage, input: SendMessage): Versioned {
+  const { text, data, replyToId: reply_to_id } = input;
+  const row = { ...sent, text, data, reply_to_id, created_at: timeOfId(sent.id), edited_at: null };
+  const files = input.files.map((file) => linked(core, toNewAttachment(file, sent.id)));
+  return versioned(toMessage(row, sent.sender, [...input.mentions], files), 1);
 }
 
 /** The query of a list of messages: a page from a cursor, or around a message. */
@@ -160,7 +188,7 @@ export async function updateMessage(
   const { text, data } = changes;
   const input = { userId: caller.userId, id, expected, text, data, now: core.clock() };
   await core.db.write("updateMessage", input);
-  return getMessage(core, caller, id);
+  return readBack(getMessage(core, caller, id));
 }
 
 /**

@@ -1,3 +1,5 @@
+import { ParleyError } from "../errors.ts";
+
 export { checkVersion, type Expected } from "../db/version.ts";
 
 /** A resource as it is served, with the version for its ETag. */
@@ -17,4 +19,14 @@ export interface Versioned {
 export function idOf(json: string): string {
   const start = '{"id":"'.length;
   return json.slice(start, json.indexOf('"', start));
+}
+
+/** Waits for a read of what a write has done. If the read cannot be done, that says nothing against the write. */
+export async function readBack<T>(read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    const isUnavailable = error instanceof ParleyError && error.code === "unavailable";
+    throw isUnavailable ? new ParleyError("outcome_unknown") : error;
+  }
 }

@@ -16,8 +16,8 @@ import {
 import { commitUploads, type ReceivedFile, storeFile } from "./files/received.ts";
 import { Upload } from "./files/uploads.ts";
 import { isReplay } from "./idempotency.ts";
-import { getMessage } from "./messages.ts";
-import type { Versioned } from "./resource.ts";
+import { getMessage, renderSent } from "./messages.ts";
+import { readBack, type Versioned } from "./resource.ts";
 
 /** The fields of a new message, beside its files. */
 export const messageFields = {
@@ -58,25 +58,22 @@ export async function createMessage(
   const newFiles = [];
   for (const file of files) newFiles.push(await storeFile(core, caller, file));
   const asked = ["createMessage", fields, files.map(compared)];
-  const newId = core.newId("msg");
-  const { result, replayed } = await commitUploads(
-    core,
-    files.map(({ upload }) => upload),
-    { caller, key, asked, replayOnly: isRetry },
-    "createMessage",
-    {
-      newId,
-      conversationId,
-      senderId: caller.userId,
-      text,
-      data,
-      mentions: fields.mentions ?? [],
-      replyToId: fields.reply_to_id ?? null,
-      files: newFiles,
-      now: core.clock(),
-    },
-  );
-  return { ...(await getMessage(core, caller, result)), replayed };
+  const uploaded = files.map(({ upload }) => upload);
+  const request = { caller, key, asked, replayOnly: isRetry };
+  const input = {
+    newId: core.newId("msg"),
+    conversationId,
+    senderId: caller.userId,
+    text,
+    data,
+    mentions: fields.mentions ?? [],
+    replyToId: fields.reply_to_id ?? null,
+    files: newFiles,
+    now: core.clock(),
+  };
+  const { result, replayed } = await commitUploads(core, uploaded, request, "createMessage", input);
+  if (replayed) return { ...(await readBack(getMessage(core, caller, result.id))), replayed };
+  return renderSent(core, result, input);
 }
 
 function checkFields(fields: MessageFields, files: readonly ReceivedFile[]): void {

@@ -31,7 +31,9 @@ test("a form with files sends them with the text as one message, its files in th
     ["b.txt", "text/plain", 14],
     ["pixel.png", "image/png", PNG.length],
   ]);
-  assert.deepEqual(message(await call("GET", `${PATH}/${made.id}`)), made);
+  const got = await call("GET", `${PATH}/${made.id}`);
+  assert.deepEqual(message(got), made);
+  assert.equal(got.headers.get("etag"), reply.headers.get("etag"));
   const bytes = await Promise.all(
     made.attachments.map(async ({ file_url }) => (await call("GET", file_url, { token: null })).bytes),
   );

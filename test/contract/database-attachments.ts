@@ -24,12 +24,13 @@ export function attachmentContract(name: string, open: Open): void {
     await addUser(db, "b");
     await db.write("createContact", contact("a", 1));
     const first = await db.write("createAttachment", attachment("a", 1));
-    const kept = await findAttachment(db, "a", first);
+    const kept = await findAttachment(db, "a", first.id);
     assert.equal(kept!.file_size, 5_000_000_000);
     assert.deepEqual(Buffer.from(kept!.sha256), Buffer.alloc(32, 1));
     await db.write("createAttachment", attachment("a", 2, { conversationId: "cnv_a_1" }));
     const third = await db.write("createAttachment", attachment("a", 3, { messageId: messageId(2) }));
-    assert.equal((await findAttachment(db, "a", third))?.message_id, messageId(2));
+    assert.equal(third.message_id, messageId(2));
+    assert.equal((await findAttachment(db, "a", third.id))?.message_id, messageId(2));
     const ids = async (user: string, conversation?: string) =>
       (await listAttachments(db, user, conversation, walk(NEWEST, 9))).map((row) => row.id);
     assert.deepEqual(await ids("a"), ["att_0003", "att_0002", "att_0001"]);

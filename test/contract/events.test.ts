@@ -74,7 +74,7 @@ async function live(db: Database, user: string, base: number, chance: Chance): P
       done.push(`contact.deleted ${id}`);
     } else {
       const upload = attachment(user, base + i);
-      const id = await db.write("createAttachment", upload);
+      const { id } = await db.write("createAttachment", upload);
       done.push(`message.created ${upload.newMessageId}`, `attachment.created ${id}`);
     }
   }

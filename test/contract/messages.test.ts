@@ -53,7 +53,7 @@ function sendingContract(name: string, open: Open): void {
     assert.equal(last!.last_id, third);
     const uploaded = await db.write("createAttachment", attachment("b", 4, { conversationId: SHARED }));
     const found = (await listAttachments(db, "a", undefined, walk("~", 5)))[0]!;
-    assert.equal(found.id, uploaded);
+    assert.deepEqual({ id: found.id, message_id: found.message_id }, uploaded);
     assert.ok(found.message_id > third);
   });
 

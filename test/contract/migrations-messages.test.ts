@@ -206,7 +206,7 @@ const OLD_SCOPES = "contacts:read contacts:write attachments:read attachments:wr
 
 /** What told of a file by its name, and what had all types or scopes. */
 function referringRows(): Rows {
-  const payload = JSON.stringify({ id: id("att", 1), filename: "secret" });
+  const payload = JSON.stringify({ id: id("att", 1), message_id: id("msg", 1), filename: "secret" });
   const event = { conversation_id: CONVERSATION, created_at: 1 };
   const told = { ...event, recipient_id: "a", type: "attachment.created", payload };
   const hook = {
@@ -262,7 +262,10 @@ for (const [engine, { open, shared }] of Object.entries(SCHEMAS)) {
     const results = await plain(sql`SELECT result FROM idempotency ORDER BY key_hash`);
     assert.deepEqual(
       results.map(([result]) => JSON.parse(result)),
-      [id("att", 1), { id: "con_1", conversation_id: "cnv_1", created_at: 5 }],
+      [
+        { id: id("att", 1), message_id: id("msg", 1) },
+        { id: "con_1", conversation_id: "cnv_1", created_at: 5 },
+      ],
     );
     assert.deepEqual(await plain(sql`SELECT details FROM audit ORDER BY id`), [[null], ["{}"]]);
     assert.deepEqual(await plain(sql`SELECT types FROM webhooks ORDER BY id`), [
@@ -333,7 +336,7 @@ for (const [engine, { open, shared, stepwise }] of Object.entries(SCHEMAS)) {
       for (const user of members) {
         const number = 90 + USERS.indexOf(user);
         const sent = await db.write("createMessage", message(user, number, CONVERSATION));
-        await db.write("createAttachment", attachment(user, number, { messageId: sent }));
+        await db.write("createAttachment", attachment(user, number, { messageId: sent.id }));
       }
       for (const user of members) {
         const numbers = (await seenBy(db, user, CONVERSATION)).filter((number) => number >= 90);

@@ -32,8 +32,13 @@ export const leave = (db: Database, ownerId: string, id = contact(ownerId, 1).id
 export const block = (db: Database, ownerId: string, usernameKey: string, blockedAt: number | null = 1) =>
   db.write("setBlock", { ownerId, usernameKey, username: usernameKey.toUpperCase(), blockedAt });
 
-export const send = (db: Database, sender: string, number: number, fields: Partial<SendMessage> = {}) =>
-  db.write("createMessage", message(sender, number, SHARED, fields));
+/** Returns the id of the message. */
+export const send = async (
+  db: Database,
+  sender: string,
+  number: number,
+  fields: Partial<SendMessage> = {},
+): Promise<string> => (await db.write("createMessage", message(sender, number, SHARED, fields))).id;
 
 /** The messages that the user sees, oldest first, by their numbers. */
 export async function seenBy(db: Database, user: string, conversation = SHARED): Promise<number[]> {

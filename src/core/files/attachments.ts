@@ -8,6 +8,7 @@ import {
   type Target,
 } from "../../db/queries/attachments.ts";
 import { findSeat } from "../../db/queries/conversations.ts";
+import type { NewFile } from "../../db/queries/files.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import type { Caller } from "../access/caller.ts";
@@ -15,7 +16,7 @@ import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
 import { isReplay } from "../idempotency.ts";
 import { type Page, type PageEnvelope, toPage } from "../page.ts";
-import type { Expected, Versioned } from "../resource.ts";
+import { type Expected, readBack, type Versioned } from "../resource.ts";
 import { bytes, described, id, resource, type TypeOf, text, time, url } from "../schema.ts";
 import { commitUploads, type ReceivedFile, storeFile } from "./received.ts";
 import { Upload } from "./uploads.ts";
@@ -85,8 +86,9 @@ export async function createAttachment(
     newMessageId: core.newId("msg"),
     now: file.createdAt,
   });
-  // What is kept of the first request refers to the attachment, so that nothing of a deleted one is kept.
-  return { ...(await getAttachment(core, caller, result)), replayed };
+  // What is stored of the first request refers to the attachment, so that nothing of a deleted one is stored.
+  if (replayed) return { ...(await readBack(getAttachment(core, caller, result.id))), replayed };
+  return versioned(core, toNewAttachment(file, result.message_id));
 }
 
 /** Lists the attachments of a conversation, or without one all that the caller may see. */
@@ -152,6 +154,12 @@ export async function deleteAttachment(
 function found(row: AttachmentRow | undefined): AttachmentRow {
   if (!row) throw new ParleyError("attachment_not_found");
   return row;
+}
+
+/** The row of a file that was committed with this message. */
+export function toNewAttachment(file: NewFile, message_id: string): ShownAttachment {
+  const { id, filename, fileType: file_type, fileSize: file_size, createdAt: created_at } = file;
+  return { id, message_id, filename, file_type, file_size, created_at, version: 1 };
 }
 
 function versioned(core: Core, row: ShownAttachment): Versioned {

@@ -145,18 +145,18 @@ export type ShownAttachment = Omit<AttachmentRow, "uploader_id" | "sha256" | "bl
 
 /**
  * Sends the file as a message, or adds it to the uploader's own message. Resolves the target again inside the transaction: it
- * may have been deleted during the upload. Returns the id of the attachment. Throws `conversation_not_found`, `message_not_found` and what `addFile` throws.
+ * may have been deleted during the upload. Throws `conversation_not_found`, `message_not_found` and what `addFile` throws.
  */
 export const createAttachment = write(
   { publishesEvents: true, serializeBy: ({ file }) => file.uploaderId },
-  function* (input: CreateAttachment): Write<string> {
+  function* (input: CreateAttachment): Write<{ id: string; message_id: string }> {
     const { file, target, newMessageId, now } = input;
     const { uploaderId } = file;
     if (target.messageId !== undefined) {
       yield* addToMessage(file, target.messageId, now);
-      return file.id;
+      return { id: file.id, message_id: target.messageId };
     }
-    yield* createMessage({
+    const message = yield* createMessage({
       newId: newMessageId,
       conversationId: target.conversationId ?? null,
       senderId: uploaderId,
@@ -167,7 +167,7 @@ export const createAttachment = write(
       files: [file],
       now,
     });
-    return file.id;
+    return { id: file.id, message_id: message.id };
   },
 );
 

@@ -78,21 +78,6 @@ export async function findLastMessages(db: Reader, listed: readonly Listed[]): P
   return found;
 }
 
-/** What is shown of a sender. */
-export interface SenderRow {
-  id: string;
-  username: string;
-  display_name: string | null;
-  avatar_url: string | null;
-}
-
-/** Returns those of the users who are not erased. */
-export function findSenders(db: Reader, ids: readonly string[]): Promise<SenderRow[]> {
-  return db.all(
-    sql<SenderRow>`SELECT id, username, display_name, avatar_url FROM users WHERE id IN (${list(ids)})`,
-  );
-}
-
 interface OwnMessage {
   id: string;
   conversation_id: string;

@@ -5,7 +5,7 @@ import { hasBlocked } from "./blocks.ts";
 import { positionOf } from "./conversations.ts";
 import { publishReference } from "./events.ts";
 import { addFile, type NewFile } from "./files.ts";
-import { getUser } from "./users.ts";
+import { getUser, type SenderRow } from "./users.ts";
 import { audience, sees } from "./visibility.ts";
 
 /** A message as it is sent; the sender is a member of the conversation. */
@@ -26,8 +26,15 @@ export interface SendMessage {
   now: number;
 }
 
+/** What a write assigns to a new message. Nothing that was written is in it: it is stored for replays. */
+export interface SentMessage {
+  id: string;
+  conversation_id: string;
+  sender: SenderRow;
+}
+
 /** What a sender's seat says about the message to come. */
-interface SenderSeat {
+interface SenderSeat extends Omit<SenderRow, "id"> {
   conversation_id: string;
   last_id: string | null;
   username_key: string;
@@ -36,13 +43,13 @@ interface SenderSeat {
 }
 
 /**
- * Sends a message with its files, all or nothing, and returns its id: greater than all before it in the conversation,
- * whatever the clocks of the nodes say. Throws `conversation_not_found`, `message_not_found` for the message replied to, and
+ * Sends a message with its files, all or nothing. Its id is greater than all before it in the conversation, whatever the
+ * clocks of the nodes say. Throws `conversation_not_found`, `message_not_found` for the message replied to, and
  * `invalid_parameter` for a mention of somebody who is no member.
  */
 export const createMessage = write(
   { publishesEvents: true, serializeBy: ({ conversationId }) => conversationId ?? undefined },
-  function* (input: SendMessage): Write<string> {
+  function* (input: SendMessage): Write<SentMessage> {
     const { senderId, files, now } = input;
     const seat = yield* findSenderSeat(input);
     const conversationId = seat.conversation_id;
@@ -69,14 +76,16 @@ export const createMessage = write(
       statements = [];
     }
     yield* batch(statements);
-    return id;
+    const { username, display_name, avatar_url } = seat;
+    const sender = { id: senderId, username, display_name, avatar_url };
+    return { id, conversation_id: conversationId, sender };
   },
 );
 
 function* findSenderSeat({ conversationId, senderId }: SendMessage): Write<SenderSeat> {
   // A deleted user stays a member until these rows are erased.
   const seat = yield* get<SenderSeat>(
-    sql`SELECT m.conversation_id, u.username_key, (SELECT c.last_id FROM conversations c WHERE c.id = m.conversation_id) AS last_id,
+    sql`SELECT m.conversation_id, u.username, u.display_name, u.avatar_url, u.username_key, (SELECT c.last_id FROM conversations c WHERE c.id = m.conversation_id) AS last_id,
         CASE WHEN EXISTS (SELECT 1 FROM members s JOIN blocks b ON b.owner_id = s.user_id
           WHERE s.conversation_id = m.conversation_id AND b.username_key = u.username_key
             AND s.user_id <> m.user_id) THEN 1 ELSE 0 END AS is_blocked

@@ -1,6 +1,6 @@
 import { ParleyError } from "../../errors.ts";
 import { type Page, pageClause } from "../page.ts";
-import { batch, EMPTY, get, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
+import { batch, EMPTY, get, list, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { createConversation, positionOf } from "./conversations.ts";
 import { eraseUser } from "./erasing.ts";
@@ -29,6 +29,21 @@ export function findUserById(db: Reader, id: string): Promise<UserRow | undefine
 
 export function allUsers(db: Reader): Promise<UserRow[]> {
   return db.all<UserRow>(sql`SELECT ${COLUMNS} FROM users ORDER BY id DESC`);
+}
+
+/** What is shown of a sender. */
+export interface SenderRow {
+  id: string;
+  username: string;
+  display_name: string | null;
+  avatar_url: string | null;
+}
+
+/** Returns those of the users who are not erased. */
+export function findSenders(db: Reader, ids: readonly string[]): Promise<SenderRow[]> {
+  return db.all(
+    sql<SenderRow>`SELECT id, username, display_name, avatar_url FROM users WHERE id IN (${list(ids)})`,
+  );
 }
 
 /** All users, or the one with this username. */

@@ -181,7 +181,8 @@ UPDATE outbox SET payload = '{"id":"' || (payload::json->>'id') || '","conversat
   WHERE type LIKE 'attachment.%';
 UPDATE deliveries SET payload = '{"id":"' || (payload::json->>'id') || '","conversation_id":"' || conversation_id || '"}'
   WHERE type LIKE 'attachment.%';
-UPDATE idempotency SET result = (result::json->'id')::text WHERE result LIKE '{"id":"att\_%';
+UPDATE idempotency SET result = json_build_object('id', result::json->'id', 'message_id', result::json->'message_id')::text
+  WHERE result LIKE '{"id":"att\_%';
 UPDATE idempotency SET result = (SELECT json_build_object('id', made->'id', 'conversation_id', made->'conversation_id',
     'created_at', made->'created_at')::text FROM (SELECT (result::json #>> '{}')::json AS made) AS old)
   WHERE result LIKE '"{\"id\":\"con^_%' ESCAPE '^';

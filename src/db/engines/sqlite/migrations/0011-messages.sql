@@ -187,7 +187,8 @@ UPDATE events SET payload = json_object('id', json_extract(payload, '$.id'), 'co
   WHERE type LIKE 'attachment.%' AND payload <> '';
 UPDATE deliveries SET payload = json_object('id', json_extract(payload, '$.id'), 'conversation_id', conversation_id)
   WHERE type LIKE 'attachment.%';
-UPDATE idempotency SET result = json_quote(json_extract(result, '$.id')) WHERE result LIKE '{"id":"att\_%' ESCAPE '\';
+UPDATE idempotency SET result = json_object('id', json_extract(result, '$.id'), 'message_id', json_extract(result, '$.message_id'))
+  WHERE result LIKE '{"id":"att\_%' ESCAPE '\';
 UPDATE idempotency SET result = (SELECT json_object('id', json_extract(made, '$.id'),
     'conversation_id', json_extract(made, '$.conversation_id'), 'created_at', json_extract(made, '$.created_at'))
   FROM (SELECT json_extract(result, '$') AS made)) WHERE result LIKE '"{\"id\":\"con^_%' ESCAPE '^';

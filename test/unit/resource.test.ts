@@ -1,0 +1,11 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readBack } from "../../src/core/resource.ts";
+import { ParleyError } from "../../src/errors.ts";
+
+test("a read of what was written never says that nothing was done", async () => {
+  assert.equal(await readBack(Promise.resolve(1)), 1);
+  const code = (error: ParleyError) => readBack(Promise.reject(error)).catch((thrown) => thrown.code);
+  assert.equal(await code(new ParleyError("unavailable")), "outcome_unknown");
+  assert.equal(await code(new ParleyError("message_not_found")), "message_not_found");
+});

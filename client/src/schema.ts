@@ -477,9 +477,9 @@ export interface operations {
     body: {
       /** An id (cnv_…). */
       conversation_id: string;
-      /** A string of 0 to 10000 characters without control characters other than line feeds and tabs. */
+      /** A string of 0 to 10000 characters, well-formed and without control characters other than line feeds and tabs. */
       text?: string | null | undefined;
-      /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with text without control characters, no name twice and no name __proto__. */
+      /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__. */
       data?: Record<string, unknown> | null | undefined;
       /** Up to 20 ids of members of the conversation (usr_…): an array in JSON, a repeated field in a form. */
       mentions?: (string)[] | undefined;
@@ -489,9 +489,9 @@ export interface operations {
   };
   updateMessage: {
     body: {
-      /** A string of 0 to 10000 characters without control characters other than line feeds and tabs. */
+      /** A string of 0 to 10000 characters, well-formed and without control characters other than line feeds and tabs. */
       text?: string | null | undefined;
-      /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with text without control characters, no name twice and no name __proto__. */
+      /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__. */
       data?: Record<string, unknown> | null | undefined;
     };
   };

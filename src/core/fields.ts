@@ -169,7 +169,7 @@ const MAX_TEXT = 10_000;
 /** Text of several lines. An empty text is none. */
 export const longText: Field<string | null, true> = nullable<string | null, true>({
   required: true,
-  accepts: `a string of 0 to ${MAX_TEXT} characters without control characters other than line feeds and tabs`,
+  accepts: `a string of 0 to ${MAX_TEXT} characters, well-formed and without control characters other than line feeds and tabs`,
   schema: { type: "string", maxLength: MAX_TEXT },
   parse(value) {
     if (typeof value !== "string") return undefined;
@@ -184,7 +184,7 @@ const MAX_DATA_DEPTH = 16;
 /** A JSON object for the caller's app, as compact JSON text. In a form it is JSON text, and an empty one is none. */
 export const jsonObject: Field<string | null, true> = nullable<string | null, true>({
   required: true,
-  accepts: `a JSON object (JSON text in a form) of at most ${MAX_DATA_BYTES} bytes and ${MAX_DATA_DEPTH} levels, with text without control characters, no name twice and no name __proto__`,
+  accepts: `a JSON object (JSON text in a form) of at most ${MAX_DATA_BYTES} bytes and ${MAX_DATA_DEPTH} levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__`,
   schema: { type: "object" },
   fromText: (text) => (text === "" ? null : parseStrictly(text)),
   parse(value) {

@@ -1,4 +1,4 @@
-import { isCleanText } from "./text.ts";
+import { isCleanLines } from "./text.ts";
 
 interface RepeatedName {
   name: string;
@@ -41,11 +41,16 @@ export function parseStrictly(json: string): unknown {
  * the range of a double, clean text only, no name `__proto__`, and at most `depth` objects and arrays in each other.
  */
 export function isStorable(value: unknown, depth: number): boolean {
-  if (typeof value === "string") return isCleanText(value);
+  if (typeof value === "string") return isClean(value);
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || value === null) return true;
   if (depth === 0) return false;
   return Object.entries(value).every(
-    ([name, member]) => name !== "__proto__" && isCleanText(name) && isStorable(member, depth - 1),
+    ([name, member]) => name !== "__proto__" && isClean(name) && isStorable(member, depth - 1),
   );
+}
+
+/** Line ends of every kind are kept as they are: the text may be signed or encrypted. */
+function isClean(text: string): boolean {
+  return isCleanLines(text.replaceAll("\r", ""));
 }

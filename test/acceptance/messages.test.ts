@@ -111,6 +111,7 @@ const sized = (bytes: number) => ({ a: "é".repeat((bytes - 8) / 2) });
 const DATA: [what: string, data: object][] = [
   ["no members", {}],
   ["members of every type", { a: [1, -2.5e-3, true, false, null, "é😀", { b: {} }], "": "", constructor: 1 }],
+  ["lines and tabs", { "a\n": "b\r\n\tc\rd" }],
   ["4,096 bytes", sized(4096)],
   ["16 levels", deep(16)],
 ];

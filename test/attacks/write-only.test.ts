@@ -42,6 +42,24 @@ test("a PUT without fields reads: without the read scope it is 403, and with a f
   }
 });
 
+test("settings of a conversation, whose answer has the last message, need the scope to read as well", async (t) => {
+  const server = await startApp(t);
+  const owner = await server.user();
+  const all = asker(server, owner);
+  const { conversation_id } = (await all("GET", "/v1/me")).body;
+  await all("POST", "/v1/messages", { conversation_id, text: "a secret" });
+  const { token } = await createToken(server.app.core, null, owner.id, { scopes: ["messages:write"] });
+  const write = asker(server, { ...owner, headers: { authorization: `Bearer ${token}` } });
+  const path = `/v1/conversations/${conversation_id}`;
+  for (const body of [{ is_pinned: true }, {}, undefined]) {
+    const refused = await write("PUT", path, body);
+    assert.deepEqual([refused.status, refused.body.code], [403, "insufficient_scope"]);
+    assert.ok(refused.headers.get("www-authenticate")!.includes('scope="messages:read"'));
+  }
+  const { body } = await all("GET", path);
+  assert.equal(body.is_pinned, false);
+});
+
 test("a contact that exists is named only to a token that may read contacts, on a retry as well", async (t) => {
   const server = await startApp(t);
   const owner = await server.user();

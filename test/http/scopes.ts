@@ -13,29 +13,33 @@ interface RouteScope {
   orAdmin?: true | undefined;
   /** Also needed without fields. */
   readScope?: Scope | undefined;
+  /** `readScope` is needed with fields, too. */
+  showsOthers?: true | undefined;
 }
 
 /** Every route that wants a token. */
 export function routeScopes(operations: readonly Operation[]): RouteScope[] {
   return operations
     .filter(({ access }) => access !== "open")
-    .map(({ method, path, id, scope, orAdmin, readScope }) => ({
+    .map(({ method, path, id, scope, orAdmin, readScope, showsOthers }) => ({
       method,
       path,
       shown: path.replace(":id", `{${id?.name}}`).replace(/:(\w+)/g, "{$1}"),
       scope,
       orAdmin,
       readScope,
+      showsOthers,
     }));
 }
 
 /** The lines by which the pages of the API show each endpoint with its scope. */
 export function scopeLines(operations: readonly Operation[]): string[] {
-  return routeScopes(operations).map(({ method, shown, scope, orAdmin, readScope }) => {
+  return routeScopes(operations).map(({ method, shown, scope, orAdmin, readScope, showsOthers }) => {
     const wanted = scope === undefined ? "any token" : `scope \`${scope}\``;
     const instead = shown.startsWith("/files/") ? ", or a signed link" : "";
     const other = orAdmin ? " or `admin`" : "";
-    const also = readScope ? `; without fields also \`${readScope}\`` : "";
+    const word = showsOthers ? " and" : "; without fields also";
+    const also = readScope ? `${word} \`${readScope}\`` : "";
     return `\`${method} ${shown}\` · ${wanted}${other}${instead}${also}`;
   });
 }

@@ -295,8 +295,15 @@ export const access: readonly Mutant[] = [
   {
     name: "a PUT without fields reads without the scope to read",
     file: "src/http/protocol/operation.ts",
-    find: "    if (described.readScope && fields.size === 0) requireScope(request.caller, described.readScope);\n",
+    find: "    if (readScope && (showsOthers || fields.size === 0)) requireScope(request.caller, readScope);\n",
     replace: "",
+    tests: ["attacks/write-only"],
+  },
+  {
+    name: "changing a setting shows the last message without the scope to read",
+    file: "src/http/protocol/operation.ts",
+    find: "(showsOthers || fields.size === 0)",
+    replace: "fields.size === 0",
     tests: ["attacks/write-only"],
   },
   {

@@ -95,10 +95,11 @@ function describe(tag: string, operation: Operation, example: Examples[string]):
   };
 }
 
-function scopesOf({ scope, orAdmin, readScope, access }: Operation): object {
+function scopesOf({ scope, orAdmin, readScope, showsOthers, access }: Operation): object {
   if (!scope) return {};
   if (access === "link") return { description: `With a token, its scope: \`${scope}\`.` };
   if (orAdmin) return { description: `Scope: \`${scope}\`, or \`admin\` for that of any user.` };
+  if (showsOthers) return { description: `Scopes: \`${scope}\` and \`${readScope}\`.` };
   if (readScope) return { description: `Scopes: \`${scope}\`; without fields also \`${readScope}\`.` };
   return { description: `Scope: \`${scope}\`.` };
 }

@@ -49,6 +49,8 @@ export interface Operation<Q extends Shape = Shape, B extends Shape = Shape> {
   orAdmin?: true;
   /** Also needed by a request without fields: it changes nothing, and its answer reads the resource. */
   readScope?: Scope;
+  /** The answer shows what others have written: `readScope` is also needed with fields. */
+  showsOthers?: true;
   summary: string;
   query: Q;
   /** Fields of a form or of JSON; "file" for a multipart form that the operation reads by itself. */
@@ -143,7 +145,8 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
       request,
       reply,
     };
-    if (described.readScope && fields.size === 0) requireScope(request.caller, described.readScope);
+    const { readScope, showsOthers } = described;
+    if (readScope && (showsOthers || fields.size === 0)) requireScope(request.caller, readScope);
     const params = request.params as Record<string, string>;
     if (idRule && access === undefined) call.id = knownForm(params.id!, idRule.kind, idRule.unknown);
     if (innerRule) call.innerId = knownForm(params[innerRule.name]!, innerRule.kind, innerRule.unknown);

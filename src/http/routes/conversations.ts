@@ -52,6 +52,7 @@ export const conversationOperations: readonly Operation[] = [
     id,
     scope: "messages:write",
     readScope: "messages:read",
+    showsOthers: true,
     summary: "Change your settings of a conversation",
     query: {},
     body: conversationSettings,

@@ -447,7 +447,7 @@ export interface operations {
       is_pinned?: boolean | undefined;
       /** True or false, in JSON without quotes. */
       is_archived?: boolean | undefined;
-      /** A time in whole Unix seconds, in JSON without quotes, or null. */
+      /** A time in whole Unix seconds (not milliseconds), in JSON without quotes, or null. */
       muted_until?: number | null | undefined;
     };
   };

@@ -45,9 +45,9 @@ export type Parsed<S extends Shape> = {
 type ParsedField<F> = F extends Field<infer T> ? T : never;
 
 /** Checks fields against a closed list. Throws on the first one that is unknown, missing or not accepted. */
-export function readFields<S extends Shape>(shape: S, given: Fields): Parsed<S> {
+export function readFields<S extends Shape>(shape: S, given: Fields, where = ""): Parsed<S> {
   for (const name of given.keys()) {
-    if (!Object.hasOwn(shape, name)) throw unknownField(name, Object.keys(shape));
+    if (!Object.hasOwn(shape, name)) throw unknownField(name, Object.keys(shape), where);
   }
   const parsed: Record<string, unknown> = {};
   for (const name in shape) {
@@ -73,8 +73,12 @@ export function readField<T>(name: string, field: Field<T>, value: unknown): T {
   return parsed;
 }
 
-export function unknownField(name: string, accepted: string[]): ParleyError {
-  const list = accepted.length === 0 ? "No fields are accepted." : `Accepted fields: ${accepted.join(", ")}.`;
+/** `where` is empty, or ends the words "fields are accepted". */
+export function unknownField(name: string, accepted: string[], where = ""): ParleyError {
+  const list =
+    accepted.length === 0
+      ? `No fields are accepted${where}.`
+      : `Accepted fields${where}: ${accepted.join(", ")}.`;
   return new ParleyError("unknown_parameter", `${JSON.stringify(name)} is unknown or read-only. ${list}`, {
     param: name,
   });
@@ -256,7 +260,7 @@ const SECONDS = /^[0-9]{1,11}$/;
 /** A time in Unix seconds; null is none, which in a form is an empty text. */
 export const secondsOrNull = nullable<number | null, true>({
   required: true,
-  accepts: "a time in whole Unix seconds, in JSON without quotes, or null",
+  accepts: "a time in whole Unix seconds (not milliseconds), in JSON without quotes, or null",
   schema: { type: "integer" },
   parse: (value) => (typeof value === "number" && SECONDS.test(String(value)) ? value : undefined),
   fromText: (text) => (text === "" ? null : SECONDS.test(text) ? Number(text) : undefined),

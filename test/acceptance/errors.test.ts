@@ -159,6 +159,13 @@ for (const value of ["%", "%z", "%zz", "%e", "%ff", "%c3", "%ed%a0%80", "%c0%80"
   });
 }
 
+test("JSON that is sent as a form is 400, and the answer names the type to send", async () => {
+  for (const body of ['{"username":"a&b=c"}', ' \n{ "username": "a" }']) {
+    const { detail } = problem(await call("POST", "/v1/contacts", form(body)), 400, "malformed_body");
+    assert.match(detail, /application\/json/);
+  }
+});
+
 test("a query that cannot be decoded is 400", async () => {
   for (const query of ["limit=%zz", "limit=%ff", "%zz=1", "starting_after=%00"]) {
     problem(await call("GET", `/v1/contacts?${query}`), 400);

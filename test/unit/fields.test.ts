@@ -295,6 +295,17 @@ test("where no field is accepted, that is said", () => {
   });
 });
 
+test("a field that is in the wrong place is refused for that place", () => {
+  for (const [shape, list] of [
+    [{}, "No fields are accepted in the query."],
+    [{ username }, "Accepted fields in the query: username."],
+  ] as const) {
+    assert.throws(() => readFields(shape, fields({ a: "1" }), " in the query"), {
+      message: `"a" is unknown or read-only. ${list}`,
+    });
+  }
+});
+
 test("a nullable field takes null as none, and is as required as it was", () => {
   const field = nullable(username);
   assert.equal(field.parse(null), null);

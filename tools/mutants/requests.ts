@@ -89,7 +89,7 @@ export const requests: readonly Mutant[] = [
   {
     name: "take fields that are not known",
     file: FIELDS,
-    find: "    if (!Object.hasOwn(shape, name)) throw unknownField(name, Object.keys(shape));\n",
+    find: "    if (!Object.hasOwn(shape, name)) throw unknownField(name, Object.keys(shape), where);\n",
     replace: "",
     tests: ["attacks/fields"],
   },

@@ -17,7 +17,7 @@ export type Lists = ReadonlySet<string>;
 export const NO_LISTS: Lists = new Set();
 
 const PARSERS = new Map<string, (text: string, lists: Lists) => Fields>([
-  ["application/x-www-form-urlencoded", (text, lists) => parseForm(text, "malformed_body", lists)],
+  ["application/x-www-form-urlencoded", parseFormBody],
   ["application/json", parseJson],
 ]);
 
@@ -58,6 +58,17 @@ export function decodeUtf8(bytes: Uint8Array): string {
   } catch {
     throw new ParleyError("malformed_body", "The body is not valid UTF-8.");
   }
+}
+
+/** curl's `-d` sends JSON as a form if nobody names its type. */
+function parseFormBody(text: string, lists: Lists): Fields {
+  if (/^\s*{/.test(text)) {
+    throw new ParleyError(
+      "malformed_body",
+      "The body looks like JSON. Send it with `Content-Type: application/json`.",
+    );
+  }
+  return parseForm(text, "malformed_body", lists);
 }
 
 /** Parses `application/x-www-form-urlencoded` text, as in bodies and queries. */

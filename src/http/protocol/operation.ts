@@ -139,7 +139,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
       caller: request.caller,
       id: "",
       innerId: "",
-      query: readFields(query, queryOf(request)),
+      query: readFields(query, queryOf(request), " in the query"),
       body: body === "file" ? {} : readFields(body, fields),
       key: described.method === "POST" ? idempotencyKey(request) : undefined,
       request,

@@ -181,9 +181,13 @@ async function receiveFile(
 /** Reads a text field of which this many bytes are left. */
 async function readText(part: Part, maxBytes: number, left: number): Promise<string> {
   if (part.filename !== undefined) {
-    throw new ParleyError("invalid_parameter", `${part.name} must be text, not a file.`, {
-      param: part.name,
-    });
+    throw new ParleyError(
+      "invalid_parameter",
+      `${part.name} must be text, not a file: send its part without a file name.`,
+      {
+        param: part.name,
+      },
+    );
   }
   const tooLong = () =>
     new ParleyError("invalid_parameter", `${part.name} can have at most ${maxBytes} bytes.`, {

@@ -62,6 +62,22 @@ export function attachmentContract(name: string, open: Open): void {
     }
     assert.ok(!(await isBlobLive(db, "blob-2")));
   });
+
+  test(`${name}: a message has 100 files at most, also with room made by a delete`, async (t) => {
+    const db = await open(t);
+    await addUser(db, "a");
+    const target = { messageId: messageId(1) };
+    const add = (number: number) => db.write("createAttachment", attachment("a", number, target));
+    await db.write("createAttachment", attachment("a", 1));
+    for (let number = 2; number <= 100; number++) await add(number);
+    await assert.rejects(add(101), { code: "count_limit_reached" });
+    await db.write("deleteAttachment", {
+      ...{ userId: "a", id: "att_0050", deletedAt: 1, expected: null, entry: anEntry() },
+    });
+    await add(102);
+    await assert.rejects(add(103), { code: "count_limit_reached" });
+    await db.write("createAttachment", attachment("a", 104));
+  });
 }
 
 export function changeContract(name: string, open: Open): void {

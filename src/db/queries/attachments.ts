@@ -145,7 +145,8 @@ export type ShownAttachment = Omit<AttachmentRow, "uploader_id" | "sha256" | "bl
 
 /**
  * Sends the file as a message, or adds it to the uploader's own message. Resolves the target again inside the transaction: it
- * may have been deleted during the upload. Throws `conversation_not_found`, `message_not_found` and what `addFile` throws.
+ * may have been deleted during the upload. Throws `conversation_not_found`, `message_not_found`, `count_limit_reached` if
+ * the message has too many files, and what `addFile` throws.
  */
 export const createAttachment = write(
   { publishesEvents: true, serializeBy: ({ file }) => file.uploaderId },
@@ -171,9 +172,20 @@ export const createAttachment = write(
   },
 );
 
+/** A message is always shown with all of its files. */
+const MAX_FILES = 100;
+
 function* addToMessage(file: NewFile, messageId: string, now: number): Write<void> {
   const message = yield* get(findOwnMessage(messageId, file.uploaderId));
   if (!message) throw new ParleyError("message_not_found", undefined, { param: "message_id" });
+  const last = yield* get(
+    sql`SELECT id FROM attachments WHERE conversation_id = ${message.conversation_id} AND message_id = ${messageId}
+      LIMIT 1 OFFSET ${MAX_FILES - 1} + 0`,
+  );
+  if (last) {
+    const detail = `This message has ${MAX_FILES} files. Send the file in another message.`;
+    throw new ParleyError("count_limit_reached", detail, { param: "message_id" });
+  }
   // Before the file: members who have blocked the uploader since are not to receive it.
   yield* addFile(file, message.conversation_id, messageId, now, [
     sql`UPDATE messages SET has_files = 1 WHERE id = ${messageId}`,

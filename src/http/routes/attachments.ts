@@ -109,6 +109,7 @@ export const uploadOperation: Operation = operation({
     "conversation_not_found",
     "message_not_found",
     "request_timeout",
+    "count_limit_reached",
     "file_too_large",
     "quota_exceeded",
     "disk_full",

@@ -2,7 +2,17 @@ import assert from "node:assert/strict";
 import { randomFillSync } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createIds, type IdKind, idBound, idPattern, isId } from "../../src/util/ids.ts";
+import {
+  bitsOfId,
+  createIds,
+  type IdKind,
+  idBound,
+  idOfBits,
+  idPattern,
+  isId,
+  laterId,
+  timeOfId,
+} from "../../src/util/ids.ts";
 import { holds } from "../support/property.ts";
 import { isLong } from "../support/scale.ts";
 
@@ -185,4 +195,68 @@ test("the bound of a time sorts behind all ids that are older, and before those 
     }
   }
   assert.equal(idBound("aud", -1), idBound("aud", 0));
+});
+
+/** Ids that are often equal, neighbours, or the last one of their millisecond. */
+const someIds = fc
+  .tuple(
+    fc.oneof(
+      fc.constantFrom(0, 1, NOW, NOW + 1, LATEST - 1),
+      fc.integer({ min: NOW - 60_000, max: NOW + 60_000 }),
+      fc.integer({ min: 0, max: LATEST - 1 }),
+    ),
+    fc.oneof(
+      fc.constantFrom(0n, 1n, 2n ** 62n - 1n, 2n ** 62n, 2n ** 74n - 2n, 2n ** 74n - 1n),
+      fc.bigInt({ min: 0n, max: 2n ** 74n - 1n }),
+    ),
+  )
+  .map(([time, bits]) => idOfBits("msg", time, bits));
+
+test("a later id is the one asked for, or the very next after the last one, well-formed and of its time", () =>
+  holds(
+    fc.property(someIds, someIds, (id, last) => {
+      const later = laterId(id, last);
+      assert.ok(later > last && later >= id, `${later} after ${id} and ${last}`);
+      assert.ok(isId("msg", later));
+      const { version, variant } = decode(later);
+      assert.deepEqual({ version, variant }, { version: 7, variant: 2 });
+      if (id > last) return assert.equal(later, id);
+      const isFull = bitsOfId(last) === 2n ** 74n - 1n;
+      assert.equal(timeOfId(later), timeOfId(last) + (isFull ? 1 : 0));
+      assert.equal(bitsOfId(later), isFull ? 0n : bitsOfId(last) + 1n);
+    }),
+    2000,
+  ));
+
+test("nodes whose clocks differ and go back give one conversation rising ids, never of a time that none of them had", () =>
+  holds(
+    fc.property(
+      fc.array(fc.integer({ min: -60_000, max: 60_000 }), { minLength: 1, maxLength: 4 }),
+      fc.array(fc.tuple(fc.nat(3), fc.integer({ min: -5000, max: 5000 })), { maxLength: 60 }),
+      (offsets, sends) => {
+        const clocks = offsets.map((offset) => ({ now: NOW + offset }));
+        const nodes = clocks.map((clock) => createIds(() => clock.now, randomly));
+        let last = "";
+        let newest = 0;
+        for (const [which, jump] of sends) {
+          const node = which % nodes.length;
+          clocks[node]!.now += jump;
+          newest = Math.max(newest, clocks[node]!.now);
+          const id = laterId(nodes[node]!("msg"), last);
+          if (id <= last) assert.fail(`${id} follows ${last}`);
+          assert.ok(timeOfId(id) <= newest && timeOfId(id) >= (last && timeOfId(last)), "time never falls");
+          last = id;
+        }
+      },
+    ),
+  ));
+
+test("after an id of the far future come its neighbours, and times stand still", () => {
+  const future = idOfBits("msg", LATEST - 1, 7n);
+  let last = future;
+  const newId = createIds(() => NOW, randomly);
+  for (let i = 1; i <= 1000; i++) {
+    last = laterId(newId("msg"), last);
+    assert.deepEqual([timeOfId(last), bitsOfId(last)], [LATEST - 1, 7n + BigInt(i)]);
+  }
 });

@@ -63,6 +63,23 @@ test("anybody can be blocked and unblocked, again and again, in any case of the 
   }
 });
 
+test("two users' blocks of one name have nothing to do with each other", { skip }, async () => {
+  const name = fresh("blocked twice");
+  await newContact({ username: name }, second());
+  const isTheirs = async () => {
+    const query = new URLSearchParams({ username: name, active: "false" });
+    const { data } = contacts(await call("GET", `/v1/contacts?${query}`, theirs()));
+    return [await isBlocked(name, second()), data.length === 1];
+  };
+  await change("PUT", name);
+  assert.deepEqual(await isTheirs(), [false, false]);
+  await change("PUT", name, second());
+  await change("DELETE", name);
+  assert.deepEqual([await isBlocked(name), ...(await isTheirs())], [false, true, true]);
+  await change("DELETE", name, second());
+  assert.deepEqual(await isTheirs(), [false, false]);
+});
+
 test("blocks are listed by their names, in both directions", async () => {
   const word = fresh("block");
   const made = [`${word} a`, `${word} B`, `${word} c`, `${word} ~%/`];

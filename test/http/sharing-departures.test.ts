@@ -1,4 +1,4 @@
-// Uploads while a member leaves or is erased: no row without its bytes, and no bytes without their row.
+// Uploads and messages while a member leaves or is erased: no row without its bytes, and no bytes without their row.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { basename } from "node:path";
@@ -53,6 +53,14 @@ async function leave(node: TestApp, who: Person, contact: string): Promise<void>
   assert.equal((await send(node, who, "DELETE", `/v1/contacts/${contact}`)).status, 204);
 }
 
+/** Sends a message with text and a file. */
+function write(node: TestApp, who: Person, file: File, fields: object): Promise<Response> {
+  const body = new FormData();
+  for (const [name, value] of Object.entries({ ...fields, text: "with a file" })) body.set(name, value);
+  body.set("file", file);
+  return fetch(`${node.url}/v1/messages`, { method: "POST", headers: who.headers, body });
+}
+
 /** One that is crossed too often is refused whole, and asked for again. */
 async function erase(node: TestApp, who: Person): Promise<void> {
   const erased = await eventually(() =>
@@ -79,6 +87,14 @@ const WRONG = [
      <> EXISTS (SELECT 1 FROM small_files s WHERE s.attachment_id = a.id)`,
   "SELECT attachment_id AS id FROM small_files WHERE attachment_id NOT IN (SELECT id FROM attachments)",
   "SELECT id FROM messages WHERE conversation_id NOT IN (SELECT conversation_id FROM members)",
+  `SELECT b.id FROM message_bodies b WHERE (b.text IS NOT NULL OR b.data IS NOT NULL)
+     AND b.id NOT IN (SELECT body_id FROM messages WHERE body_id IS NOT NULL)`,
+  "SELECT id FROM messages WHERE body_id IS NOT NULL AND body_id NOT IN (SELECT id FROM message_bodies)",
+  `SELECT w.user_id AS id FROM withheld w WHERE NOT EXISTS (SELECT 1 FROM members m
+     WHERE m.conversation_id = w.conversation_id AND m.user_id = w.user_id)`,
+  `SELECT p.user_id AS id FROM (SELECT user_id, conversation_id FROM places UNION ALL
+     SELECT user_id, conversation_id FROM marks) AS p WHERE NOT EXISTS (SELECT 1 FROM members m
+     WHERE m.conversation_id = p.conversation_id AND m.user_id = p.user_id)`,
   "SELECT user_id AS id FROM members WHERE user_id NOT IN (SELECT id FROM users)",
   `SELECT s.user_id AS id FROM storage s WHERE s.used <> COALESCE((SELECT SUM(a.file_size) FROM grants g
      JOIN attachments a ON a.id = g.attachment_id AND a.uploader_id = g.user_id WHERE g.user_id = s.user_id), 0)`,
@@ -120,10 +136,16 @@ for (const [engine, start, skip] of engines) {
       const toSender = await add(here, receiver, sender.name);
       const toReceiver = await add(here, sender, receiver.name);
       const [what, depart] = Object.entries(departures)[round % 4]!;
+      // Then nobody but the sender sees what comes.
+      if (round % 8 > 3) await send(here, receiver, "PUT", `/v1/contacts/${toSender.id}/block`);
       const files = SIZES.flatMap((size) => [randomBytes(size), randomBytes(size)]);
       const uploads = files.map(async (bytes, i) => {
+        const node = i % 2 ? here : there;
+        const file = new File([bytes], `${i}`);
         const fields = { conversation_id: toSender.conversation_id };
-        const answer = await upload((i % 2 ? here : there).url, sender, new File([bytes], `${i}`), fields);
+        const answer = await (i < 3
+          ? upload(node.url, sender, file, fields)
+          : write(node, sender, file, fields));
         await answer.body?.cancel();
         statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
         const refused = what.startsWith("the sender") ? [201, 401, 404] : [201];

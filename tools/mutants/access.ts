@@ -135,7 +135,7 @@ export const access: readonly Mutant[] = [
     file: "src/db/queries/blocks.ts",
     find: "const isThis = sql`owner_id = ${ownerId} AND username_key = ${usernameKey}`;",
     replace: "const isThis = sql`(owner_id = ${ownerId} OR TRUE) AND username_key = ${usernameKey}`;",
-    tests: ["acceptance/message-sharing"],
+    tests: ["acceptance/blocks"],
   },
   {
     name: "an attachment is anybody's to see",

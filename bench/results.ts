@@ -40,7 +40,7 @@ export interface Results {
 /** What the rows are: `least` and `most` are bounds (the value lies below `most`), and a goal lies beyond its bound. */
 export interface Row {
   title: string;
-  unit: "" | "ms" | "MB";
+  unit: "" | "us" | "ms" | "MB";
   least?: number;
   most?: number;
   goal?: number;
@@ -59,6 +59,8 @@ export const RATIOS: Record<string, Row> = {
   upload64m: { title: "upload 64 MiB", unit: "", least: 0.85, goal: 1 },
   upload64mDrop: { title: "upload 64 MiB (yardstick keeps nothing)", unit: "" },
   download4k: { title: "download 4 KiB", unit: "", least: 1.5, goal: 3 },
+  page: { title: "page of 20 messages", unit: "", least: 0.3 },
+  inbox: { title: "page of 10 of 1,000 conversations", unit: "", least: 0.1 },
   retrievePostgres: { title: "retrieve a contact, PostgreSQL", unit: "" },
   listPostgres: { title: "list ten of 1,000, PostgreSQL", unit: "" },
   createPostgres: { title: "create, names random, PostgreSQL", unit: "" },
@@ -68,6 +70,18 @@ export const RATIOS: Record<string, Row> = {
 export const OTHERS: Record<string, Row> = {
   pages: { title: "list page of 1,000,000 rows, times that of 1,000", unit: "", most: 1.15 },
   pages10m: { title: "the same with 10,000,000 rows in the table", unit: "", most: 1.15 },
+  send: { title: "send a message, times create, names random", unit: "", least: 0.85 },
+  delivered: { title: "CPU of a message sent, stored and delivered to one stream", unit: "us", most: 110 },
+  newestPage: { title: "CPU of the newest of 1,000,000 messages, times of 1,000", unit: "", most: 1.15 },
+  withheldPage: {
+    title: "CPU of a page below 1,000,000 withheld messages, times without",
+    unit: "",
+    most: 1.15,
+  },
+  withheldInbox: { title: "CPU of the inbox, likewise", unit: "", most: 1.15 },
+  withheldUnread: { title: "CPU of the count of unread conversations, likewise", unit: "", most: 1.15 },
+  messageMedian: { title: "500 messages/s on their way to 1,000 listeners, p50", unit: "ms" },
+  message: { title: "500 messages/s on their way to 1,000 listeners, p99", unit: "ms", most: 50 },
   filterUsername: { title: "CPU of username= among 100,000, times among 1,000", unit: "", most: 1.5 },
   filterPhone: { title: "CPU of phone_number= among 100,000, times among 1,000", unit: "", most: 1.5 },
   filterActive: { title: "CPU of active=true among 100,000, times among 1,000", unit: "", most: 1.5 },

@@ -7,6 +7,10 @@ export function filledId(number: number): string {
   return `con_0${String(number).padStart(25, "0")}`;
 }
 
+function filledConversation(number: number): string {
+  return `cnv_0${String(number).padStart(25, "0")}`;
+}
+
 /** Usernames spread over all their index, in no order: multiplied by an odd number no two become the same. */
 export function filledName(number: number): string {
   return `user ${(Math.imul(number, 0x9e3779b1) >>> 0).toString(16).padStart(8, "0")}`;
@@ -32,7 +36,7 @@ export function fillContacts(dataFolder: string, ownerId: string, first: number,
   for (let i = first; i < first + count; i++) {
     const name = filledName(i);
     const digits = filledDigits(i);
-    const conversation = `cnv_0${String(i).padStart(25, "0")}`;
+    const conversation = filledConversation(i);
     const body = {
       id: filledId(i),
       username: name,
@@ -47,6 +51,89 @@ export function fillContacts(dataFolder: string, ownerId: string, first: number,
   }
   db.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
   db.close();
+}
+
+/** The id of a message that was filled in; ids sort by their numbers. */
+export function filledMessageId(number: number): string {
+  return `msg_0${String(number).padStart(25, "0")}`;
+}
+
+/** A conversation to fill with messages, as sending would have left them. */
+export interface Talk {
+  conversationId: string;
+  senderId: string;
+  /** Who receives them. */
+  readerId: string;
+  /** The number of the first message. */
+  first: number;
+  count: number;
+  /** The reader has blocked the sender before these, the last ones. */
+  withheld?: number;
+}
+
+/** Adds messages to conversations, after all that are there. */
+export function fillMessages(dataFolder: string, talks: readonly Talk[]): void {
+  const db = open(dataFolder);
+  db.exec("PRAGMA cache_size = -1000000; PRAGMA synchronous = OFF; BEGIN");
+  const body = db.prepare("INSERT INTO message_bodies (text) VALUES (?)");
+  const message = db.prepare(
+    `INSERT INTO messages (conversation_id, id, sender_id, type, body_id, has_files, created_at, version)
+       VALUES (?, ?, ?, 'text', ?, 0, ?, 1)`,
+  );
+  const conversation = db.prepare(
+    `INSERT INTO conversations (id, last_id) VALUES (?, ?)
+       ON CONFLICT (id) DO UPDATE SET last_id = excluded.last_id`,
+  );
+  const place = db.prepare(
+    `INSERT INTO places (user_id, conversation_id, position, maybe_unread) VALUES (?, ?, ?, ?)
+       ON CONFLICT (user_id, conversation_id) DO UPDATE
+       SET position = excluded.position, maybe_unread = excluded.maybe_unread`,
+  );
+  const mark = db.prepare("INSERT INTO marks (user_id, conversation_id, last_read_id) VALUES (?, ?, ?)");
+  const withhold = db.prepare(
+    "INSERT INTO withheld (user_id, conversation_id, from_id, to_id) VALUES (?, ?, ?, ?)",
+  );
+  for (const { conversationId, senderId, readerId, first, count, withheld = 0 } of talks) {
+    for (let i = first; i < first + count; i++) {
+      const { lastInsertRowid } = body.run(`This is message ${i}, as long as most that people write.`);
+      message.run(conversationId, filledMessageId(i), senderId, lastInsertRowid, 1_700_000_000_000 + i);
+    }
+    const last = filledMessageId(first + count - 1);
+    const lastSeen = filledMessageId(first + count - 1 - withheld);
+    conversation.run(conversationId, last);
+    place.run(senderId, conversationId, last.slice(4), 0);
+    place.run(readerId, conversationId, lastSeen.slice(4), 1);
+    mark.run(senderId, conversationId, last);
+    mark.run(readerId, conversationId, filledMessageId(first + count - 10 - withheld));
+    if (withheld > 0) withhold.run(readerId, conversationId, filledMessageId(first + count - withheld), last);
+  }
+  db.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
+  db.close();
+}
+
+/** Makes a user and somebody else members of the conversations of the user's contacts from `first`; returns their ids. */
+export function fillConversations(
+  dataFolder: string,
+  userId: string,
+  otherId: string,
+  first: number,
+  count: number,
+): string[] {
+  const db = open(dataFolder);
+  const member = db.prepare(
+    "INSERT INTO members (conversation_id, user_id, joined_at, contact_id, contact_joined) VALUES (?, ?, 1, ?, ?)",
+  );
+  const conversations: string[] = [];
+  db.exec("BEGIN");
+  for (let i = first; i < first + count; i++) {
+    const id = filledConversation(i);
+    member.run(id, userId, filledId(i), 1);
+    member.run(id, otherId, null, 0);
+    conversations.push(id);
+  }
+  db.exec("COMMIT");
+  db.close();
+  return conversations;
 }
 
 /** Blocks every so many of the contacts that were filled in. */

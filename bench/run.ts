@@ -9,6 +9,7 @@ import { holdAgainst } from "./against.ts";
 import { costsOf, warmUp } from "./cost.ts";
 import { eventDelivery } from "./events.ts";
 import { filterRequests, readsBesideSearches, startFilters } from "./filters.ts";
+import { costOfDelivery, costsOfMany, messageDelivery, messageWorks, startMessages } from "./messages.ts";
 import { writePages } from "./page.ts";
 import { measurePeers } from "./peers.ts";
 import { postgresWorks } from "./postgres.ts";
@@ -33,6 +34,7 @@ const QUICK = [
   "start",
   "events",
   "filters",
+  "messages",
   "retrieve",
   "list",
   "create",
@@ -141,6 +143,15 @@ async function measureFilters(folder: string, results: Results): Promise<void> {
   report(results, await readsBesideSearches(subject));
 }
 
+async function measureMessages(folder: string, results: Results): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const subject = await startMessages(stack, folder);
+  for (const work of await messageWorks(subject)) await measureWork(work, folder, results);
+  report(results, await costOfDelivery(subject, rounds * ms));
+  report(results, await costsOfMany(subject, rounds * ms));
+  report(results, await messageDelivery(folder));
+}
+
 async function measureWork(work: Work, folder: string, results: Results): Promise<void> {
   const rates = await measure(work, folder, rounds, ms);
   for (const { row, of, to } of work.ratios) report(results, { [row]: compare(rates[of]!, rates[to]!) });
@@ -173,7 +184,8 @@ async function run(): Promise<void> {
   if (parts.includes("start")) report(results, await starts(folder));
   if (parts.includes("events")) report(results, await eventDelivery(folder));
   if (parts.includes("filters")) await measureFilters(folder, results);
-  if (parts.some((part) => !["start", "events", "filters", "peers"].includes(part))) {
+  if (parts.includes("messages")) await measureMessages(folder, results);
+  if (parts.some((part) => !["start", "events", "filters", "messages", "peers"].includes(part))) {
     await measureParley(stack, folder, results);
   }
   if (parts.includes("peers")) {

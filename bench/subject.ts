@@ -81,7 +81,10 @@ export function addFilledUser(
   return { authorization: `Bearer ${token}` };
 }
 
-async function request(subject: Subject, path: string, init: RequestInit): Promise<Response> {
+/** Parley and the yardstick. */
+type Pair = Pick<Subject, "parley" | "bare">;
+
+async function request(subject: Pair, path: string, init: RequestInit): Promise<Response> {
   const response = await fetch(`http://127.0.0.1:${subject.parley.port}${path}`, init);
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   return response;
@@ -89,7 +92,7 @@ async function request(subject: Subject, path: string, init: RequestInit): Promi
 
 /** Makes the yardstick answer to a path as Parley answers this request. Returns what Parley answered. */
 export async function replay(
-  subject: Subject,
+  subject: Pair,
   at: string,
   path: string,
   init: RequestInit,

@@ -1,6 +1,6 @@
 import { NEWEST, type Page } from "../page.ts";
-import { EMPTY, list, type Reader, type Statement, sql } from "../sql.ts";
-import { type Seat, sees } from "./visibility.ts";
+import { EMPTY, list, type QuickReader, type Reader, type Statement, sql } from "../sql.ts";
+import { type Seat, sees, VISIBLE_END } from "./visibility.ts";
 
 /** What counting unread messages needs of their reader. */
 interface Reading extends Seat {
@@ -42,9 +42,27 @@ const unreadUpTo = (limit: number) => sql`CASE WHEN p.maybe_unread = 1 THEN
   (SELECT CASE WHEN MIN(u.is_seen) = 0 THEN NULL ELSE COUNT(*) END FROM (
     SELECT CASE WHEN ${sees(sql`m.id`)} THEN 1 ELSE 0 END AS is_seen FROM messages m
     WHERE m.conversation_id = s.conversation_id AND m.sender_id <> s.user_id AND m.type = 'text'
-      AND m.id > CASE WHEN k.last_read_id > s.since_id THEN k.last_read_id ELSE s.since_id END
+      AND m.id > CASE WHEN k.last_read_id > s.since_id THEN k.last_read_id ELSE s.since_id END AND m.id < ${VISIBLE_END}
     ORDER BY m.id LIMIT ${limit} + 0) AS u) ELSE 0 END AS unread`;
 
+type ConversationValues = [
+  user_id: string,
+  conversation_id: string,
+  since_id: string,
+  position: string | null,
+  is_pinned: number | null,
+  is_archived: number | null,
+  contact_id: string | null,
+  contact_joined: number,
+  role: string | null,
+  joined_at: number,
+  last_read_id: string | null,
+  muted_until: number | null,
+  version: number | null,
+  contact: string | null,
+  contact_read_id: string | null,
+  unread: number | null,
+];
 const COLUMNS = sql`s.user_id, s.conversation_id, s.since_id, p.position, p.is_pinned, p.is_archived,
   s.contact_id, s.contact_joined, s.role, s.joined_at, k.last_read_id, k.muted_until, k.version, c.body AS contact,
   (SELECT o.disclosed_read_id FROM marks o WHERE o.user_id = c.peer_id AND o.conversation_id = s.conversation_id)
@@ -52,17 +70,28 @@ const COLUMNS = sql`s.user_id, s.conversation_id, s.since_id, p.position, p.is_p
 const DETAILS = sql`LEFT JOIN marks k ON k.user_id = s.user_id AND k.conversation_id = s.conversation_id
   LEFT JOIN contacts c ON c.owner_id = s.user_id AND c.id = s.contact_id`;
 
+function toRow(values: ConversationValues): ConversationRow {
+  const [user_id, conversation_id, since_id, position, is_pinned, is_archived, ...more] = values;
+  const [contact_id, contact_joined, role, joined_at, last_read_id, muted_until, ...rest] = more;
+  const [version, contact, contact_read_id, unread] = rest;
+  return {
+    ...{ user_id, conversation_id, since_id, position, is_pinned, is_archived, contact_id, contact_joined },
+    ...{ role, joined_at, last_read_id, muted_until, version, contact, contact_read_id, unread },
+  };
+}
+
 /** Finds conversations that the user is a member of. */
-export function findConversations(
-  db: Reader,
+export async function findConversations(
+  db: QuickReader,
   userId: string,
   ids: readonly string[],
 ): Promise<ConversationRow[]> {
-  return db.all(
-    sql<ConversationRow>`SELECT ${COLUMNS} FROM members s
+  const found = await db.allValues(
+    sql<ConversationValues>`SELECT ${COLUMNS} FROM members s
       LEFT JOIN places p ON p.user_id = s.user_id AND p.conversation_id = s.conversation_id ${DETAILS}
       WHERE s.user_id = ${userId} AND s.conversation_id IN (${list(ids)})`,
   );
+  return found.map(toRow);
 }
 
 /** The part of an inbox that has an index of its own; without any, all of it. */
@@ -75,20 +104,20 @@ const PARTS = {
 };
 
 /** Returns the next conversations of the inbox, most recent activity first; cursors are positions. */
-export function listInbox(
-  db: Reader,
+export async function listInbox(
+  db: QuickReader,
   userId: string,
   part: InboxPart,
   page: Page,
 ): Promise<ConversationRow[]> {
-  return db.all(inboxQuery(userId, part, page));
+  return (await db.allValues(inboxQuery(userId, part, page))).map(toRow);
 }
 
 export function inboxQuery(
   userId: string,
   part: InboxPart,
   { cursor, newer, limit }: Page,
-): Statement<ConversationRow> {
+): Statement<ConversationValues> {
   const walk = newer
     ? sql`p.position > ${cursor} ORDER BY p.position ASC`
     : sql`p.position < ${cursor} ORDER BY p.position DESC`;

@@ -1,7 +1,18 @@
 import { ParleyError } from "../../errors.ts";
 import { laterId } from "../../util/ids.ts";
 import { NEWEST, type Page } from "../page.ts";
-import { all, batch, get, list, type Reader, run, type Statement, sql, type Write, write } from "../sql.ts";
+import {
+  all,
+  batch,
+  get,
+  list,
+  type QuickReader,
+  run,
+  type Statement,
+  sql,
+  type Write,
+  write,
+} from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { hasBlocked } from "./blocks.ts";
@@ -28,34 +39,67 @@ export interface MessageRow {
   version: number;
 }
 
-const COLUMNS = sql<MessageRow>`m.id, m.conversation_id, m.sender_id, m.type, b.text, b.data, m.has_files, m.mentions,
+type MessageValues = [
+  id: string,
+  conversation_id: string,
+  sender_id: string,
+  type: string,
+  text: string | null,
+  data: string | null,
+  has_files: number,
+  mentions: string | null,
+  reply_to_id: string | null,
+  created_at: number,
+  edited_at: number | null,
+  version: number,
+];
+const COLUMNS = sql<MessageValues>`m.id, m.conversation_id, m.sender_id, m.type, b.text, b.data, m.has_files, m.mentions,
   m.reply_to_id, m.created_at, m.edited_at, m.version`;
 const SEEN_BY = (userId: string) => sql`FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id
   JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = ${userId}`;
 
-/** Finds a message that the user sees. */
-export function findMessage(db: Reader, userId: string, id: string): Promise<MessageRow | undefined> {
-  return db.get(messageQuery(userId, id));
+function toRow(values: MessageValues): MessageRow {
+  const [id, conversation_id, sender_id, type, text, data, ...rest] = values;
+  const [has_files, mentions, reply_to_id, created_at, edited_at, version] = rest;
+  return {
+    ...{ id, conversation_id, sender_id, type, text, data, has_files, mentions, reply_to_id },
+    ...{ created_at, edited_at, version },
+  };
 }
 
-function messageQuery(userId: string, id: string): Statement<MessageRow> {
+/** Finds a message that the user sees. */
+export async function findMessage(
+  db: QuickReader,
+  userId: string,
+  id: string,
+): Promise<MessageRow | undefined> {
+  const values = await db.getValues(messageQuery(userId, id));
+  return values && toRow(values);
+}
+
+function messageQuery(userId: string, id: string): Statement<MessageValues> {
   return sql`SELECT ${COLUMNS} ${SEEN_BY(userId)} WHERE m.id = ${id} AND ${sees(sql`m.id`)}`;
 }
 
 /** Returns those of the messages that the user sees. */
-export function findMessages(db: Reader, userId: string, ids: readonly string[]): Promise<MessageRow[]> {
-  return db.all(
-    sql<MessageRow>`SELECT ${COLUMNS} ${SEEN_BY(userId)} WHERE m.id IN (${list(ids)}) AND ${sees(sql`m.id`)}`,
+export async function findMessages(
+  db: QuickReader,
+  userId: string,
+  ids: readonly string[],
+): Promise<MessageRow[]> {
+  const found = await db.allValues(
+    sql<MessageValues>`SELECT ${COLUMNS} ${SEEN_BY(userId)} WHERE m.id IN (${list(ids)}) AND ${sees(sql`m.id`)}`,
   );
+  return found.map(toRow);
 }
 
 /** Returns the messages of a page that the member sees, and one more if there is one. */
-export function listMessageRows(
-  db: Reader,
+export async function listMessageRows(
+  db: QuickReader,
   seat: Seat,
   { cursor, newer, limit }: Page,
 ): Promise<MessageRow[]> {
-  return walkVisible(db, COLUMNS, seat, { cursor, newer, limit: limit + 1 });
+  return (await walkVisible(db, COLUMNS, seat, { cursor, newer, limit: limit + 1 })).map(toRow);
 }
 
 /** A member's seat in a conversation, and its position in the member's inbox. */
@@ -67,13 +111,14 @@ interface Listed extends Seat {
  * Returns the last message of each conversation that its member, the same in all, sees. It is the one that gave the
  * conversation its position, unless that one is gone.
  */
-export async function findLastMessages(db: Reader, listed: readonly Listed[]): Promise<MessageRow[]> {
+export async function findLastMessages(db: QuickReader, listed: readonly Listed[]): Promise<MessageRow[]> {
   const ids = listed.flatMap(({ position }) => (position === null ? [] : [`msg_${position}`]));
   const found = ids.length === 0 ? [] : await findMessages(db, listed[0]!.user_id, ids);
   const known = new Set(found.map(({ conversation_id }) => conversation_id));
   for (const seat of listed) {
     if (known.has(seat.conversation_id)) continue;
-    found.push(...(await walkVisible(db, COLUMNS, seat, { cursor: NEWEST, newer: false, limit: 1 })));
+    const last = await walkVisible(db, COLUMNS, seat, { cursor: NEWEST, newer: false, limit: 1 });
+    found.push(...last.map(toRow));
   }
   return found;
 }

@@ -1,4 +1,4 @@
-import { list, type Reader, type Statement, sql } from "../sql.ts";
+import { list, type QuickReader, type Reader, type Statement, sql } from "../sql.ts";
 
 /**
  * Holds if the member `s` sees the message of this id (a column or a parameter): the only rule of who sees a message, its
@@ -37,18 +37,6 @@ export interface Seat {
   since_id: string;
 }
 
-/** The end of the run that covers the message `m`, on the side where a walk leaves it; null if the member sees it. */
-function leaveRun({ user_id }: Seat, newer: boolean): Statement {
-  return sql`(SELECT CASE WHEN w.to_id >= m.id THEN ${newer ? sql`w.to_id` : sql`w.from_id`} END FROM withheld w
-    WHERE w.user_id = ${user_id} AND w.conversation_id = m.conversation_id AND w.from_id <= m.id
-    ORDER BY w.from_id DESC LIMIT 1)`;
-}
-
-interface Walked {
-  id: string;
-  run_end: string | null;
-}
-
 /** A walk through a conversation, away from the cursor, which is not part of it. */
 export interface Walk {
   cursor: string;
@@ -56,36 +44,70 @@ export interface Walk {
   limit: number;
 }
 
-function walkQuery<R>(
-  columns: Statement<R>,
+/** Where the messages that the member `s` may see end: at a run that nothing follows. */
+export const VISIBLE_END = sql`COALESCE((SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM messages x
+      WHERE x.conversation_id = w.conversation_id AND x.id > w.to_id) THEN w.from_id END
+    FROM withheld w WHERE w.user_id = s.user_id AND w.conversation_id = s.conversation_id
+    ORDER BY w.from_id DESC LIMIT 1), '~')`;
+
+/** Selects a value of the last of the member's runs `w` for which the condition holds. */
+function lastRun(value: Statement, { user_id, conversation_id }: Seat, condition: Statement): Statement {
+  return sql`(SELECT ${value} FROM withheld w WHERE w.user_id = ${user_id} AND w.conversation_id = ${conversation_id}
+    AND ${condition} ORDER BY w.from_id DESC LIMIT 1)`;
+}
+
+/** Where a walk to older messages begins: below a run that the cursor is in, or that nothing parts from it. */
+function olderStart(seat: Seat, cursor: string): Statement {
+  const isLast = sql`NOT EXISTS (SELECT 1 FROM messages x
+    WHERE x.conversation_id = w.conversation_id AND x.id > w.to_id AND x.id < ${cursor})`;
+  const run = lastRun(sql`CASE WHEN ${isLast} THEN w.from_id END`, seat, sql`w.from_id < ${cursor}`);
+  return sql`COALESCE(${run}, ${cursor})`;
+}
+
+/**
+ * Selects the next messages of a walk. The last column is null if the member sees the message, and otherwise where the walk
+ * leaves the run that covers it. Runs are looked for only among messages that are not above all of them.
+ */
+function walkQuery<V extends unknown[]>(
+  columns: Statement<V>,
   seat: Seat,
   { cursor, newer, limit }: Walk,
-): Statement<R & Walked> {
-  const from = newer && cursor < seat.since_id ? seat.since_id : cursor;
-  const range = newer ? sql`m.id > ${from}` : sql`m.id < ${from} AND m.id > ${seat.since_id}`;
-  return sql`SELECT ${columns}, ${leaveRun(seat, newer)} AS run_end
+): Statement<[...V, run_end: string | null]> {
+  const { conversation_id, since_id } = seat;
+  const start = olderStart(seat, cursor);
+  const range = newer
+    ? sql`m.id > ${cursor < since_id ? since_id : cursor}`
+    : sql`m.id < ${start} AND m.id > ${since_id}`;
+  const isNear = newer ? sql`w.from_id > ''` : sql`w.from_id < ${start}`;
+  const end = newer ? sql`w.to_id` : sql`w.from_id`;
+  return sql`SELECT ${columns}, CASE WHEN m.id <= ${lastRun(sql`w.to_id`, seat, isNear)}
+      THEN ${lastRun(sql`CASE WHEN w.to_id >= m.id THEN ${end} END`, seat, sql`w.from_id <= m.id`)} END
     FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id
-    WHERE m.conversation_id = ${seat.conversation_id} AND ${range}
+    WHERE m.conversation_id = ${conversation_id} AND ${range}
     ORDER BY m.id ${newer ? sql`ASC` : sql`DESC`} LIMIT ${limit} + 0`;
 }
 
 /**
- * Returns the next messages that the member sees, at most `limit`, in the order of the walk. Jumps over a run of withheld
- * messages, so that a blocked sender's cost their victim nothing. `columns` are those of the message `m` with its id, and of its body `b`.
+ * Returns the next messages that the member sees, at most `limit`, in the order of the walk. Jumps over runs of withheld
+ * messages, so that a blocked sender's cost their victim nothing. `columns` are those of the message `m`, of which the first
+ * is its id, and of its body `b`.
  */
-export async function walkVisible<R extends { id: string }>(
-  db: Reader,
-  columns: Statement<R>,
+export async function walkVisible<V extends [id: string, ...unknown[]]>(
+  db: QuickReader,
+  columns: Statement<V>,
   seat: Seat,
   walk: Walk,
-): Promise<R[]> {
-  const found: R[] = [];
+): Promise<V[]> {
+  const found: V[] = [];
   for (let { cursor } = walk; ; ) {
     const wanted = walk.limit - found.length;
-    const rows = await db.all(walkQuery(columns, seat, { ...walk, cursor, limit: wanted }));
-    for (const row of rows) if (row.run_end === null) found.push(row);
-    const last = rows.at(-1);
+    const rows = await db.allValues(walkQuery(columns, seat, { ...walk, cursor, limit: wanted }));
+    let runEnd: string | null = null;
+    for (const row of rows) {
+      runEnd = row.at(-1) as string | null;
+      if (runEnd === null) found.push(row as unknown as V);
+    }
     if (rows.length < wanted || found.length === walk.limit) return found;
-    cursor = last!.run_end ?? last!.id;
+    cursor = runEnd ?? (rows.at(-1)![0] as string);
   }
 }

@@ -71,6 +71,8 @@ export interface Talk {
   withheld?: number;
 }
 
+const ROWS_AT_ONCE = 100_000;
+
 /** Adds messages to conversations, after all that are there. */
 export function fillMessages(dataFolder: string, talks: readonly Talk[]): void {
   const db = open(dataFolder);
@@ -97,6 +99,8 @@ export function fillMessages(dataFolder: string, talks: readonly Talk[]): void {
     for (let i = first; i < first + count; i++) {
       const { lastInsertRowid } = body.run(`This is message ${i}, as long as most that people write.`);
       message.run(conversationId, filledMessageId(i), senderId, lastInsertRowid, 1_700_000_000_000 + i);
+      // The server writes, too.
+      if (i % ROWS_AT_ONCE === 0) db.exec("COMMIT; BEGIN");
     }
     const last = filledMessageId(first + count - 1);
     const lastSeen = filledMessageId(first + count - 1 - withheld);

@@ -71,12 +71,23 @@ const DETAILS = sql`LEFT JOIN marks k ON k.user_id = s.user_id AND k.conversatio
   LEFT JOIN contacts c ON c.owner_id = s.user_id AND c.id = s.contact_id`;
 
 function toRow(values: ConversationValues): ConversationRow {
-  const [user_id, conversation_id, since_id, position, is_pinned, is_archived, ...more] = values;
-  const [contact_id, contact_joined, role, joined_at, last_read_id, muted_until, ...rest] = more;
-  const [version, contact, contact_read_id, unread] = rest;
   return {
-    ...{ user_id, conversation_id, since_id, position, is_pinned, is_archived, contact_id, contact_joined },
-    ...{ role, joined_at, last_read_id, muted_until, version, contact, contact_read_id, unread },
+    user_id: values[0],
+    conversation_id: values[1],
+    since_id: values[2],
+    position: values[3],
+    is_pinned: values[4],
+    is_archived: values[5],
+    contact_id: values[6],
+    contact_joined: values[7],
+    role: values[8],
+    joined_at: values[9],
+    last_read_id: values[10],
+    muted_until: values[11],
+    version: values[12],
+    contact: values[13],
+    contact_read_id: values[14],
+    unread: values[15],
   };
 }
 

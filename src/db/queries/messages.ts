@@ -59,11 +59,19 @@ const SEEN_BY = (userId: string) => sql`FROM messages m LEFT JOIN message_bodies
   JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = ${userId}`;
 
 function toRow(values: MessageValues): MessageRow {
-  const [id, conversation_id, sender_id, type, text, data, ...rest] = values;
-  const [has_files, mentions, reply_to_id, created_at, edited_at, version] = rest;
   return {
-    ...{ id, conversation_id, sender_id, type, text, data, has_files, mentions, reply_to_id },
-    ...{ created_at, edited_at, version },
+    id: values[0],
+    conversation_id: values[1],
+    sender_id: values[2],
+    type: values[3],
+    text: values[4],
+    data: values[5],
+    has_files: values[6],
+    mentions: values[7],
+    reply_to_id: values[8],
+    created_at: values[9],
+    edited_at: values[10],
+    version: values[11],
   };
 }
 

@@ -66,11 +66,6 @@ export function cleanFilename(name: string): string | null {
   return valid ? clean : null;
 }
 
-/** Returns the last part of a path with slashes or backslashes, because some clients send a path as file name. */
-export function lastPathPart(path: string): string {
-  return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
-}
-
 /** Removes tokens of the form of `makeToken`, for text that others read. */
 export function hideTokens(text: string): string {
   return text.replace(/parley_[\w-]{43}/g, "parley_…");

@@ -97,10 +97,10 @@ function visibilityContract(name: string, open: (t: TestContext) => Promise<Data
       };
       for (const { cursor, newer, limit } of given.walks) {
         const walk = { cursor: cursorOf(cursor), newer, limit };
-        const walked = await walkVisible(db, sql<{ id: string }>`m.id`, seat, walk);
+        const walked = await walkVisible(db, sql<[id: string]>`m.id`, seat, walk);
         const ahead = newer ? wanted.filter((n) => n > cursor) : wanted.filter((n) => n < cursor).reverse();
         assert.deepEqual(
-          walked.map((row) => row.id),
+          walked.map(([messageId]) => messageId),
           ahead.slice(0, limit).map(idOf),
           JSON.stringify(walk),
         );

@@ -5,7 +5,6 @@ import {
   cleanFilename,
   codePoints,
   isCleanText,
-  lastPathPart,
   phoneDigits,
   searchKey,
   usernameKey,
@@ -227,20 +226,3 @@ test("a clean file name is one that can be cleaned again without a change", () =
     }),
   );
 });
-
-const PATHS: [path: string, last: string][] = [
-  ["a.txt", "a.txt"],
-  ["/home/ada/a.txt", "a.txt"],
-  ["C:\\Users\\ada\\a.txt", "a.txt"],
-  ["C:/Users\\ada/a.txt", "a.txt"],
-  ["C:\\Users/ada\\a.txt", "a.txt"],
-  ["folder/", ""],
-  ["folder\\", ""],
-  ["../..", ".."],
-  ["", ""],
-];
-
-for (const [path, last] of PATHS) {
-  test(`the last part of the path ${JSON.stringify(path)} is ${JSON.stringify(last)}`, () =>
-    assert.equal(lastPathPart(path), last));
-}

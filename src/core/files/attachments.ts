@@ -168,15 +168,11 @@ function versioned(core: Core, row: ShownAttachment): Versioned {
 
 /** Returns the attachment as JSON with a link that is signed now. */
 export function linked(core: Core, row: ShownAttachment): string {
-  return toAttachment(row, core.links.fileUrl(row.id, row.filename));
-}
-
-function toAttachment(row: ShownAttachment, fileUrl: string): string {
   const attachment: Attachment = {
     id: row.id,
     message_id: row.message_id,
     filename: row.filename,
-    file_url: fileUrl,
+    file_url: core.links.fileUrl(row.id, row.filename),
     file_type: row.file_type,
     file_size: row.file_size,
     created_at: toSeconds(row.created_at),

@@ -26,11 +26,13 @@ export async function detectType(
   filename: string,
 ): Promise<string> {
   const sniffed = await sniff(head);
-  if (sniffed !== undefined && !CONTAINER.test(sniffed)) return harmless(sniffed);
-  const said = declared === undefined ? "" : essence(declared);
-  const claimed = WELL_FORMED.test(said) && said !== FALLBACK ? said : await byExtension(filename);
-  if (sniffed !== undefined && !(claimed !== null && CONTAINED.test(claimed))) return sniffed;
-  return claimed === null ? FALLBACK : harmless(claimed);
+  let type = sniffed ?? null;
+  if (type === null || CONTAINER.test(type)) {
+    const said = declared === undefined ? "" : essence(declared);
+    const claimed = WELL_FORMED.test(said) && said !== FALLBACK ? said : await byExtension(filename);
+    if (type === null || (claimed !== null && CONTAINED.test(claimed))) type = claimed;
+  }
+  return type === null || RUNNABLE.test(type) ? FALLBACK : type;
 }
 
 async function sniff(head: Uint8Array): Promise<string | undefined> {
@@ -59,10 +61,6 @@ async function byExtension(filename: string): Promise<string | null> {
   const { default: mime } = await loaded(import("mime"));
   // The library takes a name without a dot for an extension.
   return /[^.]\.[^.]+$/.test(filename) ? mime.getType(filename) : null;
-}
-
-function harmless(type: string): string {
-  return RUNNABLE.test(type) ? FALLBACK : type;
 }
 
 /** Returns the type without its parameters, in lower case. */

@@ -12,7 +12,6 @@ import {
 import type { ReceivedFile } from "../../core/files/received.ts";
 import { fileTooLarge, type Upload } from "../../core/files/uploads.ts";
 import { ParleyError } from "../../errors.ts";
-import { lastPathPart } from "../../util/text.ts";
 import { requireScope } from "./authentication.ts";
 import { addField, bodyFields, decodeUtf8, type Lists, mediaType, NO_LISTS, repeated } from "./bodies.ts";
 import { type BodyPace, BodyReader, hasBody } from "./body-reader.ts";
@@ -171,7 +170,8 @@ async function receiveFile(
       { param: "file" },
     );
   }
-  const name = readField("filename", filename, lastPathPart(part.filename));
+  // Some clients send a path.
+  const name = readField("filename", filename, part.filename.replace(/^.*[/\\]/s, ""));
   const digest = parseDigest(part.digest);
   await upload.receive(part.body, maxBytes, bytes);
   if (digest) checkDigest(digest, upload.sha256());

@@ -1,5 +1,4 @@
 import {
-  type Fields,
   filename,
   optional,
   type Parsed,
@@ -42,7 +41,7 @@ export const attachmentOperations: readonly Operation[] = [
     errors: ["conversation_not_found"],
     async handle({ core, caller, query, request, reply }) {
       const page = toPageRequest(query);
-      page.conversation_id = knownConversation(page);
+      if (page.conversation_id !== undefined) checkConversation(page.conversation_id);
       return sendPage(core, request, reply, page, await listAttachments(core, caller, page));
     },
   }),
@@ -117,18 +116,23 @@ export const uploadOperation: Operation = operation({
   async handle({ core, caller, query, key, request, reply, limits }) {
     const created = await createAttachment(core, caller, key, targetOf(query), async (upload) => {
       const form = await receiveForm(request, upload, Object.keys(targetFields), limits);
-      return { ...form, target: targetOf(readFields(targetFields, merged(queryOf(request), form.fields))) };
+      // Fields may be in the query or in the form, each only once.
+      const fields = new TextFields(queryOf(request) as TextFields);
+      for (const [name, value] of form.fields) {
+        if (fields.has(name)) throw repeated(name);
+        fields.set(name, value);
+      }
+      return { ...form, target: targetOf(readFields(targetFields, fields)) };
     });
     reply.header("location", `${core.origin()}/v1/attachments/${idOf(created.json)}`);
     return sendVersioned(request, reply, created);
   },
 });
 
-function targetOf(fields: Parsed<typeof targetFields>): Target {
-  const { message_id } = fields;
-  const conversationId = knownConversation(fields);
-  if (message_id === undefined) return { conversationId };
-  if (conversationId !== undefined) {
+function targetOf({ conversation_id, message_id }: Parsed<typeof targetFields>): Target {
+  if (conversation_id !== undefined) checkConversation(conversation_id);
+  if (message_id === undefined) return { conversationId: conversation_id };
+  if (conversation_id !== undefined) {
     throw new ParleyError(
       "invalid_parameter",
       "Send conversation_id or message_id, not both: a message belongs to one conversation.",
@@ -138,18 +142,6 @@ function targetOf(fields: Parsed<typeof targetFields>): Target {
   return { messageId: knownForm(message_id, "msg", "message_not_found", "message_id") };
 }
 
-function knownConversation(fields: { conversation_id?: string | undefined }): string | undefined {
-  const { conversation_id } = fields;
-  if (conversation_id === undefined) return undefined;
-  return knownForm(conversation_id, "cnv", "conversation_not_found", "conversation_id");
-}
-
-/** Fields may be in the query or in the form, each only once. */
-function merged(query: Fields, form: TextFields): Fields {
-  const all = new TextFields(query as TextFields);
-  for (const [name, value] of form) {
-    if (all.has(name)) throw repeated(name);
-    all.set(name, value);
-  }
-  return all;
+function checkConversation(id: string): void {
+  knownForm(id, "cnv", "conversation_not_found", "conversation_id");
 }

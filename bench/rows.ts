@@ -54,7 +54,7 @@ export function fillContacts(dataFolder: string, ownerId: string, first: number,
 }
 
 /** The id of a message that was filled in; ids sort by their numbers. */
-export function filledMessageId(number: number): string {
+function filledMessageId(number: number): string {
   return `msg_0${String(number).padStart(25, "0")}`;
 }
 

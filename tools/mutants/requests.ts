@@ -117,7 +117,7 @@ export const requests: readonly Mutant[] = [
   {
     name: "take a field in the query and in the form at once",
     file: "src/http/routes/attachments.ts",
-    find: "    if (all.has(name)) throw repeated(name);\n",
+    find: "        if (fields.has(name)) throw repeated(name);\n",
     replace: "",
     tests: ["acceptance/attachments"],
   },

@@ -26,9 +26,9 @@ export const visibility: readonly Mutant[] = [
   {
     name: "a list of messages has withheld ones",
     file: VISIBILITY,
-    find: "if (row.run_end === null) found.push(row);",
-    replace: "found.push(row);",
-    tests: ["http/sharing-rules"],
+    find: "if (runEnd === null) found.push(row as unknown as V);",
+    replace: "found.push(row as unknown as V);",
+    tests: ["contract/visibility", "http/sharing-rules"],
   },
   {
     name: "a user who joins again sees everything",

@@ -58,6 +58,10 @@ function toTexts(fields: NewMessage): [name: string, value: string][] {
   return Object.entries(fields).flatMap(([name, value]) => {
     if (value === undefined || value === null) return [];
     if (Array.isArray(value)) return value.map((each): [string, string] => [name, String(each)]);
-    return [[name, typeof value === "object" ? JSON.stringify(value) : String(value)]];
+    const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+    // UTF-8 would silently replace it; in JSON the server refuses it.
+    if (!text.isWellFormed())
+      throw new TypeError(`${name} has a lone surrogate: it was cut within a character.`);
+    return [[name, text]];
   });
 }

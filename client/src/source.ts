@@ -36,7 +36,7 @@ export async function toSource(
   if (!isSource(given))
     throw new TypeError("Pass a path, a Blob or File, a Uint8Array, or a stream of bytes.");
   const name = filename ?? (given as Partial<File>).name;
-  if (typeof name !== "string") throw new TypeError("Pass a filename: the source has no name.");
+  if (typeof name !== "string") throw new TypeError("The source has no name: pass a File, or a filename.");
   const blob = given instanceof Uint8Array ? new Blob([given as Uint8Array<ArrayBuffer>]) : given;
   if (blob instanceof Blob) {
     const { size, type } = blob;

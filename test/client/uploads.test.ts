@@ -118,13 +118,28 @@ test("the type is the option's, else the Blob's, else what the server finds", as
 
 test("what cannot be sent is told before anything is: no name, no such file", async (t) => {
   const { attachments } = await clientOf(await startApp(t));
-  await assert.rejects(attachments.upload(new Blob(["x"])), /^TypeError: Pass a filename/);
+  await assert.rejects(attachments.upload(new Blob(["x"])), /^TypeError: The source has no name/);
   await assert.rejects(attachments.upload("/nowhere/file"), { code: "ENOENT" });
   await assert.rejects(
     attachments.upload(new Blob(["x"]), { filename: "x", signal: AbortSignal.abort("no") }),
     (e) => e === "no",
   );
   assert.deepEqual((await attachments.list()).data, []);
+});
+
+test("text that is cut within a character is refused, and not changed, beside files as well", async (t) => {
+  const parley = await clientOf(await startApp(t));
+  const { messages } = parley;
+  const { conversation_id } = await parley.me();
+  const files = [new File(["x"], "x")];
+  const cut = { conversation_id, text: "\u{1f600}".slice(0, 1) };
+  await assert.rejects(messages.create(cut), { code: "invalid_parameter", param: "text" });
+  await assert.rejects(messages.create(cut, { files }), /^TypeError: text has a lone surrogate/);
+  await assert.rejects(messages.create({ conversation_id, data: { a: cut.text } }, { files }), {
+    code: "invalid_parameter",
+    param: "data",
+  });
+  assert.deepEqual((await messages.list({ conversation_id })).data, []);
 });
 
 onEachEngine("an upload that is aborted mid-way leaves nothing, here and there", async (t, config) => {

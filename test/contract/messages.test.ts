@@ -29,7 +29,8 @@ async function runsOf(db: Database, user: string): Promise<string[]> {
     sql`SELECT from_id, to_id FROM withheld WHERE user_id = ${user} ORDER BY from_id`,
   );
   const numbers = Array.from({ length: 100 }, (_, n) => messageId(n));
-  return runs.map((run) => `${numbers.indexOf(run.from_id)}-${numbers.indexOf(run.to_id)}`);
+  // A run begins with its first message, or with a time before that.
+  return runs.map((run) => `${numbers.findIndex((id) => id >= run.from_id)}-${numbers.indexOf(run.to_id)}`);
 }
 
 function sendingContract(name: string, open: Open): void {

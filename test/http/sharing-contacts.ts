@@ -71,7 +71,7 @@ export async function changeContact(
     user.events.push(`contact.deleted ${contact.id}`);
   }
   if (kind === "block") world.model.block(user, key, world.clock.now);
-  if (kind === "unblock") user.blocks.delete(key);
+  if (kind === "unblock") world.model.unblock(user, key);
   if (fields && contact.displayName !== fields.display_name) {
     contact.displayName = fields.display_name;
     user.events.push(`contact.updated ${contact.id}`);
@@ -88,7 +88,7 @@ export async function changeBlocks(
   kind: "blockName" | "unblockName",
 ): Promise<void> {
   if (kind === "blockName") world.model.block(user, name, world.clock.now);
-  else user.blocks.delete(name);
+  else world.model.unblock(user, name);
   const method = kind === "blockName" ? "PUT" : "DELETE";
   await world.ask(user, method, `/v1/blocks/${name.toUpperCase()}`, 204);
   const { data } = (await world.ask(user, "GET", "/v1/blocks?limit=100", 200)) as Page;

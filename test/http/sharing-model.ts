@@ -77,6 +77,8 @@ export interface Message extends Omit<Content, "files"> {
   files: SentFile[];
   /** With nobody left the message is gone. */
   seenBy: Set<User>;
+  /** Those who had blocked the sender before they joined. */
+  missedBy: Set<User>;
 }
 
 export interface SentFile {
@@ -131,11 +133,9 @@ export class Model {
     const key = username.toLowerCase();
     if (user.contacts.has(key)) return undefined;
     const conversation = this.contactOfPeer(user, key)?.conversation ?? this.#newConversation();
-    // What the other sent while blocked is never received; nothing at all is by a user who joins with a block.
-    const deafSince = user.blocks.get(key) ?? Number.POSITIVE_INFINITY;
-    this.#join(user, conversation, blocked ? 0 : deafSince, at);
+    if (!blocked) this.unblock(user, key);
+    this.#join(user, conversation, blocked, at);
     if (blocked) this.block(user, key, at);
-    else user.blocks.delete(key);
     const contact = { id: "", owner: user, username, displayName: null, conversation, createdAt: at };
     user.contacts.set(key, contact);
     this.contacts.push(contact);
@@ -144,6 +144,15 @@ export class Model {
 
   block(user: User, name: string, at: number): void {
     if (!user.blocks.has(name)) user.blocks.set(name, at);
+  }
+
+  /** What the other sent while blocked is never received. */
+  unblock(user: User, name: string): void {
+    const since = user.blocks.get(name);
+    user.blocks.delete(name);
+    const waiting = this.contactOfPeer(user, name)?.conversation;
+    if (since === undefined || !waiting || waiting.seats.has(user)) return;
+    for (const message of waiting.messages) if (message.createdAt >= since) message.missedBy.add(user);
   }
 
   #newConversation(): Conversation {
@@ -164,22 +173,22 @@ export class Model {
     return seat;
   }
 
-  /** What waits for a new member is received, unless the user was there before, or has blocked whoever sent it. */
-  #join(user: User, conversation: Conversation, deafSince: number, at: number): void {
+  /** What waits for a new member is received, unless the user was there before, or has or had blocked whoever sent it. */
+  #join(user: User, conversation: Conversation, isDeaf: boolean, at: number): void {
     const { messages } = conversation;
     const seat = this.#sit(user, conversation, null, at);
     // What came until a minute after the last user of this name was erased may have been meant for that one.
     const meantFrom = (this.#erased.get(user.name) ?? Number.NEGATIVE_INFINITY) + GRACE_MS;
-    const isAway = conversation.left.has(user) || deafSince === 0;
+    const isAway = conversation.left.has(user) || isDeaf;
     seat.since = messages.filter(({ createdAt }) => isAway || createdAt <= meantFrom).length;
     const waiting = messages.slice(seat.since).filter(isThere);
-    const received = waiting.filter(({ createdAt }) => createdAt < deafSince);
+    const received = waiting.filter(({ missedBy }) => !missedBy.has(user));
     for (const message of received) message.seenBy.add(user);
     if (received.length > 0) {
       seat.movedAt = at;
       this.met.joined++;
     }
-    if (received.length < waiting.length || (deafSince === 0 && messages.some(isThere))) this.met.refused++;
+    if (received.length < waiting.length || (isDeaf && messages.some(isThere))) this.met.refused++;
     else if (messages.slice(0, seat.since).some(isThere)) this.met.missed++;
   }
 
@@ -232,7 +241,8 @@ export class Model {
     if (seenBy.size < conversation.seats.size) this.met.blocked++;
     const { files, ...rest } = content;
     const message: Message = {
-      ...{ ...rest, id: "", sender, conversation, files: [], createdAt: at, editedAt: null, seenBy },
+      ...{ ...rest, id: "", sender, conversation, files: [], createdAt: at, editedAt: null },
+      ...{ seenBy, missedBy: new Set() },
     };
     conversation.messages.push(message);
     this.messages.push(message);

@@ -43,8 +43,14 @@ function rowsOf(model: Model): Rows {
     "SELECT conversation_id, user_id, last_read_id FROM marks WHERE last_read_id <> ''": seats
       .filter(({ seat }) => seat.read !== null)
       .map(({ id, userId, seat }) => [id, userId, seat.read!.id]),
-    [`SELECT user_id, conversation_id FROM withheld w WHERE NOT EXISTS
-      (SELECT 1 FROM members m WHERE m.user_id = w.user_id AND m.conversation_id = w.conversation_id)`]: [],
+    [`SELECT DISTINCT user_id, conversation_id FROM withheld w WHERE NOT EXISTS
+      (SELECT 1 FROM members m WHERE m.user_id = w.user_id AND m.conversation_id = w.conversation_id)`]:
+      conversations.flatMap(({ id, seats, left, messages: sent }) =>
+        there
+          .filter((user) => seats.size > 0 && !seats.has(user) && !left.has(user))
+          .filter((user) => sent.some(({ missedBy }) => missedBy.has(user)))
+          .map((user) => [user.id, id]),
+      ),
     "SELECT user_id, attachment_id, conversation_id FROM grants": live.flatMap((file) =>
       [...file.message.seenBy].map((user) => [user.id, file.id, file.message.conversation.id]),
     ),

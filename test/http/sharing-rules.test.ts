@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { deleteUser } from "../../src/core/users.ts";
+import { findOrphans } from "../../src/db/queries/orphans.ts";
+import { sql } from "../../src/db/sql.ts";
 import { startApp, type TestApp, upload } from "../support/app.ts";
 import {
   add,
@@ -87,6 +89,14 @@ test("a user who joins again sees nothing from before, not even their own", asyn
   assert.deepEqual(await texts(server, bob, id), ["after", "his", "hers"]);
 });
 
+function orphans(server: TestApp): Promise<unknown[]> {
+  return Array.fromAsync(findOrphans(server.app.core.db));
+}
+
+async function withheldRuns(server: TestApp): Promise<number> {
+  return (await server.app.core.db.all(sql`SELECT from_id FROM withheld`)).length;
+}
+
 test("a user who adds somebody with a block receives nothing that waited, then or later", async (t) => {
   const server = await startApp(t);
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
@@ -111,6 +121,44 @@ test("what somebody sends while blocked by name is not received by adding them",
   await add(server, ann, "bob");
   await write(server, bob, id, "after");
   assert.deepEqual(await texts(server, ann, id), ["after", "before the block"]);
+});
+
+test("what somebody sends while blocked by name is not received later, however often the block ended", async (t) => {
+  let now = Date.UTC(2026, 0, 1);
+  const server = await startApp(t, {}, { clock: () => ++now });
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const { conversation_id: id } = await add(server, bob, "ann");
+  for (const nth of ["first", "second"]) {
+    await write(server, bob, id, `${nth} waiting`);
+    assert.equal((await send(server, ann, "PUT", "/v1/blocks/bob")).status, 204);
+    await write(server, bob, id, `${nth} blocked`);
+    assert.equal((await send(server, ann, "DELETE", "/v1/blocks/bob")).status, 204);
+  }
+  await write(server, bob, id, "after");
+  assert.deepEqual(await orphans(server), []);
+  await add(server, ann, "bob");
+  assert.deepEqual(await texts(server, ann, id), ["after", "second waiting", "first waiting"]);
+  assert.deepEqual(await orphans(server), []);
+});
+
+test("what was withheld from somebody who never joined is erased with the conversation, or with that user", async (t) => {
+  let now = Date.UTC(2026, 0, 1);
+  const server = await startApp(t, {}, { clock: () => ++now });
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const meetAndBlock = async () => {
+    const contact = await add(server, bob, "ann");
+    await send(server, ann, "PUT", "/v1/blocks/bob");
+    await write(server, bob, contact.conversation_id, "blocked");
+    await send(server, ann, "DELETE", "/v1/blocks/bob");
+    assert.equal(await withheldRuns(server), 1);
+    return contact;
+  };
+  const { id } = await meetAndBlock();
+  assert.equal((await send(server, bob, "DELETE", `/v1/contacts/${id}`)).status, 204);
+  assert.equal(await withheldRuns(server), 0);
+  await meetAndBlock();
+  await deleteUser(server.app.core, null, ann.id);
+  assert.equal(await withheldRuns(server), 0);
 });
 
 test("a block outlives the contact, and adding it again lifts the block", async (t) => {

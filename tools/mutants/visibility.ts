@@ -47,8 +47,8 @@ export const visibility: readonly Mutant[] = [
   {
     name: "a user who joins receives what was sent while blocked",
     file: PEERS,
-    find: "if (blockedSince !== null) yield*",
-    replace: "if (blockedSince === 0) yield*",
+    find: "WHERE me.id = ${ownerId} AND them.username_key = ${usernameKey} AND v.last_id >= ${bound}",
+    replace: "WHERE me.id = ${ownerId} AND them.username_key = ${usernameKey} AND v.last_id < ${bound}",
     tests: ["http/sharing-rules"],
   },
   {

@@ -1,6 +1,6 @@
 import type { Page } from "../page.ts";
-import { batch, type Reader, type Statement, sql, type Write } from "../sql.ts";
-import { hidePresence, showPresence } from "./peers.ts";
+import { batch, get, type Reader, type Statement, sql, type Write } from "../sql.ts";
+import { hidePresence, showPresence, withholdWaiting } from "./peers.ts";
 
 // Whom a user has blocked: by name, so that a block also holds for somebody who is no contact, and survives the contact.
 
@@ -13,23 +13,32 @@ interface Block {
   blockedAt: number | null;
 }
 
-/** Blocks or unblocks a username: what a blocked user sends does not reach the owner, then or later. */
-export function* setBlock(block: Block): Write<void> {
-  yield* batch(changeBlock(block));
-}
-
-/** Part of other writes. Contacts have a copy, for their index of blocked ones. */
-export function changeBlock({ ownerId, usernameKey, username, blockedAt }: Block): Statement[] {
+/**
+ * Blocks or unblocks a username: what a blocked user sends does not reach the owner, then or later. Contacts have a copy,
+ * for their index of blocked ones.
+ */
+export function* setBlock({ ownerId, usernameKey, username, blockedAt }: Block): Write<void> {
   const isThis = sql`owner_id = ${ownerId} AND username_key = ${usernameKey}`;
-  return [
-    blockedAt === null
-      ? sql`DELETE FROM blocks WHERE ${isThis}`
-      : sql`INSERT INTO blocks (owner_id, username_key, username, created_at)
-          VALUES (${ownerId}, ${usernameKey}, ${username}, ${blockedAt})
-          ON CONFLICT (owner_id, username_key) DO NOTHING`,
-    sql`UPDATE contacts SET blocked_at = (SELECT created_at FROM blocks WHERE ${isThis}) WHERE ${isThis}`,
-    blockedAt === null ? showPresence(ownerId, usernameKey) : hidePresence(ownerId, usernameKey),
-  ];
+  const copy = sql`UPDATE contacts SET blocked_at = (SELECT created_at FROM blocks WHERE ${isThis}) WHERE ${isThis}`;
+  if (blockedAt !== null) {
+    yield* batch([
+      sql`INSERT INTO blocks (owner_id, username_key, username, created_at)
+        VALUES (${ownerId}, ${usernameKey}, ${username}, ${blockedAt})
+        ON CONFLICT (owner_id, username_key) DO NOTHING`,
+      copy,
+      hidePresence(ownerId, usernameKey),
+    ]);
+    return;
+  }
+  const ended = yield* get<{ created_at: number }>(
+    sql`DELETE FROM blocks WHERE ${isThis} RETURNING created_at`,
+  );
+  if (!ended) return;
+  yield* batch([
+    copy,
+    withholdWaiting(ownerId, usernameKey, ended.created_at),
+    showPresence(ownerId, usernameKey),
+  ]);
 }
 
 /** Holds if the member `s` has blocked the user of this name. */

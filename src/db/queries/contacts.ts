@@ -5,10 +5,10 @@ import { NEWEST, OLDEST, type Page } from "../page.ts";
 import { batch, get, type QuickReader, type Statement, sql, type Write, write } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
 import { type NewEntry, recordEntry, recordEntryIf } from "./audit.ts";
-import { changeBlock } from "./blocks.ts";
+import { setBlock } from "./blocks.ts";
 import { publishEvent, publishNewContact } from "./events.ts";
 import { leaveConversation, noteDeparture } from "./leaving.ts";
-import { findPeerId, hidePresence, joinPeer } from "./peers.ts";
+import { findPeerId, forgetWaiting, hidePresence, joinPeer } from "./peers.ts";
 import { getUser } from "./users.ts";
 
 /**
@@ -232,8 +232,8 @@ export const createContact = write(
           ${findPeerId(usernameKey, ownerId)}
         WHERE EXISTS (SELECT 1 FROM users WHERE id = ${ownerId})
         ON CONFLICT (owner_id, username_key) DO NOTHING RETURNING peer_id,
-          (SELECT b.created_at FROM blocks b WHERE b.owner_id = ${ownerId} AND b.username_key = ${usernameKey})
-            AS blocked_since`,
+          (SELECT COUNT(*) FROM blocks b WHERE b.owner_id = ${ownerId} AND b.username_key = ${usernameKey})
+            AS is_blocked`,
       sql`INSERT INTO members (conversation_id, user_id, joined_at, contact_id)
         SELECT conversation_id, owner_id, ${createdAt}, id FROM contacts
         WHERE owner_id = ${ownerId} AND id = ${id} AND peer_id IS NULL`,
@@ -250,21 +250,19 @@ export const createContact = write(
       yield* refuseExisting(ownerId, usernameKey);
       throw new ParleyError("unavailable");
     }
-    if (input.blocked || row.blocked_since !== null) {
+    if (input.blocked || row.is_blocked === 1) {
       const { username } = JSON.parse(body) as { username: string };
-      yield* batch(
-        changeBlock({ ownerId, usernameKey, username, blockedAt: input.blocked ? createdAt : null }),
-      );
+      yield* setBlock({ ownerId, usernameKey, username, blockedAt: input.blocked ? createdAt : null });
     }
-    const conversation_id = row.peer_id === null ? conversationId : yield* joinPeer(input, row.blocked_since);
+    const conversation_id = row.peer_id === null ? conversationId : yield* joinPeer(input);
     return { id, conversation_id, created_at: toSeconds(createdAt) };
   },
 );
 
 interface Inserted {
   peer_id: string | null;
-  /** When the owner blocked this username; null if the owner has not. */
-  blocked_since: number | null;
+  /** 1 if the owner has blocked this username, otherwise 0. */
+  is_blocked: number;
 }
 
 function* refuseExisting(ownerId: string, usernameKey: string): Write<void> {
@@ -354,6 +352,7 @@ export const deleteContact = write({ publishesEvents: true }, function* (input: 
       toContact([body, seen_at, peer_since]),
     ),
     sql`DELETE FROM contacts WHERE owner_id = ${ownerId} AND id = ${id}`,
+    forgetWaiting(conversationId, username_key),
     hidePresence(ownerId, username_key),
     recordEntry(input.entry, "contact.deleted", id, { username: JSON.parse(body).username }),
   ];
@@ -373,7 +372,7 @@ export function* blockContact({ ownerId, id, blockedAt }: BlockContact): Write<v
   const contact = yield* get(findOwn(ownerId, id));
   if (!contact) throw new ParleyError("contact_not_found");
   const { username } = JSON.parse(contact.body) as { username: string };
-  yield* batch(changeBlock({ ownerId, usernameKey: contact.username_key, username, blockedAt }));
+  yield* setBlock({ ownerId, usernameKey: contact.username_key, username, blockedAt });
 }
 
 interface OwnContact {

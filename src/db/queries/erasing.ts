@@ -4,7 +4,7 @@ import { forgetEventsOf } from "./events.ts";
 import { forgetKeysOf } from "./idempotency.ts";
 import { continueJoining } from "./joining.ts";
 import { continueDeparture, leaveConversation } from "./leaving.ts";
-import { forgetPeer } from "./peers.ts";
+import { forgetPeer, forgetWaiting } from "./peers.ts";
 
 /** A deleted user with rows left to erase. */
 interface ErasedUser {
@@ -37,6 +37,8 @@ function* eraseRowsOf(user: ErasedUser, now: number, limit: number): Write<boole
     (left: number) => leaveConversation(user.conversation_id, user.user_id, now, left),
     (left: number) =>
       eraseSome("blocks", ["owner_id", "username_key"], sql`owner_id = ${user.user_id}`, left),
+    (left: number) =>
+      eraseSome("withheld", ["user_id", "conversation_id", "from_id"], sql`user_id = ${user.user_id}`, left),
     (left: number) => forgetKeysOf(user.user_id, left),
   ];
   let left = limit;
@@ -58,6 +60,7 @@ function* leaveContacts(user: ErasedUser, limit: number, now: number): Write<num
     if (left <= 0) break;
     const gone = [
       forgetPeer(user.user_id, user.username_key, username_key),
+      forgetWaiting(conversation_id, username_key),
       sql`DELETE FROM contacts WHERE owner_id = ${user.user_id} AND id = ${id}`,
     ];
     left -= yield* leaveConversation(conversation_id, user.user_id, now, left, gone);

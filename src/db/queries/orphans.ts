@@ -18,6 +18,10 @@ const HAS_MEMBER = sql`EXISTS (SELECT 1 FROM members m
 /** What a user has left behind is erased in steps. */
 const IS_LEFT = sql`EXISTS (SELECT 1 FROM departing d
   WHERE d.conversation_id = r.conversation_id AND d.user_id = r.user_id)`;
+/** Somebody has the user as a contact there, who ended a block before joining. */
+const MAY_JOIN = sql`EXISTS (SELECT 1 FROM users u JOIN contacts c ON c.username_key = u.username_key
+  JOIN members o ON o.conversation_id = r.conversation_id AND o.user_id = c.owner_id AND o.contact_id = c.id
+  WHERE u.id = r.user_id)`;
 const OF_A_USER = sql`SELECT r.user_id || ' ' || r.conversation_id AS row`;
 
 interface Rule {
@@ -66,7 +70,7 @@ const RULES: readonly Rule[] = [
   {
     table: "withheld",
     problem: "belongs to no member",
-    find: sql`${OF_A_USER} FROM withheld r WHERE NOT ${HAS_MEMBER} AND NOT ${IS_LEFT}`,
+    find: sql`${OF_A_USER} FROM withheld r WHERE NOT ${HAS_MEMBER} AND NOT ${IS_LEFT} AND NOT ${MAY_JOIN}`,
   },
   {
     table: "withheld",

@@ -1,10 +1,9 @@
 import { hash } from "node:crypto";
 import { idBound } from "../../util/ids.ts";
-import { batch, get, run, type Statement, sql, type Write } from "../sql.ts";
+import { batch, get, type Statement, sql, type Write } from "../sql.ts";
 import { positionOf } from "./conversations.ts";
 import { publishNewContact } from "./events.ts";
 import { receiveWaiting } from "./joining.ts";
-import type { Seat } from "./visibility.ts";
 
 // Two users who have each other as contacts: peers. docs/sharing.md has the rules.
 
@@ -49,10 +48,9 @@ interface NewContact {
 /**
  * Part of other writes: moves the contact to the conversation that the peer has with the owner. The owner sees
  * everything that the peer has sent there, unless the owner left it before, and nothing that was meant for a former
- * user of the owner's name, or sent after the owner had blocked the peer (`blockedSince`, null if not). Returns the id of
- * that conversation.
+ * user of the owner's name, or withheld when a block ended. Returns the id of that conversation.
  */
-export function* joinPeer(contact: NewContact, blockedSince: number | null): Write<string> {
+export function* joinPeer(contact: NewContact): Write<string> {
   const { id, ownerId, usernameKey, createdAt } = contact;
   const peer = (yield* get<Peer>(
     sql`SELECT them.id AS user_id, c.id AS contact_id, c.conversation_id, c.blocked_at, m.joined_at,
@@ -83,18 +81,39 @@ export function* joinPeer(contact: NewContact, blockedSince: number | null): Wri
   ]);
   if (peer.last_id !== null && peer.last_id > sinceId) {
     const seat = { user_id: ownerId, conversation_id: conversationId, since_id: sinceId };
-    if (blockedSince !== null) yield* run(withholdSince(seat, blockedSince));
     yield* receiveWaiting(seat, positionOf(contact.positionId), contact.limit);
   }
   return conversationId;
 }
 
-/** Withholds what others sent at this time (milliseconds) or later, before the member joined. */
-function withholdSince({ user_id, conversation_id, since_id }: Seat, time: number): Statement {
+/**
+ * Part of unblocking: withholds what was sent since the block (milliseconds) to the conversation that the user of that name has
+ * with the owner, if the owner may still join it and would receive that.
+ */
+export function withholdWaiting(ownerId: string, usernameKey: string, since: number): Statement {
+  const bound = idBound("msg", since);
+  // Goes on with the run of an earlier block if messages of the two have the same time.
   return sql`INSERT INTO withheld (user_id, conversation_id, from_id, to_id)
-    SELECT ${user_id}, conversation_id, MIN(id), MAX(id) FROM messages
-    WHERE conversation_id = ${conversation_id} AND id > ${since_id} AND id >= ${idBound("msg", time)}
-    GROUP BY conversation_id`;
+    SELECT me.id, v.id, COALESCE((SELECT w.from_id FROM withheld w WHERE w.user_id = me.id AND w.conversation_id = v.id
+        AND w.to_id >= ${bound} ORDER BY w.from_id DESC LIMIT 1), ${bound}), v.last_id
+      FROM users me
+      JOIN users them ON them.id <> me.id
+      JOIN contacts c ON c.owner_id = them.id AND c.username_key = me.username_key
+      JOIN conversations v ON v.id = c.conversation_id
+      WHERE me.id = ${ownerId} AND them.username_key = ${usernameKey} AND v.last_id >= ${bound}
+        AND NOT EXISTS (SELECT 1 FROM members m WHERE m.conversation_id = v.id AND m.user_id = me.id)
+        AND NOT EXISTS (SELECT 1 FROM departures d WHERE d.conversation_id = v.id AND d.user_id = me.id)
+    ON CONFLICT (user_id, conversation_id, from_id) DO UPDATE SET to_id = excluded.to_id`;
+}
+
+/** Part of leaving a conversation with the user of that name: erases what was withheld if that user has never joined. */
+export function forgetWaiting(conversationId: string, usernameKey: string): Statement {
+  return sql`DELETE FROM withheld WHERE conversation_id = ${conversationId}
+    AND user_id = (SELECT id FROM users WHERE username_key = ${usernameKey})
+    AND NOT EXISTS (SELECT 1 FROM members m WHERE m.conversation_id = withheld.conversation_id
+      AND m.user_id = withheld.user_id)
+    AND NOT EXISTS (SELECT 1 FROM departures d WHERE d.conversation_id = withheld.conversation_id
+      AND d.user_id = withheld.user_id)`;
 }
 
 /** How long after the erasure of a user messages may still have been meant for that user. */

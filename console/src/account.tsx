@@ -7,7 +7,7 @@ import { visible } from "./people.tsx";
 import { useSession } from "./session.ts";
 
 export function Account() {
-  const { me, isAway, uploads, signOut } = useSession();
+  const { me, isAway, uploads, outbox, signOut } = useSession();
   const [asking, setAsking] = useState(false);
   const { used, quota } = me.storage;
   const text = quota === null ? `${formatSize(used)} stored` : `${formatSize(used)} of ${formatSize(quota)}`;
@@ -24,12 +24,12 @@ export function Account() {
       <IconButton
         icon="signOut"
         label="Sign out"
-        onClick={() => (uploads.running > 0 ? setAsking(true) : signOut())}
+        onClick={() => (uploads.running > 0 || outbox.all.length > 0 ? setAsking(true) : signOut())}
       />
       {asking && (
         <ConfirmDialog
-          title="Sign out and stop uploads?"
-          text={`${counted(uploads.running, "file is", "files are")} still uploading.`}
+          title={uploads.running > 0 ? "Sign out and stop uploads?" : "Sign out and discard messages?"}
+          text={toUnsent(uploads.running, outbox.all.length)}
           action="Sign out"
           onConfirm={async () => signOut()}
           onClose={() => setAsking(false)}
@@ -37,4 +37,13 @@ export function Account() {
       )}
     </footer>
   );
+}
+
+/** Says what a sign-out would stop. */
+function toUnsent(files: number, messages: number): string {
+  const parts = [
+    files > 0 && `${counted(files, "file is", "files are")} still uploading.`,
+    messages > 0 && `${counted(messages, "message is", "messages are")} not sent.`,
+  ];
+  return parts.filter(Boolean).join(" ");
 }

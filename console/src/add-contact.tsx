@@ -62,7 +62,7 @@ export function AddContact(props: {
             Open the contact
           </button>
         )}
-        <p class="muted small">They see your files once they add you too.</p>
+        <p class="muted small">They get your messages and files once they add you too.</p>
         <div class="dialog-actions">
           <button type="button" class="button" onClick={props.onClose}>
             Cancel

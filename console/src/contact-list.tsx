@@ -1,7 +1,9 @@
-// The contacts as a list box that renders only the rows in view, so that 100,000 scroll as fast as ten.
+// Conversations and contacts as a list box that renders only the rows in view, so that 100,000 scroll as fast as ten.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Contact } from "../../client/src/index.ts";
-import { Avatar, toName } from "./people.tsx";
+import type { Contact, Conversation } from "../../client/src/index.ts";
+import { formatTime } from "./format.ts";
+import { Avatar, toName, toPreview, visible } from "./people.tsx";
+import { useSession } from "./session.ts";
 import type { Pages } from "./use-pages.ts";
 
 /** The height of a row, as in the style sheet. */
@@ -11,14 +13,21 @@ const SPARE = 8;
 /** How many rows before the end the next page is requested. */
 const AHEAD = 60;
 
+/** A conversation with a contact, or a contact without messages. */
+export type Entry = Contact | Conversation;
+
+/** Returns the id of an entry's contact. */
+export function toContactId(entry: Entry): string {
+  return "contact_id" in entry ? entry.contact_id! : entry.id;
+}
+
 export function ContactList(props: {
   label: string;
-  pages: Pages<Contact>;
+  pages: Pick<Pages<Entry>, "items" | "hasMore" | "loading" | "more">;
   openId: string;
-  unseen: ReadonlySet<string>;
-  onOpen: (contact: Contact) => void;
+  onOpen: (entry: Entry) => void;
 }) {
-  const { pages, openId, unseen, onOpen } = props;
+  const { pages, openId, onOpen } = props;
   const { items } = pages;
   const box = useRef<HTMLDivElement>(null);
   const { first, count } = useWindow(box);
@@ -57,22 +66,21 @@ export function ContactList(props: {
       tabIndex={0}
       aria-label={props.label}
       aria-busy={pages.loading}
-      aria-activedescendant={items[at] && at >= start && at < end ? items[at].id : undefined}
+      aria-activedescendant={items[at] && at >= start && at < end ? toContactId(items[at]) : undefined}
       onKeyDown={onKeyDown}
     >
       <div class="contact-rows" role="presentation" style={{ height: `${items.length * ROW}px` }}>
-        {items.slice(start, end).map((contact, offset) => (
+        {items.slice(start, end).map((entry, offset) => (
           <Row
-            key={contact.id}
-            contact={contact}
+            key={toContactId(entry)}
+            entry={entry}
             at={start + offset}
             total={pages.hasMore ? -1 : items.length}
-            open={contact.id === openId}
+            open={toContactId(entry) === openId}
             active={start + offset === at}
-            unseen={unseen.has(contact.conversation_id)}
             onOpen={() => {
               setActive(start + offset);
-              onOpen(contact);
+              onOpen(entry);
             }}
           />
         ))}
@@ -82,18 +90,19 @@ export function ContactList(props: {
 }
 
 function Row(props: {
-  contact: Contact;
+  entry: Entry;
   at: number;
   total: number;
   open: boolean;
   active: boolean;
-  unseen: boolean;
   onOpen: () => void;
 }) {
-  const { contact, at } = props;
+  const { entry, at } = props;
+  const isConversation = "contact_id" in entry;
+  const name = isConversation ? visible(entry.name) || "No name" : toName(entry);
   return (
     <div
-      id={contact.id}
+      id={toContactId(entry)}
       class={props.active ? "contact-row active" : "contact-row"}
       role="option"
       aria-selected={props.open}
@@ -102,19 +111,47 @@ function Row(props: {
       style={{ transform: `translateY(${at * ROW}px)` }}
       onClick={props.onOpen}
     >
-      <Avatar name={toName(contact)} />
+      <Avatar name={name} />
       <span class="contact-text">
-        <span class="contact-name">{toName(contact)}</span>
-        <span class="muted small ellipsis">
-          {toName(contact) === contact.username ? contact.phone_number : `@${contact.username}`}
+        <span class="contact-line">
+          <span class="contact-name">{name}</span>
+          {isConversation && entry.last_message && (
+            <span class="muted small">{formatTime(entry.last_message.created_at)}</span>
+          )}
+        </span>
+        <span class="contact-line small">
+          {isConversation ? (
+            <Latest conversation={entry} />
+          ) : (
+            <span class="muted ellipsis">{toHint(entry)}</span>
+          )}
         </span>
       </span>
-      {props.unseen && (
-        <span class="unseen">
-          <span class="visually-hidden">New files</span>
+    </div>
+  );
+}
+
+/** Returns what tells a contact from others of the same name. */
+function toHint(contact: Contact): string {
+  return toName(contact) === contact.username ? contact.phone_number : `@${contact.username}`;
+}
+
+/** The last message in one line, and how many are unread. */
+function Latest({ conversation }: { conversation: Conversation }) {
+  const { me } = useSession();
+  const { last_message: last, unread_count: unread } = conversation;
+  return (
+    <>
+      <span class={unread > 0 ? "ellipsis strong" : "muted ellipsis"}>
+        {last && `${last.sender?.id === me.id ? "You: " : ""}${toPreview(last)}`}
+      </span>
+      {unread > 0 && (
+        <span class="unread">
+          {unread > 99 ? "99+" : unread}
+          <span class="visually-hidden"> unread</span>
         </span>
       )}
-    </div>
+    </>
   );
 }
 

@@ -1,37 +1,41 @@
-// The left side: the contacts, the search, and adding a contact.
-import { useEffect, useRef, useState } from "preact/hooks";
-import type { Contact } from "../../client/src/index.ts";
+// The left side: the conversations by activity, then the contacts without messages, the search, and adding a contact.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Contact, Conversation } from "../../client/src/index.ts";
 import { AddContact } from "./add-contact.tsx";
-import { ContactList } from "./contact-list.tsx";
+import { Choice } from "./choice.tsx";
+import { ContactList, type Entry, toContactId } from "./contact-list.tsx";
 import { Icon, IconButton } from "./icons.tsx";
 import { PageFailure, Reading } from "./page-notes.tsx";
 import { openPlace } from "./place.ts";
 import { useChanges, useSession } from "./session.ts";
+import { useInbox } from "./use-inbox.ts";
 import { type Pages, usePages } from "./use-pages.ts";
 
 const PAGE = 100;
 const TYPING_MS = 150;
 
-type Blocked = "active" | "blocked";
+const CHOICES = [
+  ["active", "Contacts"],
+  ["blocked", "Blocked"],
+] as const;
+type Blocked = (typeof CHOICES)[number][0];
 
-export function ContactPane(props: {
-  openId: string;
-  /** The conversations with unseen files. */
-  unseen: ReadonlySet<string>;
-  onOpen: (contact: Contact, blocked: boolean) => void;
-}) {
+export function ContactPane(props: { openId: string; onOpen: (contact: Contact, blocked: boolean) => void }) {
   const { parley } = useSession();
   const [typed, setTyped] = useState("");
   const [adding, setAdding] = useState(false);
   const [shown, setShown] = useState<Blocked>("active");
   const q = useSettled(typed.trim());
-  const pages = usePages<Contact>(`${shown} ${q}`, (after, signal) =>
+  const contacts = usePages<Contact>(`${shown} ${q}`, (after, signal) =>
     parley.contacts.list(
       { limit: PAGE, active: shown === "active", ...(q && { q }), ...(after && { starting_after: after }) },
       { signal },
     ),
   );
-  useContactEvents(pages, q !== "" || shown === "blocked");
+  const inbox = useInbox();
+  const isNarrowed = q !== "" || shown === "blocked";
+  useContactEvents(contacts, isNarrowed);
+  const pages = useEntries(isNarrowed ? undefined : inbox, contacts);
   const pane = useRef<HTMLElement>(null);
   return (
     <nav class="contacts" aria-label="Contacts" ref={pane}>
@@ -56,8 +60,14 @@ export function ContactPane(props: {
         </label>
         <IconButton icon="add" label="Add a contact" onClick={() => setAdding(true)} />
       </div>
-      <div class="filter-row">
-        <Filter shown={shown} onShow={setShown} />
+      <div class="choice-row">
+        <Choice
+          legend="Which contacts are listed"
+          name="shown"
+          chosen={shown}
+          choices={CHOICES}
+          onChoose={setShown}
+        />
         {!pages.current && <Reading />}
       </div>
       <Body {...props} pages={pages} q={q} shown={shown} onAdd={() => setAdding(true)} />
@@ -69,7 +79,7 @@ export function ContactPane(props: {
           onAdded={(contact) => {
             setTyped("");
             setShown("active");
-            pages.edit((items) => [contact, ...items.filter(({ id }) => id !== contact.id)]);
+            contacts.edit((items) => [contact, ...items.filter(({ id }) => id !== contact.id)]);
             props.onOpen(contact, false);
           }}
         />
@@ -78,36 +88,26 @@ export function ContactPane(props: {
   );
 }
 
-function Filter({ shown, onShow }: { shown: Blocked; onShow: (shown: Blocked) => void }) {
-  const choices: [Blocked, string][] = [
-    ["active", "Contacts"],
-    ["blocked", "Blocked"],
-  ];
-  return (
-    <fieldset class="filter">
-      <legend class="visually-hidden">Which contacts are listed</legend>
-      {choices.map(([value, label]) => (
-        <label key={value} class={value === shown ? "chosen" : ""}>
-          <input
-            class="visually-hidden"
-            type="radio"
-            name="shown"
-            checked={value === shown}
-            onChange={() => onShow(value)}
-          />
-          {label}
-        </label>
-      ))}
-    </fieldset>
-  );
+type Entries = Pick<Pages<Entry>, "items" | "hasMore" | "loading" | "current" | "more" | "failure" | "retry">;
+
+/** Returns the conversations, and after the last one the contacts that have none. */
+function useEntries(inbox: Pages<Conversation> | undefined, contacts: Pages<Contact>): Entries {
+  const items = useMemo(() => {
+    if (inbox === undefined || !inbox.current) return inbox ? [] : contacts.items;
+    if (inbox.items.length === 0 || inbox.hasMore) return inbox.hasMore ? inbox.items : contacts.items;
+    const listed = new Set(inbox.items.map(toContactId));
+    return [...inbox.items, ...contacts.items.filter(({ id }) => !listed.has(id))];
+  }, [inbox?.items, inbox?.hasMore, inbox?.current, contacts.items]);
+  const waiting = inbox && (!inbox.current || inbox.hasMore || inbox.failure) ? inbox : contacts;
+  const { loading, current, more, failure, retry } = waiting;
+  return { items, hasMore: waiting.hasMore || contacts.hasMore, loading, current, more, failure, retry };
 }
 
 function Body(props: {
-  pages: Pages<Contact>;
+  pages: Entries;
   q: string;
   shown: Blocked;
   openId: string;
-  unseen: ReadonlySet<string>;
   onOpen: (contact: Contact, blocked: boolean) => void;
   onAdd: () => void;
 }) {
@@ -120,8 +120,10 @@ function Body(props: {
           label={shown === "active" ? "Contacts" : "Blocked contacts"}
           pages={pages}
           openId={props.openId}
-          unseen={props.unseen}
-          onOpen={(contact) => props.onOpen(contact, shown === "blocked")}
+          onOpen={(entry) => {
+            if ("contact_id" in entry) openPlace(toContactId(entry));
+            else props.onOpen(entry, shown === "blocked");
+          }}
         />
       ) : (
         !pages.failure && (
@@ -135,7 +137,7 @@ function Body(props: {
   );
 }
 
-function Emptiness(props: { pages: Pages<Contact>; q: string; shown: Blocked; onAdd: () => void }) {
+function Emptiness(props: { pages: Entries; q: string; shown: Blocked; onAdd: () => void }) {
   const { pages, q, shown } = props;
   // The line beside the filter already says that it loads.
   if (pages.loading) return null;
@@ -143,7 +145,7 @@ function Emptiness(props: { pages: Pages<Contact>; q: string; shown: Blocked; on
   if (shown === "blocked") return <p class="muted">You have no blocked contacts.</p>;
   return (
     <>
-      <p class="muted">No contacts yet. Add someone to share files with.</p>
+      <p class="muted">No contacts yet. Add someone to write to.</p>
       <button type="button" class="button primary" onClick={props.onAdd}>
         Add a contact
       </button>

@@ -26,7 +26,7 @@ export function NotesHeader({ onBack }: { onBack: () => void }) {
       </span>
       <div class="conversation-title">
         <h1 class="name">Notes to self</h1>
-        <span class="muted small">Files that only you see</span>
+        <span class="muted small">Messages and files that only you see</span>
       </div>
     </Header>
   );

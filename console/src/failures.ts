@@ -1,5 +1,6 @@
 // Errors: what the console does about them, and their text for the user.
 import { ParleyApiError } from "../../client/src/index.ts";
+import { formatSize } from "./format.ts";
 
 /** Whether the server refused the token. */
 export function isRefused(error: unknown): boolean {
@@ -45,4 +46,8 @@ export function explain(error: unknown): string {
   if (error.code === "contact_exists") return "You already have a contact with this username.";
   const accepted = error.code === "invalid_parameter" ? ACCEPTED[error.param ?? ""] : undefined;
   return accepted ?? error.detail;
+}
+
+export function explainSize(size: number, limit: number): string {
+  return `The file has ${formatSize(size)}. The server accepts at most ${formatSize(limit)}.`;
 }

@@ -91,7 +91,7 @@ export function DownloadLink({ file, named }: { file: Attachment; named?: boolea
   );
 }
 
-function Thumbnail({ file }: { file: Attachment }) {
+export function Thumbnail({ file }: { file: Attachment }) {
   const [broken, setBroken] = useState(false);
   const kind = toKind(file.file_type);
   if (kind === "image" && !broken && file.file_size <= MAX_THUMBNAIL) {

@@ -12,6 +12,8 @@ export function formatSize(bytes: number): string {
 const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const DATE = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
+const DAY_NAME = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
+const DAY_NAME_YEAR = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short" });
 
 /** Formats a time: the time of day if it is today, otherwise the date. */
@@ -20,6 +22,24 @@ export function formatTime(seconds: number): string {
   const now = new Date();
   if (at.toDateString() === now.toDateString()) return CLOCK.format(at);
   return (at.getFullYear() === now.getFullYear() ? DAY : DATE).format(at);
+}
+
+export function formatClock(seconds: number): string {
+  return CLOCK.format(new Date(seconds * 1000));
+}
+
+export function isSameDay(seconds: number, others: number): boolean {
+  return new Date(seconds * 1000).toDateString() === new Date(others * 1000).toDateString();
+}
+
+/** Formats a day: "Today", "Yesterday", or its date. */
+export function formatDay(seconds: number): string {
+  const at = new Date(seconds * 1000);
+  const now = new Date();
+  const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
+  if (at.toDateString() === now.toDateString()) return "Today";
+  if (at.toDateString() === yesterday.toDateString()) return "Yesterday";
+  return (at.getFullYear() === now.getFullYear() ? DAY_NAME : DAY_NAME_YEAR).format(at);
 }
 
 export function formatFullTime(seconds: number): string {

@@ -2,20 +2,35 @@
 import {
   type Attachment,
   type Contact,
+  type Conversation,
   type Event,
+  type Message,
   type Parley,
   ParleyApiError,
+  type Reference,
 } from "../../client/src/index.ts";
 import { isOutage } from "./failures.ts";
 
 type FileEvent = Extract<Event, { type: "attachment.created" | "attachment.updated" }>;
-type Shown = Exclude<Event, FileEvent> | (FileEvent & { payload: Attachment });
+type MessageEvent = Extract<Event, { type: "message.created" | "message.updated" }>;
+type ConversationEvent = Extract<Event, { type: "conversation.updated" }>;
+type Shown =
+  | Exclude<Event, FileEvent | MessageEvent | ConversationEvent>
+  | (FileEvent & { payload: Attachment })
+  | (MessageEvent & { payload: Message })
+  | (ConversationEvent & { payload: Conversation });
 
 /** An event of the server, or a change made in this window, which shows even if the token may not read events. */
 export type Change =
   | Shown
   | { type: "attachment.created"; payload: Attachment; conversation_id: string }
   | { type: "contact.deleted"; payload: Contact }
+  | { type: "message.created" | "message.updated"; payload: Message }
+  | { type: "message.deleted"; payload: Reference }
+  /** The user has read further in this window. */
+  | { type: "conversation.read"; payload: { id: string } }
+  /** What the server now says of a conversation. */
+  | { type: "conversation.current"; payload: Conversation }
   /** The contact was blocked or unblocked. The server has no event for it. */
   | { type: "contact.moved"; payload: Contact }
   /** Events were missed, so everything shown must be loaded again. */
@@ -79,10 +94,9 @@ export class ChangeFeed {
   }
 }
 
-/** A file that is gone by now has only ids in its earlier events. */
+/** What is gone by now has only ids in its earlier events. */
 function isShown(event: Event): event is Shown {
-  const isOfFile = event.type === "attachment.created" || event.type === "attachment.updated";
-  return !isOfFile || "filename" in event.payload;
+  return event.type.endsWith(".deleted") || "created_at" in event.payload;
 }
 
 const VISIBILITY = "visibilitychange";

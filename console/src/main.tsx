@@ -1,8 +1,11 @@
 import { render } from "preact";
 import { useCallback, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Me, Parley } from "../../client/src/index.ts";
+import { Conversations } from "./conversations.ts";
+import { Drafts, forgetDrafts } from "./drafts.ts";
 import { explain, isAborted, isRefused } from "./failures.ts";
 import { ChangeFeed } from "./live.ts";
+import { Outbox } from "./outbox.ts";
 import { Reading } from "./page-notes.tsx";
 import {
   connect,
@@ -21,6 +24,7 @@ import { Workspace } from "./workspace.tsx";
 import "./base.css";
 import "./layout.css";
 import "./files.css";
+import "./messages.css";
 import "./overlays.css";
 
 const REFRESH_MS = 300;
@@ -49,6 +53,7 @@ function App() {
   useLayoutEffect(start, []);
   const signOut = useCallback((reason = "") => {
     keepToken(null);
+    if (!reason) forgetDrafts();
     history.replaceState(null, "", location.pathname);
     setPhase({ at: "out", reason });
   }, []);
@@ -109,8 +114,23 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: (reason?: st
       idle: refreshMe,
       refused: endIfRefused,
     });
+    const outbox = new Outbox(parley, {
+      done: (payload) => {
+        events.publish({ type: "message.created", payload });
+        if (payload.attachments.length > 0) refreshMe();
+      },
+      refused: endIfRefused,
+    });
+    const conversations = new Conversations(parley, events, {
+      unreadChanged: refreshMe,
+      failed: endIfRefused,
+    });
+    const drafts = new Drafts(user.me.id);
     const foreignFiles = new Set<string>();
-    return { parley, events, uploads, foreignFiles, refreshMe, say, report, endIfRefused, signOut };
+    return {
+      ...{ parley, events, uploads, outbox, conversations, drafts, foreignFiles },
+      ...{ refreshMe, say, report, endIfRefused, signOut },
+    };
   }, [token, signOut, add, user]);
   useLive(user, tools, setAway);
   const session = useMemo<Session>(() => ({ ...tools, me, isAway }), [tools, me, isAway]);
@@ -153,10 +173,12 @@ function useLive(
   setAway: (isAway: boolean) => void,
 ) {
   useLayoutEffect(() => {
-    const { events, uploads, report, refreshMe } = tools;
+    const { events, uploads, outbox, conversations, report, refreshMe } = tools;
     const controller = new AbortController();
     // While uploads run, their last one reloads the used storage.
-    const forget = events.listen(({ type }) => {
+    const forget = events.listen((change) => {
+      conversations.hear(change);
+      const { type } = change;
       const isStored = type === "attachment.created" || type === "attachment.deleted" || type === "missed";
       if (isStored && uploads.running === 0) refreshMe();
     });
@@ -168,6 +190,7 @@ function useLive(
       forget();
       controller.abort();
       uploads.stop();
+      outbox.stop();
     };
   }, [user, tools, setAway]);
 }

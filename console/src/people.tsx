@@ -1,5 +1,5 @@
-import type { Contact } from "../../client/src/index.ts";
-import { formatFullTime, formatTime, initials, toHue } from "./format.ts";
+import type { Contact, Message } from "../../client/src/index.ts";
+import { counted, formatFullTime, formatTime, initials, toHue } from "./format.ts";
 
 /** Matches a character that is visible. */
 const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
@@ -11,6 +11,13 @@ export function visible(name: string | null): string {
 
 export function toName(contact: Contact): string {
   return visible(contact.display_name) || contact.username;
+}
+
+/** Returns a message in one line. */
+export function toPreview({ text, attachments }: Pick<Message, "text" | "attachments">): string {
+  if (text !== null) return text;
+  if (attachments.length === 0) return "Data of an app";
+  return attachments.length === 1 ? attachments[0]!.filename : counted(attachments.length, "file", "files");
 }
 
 export function Avatar({ name }: { name: string }) {

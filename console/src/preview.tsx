@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { Attachment } from "../../client/src/index.ts";
 import { Dialog } from "./dialog.tsx";
 import { explain, isAborted } from "./failures.ts";
-import { DownloadLink, type FileActions } from "./file-card.tsx";
+import { DownloadLink } from "./file-card.tsx";
 import { formatFullTime, formatSize } from "./format.ts";
 import { Icon } from "./icons.tsx";
 import { KIND_ICONS, toKind } from "./media.ts";
@@ -17,10 +17,10 @@ export function Preview(props: {
   file: Attachment;
   previous: (() => void) | undefined;
   next: (() => void) | undefined;
-  actions: FileActions;
+  onCopyLink: (file: Attachment) => void;
   onClose: () => void;
 }) {
-  const { file, previous, next, actions } = props;
+  const { file, previous, next } = props;
   useArrows(previous, next);
   return (
     <Dialog title={file.filename} onClose={props.onClose} wide>
@@ -38,7 +38,7 @@ export function Preview(props: {
           <button type="button" class="button" disabled={!next} onClick={next}>
             Next
           </button>
-          <button type="button" class="button" onClick={() => actions.copyLink(file)}>
+          <button type="button" class="button" onClick={() => props.onCopyLink(file)}>
             Copy link
           </button>
           <DownloadLink file={file} named />

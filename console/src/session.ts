@@ -2,7 +2,10 @@
 import { createContext } from "preact";
 import { useContext, useLayoutEffect, useRef } from "preact/hooks";
 import { type Me, Parley } from "../../client/src/index.ts";
+import type { Conversations } from "./conversations.ts";
+import type { Drafts } from "./drafts.ts";
 import { type Change, type ChangeFeed, findNewestEvent, type Since } from "./live.ts";
+import type { Outbox } from "./outbox.ts";
 import type { Uploads } from "./uploads.ts";
 
 export interface Session {
@@ -14,6 +17,9 @@ export interface Session {
   foreignFiles: Set<string>;
   events: ChangeFeed;
   uploads: Uploads;
+  outbox: Outbox;
+  drafts: Drafts;
+  conversations: Conversations;
   /** Reloads the user, with the used storage, after a moment. */
   refreshMe: () => void;
   /** Shows a notice for a moment, and has it read out. */

@@ -1,7 +1,7 @@
 // Uploads, which continue while the user opens other conversations.
 import { type Attachment, type Parley, ParleyApiError, randomKey } from "../../client/src/index.ts";
-import { explain, isRefused } from "./failures.ts";
-import { counted, formatSize } from "./format.ts";
+import { explain, explainSize, isRefused } from "./failures.ts";
+import { counted } from "./format.ts";
 import { oncePerFrame } from "./frames.ts";
 
 const AT_ONCE = 3;
@@ -98,8 +98,7 @@ export class Uploads {
     };
     const limit = this.#hooks.maxFileSize;
     if (limit === null || file.size <= limit) return upload;
-    const error = `The file has ${formatSize(file.size)}. The server accepts at most ${formatSize(limit)}.`;
-    return { ...upload, state: "failed", error, hopeless: true };
+    return { ...upload, state: "failed", error: explainSize(file.size, limit), hopeless: true };
   }
 
   cancel(id: number): void {

@@ -28,11 +28,15 @@ export interface Pages<Item> extends State<Item> {
   retry: () => void;
 }
 
+/** Returns where the page after an item starts. */
+type ToCursor<Item> = (item: Item) => string;
+
 type ReadPage<Item> = (after: string | undefined, signal: AbortSignal) => PromiseLike<Page<Item>>;
 
 class PageReader<Item extends { id: string }> {
   state: State<Item> = { items: [], hasMore: false, loading: true, current: false, failure: "" };
   #read: ReadPage<Item>;
+  #toCursor: ToCursor<Item>;
   #redraw: () => void;
   #redrawSoon: () => void;
   #refused: (error: unknown) => void;
@@ -41,8 +45,14 @@ class PageReader<Item extends { id: string }> {
   #edits: Edit<Item>[] = [];
   #isFirst = true;
 
-  constructor(read: ReadPage<Item>, redraw: () => void, refused: (error: unknown) => void) {
+  constructor(
+    read: ReadPage<Item>,
+    toCursor: ToCursor<Item>,
+    redraw: () => void,
+    refused: (error: unknown) => void,
+  ) {
     this.#read = read;
+    this.#toCursor = toCursor;
     this.#redraw = redraw;
     this.#redrawSoon = oncePerFrame(redraw);
     this.#refused = refused;
@@ -89,7 +99,8 @@ class PageReader<Item extends { id: string }> {
     this.#edits = [];
     this.#set({ loading: true, failure: "" });
     try {
-      const { data, has_more } = await this.#read(first ? undefined : this.state.items.at(-1)?.id, signal);
+      const last = first ? undefined : this.state.items.at(-1);
+      const { data, has_more } = await this.#read(last && this.#toCursor(last), signal);
       if (signal.aborted) return;
       const read = first ? data : [...this.state.items, ...data];
       const items = this.#edits.reduce((items, change) => change(items), read);
@@ -104,11 +115,17 @@ class PageReader<Item extends { id: string }> {
   }
 }
 
+const toId = (item: { id: string }) => item.id;
+
 /** Loads a list with `read`. Another `key` means another query, which aborts the previous one. */
-export function usePages<Item extends { id: string }>(key: string, read: ReadPage<Item>): Pages<Item> {
+export function usePages<Item extends { id: string }>(
+  key: string,
+  read: ReadPage<Item>,
+  toCursor: ToCursor<Item> = toId,
+): Pages<Item> {
   const { endIfRefused } = useSession();
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
-  const [reader] = useState(() => new PageReader<Item>(read, () => redraw(), endIfRefused));
+  const [reader] = useState(() => new PageReader<Item>(read, toCursor, () => redraw(), endIfRefused));
   // The key identifies the query. A layout effect does not wait for the next paint.
   useLayoutEffect(() => {
     reader.restart(read);

@@ -7,6 +7,7 @@ import { Conversation } from "./conversation.tsx";
 import { ContactHeader, NotesHeader } from "./conversation-header.tsx";
 import { useDropGuard } from "./drop.ts";
 import { Icon } from "./icons.tsx";
+import { Reading } from "./page-notes.tsx";
 import { toName } from "./people.tsx";
 import { leaveForGood, openPlace, usePlace } from "./place.ts";
 import { useChanges, useSession } from "./session.ts";
@@ -24,15 +25,16 @@ export function Workspace() {
   const { me } = useSession();
   const place = usePlace();
   const [open, setOpen, changeOpen] = useOpenContact(place);
-  const unseen = useUnseen(place === NOTES ? me.conversation_id : open?.contact.conversation_id);
   const leave = () => openPlace("");
   useDropGuard();
   useLeaveGuard();
   const root = useFocusKept(place ? ".conversation" : "[role=listbox]");
   const title = place === NOTES ? "Notes to self" : open && toName(open.contact);
+  const unread = me.unread_conversations;
   useEffect(() => {
-    document.title = title ? `${title} · Parley` : "Parley";
-  }, [title]);
+    const count = unread > 0 ? `(${unread > 99 ? "99+" : unread}) ` : "";
+    document.title = `${count}${title ? `${title} · ` : ""}Parley`;
+  }, [title, unread]);
   return (
     <main ref={root} class={place ? "workspace has-open" : "workspace"}>
       <div class="side">
@@ -48,7 +50,6 @@ export function Workspace() {
         </a>
         <ContactPane
           openId={place}
-          unseen={unseen}
           onOpen={(contact, blocked) => {
             setOpen({ contact, blocked });
             openPlace(contact.id);
@@ -62,6 +63,7 @@ export function Workspace() {
             key={NOTES}
             id={me.conversation_id}
             name="your notes"
+            isOwn
             header={<NotesHeader onBack={leave} />}
           />
         ) : open ? (
@@ -69,6 +71,7 @@ export function Workspace() {
             key={open.contact.id}
             id={open.contact.conversation_id}
             name={toName(open.contact)}
+            isOwn={open.contact.username.toLowerCase() === me.username.toLowerCase()}
             header={
               <ContactHeader
                 {...open}
@@ -77,6 +80,8 @@ export function Workspace() {
               />
             }
           />
+        ) : place ? (
+          <Reading />
         ) : (
           <Nothing />
         )}
@@ -90,22 +95,24 @@ function Nothing() {
   return (
     <div class="files-empty">
       <span class="empty-art">
-        <Icon name="file" />
+        <Icon name="notes" />
       </span>
       <h1>Choose a conversation</h1>
-      <p class="muted">Choose a contact to see the files that you share.</p>
+      <p class="muted">Choose a contact to read and write messages and to share files.</p>
     </div>
   );
 }
 
-/** Asks before the window closes while uploads run. */
+/** Asks before the window closes while files or messages are on their way. */
 function useLeaveGuard(): void {
-  const { uploads } = useSession();
+  const { uploads, outbox } = useSession();
   useLayoutEffect(() => {
-    const ask = (event: BeforeUnloadEvent) => uploads.running > 0 && event.preventDefault();
+    const ask = (event: BeforeUnloadEvent) => {
+      if (uploads.running > 0 || outbox.all.length > 0) event.preventDefault();
+    };
     addEventListener("beforeunload", ask);
     return () => removeEventListener("beforeunload", ask);
-  }, [uploads]);
+  }, [uploads, outbox]);
 }
 
 /** Moves the focus to the other side if its own side is hidden, as on a phone. */
@@ -157,23 +164,6 @@ function useOpenContact(
     leaveForGood();
   });
   return [open?.contact.id === place ? open : undefined, setOpen, change];
-}
-
-/** Returns the conversations that got files while they were not open, since the last reload. */
-function useUnseen(openId: string | undefined): ReadonlySet<string> {
-  const { uploads } = useSession();
-  const [unseen, setUnseen] = useState<ReadonlySet<string>>(new Set());
-  useEffect(
-    () => setUnseen((old) => (old.has(openId!) ? new Set([...old].filter((each) => each !== openId)) : old)),
-    [openId],
-  );
-  useChanges((event) => {
-    if (event.type !== "attachment.created" || event.conversation_id === openId) return;
-    const id = event.conversation_id;
-    if (id === null || uploads.isOwn(event.payload, id)) return;
-    setUnseen((old) => (old.has(id) ? old : new Set([...old, id])));
-  });
-  return unseen;
 }
 
 async function readContact(

@@ -55,6 +55,11 @@ export async function signIn(page: Page, url: string, token: string): Promise<vo
   await page.getByRole("link", { name: "Notes to self" }).waitFor();
 }
 
+/** Opens the tab of files of the open conversation. */
+export async function openFiles(page: Page): Promise<void> {
+  await page.getByText("Files", { exact: true }).click();
+}
+
 /** Lets these files be dropped on the open conversation; contents are repeated up to their sizes. */
 export async function dropFiles(
   page: Page,

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
-import { dropFiles, makeContact, openPage, signIn } from "./browser.ts";
+import { dropFiles, makeContact, openFiles, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 
 const BIG = 200_000_000;
@@ -19,6 +19,7 @@ async function openPair(page: Page, server: TestApp): Promise<{ ann: TestUser; b
   await makeContact(server, bob, "user-1", "Ann");
   await signIn(page, server.url, ann.token);
   await page.getByRole("option", { name: "Bob" }).click();
+  await openFiles(page);
   await page.getByRole("heading", { name: "Drop files here" }).waitFor();
   return { ann, bob, id: conversation_id };
 }
@@ -116,6 +117,7 @@ test("what one sends appears to the other, as does its end", { skip: noChromium 
   const other = await openPage(browser, server.url);
   await signIn(other.page, server.url, bob.token);
   await other.page.getByRole("option", { name: "Ann" }).click();
+  await openFiles(other.page);
   await other.page.getByRole("heading", { name: "Drop files here" }).waitFor();
   await dropFiles(ann.page, [{ name: "news.txt", type: "text/plain", base64: btoa("news") }]);
   const card = other.page.getByRole("button", { name: "Open news.txt" });
@@ -141,10 +143,10 @@ test("what one sends appears to the other, as does its end", { skip: noChromium 
 async function assertMarked(server: TestApp, page: Page, sender: TestUser, conversation_id: string) {
   await page.evaluate(slowDown);
   await page.getByRole("link", { name: "Notes to self" }).click();
-  await page.getByRole("region", { name: "Files: your notes" }).waitFor();
+  await page.getByRole("region", { name: "Conversation: your notes" }).waitFor();
   const file = new File(["more"], "more.txt");
   await upload(server.url, sender, file, { conversation_id });
-  const marked = page.getByRole("option", { name: "New files" });
+  const marked = page.getByRole("option", { name: "1 unread" });
   await marked.click();
   await page.getByRole("button", { name: "Open more.txt" }).waitFor();
   await marked.waitFor({ state: "detached" });
@@ -167,7 +169,7 @@ test("what comes before the first frame is heard", { skip: noChromium }, async (
   await signIn(page, server.url, ann.token);
   await stream;
   await upload(server.url, bob, new File(["early"], "early.txt"), { conversation_id: id });
-  await page.getByRole("option", { name: "New files" }).waitFor();
+  await page.getByRole("option", { name: "1 unread" }).waitFor();
   assert.deepEqual(guard.complaints, []);
 });
 
@@ -179,6 +181,7 @@ test("what is too large, or more than the quota, is said to be so", {
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   await signIn(page, server.url, user.token);
   await page.getByRole("link", { name: "Notes to self" }).click();
+  await openFiles(page);
   const text = (name: string, size: number) => ({
     ...{ name, type: "text/plain", base64: Buffer.alloc(size, "a").toString("base64") },
   });
@@ -204,6 +207,7 @@ test("without the scope of events, what one does oneself still shows at once", {
   await signIn(page, server.url, user.token);
   await page.getByRole("alert").filter({ hasText: "show only after a reload" }).waitFor();
   await page.getByRole("link", { name: "Notes to self" }).click();
+  await openFiles(page);
   await page.getByRole("heading", { name: "Drop files here" }).waitFor();
   for (const name of ["first.txt", "second.txt"]) {
     await dropFiles(page, [{ name, type: "text/plain", base64: btoa(name) }]);
@@ -222,6 +226,7 @@ test("files beyond the first page come as one scrolls, and pasted ones at the to
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   await signIn(page, server.url, user.token);
   await page.getByRole("link", { name: "Notes to self" }).click();
+  await openFiles(page);
   const first = page.getByRole("button", { name: "Open 0.txt" });
   await page.getByRole("button", { name: `Open ${COUNT - 1}.txt` }).waitFor();
   assert.equal(await first.count(), 0);
@@ -233,6 +238,7 @@ test("files beyond the first page come as one scrolls, and pasted ones at the to
   }
   await signIn(page, server.url, user.token);
   await page.getByRole("link", { name: "Notes to self" }).click();
+  await openFiles(page);
   await page.getByRole("button", { name: `Open ${COUNT - 1}.txt` }).waitFor();
   assert.equal(await first.count(), 0);
   const files = page.getByRole("group", { name: "Files of your notes" });

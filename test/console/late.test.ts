@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { fillContacts } from "../../bench/rows.ts";
 import { upload } from "../support/app.ts";
-import { dropFiles, makeContact, signIn } from "./browser.ts";
+import { dropFiles, makeContact, openFiles, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
@@ -13,6 +13,7 @@ testScenes("what is late, lost or refused on the way", {
   "a file whose answer was lost is stored once when it is sent again": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     await page.getByRole("link", { name: "Notes to self" }).click();
+    await openFiles(page);
     await page.getByRole("heading", { name: "Drop files here" }).waitFor();
     proxy.fate = (line) => (line.startsWith("POST") ? "lose" : "pass");
     await dropFiles(page, [text("once.txt")]);
@@ -111,6 +112,7 @@ testScenes("what is late, lost or refused on the way", {
     proxy.fate = (line) => (line.startsWith("GET /v1/attachments") ? late.passed : "pass");
     const asked = page.waitForRequest((request) => request.url().includes("/v1/attachments"));
     await page.getByRole("link", { name: "Notes to self" }).click();
+    await openFiles(page);
     await asked;
     await page.locator(".conversation").getByText("Loading…").waitFor();
     // The proxy has the answer of an empty list by now, or soon.
@@ -150,6 +152,7 @@ testScenes("what is late, lost or refused on the way", {
     const made = await upload(server.url, user, new File([PNG], "a.png"));
     const { id } = (await made.json()) as { id: string };
     await page.getByRole("link", { name: "Notes to self" }).click();
+    await openFiles(page);
     await page.locator(`#${id} .thumb-icon`).waitFor();
     proxy.fate = () => "pass";
     const body = new URLSearchParams({ filename: "b.png" });

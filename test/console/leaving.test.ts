@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { upload } from "../support/app.ts";
-import { dropFiles, makeContact, signIn } from "./browser.ts";
+import { dropFiles, makeContact, openFiles, signIn } from "./browser.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 
@@ -35,6 +35,7 @@ testScenes("what is left, closed, hidden or gone", {
     const made = await upload(server.url, user, new File(["a"], "a.txt"));
     const { id } = (await made.json()) as { id: string };
     await page.getByRole("link", { name: "Notes to self" }).click();
+    await openFiles(page);
     const heading = page.getByRole("heading", { name: "Notes to self" });
     const card = page.getByRole("button", { name: "Open a.txt" });
     const dialog = page.getByRole("dialog");
@@ -70,6 +71,7 @@ testScenes("what is left, closed, hidden or gone", {
     const made = await upload(server.url, user, new File(["a"], "a.txt"));
     const { id } = (await made.json()) as { id: string };
     await page.getByRole("link", { name: "Notes to self" }).click();
+    await openFiles(page);
     const dialog = page.getByRole("dialog");
     await page.getByRole("button", { name: "Open a.txt" }).click();
     await dialog.waitFor();
@@ -127,6 +129,7 @@ testScenes("what is left, closed, hidden or gone", {
   "whoever leaves amid an upload is asked": async ({ proxy, arrive }) => {
     const { page, guard } = await arrive();
     await page.getByRole("link", { name: "Notes to self" }).click();
+    await openFiles(page);
     await page.getByRole("heading", { name: "Drop files here" }).waitFor();
     const late = gate();
     proxy.fate = (line) => (line.startsWith("POST") ? late.passed : "pass");
@@ -157,6 +160,7 @@ testScenes("what is left, closed, hidden or gone", {
     t.after(() => rm(folder, { recursive: true }));
     const { page, guard } = await arrive();
     await page.getByRole("link", { name: "Notes to self" }).click();
+    await openFiles(page);
     await page.getByRole("heading", { name: "Drop files here" }).waitFor();
     let posts = 0;
     const late = gate();

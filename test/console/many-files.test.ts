@@ -4,7 +4,7 @@ import { formatSize } from "../../console/src/format.ts";
 import { startApp } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { scaled } from "../support/scale.ts";
-import { openPage, signIn } from "./browser.ts";
+import { openFiles, openPage, signIn } from "./browser.ts";
 
 const FILES = scaled(60, 1000);
 
@@ -16,6 +16,7 @@ test("many files dropped at once are sent without asking the server for what is 
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   await signIn(page, server.url, user.token);
   await page.getByRole("link", { name: "Notes to self" }).click();
+  await openFiles(page);
   await page.getByRole("heading", { name: "Drop files here" }).waitFor();
   const asked = { lists: 0, me: 0, uploads: 0 };
   page.on("request", (request) => {

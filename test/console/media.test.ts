@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { startApp, upload } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
-import { openPage, signIn } from "./browser.ts";
+import { openFiles, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 
 test("each kind of file is shown by what it is, and one that is broken or empty is said to be so", {
@@ -15,6 +15,7 @@ test("each kind of file is shown by what it is, and one that is broken or empty 
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   await signIn(page, server.url, user.token);
   await page.getByRole("link", { name: "Notes to self" }).click();
+  await openFiles(page);
   const jpeg = await record(page, drawJpeg);
   const files: [content: BlobPart, name: string][] = [
     [pdf("Parley shows this"), "page.pdf"],

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { startApp, startOn, testConfig, upload } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { noS3, testBucket } from "../support/engines/s3.ts";
-import { dropFiles, openPage, signIn } from "./browser.ts";
+import { dropFiles, openFiles, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 import { startProxy } from "./proxy.ts";
 
@@ -44,6 +44,7 @@ test("nothing that people upload runs in the console, whatever it calls itself",
   page.context().on("request", (request) => request.url().includes("canary") && seen.push(request.url()));
   await signIn(page, server.url, user.token);
   await page.getByRole("link", { name: "Notes to self" }).click();
+  await openFiles(page);
   await dropFiles(
     page,
     FILES.map(([name, type, content]) => ({ name, type, base64: btoa(content) })),
@@ -116,6 +117,7 @@ test("where files are sent from the store, the console still asks its own server
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   await signIn(page, server.url, user.token);
   await page.getByRole("link", { name: "Notes to self" }).click();
+  await openFiles(page);
   await page.getByRole("button", { name: "Open a.txt" }).click();
   await page.getByText("from the store").waitFor();
   await page.getByRole("button", { name: "Next" }).click();
@@ -137,6 +139,7 @@ test("below a path of a proxy, with another public address, everything still com
   const { page, guard } = await openPage(await openBrowser(t), url);
   await signIn(page, url, user.token);
   await page.getByRole("link", { name: "Notes to self" }).click();
+  await openFiles(page);
   await page.getByRole("heading", { name: "Drop files here" }).waitFor();
   await dropFiles(page, [{ name: "dot.png", type: "image/png", base64: PNG.toString("base64") }]);
   await page.getByRole("button", { name: "Open dot.png" }).click();

@@ -6,7 +6,7 @@ import { type Guard, openPage, signIn } from "./browser.ts";
 import { type ProxyServer, startProxy } from "./proxy.ts";
 
 /** What scenes share: a server, behind a network that does as they want, and a browser. */
-interface World {
+export interface World {
   t: TestContext;
   server: TestApp;
   proxy: ProxyServer;

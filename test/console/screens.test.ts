@@ -8,6 +8,7 @@ import {
   assertNoSidewaysScroll,
   dropFiles,
   makeContact,
+  openFiles,
   openPage,
   signIn,
 } from "./browser.ts";
@@ -36,6 +37,7 @@ for (const [size, viewport] of Object.entries(WIDTHS)) {
     await look("add a contact");
     await page.keyboard.press("Escape");
     await page.getByRole("option", { name: "Ada" }).click();
+    await openFiles(page);
     await page.getByRole("heading", { name: "Drop files here" }).waitFor();
     await look("empty conversation");
     const fields = { conversation_id };
@@ -54,8 +56,9 @@ for (const [size, viewport] of Object.entries(WIDTHS)) {
     await page.getByText("1 file was not sent").waitFor();
     await look("an upload that failed");
     if (size === "phone") await page.getByRole("button", { name: "Back to contacts" }).click();
-    await page.getByRole("option").first().click();
+    await page.getByRole("option").nth(1).click();
     await page.getByRole("heading", { name: long }).waitFor();
+    await openFiles(page);
     await page.getByRole("heading", { name: "Drop files here" }).waitFor();
     await look("a long name");
     const inside = await page.locator(".files").evaluate((box) => box.scrollWidth <= box.clientWidth);

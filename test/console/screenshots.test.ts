@@ -8,7 +8,7 @@ import { createToken } from "../../src/core/access/tokens.ts";
 import { createUser } from "../../src/core/users.ts";
 import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
-import { dropFiles, makeContact, openPage, signIn } from "./browser.ts";
+import { dropFiles, makeContact, openFiles, openPage, signIn } from "./browser.ts";
 import { paint } from "./pictures.ts";
 
 const FOLDER = fileURLToPath(new URL("../../docs/pictures/", import.meta.url));
@@ -82,6 +82,7 @@ test("what the pictures of the documentation show is there", { skip: noChromium 
   });
   await signIn(page, server.url, user.token);
   await page.getByRole("option", { name: "Grace Hopper" }).click();
+  await openFiles(page);
   await page.getByRole("button", { name: "Open agenda.md" }).waitFor();
   // As slow as a network that is not this machine's own, so that the progress is seen. Where no picture is taken it is
   // slower yet: the file is still on its way when all else was looked at, however slow the machine.

@@ -1,0 +1,26 @@
+/** A few choices of which one is made, in a row. */
+export function Choice<Value extends string>(props: {
+  legend: string;
+  name: string;
+  chosen: Value;
+  choices: readonly (readonly [Value, string])[];
+  onChoose: (value: Value) => void;
+}) {
+  return (
+    <fieldset class="choice">
+      <legend class="visually-hidden">{props.legend}</legend>
+      {props.choices.map(([value, label]) => (
+        <label key={value} class={value === props.chosen ? "chosen" : ""}>
+          <input
+            class="visually-hidden"
+            type="radio"
+            name={props.name}
+            checked={value === props.chosen}
+            onChange={() => props.onChoose(value)}
+          />
+          {label}
+        </label>
+      ))}
+    </fieldset>
+  );
+}

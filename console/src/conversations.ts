@@ -1,0 +1,65 @@
+// What the server last said of each conversation. What happens in one makes it ask again, so nothing is counted here.
+import type { Conversation, Parley } from "../../client/src/index.ts";
+import type { Change, ChangeFeed } from "./live.ts";
+
+/** Changes within this time share one request. */
+const GATHER_MS = 100;
+
+interface Hooks {
+  /** Called when the number of conversations with unread messages may have changed. */
+  unreadChanged: () => void;
+  failed: (error: unknown) => void;
+}
+
+export class Conversations {
+  #known = new Map<string, Conversation>();
+  #due = new Set<string>();
+  #isBusy = false;
+  #parley: Parley;
+  #events: ChangeFeed;
+  #hooks: Hooks;
+
+  constructor(parley: Parley, events: ChangeFeed, hooks: Hooks) {
+    this.#parley = parley;
+    this.#events = events;
+    this.#hooks = hooks;
+  }
+
+  find(id: string): Conversation | undefined {
+    return this.#known.get(id);
+  }
+
+  keep(conversation: Conversation): void {
+    this.#known.set(conversation.id, conversation);
+  }
+
+  async load(id: string): Promise<void> {
+    const loaded = await this.#parley.conversations.retrieve(id);
+    const before = this.#known.get(id)?.unread_count ?? 0;
+    this.keep(loaded);
+    this.#events.publish({ type: "conversation.current", payload: loaded });
+    if (before > 0 !== loaded.unread_count > 0) this.#hooks.unreadChanged();
+  }
+
+  hear(change: Change): void {
+    if (change.type === "missed") this.#known.clear();
+    else if (change.type === "conversation.updated" || change.type === "conversation.read")
+      void this.#refresh(change.payload.id);
+    else if (change.type.startsWith("message.") && "conversation_id" in change.payload)
+      void this.#refresh(change.payload.conversation_id!);
+  }
+
+  /** A change during a request is followed by another one, so answers arrive in order. */
+  async #refresh(id: string): Promise<void> {
+    this.#due.add(id);
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    while (this.#due.size > 0) {
+      await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
+      const ids = [...this.#due];
+      this.#due.clear();
+      await Promise.all(ids.map((each) => this.load(each).catch(this.#hooks.failed)));
+    }
+    this.#isBusy = false;
+  }
+}

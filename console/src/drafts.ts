@@ -1,0 +1,53 @@
+// What is written and not sent yet, by conversation. Files last while the page does; texts survive a reload, in this tab
+// alone, like the token.
+import type { Message } from "../../client/src/index.ts";
+
+export interface Draft {
+  text: string;
+  files: readonly File[];
+  replyTo: Message | undefined;
+}
+
+const PREFIX = "parley-draft ";
+/** Longer texts cannot be sent, and the browser keeps only a few megabytes. */
+const MAX_KEPT = 100_000;
+
+export class Drafts {
+  #drafts = new Map<string, Draft>();
+  #watchers = new Set<() => void>();
+  #prefix: string;
+
+  constructor(userId: string) {
+    this.#prefix = `${PREFIX}${userId} `;
+  }
+
+  get(conversationId: string): Draft {
+    const draft = this.#drafts.get(conversationId);
+    if (draft) return draft;
+    const text = sessionStorage.getItem(this.#prefix + conversationId) ?? "";
+    return { text, files: [], replyTo: undefined };
+  }
+
+  change(conversationId: string, change: Partial<Draft>): void {
+    const draft = { ...this.get(conversationId), ...change };
+    this.#drafts.set(conversationId, draft);
+    const key = this.#prefix + conversationId;
+    if (draft.text === "" || draft.text.length > MAX_KEPT) sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, draft.text);
+    for (const watcher of this.#watchers) watcher();
+  }
+
+  clear(conversationId: string): void {
+    this.change(conversationId, { text: "", files: [], replyTo: undefined });
+  }
+
+  watch(watcher: () => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+}
+
+/** Deletes all kept texts: the next user of this tab must not find them. */
+export function forgetDrafts(): void {
+  for (const key of Object.keys(sessionStorage)) if (key.startsWith(PREFIX)) sessionStorage.removeItem(key);
+}

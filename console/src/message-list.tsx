@@ -1,0 +1,227 @@
+// The messages of a conversation, newest at the bottom. Whatever is added above or below, what one reads stays in place.
+import { Fragment } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Message } from "../../client/src/index.ts";
+import { formatDay, isSameDay } from "./format.ts";
+import { oncePerFrame } from "./frames.ts";
+import { type MessageActions, MessageRow, OutgoingRow } from "./message-row.tsx";
+import type { Outgoing } from "./outbox.ts";
+import { PageFailure, Reading } from "./page-notes.tsx";
+import { useSession } from "./session.ts";
+import { type Messages, useQuoted } from "./use-messages.ts";
+
+/** How far from an end the next page is requested, in pixels. */
+const AHEAD = 1500;
+/** How close to the end counts as being there. */
+const NEAR = 40;
+/** Messages within this time share one name. */
+const RUN_SECONDS = 300;
+
+/** A message to show: centred and marked, or at the top where the unread ones begin. Or the end of the conversation. */
+export type Target = { id: string; how: "marked" | "first" } | { how: "end" };
+
+export function MessageList(props: {
+  name: string;
+  pages: Messages;
+  outgoing: readonly Outgoing[];
+  actions: MessageActions;
+  /** The message above the line "New"; undefined for no line. */
+  newAfter: string | undefined;
+  contactReadId: string | null;
+  target: { current: Target | undefined };
+  /** Set to the message in view, or to undefined at the end of the conversation. */
+  held: { current: string | undefined };
+  /** Called with the last message that is in view. */
+  onSeen: (id: string) => void;
+}) {
+  const { pages, outgoing, actions, newAfter } = props;
+  const { me } = useSession();
+  const box = useRef<HTMLDivElement>(null);
+  const [active, setActive] = useState("");
+  const toQuoted = useQuoted(pages.items);
+  useScroll(box, props);
+  const first = findFirstNew(pages, newAfter, me.id);
+  const read = pages.items.findLast(
+    ({ id, sender }) => sender?.id === me.id && id <= (props.contactReadId ?? ""),
+  );
+  const activate = (event: { target: EventTarget | null }) =>
+    setActive((event.target as Element).closest(".message")?.id ?? "");
+  return (
+    <div
+      ref={box}
+      class="messages"
+      tabIndex={0}
+      role="group"
+      aria-label={`Messages: ${props.name}`}
+      onKeyDown={(event) => moveFocus(box.current!, event)}
+      onPointerOver={activate}
+      onPointerLeave={() => setActive("")}
+      onFocusIn={activate}
+    >
+      {pages.loading && pages.items.length === 0 && <Reading />}
+      {!pages.hasNewer && <PageFailure pages={pages} />}
+      <ol class="message-list">
+        {pages.items.map((message, at) => {
+          const before = pages.items[at - 1];
+          // What comes before it decides how it is shown, so it waits for the page before, and does not change then.
+          if (!before && pages.hasOlder) return null;
+          const isNewDay = !before || !isSameDay(before.created_at, message.created_at);
+          return (
+            <Fragment key={message.id}>
+              {isNewDay && <li class="day">{formatDay(message.created_at)}</li>}
+              {message.id === first && <li class="new-line">New</li>}
+              <MessageRow
+                message={message}
+                actions={actions}
+                own={message.sender?.id === me.id}
+                follows={!isNewDay && message.id !== first && isRun(before!, message)}
+                active={message.id === active}
+                quoted={message.reply_to_id === null ? undefined : toQuoted(message.reply_to_id)}
+                isReadMark={message === read}
+              />
+            </Fragment>
+          );
+        })}
+        {!pages.hasNewer &&
+          outgoing.map((each) => (
+            <OutgoingRow key={each.id} outgoing={each} name={actions.toName(me)} toName={actions.toName} />
+          ))}
+      </ol>
+      {pages.hasNewer && <PageFailure pages={pages} />}
+    </div>
+  );
+}
+
+function isRun(before: Message, message: Message): boolean {
+  return (
+    before.sender?.id === message.sender?.id &&
+    message.created_at - before.created_at < RUN_SECONDS &&
+    message.reply_to_id === null
+  );
+}
+
+/** Returns the first message after the line "New", if all from there on is on the page. */
+function findFirstNew({ items, hasOlder }: Messages, after: string | undefined, meId: string) {
+  if (after === undefined || (hasOlder && items[0]!.id > after)) return undefined;
+  return items.find(({ id, sender }) => id > after && sender?.id !== meId)?.id;
+}
+
+/** Moves the focus from message to message with the arrow keys, unless it is in one of their buttons. */
+function moveFocus(box: HTMLElement, event: KeyboardEvent): void {
+  const { target, key } = event;
+  if ((key !== "ArrowUp" && key !== "ArrowDown") || (target as Element).closest("button")) return;
+  const rows = [...box.querySelectorAll<HTMLElement>(".message")];
+  const at = rows.indexOf(target as HTMLElement);
+  const to = at < 0 ? rows.length - 1 : at + (key === "ArrowUp" ? -1 : 1);
+  rows[to]?.focus();
+  event.preventDefault();
+}
+
+interface Snapshot {
+  /** Whether the newest message is in view. */
+  isAtEnd: boolean;
+  /** The messages in view and where they are. */
+  places: [id: string, top: number][];
+}
+
+function takeSnapshot(box: HTMLElement, { hasNewer }: Messages): Snapshot {
+  const { top, bottom } = box.getBoundingClientRect();
+  const places: Snapshot["places"] = [];
+  for (const row of box.querySelectorAll(".message")) {
+    const place = row.getBoundingClientRect();
+    if (place.top > bottom) break;
+    if (place.bottom > top) places.push([row.id, place.top]);
+  }
+  return { isAtEnd: !hasNewer && box.scrollHeight - box.scrollTop - box.clientHeight < NEAR, places };
+}
+
+/** Puts back in place what was in view before the page changed. */
+function restore(box: HTMLElement, { isAtEnd, places }: Snapshot): void {
+  if (isAtEnd) {
+    box.scrollTop = box.scrollHeight;
+    return;
+  }
+  for (const [id, top] of places) {
+    const row = document.getElementById(id);
+    if (!row) continue;
+    box.scrollTop += row.getBoundingClientRect().top - top;
+    return;
+  }
+}
+
+/** Returns whether it is there. */
+function show(box: HTMLElement, target: Target, { loading }: Messages): boolean {
+  if (target.how === "end") {
+    if (!loading) box.scrollTop = box.scrollHeight;
+    return !loading;
+  }
+  const row = document.getElementById(target.id);
+  if (!row) return false;
+  if (target.how === "first")
+    box.scrollTop += row.getBoundingClientRect().top - box.getBoundingClientRect().top - 80;
+  else {
+    row.scrollIntoView({ block: "center" });
+    row.focus({ preventScroll: true });
+    row.classList.add("marked");
+    row.addEventListener("animationend", () => row.classList.remove("marked"), { once: true });
+  }
+  return true;
+}
+
+function toSize({ clientWidth, clientHeight }: Element): string {
+  return `${clientWidth} ${clientHeight}`;
+}
+
+function useScroll(box: { current: HTMLElement | null }, props: Parameters<typeof MessageList>[0]): void {
+  const { pages, target, held } = props;
+  const latest = useRef(props);
+  // While this runs, the page is still as before.
+  const before = box.current && takeSnapshot(box.current, latest.current.pages);
+  latest.current = props;
+  const size = useRef("");
+  const check = useRef(
+    oncePerFrame(() => {
+      const element = box.current;
+      if (!element || document.hidden) return;
+      const { pages, held, onSeen } = latest.current;
+      // The observer of the size comes first, and knows what was in view before.
+      if (toSize(element) !== size.current) return;
+      const { isAtEnd, places } = takeSnapshot(element, pages);
+      held.current = isAtEnd ? undefined : places[0]?.[0];
+      if (element.scrollTop < AHEAD) pages.older();
+      if (element.scrollHeight - element.scrollTop - element.clientHeight < AHEAD) pages.newer();
+      const edge = element.getBoundingClientRect().bottom + NEAR;
+      const seen = pages.items.findLast(({ id }) => {
+        const row = document.getElementById(id);
+        return row !== null && row.getBoundingClientRect().bottom <= edge;
+      });
+      if (seen) onSeen(seen.id);
+    }),
+  );
+  useLayoutEffect(() => {
+    const element = box.current!;
+    const isShown = target.current && show(element, target.current, pages);
+    if (!isShown && before) restore(element, before);
+    // What is not there once everything is loaded never comes.
+    if (!pages.loading) target.current = undefined;
+    check.current();
+  });
+  useLayoutEffect(() => {
+    const element = box.current!;
+    const listener = check.current;
+    // A composer that grows takes room from the messages.
+    const observer = new ResizeObserver(() => {
+      size.current = toSize(element);
+      if (held.current === undefined) element.scrollTop = element.scrollHeight;
+      listener();
+    });
+    observer.observe(element);
+    element.addEventListener("scroll", listener, { passive: true });
+    document.addEventListener("visibilitychange", listener);
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", listener);
+      document.removeEventListener("visibilitychange", listener);
+    };
+  }, [box, held]);
+}

@@ -1,0 +1,206 @@
+// One message, and one that is on its way.
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+import type { Attachment, Message } from "../../client/src/index.ts";
+import { Thumbnail } from "./file-card.tsx";
+import { formatClock, formatFullTime, formatSize } from "./format.ts";
+import { Icon, IconButton } from "./icons.tsx";
+import { toKind } from "./media.ts";
+import type { Outgoing } from "./outbox.ts";
+import { Avatar, toPreview } from "./people.tsx";
+import { useSession } from "./session.ts";
+
+/** What can be done with messages: always the same object, so that rows do not render again. */
+export interface MessageActions {
+  reply: (message: Message) => void;
+  edit: (message: Message) => void;
+  remove: (message: Message) => void;
+  /** Shows another message. */
+  jump: (id: string) => void;
+  open: (file: Attachment) => void;
+  toName: (sender: Message["sender"]) => string;
+}
+
+interface Row {
+  message: Message;
+  actions: MessageActions;
+  /** Sent by the user. */
+  own: boolean;
+  /** Whether it goes on after the message above: without its own name. */
+  follows: boolean;
+  /** Whether its buttons are shown. */
+  active: boolean;
+  /** The message replied to; null if it is gone, undefined while it loads. */
+  quoted: Message | null | undefined;
+  /** Whether the contact has read up to here. */
+  isReadMark: boolean;
+}
+
+/** Renders only if something of it has changed, because there are hundreds. */
+export function MessageRow(props: Row) {
+  const { message, actions, own, follows, active, quoted, isReadMark } = props;
+  return useMemo(
+    () => <MessageView {...props} />,
+    [message, actions, own, follows, active, quoted, isReadMark],
+  );
+}
+
+function MessageView({ message, actions, own, follows, active, quoted, isReadMark }: Row) {
+  const { id, text, attachments, created_at, edited_at, reply_to_id } = message;
+  const name = actions.toName(message.sender);
+  return (
+    <li id={id} class={`message${own ? " own" : ""}${follows ? " follows" : ""}`} tabIndex={-1}>
+      <Head name={name} follows={follows} seconds={created_at} />
+      {reply_to_id !== null && <Quote id={reply_to_id} quoted={quoted} actions={actions} />}
+      {text !== null && <p class="message-text">{text}</p>}
+      {text === null && attachments.length === 0 && <p class="muted">{toPreview(message)}</p>}
+      {attachments.length > 0 && (
+        <ul class="message-files">
+          {attachments.map((file) => (
+            <MessageFile key={file.id} file={file} onOpen={() => actions.open(file)} />
+          ))}
+        </ul>
+      )}
+      {(edited_at !== null || isReadMark) && (
+        <p class="message-foot muted small">
+          {edited_at !== null && <span title={formatFullTime(edited_at)}>Edited</span>}
+          {isReadMark && <span>Read</span>}
+        </p>
+      )}
+      {active && (
+        <span class="message-actions">
+          <IconButton icon="reply" label="Reply" onClick={() => actions.reply(message)} />
+          {own && <IconButton icon="edit" label="Edit" onClick={() => actions.edit(message)} />}
+          {own && <IconButton icon="trash" label="Delete" danger onClick={() => actions.remove(message)} />}
+        </span>
+      )}
+    </li>
+  );
+}
+
+function Head(props: { name: string; follows: boolean; seconds: number }) {
+  const { name, follows, seconds } = props;
+  const time = (
+    <time class="message-time muted small" title={formatFullTime(seconds)}>
+      {formatClock(seconds)}
+    </time>
+  );
+  if (follows) return <span class="message-side">{time}</span>;
+  return (
+    <>
+      <span class="message-side">
+        <Avatar name={name} />
+      </span>
+      <p class="message-head">
+        <strong class="ellipsis">{name}</strong> {time}
+      </p>
+    </>
+  );
+}
+
+function Quote(props: { id: string; quoted: Message | null | undefined; actions: MessageActions }) {
+  const { id, quoted, actions } = props;
+  if (!quoted) return <p class="quote muted small">{quoted === null ? "Deleted message" : "Loading…"}</p>;
+  const name = actions.toName(quoted.sender);
+  return (
+    <button
+      type="button"
+      class="quote small"
+      aria-label={`Go to the message of ${name}: ${toPreview(quoted)}`}
+      onClick={() => actions.jump(id)}
+    >
+      <strong>{name}</strong> <span class="muted">{toPreview(quoted)}</span>
+    </button>
+  );
+}
+
+function MessageFile({ file, onOpen }: { file: Attachment; onOpen: () => void }) {
+  const isImage = toKind(file.file_type) === "image";
+  return (
+    <li>
+      <button
+        type="button"
+        class={isImage ? "message-file image" : "message-file"}
+        title={file.filename}
+        onClick={onOpen}
+      >
+        <span class="visually-hidden">Open {isImage && file.filename}</span>
+        <span class="message-thumb">
+          <Thumbnail key={file.file_url} file={file} />
+        </span>
+        {!isImage && <FileText name={file.filename} note={formatSize(file.file_size)} />}
+      </button>
+    </li>
+  );
+}
+
+function FileText({ name, note }: { name: string; note: ComponentChildren }) {
+  return (
+    <span class="file-text">
+      <span class="ellipsis">{name}</span>
+      <span class="muted small">{note}</span>
+    </span>
+  );
+}
+
+export function OutgoingRow(props: { outgoing: Outgoing; name: string; toName: MessageActions["toName"] }) {
+  const { outgoing, name, toName } = props;
+  const { outbox } = useSession();
+  const { id, text, files, replyTo, state, isHeldUp, error } = outgoing;
+  return (
+    <li id={id} class={`message own outgoing ${state}`} tabIndex={-1}>
+      <span class="message-side">
+        <Avatar name={name} />
+      </span>
+      <p class="message-head">
+        <strong class="ellipsis">{name}</strong>
+      </p>
+      {replyTo && (
+        <p class="quote small">
+          <strong>{toName(replyTo.sender)}</strong> <span class="muted">{toPreview(replyTo)}</span>
+        </p>
+      )}
+      {text && <p class="message-text">{text}</p>}
+      {files.length > 0 && <OutgoingFiles {...outgoing} />}
+      {state === "failed" ? (
+        <p class="message-foot failure small">
+          Not sent. {error}
+          <button type="button" class="button" onClick={() => outbox.retry(id)}>
+            Try again
+          </button>
+          <button type="button" class="button" onClick={() => outbox.discard(id)}>
+            Discard
+          </button>
+        </p>
+      ) : (
+        <p class={isHeldUp ? "message-foot muted small" : "message-foot muted small reading"}>
+          {isHeldUp ? "Not sent yet, trying again" : "Sending…"}
+          <button type="button" class="button" onClick={() => outbox.discard(id)}>
+            Cancel
+          </button>
+        </p>
+      )}
+    </li>
+  );
+}
+
+function OutgoingFiles({ files, sent, state }: Outgoing) {
+  const total = files.reduce((sum, { size }) => sum + size, 0);
+  return (
+    <>
+      <ul class="message-files">
+        {files.map((file, at) => (
+          <li key={at} class="message-file">
+            <span class="message-thumb">
+              <Icon name="file" />
+            </span>
+            <FileText name={file.name} note={formatSize(file.size)} />
+          </li>
+        ))}
+      </ul>
+      {state === "sending" && (
+        <progress max={Math.max(total, 1)} value={sent} aria-label="Files sent" class="message-progress" />
+      )}
+    </>
+  );
+}

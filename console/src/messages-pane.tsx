@@ -1,0 +1,227 @@
+// The Messages tab: what was said, and the field for what is to be said.
+import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import type { Conversation, Message } from "../../client/src/index.ts";
+import { Composer } from "./composer.tsx";
+import { ConfirmDialog } from "./dialog.tsx";
+import { Icon } from "./icons.tsx";
+import { MessageList, type Target } from "./message-list.tsx";
+import type { MessageActions } from "./message-row.tsx";
+import { focusContent, OpenFile } from "./open-file.tsx";
+import type { Outgoing } from "./outbox.ts";
+import { PageFailure, Reading } from "./page-notes.tsx";
+import { visible } from "./people.tsx";
+import { useOpenFile } from "./place.ts";
+import { useSession } from "./session.ts";
+import { useConversation } from "./use-conversation.ts";
+import { type Messages, useMessages } from "./use-messages.ts";
+import { useMarkRead, useNewLine, useNews } from "./use-reading.ts";
+
+/** If fewer are unread, the newest page has them all. */
+const MAX_ON_PAGE = 45;
+/** An id before all others, for a conversation that was never read. */
+const BEFORE_ALL = "msg_00000000000000000000000000";
+
+interface Pane {
+  id: string;
+  name: string;
+  isOwn: boolean;
+  onPick: () => void;
+}
+
+export function MessagesPane(props: Pane) {
+  const { conversation, failure, retry } = useConversation(props.id);
+  if (conversation) return <View {...props} conversation={conversation} />;
+  return <div class="messages">{failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />}</div>;
+}
+
+function View({ id, name, isOwn, onPick, conversation }: Pane & { conversation: Conversation }) {
+  const { me, drafts, outbox } = useSession();
+  const held = useRef<string | undefined>(undefined);
+  const [around] = useState(() =>
+    conversation.unread_count > MAX_ON_PAGE ? (conversation.last_read_id ?? BEFORE_ALL) : undefined,
+  );
+  const pages = useMessages(id, around, held);
+  const newLine = useNewLine(conversation, pages.items);
+  const outgoing = useOutgoing(id, pages.items);
+  const target = useTarget(pages, newLine.after);
+  const [opened, lookAt] = useOpenFile();
+  const [removing, setRemoving] = useState<Message>();
+  const [editing, setEditing] = useState<Message>();
+  const actions = useActions({ name, id, setEditing, setRemoving, lookAt, show: target.show });
+  const news = useNews(id, name);
+  const markRead = useMarkRead(conversation, pages.items);
+  const files = useMemo(() => pages.items.flatMap(({ attachments }) => attachments).reverse(), [pages.items]);
+  const send = () => {
+    outbox.add(id, drafts.get(id), pages.items.at(-1)?.id ?? "");
+    drafts.clear(id);
+    newLine.clear();
+    target.toEnd();
+  };
+  const isEmpty = pages.items.length === 0 && outgoing.length === 0;
+  return (
+    <>
+      <div class="visually-hidden" role="status">
+        {news}
+      </div>
+      {isEmpty && !pages.loading && !pages.failure ? (
+        <Empty name={name} isOwn={isOwn} />
+      ) : (
+        <MessageList
+          name={name}
+          pages={pages}
+          outgoing={outgoing}
+          actions={actions}
+          newAfter={newLine.after}
+          contactReadId={conversation.contact_read_id}
+          target={target.current}
+          held={held}
+          onSeen={markRead}
+        />
+      )}
+      {conversation.contact_joined === false && !isOwn && (
+        <p class="not-joined small" role="note">
+          Waiting until {name} adds you. They get your messages then.
+        </p>
+      )}
+      <Composer
+        conversationId={id}
+        name={name}
+        editing={editing}
+        onEditEnd={() => setEditing(undefined)}
+        onPick={onPick}
+        onSend={send}
+        onEditLast={() => {
+          const last = pages.items.findLast(({ sender, text }) => sender?.id === me.id && text !== null);
+          if (last) actions.edit(last);
+        }}
+        onRemove={setRemoving}
+        toName={actions.toName}
+      />
+      <OpenFile files={files} opened={opened} lookAt={lookAt} more={pages.older} />
+      {removing && <RemoveMessage message={removing} onClose={() => setRemoving(undefined)} />}
+    </>
+  );
+}
+
+function Empty({ name, isOwn }: { name: string; isOwn: boolean }) {
+  return (
+    <div class="messages files-empty">
+      <span class="empty-art">
+        <Icon name="notes" />
+      </span>
+      <h2>No messages yet</h2>
+      <p class="muted">
+        {isOwn ? "What you write here only you see." : `Write to ${name}, or drop files here.`}
+      </p>
+    </div>
+  );
+}
+
+/** Returns the messages on their way that are not on the page yet: the event of one may arrive before its answer. */
+function useOutgoing(id: string, items: readonly Message[]): readonly Outgoing[] {
+  const { outbox, me } = useSession();
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
+  useLayoutEffect(() => outbox.watch(() => redraw()), [outbox]);
+  const taken = new Set<string>();
+  const all = outbox.all.filter((each) => each.conversationId === id);
+  // The first one holds up all others.
+  const isHeldUp = all.some((each) => each.isHeldUp);
+  const missing = all.filter((each) => {
+    if (each.state === "failed") return true;
+    const arrived = items.find(
+      (item) =>
+        item.id > each.after &&
+        item.sender?.id === me.id &&
+        !taken.has(item.id) &&
+        (item.text ?? "") === each.text &&
+        item.attachments.length === each.files.length,
+    );
+    if (arrived) taken.add(arrived.id);
+    return !arrived;
+  });
+  return missing.map((each) => ({ ...each, isHeldUp }));
+}
+
+/** Decides what the list scrolls to: at first the line "New", later a message that is jumped to, or the end. */
+function useTarget(pages: Messages, newAfter: string | undefined) {
+  const current = useRef<Target | undefined>(undefined);
+  const latest = useRef(pages);
+  latest.current = pages;
+  const isBegun = useRef(false);
+  const { me } = useSession();
+  if (!isBegun.current && !pages.loading && pages.items.length > 0) {
+    isBegun.current = true;
+    const first =
+      newAfter !== undefined && pages.items.find(({ id, sender }) => id > newAfter && sender?.id !== me.id);
+    if (first) current.current = { id: first.id, how: "first" };
+  }
+  return useMemo(
+    () => ({
+      current,
+      show: (id: string) => {
+        current.current = { id, how: "marked" };
+        if (latest.current.items.some((each) => each.id === id)) latest.current.edit((items) => [...items]);
+        else latest.current.open(id);
+      },
+      toEnd: () => {
+        current.current = { how: "end" };
+        if (latest.current.hasNewer) latest.current.open();
+      },
+    }),
+    [],
+  );
+}
+
+function useActions(parts: {
+  name: string;
+  id: string;
+  setEditing: (message: Message | undefined) => void;
+  setRemoving: (message: Message) => void;
+  lookAt: (id: string) => void;
+  show: (id: string) => void;
+}): MessageActions {
+  const { me, drafts } = useSession();
+  const latest = useRef(parts);
+  latest.current = parts;
+  const { name, id, setEditing, setRemoving, show } = parts;
+  const { username, display_name } = me;
+  return useMemo(() => {
+    const ownName = visible(display_name) || username;
+    return {
+      reply: (message) => {
+        setEditing(undefined);
+        drafts.change(id, { replyTo: message });
+      },
+      edit: setEditing,
+      remove: setRemoving,
+      jump: show,
+      open: (file) => latest.current.lookAt(file.id),
+      toName: (sender) => (sender === null ? "Deleted user" : sender.id === me.id ? ownName : name),
+    };
+  }, [name, id, me.id, username, display_name, drafts, setEditing, setRemoving, show]);
+}
+
+function RemoveMessage({ message, onClose }: { message: Message; onClose: () => void }) {
+  const { parley, events, say, report, refreshMe } = useSession();
+  const remove = async () => {
+    try {
+      await parley.messages.delete(message.id);
+      events.publish({ type: "message.deleted", payload: message });
+      say("The message was deleted.");
+      if (message.attachments.length > 0) refreshMe();
+      focusContent();
+    } catch (error) {
+      report("The message was not deleted.", error);
+    }
+  };
+  const what = message.attachments.length > 0 ? "the message and its files" : "the message";
+  return (
+    <ConfirmDialog
+      title="Delete this message?"
+      text={`This deletes ${what} for everyone in this conversation. You can't undo this.`}
+      action="Delete"
+      onConfirm={remove}
+      onClose={onClose}
+    />
+  );
+}

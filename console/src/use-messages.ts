@@ -1,0 +1,200 @@
+// A window of the messages of a conversation, oldest first. It grows at both ends while one scrolls, and lets go of the
+// other end, so that the page stays small however long the conversation is.
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+import type { Message, MessageQuery, Parley } from "../../client/src/index.ts";
+import { explain, isAborted } from "./failures.ts";
+import { oncePerFrame } from "./frames.ts";
+import { useChanges, useSession } from "./session.ts";
+
+const PAGE = 50;
+const MAX_HELD = 400;
+/** Links of files are valid for at least an hour. */
+const RENEW_MS = 30 * 60 * 1000;
+
+interface State {
+  items: Message[];
+  hasOlder: boolean;
+  hasNewer: boolean;
+  loading: boolean;
+  /** The error of the page that failed; empty if none did. */
+  failure: string;
+}
+
+/** Changes the window. Applying it twice has the same result. */
+type Edit = (items: Message[], state: State) => Message[];
+
+export interface Messages extends State {
+  older: () => void;
+  newer: () => void;
+  /** Shows the newest messages, or those around one of them. */
+  open: (around?: string) => void;
+  edit: (change: Edit) => void;
+  retry: () => void;
+}
+
+class MessageWindow {
+  state: State = { items: [], hasOlder: false, hasNewer: false, loading: true, failure: "" };
+  #parley: Parley;
+  #conversationId: string;
+  #redraw: () => void;
+  #redrawSoon: () => void;
+  #refused: (error: unknown) => void;
+  #controller = new AbortController();
+  /** The edits since the page was requested, which it may not contain. */
+  #edits: Edit[] = [];
+  #last = () => {};
+
+  constructor(parley: Parley, conversationId: string, redraw: () => void, refused: (error: unknown) => void) {
+    this.#parley = parley;
+    this.#conversationId = conversationId;
+    this.#redraw = redraw;
+    this.#redrawSoon = oncePerFrame(redraw);
+    this.#refused = refused;
+  }
+
+  open(around?: string): void {
+    this.stop();
+    this.#load(around ? { around } : {}, (items, has_more) => ({
+      items,
+      hasOlder: has_more,
+      hasNewer: around !== undefined,
+    }));
+  }
+
+  stop(): void {
+    this.#controller.abort();
+    this.#controller = new AbortController();
+  }
+
+  older(): void {
+    const { items, hasOlder, loading, failure } = this.state;
+    if (!hasOlder || loading || failure) return;
+    this.#load({ starting_after: items[0]!.id }, (page, has_more) => {
+      const all = [...page, ...this.state.items];
+      return {
+        items: all.slice(0, MAX_HELD),
+        hasOlder: has_more,
+        hasNewer: this.state.hasNewer || all.length > MAX_HELD,
+      };
+    });
+  }
+
+  newer(): void {
+    const { items, hasNewer, loading, failure } = this.state;
+    if (!hasNewer || loading || failure) return;
+    this.#load({ ending_before: items.at(-1)!.id }, (page, has_more) => {
+      const all = [...this.state.items, ...page];
+      return {
+        items: all.slice(-MAX_HELD),
+        hasOlder: this.state.hasOlder || all.length > MAX_HELD,
+        hasNewer: has_more,
+      };
+    });
+  }
+
+  retry(): void {
+    if (!this.state.loading) this.#last();
+  }
+
+  edit(change: Edit): void {
+    if (this.state.loading) this.#edits.push(change);
+    this.state = { ...this.state, items: change(this.state.items, this.state) };
+    this.#redrawSoon();
+  }
+
+  #load(query: Partial<MessageQuery>, place: (page: Message[], has_more: boolean) => Partial<State>): void {
+    this.#last = () => void this.#run(query, place);
+    this.#last();
+  }
+
+  async #run(query: Partial<MessageQuery>, place: (page: Message[], has_more: boolean) => Partial<State>) {
+    const { signal } = this.#controller;
+    this.#edits = [];
+    this.state = { ...this.state, loading: true, failure: "" };
+    this.#redraw();
+    try {
+      const whole = { conversation_id: this.#conversationId, limit: PAGE, ...query };
+      const { data, has_more } = await this.#parley.messages.list(whole, { signal });
+      if (signal.aborted) return;
+      const placed = { ...this.state, ...place(data.reverse(), has_more), loading: false };
+      this.state = {
+        ...placed,
+        items: this.#edits.reduce((items, change) => change(items, placed), placed.items),
+      };
+    } catch (error) {
+      if (signal.aborted || isAborted(error)) return;
+      this.state = { ...this.state, loading: false, failure: explain(error) };
+      this.#refused(error);
+    }
+    this.#redraw();
+  }
+}
+
+/** `around`: where to begin; undefined for the newest. `held`: the message in view, which a reload keeps in view. */
+export function useMessages(
+  conversationId: string,
+  around: string | undefined,
+  held: { current: string | undefined },
+): Messages {
+  const { parley, endIfRefused } = useSession();
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
+  const [reader] = useState(() => new MessageWindow(parley, conversationId, () => redraw(), endIfRefused));
+  useLayoutEffect(() => {
+    reader.open(around);
+    return () => reader.stop();
+  }, [reader]);
+  useEffect(() => {
+    const timer = setInterval(() => reader.open(held.current), RENEW_MS);
+    return () => clearInterval(timer);
+  }, [reader, held]);
+  useChanges((change) => {
+    if (change.type === "missed") reader.open(held.current);
+    else if (change.type === "message.deleted")
+      reader.edit((items) => items.filter(({ id }) => id !== change.payload.id));
+    else if (change.type === "message.updated")
+      reader.edit((items) => items.map((each) => (each.id === change.payload.id ? change.payload : each)));
+    else if (change.type === "message.created" && change.payload.conversation_id === conversationId)
+      reader.edit((items, state) => withNew(items, change.payload, state));
+  });
+  return {
+    ...reader.state,
+    older: () => reader.older(),
+    newer: () => reader.newer(),
+    open: (around) => reader.open(around),
+    edit: (change) => reader.edit(change),
+    retry: () => reader.retry(),
+  };
+}
+
+/** Inserts a message in the order of ids. One beyond an end that is not loaded yet comes with its page. */
+function withNew(items: Message[], message: Message, { hasOlder, hasNewer }: State): Message[] {
+  if (items.some(({ id }) => id === message.id)) return items;
+  const at = items.findIndex(({ id }) => id > message.id);
+  if (at < 0) return hasNewer ? items : [...items, message];
+  return at === 0 && hasOlder ? items : items.toSpliced(at, 0, message);
+}
+
+/** Returns the messages that others reply to and that the window does not have; null for one that is gone. */
+export function useQuoted(items: readonly Message[]): (id: string) => Message | null | undefined {
+  const { parley } = useSession();
+  const [loaded, setLoaded] = useState<ReadonlyMap<string, Message | null>>(new Map());
+  const asked = useRef(new Set<string>());
+  const held = new Map(items.map((each) => [each.id, each]));
+  useEffect(() => {
+    for (const { reply_to_id: id } of items) {
+      if (id === null || held.has(id) || asked.current.has(id)) continue;
+      asked.current.add(id);
+      parley.messages
+        .retrieve(id)
+        .catch(() => null)
+        .then((message) => setLoaded((old) => new Map(old).set(id, message)));
+    }
+  }, [items]);
+  useChanges((change) => {
+    if (change.type !== "message.updated" && change.type !== "message.deleted") return;
+    const { id } = change.payload;
+    if (!asked.current.has(id)) return;
+    setLoaded((old) => new Map(old).set(id, change.type === "message.updated" ? change.payload : null));
+  });
+  return (id) => held.get(id) ?? loaded.get(id);
+}

@@ -1,0 +1,74 @@
+// What is new in the open conversation: the line above it, how far the user has read, and what is read out.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Conversation, Message } from "../../client/src/index.ts";
+import { toPreview } from "./people.tsx";
+import { useChanges, useSession } from "./session.ts";
+
+/** Reading while one scrolls is told once per this time, and so are new messages. */
+const GATHER_MS = 400;
+
+/** The line stands where the unread messages began, or where the window was hidden, until the user writes. */
+export function useNewLine(conversation: Conversation, items: readonly Message[]) {
+  const [after, setAfter] = useState(() =>
+    conversation.unread_count > 0 ? (conversation.last_read_id ?? "") : undefined,
+  );
+  const latest = useRef(items);
+  latest.current = items;
+  useEffect(() => {
+    const note = () => document.hidden && setAfter(latest.current.at(-1)?.id);
+    document.addEventListener("visibilitychange", note);
+    return () => document.removeEventListener("visibilitychange", note);
+  }, []);
+  return { after, clear: () => setAfter(undefined) };
+}
+
+/** Returns a function that is told of each message that was in view, and marks what is unread up to there as read. */
+export function useMarkRead(conversation: Conversation, items: readonly Message[]): (seen: string) => void {
+  const { parley, events, endIfRefused, me } = useSession();
+  const readTo = useRef(conversation.last_read_id ?? "");
+  const seen = useRef("");
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const mark = async () => {
+    timer.current = undefined;
+    const before = readTo.current;
+    readTo.current = seen.current;
+    try {
+      await parley.conversations.markRead(conversation.id, { message_id: seen.current });
+      events.publish({ type: "conversation.read", payload: { id: conversation.id } });
+    } catch (error) {
+      // The next message in view tries again.
+      readTo.current = before;
+      endIfRefused(error);
+    }
+  };
+  return (id) => {
+    const isUnread = items.some(
+      (each) => each.id > readTo.current && each.id <= id && each.sender?.id !== me.id,
+    );
+    if (!isUnread) return;
+    seen.current = id;
+    timer.current ??= setTimeout(mark, GATHER_MS);
+  };
+}
+
+/** Returns what is read out: one new message of others, or how many came at once. */
+export function useNews(conversationId: string, name: string): string {
+  const { me } = useSession();
+  const [news, setNews] = useState("");
+  const gathered = useRef<Message[]>([]);
+  useChanges((change) => {
+    if (change.type !== "message.created") return;
+    const { payload } = change;
+    if (payload.conversation_id !== conversationId || payload.sender?.id === me.id) return;
+    gathered.current.push(payload);
+    if (gathered.current.length > 1) return;
+    setTimeout(() => {
+      const all = gathered.current.splice(0);
+      setNews(
+        all.length === 1 ? `${name}: ${toPreview(all[0]!)}` : `${all.length} new messages from ${name}`,
+      );
+    }, GATHER_MS);
+  });
+  return news;
+}

@@ -1,0 +1,136 @@
+// Messages over a network that fails: nothing lost, nothing twice, in order.
+import assert from "node:assert/strict";
+import { upload } from "../support/app.ts";
+import { dropFiles } from "./browser.ts";
+import { gate } from "./proxy.ts";
+import { testScenes } from "./scenes.ts";
+import { find, listTexts, meet, shownTexts, write } from "./talk.ts";
+
+const isSend = (line: string) => line === "POST /v1/messages";
+
+testScenes("messages over a network that fails", {
+  "what is written while the network is cut is sent once, in order, when it is back": async (world) => {
+    const { server, proxy } = world;
+    const { ann, bob, id } = await meet(world);
+    const { page } = ann;
+    await write(page, "before");
+    await find(bob.page, "before").waitFor();
+    // The server stores the next one, and its answer never arrives.
+    proxy.fate = (line) => (isSend(line) ? "lose" : "pass");
+    await write(page, "0 whose answer is lost");
+    await find(bob.page, "0 whose").waitFor();
+    await page.context().setOffline(true);
+    proxy.fate = () => "pass";
+    for (let i = 1; i <= 4; i++) await write(page, `${i} while it is cut`);
+    await dropFiles(page, [{ name: "cut.txt", type: "text/plain", base64: btoa("cut") }]);
+    await write(page, "5 with a file");
+    await page.getByText("Not sent yet, trying again").first().waitFor();
+    const wanted = [
+      "before",
+      "0 whose answer is lost",
+      ...[1, 2, 3, 4].map((i) => `${i} while it is cut`),
+      "5 with a file",
+    ];
+    assert.deepEqual(await shownTexts(page), wanted);
+    await page.context().setOffline(false);
+    await page.locator(".outgoing").first().waitFor({ state: "detached" });
+    await find(page, "5 with a file").getByRole("button", { name: "Open cut.txt" }).waitFor();
+    await page.locator(".outgoing").first().waitFor({ state: "detached" });
+    assert.deepEqual(await shownTexts(page), wanted);
+    await find(bob.page, "5 with a file").getByRole("button", { name: "Open cut.txt" }).waitFor();
+    assert.deepEqual(await shownTexts(bob.page), wanted);
+    assert.deepEqual(await listTexts(server, bob.user, id), wanted);
+    assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
+  },
+
+  "a message whose event is faster than its answer is shown once": async (world) => {
+    const { proxy } = world;
+    const { ann, bob } = await meet(world);
+    const late = gate();
+    proxy.fate = (line) => (isSend(line) ? late.passed : "pass");
+    await write(ann.page, "the same");
+    await find(bob.page, "the same").waitFor();
+    await ann.page.locator(".message:not(.outgoing)").waitFor();
+    assert.deepEqual(await shownTexts(ann.page), ["the same"]);
+    await write(ann.page, "the same");
+    assert.deepEqual(await shownTexts(ann.page), ["the same", "the same"]);
+    late.open();
+    await ann.page.locator(".message:not(.outgoing)").nth(1).waitFor();
+    await bob.page.locator(".message").nth(1).waitFor();
+    for (const { page } of [ann, bob]) assert.deepEqual(await shownTexts(page), ["the same", "the same"]);
+    assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
+  },
+
+  "a refused message says why, holds up no other, and is sent again or discarded": async (world) => {
+    const { server, proxy } = world;
+    const { ann, id } = await meet(world);
+    const { page } = ann;
+    await ann.page.route("**/v1/messages", (route) => {
+      if (!route.request().postData()?.includes("refused")) return route.fallback();
+      const problem = {
+        type: "about:blank",
+        title: "No",
+        status: 400,
+        code: "invalid_parameter",
+        detail: "Not so.",
+      };
+      return route.fulfill({
+        status: 400,
+        contentType: "application/problem+json",
+        body: JSON.stringify(problem),
+      });
+    });
+    await write(page, "refused 1");
+    await write(page, "refused 2");
+    await write(page, "accepted");
+    await find(page, "refused 2").getByText("Not sent. Not so.").waitFor();
+    await page.locator(".message:not(.outgoing)").filter({ hasText: "accepted" }).waitFor();
+    await page.unroute("**/v1/messages");
+    await find(page, "refused 1").getByRole("button", { name: "Discard" }).click();
+    await find(page, "refused 2").getByRole("button", { name: "Try again" }).click();
+    await page.locator(".outgoing").first().waitFor({ state: "detached" });
+    assert.deepEqual(await shownTexts(page), ["accepted", "refused 2"]);
+    assert.deepEqual(await listTexts(server, ann.user, id), ["accepted", "refused 2"]);
+    // Who leaves while one waits is asked.
+    proxy.fate = (line) => (isSend(line) ? "break" : "pass");
+    await write(page, "never sent");
+    await page.getByText("Not sent yet, trying again").waitFor();
+    const asked = page.waitForEvent("dialog");
+    await page.close({ runBeforeUnload: true });
+    await (await asked).dismiss();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("dialog").getByText("1 message is not sent.").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    await find(page, "never sent").getByRole("button", { name: "Cancel" }).click();
+    await find(page, "never sent").waitFor({ state: "detached" });
+    assert.deepEqual(await shownTexts(page), ["accepted", "refused 2"]);
+    assert.deepEqual(ann.guard.complaints, []);
+  },
+
+  "what happens while the stream is cut shows when it is back": async (world) => {
+    const { server, proxy } = world;
+    const { ann, bob, id } = await meet(world);
+    await write(bob.page, "one");
+    await write(bob.page, "two");
+    await find(ann.page, "two").waitFor();
+    proxy.fate = (line) => (line === "GET /v1/events" ? "break" : "pass");
+    proxy.cutStreams();
+    await ann.page.getByText("Not connected, trying again").waitFor();
+    const [one] = (await list(server.url, bob.user.headers, id)).toReversed();
+    await fetch(`${server.url}/v1/messages/${one!.id}`, { method: "DELETE", headers: bob.user.headers });
+    await upload(server.url, bob.user, new File(["late"], "late.txt"), { conversation_id: id });
+    await write(bob.page, "three");
+    await bob.page.locator(".outgoing").first().waitFor({ state: "detached" });
+    proxy.fate = () => "pass";
+    await find(ann.page, "three").waitFor();
+    await ann.page.getByRole("button", { name: "Open late.txt" }).waitFor();
+    assert.deepEqual(await shownTexts(ann.page), ["two", "three"]);
+    await ann.page.getByText("Not connected, trying again").waitFor({ state: "detached" });
+    assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
+  },
+});
+
+async function list(url: string, headers: Record<string, string>, id: string): Promise<{ id: string }[]> {
+  const response = await fetch(`${url}/v1/messages?conversation_id=${id}`, { headers });
+  return ((await response.json()) as { data: { id: string }[] }).data;
+}

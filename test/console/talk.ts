@@ -1,0 +1,93 @@
+// What the tests of conversations share: two people who have each other, and what they say behind the page's back.
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+import type { TestApp, TestUser } from "../support/app.ts";
+import { type Guard, makeContact } from "./browser.ts";
+import type { World } from "./scenes.ts";
+
+export interface Person {
+  user: TestUser;
+  page: Page;
+  guard: Guard;
+}
+
+/** Sends a message behind the page's back. */
+export async function say(
+  server: TestApp,
+  user: TestUser,
+  conversation_id: string,
+  text: string,
+  more: object = {},
+): Promise<{ id: string }> {
+  const response = await fetch(`${server.url}/v1/messages`, {
+    method: "POST",
+    headers: { ...user.headers, "content-type": "application/json" },
+    body: JSON.stringify({ conversation_id, text, ...more }),
+  });
+  assert.equal(response.status, 201);
+  return (await response.json()) as { id: string };
+}
+
+/** The texts of a conversation as its server has them, oldest first. */
+export async function listTexts(server: TestApp, user: TestUser, id: string): Promise<string[]> {
+  const texts: string[] = [];
+  for (let after = ""; ; ) {
+    const query = `conversation_id=${id}&limit=100${after && `&starting_after=${after}`}`;
+    const response = await fetch(`${server.url}/v1/messages?${query}`, { headers: user.headers });
+    const { data, has_more } = (await response.json()) as {
+      data: { id: string; text: string }[];
+      has_more: boolean;
+    };
+    texts.push(...data.map(({ text }) => text));
+    if (!has_more) return texts.reverse();
+    after = data.at(-1)!.id;
+  }
+}
+
+/** The texts on the page, from top to bottom. */
+export function shownTexts(page: Page): Promise<string[]> {
+  return page.locator(".message-text").allTextContents();
+}
+
+/** Makes contacts of two users and calls them Ann and Bob. */
+export async function introduce(server: TestApp, ann: TestUser, bob: TestUser): Promise<string> {
+  const [annName, bobName] = await Promise.all([ann, bob].map((user) => toUsername(server, user)));
+  const { conversation_id } = await makeContact(server, ann, bobName!, "Bob");
+  await makeContact(server, bob, annName!, "Ann");
+  return conversation_id;
+}
+
+export async function toUsername(server: TestApp, { headers }: TestUser): Promise<string> {
+  const response = await fetch(`${server.url}/v1/me`, { headers });
+  return ((await response.json()) as { username: string }).username;
+}
+
+/** Opens the conversation of two people in a page of each. */
+export async function meet({ server, arrive }: World): Promise<{ ann: Person; bob: Person; id: string }> {
+  const ann = await arrive();
+  const bob = await arrive();
+  const id = await introduce(server, ann.user, bob.user);
+  await ann.page.getByRole("option", { name: "Bob" }).click();
+  await bob.page.getByRole("option", { name: "Ann" }).click();
+  for (const { page } of [ann, bob]) await page.getByRole("heading", { name: "No messages yet" }).waitFor();
+  return { ann, bob, id };
+}
+
+/** Writes into the field and presses Enter. */
+export async function write(page: Page, text: string): Promise<void> {
+  const field = page.getByRole("textbox", { name: /^Message to/ });
+  await field.fill(text);
+  await field.press("Enter");
+}
+
+/** The message with this text. */
+export function find(page: Page, text: string) {
+  return page.locator(".message").filter({ has: page.locator(".message-text", { hasText: text }) });
+}
+
+/** Presses one of the buttons that a message shows to the mouse. */
+export async function act(page: Page, text: string, button: "Reply" | "Edit" | "Delete"): Promise<void> {
+  const message = find(page, text);
+  await message.hover();
+  await message.getByRole("button", { name: button, exact: true }).click();
+}

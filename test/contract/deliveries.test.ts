@@ -9,6 +9,7 @@ import { findCursor, listBacklog, listBehind } from "../../src/db/queries/hand-o
 import { findWebhook, type WebhookRow } from "../../src/db/queries/webhooks.ts";
 import { addUser, anEntry, contact } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
+import { meet, send } from "./talk.ts";
 
 const NOW = 1_900_000_000_000;
 const HOOK: WebhookRow = {
@@ -82,6 +83,39 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
       [HOOK.id],
     );
     assert.equal(await findCursor(db), cursor);
+  });
+
+  test(`${engine}: a change is handed out if some of its recipients were erased since it was read, unless all were`, async (t) => {
+    const db = await open(t);
+    await addUser(db, "admin");
+    const row = { ...HOOK, user_id: "admin", all_users: 1, scopes: "messages:read" };
+    await db.write("createWebhook", { row, limit: 0, entry: anEntry(), sealed: null });
+    await meet(db);
+    await send(db, "a", 1);
+    while (await hasUnnumbered(db)) await db.write("numberEvents", { limit: 10 });
+    const change = (await eventsBehind(db, 0, 20)).filter(({ type }) => type === "message.created");
+    const [first, last] = [change[0]!.position, change.at(-1)!.position];
+    assert.equal(change.length, 2);
+    const delivery = { webhookId: HOOK.id, eventId: "evt_1", position: first, lastPosition: last };
+    const step = { fallen: [], behind: [], since: 0, now: NOW };
+    const erase = (id: string) =>
+      db.write("deleteUser", { id, deletedAt: NOW, limit: 1000, entry: anEntry() });
+    await erase(change[0]!.recipient_id);
+    await db.write("addDeliveries", {
+      ...step,
+      deliveries: [{ ...delivery, id: "dlv_1" }],
+      from: 0,
+      to: last,
+    });
+    const due = await listDue(db, HOOK.id, NOW, 10);
+    assert.deepEqual(
+      due.map(({ id, type, position, last_position }) => [id, type, position, last_position]),
+      [["dlv_1", "message.created", last, last]],
+    );
+    await erase(change[1]!.recipient_id);
+    const deliveries = [{ ...delivery, id: "dlv_2" }];
+    await db.write("addDeliveries", { ...step, deliveries, from: last, to: last + 1 });
+    assert.equal((await listDue(db, HOOK.id, NOW, 10)).length, 1);
   });
 
   test(`${engine}: an attempt that fails after it was asked for anew changes nothing`, async (t) => {

@@ -105,6 +105,7 @@ export interface NewDelivery {
 export const INTO_DELIVERIES = sql`INSERT INTO deliveries (id, webhook_id, event_id, position, last_position,
   recipient_id, conversation_id, type, told_at, payload, state, attempts, next_at, created_at, updated_at)`;
 
+/** Adds a delivery of the first of its events that was not erased since they were read; of none if all were. */
 function addDelivery(delivery: NewDelivery, now: number): Statement {
   const { id, webhookId, eventId, position, lastPosition } = delivery;
   return sql`${INTO_DELIVERIES} SELECT ${id}, w.id, ${eventId}, e.position, CAST(${lastPosition} AS BIGINT),
@@ -112,8 +113,9 @@ function addDelivery(delivery: NewDelivery, now: number): Statement {
       'pending', 0, CASE WHEN EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id
         AND d.conversation_id = e.conversation_id AND d.state = 'pending')
           THEN NULL ELSE CAST(${now} AS BIGINT) END, ${now}, ${now}
-    FROM webhooks w JOIN events e ON e.position = ${position}
-    WHERE w.id = ${webhookId} AND w.disabled_at IS NULL AND e.payload <> ''`;
+    FROM webhooks w JOIN events e ON e.position = (SELECT f.position FROM events f WHERE f.position >= ${position}
+      AND f.position <= ${lastPosition ?? position} AND f.payload <> '' ORDER BY f.position LIMIT 1)
+    WHERE w.id = ${webhookId} AND w.disabled_at IS NULL`;
 }
 
 interface AddDeliveries {

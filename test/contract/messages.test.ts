@@ -130,6 +130,14 @@ function withholdingContract(name: string, open: Open): void {
 }
 
 function blockingContract(name: string, open: Open): void {
+  test(`${name}: a user who was erased since the token was checked blocks nobody`, async (t) => {
+    const db = await open(t);
+    await meet(db);
+    await db.write("deleteUser", { id: "a", deletedAt: 1, limit: 1000, entry: anEntry() });
+    await block(db, "a", "b");
+    assert.equal(await count(db, "blocks"), 0);
+  });
+
   test(`${name}: a block outlives the contact, and holds for what waits`, async (t) => {
     const db = await open(t);
     await meet(db);

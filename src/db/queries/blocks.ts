@@ -23,7 +23,7 @@ export function* setBlock({ ownerId, usernameKey, username, blockedAt }: Block):
   if (blockedAt !== null) {
     yield* batch([
       sql`INSERT INTO blocks (owner_id, username_key, username, created_at)
-        VALUES (${ownerId}, ${usernameKey}, ${username}, ${blockedAt})
+        SELECT id, ${usernameKey}, ${username}, CAST(${blockedAt} AS BIGINT) FROM users WHERE id = ${ownerId}
         ON CONFLICT (owner_id, username_key) DO NOTHING`,
       copy,
       hidePresence(ownerId, usernameKey),

@@ -3,7 +3,7 @@ import { List } from "./list.ts";
 import { pauseBefore, sleep } from "./retries.ts";
 import { readMessages } from "./server-sent-events.ts";
 import { bodyChunks } from "./streams.ts";
-import type { CallOptions, Transport, WatchedResponse } from "./transport.ts";
+import { type CallOptions, cursorOf, type Transport, toCursor, type WatchedResponse } from "./transport.ts";
 import type { Event, EventQuery, EventType } from "./types.ts";
 
 const PATH = ["v1", "events"];
@@ -14,8 +14,8 @@ export interface StreamOptions extends CallOptions {
   /** All types by default. */
   types?: readonly EventType[] | undefined;
   /**
-   * The id of the event after which to begin. Null begins with the oldest event kept; by default the stream begins with
-   * the next event.
+   * The cursor or the id of the event after which to begin. Null begins with the oldest event kept; by default the stream
+   * begins with the next event.
    */
   after?: string | null | undefined;
 }
@@ -33,19 +33,35 @@ export class Events {
   }
 
   /**
+   * Returns a cursor: after it a stream has every event that does not exist yet. Read it before the lists that the stream
+   * keeps up to date. Then no change is lost in between.
+   */
+  async cursor(options: CallOptions = {}): Promise<string> {
+    return cursorOf(await this.list({ limit: 1 }, options));
+  }
+
+  /**
    * Streams events as they happen, each once, from the first call of `next`. If the connection is lost, it reconnects for
    * as long as that takes and continues after the last event. It ends when `signal` is aborted or the loop is left. Throws
    * if the server refuses, for example `events_erased` if the next event is no longer kept.
    */
   async *stream({ types, after, signal }: StreamOptions = {}): AsyncGenerator<Event, void, undefined> {
     try {
-      let last = after === undefined ? await this.#newest(signal) : (after ?? undefined);
+      let last = after ?? undefined;
+      if (after === null) {
+        last = await this.cursor({ signal });
+        for (const event of await this.#kept(types, signal)) {
+          yield event;
+          last = event.id;
+        }
+      }
       let isBegun = false;
       for (let failures = 1; ; failures++) {
         try {
           const answer = await this.#open(types, last, signal);
+          last ??= toCursor(answer.response.headers);
           isBegun = true;
-          for await (const event of this.#readEvents(answer, last === undefined, types, signal)) {
+          for await (const event of readEvents(answer)) {
             if (signal?.aborted) return;
             yield event;
             last = event.id;
@@ -61,9 +77,11 @@ export class Events {
     }
   }
 
-  async #newest(signal: AbortSignal | undefined): Promise<string | undefined> {
-    const { data } = await this.list({ limit: 1 }, { signal });
-    return data[0]?.id;
+  /** Returns all events that the server keeps, oldest first. */
+  async #kept(types: readonly EventType[] | undefined, signal: AbortSignal | undefined): Promise<Event[]> {
+    const kept: Event[] = [];
+    for await (const event of this.list({ types }, { signal })) kept.push(event);
+    return kept.reverse();
   }
 
   #open(types: readonly EventType[] | undefined, last: string | undefined, signal: AbortSignal | undefined) {
@@ -80,32 +98,16 @@ export class Events {
       idleMs: IDLE_MS,
     });
   }
+}
 
-  /** Yields the events of one connection. `isFirst`: no event existed when the stream began, so all existing events are new. */
-  async *#readEvents(
-    answer: WatchedResponse,
-    isFirst: boolean,
-    types: readonly EventType[] | undefined,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<Event, void, undefined> {
-    const seen = new Set<string>();
-    const messages = readMessages(bodyChunks(answer));
-    try {
-      const early: Event[] = [];
-      if (isFirst) for await (const event of this.list({ types }, { signal })) early.unshift(event);
-      for (const event of early) {
-        seen.add(event.id);
-        yield event;
-      }
-      for await (const message of messages) {
-        const event: Event = JSON.parse(message);
-        if (!seen.has(event.id)) yield event;
-      }
-    } finally {
-      answer.watch.end(undefined);
-    }
-    throw connectionError(new Error("the stream has ended"));
+/** Yields the events of one connection, and throws when it ends. */
+async function* readEvents(answer: WatchedResponse): AsyncGenerator<Event, never, undefined> {
+  try {
+    for await (const message of readMessages(bodyChunks(answer))) yield JSON.parse(message);
+  } finally {
+    answer.watch.end(undefined);
   }
+  throw connectionError(new Error("the stream has ended"));
 }
 
 function isOutage(error: unknown): error is ParleyApiError {

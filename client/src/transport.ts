@@ -75,18 +75,30 @@ export interface WatchedResponse {
 const MAX_RETRIES = 4;
 const TIMEOUT_MS = 60_000;
 
-const etags = new WeakMap<object, string>();
-const links = new WeakMap<object, string>();
+const heads = new WeakMap<object, Headers>();
 
 /** Returns the ETag of a resource, for `ifMatch`; undefined for one that came in a list. */
 export function etagOf(resource: object): string | undefined {
-  return etags.get(resource);
+  return heads.get(resource)?.get("etag") ?? undefined;
 }
 
 /** Returns the query of the page that comes after this one, or before it; undefined if there is none. */
 export function neighbourOf(page: object, rel: "next" | "prev"): Record<string, string> | undefined {
-  const address = links.get(page)?.match(new RegExp(`<([^>]*)>; rel="${rel}"`))?.[1];
+  const link = heads.get(page)?.get("link");
+  const address = link?.match(new RegExp(`<([^>]*)>; rel="${rel}"`))?.[1];
   return address === undefined ? undefined : Object.fromEntries(new URL(address).searchParams);
+}
+
+/** Returns the cursor of a page of events: everything after it is newer than the page. */
+export function cursorOf(page: object): string {
+  return toCursor(heads.get(page)!);
+}
+
+/** Returns the cursor of an answer with events. */
+export function toCursor(headers: Headers): string {
+  const id = headers.get("last-event-id");
+  if (id === null) throw unexpectedAnswer(200);
+  return id;
 }
 
 /** Sends requests, and retries after temporary failures if that is safe. */
@@ -261,10 +273,7 @@ function toQuery(query: object = {}): string {
 function parse(text: string, { status, headers }: Response): object {
   const body = parseJson(text);
   if (typeof body !== "object" || body === null) throw unexpectedAnswer(status);
-  const etag = headers.get("etag");
-  if (etag !== null) etags.set(body, etag);
-  const link = headers.get("link");
-  if (link !== null) links.set(body, link);
+  heads.set(body, headers);
   return body;
 }
 

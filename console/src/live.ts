@@ -37,14 +37,6 @@ export type Change =
   | { type: "missed" };
 type Listener = (change: Change) => void;
 
-/** The event after which everything is new: null if there is none yet, undefined if unknown. */
-export type Since = string | null | undefined;
-
-export async function findNewestEvent(parley: Parley, signal?: AbortSignal): Promise<string | null> {
-  const { data } = await parley.events.list({ limit: 1 }, { signal });
-  return data[0]?.id ?? null;
-}
-
 const PAUSE_MS = 2000;
 
 /** Passes changes to the parts of the console that show them. */
@@ -65,9 +57,9 @@ export class ChangeFeed {
    * Follows the events while the window is visible, until it is aborted or refused. A stream holds a connection, and
    * without TLS a browser has only six per server for all windows, so a hidden window closes its stream.
    *
-   * `since` was read before everything else on the page.
+   * `since` is a cursor that was read before everything else on the page; undefined if the token may not read events.
    */
-  async follow(parley: Parley, signal: AbortSignal, since: Since): Promise<void> {
+  async follow(parley: Parley, signal: AbortSignal, since: string | undefined): Promise<void> {
     // A window that starts hidden may stay hidden for long.
     let after = document.hidden ? undefined : since;
     for (;;) {
@@ -75,7 +67,7 @@ export class ChangeFeed {
       if (signal.aborted) return;
       try {
         if (after === undefined) {
-          after = await findNewestEvent(parley, signal);
+          after = await parley.events.cursor({ signal });
           this.publish({ type: "missed" });
         }
         for await (const event of parley.events.stream({ signal: whileVisible(signal), after })) {
@@ -88,8 +80,6 @@ export class ChangeFeed {
         else if (!isOutage(error)) throw error;
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
-      // Null requested all events from the first one. Later the server may not keep that one any more.
-      if (after === null) after = undefined;
     }
   }
 }

@@ -4,7 +4,8 @@ import { useContext, useLayoutEffect, useRef } from "preact/hooks";
 import { type Me, Parley } from "../../client/src/index.ts";
 import type { Conversations } from "./conversations.ts";
 import type { Drafts } from "./drafts.ts";
-import { type Change, type ChangeFeed, findNewestEvent, type Since } from "./live.ts";
+import { isOutage } from "./failures.ts";
+import type { Change, ChangeFeed } from "./live.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Uploads } from "./uploads.ts";
 
@@ -69,18 +70,22 @@ export function connect(token: string, fetch?: typeof globalThis.fetch): Parley 
 export interface SignedInUser {
   token: string;
   me: Me;
-  since: Since;
+  /** The cursor after which events are newer than what the console has read; undefined if the token may not read events. */
+  since: string | undefined;
 }
 
 /**
- * Reads the user of a token, and their newest event first: between what the console loads later and the events after
- * that one there is no gap, however late the answers are.
+ * Reads the user of a token, and before that the cursor of their events: between what the console reads later and the
+ * events after the cursor there is no gap, however late the answers are.
  */
 export async function signIn(token: string): Promise<SignedInUser> {
   const parley = connect(token);
-  // If this fails, `ChangeFeed.follow` asks again.
-  const since = findNewestEvent(parley).catch(() => undefined);
-  return { token, me: await parley.me(), since: await since };
+  const since = await parley.events.cursor().catch((error) => {
+    if (isOutage(error)) throw error;
+    // `ChangeFeed.follow` asks again, and says why.
+    return undefined;
+  });
+  return { token, since, me: await parley.me() };
 }
 
 /** Returns a `fetch` that reports whether the server answers. */

@@ -90,6 +90,34 @@ test("what happens while there is no connection is told, also before the first e
   assert.deepEqual(await stream.close(), ["ada", "grace", "edsger"]);
 });
 
+onEachEngine("all changes after a cursor are told, whatever is read meanwhile", async (t, config) => {
+  const server = await startOn(t, config);
+  const parley = await clientOf(server);
+  for (const names of [["ada", "grace"], ["edsger"]]) {
+    const after = await parley.events.cursor();
+    for (const name of names) await add(parley, name);
+    assert.equal((await parley.contacts.list()).data[0]!.username, names.at(-1));
+    const stream = listen(parley, { after });
+    assert.ok(await stream.has(names.length));
+    assert.deepEqual(await stream.close(), names);
+  }
+  assert.equal(await parley.events.cursor(), (await parley.events.list()).data[0]!.id);
+});
+
+test("a stream of a user without events begins with the first, though its first connection is cut", async (t) => {
+  const server = await startApp(t);
+  const between = await proxy(t, server.url, () => "pass");
+  const { parley, direct, connected } = await listener(server, between.url);
+  const [next, all] = [listen(parley), listen(parley, { after: null })];
+  await connected(2);
+  between.cut();
+  await add(direct, "ada");
+  for (const stream of [next, all]) {
+    assert.ok(await stream.has(1));
+    assert.deepEqual(await stream.close(), ["ada"]);
+  }
+});
+
 test("events of some types, and behind one that is known; what one is tells what it carries", async (t) => {
   const parley = await clientOf(await startApp(t));
   const [ada] = [await add(parley, "ada"), await add(parley, "grace")];

@@ -6,7 +6,7 @@ import {
   type EventRow,
   firstNumber,
   hasUnnumbered,
-  lastNumber,
+  lastEvent,
   lastPosition,
   listEvents,
   oldestEvents,
@@ -110,7 +110,7 @@ for (const [engine, open] of Object.entries(engines)) {
         events.map(({ type, payload }) => `${type} ${JSON.parse(payload).id}`),
         done[i],
       );
-      assert.equal(await lastNumber(db, user), events.length);
+      assert.equal((await lastEvent(db, user)).number, events.length);
     }
     await inOrderOfPositions(db, done.flat().length);
   });
@@ -144,7 +144,7 @@ for (const [engine, open] of Object.entries(engines)) {
     assert.equal(await firstNumber(db, "a", timeOf(8)), 8);
     assert.equal(await firstNumber(db, "a", timeOf(10)), undefined);
     assert.equal(await firstNumber(db, "nobody", 0), undefined);
-    assert.equal(await lastNumber(db, "nobody"), 0);
+    assert.equal((await lastEvent(db, "nobody")).number, 0);
   });
 
   test(`${engine}: old events are erased, the last keeps its number alone, and the count goes on`, async (t) => {
@@ -162,7 +162,7 @@ for (const [engine, open] of Object.entries(engines)) {
     assert.deepEqual(await numbers(), [5, 6]);
     assert.equal(await forget(timeOf(7)), 1);
     assert.deepEqual(await numbers(), []);
-    assert.equal(await lastNumber(db, "a"), 6);
+    assert.equal((await lastEvent(db, "a")).number, 6);
     const kept = await db.all(sql`SELECT payload FROM events WHERE recipient_id = 'a'`);
     assert.deepEqual(
       kept.map((row) => ({ ...(row as object) })),
@@ -193,7 +193,7 @@ for (const [engine, open] of Object.entries(engines)) {
     );
     assert.equal(await forget(timeOf(11)), 2);
     assert.deepEqual(await numbers(), []);
-    assert.equal(await lastNumber(db, "a"), 10);
+    assert.equal((await lastEvent(db, "a")).number, 10);
     await inOrderOfPositions(db, 13);
   });
 

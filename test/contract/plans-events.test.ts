@@ -34,7 +34,7 @@ async function doAll(run: Run): Promise<Statement[]> {
         types,
       });
   }
-  await events.lastNumber(db, recipientId);
+  await events.lastEvent(db, recipientId);
   await events.firstNumber(db, recipientId, 1);
   await events.recipientsBehind(db, (await events.lastPosition(db)) - 10, 10);
   await events.hasUnnumbered(db);

@@ -91,6 +91,39 @@ test("pages and streams have the same events; a stream goes on behind any of the
   );
 });
 
+test("each answer has the cursor of its time, also for a user without events", async (t) => {
+  let now = Date.UTC(2026, 0, 1);
+  const server = await startApp(t, {}, { clock: () => now });
+  const ann = await person(server, "ann");
+  const cursor = async (headers = {}, method = "GET") => {
+    const controller = new AbortController();
+    const answer = await fetch(`${server.url}/v1/events?types=attachment.created`, {
+      method,
+      headers: { ...ann.headers, ...headers },
+      signal: controller.signal,
+    });
+    controller.abort();
+    assert.equal(answer.status, 200);
+    return answer.headers.get("last-event-id")!;
+  };
+  const asStream = { accept: "text/event-stream" };
+  const none = await cursor();
+  assert.equal(await cursor(asStream), none);
+  for (const name of ["first", "second"]) await add(server, ann, name);
+  const { data } = await eventPage(server, ann, `?ending_before=${none}`);
+  assert.deepEqual(await (await listen(t, server, ann, { after: none })).wait(2), data.toReversed());
+  assert.equal(data.length, 2);
+  for (const newest of [await cursor(), await cursor(asStream), await cursor({}, "HEAD")])
+    assert.equal(newest, data[0]!.id);
+  assert.equal(await cursor({ ...asStream, "last-event-id": data[1]!.id }), data[1]!.id);
+  now += 8 * 24 * 3600 * 1000;
+  const gone = await fetch(`${server.url}/v1/events`, {
+    headers: { ...ann.headers, ...asStream, "last-event-id": none },
+  });
+  assert.equal(gone.status, 410);
+  assert.equal(await cursor(), data[0]!.id, "the cursor outlives the event");
+});
+
 test("a stream ends at once when its token is revoked, and when the server stops", async (t) => {
   const server = await startApp(t);
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];

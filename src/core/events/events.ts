@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import {
   type EventRow,
   firstNumber,
-  lastNumber,
+  lastEvent,
   listEvents as listEventRows,
 } from "../../db/queries/events.ts";
 import { ParleyError } from "../../errors.ts";
@@ -28,7 +28,11 @@ const RECIPIENT_BITS = 34n;
  * Derives the id of an event from its time, its number and some bits of the recipient's id, in the form of all ids. So
  * the id is also the position among the recipient's events, and needs no column.
  */
-export function eventId({ recipient_id, number, created_at }: EventRow): string {
+export function eventId({
+  recipient_id,
+  number,
+  created_at,
+}: Pick<EventRow, "recipient_id" | "number" | "created_at">): string {
   const low = (BigInt(number) << RECIPIENT_BITS) | recipientBits(recipient_id);
   return idOfBits("evt", created_at, low);
 }
@@ -92,7 +96,7 @@ async function findEvents(
   const walk = { recipientId, newer, types, since: keptSince(core) };
   if (types === null)
     return listEventRows(core.db, { ...walk, cursor, limit, until: newer ? Number.MAX_SAFE_INTEGER : 0 });
-  const last = await lastNumber(core.db, recipientId);
+  const { number: last } = await lastEvent(core.db, recipientId);
   const first = (await firstNumber(core.db, recipientId, walk.since)) ?? last + 1;
   const found: EventRow[] = [];
   // Events of these types may be rare.
@@ -111,12 +115,15 @@ async function findEvents(
 const AT_ONCE = 50;
 
 /**
- * Returns the number to continue after: that of the event with this id, or without an id that of the newest. Throws
- * `events_erased` if events in between are gone.
+ * Returns the id of the caller's newest event, after which everything is new. It is a cursor also while the caller has no
+ * events.
  */
-export async function findStart(core: Core, caller: Caller, lastId: string | undefined): Promise<number> {
-  const { userId } = caller;
-  if (lastId === undefined) return lastNumber(core.db, userId);
+export async function newestEventId(core: Core, { userId }: Caller): Promise<string> {
+  return eventId({ recipient_id: userId, ...(await lastEvent(core.db, userId)) });
+}
+
+/** Returns the number of the event with this id. Throws `events_erased` if events after it are gone. */
+export async function findStart(core: Core, { userId }: Caller, lastId: string): Promise<number> {
   const number = eventNumber(userId, lastId, "Last-Event-ID");
   return refuseErased(core, userId, number);
 }
@@ -126,7 +133,7 @@ export async function findStart(core: Core, caller: Caller, lastId: string | und
  * lower.
  */
 async function refuseErased(core: Core, userId: string, number: number): Promise<number> {
-  const last = await lastNumber(core.db, userId);
+  const { number: last } = await lastEvent(core.db, userId);
   if (number >= last) return last;
   const first = await firstNumber(core.db, userId, keptSince(core));
   if (first === undefined || first > number + 1) throw new ParleyError("events_erased");

@@ -128,12 +128,15 @@ function eventsQuery(walk: EventWalk): Statement<EventRow> {
     ORDER BY number ${newer ? sql`ASC` : sql`DESC`} LIMIT ${limit} + 0`;
 }
 
-/** Returns the number of the recipient's last event; 0 if there was none. */
-export async function lastNumber(db: Reader, recipientId: string): Promise<number> {
-  const row = await db.get<{ last: number | null }>(
-    sql`SELECT MAX(number) AS last FROM events WHERE recipient_id = ${recipientId}`,
+/** Returns the place of the recipient's last event; that of number 0 if there was none. */
+export async function lastEvent(
+  db: Reader,
+  recipientId: string,
+): Promise<Pick<EventRow, "number" | "created_at">> {
+  const row = await db.get<Pick<EventRow, "number" | "created_at">>(
+    sql`SELECT number, created_at FROM events WHERE recipient_id = ${recipientId} ORDER BY number DESC LIMIT 1`,
   );
-  return row?.last ?? 0;
+  return row ?? { number: 0, created_at: 0 };
 }
 
 /** Returns the number of the first kept event that has a payload; undefined if there is none. */

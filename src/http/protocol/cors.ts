@@ -24,6 +24,7 @@ export async function allowOrigins(app: FastifyInstance, origins: readonly strin
       "Content-Range",
       "ETag",
       "Idempotent-Replayed",
+      "Last-Event-ID",
       "Link",
       "Location",
       "RateLimit",

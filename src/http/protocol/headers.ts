@@ -18,6 +18,11 @@ export const headers = {
   ETag: { description: "For If-None-Match and If-Match.", schema: text },
   Location: { description: "The address of the resource, or of a redirect.", schema: text },
   Link: { description: "rel=next and rel=prev (RFC 8288).", schema: text },
+  "Last-Event-ID": {
+    description:
+      "A cursor: the newest event when the server began to answer, or the event that a stream continues after.",
+    schema: text,
+  },
   "Last-Modified": { schema: text },
   "Accept-Ranges": { schema: text },
   "Content-Range": { description: "The range of these bytes, and the size of the file.", schema: text },

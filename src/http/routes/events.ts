@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { isStillValid } from "../../core/access/authentication.ts";
 import { eventResource } from "../../core/events/event-fields.ts";
 import type { Listener } from "../../core/events/event-hub.ts";
-import { findStart, listEvents, nextEvents } from "../../core/events/events.ts";
+import { findStart, listEvents, newestEventId, nextEvents } from "../../core/events/events.ts";
 import { type RenderedEvent, renderEvents } from "../../core/events/render.ts";
 import { eventTypes, shownTypes } from "../../core/events/shown-types.ts";
 import { optional, pageFields, toPageRequest } from "../../core/fields.ts";
@@ -28,7 +28,12 @@ export const eventOperation: Operation = operation({
   summary: "Read events in pages, or as a stream with `Accept: text/event-stream`",
   query: { ...pageFields("evt"), types: optional(eventTypes) },
   body: {},
-  answer: { status: 200, page: eventResource, content: { [STREAM]: text } },
+  answer: {
+    status: 200,
+    page: eventResource,
+    content: { [STREAM]: text },
+    headers: ["Last-Event-ID"],
+  },
   headers: {
     "Last-Event-ID": described(
       { ...text, pattern: "^evt_" },
@@ -41,6 +46,8 @@ export const eventOperation: Operation = operation({
     reply.header("vary", "accept");
     if (mediaType(request.headers.accept?.split(",", 1)[0]) !== STREAM) {
       const page = toPageRequest(query);
+      // Read before the page, so that no event is on neither side of it.
+      reply.header("last-event-id", await newestEventId(core, caller));
       return sendPage(core, request, reply, page, await listEvents(core, caller, page));
     }
     const given = ["limit", "starting_after", "ending_before"].find((name) => name in query);
@@ -57,8 +64,10 @@ async function stream(
   { core, caller, request, reply }: Pick<Call<never, never>, "core" | "caller" | "request" | "reply">,
   types: readonly string[] | undefined,
 ): Promise<FastifyReply> {
-  const after = await findStart(core, caller, lastEventId(request));
+  const lastId = lastEventId(request) ?? (await newestEventId(core, caller));
+  const after = await findStart(core, caller, lastId);
   reply.header("content-type", STREAM);
+  reply.header("last-event-id", lastId);
   if (request.method === "HEAD") return reply.send();
   const token = tokenOf(request)!;
   let wake = () => {};

@@ -1,6 +1,6 @@
-import { connectionError, ParleyApiError } from "./errors.ts";
+import { connectionError } from "./errors.ts";
 import { List } from "./list.ts";
-import { pauseBefore, sleep } from "./retries.ts";
+import { isOutage, pauseBefore, sleep } from "./retries.ts";
 import { readMessages } from "./server-sent-events.ts";
 import { bodyChunks } from "./streams.ts";
 import { type CallOptions, cursorOf, type Transport, toCursor, type WatchedResponse } from "./transport.ts";
@@ -108,10 +108,4 @@ async function* readEvents(answer: WatchedResponse): AsyncGenerator<Event, never
     answer.watch.end(undefined);
   }
   throw connectionError(new Error("the stream has ended"));
-}
-
-function isOutage(error: unknown): error is ParleyApiError {
-  return (
-    error instanceof ParleyApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
-  );
 }

@@ -2,6 +2,7 @@ export type { Download, DownloadOptions, DownloadProgress } from "./download.ts"
 export { type ErrorCode, ParleyApiError } from "./errors.ts";
 export type { StreamOptions } from "./events.ts";
 export type { List, Page } from "./list.ts";
+export type { MessageChange, MessageWatchOptions } from "./message-watch.ts";
 export type { SendOptions } from "./messages.ts";
 export { Parley } from "./parley.ts";
 export type { components, operations } from "./schema.ts";

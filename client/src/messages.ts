@@ -1,4 +1,6 @@
+import { Events } from "./events.ts";
 import { List } from "./list.ts";
+import { type MessageChange, type MessageWatchOptions, watchMessages } from "./message-watch.ts";
 import { toSource, type UploadSource } from "./source.ts";
 import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
 import type { Message, MessageChanges, MessageQuery, NewMessage } from "./types.ts";
@@ -24,6 +26,20 @@ export class Messages {
   /** Lists the messages of a conversation, newest first, or those around one of them. */
   list(query: MessageQuery, options: CallOptions = {}): List<Message> {
     return new List(this.#transport, PATH, query, options);
+  }
+
+  /**
+   * Yields the newest messages of a conversation, oldest first, and then every change of its messages as it happens: each
+   * once, in order, whatever happens to the connection. If the server no longer keeps the events in between, the list is read
+   * again and compared, for the newest 1,000 messages at most. Ends when `signal` is aborted or the loop is left. Throws if the
+   * server refuses, for example `conversation_not_found` once the caller has left the conversation.
+   */
+  watch(
+    conversationId: string,
+    options: MessageWatchOptions = {},
+  ): AsyncGenerator<MessageChange, void, undefined> {
+    const list = (query: MessageQuery, options: CallOptions) => this.list(query, options);
+    return watchMessages({ events: new Events(this.#transport), list }, conversationId, options);
   }
 
   /** Sends a message with its files. If it throws, the server keeps nothing of it, unless the connection was lost. */

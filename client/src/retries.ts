@@ -19,6 +19,13 @@ export function isPassing(error: unknown): error is ParleyApiError {
   );
 }
 
+/** Whether the server is unreachable, failing or overloaded, which may pass. */
+export function isOutage(error: unknown): error is ParleyApiError {
+  return (
+    error instanceof ParleyApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
+  );
+}
+
 /** Returns the pause before the next attempt in milliseconds, with jitter; `failures` counts from 1. */
 export function pauseBefore(error: ParleyApiError, failures: number): number {
   const spread = 0.5 + Math.random() / 2;

@@ -1,0 +1,236 @@
+// A watched conversation: list and events together give each change once, in order, whatever happens to the connection.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import fc from "fast-check";
+import { type Message, type MessageChange, Parley } from "../../client/src/index.ts";
+import { startApp, startOn, type TestApp } from "../support/app.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { add, person } from "../support/people.ts";
+import { type Fate, proxy } from "../support/proxy.ts";
+import { onEachEngine } from "./engines.ts";
+import { failure } from "./failure.ts";
+
+/** Two users who have each other as contacts, and a proxy before the second one. */
+async function pair(t: TestContext, server: TestApp, fateOf: (path: string) => Fate = () => "pass") {
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const { id: contact, conversation_id: conversation } = await add(server, bob, "ann");
+  await add(server, ann, "bob");
+  const between = await proxy(t, server.url, fateOf);
+  const client = (token: string, url = server.url) => new Parley({ url, token });
+  return {
+    conversation,
+    contact,
+    between,
+    ann: client(ann.token),
+    bob: client(bob.token),
+    watching: client(bob.token, between.url),
+  };
+}
+
+/** Watches until the test ends, and checks that the changes fit together. */
+function watch(t: TestContext, parley: Parley, conversation: string, limit?: number) {
+  const stop = new AbortController();
+  const changes: MessageChange[] = [];
+  const shown = new Map<string, Message>();
+  const faults: string[] = [];
+  const created: string[] = [];
+  const show = (change: MessageChange) => {
+    changes.push(change);
+    if (change.type === "message.deleted") {
+      if (!shown.delete(change.id)) faults.push(`deleted, but not shown: ${change.id}`);
+      return;
+    }
+    const { id } = change.message;
+    if (change.type === "message.created") {
+      if (created.includes(id)) faults.push(`created twice: ${id}`);
+      if (id < (created.at(-1) ?? "")) faults.push(`created too late: ${id}`);
+      created.push(id);
+    } else if (!shown.has(id)) faults.push(`updated, but not shown: ${id}`);
+    else if (plain([shown.get(id)!]) === plain([change.message]))
+      faults.push(`updated without a change: ${id}`);
+    shown.set(id, change.message);
+  };
+  const ended = (async () => {
+    for await (const change of parley.messages.watch(conversation, { limit, signal: stop.signal }))
+      show(change);
+  })();
+  ended.catch(() => {});
+  const close = async () => {
+    stop.abort();
+    await ended;
+    assert.deepEqual(faults, []);
+  };
+  t.after(() => stop.abort());
+  return { changes, shown, ended, close };
+}
+
+/** What the messages look like. Links are signed anew in each answer. */
+function plain(messages: Iterable<Message>): string {
+  return JSON.stringify([...messages], (key, value) => (key === "file_url" ? undefined : value));
+}
+
+const listed = (parley: Parley, conversation_id: string) =>
+  Array.fromAsync(parley.messages.list({ conversation_id, ending_before: `msg_${"0".repeat(26)}` }));
+
+onEachEngine("a watch begins with the newest messages, and has every change once", async (t, config) => {
+  const { ann, bob, watching, conversation } = await pair(t, await startOn(t, config));
+  const send = (text: string) => ann.messages.create({ conversation_id: conversation, text });
+  const [old, ...newer] = [await send("a"), await send("b"), await send("c")];
+  const watched = watch(t, watching, conversation, 2);
+  assert.ok(await eventually(async () => watched.changes.length === 2));
+  assert.deepEqual([...watched.shown.values()], newer);
+  const own = await bob.messages.create({ conversation_id: conversation, text: "own" });
+  const file = await ann.messages.create(
+    { conversation_id: conversation },
+    { files: [new File(["x"], "x.txt")] },
+  );
+  await ann.attachments.update(file.attachments[0]!.id, { filename: "y.txt" });
+  await ann.messages.update(newer[0]!.id, { text: "edited" });
+  await ann.messages.delete(newer[1]!.id);
+  const last = await send("last");
+  assert.ok(await eventually(async () => watched.shown.has(last.id)));
+  assert.equal(plain(watched.shown.values()), plain((await listed(bob, conversation)).slice(1)));
+  assert.deepEqual([...watched.shown.keys()], [newer[0]!.id, own.id, file.id, last.id]);
+  const before = watched.changes.length;
+  const elsewhere = (await bob.me()).conversation_id;
+  await bob.messages.create({ conversation_id: elsewhere, text: "a note" });
+  await ann.messages.update(last.id, { text: "the end" });
+  assert.ok(await eventually(async () => watched.shown.get(last.id)?.text === "the end"));
+  assert.equal(watched.changes.length, before + 1);
+  await watched.close();
+  const older = watch(t, watching, conversation, 1);
+  assert.ok(await eventually(async () => older.changes.length === 1));
+  await ann.messages.delete(old.id);
+  assert.ok(await eventually(async () => older.changes.length === 2));
+  assert.deepEqual(
+    older.changes[1],
+    { type: "message.deleted", id: old.id },
+    "older than the first one shown",
+  );
+});
+
+interface Operation {
+  by: "ann" | "bob";
+  what: "send" | "file" | "edit" | "delete" | "cut";
+  which: number;
+}
+
+const operation: fc.Arbitrary<Operation> = fc.record({
+  by: fc.constantFrom("ann", "bob"),
+  what: fc.constantFrom("send", "send", "send", "file", "edit", "delete", "cut"),
+  which: fc.nat(),
+});
+test("a watch begins with what is newest when the list is read", async (t) => {
+  const delay = (path: string): Fate => (path.startsWith("/v1/messages") ? { waitMs: 500 } : "pass");
+  const { ann, watching, conversation, between } = await pair(t, await startApp(t), delay);
+  const watched = watch(t, watching, conversation, 1);
+  assert.ok(await eventually(async () => between.seen.some(({ path }) => path.startsWith("/v1/messages"))));
+  for (const text of ["1", "2"]) await ann.messages.create({ conversation_id: conversation, text });
+  assert.ok(await eventually(async () => watched.shown.size > 0));
+  const { id } = await ann.messages.create({ conversation_id: conversation, text: "3" });
+  assert.ok(await eventually(async () => watched.shown.has(id)));
+  assert.deepEqual(
+    [...watched.shown.values()].map(({ text }) => text),
+    ["2", "3"],
+  );
+  await watched.close();
+});
+
+const runs = fc.array(fc.array(operation, { minLength: 3, maxLength: 12 }), { minLength: 3, maxLength: 3 });
+
+onEachEngine(
+  "what several send while watches begin and connections are cut is shown once, in order",
+  async (t, config) => {
+    const server = await startOn(t, config);
+    const { ann, bob, watching, conversation, between } = await pair(t, server);
+    const people = { ann, bob };
+    const run = async (operations: Operation[]) => {
+      const sent = { ann: [] as string[], bob: [] as string[] };
+      for (const { by, what, which } of operations) {
+        const { messages } = people[by];
+        const own = sent[by];
+        if (what === "cut") between.cut();
+        else if (what === "edit" && own.length > 0)
+          await messages.update(own[which % own.length]!, { text: `edited ${which}` });
+        else if (what === "delete" && own.length > 0)
+          await messages.delete(own.splice(which % own.length, 1)[0]!);
+        else {
+          const files = what === "file" ? [new File(["x"], "x.txt")] : [];
+          own.push(
+            (await messages.create({ conversation_id: conversation, text: String(which) }, { files })).id,
+          );
+        }
+      }
+    };
+    const property = fc.asyncProperty(runs, async (each) => {
+      const early = watch(t, watching, conversation, 100);
+      const running = each.map(run);
+      const late = watch(t, watching, conversation, 100);
+      await Promise.all(running);
+      const last = await ann.messages.create({ conversation_id: conversation, text: "last" });
+      const all = await listed(bob, conversation);
+      for (const watched of [early, late]) {
+        assert.ok(await eventually(async () => watched.shown.has(last.id)), "the last message is missing");
+        // Earlier messages of a conversation that has more than fit are not shown.
+        const shown = [...watched.shown.keys()].sort();
+        const expected = all.filter(({ id }) => id >= shown[0]!);
+        assert.equal(plain(shown.map((id) => watched.shown.get(id)!)), plain(expected));
+        await watched.close();
+      }
+      for (const { id, sender } of all) await people[sender!.username as "ann"].messages.delete(id);
+    });
+    await fc.assert(property, { numRuns: 12 });
+  },
+);
+
+test("a watch whose events are no longer kept reads the list again, and says what has changed", async (t) => {
+  let now = Date.UTC(2026, 0, 1);
+  let isAway = false;
+  const server = await startApp(t, {}, { clock: () => now });
+  const { ann, bob, watching, conversation, between } = await pair(t, server, (path) =>
+    isAway && path.startsWith("/v1/events") ? { status: 502 } : "pass",
+  );
+  const send = (text: string) => ann.messages.create({ conversation_id: conversation, text });
+  const [first, second, third] = [await send("1"), await send("2"), await send("3")];
+  const watched = watch(t, watching, conversation);
+  assert.ok(await eventually(async () => watched.shown.size === 3 && between.underWay() > 0));
+  isAway = true;
+  between.cut();
+  await ann.messages.delete(first.id);
+  await ann.messages.update(second.id, { text: "two" });
+  const more = [];
+  for (let i = 0; i < 120; i++) more.push((await send(String(i))).id);
+  now += 8 * 24 * 3600 * 1000;
+  isAway = false;
+  const last = await send("last");
+  assert.ok(await eventually(async () => watched.shown.has(last.id)));
+  assert.deepEqual(
+    watched.changes.slice(3).map((change) => [change.type, "id" in change ? change.id : change.message.id]),
+    [
+      ["message.deleted", first.id],
+      ["message.updated", second.id],
+      ...[...more, last.id].map((id) => ["message.created", id]),
+    ],
+  );
+  assert.equal(plain(watched.shown.values()), plain(await listed(bob, conversation)));
+  assert.ok(watched.shown.has(third.id));
+  await watched.close();
+});
+
+test("a watch ends with its signal, its loop or its conversation", async (t) => {
+  const { ann, bob, watching, conversation, contact, between } = await pair(t, await startApp(t));
+  await ann.messages.create({ conversation_id: conversation, text: "hello" });
+  for await (const change of watching.messages.watch(conversation)) {
+    assert.equal(change.type, "message.created");
+    break;
+  }
+  const aborted = watching.messages.watch(conversation, { signal: AbortSignal.abort() });
+  assert.deepEqual(await Array.fromAsync(aborted), []);
+  const unknown = watching.messages.watch(`cnv_${"0".repeat(26)}`);
+  assert.equal((await failure(unknown.next())).code, "conversation_not_found");
+  const left = watch(t, watching, conversation);
+  assert.ok(await eventually(async () => left.changes.length === 1 && between.underWay() === 1));
+  await bob.contacts.delete(contact);
+  assert.equal((await failure(left.ended)).code, "conversation_not_found");
+  assert.ok(await eventually(async () => between.underWay() === 0));
+});

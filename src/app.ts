@@ -243,7 +243,7 @@ async function listen(
     await http.listen({ host: address, port: config.port });
   } catch (error) {
     throw new OperatorError(
-      `PARLEY_HOST=${config.host} and PARLEY_PORT=${config.port} cannot be listened on: ${(error as Error).message}.`,
+      `Cannot listen on ${config.host}:${config.port}: ${(error as Error).message}. Set PARLEY_HOST or PARLEY_PORT.`,
       { cause: error },
     );
   }

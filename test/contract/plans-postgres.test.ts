@@ -12,6 +12,7 @@ import { webhooksQuery } from "../../src/db/queries/webhooks.ts";
 import type { Statement } from "../../src/db/sql.ts";
 import { type ContactIndex, type ContactQuery, contactQueries } from "./contact-queries.ts";
 import { openPlainPostgres } from "./databases.ts";
+import { memberQueries } from "./member-queries.ts";
 import { plansOf } from "./postgres-plans.ts";
 
 const CONTACT_INDEXES: Record<ContactIndex, string> = {
@@ -106,6 +107,12 @@ test(`postgres: among ${CONTACTS} rows every page is read by an index in its ord
     assert.doesNotMatch(plan, /Bitmap/, told);
     // Of one username there is one contact at most: it may be sorted.
     if (!statement.sql.includes("username_key")) assert.doesNotMatch(plan, /Sort/, told);
+  }
+  await client.query("DEALLOCATE ALL");
+  // A few keys, which a bitmap may put in the order of the pages.
+  for await (const { plan, told } of plansOf(client, await memberQueries())) {
+    assert.match(plan, /Index (?:Only )?Scan (?:using|on) (?:members|marks)_pkey/, told);
+    assert.doesNotMatch(plan, /Seq Scan|Sort/, told);
   }
   t.diagnostic(`${asked.length} statements, each a scan of an index`);
 });

@@ -13,6 +13,7 @@ import { webhooksQuery } from "../../src/db/queries/webhooks.ts";
 import type { Statement } from "../../src/db/sql.ts";
 import { type ContactIndex, contactQueries } from "./contact-queries.ts";
 import { openPlainSqlite } from "./databases.ts";
+import { memberQueries } from "./member-queries.ts";
 
 /** How SQLite reads contacts from each index, one range of it. */
 const CONTACT_STEPS: Record<ContactIndex, RegExp> = {
@@ -105,6 +106,26 @@ test("an inbox reads one range of the index of its filter, with and without stat
     }
     const badge = planOf(db, maybeUnreadQuery("usr_x", 1, NEWEST));
     checkInbox(badge, "SEARCH p USING COVERING INDEX places_unread (user_id=? AND position<?)");
+  }
+});
+
+test("what rendering an event asks of members is looked up by their keys", async (t) => {
+  const db = await openPlainSqlite(t);
+  for (const prepare of ["", "ANALYZE"]) {
+    db.exec(prepare);
+    for (const statement of await memberQueries()) {
+      const [first, ...steps] = planOf(db, statement);
+      assert.match(
+        first!,
+        /^SEARCH \w+ USING (?:COVERING )?(?:PRIMARY KEY|INDEX \w+) \(.*user_id=\? AND conversation_id=\?|conversation_id=\? AND user_id=\?/,
+      );
+      for (const step of steps)
+        assert.match(
+          step,
+          /^(?:SEARCH \w+ USING PRIMARY KEY|CORRELATED SCALAR SUBQUERY|USING INDEX)/,
+          statement.sql,
+        );
+    }
   }
 });
 

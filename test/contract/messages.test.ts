@@ -79,6 +79,28 @@ function sendingContract(name: string, open: Open): void {
   });
 }
 
+function wholeContract(name: string, open: Open): void {
+  test(`${name}: a message of which one file fails leaves nothing: no text, file, event, place or mark`, async (t) => {
+    const db = await open(t);
+    await meet(db);
+    await send(db, "a", 1, { files: [file("a", 1)] });
+    const tables = ["messages", "message_bodies", "attachments", "grants", "small_files", "marks", "audit"];
+    const look = async () => ({
+      counts: await Promise.all(tables.map((table) => count(db, table))),
+      events: [await eventsOf(db, "a"), await eventsOf(db, "b")],
+      places: await db.all(sql`SELECT * FROM places ORDER BY user_id, conversation_id`),
+      last: await db.all(sql`SELECT * FROM conversations`),
+      used: await storageUsed(db, "a"),
+    });
+    const before = await look();
+    // The id of the first file is taken: an error that no check comes before.
+    await assert.rejects(send(db, "a", 2, { files: [file("a", 2), file("a", 1)] }));
+    assert.deepEqual(await look(), before);
+    await send(db, "a", 2, { files: [file("a", 2), file("a", 3)] });
+    assert.deepEqual(await seenBy(db, "b"), [1, 2]);
+  });
+}
+
 function withholdingContract(name: string, open: Open): void {
   test(`${name}: what a blocked user sends is one run until something else is seen`, async (t) => {
     const db = await open(t);
@@ -245,6 +267,7 @@ function changingContract(name: string, open: Open): void {
 
 for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: openOnPostgres })) {
   sendingContract(name, open);
+  wholeContract(name, open);
   withholdingContract(name, open);
   blockingContract(name, open);
   changingContract(name, open);

@@ -76,7 +76,8 @@ async function upgraded(t: TestContext) {
 
 test("a replay after the upgrade gets the contact that was created before", async (t) => {
   const { server, withKey } = await upgraded(t);
-  const retry = (name: string) => send(server, withKey("the-contact"), "POST", "/v1/contacts", fieldsOf(name));
+  const retry = (name: string) =>
+    send(server, withKey("the-contact"), "POST", "/v1/contacts", fieldsOf(name));
   const answer = await retry("bob");
   assert.equal(answer.headers.get("idempotent-replayed"), "true");
   assert.deepEqual(await read(Promise.resolve(answer), 201), CONTACT);

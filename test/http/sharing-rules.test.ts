@@ -270,6 +270,19 @@ test("a read position only moves forward, and a private one is nobody else's to 
   assert.equal((await inboxOf(server, bob, id)).contact_read_id, second);
 });
 
+test("how far the contact has read is not shown of what came before joining again", async (t) => {
+  const { server, ann, bob, toBob, id } = await pair(t);
+  const before = await write(server, ann, id, "before");
+  await markRead(server, bob, id, { message_id: before.id });
+  assert.equal((await inboxOf(server, ann, id)).contact_read_id, before.id);
+  assert.equal((await send(server, ann, "DELETE", `/v1/contacts/${toBob.id}`)).status, 204);
+  await add(server, ann, "bob");
+  assert.equal((await inboxOf(server, ann, id)).contact_read_id, null);
+  const after = await write(server, ann, id, "after");
+  await markRead(server, bob, id, { message_id: after.id });
+  assert.equal((await inboxOf(server, ann, id)).contact_read_id, after.id);
+});
+
 test("what one has sent oneself is not unread, and sending reads what came before, undisclosed", async (t) => {
   const { server, ann, bob, id } = await pair(t);
   await write(server, bob, id, "his");

@@ -1,6 +1,8 @@
 import { access } from "./access.ts";
 import { connections } from "./connections.ts";
+import { conversations } from "./conversations.ts";
 import { erasing } from "./erasing.ts";
+import { events } from "./events.ts";
 import { files } from "./files.ts";
 import { messages } from "./messages.ts";
 import type { Mutant } from "./mutant.ts";
@@ -14,6 +16,8 @@ export const mutants: readonly Mutant[] = [
   ...access,
   ...messages,
   ...visibility,
+  ...conversations,
+  ...events,
   ...files,
   ...erasing,
   ...outside,

@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { type TestContext, test } from "node:test";
 import { createToken, type Scope } from "../../src/core/access/tokens.ts";
-import { startApp, type TestApp } from "../support/app.ts";
+import { deleteUser } from "../../src/core/users.ts";
+import { startApp, type TestApp, upload } from "../support/app.ts";
 import { allEvents, eventPage, listen, type Stream, type TestEvent } from "../support/event-stream.ts";
 import { add, code, give, type Person, person, read, say, send } from "../support/people.ts";
 
@@ -139,8 +140,8 @@ async function quietListener(t: TestContext, server: TestApp, { headers }: Perso
   return response.pause();
 }
 
-/** Reads a stream on until its last event is of the type. */
-async function readOn(stream: IncomingMessage, last: string): Promise<TestEvent[]> {
+/** Reads a stream on until it has given so many events. */
+async function readOn(stream: IncomingMessage, count: number): Promise<TestEvent[]> {
   const events: TestEvent[] = [];
   let text = "";
   for await (const chunk of stream.setEncoding("utf8")) {
@@ -151,7 +152,7 @@ async function readOn(stream: IncomingMessage, last: string): Promise<TestEvent[
       const data = /^data: (.*)$/m.exec(frame);
       if (data) events.push(JSON.parse(data[1]!));
     }
-    if (events.at(-1)?.type === last) return events;
+    if (events.length >= count) return events;
   }
   throw new Error(`the stream ended after ${events.length} events`);
 }
@@ -163,41 +164,77 @@ interface Parties {
   id: string;
 }
 
-/** What ends the view of a message, and the last event of it. */
-const ENDINGS: Record<string, [last: string, end: (server: TestApp, parties: Parties) => Promise<Response>]> =
-  {
-    "the message is deleted": [
-      "message.deleted",
-      (server, { ann, id }) => send(server, ann, "DELETE", `/v1/messages/${id}`),
-    ],
-    "its recipient has left": [
-      "contact.deleted",
-      (server, { bob, contact }) => send(server, bob, "DELETE", `/v1/contacts/${contact}`),
-    ],
-    "its sender edits it after a block": [
-      "message.deleted",
-      async (server, { ann, bob, contact, id }) => {
-        await send(server, bob, "PUT", `/v1/contacts/${contact}/block`);
-        return send(server, ann, "PUT", `/v1/messages/${id}`, { text: "unseen" });
-      },
-    ],
-  };
+type Ending = [told: string[], end: (server: TestApp, parties: Parties) => Promise<unknown>];
 
-for (const [what, [last, end]] of Object.entries(ENDINGS)) {
+/** What ends the view of a message, and what its recipient is told of that. */
+const ENDINGS: Record<string, Ending> = {
+  "the message is deleted": [
+    ["message.deleted"],
+    (server, { ann, id }) => send(server, ann, "DELETE", `/v1/messages/${id}`),
+  ],
+  "its recipient has left": [
+    ["contact.deleted"],
+    (server, { bob, contact }) => send(server, bob, "DELETE", `/v1/contacts/${contact}`),
+  ],
+  "its recipient has left and joined again": [
+    ["contact.deleted", "contact.created"],
+    async (server, { bob, contact }) => {
+      await send(server, bob, "DELETE", `/v1/contacts/${contact}`);
+      return add(server, bob, "ann");
+    },
+  ],
+  "its sender edits it after a block": [
+    ["message.deleted"],
+    async (server, { ann, bob, contact, id }) => {
+      await send(server, bob, "PUT", `/v1/contacts/${contact}/block`);
+      return send(server, ann, "PUT", `/v1/messages/${id}`, { text: "unseen" });
+    },
+  ],
+  "its sender adds a file after a block": [
+    ["message.deleted"],
+    async (server, { ann, bob, id }) => {
+      await send(server, bob, "PUT", "/v1/blocks/ann");
+      return upload(server.url, ann, new File(["late"], "late"), { message_id: id });
+    },
+  ],
+};
+
+/** Ann edits a message often while Bob, who listens, reads nothing. */
+async function editUnread(t: TestContext) {
+  const server = await startApp(t);
+  const parties = await pair(server);
+  const { ann, bob, conversation, back } = parties;
+  const stream = await quietListener(t, server, bob);
+  const id = await say(server, ann, conversation, LONG);
+  for (let i = 0; i < EDITS; i++) {
+    const edit = { userId: ann.id, id, text: LONG + i, data: undefined, expected: null, now: i };
+    await server.app.core.db.write("updateMessage", edit);
+  }
+  return { server, stream, conversation, ann, bob, contact: back.id, id };
+}
+
+/** Those that had not left before, whatever the buffers held. */
+const lateOf = (events: TestEvent[]) => ofMessages(events).slice(-50);
+
+for (const [what, [told, end]] of Object.entries(ENDINGS)) {
   test(`a listener that reads slowly gets nothing that it must not see any more: ${what}`, async (t) => {
-    const server = await startApp(t);
-    const { ann, bob, conversation, back } = await pair(server);
-    const stream = await quietListener(t, server, bob);
-    const id = await say(server, ann, conversation, LONG);
-    for (let i = 0; i < EDITS; i++) {
-      const edit = { userId: ann.id, id, text: LONG + i, data: undefined, expected: null, now: i };
-      await server.app.core.db.write("updateMessage", edit);
-    }
-    assert.ok((await end(server, { ann, bob, contact: back.id, id })).ok);
-    const events = await readOn(stream, last);
-    assert.equal(events.length, EDITS + 2);
-    // What the buffers held had left before.
-    const late = ofMessages(events).slice(-50);
-    for (const { payload } of late) assert.deepEqual(payload, { id, conversation_id: conversation });
+    const { server, stream, conversation, ...parties } = await editUnread(t);
+    await end(server, parties);
+    const events = await readOn(stream, EDITS + 1 + told.length);
+    assert.deepEqual(
+      events.slice(EDITS + 1).map(({ type }) => type),
+      told,
+    );
+    const ids = { id: parties.id, conversation_id: conversation };
+    for (const { payload } of lateOf(events)) assert.deepEqual(payload, ids);
   });
 }
+
+test("a listener that reads slowly is not told the name of a sender who was erased meanwhile", async (t) => {
+  const { server, stream, conversation, ann, bob, id } = await editUnread(t);
+  await deleteUser(server.app.core, null, ann.id);
+  await say(server, bob, conversation, "end");
+  const events = await readOn(stream, EDITS + 2);
+  for (const { payload } of lateOf(events.slice(0, -1)))
+    assert.deepEqual([payload.id, payload.sender], [id, null]);
+});

@@ -112,10 +112,12 @@ class PostgresDatabase implements Database {
   readonly #sockets: ReadonlySet<Socket>;
   readonly #prepared = new Map<string, { name: string; text: string }>();
   /**
-   * The last write per user whose rows are counted: on this node such writes run one by one, because they would
-   * conflict.
+   * The last write per key of `serializeBy`, a user whose rows are counted or a conversation: on this node such writes run one
+   * by one, because they would conflict.
    */
   readonly #turns = new Map<string, Promise<void>>();
+  /** Keys of which a write met one of another node: until none waits here, each takes a lock that both nodes know. */
+  readonly #contended = new Set<string>();
   #waitingTurns = 0;
   #closed: Promise<void> | undefined;
 
@@ -168,37 +170,41 @@ class PostgresDatabase implements Database {
   }
 
   async write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>> {
-    const userId = getWrite(name).serializeBy?.(input);
-    if (userId === undefined) return this.#write(name, input);
+    const key = getWrite(name).serializeBy?.(input);
+    if (key === undefined) return this.#write(name, input);
     this.#refuseMore();
     this.#waitingTurns++;
-    const before = this.#turns.get(userId);
+    const before = this.#turns.get(key);
     const mine = (before ?? Promise.resolve()).then(() => {
       this.#waitingTurns--;
-      return this.#write(name, input);
+      return this.#write(name, input, key);
     });
     const over = mine.then(
       () => {},
       () => {},
     );
-    this.#turns.set(userId, over);
+    this.#turns.set(key, over);
     void over.then(() => {
-      if (this.#turns.get(userId) === over) this.#turns.delete(userId);
+      if (this.#turns.get(key) !== over) return;
+      this.#turns.delete(key);
+      this.#contended.delete(key);
     });
     return mine;
   }
 
-  async #write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>> {
+  async #write<N extends WriteName>(name: N, input: WriteInput<N>, key?: string): Promise<WriteResult<N>> {
     const write = getWrite(name);
     for (let tries = 1; ; tries++) {
       try {
-        const result = (await this.#transaction(write(input))) as WriteResult<N>;
+        const lock = key !== undefined && this.#contended.has(key) ? key : undefined;
+        const result = (await this.#transaction(write(input), lock)) as WriteResult<N>;
         // Tokens revoked by this write are refused on this node from now on.
         if (write.revokesTokens) await this.#session.poll().catch(() => {});
         if (write.publishesEvents) this.#session.notify();
         return result;
       } catch (error) {
         if (!isConflict(error) || tries === MAX_TRIES) throw postgresError(error);
+        if (key !== undefined) this.#contended.add(key);
         await sleep(RETRY_MS * tries * Math.random());
       }
     }
@@ -247,13 +253,17 @@ class PostgresDatabase implements Database {
     if (this.#closed || this.queueLength() >= MAX_QUEUED) throw new ParleyError("unavailable");
   }
 
-  /** Runs the steps in one serializable transaction. Statements that are yielded together are sent together. */
-  async #transaction<T>(steps: Write<T>): Promise<T> {
+  /**
+   * Runs the steps in one serializable transaction. Statements that are yielded together are sent together. The lock is taken
+   * before, because a transaction that waited for it would still see what was there when it began to wait.
+   */
+  async #transaction<T>(steps: Write<T>, lock?: string): Promise<T> {
     this.#refuseMore();
     const client = await this.#pool.connect();
     let ended: Ended<T>;
     let broken: Error | undefined;
     try {
+      if (lock !== undefined) await client.query(LOCK, [lock]);
       ended = await this.#attempt(client, steps);
       broken = ended.lost?.cause;
     } catch (error) {
@@ -261,6 +271,8 @@ class PostgresDatabase implements Database {
       if (!(error instanceof ParleyError) && !isConflict(error)) broken = error as Error;
       throw error;
     } finally {
+      // With a broken connection the lock goes, too.
+      if (lock !== undefined && !broken) await client.query(UNLOCK).catch((error) => (broken = error));
       client.release(broken);
     }
     // After the connection is released, because finding outcomes takes connections, possibly all at once.
@@ -350,6 +362,8 @@ const NOT_COMMITTED: Outcome = { status: "aborted", incarnation: null };
 const SET_UP = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
   SET lock_timeout = ${LOCK_TIMEOUT_MS};
   SET idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}; SET enable_seqscan = off`;
+const LOCK = "SELECT pg_advisory_lock(1, hashtext($1))";
+const UNLOCK = "SELECT pg_advisory_unlock_all()";
 const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE";
 /**
  * Statements are sent after BEGIN without waiting: if BEGIN fails, for example by a timeout, they must not run outside

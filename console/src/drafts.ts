@@ -37,6 +37,14 @@ export class Drafts {
     for (const watcher of this.#watchers) watcher();
   }
 
+  /** Puts back what was not sent, before what was written since. */
+  takeBack(unsent: readonly { conversationId: string; text: string }[]): void {
+    for (const { conversationId, text } of unsent.toReversed()) {
+      const draft = this.get(conversationId);
+      this.change(conversationId, { text: [text, draft.text].filter(Boolean).join("\n") });
+    }
+  }
+
   clear(conversationId: string): void {
     this.change(conversationId, { text: "", files: [], replyTo: undefined });
   }

@@ -98,8 +98,12 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: (reason?: st
   const tools = useMemo(() => {
     const parley = connect(token);
     const say = (text: string) => add(text, false);
+    const drafts = new Drafts(user.me.id);
     const endIfRefused = (error: unknown) => {
-      if (isRefused(error)) signOut(`You were signed out. ${explain(error)}`);
+      if (!isRefused(error)) return;
+      drafts.takeBack(outbox.all);
+      outbox.stop();
+      signOut(`You were signed out. ${explain(error)}`);
     };
     const report = (doing: string, error: unknown) => {
       if (isRefused(error)) endIfRefused(error);
@@ -125,7 +129,6 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: (reason?: st
       unreadChanged: refreshMe,
       failed: endIfRefused,
     });
-    const drafts = new Drafts(user.me.id);
     const foreignFiles = new Set<string>();
     return {
       ...{ parley, events, uploads, outbox, conversations, drafts, foreignFiles },

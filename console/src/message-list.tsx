@@ -1,6 +1,6 @@
 // The messages of a conversation, newest at the bottom. Whatever is added above or below, what one reads stays in place.
 import { Fragment } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Message } from "../../client/src/index.ts";
 import { formatDay, isSameDay } from "./format.ts";
 import { oncePerFrame } from "./frames.ts";
@@ -37,15 +37,12 @@ export function MessageList(props: {
   const { pages, outgoing, actions, newAfter } = props;
   const { me } = useSession();
   const box = useRef<HTMLDivElement>(null);
-  const [active, setActive] = useState("");
   const toQuoted = useQuoted(pages.items);
   useScroll(box, props);
   const first = findFirstNew(pages, newAfter, me.id);
   const read = pages.items.findLast(
     ({ id, sender }) => sender?.id === me.id && id <= (props.contactReadId ?? ""),
   );
-  const activate = (event: { target: EventTarget | null }) =>
-    setActive((event.target as Element).closest(".message")?.id ?? "");
   return (
     <div
       ref={box}
@@ -54,9 +51,6 @@ export function MessageList(props: {
       role="group"
       aria-label={`Messages: ${props.name}`}
       onKeyDown={(event) => moveFocus(box.current!, event)}
-      onPointerOver={activate}
-      onPointerLeave={() => setActive("")}
-      onFocusIn={activate}
     >
       {pages.loading && pages.items.length === 0 && <Reading />}
       {!pages.hasNewer && <PageFailure pages={pages} />}
@@ -75,7 +69,6 @@ export function MessageList(props: {
                 actions={actions}
                 own={message.sender?.id === me.id}
                 follows={!isNewDay && message.id !== first && isRun(before!, message)}
-                active={message.id === active}
                 quoted={message.reply_to_id === null ? undefined : toQuoted(message.reply_to_id)}
                 isReadMark={message === read}
               />
@@ -122,17 +115,30 @@ interface Snapshot {
   isAtEnd: boolean;
   /** The messages in view and where they are. */
   places: [id: string, top: number][];
+  /** The last message whose end is in view or above. */
+  seen: string | undefined;
 }
 
 function takeSnapshot(box: HTMLElement, { hasNewer }: Messages): Snapshot {
   const { top, bottom } = box.getBoundingClientRect();
+  const rows = box.querySelectorAll(".message");
+  let at = 0;
+  for (let end = rows.length; at < end; ) {
+    const middle = (at + end) >> 1;
+    if (rows[middle]!.getBoundingClientRect().bottom <= top) at = middle + 1;
+    else end = middle;
+  }
+  let seen = rows[at - 1]?.id;
   const places: Snapshot["places"] = [];
-  for (const row of box.querySelectorAll(".message")) {
+  for (; at < rows.length; at++) {
+    const row = rows[at]!;
     const place = row.getBoundingClientRect();
     if (place.top > bottom) break;
-    if (place.bottom > top) places.push([row.id, place.top]);
+    places.push([row.id, place.top]);
+    if (place.bottom <= bottom + NEAR && !row.matches(".outgoing")) seen = row.id;
   }
-  return { isAtEnd: !hasNewer && box.scrollHeight - box.scrollTop - box.clientHeight < NEAR, places };
+  const isAtEnd = !hasNewer && box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
+  return { isAtEnd, places, seen };
 }
 
 /** Puts back in place what was in view before the page changed. */
@@ -186,16 +192,11 @@ function useScroll(box: { current: HTMLElement | null }, props: Parameters<typeo
       const { pages, held, onSeen } = latest.current;
       // The observer of the size comes first, and knows what was in view before.
       if (toSize(element) !== size.current) return;
-      const { isAtEnd, places } = takeSnapshot(element, pages);
+      const { isAtEnd, places, seen } = takeSnapshot(element, pages);
       held.current = isAtEnd ? undefined : places[0]?.[0];
       if (element.scrollTop < AHEAD) pages.older();
       if (element.scrollHeight - element.scrollTop - element.clientHeight < AHEAD) pages.newer();
-      const edge = element.getBoundingClientRect().bottom + NEAR;
-      const seen = pages.items.findLast(({ id }) => {
-        const row = document.getElementById(id);
-        return row !== null && row.getBoundingClientRect().bottom <= edge;
-      });
-      if (seen) onSeen(seen.id);
+      if (seen) onSeen(seen);
     }),
   );
   useLayoutEffect(() => {

@@ -1,6 +1,6 @@
 // One message, and one that is on its way.
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Attachment, Message } from "../../client/src/index.ts";
 import { Thumbnail } from "./file-card.tsx";
 import { formatClock, formatFullTime, formatSize } from "./format.ts";
@@ -28,8 +28,6 @@ interface Row {
   own: boolean;
   /** Whether it goes on after the message above: without its own name. */
   follows: boolean;
-  /** Whether its buttons are shown. */
-  active: boolean;
   /** The message replied to; null if it is gone, undefined while it loads. */
   quoted: Message | null | undefined;
   /** Whether the contact has read up to here. */
@@ -38,18 +36,25 @@ interface Row {
 
 /** Renders only if something of it has changed, because there are hundreds. */
 export function MessageRow(props: Row) {
-  const { message, actions, own, follows, active, quoted, isReadMark } = props;
-  return useMemo(
-    () => <MessageView {...props} />,
-    [message, actions, own, follows, active, quoted, isReadMark],
-  );
+  const { message, actions, own, follows, quoted, isReadMark } = props;
+  return useMemo(() => <MessageView {...props} />, [message, actions, own, follows, quoted, isReadMark]);
 }
 
-function MessageView({ message, actions, own, follows, active, quoted, isReadMark }: Row) {
+function MessageView({ message, actions, own, follows, quoted, isReadMark }: Row) {
+  const [isPointed, setPointed] = useState(false);
+  const [isFocused, setFocused] = useState(false);
   const { id, text, attachments, created_at, edited_at, reply_to_id } = message;
   const name = actions.toName(message.sender);
   return (
-    <li id={id} class={`message${own ? " own" : ""}${follows ? " follows" : ""}`} tabIndex={-1}>
+    <li
+      id={id}
+      class={`message${own ? " own" : ""}${follows ? " follows" : ""}`}
+      tabIndex={-1}
+      onPointerEnter={() => setPointed(true)}
+      onPointerLeave={() => setPointed(false)}
+      onFocusIn={() => setFocused(true)}
+      onFocusOut={(event) => setFocused(event.currentTarget.contains(event.relatedTarget as Node | null))}
+    >
       <Head name={name} follows={follows} seconds={created_at} />
       {reply_to_id !== null && <Quote id={reply_to_id} quoted={quoted} actions={actions} />}
       {text !== null && <p class="message-text">{text}</p>}
@@ -67,7 +72,7 @@ function MessageView({ message, actions, own, follows, active, quoted, isReadMar
           {isReadMark && <span>Read</span>}
         </p>
       )}
-      {active && (
+      {(isPointed || isFocused) && (
         <span class="message-actions">
           <IconButton icon="reply" label="Reply" onClick={() => actions.reply(message)} />
           {own && <IconButton icon="edit" label="Edit" onClick={() => actions.edit(message)} />}

@@ -11,7 +11,7 @@ import type { Outgoing } from "./outbox.ts";
 import { PageFailure, Reading } from "./page-notes.tsx";
 import { visible } from "./people.tsx";
 import { useOpenFile } from "./place.ts";
-import { useSession } from "./session.ts";
+import { useChanges, useSession } from "./session.ts";
 import { useConversation } from "./use-conversation.ts";
 import { type Messages, useMessages } from "./use-messages.ts";
 import { useMarkRead, useNewLine, useNews } from "./use-reading.ts";
@@ -47,6 +47,12 @@ function View({ id, name, isOwn, onPick, conversation }: Pane & { conversation: 
   const [opened, lookAt] = useOpenFile();
   const [removing, setRemoving] = useState<Message>();
   const [editing, setEditing] = useState<Message>();
+  useChanges((change) => {
+    if (change.type !== "message.deleted") return;
+    const { id: gone } = change.payload;
+    if (drafts.get(id).replyTo?.id === gone) drafts.change(id, { replyTo: undefined });
+    if (editing?.id === gone) setEditing(undefined);
+  });
   const actions = useActions({ name, id, setEditing, setRemoving, lookAt, show: target.show });
   const news = useNews(id, name);
   const markRead = useMarkRead(conversation, pages.items);

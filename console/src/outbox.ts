@@ -87,8 +87,10 @@ export class Outbox {
     this.#controllers.get(id)?.abort();
   }
 
+  /** Aborts and forgets all messages. */
   stop(): void {
     this.#isStopped = true;
+    this.#all = [];
     for (const controller of this.#controllers.values()) controller.abort();
   }
 
@@ -137,7 +139,7 @@ export class Outbox {
     } catch (error) {
       if (controller.signal.aborted) return;
       if (isRefused(error)) {
-        this.stop();
+        this.#isStopped = true;
         this.#hooks.refused(error);
       } else if (isPassing(error)) {
         this.#change(id, { state: "waiting", isHeldUp: true, sent: 0 });

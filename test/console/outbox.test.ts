@@ -1,7 +1,8 @@
 // Messages over a network that fails: nothing lost, nothing twice, in order.
 import assert from "node:assert/strict";
+import { createToken, revokeTokensOf } from "../../src/core/access/tokens.ts";
 import { upload } from "../support/app.ts";
-import { dropFiles } from "./browser.ts";
+import { dropFiles, signIn } from "./browser.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 import { find, listTexts, meet, shownTexts, write } from "./talk.ts";
@@ -104,6 +105,29 @@ testScenes("messages over a network that fails", {
     await find(page, "never sent").getByRole("button", { name: "Cancel" }).click();
     await find(page, "never sent").waitFor({ state: "detached" });
     assert.deepEqual(await shownTexts(page), ["accepted", "refused 2"]);
+    assert.deepEqual(ann.guard.complaints, []);
+  },
+
+  "what was not sent when the token ends is a draft after the next sign-in": async (world) => {
+    const { server, proxy } = world;
+    const { ann, id } = await meet(world);
+    const { page } = ann;
+    proxy.fate = (line) => (isSend(line) ? "break" : "pass");
+    await write(page, "one");
+    await write(page, "two");
+    await page.getByText("Not sent yet").first().waitFor();
+    await page.getByRole("textbox", { name: "Message to Bob" }).fill("three");
+    await revokeTokensOf(server.app.core, null, ann.user.id);
+    await page.getByText("You were signed out.").waitFor();
+    proxy.fate = () => "pass";
+    const { token } = await createToken(server.app.core, null, ann.user.id, {});
+    await signIn(page, proxy.url, token);
+    await page.getByRole("option", { name: "Bob" }).click();
+    const field = page.getByRole("textbox", { name: "Message to Bob" });
+    await field.waitFor();
+    assert.equal(await field.inputValue(), "one\ntwo\nthree");
+    const again = { ...ann.user, headers: { authorization: `Bearer ${token}` } };
+    assert.deepEqual(await listTexts(server, again, id), []);
     assert.deepEqual(ann.guard.complaints, []);
   },
 

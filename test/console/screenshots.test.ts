@@ -6,10 +6,11 @@ import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { createToken } from "../../src/core/access/tokens.ts";
 import { createUser } from "../../src/core/users.ts";
-import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
+import { startApp, type TestApp, type TestUser } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
-import { dropFiles, makeContact, openFiles, openPage, signIn } from "./browser.ts";
+import { dropFiles, makeContact, openPage, signIn } from "./browser.ts";
 import { paint } from "./pictures.ts";
+import { find, write } from "./talk.ts";
 
 const FOLDER = fileURLToPath(new URL("../../docs/pictures/", import.meta.url));
 /** It writes into docs/. */
@@ -42,27 +43,43 @@ const BOARD = hills([250, 214, 178], [38, 60, 74], 0.4);
 const HARBOUR = hills([178, 216, 232], [22, 66, 78], 2.2);
 const DUNES = hills([246, 232, 200], [142, 86, 52], 4.1);
 
-const FILES: [BlobPart, string][] = [
-  [Buffer.alloc(48_300, "%PDF-1.7\n"), "Quarterly report.pdf"],
-  ["Agenda\n\n1. Looking back at the quarter\n2. What the users asked for\n3. Release", "agenda.md"],
-  [DUNES, "dunes.png"],
-  [Buffer.alloc(2_400_000, "ID3\x03\0\0\0\0\0\0"), "interview.mp3"],
-  [HARBOUR, "harbour at six.png"],
-  [Buffer.alloc(731_000, "PK\x03\x04"), "design-assets.zip"],
-  [BOARD, "hills.png"],
+const REPORT = new File([Buffer.alloc(48_300, "%PDF-1.7\n")], "Quarterly report.pdf");
+const PICTURES = [
+  new File([HARBOUR], "harbour at six.png"),
+  new File([BOARD], "hills.png"),
+  new File([DUNES], "dunes.png"),
 ];
 
+/** Mary, her contacts, and what two of them and she have written. */
 async function furnish(server: TestApp): Promise<TestUser> {
-  const { id } = await createUser(server.app.core, null, { username: "mary", display_name: "Mary Jackson" });
-  const { token } = await createToken(server.app.core, null, id, {});
-  const user = { id, token, headers: { authorization: `Bearer ${token}` } };
-  let conversation_id = "";
+  const mary = await addUser(server, "mary", "Mary Jackson");
+  const conversations = new Map<string, string>();
   for (const [username, name] of PEOPLE)
-    ({ conversation_id } = await makeContact(server, user, username, name));
-  for (const [content, name] of FILES) {
-    await upload(server.url, user, new File([content], name), { conversation_id });
-  }
-  return user;
+    conversations.set(username, (await makeContact(server, mary, username, name)).conversation_id);
+  const talk = async (user: TestUser, username: string, text: string, files: File[] = []) => {
+    const form = new FormData();
+    form.append("conversation_id", conversations.get(username)!);
+    form.append("text", text);
+    for (const file of files) form.append("file", file);
+    const options = { method: "POST", headers: user.headers, body: form };
+    assert.equal((await fetch(`${server.url}/v1/messages`, options)).status, 201);
+  };
+  const [ada, grace] = [await addUser(server, "ada", "Ada"), await addUser(server, "grace", "Grace")];
+  for (const user of [ada, grace]) await makeContact(server, user, "mary", "Mary");
+  await talk(mary, "barbara", "See you on Thursday then");
+  await talk(ada, "ada", "The engine weaves!");
+  await talk(ada, "ada", "Can you look at note G before Friday?");
+  await talk(grace, "grace", "Morning, Mary! These are from the walk. Which one is for the cover?", PICTURES);
+  await talk(mary, "grace", "The harbour. The light is just right.");
+  await talk(mary, "grace", "And here is the report, with your numbers in it.", [REPORT]);
+  await talk(grace, "grace", "Wonderful, I'll read it tonight.");
+  return mary;
+}
+
+async function addUser(server: TestApp, username: string, display_name: string): Promise<TestUser> {
+  const { id } = await createUser(server.app.core, null, { username, display_name });
+  const { token } = await createToken(server.app.core, null, id, {});
+  return { id, token, headers: { authorization: `Bearer ${token}` } };
 }
 
 /** Takes the picture where that is asked for. */
@@ -82,8 +99,7 @@ test("what the pictures of the documentation show is there", { skip: noChromium 
   });
   await signIn(page, server.url, user.token);
   await page.getByRole("option", { name: "Grace Hopper" }).click();
-  await openFiles(page);
-  await page.getByRole("button", { name: "Open agenda.md" }).waitFor();
+  await find(page, "Wonderful").waitFor();
   // As slow as a network that is not this machine's own, so that the progress is seen. Where no picture is taken it is
   // slower yet: the file is still on its way when all else was looked at, however slow the machine.
   const session = await page.context().newCDPSession(page);
@@ -97,28 +113,28 @@ test("what the pictures of the documentation show is there", { skip: noChromium 
     },
   });
   await dropFiles(page, [
-    { name: "release notes.txt", type: "text/plain", base64: btoa("Notes") },
     { name: "rehearsal.mov", type: "video/quicktime", base64: btoa("x".repeat(1e6)), size: 64_000_000 },
   ]);
-  await page.getByText(/MiB of 61 MiB · .+\/s$/).waitFor();
+  await write(page, "The rehearsal, as promised");
+  await page.getByRole("progressbar", { name: "Files sent" }).waitFor();
+  await page.getByRole("textbox", { name: "Message to Grace Hopper" }).fill("It is long, so");
   if (isAsked) await page.waitForTimeout(2500);
   const rows = page.getByRole("option");
   assert.deepEqual(
     await rows.locator(".contact-name").allTextContents(),
-    PEOPLE.map(([, name]) => name).reverse(),
+    PEOPLE.map(([, name]) => name).toReversed(),
   );
-  await page.getByRole("heading", { name: "Grace Hopper" }).waitFor();
+  await rows.filter({ hasText: /Ada Lovelace.*note G.*2 unread/ }).waitFor();
+  await rows.filter({ hasText: /Barbara Liskov.*You: See you on Thursday then/ }).waitFor();
+  await page.waitForFunction(() => document.title === "(1) Grace Hopper · Parley");
   await page.getByText("of 1.9 GiB").waitFor();
-  for (const name of ["release notes.txt", ...FILES.map(([, name]) => name)])
-    await page.getByRole("button", { name: `Open ${name}`, exact: true }).waitFor();
-  await showWhole(page.locator(".thumb img"), 3);
-  await page.getByRole("progressbar", { name: "Sending rehearsal.mov" }).waitFor();
+  await find(page, "with your numbers").getByRole("button", { name: "Open Quarterly report.pdf" }).waitFor();
+  await showWhole(page.locator(".message-thumb img"), PICTURES.length);
   await shoot(page, "console");
-  await page.getByRole("button", { name: "Cancel rehearsal.mov" }).click();
+  await find(page, "as promised").getByRole("button", { name: "Cancel" }).click();
   await page.emulateMedia({ colorScheme: "dark" });
-  await page.getByRole("button", { name: "Clear the list" }).click();
   await page.getByRole("button", { name: "Open harbour" }).click();
-  await showWhole(page.getByRole("img", { name: "harbour" }), 1);
+  await showWhole(page.getByRole("dialog").getByRole("img", { name: "harbour" }), 1);
   const dark = await page.locator(".dialog").evaluate((dialog) => getComputedStyle(dialog).backgroundColor);
   assert.equal(dark, "rgb(25, 30, 28)");
   await shoot(page, "console-dark");

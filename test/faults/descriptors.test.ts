@@ -51,7 +51,7 @@ test("F10 without a free descriptor uploads and downloads are 503, and then it w
   const subject = await start(t);
   const pid = subject.server.process.pid!;
   const { record, chance } = subject;
-  const writes = new Writes(subject.client, record);
+  const writes = new Writes(subject, record);
   const file = JSON.parse((await subject.client.upload("a", LARGE)).body.toString());
   const { pathname, search } = new URL(file.file_url);
   subject.client.close();
@@ -66,7 +66,7 @@ test("F10 without a free descriptor uploads and downloads are 503, and then it w
     assert.equal((await client.upload("refused", LARGE)).status, 503);
     assert.equal((await client.send("GET", pathname + search)).status, 503);
     assert.equal((await client.send("GET", "/v1/attachments")).status, 200);
-    assert.equal((await new Writes(client, record).makeContact()).status, 201);
+    assert.equal((await new Writes({ ...subject, client }, record).makeContact()).status, 201);
     await assert.rejects(subject.newClient(1).send("GET", "/healthz"), isCut, "closed at once, not held");
     await release(subject, held);
     assert.equal((await client.upload(`again ${i}`, LARGE)).status, 201);
@@ -75,7 +75,7 @@ test("F10 without a free descriptor uploads and downloads are 503, and then it w
   }
   t.diagnostic(`limit ${LIMIT}, ${idle} open while idle; ${cycles} times none was left, ${record}`);
   assert.equal((await writes.upload(chance)).status, 201);
-  assert.deepEqual(await findProblems(subject.client, subject.data, record), []);
+  assert.deepEqual(await findProblems(subject), []);
 });
 
 test("F10 with any few free descriptors the first upload of a process is 201 or 503, and the next ones too", {
@@ -91,7 +91,7 @@ test("F10 with any few free descriptors the first upload of a process is 201 or 
     assert.ok([201, 503].includes(status), `${status} with ${free} free descriptors`);
     await release(subject, held);
     assert.equal((await client.upload("next.txt", LARGE)).status, 201, `after ${free} were free`);
-    assert.deepEqual(await findProblems(subject.newClient(4), subject.data, subject.record), []);
+    assert.deepEqual(await findProblems(subject), []);
     await subject.end("SIGKILL");
   }
 });

@@ -34,7 +34,7 @@ async function writeOnFullDisk(subject: Subject, ballast: Ballast): Promise<void
 /** Nothing half-done stays while the disk is full, and once it is not all works again. */
 async function fillAndFree(subject: Subject, ballast: Ballast, cycles: number): Promise<void> {
   const { client, record, chance } = subject;
-  const writes = new Writes(client, record);
+  const writes = new Writes(subject, record);
   for (let i = 0; i < cycles; i++) {
     await writeOnFullDisk(subject, ballast);
     const rows = [await writes.makeContact(), await writes.remove("attachments", chance)];
@@ -43,7 +43,7 @@ async function fillAndFree(subject: Subject, ballast: Ballast, cycles: number): 
       rows.every(({ status }) => right.includes(status)),
       "writes of rows on the full disk",
     );
-    const problems = await findProblems(client, subject.data, record);
+    const problems = await findProblems(subject);
     // The bytes are gone; their tombstones may stay until there is room for a write.
     const others = problems.filter((problem) => problem !== "tombstones are left");
     assert.deepEqual(others, [], "while the disk is full");
@@ -52,7 +52,7 @@ async function fillAndFree(subject: Subject, ballast: Ballast, cycles: number): 
     assert.equal((await writes.makeContact()).status, 201);
     assert.equal((await writes.remove("attachments", chance)).status, 204);
     assert.equal((await client.send("GET", "/readyz")).status, 200);
-    assert.deepEqual(await findProblems(client, subject.data, record), [], "after space was freed");
+    assert.deepEqual(await findProblems(subject), [], "after space was freed");
   }
   await subject.end("SIGKILL");
   assert.deepEqual(await subject.begin(), [], "after a restart");

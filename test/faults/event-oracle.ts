@@ -3,6 +3,7 @@
 import type { Client } from "../support/client.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import type { AckRecord, Item } from "../support/record.ts";
+import type { Talkers } from "../support/sending.ts";
 
 /** The first column of a query on the tables themselves. */
 export type Tables = (sql: string) => Promise<unknown[]>;
@@ -14,72 +15,127 @@ interface Event {
   id: string;
   /** Of a contact, as it was told; events of files and messages refer to them. */
   name: string | undefined;
+  conversationId: string | undefined;
 }
 
 interface Payload {
   id: string;
+  conversation_id?: string;
   display_name?: string;
   filename?: string;
+  text?: string | null;
 }
 
-/** What is there: a contact or a file. */
+/** What is there: a contact, a file or a message. */
 export interface Present {
-  filename: string;
-  message_id: string;
+  filename?: string;
+  /** Of a file. */
+  message_id?: string;
+  /** Of a message. */
+  text?: string | null;
 }
 
 const PAGE = 100;
 
-/** Compares the client's events with what was acknowledged, and with the resources that are there (`present`). */
+/** Compares the events of both users with what was acknowledged, and with what the first one sees (`present`). */
 export async function findEventProblems(
-  client: Client,
-  record: AckRecord,
-  resources: ReadonlyMap<string, Present>,
+  { client, peer, shared, record }: Talkers & { record: AckRecord },
+  present: ReadonlyMap<string, Present>,
   tables: Tables,
 ): Promise<string[]> {
   if (!(await eventually(async () => (await tables("SELECT id FROM outbox LIMIT 1")).length === 0)))
     return ["events: some never get a number"];
+  const problems: string[] = [];
+  const [mine, theirs] = [await eventsOf(client, tables), await eventsOf(peer, tables)];
+  for (const [user, events] of [[client, mine] as const, [peer, theirs] as const]) {
+    const odd = events.findIndex(({ number }, i) => number !== i + 1);
+    if (odd !== -1) problems.push(`events: in place ${odd + 1} is number ${events[odd]!.number}`);
+    problems.push(...(await findPageProblems(user, events, present)));
+  }
+  const inShared = (events: readonly Event[]) =>
+    storyOf(events.filter(({ conversationId }) => conversationId === shared));
+  if (inShared(mine) !== inShared(theirs)) problems.push("events: the two have others of their conversation");
+  const byResource = Map.groupBy(mine, (event) => event.id);
+  problems.push(...findStoryProblems(record, byResource, present));
+  return [...problems, ...findUploadProblems(record, byResource, present)];
+}
+
+/** Events of what was acknowledged and of what is there tell just that. */
+function findStoryProblems(
+  record: AckRecord,
+  byResource: ReadonlyMap<string, Event[]>,
+  present: ReadonlyMap<string, Present>,
+): string[] {
+  const problems: string[] = [];
+  for (const item of record.items.values()) {
+    // Of those that are not as they should be is told already.
+    if (item.states.length > 1) continue;
+    for (const [id, expected] of expectedOf(item)) {
+      const told = toldOf(byResource.get(id));
+      if (told !== expected) problems.push(`events of ${id}: ${told || "none"}, not ${expected}`);
+    }
+  }
+  for (const [id, story] of byResource) {
+    const isThere = !story.at(-1)!.type.endsWith(".deleted");
+    if (isThere !== present.has(id))
+      problems.push(`events of ${id}: ${toldOf(story)}, and it is ${isThere ? "not " : ""}there`);
+  }
+  for (const id of present.keys())
+    if (!byResource.has(id)) problems.push(`events of ${id}: none, and it is there`);
+  return problems;
+}
+
+/** A file that was uploaded alone is a message of its own, which changes with it. */
+function findUploadProblems(
+  { items }: AckRecord,
+  byResource: ReadonlyMap<string, Event[]>,
+  present: ReadonlyMap<string, Present>,
+): string[] {
+  const problems: string[] = [];
+  const sent = new Set<string>();
+  for (const { id, message } of items.values())
+    if (message) for (const each of [{ id }, ...message.files]) sent.add(each.id);
+  for (const [id, { message_id }] of present) {
+    if (message_id === undefined || sent.has(message_id)) continue;
+    if (changesOf(byResource.get(id)) !== changesOf(byResource.get(message_id)))
+      problems.push(`events of ${message_id}: not those of its file ${id}`);
+  }
+  const changes = (family: string) =>
+    [...byResource]
+      .filter(([id]) => id.startsWith(family) && !sent.has(id))
+      .map(([, story]) => changesOf(story));
+  if (changes("msg_").sort().join("; ") !== changes("att_").sort().join("; "))
+    problems.push("events: those of uploads are not those of their messages");
+  return problems;
+}
+
+async function eventsOf(client: Client, tables: Tables): Promise<Event[]> {
   const { id } = await client.get<{ id: string }>("/v1/me");
   const rows = await tables(
     `SELECT number || ' ' || type || ' ' || payload FROM events WHERE recipient_id = '${id}' ORDER BY position`,
   );
-  const events = rows.map((row) => eventOf(String(row)));
-  const files = [...resources].filter(([resource]) => resource.startsWith("att_"));
-  // Each file is a message of its own.
-  const present = new Set([...resources.keys(), ...files.map(([, { message_id }]) => message_id)]);
-  const odd = events.findIndex(({ number }, i) => number !== i + 1);
-  const problems = odd === -1 ? [] : [`events: in place ${odd + 1} is number ${events[odd]!.number}`];
-  const byResource = Map.groupBy(events, (event) => event.id);
-  for (const item of record.items.values()) {
-    // Of those that are not as they should be is told already.
-    if (item.states.length > 1) continue;
-    const [told, expected] = [storyOf(byResource.get(item.id) ?? []), expectedOf(item)];
-    if (told !== expected) problems.push(`events of ${item.id}: ${told || "none"}, not ${expected}`);
-  }
-  for (const [resource, story] of byResource) {
-    const isThere = !story.at(-1)!.type.endsWith(".deleted");
-    if (isThere !== present.has(resource))
-      problems.push(`events of ${resource}: ${storyOf(story)}, and it is ${isThere ? "not " : ""}there`);
-  }
-  for (const resource of present)
-    if (!byResource.has(resource)) problems.push(`events of ${resource}: none, and it is there`);
-  for (const [file, { message_id }] of files)
-    if (changesOf(byResource.get(file)) !== changesOf(byResource.get(message_id)))
-      problems.push(`events of ${message_id}: not those of its file ${file}`);
-  const changes = (family: string) =>
-    [...byResource].filter(([resource]) => resource.startsWith(family)).map(([, story]) => changesOf(story));
-  if (changes("msg_").sort().join("; ") !== changes("att_").sort().join("; "))
-    problems.push("events: those of messages are not those of their files");
-  return [...problems, ...(await findPageProblems(client, events, resources))];
+  return rows.map((row) => eventOf(String(row)));
 }
 
 function eventOf(row: string): Event {
   const [, number, type, json] = /^(\d+) (\S+) (.*)$/s.exec(row)!;
-  const { id, display_name } = JSON.parse(json!) as Payload;
-  return { number: Number(number), type: type!, id, name: display_name };
+  const { id, display_name, conversation_id } = JSON.parse(json!) as Payload;
+  const isReference = !type!.startsWith("contact.");
+  return {
+    number: Number(number),
+    type: type!,
+    id,
+    name: display_name,
+    conversationId: isReference ? conversation_id : undefined,
+  };
 }
 
 function storyOf(events: readonly Event[]): string {
+  return events.map(({ type, id }) => `${type} ${id}`).join(", ");
+}
+
+/** What was told of one resource. */
+function toldOf(events: readonly Event[] = []): string {
   return events.map(({ type, name }) => (name === undefined ? type : `${type} ${name}`)).join(", ");
 }
 
@@ -88,19 +144,24 @@ function changesOf(events: readonly Event[] = []): string {
   return events.map(({ type }) => type.split(".")[1]).join(", ");
 }
 
-function expectedOf({ kind, names, states }: Item): string {
-  const isContact = kind === "contacts";
+const FAMILIES = { contacts: "contact", attachments: "attachment", messages: "message" };
+
+/** What events must tell of an item, and of the files of a message, by their ids. */
+function expectedOf({ id, kind, names, states, message }: Item): [id: string, story: string][] {
   const told = (change: string, name: string) =>
-    isContact ? `contact.${change} ${name}` : `attachment.${change}`;
+    kind === "contacts" ? `contact.${change} ${name}` : `${FAMILIES[kind]}.${change}`;
   const story = names.map((name, i) => told(i === 0 ? "created" : "updated", name));
-  return [...story, ...(states[0] === null ? [told("deleted", names.at(-1)!)] : [])].join(", ");
+  const isGone = states[0] === null;
+  const whole = [...story, ...(isGone ? [told("deleted", names.at(-1)!)] : [])].join(", ");
+  const ofFile = `attachment.created${isGone ? ", attachment.deleted" : ""}`;
+  return [[id, whole], ...(message?.files ?? []).map((file): [string, string] => [file.id, ofFile])];
 }
 
-/** The newest events as they are told are those of the table, and show files as they are now. */
+/** The newest events as they are told are those of the table, and show files and messages as they are now. */
 async function findPageProblems(
   client: Client,
   events: readonly Event[],
-  resources: ReadonlyMap<string, Present>,
+  present: ReadonlyMap<string, Present>,
 ): Promise<string[]> {
   const page = await client.get<{ data: { type: string; payload: Payload }[] }>(`/v1/events?limit=${PAGE}`);
   const told = page.data.map(({ type, payload }) => `${type} ${payload.id}`);
@@ -108,9 +169,10 @@ async function findPageProblems(
   const problems =
     told.join() === kept.reverse().join() ? [] : ["events: the page has others than the table"];
   for (const { type, payload } of page.data) {
-    if (!type.startsWith("attachment.")) continue;
-    const name = resources.get(payload.id)?.filename;
-    if (payload.filename !== name) problems.push(`${type} ${payload.id}: ${payload.filename}, not ${name}`);
+    if (type.startsWith("contact.")) continue;
+    const { filename, text } = present.get(payload.id) ?? {};
+    if (payload.filename !== filename || payload.text !== text)
+      problems.push(`${type} ${payload.id}: ${JSON.stringify(payload)}, not ${filename ?? text}`);
   }
   return problems;
 }

@@ -1,4 +1,4 @@
-// F1: the process is killed, at random moments under load and between each two steps of an upload and a delete.
+// F1: the process is killed, at random moments under load and between each two steps of an upload, a message and a delete.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -16,7 +16,7 @@ async function killAndCheck(subject: Subject, when: string): Promise<void> {
 }
 
 test("F1 kill -9 at random moments under load: nothing acknowledged is lost, nothing is left over", async (t) => {
-  const cycles = scaled(4, 150);
+  const cycles = scaled(4, 200);
   const subject = await Subject.start(t);
   for (let i = 0; i < cycles; i++) {
     const writers = subject.write({ mixed: 8 });
@@ -40,7 +40,7 @@ const STEPS: { calls: string; onLog?: boolean; stride: number }[] = [
   { calls: "pwrite64", onLog: true, stride: 13 },
 ];
 
-test("F1 kill -9 before each step of an upload, a delete, its erasing and a rename", {
+test("F1 kill -9 before each step of an upload, a message with a file, their changes and erasing", {
   skip: noStrace,
 }, async (t) => {
   const subject = await Subject.start(t, ONE_FILE_THREAD);
@@ -69,8 +69,8 @@ const TOO_LARGE_FOR_THE_DATABASE = 40_000;
 
 /** One write after the other; false where the server was killed meanwhile. */
 async function doEach(subject: Subject): Promise<boolean> {
-  const { client, record, chance } = subject;
-  const writes = new Writes(client, record);
+  const { record, chance } = subject;
+  const writes = new Writes(subject, record);
   const db = new DatabaseSync(join(subject.data, "parley.db"), { readOnly: true });
   const tombstones = db.prepare("SELECT COUNT(*) AS count FROM tombstones");
   try {
@@ -78,6 +78,10 @@ async function doEach(subject: Subject): Promise<boolean> {
     await writes.remove("attachments", chance);
     await eventually(async () => subject.isGone || tombstones.get()!.count === 0);
     await writes.rename("attachments", chance);
+    await writes.sendMessage(chance, { isPeers: false, minBytes: TOO_LARGE_FOR_THE_DATABASE });
+    await writes.edit(chance);
+    await writes.remove("messages", chance);
+    await eventually(async () => subject.isGone || tombstones.get()!.count === 0);
   } catch (error) {
     if (!isCut(error)) throw error;
     await eventually(async () => subject.isGone);

@@ -5,8 +5,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Client } from "../support/client.ts";
 import { eventually } from "../support/files-on-disk.ts";
-import type { AckRecord, Kind } from "../support/record.ts";
-import { findEventProblems, type Tables } from "./event-oracle.ts";
+import type { AckRecord } from "../support/record.ts";
+import { retrySendings, stateOf, type Talkers } from "../support/sending.ts";
+import { findEventProblems, type Present, type Tables } from "./event-oracle.ts";
+import { findMessageProblems } from "./message-oracle.ts";
 
 interface Row {
   id: string;
@@ -17,38 +19,72 @@ interface Row {
   message_id: string;
 }
 
+/** A server, its data folder, and what it has acknowledged. */
+export interface Examined extends Talkers {
+  data: string;
+  record: AckRecord;
+}
+
 /**
- * Compares a server that nobody writes to with what was acknowledged, and its data folder with itself. Returns what
- * is wrong, a sentence each; those about acknowledged writes begin with "lost", "came back" or "changed".
+ * Compares a server that nobody writes to with what was acknowledged, and its data folder with itself. First sends messages
+ * again that had no answer, with the same keys. Returns what is wrong, a sentence each; those about acknowledged writes
+ * begin with "lost", "came back" or "changed".
  */
 export async function findProblems(
-  client: Client,
-  folder: string,
-  record: AckRecord,
-  tables: Tables = sqliteTables(folder),
+  subject: Examined,
+  tables: Tables = sqliteTables(subject.data),
 ): Promise<string[]> {
+  const { client, record } = subject;
+  await retrySendings(subject, record);
   const contacts = await listAll(client, "contacts");
   const files = await listAll(client, "attachments");
-  const problems: string[] = [];
+  const { messages, problems } = await findMessageProblems(subject);
+  const states = new Map([
+    ...[...contacts].map(([id, row]) => [id, row.display_name] as const),
+    ...[...files].map(([id, row]) => [id, row.filename] as const),
+    ...[...messages].map(([id, message]) => [id, stateOf(message)] as const),
+  ]);
   for (const item of record.items.values()) {
-    const row = (item.kind === "contacts" ? contacts : files).get(item.id);
-    const found = row ? (item.kind === "contacts" ? row.display_name : row.filename) : null;
+    const found = states.get(item.id) ?? null;
     if (item.states.includes(found)) record.settle(item, found);
     else problems.push(`${deviation(found, item.states)}: ${item.id} is ${found}, not ${item.states}`);
   }
-  for (const { display_name, filename } of [...contacts.values(), ...files.values()]) {
-    const name = display_name ?? filename;
-    if (record.notMade.has(name)) problems.push(`${name} is there, and was answered to be not done`);
+  const names = [...states.values(), ...[...messages.values()].map(({ text }) => text)];
+  for (const name of names) {
+    if (name && record.notMade.has(name)) problems.push(`${name} is there, and was answered to be not done`);
   }
-  const { storage } = await client.get<{ storage: { used: number } }>("/v1/me");
-  let size = 0;
+  problems.push(...(await findFileProblems(subject, files)));
+  const present = new Map<string, Present>([...contacts, ...files, ...messages]);
+  problems.push(...(await findEventProblems(subject, present, tables)));
+  return [...problems, ...(await findLeftovers(subject.data, tables))];
+}
+
+/** Files have their bytes, and each user is charged for those that were uploaded as that user. */
+async function findFileProblems(
+  { client, peer, record }: Examined,
+  files: ReadonlyMap<string, Row>,
+): Promise<string[]> {
+  const items = [...record.items.values()];
+  const digests = new Map(items.map(({ id, sha256 }) => [id, sha256]));
+  const peers = new Set<string>();
+  for (const { message } of items) {
+    for (const { id, sha256 } of message?.files ?? []) {
+      digests.set(id, sha256);
+      if (message!.isPeers) peers.add(id);
+    }
+  }
+  const problems: string[] = [];
+  let [mine, theirs] = [0, 0];
   for (const row of files.values()) {
-    size += row.file_size;
-    problems.push(...(await findDamage(client, row, record.items.get(row.id)?.sha256)));
+    if (peers.has(row.id)) theirs += row.file_size;
+    else mine += row.file_size;
+    problems.push(...(await findDamage(client, row, digests.get(row.id))));
   }
-  if (storage.used !== size) problems.push(`storage used is ${storage.used}, the files have ${size} bytes`);
-  problems.push(...(await findEventProblems(client, record, new Map([...contacts, ...files]), tables)));
-  return [...problems, ...(await findLeftovers(folder, tables))];
+  for (const [user, size] of [[client, mine] as const, [peer, theirs] as const]) {
+    const { storage } = await user.get<{ storage: { used: number } }>("/v1/me");
+    if (storage.used !== size) problems.push(`storage used is ${storage.used}, the files have ${size} bytes`);
+  }
+  return problems;
 }
 
 function deviation(found: string | null, states: readonly unknown[]): string {
@@ -56,7 +92,7 @@ function deviation(found: string | null, states: readonly unknown[]): string {
   return states.length === 1 && states[0] === null ? "came back" : "changed";
 }
 
-async function listAll(client: Client, kind: Kind): Promise<Map<string, Row>> {
+async function listAll(client: Client, kind: "contacts" | "attachments"): Promise<Map<string, Row>> {
   const rows = new Map<string, Row>();
   for (let after = ""; ; ) {
     const page = await client.get<{ data: Row[]; has_more: boolean }>(`/v1/${kind}?limit=100${after}`);
@@ -93,7 +129,7 @@ export function sqliteTables(folder: string): Tables {
   };
 }
 
-/** Rows that no whole write leaves: each of these finds none. Here every conversation has one member. */
+/** Rows that no whole write leaves: each of these finds none. Here nobody leaves a conversation or blocks anybody. */
 const HALVES = {
   "contacts without their membership":
     "SELECT id FROM contacts WHERE conversation_id NOT IN (SELECT conversation_id FROM members)",
@@ -107,14 +143,26 @@ const HALVES = {
     AND object_id IN (SELECT id FROM contacts UNION SELECT id FROM attachments)`,
   "attachments without a grant":
     "SELECT id FROM attachments WHERE id NOT IN (SELECT attachment_id FROM grants)",
+  "attachments that a member has no grant for": `SELECT a.id FROM attachments a
+    JOIN members s ON s.conversation_id = a.conversation_id
+    LEFT JOIN grants g ON g.user_id = s.user_id AND g.attachment_id = a.id WHERE g.user_id IS NULL`,
   "grants without an attachment":
     "SELECT attachment_id FROM grants WHERE attachment_id NOT IN (SELECT id FROM attachments)",
   "attachments without a message":
     "SELECT id FROM attachments WHERE message_id NOT IN (SELECT id FROM messages)",
-  "messages without a file": "SELECT id FROM messages WHERE id NOT IN (SELECT message_id FROM attachments)",
+  "messages without anything": `SELECT id FROM messages
+    WHERE body_id IS NULL AND id NOT IN (SELECT message_id FROM attachments)`,
+  "messages that lost their files": `SELECT id FROM messages
+    WHERE has_files = 1 AND id NOT IN (SELECT message_id FROM attachments)`,
+  "messages that lost what was written": `SELECT m.id FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id
+    WHERE m.body_id IS NOT NULL AND b.text IS NULL AND b.data IS NULL`,
+  "messages above the place of a member": `SELECT m.id FROM messages m JOIN members s ON s.conversation_id = m.conversation_id
+    LEFT JOIN places p ON p.user_id = s.user_id AND p.conversation_id = s.conversation_id
+    WHERE COALESCE(p.position, '') < substr(m.id, 5)`,
   "messages that their conversation does not count": `SELECT id FROM messages WHERE id >
     COALESCE((SELECT last_id FROM conversations WHERE id = messages.conversation_id), '')`,
-  "what users wrote, though nobody did": "SELECT id FROM message_bodies",
+  "what users wrote, though nobody did": `SELECT id FROM message_bodies WHERE (text IS NOT NULL OR data IS NOT NULL)
+    AND id NOT IN (SELECT body_id FROM messages WHERE body_id IS NOT NULL)`,
   "places and marks without a membership": `SELECT conversation_id FROM
     (SELECT conversation_id FROM places UNION SELECT conversation_id FROM marks) AS own
     WHERE conversation_id NOT IN (SELECT conversation_id FROM members)`,

@@ -22,7 +22,7 @@ async function writeAndCut(disk: Disk, subject: Subject, milliseconds: number): 
   await sleep(milliseconds);
   // Nobody hears an answer once the power goes. Here the kernel lives on, and says of a sync that the cut has hit, whose
   // journal it gave up, that it went well.
-  subject.client.close();
+  subject.hangUp();
   disk.cutPower();
   await subject.end("SIGKILL");
   await writers.ended;

@@ -14,7 +14,7 @@ test("F4 EIO while the database is read: 500 for who needs it, and the process g
   const cycles = scaled(2, 10);
   const subject = await Subject.start(t);
   const { client, record } = subject;
-  const writes = new Writes(client, record);
+  const writes = new Writes(subject, record);
   let failed = 0;
   for (let i = 0; i < cycles; i++) {
     await Promise.all(Array.from({ length: 50 }, () => writes.makeContact()));

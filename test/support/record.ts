@@ -1,33 +1,65 @@
 // What a server has acknowledged, kept in the test's own process, which no fault of these suites reaches.
+
 import type { Chance } from "./scale.ts";
 
-export type Kind = "contacts" | "attachments";
-/** A contact's display name or a file's name; null: there is no such resource. */
+export type Kind = "contacts" | "attachments" | "messages";
+/** A contact's display name, a file's name, or a message's text and data; null: there is no such resource. */
 export type State = string | null;
 
-export interface Item {
+/** A message as it is sent. */
+export interface Sending {
+  isPeers: boolean;
+  conversationId: string;
+  key: string;
+  text: string | null;
+  data: { number: number } | null;
+  files: { filename: string; bytes: Buffer }[];
+  /** The last id of the conversation that was acknowledged before: that of the message is greater. */
+  after: string;
+}
+
+/** What is known of a message that was acknowledged, beside its text and data. */
+export interface SentMessage {
+  isPeers: boolean;
+  conversationId: string;
+  files: { id: string; filename: string; sha256: string }[];
+}
+
+/** What is known of an item beside its state. */
+interface Details {
+  /** Of a file's bytes, in hexadecimal digits. */
+  sha256?: string | undefined;
+  message?: SentMessage;
+}
+
+export interface Item extends Details {
   kind: Kind;
   id: string;
   /** All that it may be. More than one while a change has no answer: then it is neither expected nor forbidden. */
   states: State[];
   /** All that it was for certain, in order: each of them was told by an event. */
   names: string[];
-  /** Of a file's bytes, in hexadecimal digits. */
-  sha256: string | undefined;
 }
 
 export class AckRecord {
-  /** Names under which something was to be made, of which it was promised that it was not. */
+  /** Names and texts with which something was to be made, of which it was promised that it was not. */
   readonly notMade = new Set<string>();
   readonly items = new Map<string, Item>();
+  /** Messages whose sending had no answer. Sent again with the same key, each of them must be there once. */
+  readonly unansweredSendings: Sending[] = [];
+  /** The greatest id of a message that was acknowledged, by conversation. */
+  readonly lastIds = new Map<string, string>();
   /** Acknowledgements by what was done, such as "contacts made". */
   readonly #counts = new Map<string, number>();
-  readonly #idle: Record<Kind, Item[]> = { contacts: [], attachments: [] };
+  readonly #idle: Record<Kind, Item[]> = { contacts: [], attachments: [], messages: [] };
   /** How often the outcome of a change was never told. */
   unknown = 0;
+  /** Messages that were sent again, and those of them that were there already. */
+  retried = 0;
+  replayed = 0;
 
-  made(kind: Kind, id: string, state: string, sha256?: string): void {
-    const item = { kind, id, states: [state], names: [state], sha256 };
+  made(kind: Kind, id: string, state: string, details: Details = {}): void {
+    const item = { kind, id, states: [state], names: [state], ...details };
     this.items.set(id, item);
     this.#idle[kind].push(item);
     this.#count(`${kind} made`);
@@ -81,7 +113,11 @@ export class AckRecord {
 
   toString(): string {
     const counts = [...this.#counts].sort().map(([what, count]) => `${count} ${what}`);
-    return `${this.total()} writes acknowledged (${counts.join(", ")}), ${this.unknown} without an answer`;
+    return [
+      `${this.total()} writes acknowledged (${counts.join(", ")})`,
+      `${this.unknown} without an answer`,
+      `${this.retried} messages sent again with their key, of which ${this.replayed} were there`,
+    ].join(", ");
   }
 
   #count(what: string): void {

@@ -1,11 +1,12 @@
-// The load under which faults happen: contacts and files are made, changed and deleted.
+// The load under which faults happen: contacts, files and messages are made, changed and deleted.
 import { createHash, randomBytes } from "node:crypto";
 import type { Answer, Client } from "./client.ts";
-import type { AckRecord, Kind, State } from "./record.ts";
+import type { AckRecord, Item, Kind, Sending, State } from "./record.ts";
 import type { Chance } from "./scale.ts";
+import { markOf, newSending, newText, noteMessage, sendMessage, stateOf, type Talkers } from "./sending.ts";
 
 /** So many are kept; beyond, writers delete rather than make. */
-const KEPT: Record<Kind, number> = { contacts: 2000, attachments: 200 };
+const KEPT: Record<Kind, number> = { contacts: 2000, attachments: 200, messages: 300 };
 const MAX_FILE_BYTES = 300_000;
 const REFUSED_PAUSE_MS = 5;
 
@@ -26,7 +27,7 @@ export interface Writers {
 }
 
 export function startWriters(
-  client: Client,
+  talkers: Talkers,
   record: AckRecord,
   chance: Chance,
   counts: WriterCounts,
@@ -50,7 +51,7 @@ export function startWriters(
   }
 
   async function run(act: (writes: Writes, chance: Chance) => Promise<Answer>): Promise<void> {
-    const writes = new Writes(client, record, send);
+    const writes = new Writes(talkers, record, send);
     try {
       while (!stopped) {
         const { status } = await act(writes, chance);
@@ -89,26 +90,27 @@ function makeContact(writes: Writes, chance: Chance): Promise<Answer> {
 }
 
 function anything(writes: Writes, chance: Chance): Promise<Answer> {
-  const kind: Kind = chance() < 0.5 ? "contacts" : "attachments";
+  const kind = (["contacts", "attachments", "messages"] as const)[Math.floor(chance() * 3)]!;
   const what = writes.isFull(kind) ? 0.9 : chance();
   if (what > 0.75) return writes.remove(kind, chance);
-  if (what > 0.5) return writes.rename(kind, chance);
+  if (what > 0.5) return kind === "messages" ? writes.edit(chance) : writes.rename(kind, chance);
+  if (kind === "messages") return writes.sendMessage(chance);
   return kind === "contacts" ? writes.makeContact() : writes.upload(chance);
 }
 
 /** Single writes, each noted in the record with its outcome. They reject where the connection ends. */
 export class Writes {
-  readonly #client: Client;
+  readonly #talkers: Talkers;
   readonly #record: AckRecord;
   readonly #send: (answered: Promise<Answer>) => Promise<Answer>;
 
   /** `send` may watch the answers. */
   constructor(
-    client: Client,
+    talkers: Talkers,
     record: AckRecord,
     send: (answered: Promise<Answer>) => Promise<Answer> = (answered) => answered,
   ) {
-    this.#client = client;
+    this.#talkers = talkers;
     this.#record = record;
     this.#send = send;
   }
@@ -120,7 +122,7 @@ export class Writes {
   async makeContact(): Promise<Answer> {
     const name = randomName();
     const fields = { username: name, phone_number: "+15550100", display_name: name };
-    return this.#make("contacts", name, this.#client.sendFields("POST", "/v1/contacts", fields));
+    return this.#make("contacts", name, this.#talkers.client.sendFields("POST", "/v1/contacts", fields));
   }
 
   /** Many are small and kept in the database, one in ten is empty, few are large. */
@@ -129,24 +131,64 @@ export class Writes {
     const size = minBytes + (chance() < 0.1 ? 0 : Math.floor(chance() ** 3 * MAX_FILE_BYTES));
     const bytes = randomBytes(size);
     const sha256 = createHash("sha256").update(bytes).digest("hex");
-    return this.#make("attachments", name, this.#client.upload(name, bytes), sha256);
+    return this.#make("attachments", name, this.#talkers.client.upload(name, bytes), sha256);
   }
 
-  rename(kind: Kind, chance: Chance): Promise<Answer> {
+  /** Without an answer it is sent again after the fault. */
+  async sendMessage(chance: Chance, options?: { isPeers?: boolean; minBytes?: number }): Promise<Answer> {
+    const sending = newSending(this.#talkers, this.#record, chance, options);
+    try {
+      const answer = await this.#send(sendMessage(this.#talkers, sending));
+      if (answer.status === 201) noteMessage(this.#record, sending, answer);
+      else if (leavesOpen(answer)) this.#leaveOpen(sending);
+      else this.#record.notMade.add(markOf(sending));
+      return answer;
+    } catch (error) {
+      if (isCut(error)) this.#leaveOpen(sending);
+      throw error;
+    }
+  }
+
+  rename(kind: "contacts" | "attachments", chance: Chance): Promise<Answer> {
     const name = randomName();
     const fields = kind === "contacts" ? { display_name: name } : { filename: name };
-    return this.#change(kind, chance, name, (path) => this.#client.sendFields("PUT", path, fields));
+    return this.#change(
+      kind,
+      chance,
+      () => name,
+      (client, path) => client.sendFields("PUT", path, fields),
+    );
+  }
+
+  edit(chance: Chance): Promise<Answer> {
+    const text = newText(chance);
+    return this.#change(
+      "messages",
+      chance,
+      ({ states }) => stateOf({ text, data: JSON.parse(states[0]!)[1] }),
+      (client, path) => client.sendFields("PUT", path, { text }),
+    );
   }
 
   remove(kind: Kind, chance: Chance): Promise<Answer> {
-    return this.#change(kind, chance, null, (path) => this.#client.send("DELETE", path));
+    return this.#change(
+      kind,
+      chance,
+      () => null,
+      (client, path) => client.send("DELETE", path),
+    );
+  }
+
+  #leaveOpen(sending: Sending): void {
+    this.#record.unanswered();
+    this.#record.unansweredSendings.push(sending);
   }
 
   async #make(kind: Kind, state: string, sent: Promise<Answer>, sha256?: string): Promise<Answer> {
     try {
       const answer = await this.#send(sent);
       if (answer.status === 201) {
-        this.#record.made(kind, JSON.parse(answer.body.toString()).id, state, sha256);
+        this.#record.made(kind, JSON.parse(answer.body.toString()).id, state, { sha256 });
       } else if (leavesOpen(answer)) this.#record.unanswered();
       else this.#record.notMade.add(state);
       return answer;
@@ -159,14 +201,16 @@ export class Writes {
   async #change(
     kind: Kind,
     chance: Chance,
-    state: State,
-    change: (path: string) => Promise<Answer>,
+    newState: (item: Item) => State,
+    change: (client: Client, path: string) => Promise<Answer>,
   ): Promise<Answer> {
     const item = this.#record.take(kind, chance);
     if (!item) return this.makeContact();
+    const state = newState(item);
     item.states.push(state);
+    const client = item.message?.isPeers ? this.#talkers.peer : this.#talkers.client;
     try {
-      const answer = await this.#send(change(`/v1/${kind}/${item.id}`));
+      const answer = await this.#send(change(client, `/v1/${kind}/${item.id}`));
       if (answer.status < 300) this.#record.acknowledged(item, state);
       else if (leavesOpen(answer)) this.#record.unanswered();
       else this.#record.refused(item);

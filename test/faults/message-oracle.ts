@@ -1,0 +1,60 @@
+// What must hold of messages after any fault: both members see the same, in order, and nothing that nobody sent.
+import type { Client } from "../support/client.ts";
+import type { AckRecord, SentMessage } from "../support/record.ts";
+import type { Message, Talkers } from "../support/sending.ts";
+
+/** Returns all messages that the first user sees, and what is wrong with them. Texts are compared by the caller. */
+export async function findMessageProblems(
+  subject: Talkers & { record: AckRecord },
+): Promise<{ messages: Map<string, Message>; problems: string[] }> {
+  const { client, peer, shared, notes, record } = subject;
+  const problems: string[] = [];
+  const [talk, own, peers] = await Promise.all([
+    listMessages(client, shared),
+    listMessages(client, notes),
+    listMessages(peer, shared),
+  ]);
+  if (withoutLinks(talk) !== withoutLinks(peers)) problems.push("the two do not see the same messages");
+  for (const list of [talk, own]) {
+    const odd = list.find(({ id, created_at }, i) => {
+      const newer = list[i - 1];
+      return newer !== undefined && (newer.id <= id || newer.created_at < created_at);
+    });
+    if (odd) problems.push(`${odd.id} is not in its place`);
+  }
+  const texts = new Set<string>();
+  for (const message of [...talk, ...own]) {
+    const { id, text } = message;
+    if (text !== null && texts.has(text)) problems.push(`${id} is there twice: ${text}`);
+    if (text !== null) texts.add(text);
+    const sent = record.items.get(id)?.message;
+    if (sent) {
+      if (!isAsSent(message, sent))
+        problems.push(`lost: files or sender of ${id}: ${JSON.stringify(message)}`);
+    } else if (text !== null || message.data !== null || message.attachments.length !== 1) {
+      problems.push(`${id} was sent by nobody`);
+    }
+  }
+  return { messages: new Map([...talk, ...own].map((message) => [message.id, message])), problems };
+}
+
+async function listMessages(client: Client, conversationId: string): Promise<Message[]> {
+  const messages: Message[] = [];
+  for (let after = ""; ; after = `&starting_after=${messages.at(-1)!.id}`) {
+    const path = `/v1/messages?conversation_id=${conversationId}&limit=100${after}`;
+    const page = await client.get<{ data: Message[]; has_more: boolean }>(path);
+    messages.push(...page.data);
+    if (!page.has_more) return messages;
+  }
+}
+
+/** Links are signed anew each hour. */
+function withoutLinks(messages: readonly Message[]): string {
+  return JSON.stringify(messages, (name, value) => (name === "file_url" ? undefined : value));
+}
+
+function isAsSent({ sender, attachments }: Message, { isPeers, files }: SentMessage): boolean {
+  const names = (those: readonly { id: string; filename: string }[]) =>
+    those.map(({ id, filename }) => `${id} ${filename}`).join();
+  return (sender.username === "peer") === isPeers && names(attachments) === names(files);
+}

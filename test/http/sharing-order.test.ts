@@ -75,8 +75,10 @@ for (const engine of ["sqlite", "postgres"]) {
       }
     };
     const total = SENDERS * MESSAGES;
+    const began = performance.now();
     const polls = nodes.map((node, i) => poll(node, i % 2 ? ann : bob, id, total));
     await Promise.all(Array.from({ length: SENDERS }, (_, number) => sender(number)));
+    const seconds = (performance.now() - began) / 1000;
     for (const known of await Promise.all(polls)) {
       assert.deepEqual(
         known.map((message) => [message.id, message.text]),
@@ -85,6 +87,8 @@ for (const engine of ["sqlite", "postgres"]) {
       const times = known.map(({ created_at }) => created_at);
       assert.deepEqual(times, times.toSorted(), "created_at never falls");
     }
-    t.diagnostic(`${total} messages over ${nodes.length} nodes`);
+    t.diagnostic(
+      `${total} messages over ${nodes.length} nodes in ${seconds.toFixed(1)} s, ${Math.round(total / seconds)} a second`,
+    );
   });
 }

@@ -23,6 +23,7 @@ import {
 interface Message {
   id: string;
   text: string;
+  mentions: string[];
 }
 
 interface Pair {
@@ -31,6 +32,8 @@ interface Pair {
   bob: Person;
   /** Ann's contact. */
   toBob: Contact;
+  /** Bob's contact. */
+  toAnn: Contact;
   /** The conversation of both. */
   id: string;
 }
@@ -39,8 +42,8 @@ async function pair(t: TestContext, clock?: () => number): Promise<Pair> {
   const server = await startApp(t, {}, clock ? { clock } : {});
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const toBob = await add(server, ann, "bob");
-  await add(server, bob, "ann");
-  return { server, ann, bob, toBob, id: toBob.conversation_id };
+  const toAnn = await add(server, bob, "ann");
+  return { server, ann, bob, toBob, toAnn, id: toBob.conversation_id };
 }
 
 function write(
@@ -306,6 +309,15 @@ test("a reply names a message that its sender sees, and a mention a member", asy
   const mentioning = send(server, ann, "POST", "/v1/messages", { ...answer, mentions: [stranger.id] });
   assert.equal(await code(mentioning, 400), "invalid_parameter");
   assert.equal((await texts(server, ann, toBob.conversation_id)).length, 2);
+});
+
+test("a mention does not tell whether the contact has left", async (t) => {
+  const { server, ann, bob, toAnn, id } = await pair(t);
+  const mention = { conversation_id: id, text: "are you there?", mentions: [bob.id] };
+  const mentioning = () => read<Message>(send(server, ann, "POST", "/v1/messages", mention), 201);
+  await mentioning();
+  assert.equal((await send(server, bob, "DELETE", `/v1/contacts/${toAnn.id}`)).status, 204);
+  assert.deepEqual((await mentioning()).mentions, [bob.id]);
 });
 
 test("an event shows what its recipient sees now, or only the ids", async (t) => {

@@ -170,7 +170,7 @@ test("all whom a deletion was told to stay its recipients, but for erased users"
 test("with PARLEY_WEBHOOK_CONTENT=ids a webhook of all users gets ids only, that of a user everything", async (t) => {
   const server = await startApp(t, { ...LIMITS, webhookIdsOnly: true });
   const [to, own] = [await receiver(t), await receiver(t)];
-  const { ann, bob, conversation } = await begin(
+  const { admin, ann, bob, conversation, made } = await begin(
     server,
     to,
     "message.created,attachment.created,contact.created",
@@ -189,6 +189,8 @@ test("with PARLEY_WEBHOOK_CONTENT=ids a webhook of all users gets ids only, that
     conversation_id: (ofCarol as unknown as { conversation_id: string }).conversation_id,
   });
   assert.equal(message.attachments[0]!.filename, "file");
+  await asker(server, admin)("POST", `/v1/webhooks/${made.id}/test`);
+  assert.deepEqual((await to.wait(4))[3]!.event.payload, { id: made.id });
 });
 
 test("a webhook gets the families that its token may read; with another address or other types, those of that token", async (t) => {

@@ -101,7 +101,7 @@ export const events: readonly Mutant[] = [
   {
     name: "events: webhooks of all users get contents, whatever the operator wants",
     file: RENDER,
-    find: "core.limits.webhookIdsOnly ? ids() : json",
+    find: "core.limits.webhookIdsOnly && conversationId ? ids() : json",
     replace: "json",
     tests: ["http/webhooks-all-users"],
   },

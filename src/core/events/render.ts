@@ -152,8 +152,9 @@ export async function renderForAll(
       notify: isNew && notifies(message, userId, mutedIds.has(userId)),
     })),
   };
-  const ids = () => toReference(JSON.parse(payload).id, head.conversation_id);
-  return withPayload(head, core.limits.webhookIdsOnly ? ids() : json);
+  const ids = () => toReference(JSON.parse(payload).id, conversationId);
+  // What belongs to no conversation has nothing but ids.
+  return withPayload(head, core.limits.webhookIdsOnly && conversationId ? ids() : json);
 }
 
 const NOBODY: SeenByAll = { json: "", userIds: [] };

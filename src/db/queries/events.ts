@@ -75,7 +75,7 @@ export function publishReference(
 }
 
 /** The payload of an event without what its recipient does not see any more, or must not be sent. */
-export function toReference(id: string, conversationId: string | null): string {
+export function toReference(id: string, conversationId: string): string {
   return JSON.stringify({ id, conversation_id: conversationId });
 }
 

@@ -11,6 +11,7 @@ import { type Attacked, isSound } from "../support/sound.ts";
 /** How the time is divided. */
 const SHARES = {
   forms: 4,
+  messages: 3,
   fields: 3,
   ranges: 1,
   links: 1,

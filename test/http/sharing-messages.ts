@@ -180,8 +180,13 @@ export async function checkMessages(world: World, user: User, conversation: Conv
   assert.deepEqual(up, down);
 }
 
+/** All that the user sees of the conversation. */
+export function listMessages(world: World, user: User, conversation: string): Promise<Shown[]> {
+  return walk(world, user, `/v1/messages?limit=100&conversation_id=${conversation}`, "starting_after", 100);
+}
+
 /** All pages, newest first. */
-async function walk(world: World, user: User, path: string, cursor: string): Promise<Shown[]> {
+async function walk(world: World, user: User, path: string, cursor: string, limit = LIMIT): Promise<Shown[]> {
   const found: Shown[] = [];
   const isUp = cursor === "ending_before";
   for (let at = isUp ? "msg_00000000000000000000000000" : ""; ; ) {
@@ -189,7 +194,7 @@ async function walk(world: World, user: User, path: string, cursor: string): Pro
     if (isUp) found.unshift(...page.data);
     else found.push(...page.data);
     if (!page.has_more) return found;
-    assert.equal(page.data.length, LIMIT);
+    assert.equal(page.data.length, limit);
     at = page.data.at(isUp ? 0 : -1)!.id as string;
   }
 }

@@ -82,6 +82,11 @@ async function run(server: TestApp, clock: Clock, each: Operation[][]): Promise<
     for (const end of ended) if (end.status === "rejected") throw end.reason;
   };
   await tick((world) => world.begin());
+  // Most begin as contacts, some as strangers.
+  for (const who of [0, 1]) {
+    const meet: Operation = { kind: "addContact", who, target: 2, spare: 1 };
+    await tick((world, plan) => (plan.length % 3 ? perform(world, meet) : undefined));
+  }
   const longest = Math.max(0, ...each.map((plan) => plan.length));
   for (let i = 0; i < longest; i++) {
     await tick((world, plan) => plan[i] && perform(world, plan[i]!));

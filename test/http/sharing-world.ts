@@ -20,6 +20,9 @@ export interface Page {
   data: Shown[];
 }
 
+/** Messages by their ids, by conversation: what a client shows that reads a list only when its user has joined. */
+export type Rebuilt = Map<string, Map<string, Shown>>;
+
 let worlds = 0;
 
 export class World {
@@ -30,6 +33,8 @@ export class World {
   readonly keyed = new Map<Message, { key: string; fields: object | FormData }>();
   /** The last event that each user was given. */
   readonly lastEvents = new Map<User, string>();
+  /** What each user's client has made of the events. */
+  readonly rebuilt = new Map<User, Rebuilt>();
   readonly names: string[];
 
   constructor(server: TestApp, clock: Clock) {

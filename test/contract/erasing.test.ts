@@ -11,6 +11,7 @@ import {
 } from "../../src/db/queries/attachments.ts";
 import { listDue } from "../../src/db/queries/deliveries.ts";
 import { hasRemains } from "../../src/db/queries/erasing.ts";
+import { listRecipients } from "../../src/db/queries/events.ts";
 import { findMiscounts } from "../../src/db/queries/storage.ts";
 import { listTombstones } from "../../src/db/queries/tombstones.ts";
 import { raw, sql } from "../../src/db/sql.ts";
@@ -232,6 +233,7 @@ function deletedUserContract(name: string, open: Open): void {
           due.filter(({ recipient_id }) => recipient_id === "a"),
           [],
         );
+        assert.ok(!(await listRecipients(db, 0, 1e9)).includes("a"));
         // They go on with the conversation, and with each upload the deleted user might get something.
         await send(db, "b", number++);
         while ((await db.write("numberEvents", { limit: 100 })) > 0);

@@ -61,9 +61,7 @@ const messages: fc.Arbitrary<Sent> = fc.record({
   more: fc.oneof(
     { weight: 6, arbitrary: fc.constant<readonly string[]>([]) },
     fc.array(
-      oneOf(
-        "reply_to_id=x|mentions=usr_x|mentions=|text=|is_pinned=true|__proto__=x|conversation_id=cnv_x",
-      ),
+      oneOf("reply_to_id=x|mentions=usr_x|mentions=|text=|is_pinned=true|__proto__=x|conversation_id=cnv_x"),
       { minLength: 1, maxLength: 2 },
     ),
   ),

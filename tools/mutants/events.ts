@@ -89,7 +89,7 @@ export const events: readonly Mutant[] = [
     file: EVENTS,
     find: "      AND recipient_id NOT IN (SELECT user_id FROM erasing) ORDER BY position`",
     replace: "      ORDER BY position`",
-    tests: ["http/webhooks-all-users"],
+    tests: ["contract/erasing"],
   },
   {
     name: "events: a delivery that nobody may see is sent",

@@ -9,10 +9,13 @@ import { Client } from "../support/client.ts";
 import { type CommandLine, commandLine, tokenOf } from "../support/command.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { credentials, noS3, storeUrl, testBucket } from "../support/engines/s3.ts";
+import { AckRecord } from "../support/record.ts";
 import { type Chance, isLong, scaled, seededChance } from "../support/scale.ts";
+import { meet, newSending, noteMessage, sendMessage, type Talkers } from "../support/sending.ts";
 
 const CONTACTS = scaled(250, 100_000);
 const FILES = scaled(30, 10_000);
+const MESSAGES = scaled(40, 3000);
 const KILLS = scaled(2, 5);
 const AT_ONCE = 32;
 /** Some stay in the database, some do not, and one is of several parts in S3. */
@@ -32,6 +35,8 @@ interface State {
   attachments: Attachment[];
   /** SHA-256 of the bytes, in the order of the attachments. */
   digests: string[];
+  /** What each of two users sees of their conversations. */
+  talks: string[];
 }
 
 async function inParallel<T>(count: number, work: (number: number) => Promise<T>): Promise<T[]> {
@@ -60,10 +65,58 @@ async function fill(client: Client, chance: Chance): Promise<void> {
   });
 }
 
+/** Sends messages one after another; their ids go on where those before ended. */
+async function talk(talkers: Talkers, record: AckRecord, chance: Chance, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const sending = newSending(talkers, record, chance);
+    const answer = await sendMessage(talkers, sending);
+    assert.equal(answer.status, 201, String(answer.body));
+    noteMessage(record, sending, answer);
+  }
+}
+
+/** Some messages are deleted, some edited; the peer has read the first ones, and does not get those after a block. */
+async function converse(talkers: Talkers, record: AckRecord, chance: Chance): Promise<void> {
+  const { client, peer, shared } = talkers;
+  await talk(talkers, record, chance, MESSAGES / 2);
+  const read = await peer.sendFields("PUT", `/v1/conversations/${shared}/read`, {
+    message_id: [...record.items.values()].find(({ message }) => message?.conversationId === shared)!.id,
+  });
+  assert.equal(read.status, 204, String(read.body));
+  await talk(talkers, record, chance, MESSAGES / 4);
+  let number = 0;
+  for (const { id, message } of record.items.values()) {
+    const sender = message!.isPeers ? peer : client;
+    const path = `/v1/messages/${id}`;
+    if (number % 5 === 0) assert.equal((await sender.send("DELETE", path)).status, 204);
+    if (number % 5 === 1)
+      assert.equal((await sender.sendFields("PUT", path, { text: `edited ${number}` })).status, 200);
+    number++;
+  }
+  assert.equal((await peer.send("PUT", "/v1/blocks/admin")).status, 204);
+  await talk(talkers, record, chance, MESSAGES / 4);
+}
+
+/** The inbox, its unread messages and blocks of each user, and the messages that each sees; links are signed anew. */
+function talksOf({ client, peer, shared, notes }: Talkers): Promise<string[]> {
+  return Promise.all(
+    [client, peer].map(async (user) => {
+      const { unread_conversations } = await user.get<{ unread_conversations: number }>("/v1/me");
+      const paths = ["/v1/conversations", "/v1/blocks", `/v1/messages?conversation_id=${shared}`];
+      if (user === client) paths.push(`/v1/messages?conversation_id=${notes}`);
+      const lists = await Promise.all(paths.map((path) => all<{ id: string }>(user, path)));
+      return JSON.stringify({ unread_conversations, lists }, (name, value) =>
+        name === "file_url" ? undefined : value,
+      );
+    }),
+  );
+}
+
 async function all<T extends { id: string }>(client: Client, path: string): Promise<T[]> {
   const items: T[] = [];
   for (let after = ""; ; after = `&starting_after=${items.at(-1)!.id}`) {
-    const page = await client.get<{ has_more: boolean; data: T[] }>(`${path}?limit=100${after}`);
+    const query = path.includes("?") ? "&" : "?";
+    const page = await client.get<{ has_more: boolean; data: T[] }>(`${path}${query}limit=100${after}`);
     items.push(...page.data);
     if (!page.has_more) return items;
   }
@@ -77,11 +130,12 @@ async function bytesOf(url: string): Promise<string> {
   return hash.digest("hex");
 }
 
-async function stateOf(client: Client): Promise<State> {
+async function stateOf(talkers: Talkers): Promise<State> {
+  const { client } = talkers;
   const contacts = await all<{ id: string }>(client, "/v1/contacts");
   const attachments = await all<Attachment>(client, "/v1/attachments");
   const digests = await inParallel(attachments.length, (number) => bytesOf(attachments[number]!.file_url));
-  return { contacts, attachments, digests };
+  return { contacts, attachments, digests, talks: await talksOf(talkers) };
 }
 
 /** The same rows and bytes; links are signed anew. */
@@ -140,9 +194,15 @@ async function thereAndBack(t: TestContext, engines: () => Promise<Record<string
   const command = await commandLine(t, credentials());
   const first = await command.serve();
   const client = new Client(command.url, tokenOf(first));
-  t.after(() => client.close());
+  const talkers = await meet(client, (token) => new Client(command.url, token));
+  t.after(() => {
+    client.close();
+    talkers.peer.close();
+  });
+  const record = new AckRecord();
   await fill(client, chance);
-  const before = await stateOf(client);
+  await converse(talkers, record, chance);
+  const before = await stateOf(talkers);
   const link = before.attachments[0]!.file_url;
   assert.equal(await first.stop(), 0);
 
@@ -150,12 +210,13 @@ async function thereAndBack(t: TestContext, engines: () => Promise<Record<string
   await moveWithKills(t, command, chance, optionsOf(await engines()), optionsOf(settings));
   Object.assign(command.env, settings, { PARLEY_SECRET: SECRET });
   const second = await command.serve();
-  assertSame(await stateOf(client), before);
+  assertSame(await stateOf(talkers), before);
   assert.equal(await bytesOf(link), before.digests[0]);
   const made = await client.sendFields("POST", "/v1/contacts", { username: "later", phone_number: "555" });
   assert.equal(made.status, 201);
   assert.equal((await client.upload("later.bin", Buffer.alloc(50_000, 7))).status, 201);
-  const after = await stateOf(client);
+  await talk(talkers, record, chance, 10);
+  const after = await stateOf(talkers);
   assert.equal(await second.stop(), 0);
   assert.equal((await command.run("check")).code, 0);
 
@@ -165,9 +226,10 @@ async function thereAndBack(t: TestContext, engines: () => Promise<Record<string
   for (const name of [...Object.keys(settings), "PARLEY_SECRET"]) delete command.env[name];
   command.env.PARLEY_DATA = folder;
   const third = await command.serve();
-  assertSame(await stateOf(client), after);
+  assertSame(await stateOf(talkers), after);
   assert.equal(await bytesOf(link), before.digests[0], "a link that was out before both moves");
   assert.equal(await bytesOf(after.attachments[0]!.file_url), after.digests[0]);
+  await talk(talkers, record, chance, 10);
   assert.equal(await third.stop(), 0);
   assert.equal((await command.run("check")).code, 0);
 }

@@ -42,6 +42,10 @@ async function serveAll(
   assert.ok(!server.stdout().includes("parley_"), "it is no new Parley");
   for (const id of known.contacts)
     assert.equal((await fetch(`${restored.url}/v1/contacts/${id}`, { headers })).status, 200, id);
+  for (const [id, text] of known.messages) {
+    const message = await fetch(`${restored.url}/v1/messages/${id}`, { headers });
+    assert.equal(((await message.json()) as { text: string }).text, text, id);
+  }
   for (const id of known.deleted)
     assert.equal((await fetch(`${restored.url}/v1/attachments/${id}`, { headers })).status, 404, id);
   for (const [id, digest] of known.files) {
@@ -64,6 +68,7 @@ test("a backup under load has all that was acknowledged before, and restores to 
   while (known.files.size < 30) await new Promise((resolve) => setTimeout(resolve, 10));
   const before = {
     contacts: new Set(known.contacts),
+    messages: new Map(known.messages),
     files: new Map(known.files),
     deleted: new Set(known.deleted),
   };
@@ -92,7 +97,9 @@ test("a backup under load has all that was acknowledged before, and restores to 
   assert.match(ended.stdout, /^Restored \d+ files, .*Start the server\.\n$/);
   assert.equal((await restored.run("check")).code, 0);
   await serveAll(restored, headers, before, links);
-  t.diagnostic(`${before.files.size} files before, ${known.files.size} after; ${known.deleted.size} deletes`);
+  t.diagnostic(
+    `${before.messages.size} messages and ${before.files.size} files before, ${known.files.size} after; ${known.deleted.size} deletes`,
+  );
 });
 
 test("a backup of damaged files names them, keeps the rest and is not restored unless it is mended", async (t) => {

@@ -4,16 +4,22 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { CommandLine } from "./command.ts";
 
-/** What the server has acknowledged: ids of contacts, and of attachments with the SHA-256 of their bytes. */
+/** What the server has acknowledged: ids of contacts, of messages with their text, and of attachments with their SHA-256. */
 export interface Acknowledged {
   contacts: Set<string>;
+  messages: Map<string, string>;
   files: Map<string, string>;
   deleted: Set<string>;
 }
 
 export const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
-export const nothing = (): Acknowledged => ({ contacts: new Set(), files: new Map(), deleted: new Set() });
+export const nothing = (): Acknowledged => ({
+  contacts: new Set(),
+  messages: new Map(),
+  files: new Map(),
+  deleted: new Set(),
+});
 
 /** Writes until the server is gone or it is told to stop, and notes only what was acknowledged. */
 export async function write(
@@ -22,12 +28,17 @@ export async function write(
   known: Acknowledged,
   goesOn: () => boolean = () => true,
 ): Promise<void> {
+  const me = await fetch(`${command.url}/v1/me`, { headers });
+  const { conversation_id } = (await me.json()) as { conversation_id: string };
   try {
     while (goesOn()) {
       const name = randomBytes(8).toString("hex");
       const body = new URLSearchParams({ username: name, phone_number: "555" });
       const made = await fetch(`${command.url}/v1/contacts`, { method: "POST", headers, body });
       if (made.status === 201) known.contacts.add(((await made.json()) as { id: string }).id);
+      const message = new URLSearchParams({ conversation_id, text: name });
+      const said = await fetch(`${command.url}/v1/messages`, { method: "POST", headers, body: message });
+      if (said.status === 201) known.messages.set(((await said.json()) as { id: string }).id, name);
       const bytes = randomBytes(Math.floor(Math.random() * 200_000));
       const form = new FormData();
       form.set("file", new File([bytes], name));

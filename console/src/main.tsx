@@ -25,6 +25,7 @@ import "./base.css";
 import "./layout.css";
 import "./files.css";
 import "./messages.css";
+import "./composer.css";
 import "./overlays.css";
 
 const REFRESH_MS = 300;

@@ -1,9 +1,10 @@
 // The messages of a conversation, newest at the bottom. Whatever is added above or below, what one reads stays in place.
 import { Fragment } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "../../client/src/index.ts";
 import { formatDay, isSameDay } from "./format.ts";
 import { oncePerFrame } from "./frames.ts";
+import { IconButton } from "./icons.tsx";
 import { type MessageActions, MessageRow, OutgoingRow } from "./message-row.tsx";
 import type { Outgoing } from "./outbox.ts";
 import { PageFailure, Reading } from "./page-notes.tsx";
@@ -33,12 +34,15 @@ export function MessageList(props: {
   held: { current: string | undefined };
   /** Called with the last message that is in view. */
   onSeen: (id: string) => void;
+  /** Goes to the end of the conversation. */
+  onNewest: () => void;
 }) {
   const { pages, outgoing, actions, newAfter } = props;
   const { me } = useSession();
   const box = useRef<HTMLDivElement>(null);
   const toQuoted = useQuoted(pages.items);
-  useScroll(box, props);
+  const [isAtEnd, setAtEnd] = useState(true);
+  useScroll(box, props, setAtEnd);
   const first = findFirstNew(pages, newAfter, me.id);
   const read = pages.items.findLast(
     ({ id, sender }) => sender?.id === me.id && id <= (props.contactReadId ?? ""),
@@ -81,6 +85,11 @@ export function MessageList(props: {
           ))}
       </ol>
       {pages.hasNewer && <PageFailure pages={pages} />}
+      {!isAtEnd && (
+        <div class="to-newest">
+          <IconButton icon="down" label="Go to the newest message" onClick={props.onNewest} />
+        </div>
+      )}
     </div>
   );
 }
@@ -178,7 +187,11 @@ function toSize({ clientWidth, clientHeight }: Element): string {
   return `${clientWidth} ${clientHeight}`;
 }
 
-function useScroll(box: { current: HTMLElement | null }, props: Parameters<typeof MessageList>[0]): void {
+function useScroll(
+  box: { current: HTMLElement | null },
+  props: Parameters<typeof MessageList>[0],
+  tellAtEnd: (isAtEnd: boolean) => void,
+): void {
   const { pages, target, held } = props;
   const latest = useRef(props);
   // While this runs, the page is still as before.
@@ -193,6 +206,7 @@ function useScroll(box: { current: HTMLElement | null }, props: Parameters<typeo
       // The observer of the size comes first, and knows what was in view before.
       if (toSize(element) !== size.current) return;
       const { isAtEnd, places, seen } = takeSnapshot(element, pages);
+      tellAtEnd(isAtEnd);
       held.current = isAtEnd ? undefined : places[0]?.[0];
       if (element.scrollTop < AHEAD) pages.older();
       if (element.scrollHeight - element.scrollTop - element.clientHeight < AHEAD) pages.newer();

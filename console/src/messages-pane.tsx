@@ -82,6 +82,7 @@ function View({ id, name, isOwn, onPick, conversation }: Pane & { conversation: 
           target={target.current}
           held={held}
           onSeen={markRead}
+          onNewest={target.toEnd}
         />
       )}
       {conversation.contact_joined === false && !isOwn && (
@@ -161,17 +162,19 @@ function useTarget(pages: Messages, newAfter: string | undefined) {
       newAfter !== undefined && pages.items.find(({ id, sender }) => id > newAfter && sender?.id !== me.id);
     if (first) current.current = { id: first.id, how: "first" };
   }
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
   return useMemo(
     () => ({
       current,
       show: (id: string) => {
         current.current = { id, how: "marked" };
-        if (latest.current.items.some((each) => each.id === id)) latest.current.edit((items) => [...items]);
+        if (latest.current.items.some((each) => each.id === id)) redraw();
         else latest.current.open(id);
       },
       toEnd: () => {
         current.current = { how: "end" };
         if (latest.current.hasNewer) latest.current.open();
+        else redraw();
       },
     }),
     [],

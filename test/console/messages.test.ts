@@ -92,7 +92,15 @@ testScenes("two people talk", {
       .click();
     await page.locator(`#${far.id}:focus`).waitFor();
     await page.locator(`#${far.id}.marked`).waitFor();
-    // From there on it goes down again to the newest, in order.
+    // There and back, at once or by scrolling, in order.
+    const newest = page.getByRole("button", { name: "Go to the newest message" });
+    await newest.click();
+    await find(page, "an answer").waitFor();
+    await newest.waitFor({ state: "detached" });
+    await find(page, "to the far")
+      .getByRole("button", { name: /^Go to/ })
+      .click();
+    await page.locator(`#${far.id}:focus`).waitFor();
     await page.locator(".messages").focus();
     while ((await find(page, "an answer").count()) === 0) await page.keyboard.press("PageDown");
     assert.deepEqual(await shownTexts(page), await listTexts(server, ann.user, id));

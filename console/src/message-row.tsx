@@ -168,7 +168,7 @@ export function OutgoingRow(props: { outgoing: Outgoing; name: string; toName: M
       {text && <p class="message-text">{text}</p>}
       {files.length > 0 && <OutgoingFiles {...outgoing} />}
       {state === "failed" ? (
-        <p class="message-foot failure small">
+        <p class="message-foot failure small" role="alert">
           Not sent. {error}
           <button type="button" class="button" onClick={() => outbox.retry(id)}>
             Try again

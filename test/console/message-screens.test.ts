@@ -9,6 +9,31 @@ import { act, find, introduce, say } from "./talk.ts";
 const text = (name: string) => ({ name, type: "text/plain", base64: btoa(name) });
 
 testScenes("the messages of a conversation", {
+  "who is at the end stays there when the window becomes narrow and low": async (world) => {
+    const { server } = world;
+    const ann = await world.arrive();
+    const id = (
+      (await (await fetch(`${server.url}/v1/me`, { headers: ann.user.headers })).json()) as {
+        conversation_id: string;
+      }
+    ).conversation_id;
+    for (let i = 0; i < 30; i++) await say(server, ann.user, id, `line ${i} `.repeat(40));
+    const { page, guard } = ann;
+    await page.getByRole("link", { name: "Notes to self" }).click();
+    await find(page, "line 29").waitFor();
+    for (const [width, height] of [
+      [390, 760],
+      [390, 400],
+      [1280, 800],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      // A frame for the new size, and one for what follows from it.
+      await page.waitForTimeout(200);
+      assert.equal(await page.evaluate(isAtEnd), true, `${width} by ${height}`);
+    }
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "the panes are accessible, on a desk and on a phone": async (world) => {
     const { server } = world;
     const ann = await world.arrive();
@@ -35,8 +60,6 @@ testScenes("the messages of a conversation", {
       ["phone", { width: 360, height: 740 }],
     ] as const) {
       await page.setViewportSize(viewport);
-      // Who is at the end stays there.
-      await page.waitForFunction(isAtEnd);
       await find(page, long).hover();
       await look(what);
     }

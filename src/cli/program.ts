@@ -2,7 +2,7 @@ import { Command, CommanderError, InvalidArgumentError } from "commander";
 import metadata from "../../package.json" with { type: "json" };
 import { hideTokens } from "../util/text.ts";
 import type { Io } from "./io.ts";
-import { addPeopleCommands } from "./people/commands.ts";
+import { addPeopleCommands, collect } from "./people/commands.ts";
 import type { TokenOptions } from "./server/token.ts";
 
 /** The exit code of a command that failed. 1 means that it found something, or that the server refused. */
@@ -126,10 +126,6 @@ function addTokenCommands(program: Command, io: Io): void {
     .option("--json", "print JSON")
     .description("revoke a token at once")
     .action(async (id, options) => (await import("./server/token.ts")).revokeToken(io, id, options));
-}
-
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }
 
 const UNITS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;

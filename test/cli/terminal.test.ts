@@ -1,42 +1,11 @@
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { commandLine, PARLEY, tokenOf } from "../support/command.ts";
+import { commandLine, tokenOf } from "../support/command.ts";
 import { proxy } from "../support/proxy.ts";
+import { noTerminal, onTerminal } from "./on-terminal.ts";
 import { person } from "./person.ts";
-
-const noTerminal = /util-linux/.test(spawnSync("script", ["--version"], { encoding: "utf8" }).stdout ?? "")
-  ? false
-  : "script of util-linux is not installed";
-
-/** A command on a terminal: what the terminal shows, and what is typed at it. */
-function onTerminal(who: { folder: string; env: Record<string, string> }, line: string, columns = 100) {
-  const child = spawn("script", ["-qefc", `stty cols ${columns}; "${PARLEY}" ${line}`, "/dev/null"], {
-    cwd: who.folder,
-    env: { ...who.env, TERM: "xterm", SHELL: "/bin/sh" },
-  });
-  const closed = once(child, "close");
-  let shown = "";
-  child.stdout.on("data", (chunk) => {
-    shown += chunk;
-  });
-  return {
-    type: (text: string) => void child.stdin.write(text),
-    async until(text: string): Promise<void> {
-      while (!shown.includes(text)) {
-        if (child.exitCode !== null) throw new Error(`It ended with ${child.exitCode}: ${shown}`);
-        await Promise.race([once(child.stdout, "data"), closed]);
-      }
-    },
-    async end() {
-      const [code] = await closed;
-      return { code, shown };
-    },
-  };
-}
 
 test("on a terminal the token is asked for and not shown, and Ctrl-C changes nothing", {
   skip: noTerminal,

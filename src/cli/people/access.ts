@@ -80,6 +80,8 @@ export function explain(error: ParleyApiError, access: Access): string {
       );
     case "contact_not_found":
       return harmless(`${detail} List your contacts: parley contacts list`);
+    case "conversation_not_found":
+      return harmless(`${detail} List your conversations: parley conversations`);
     case "attachment_not_found":
       return harmless(`${detail} List your files: parley attachments list`);
     case "connection_failed":

@@ -6,6 +6,7 @@ type End = (exitCode: number) => void;
 const JSON_OPTION = ["--json", "print JSON, one object per line"] as const;
 const LIMIT = ["--limit <n>", "maximum number (default: all)", parseLimit] as const;
 const CONTACT = "username or id of a contact";
+const PARTNER = `${CONTACT}, or id of a conversation (cnv_…)`;
 
 /** Adds the commands for users of a server, which work over HTTP. */
 export function addPeopleCommands(program: Command, io: Io, end: End): void {
@@ -28,6 +29,7 @@ export function addPeopleCommands(program: Command, io: Io, end: End): void {
     .description("show your server and your user")
     .action(async (options) => end(await (await import("./login.ts")).whoami(io, options)));
   addContactCommands(program.command("contacts").description("manage your contacts"), io, end);
+  addMessageCommands(program, io, end);
   addAttachmentCommands(program.command("attachments").description("manage files"), io, end);
   program
     .command("upload")
@@ -116,6 +118,42 @@ function addContactSwitches(contacts: Command, io: Io, end: End): void {
     );
 }
 
+function addMessageCommands(program: Command, io: Io, end: End): void {
+  program
+    .command("conversations")
+    .option("--unread", "only conversations with unread messages")
+    .option(...LIMIT)
+    .option(...JSON_OPTION)
+    .description("list your conversations, the most recent activity first")
+    .action(async (options) => end(await (await import("./messages.ts")).listConversations(io, options)));
+  program
+    .command("messages")
+    .argument("<contact>", PARTNER)
+    .option(...LIMIT)
+    .option(...JSON_OPTION)
+    .description("list the messages of a conversation, newest first")
+    .action(async (who, options) =>
+      end(await (await import("./messages.ts")).listMessages(io, who, options)),
+    );
+  program
+    .command("send")
+    .argument("<contact>", PARTNER)
+    .argument("[text]", "text of the message; - for standard input")
+    .option("--file <file>", "a file to send with it, repeatable up to 10 times", collect)
+    .option(...JSON_OPTION)
+    .description("send a message, with files")
+    .action(async (who, text, options) =>
+      end(await (await import("./messages.ts")).sendMessage(io, who, text, options)),
+    );
+  program
+    .command("chat")
+    .argument("<contact>", PARTNER)
+    .option("--limit <n>", "number of earlier messages, up to 100 (default: 20)", parseLimit)
+    .option(...JSON_OPTION)
+    .description("show a conversation live, and send each line that you enter")
+    .action(async (who, options) => end(await (await import("./chat.ts")).chat(io, who, options)));
+}
+
 function addAttachmentCommands(attachments: Command, io: Io, end: End): void {
   attachments
     .command("list")
@@ -141,6 +179,10 @@ function addAttachmentCommands(attachments: Command, io: Io, end: End): void {
     .action(async (id, options) =>
       end(await (await import("./attachments.ts")).removeAttachment(io, id, options)),
     );
+}
+
+export function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
 }
 
 function parseLimit(text: string): number {

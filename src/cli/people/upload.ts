@@ -11,7 +11,7 @@ import { type Access, asPerson, explain, isRefusal, REFUSED } from "./access.ts"
 import { getContact } from "./contacts.ts";
 
 /** Stands for standard input in place of a path. */
-const STDIN = "-";
+export const STDIN = "-";
 
 /** Uploads files one after another. If one fails, it is reported and the rest continue. */
 export function upload(
@@ -72,7 +72,7 @@ async function uploadOne(
   }
 }
 
-async function getSize(path: string): Promise<number> {
+export async function getSize(path: string): Promise<number> {
   const found = await stat(path).catch((error) => {
     throw error.code === "ENOENT" ? new OperatorError("No such file.") : asOperatorError(error);
   });

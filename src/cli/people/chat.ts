@@ -1,0 +1,137 @@
+import { createInterface, type Interface } from "node:readline";
+import { type Message, type MessageChange, type Parley, ParleyApiError } from "../../../client/src/index.ts";
+import { roundedSize } from "../../util/sizes.ts";
+import type { Io } from "../io.ts";
+import { harmless, isoTime, jsonLine } from "../text.ts";
+import { textWidth } from "../width.ts";
+import { type Access, asPerson, explain, REFUSED } from "./access.ts";
+import { getConversationId, senderName } from "./messages.ts";
+
+const PROMPT = "> ";
+
+/** Prints the messages of a conversation as they come, and sends each line of standard input. */
+export function chat(io: Io, who: string, options: { limit?: number; json?: boolean }): Promise<number> {
+  return asPerson(io, async (parley, access) => {
+    const conversation = await getConversationId(io, parley, who);
+    const ended = new AbortController();
+    const signal = AbortSignal.any([io.stop, io.unread, ended.signal]);
+    const window = openWindow(io, signal);
+    const sending = sendLines(io, { parley, access, conversation, window }).finally(() => ended.abort());
+    // It is awaited below, unless the watch fails first.
+    sending.catch(() => {});
+    let last: string | undefined;
+    try {
+      const limit = options.limit === undefined ? undefined : Math.min(options.limit, 100);
+      for await (const change of parley.messages.watch(conversation, { limit, signal })) {
+        if (change.type === "message.created") last = change.message.id;
+        window.show(options.json ? [jsonLine(change)] : toLines(change));
+      }
+    } finally {
+      window.close();
+    }
+    const failed = await sending;
+    if (last !== undefined) await parley.conversations.markRead(conversation, { message_id: last });
+    return failed > 0 ? REFUSED : 0;
+  });
+}
+
+interface Sending {
+  parley: Parley;
+  access: Access;
+  conversation: string;
+  window: Window;
+}
+
+/** Sends lines one after another until the input ends. Returns how many the server refused. */
+async function sendLines(io: Io, { parley, access, conversation, window }: Sending): Promise<number> {
+  let failed = 0;
+  for await (const line of window.lines) {
+    window.hideEntered(line);
+    if (line.trim() === "") continue;
+    try {
+      await parley.messages.create({ conversation_id: conversation, text: line }, { signal: io.stop });
+    } catch (error) {
+      if (!(error instanceof ParleyApiError)) throw error;
+      failed++;
+      window.warn(`parley: Not sent: ${harmless(line)}: ${explain(error, access)}`);
+    }
+  }
+  return failed;
+}
+
+/** The terminal of a chat, or two streams. */
+interface Window {
+  lines: Interface;
+  show(lines: readonly string[]): void;
+  warn(line: string): void;
+  /** Clears a line that was typed: it is shown again as a message when it has been sent. */
+  hideEntered(line: string): void;
+  close(): void;
+}
+
+function openWindow(io: Io, signal: AbortSignal): Window {
+  const input = io.input();
+  const { columns } = io;
+  if (!input.isTTY || columns === undefined) {
+    const lines = createInterface({ input, signal });
+    return {
+      lines,
+      show: (texts) => texts.forEach(io.print),
+      warn: io.warn,
+      hideEntered() {},
+      close() {
+        lines.close();
+        // An open standard input would keep the process running.
+        input.destroy();
+      },
+    };
+  }
+  const output = io.output();
+  const lines = createInterface({ input, output, terminal: true, prompt: PROMPT, signal });
+  lines.on("SIGINT", () => lines.close());
+  let isOpen = true;
+  lines.on("close", () => {
+    isOpen = false;
+  });
+  const prompt = () => {
+    if (isOpen) lines.prompt(true);
+  };
+  /** Prints above the line that is being typed. */
+  const above = (print: () => void) => {
+    const { rows } = lines.getCursorPos();
+    output.write(`${rows > 0 ? `\u001b[${rows}A` : ""}\r\u001b[J`);
+    print();
+    // The prompt is drawn so many rows above the cursor as the line took before.
+    output.write("\n".repeat(rows));
+    prompt();
+  };
+  lines.prompt();
+  return {
+    lines,
+    show: (texts) => above(() => texts.forEach(io.print)),
+    warn: (text) => above(() => io.warn(text)),
+    hideEntered(line) {
+      const rows = Math.floor(textWidth(PROMPT + line) / columns) + 1;
+      output.write(`\u001b[${rows}A\r\u001b[J`);
+      prompt();
+    },
+    close() {
+      lines.close();
+      output.write("\r\u001b[J");
+    },
+  };
+}
+
+/** Formats a change. Only the first line of a message begins at the margin, so no text passes for another message. */
+function toLines(change: MessageChange): string[] {
+  if (change.type === "message.deleted") return ["(a message was deleted)"];
+  const { message } = change;
+  const [first = "", ...rest] = (message.text ?? "").split("\n");
+  const edited = change.type === "message.updated" ? " (edited)" : "";
+  const head = `${isoTime(message.created_at)} ${senderName(message)}${edited}: ${first}`.trimEnd();
+  return [head, ...rest.map((line) => `  ${line}`), ...filesOf(message)].map(harmless);
+}
+
+function filesOf({ attachments }: Message): string[] {
+  return attachments.map(({ id, filename, file_size }) => `  [${filename}] ${roundedSize(file_size)} ${id}`);
+}

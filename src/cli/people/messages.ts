@@ -1,0 +1,95 @@
+import { basename } from "node:path";
+import { text as readText } from "node:stream/consumers";
+import type { Conversation, Message, Parley } from "../../../client/src/index.ts";
+import { OperatorError } from "../../errors.ts";
+import { roundedSize } from "../../util/sizes.ts";
+import type { Io } from "../io.ts";
+import { startProgress } from "../progress.ts";
+import { counted, harmless, isoTime, jsonLine } from "../text.ts";
+import { asPerson } from "./access.ts";
+import { getContact } from "./contacts.ts";
+import { type Column, type ListOptions, pageSize, printList } from "./listing.ts";
+import { getSize, STDIN } from "./upload.ts";
+
+const CONVERSATION_COLUMNS: readonly Column<Conversation>[] = [
+  ["ID", ({ id }) => id],
+  ["NAME", ({ kind, name }) => (kind === "self" ? "(notes to self)" : (name ?? ""))],
+  ["UNREAD", ({ unread_count }) => (unread_count >= 100 ? "100+" : String(unread_count))],
+  ["LAST", ({ last_message }) => (last_message ? isoTime(last_message.created_at) : "")],
+  ["MESSAGE", ({ last_message }) => (last_message ? summary(last_message) : "")],
+];
+
+const MESSAGE_COLUMNS: readonly Column<Message>[] = [
+  ["ID", ({ id }) => id],
+  ["FROM", senderName],
+  ["SENT", ({ created_at }) => isoTime(created_at)],
+  ["MESSAGE", summary],
+];
+
+/** Lists conversations, those with the most recent activity first. */
+export function listConversations(io: Io, options: ListOptions & { unread?: boolean }): Promise<number> {
+  const query = { limit: pageSize(options), unread: options.unread };
+  const empty = options.unread ? "You have read everything." : "No conversations yet.";
+  return asPerson(io, async (parley) => {
+    const list = parley.conversations.list(query, { signal: io.stop });
+    await printList(io, list, CONVERSATION_COLUMNS, options, empty);
+    return 0;
+  });
+}
+
+/** Lists the messages of a conversation, newest first. */
+export function listMessages(io: Io, who: string, options: ListOptions): Promise<number> {
+  return asPerson(io, async (parley) => {
+    const conversation_id = await getConversationId(io, parley, who);
+    const list = parley.messages.list({ conversation_id, limit: pageSize(options) }, { signal: io.stop });
+    const empty = `No messages yet. Send one: parley send ${harmless(who)} TEXT`;
+    await printList(io, list, MESSAGE_COLUMNS, options, empty);
+    return 0;
+  });
+}
+
+/** Sends one message with a text, which can come from standard input, and files. */
+export async function sendMessage(
+  io: Io,
+  who: string,
+  given: string | undefined,
+  { file: files = [], json }: { file?: string[]; json?: boolean },
+): Promise<number> {
+  if (given === undefined && files.length === 0)
+    throw new OperatorError("There is nothing to send. Add a text, - for standard input, or --file FILE.");
+  return asPerson(io, async (parley) => {
+    const conversation_id = await getConversationId(io, parley, who);
+    let size = 0;
+    for (const file of files) size += await getSize(file);
+    const text = given === STDIN ? (await readText(io.input())).replace(/\r?\n$/, "") : given;
+    const label = files.length === 1 ? basename(files[0]!) : counted(files.length, "file");
+    const progress = files.length === 0 ? undefined : startProgress(io, label, size, roundedSize);
+    try {
+      const message = await parley.messages.create(
+        { conversation_id, text },
+        { files, signal: io.stop, onProgress: ({ sent }) => progress?.at(sent) },
+      );
+      io.print(json ? jsonLine(message) : message.id);
+    } finally {
+      progress?.end();
+    }
+    return 0;
+  });
+}
+
+/** Returns the conversation with this id, or with the contact of this id or username. */
+export async function getConversationId(io: Io, parley: Parley, who: string): Promise<string> {
+  if (/^cnv_[0-9a-z]{26}$/.test(who)) return who;
+  return (await getContact(io, parley, who)).conversation_id;
+}
+
+export function senderName({ sender }: Message): string {
+  return sender?.username ?? "(deleted user)";
+}
+
+/** Returns text and names of files in one line. */
+function summary({ text, data, attachments }: Message): string {
+  const files = attachments.map(({ filename }) => `[${filename}]`);
+  const words = [...(text === null ? [] : [text.replace(/\s+/g, " ")]), ...files];
+  return words.join(" ") || (data === null ? "" : JSON.stringify(data));
+}

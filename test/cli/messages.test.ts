@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { commandLine, ended, tokenOf } from "../support/command.ts";
+import { noTerminal, onTerminal } from "./on-terminal.ts";
+import { items, newcomer, onEachServer, type Person, type Served } from "./person.ts";
+
+/** Two users who have each other as contacts. */
+async function pair(t: TestContext, server: Served) {
+  const [ada, bob] = [await newcomer(t, server, "ada"), await newcomer(t, server, "bob")];
+  await ada.run("contacts", "add", "bob", "+15550101");
+  const [contact] = items(await bob.run("contacts", "add", "ada", "+15550100", "--json"));
+  return { ada, bob, conversation: contact.conversation_id as string };
+}
+
+async function serve(t: TestContext) {
+  const operator = await commandLine(t);
+  const token = tokenOf(await operator.serve());
+  return pair(t, { operator, url: operator.url, token });
+}
+
+/** Collects what a running chat prints. */
+function follow(who: Person, ...args: string[]) {
+  const child = who.start("chat", ...args);
+  let printed = "";
+  child.stdout!.on("data", (chunk) => {
+    printed += chunk;
+  });
+  const end = ended(child);
+  return {
+    child,
+    end,
+    async until(text: string): Promise<void> {
+      while (!printed.includes(text)) {
+        if (child.exitCode !== null) throw new Error(`It ended with ${child.exitCode}: ${printed}`);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
+  };
+}
+
+onEachServer("messages are sent with text and files, and listed", async (t, server) => {
+  const { ada, bob, conversation } = await pair(t, server);
+  await writeFile(join(ada.folder, "a.txt"), "first");
+  await writeFile(join(ada.folder, "b.txt"), "second");
+  const sent = await ada.run("send", "bob", "Hello");
+  assert.match(sent.stdout, /^msg_\w{26}\n$/);
+  const [piped] = items(await ada.feed("two\nlines\n", "send", "BOB", "-", "--json"));
+  assert.equal(piped.text, "two\nlines");
+  const [both] = items(
+    await ada.run("send", conversation, "with files", "--file", "a.txt", "--file", "b.txt", "--json"),
+  );
+  assert.deepEqual(
+    both.attachments.map((each: { filename: string }) => each.filename),
+    ["a.txt", "b.txt"],
+  );
+  assert.equal((await ada.run("send", "bob", "--file", "a.txt")).code, 0);
+  const { stdout } = await bob.run("messages", "ada");
+  assert.match(
+    stdout,
+    /^ID +FROM +SENT +MESSAGE\nmsg_\w+ +ada +\S+Z +\[a\.txt\]\nmsg_\w+ +ada +\S+Z +with files \[a\.txt\] \[b\.txt\]\nmsg_\w+ +ada +\S+Z +two lines\nmsg_\w+ +ada +\S+Z +Hello\n$/,
+  );
+  assert.deepEqual(
+    items(await bob.run("messages", conversation, "--limit", "3", "--json")).map((each) => each.text),
+    [null, "with files", "two\nlines"],
+  );
+  assert.match(
+    (await bob.run("conversations")).stdout,
+    /^ID +NAME +UNREAD +LAST +MESSAGE\ncnv_\w+ +ada +4 +\S+Z +\[a\.txt\]\ncnv_\w+ +\(notes to self\) +0\n$/,
+  );
+  const unread = items(await bob.run("conversations", "--unread", "--json"));
+  assert.deepEqual(
+    unread.map(({ id, unread_count }) => [id, unread_count]),
+    [[conversation, 4]],
+  );
+});
+
+test("what is not sent is explained", async (t) => {
+  const { ada, bob, conversation } = await serve(t);
+  for (const [code, said, ...args] of [
+    [2, /nothing to send/, "bob"],
+    [2, /No such file/, "bob", "text", "--file", "none.txt"],
+    [2, /is a folder/, "bob", "--file", "."],
+    [1, /no contact called "nobody".*parley contacts list/, "nobody", "text"],
+    [1, /parley conversations/, `cnv_${"0".repeat(26)}`, "text"],
+    [1, /text must be/, "bob", "a\u001bb"],
+  ] as [number, RegExp, ...string[]][]) {
+    const failed = await ada.run("send", ...args);
+    assert.deepEqual([failed.code, failed.stdout], [code, ""], failed.stderr);
+    assert.match(failed.stderr, said);
+  }
+  assert.deepEqual(items(await bob.run("messages", conversation, "--json")), []);
+});
+
+test("a chat prints what comes, sends each line of a pipe in order, and ends with it", async (t) => {
+  const { ada, bob } = await serve(t);
+  await ada.run("send", "bob", "before");
+  const chat = follow(bob, "ada");
+  await chat.until("before");
+  await writeFile(join(ada.folder, "a.txt"), "first");
+  await ada.feed("first\n2026-01-01T00:00:00Z ada: forged", "send", "bob", "-", "--file", "a.txt");
+  await chat.until("a.txt");
+  const lines = Array.from({ length: 5 }, (_, i) => `line ${i}`);
+  chat.child.stdin!.end(`\n${lines.join("\n")}`);
+  const { code, stdout, stderr } = await chat.end;
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.match(
+    stdout,
+    /^\S+Z ada: before\n\S+Z ada: first\n {2}2026-01-01T00:00:00Z ada: forged\n {2}\[a\.txt\] 5 B att_\w+\n/,
+  );
+  const sent = items(await ada.run("messages", "bob", "--limit", "5", "--json")).map(({ text }) => text);
+  assert.deepEqual(sent.reverse(), lines);
+  assert.deepEqual(items(await bob.run("conversations", "--unread", "--json")), []);
+});
+
+test("a chat prints changes as JSON, goes on after a refused line, and ends when nobody reads it", async (t) => {
+  const { ada, bob } = await serve(t);
+  const chat = follow(bob, "ada", "--json");
+  const [message] = items(await ada.run("send", "bob", "\u202eevil", "--json"));
+  await chat.until(message.id);
+  chat.child.stdin!.end(`${"x".repeat(10_001)}\nshort\n`);
+  const { code, stdout, stderr } = await chat.end;
+  assert.equal(code, 1);
+  assert.match(stderr, /^parley: Not sent: x+: text must be/);
+  assert.equal(JSON.parse(stdout.split("\n")[0]!).message.id, message.id);
+  assert.ok(!stdout.includes("\u202e"));
+  assert.equal(items(await ada.run("messages", "bob", "--json"))[0].text, "short");
+  const unread = follow(bob, "ada");
+  await unread.until("short");
+  unread.child.stdout!.destroy();
+  for (const text of ["1", "2"]) await ada.run("send", "bob", text);
+  assert.equal((await unread.end).code, 0);
+});
+
+test("on a terminal a chat shows what is sent and what comes, and leaves the terminal as it was", {
+  skip: noTerminal,
+}, async (t) => {
+  const { ada, bob } = await serve(t);
+  await writeFile(join(ada.folder, "a.txt"), "x");
+  for (const key of ["\u0003", "\u0004"]) {
+    const chat = onTerminal(bob, "chat ada; code=$?; stty -a | grep -o ' -*echo '; exit $code");
+    await chat.until("> ");
+    chat.type("half");
+    assert.equal((await ada.run("send", "bob", "\u202ehello", "--file", "a.txt")).code, 0);
+    await chat.until("[a.txt]");
+    chat.type(" a line\r");
+    await chat.until("bob: half a line");
+    if (key === "\u0004") chat.type("\u0015");
+    chat.type(key);
+    const { code, shown } = await chat.end();
+    assert.equal(code, 0, shown);
+    assert.match(shown, /ada: \\u\{202e\}hello/);
+    assert.ok(!shown.includes("\u202e"), "a text drives the terminal");
+    assert.match(shown, / echo \r\n$/);
+  }
+});

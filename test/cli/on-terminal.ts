@@ -1,0 +1,39 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { PARLEY } from "../support/command.ts";
+
+export const noTerminal = /util-linux/.test(
+  spawnSync("script", ["--version"], { encoding: "utf8" }).stdout ?? "",
+)
+  ? false
+  : "script of util-linux is not installed";
+
+/** A command on a terminal: what the terminal shows, and what is typed at it. */
+export function onTerminal(
+  who: { folder: string; env: Record<string, string> },
+  line: string,
+  columns = 100,
+) {
+  const child = spawn("script", ["-qefc", `stty cols ${columns}; "${PARLEY}" ${line}`, "/dev/null"], {
+    cwd: who.folder,
+    env: { ...who.env, TERM: "xterm", SHELL: "/bin/sh" },
+  });
+  const closed = once(child, "close");
+  let shown = "";
+  child.stdout.on("data", (chunk) => {
+    shown += chunk;
+  });
+  return {
+    type: (text: string) => void child.stdin.write(text),
+    async until(text: string): Promise<void> {
+      while (!shown.includes(text)) {
+        if (child.exitCode !== null) throw new Error(`It ended with ${child.exitCode}: ${shown}`);
+        await Promise.race([once(child.stdout, "data"), closed]);
+      }
+    },
+    async end() {
+      const [code] = await closed;
+      return { code, shown };
+    },
+  };
+}

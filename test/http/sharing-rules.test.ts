@@ -295,6 +295,12 @@ test("what one has sent oneself is not unread, and sending reads what came befor
   assert.equal((await inboxOf(server, ann, id)).unread_count, 0);
   assert.equal((await inboxOf(server, bob, id)).contact_read_id, null);
   assert.equal((await inboxOf(server, bob, id)).unread_count, 1);
+  // Also if one has sent before.
+  await write(server, bob, id, "his second");
+  const own = await write(server, ann, id, "her second");
+  await write(server, bob, id, "his third");
+  const { unread_count, last_read_id } = await inboxOf(server, ann, id);
+  assert.deepEqual([unread_count, last_read_id], [1, own.id]);
 });
 
 test("a reply names a message that its sender sees, and a mention a member", async (t) => {

@@ -69,7 +69,7 @@ export async function renderMessages(core: Core, rows: readonly MessageRow[]): P
   });
 }
 
-type ShownMessage = Omit<MessageRow, "sender_id" | "type" | "has_files" | "mentions" | "version">;
+type ShownMessage = Omit<MessageRow, "sender_id" | "type" | "has_files" | "mentions">;
 
 /**
  * Returns the message as JSON. A template, because `JSON.stringify` of the objects of a page takes longer than their query.

@@ -1,4 +1,4 @@
-import { type Reader, run, sql, type Write } from "../sql.ts";
+import { type QuickReader, run, sql, type Write } from "../sql.ts";
 import type { Seat } from "./visibility.ts";
 
 /** Part of other writes: creates a conversation by its first member. It exists as long as it has one. */
@@ -9,11 +9,17 @@ export function* createConversation(id: string, userId: string, createdAt: numbe
 }
 
 /** Finds the user's membership of a conversation. */
-export function findSeat(db: Reader, conversationId: string, userId: string): Promise<Seat | undefined> {
-  return db.get<Seat>(
-    sql`SELECT user_id, conversation_id, since_id FROM members
-      WHERE conversation_id = ${conversationId} AND user_id = ${userId}`,
+export async function findSeat(
+  db: QuickReader,
+  conversationId: string,
+  userId: string,
+): Promise<Seat | undefined> {
+  const found = await db.getValues(
+    sql<
+      [since_id: string]
+    >`SELECT since_id FROM members WHERE conversation_id = ${conversationId} AND user_id = ${userId}`,
   );
+  return found && { user_id: userId, conversation_id: conversationId, since_id: found[0] };
 }
 
 /** Returns the position in an inbox that the message or conversation of this id gives: ids sort by their time. */

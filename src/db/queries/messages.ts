@@ -36,12 +36,10 @@ export interface MessageRow {
   reply_to_id: string | null;
   created_at: number;
   edited_at: number | null;
-  version: number;
 }
 
 type MessageValues = [
   id: string,
-  conversation_id: string,
   sender_id: string,
   type: string,
   text: string | null,
@@ -51,27 +49,26 @@ type MessageValues = [
   reply_to_id: string | null,
   created_at: number,
   edited_at: number | null,
-  version: number,
+  ...unknown[],
 ];
-const COLUMNS = sql<MessageValues>`m.id, m.conversation_id, m.sender_id, m.type, b.text, b.data, m.has_files, m.mentions,
-  m.reply_to_id, m.created_at, m.edited_at, m.version`;
+const COLUMNS = sql<MessageValues>`m.id, m.sender_id, m.type, b.text, b.data, m.has_files, m.mentions, m.reply_to_id,
+  m.created_at, m.edited_at`;
 const SEEN_BY = (userId: string) => sql`FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id
   JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = ${userId}`;
 
-function toRow(values: MessageValues): MessageRow {
+function toRow(values: MessageValues, conversation_id: string): MessageRow {
   return {
     id: values[0],
-    conversation_id: values[1],
-    sender_id: values[2],
-    type: values[3],
-    text: values[4],
-    data: values[5],
-    has_files: values[6],
-    mentions: values[7],
-    reply_to_id: values[8],
-    created_at: values[9],
-    edited_at: values[10],
-    version: values[11],
+    conversation_id,
+    sender_id: values[1],
+    type: values[2],
+    text: values[3],
+    data: values[4],
+    has_files: values[5],
+    mentions: values[6],
+    reply_to_id: values[7],
+    created_at: values[8],
+    edited_at: values[9],
   };
 }
 
@@ -80,13 +77,18 @@ export async function findMessage(
   db: QuickReader,
   userId: string,
   id: string,
-): Promise<MessageRow | undefined> {
-  const values = await db.getValues(messageQuery(userId, id));
-  return values && toRow(values);
+): Promise<(MessageRow & { version: number }) | undefined> {
+  const found = await db.getValues(messageQuery(userId, id));
+  if (!found) return undefined;
+  const [conversation_id, version, ...values] = found;
+  return { ...toRow(values, conversation_id), version };
 }
 
-function messageQuery(userId: string, id: string): Statement<MessageValues> {
-  return sql`SELECT ${COLUMNS} ${SEEN_BY(userId)} WHERE m.id = ${id} AND ${sees(sql`m.id`)}`;
+function messageQuery(
+  userId: string,
+  id: string,
+): Statement<[conversation_id: string, version: number, ...MessageValues]> {
+  return sql`SELECT m.conversation_id, m.version, ${COLUMNS} ${SEEN_BY(userId)} WHERE m.id = ${id} AND ${sees(sql`m.id`)}`;
 }
 
 /** Returns those of the messages that the user sees. */
@@ -96,9 +98,10 @@ export async function findMessages(
   ids: readonly string[],
 ): Promise<MessageRow[]> {
   const found = await db.allValues(
-    sql<MessageValues>`SELECT ${COLUMNS} ${SEEN_BY(userId)} WHERE m.id IN (${list(ids)}) AND ${sees(sql`m.id`)}`,
+    sql<[conversation_id: string, ...MessageValues]>`SELECT m.conversation_id, ${COLUMNS} ${SEEN_BY(userId)}
+      WHERE m.id IN (${list(ids)}) AND ${sees(sql`m.id`)}`,
   );
-  return found.map(toRow);
+  return found.map(([conversation_id, ...values]) => toRow(values, conversation_id));
 }
 
 /** Returns the messages of a page that the member sees, and one more if there is one. */
@@ -107,7 +110,8 @@ export async function listMessageRows(
   seat: Seat,
   { cursor, newer, limit }: Page,
 ): Promise<MessageRow[]> {
-  return (await walkVisible(db, COLUMNS, seat, { cursor, newer, limit: limit + 1 })).map(toRow);
+  const found = await walkVisible(db, COLUMNS, seat, { cursor, newer, limit: limit + 1 });
+  return found.map((values) => toRow(values, seat.conversation_id));
 }
 
 /** A member's seat in a conversation, and its position in the member's inbox. */
@@ -126,7 +130,7 @@ export async function findLastMessages(db: QuickReader, listed: readonly Listed[
   for (const seat of listed) {
     if (known.has(seat.conversation_id)) continue;
     const last = await walkVisible(db, COLUMNS, seat, { cursor: NEWEST, newer: false, limit: 1 });
-    found.push(...last.map(toRow));
+    found.push(...last.map((values) => toRow(values, seat.conversation_id)));
   }
   return found;
 }

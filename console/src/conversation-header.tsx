@@ -114,7 +114,7 @@ function RemoveContact(props: { contact: Contact; name: string; onClose: () => v
   return (
     <ConfirmDialog
       title={`Delete ${name}?`}
-      text={`This deletes your side of the conversation with ${name} and all files in it. ${name} keeps the files that they received. You can't undo this.`}
+      text={`This deletes your side of the conversation with ${name}: all its messages and files. ${name} keeps what they received. You can't undo this.`}
       action="Delete"
       onConfirm={remove}
       onClose={props.onClose}

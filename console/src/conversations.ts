@@ -43,6 +43,8 @@ export class Conversations {
 
   hear(change: Change): void {
     if (change.type === "missed") this.#known.clear();
+    // What a new contact has sent before is there from now on.
+    else if (change.type === "contact.created") void this.#refresh(change.payload.conversation_id);
     else if (change.type === "conversation.updated" || change.type === "conversation.read")
       void this.#refresh(change.payload.id);
     else if (change.type.startsWith("message.") && "conversation_id" in change.payload)

@@ -118,7 +118,7 @@ function Empty({ name, isOwn }: { name: string; isOwn: boolean }) {
       </span>
       <h2>No messages yet</h2>
       <p class="muted">
-        {isOwn ? "What you write here only you see." : `Write to ${name}, or drop files here.`}
+        {isOwn ? "Only you can see what you write here." : `Write to ${name}, or drop files here.`}
       </p>
     </div>
   );
@@ -218,7 +218,6 @@ function RemoveMessage({ message, onClose }: { message: Message; onClose: () => 
       events.publish({ type: "message.deleted", payload: message });
       say("The message was deleted.");
       if (message.attachments.length > 0) refreshMe();
-      focusContent();
     } catch (error) {
       report("The message was not deleted.", error);
     }
@@ -230,7 +229,11 @@ function RemoveMessage({ message, onClose }: { message: Message; onClose: () => 
       text={`This deletes ${what} for everyone in this conversation. You can't undo this.`}
       action="Delete"
       onConfirm={remove}
-      onClose={onClose}
+      onClose={() => {
+        onClose();
+        // A message shows its buttons only while it has the focus or the mouse.
+        focusContent(message.id);
+      }}
     />
   );
 }

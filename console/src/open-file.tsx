@@ -58,12 +58,13 @@ export function useCopyLink(): (file: Attachment) => Promise<void> {
   );
 }
 
-/** Focuses the files or messages if the focused button is gone, after the next render. */
-export function focusContent(): void {
+/** If the focused button is gone after the next render, focuses the message with this id, or all files or messages. */
+export function focusContent(id = ""): void {
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
-      if (document.activeElement === document.body)
-        document.querySelector<HTMLElement>(".files, .messages")?.focus();
+      if (document.activeElement !== document.body) return;
+      const content = document.getElementById(id) ?? document.querySelector<HTMLElement>(".files, .messages");
+      content?.focus();
     }),
   );
 }

@@ -217,6 +217,41 @@ testScenes("two people talk", {
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 
+  "a text from right to left begins at the right, in the field too": async (world) => {
+    const { ann } = await meet(world);
+    const text = "שלום!";
+    const field = ann.page.getByRole("textbox", { name: "Message to Bob" });
+    assert.equal(await field.evaluate((element) => getComputedStyle(element).unicodeBidi), "plaintext");
+    await write(ann.page, text);
+    const [first, last] = await ann.page
+      .locator(".message:not(.outgoing) .message-text")
+      .evaluate((element) =>
+        [0, 4].map((at) => {
+          const range = document.createRange();
+          range.setStart(element.firstChild!, at);
+          range.setEnd(element.firstChild!, at + 1);
+          return range.getBoundingClientRect().left;
+        }),
+      );
+    assert.ok(last! < first!, `the mark at ${last} is not left of the letter at ${first}`);
+    assert.deepEqual(ann.guard.complaints, []);
+  },
+
+  "a message that is not deleted after all has the focus, and no notice covers the field": async (world) => {
+    const { ann } = await meet(world);
+    await write(ann.page, "stays");
+    await act(ann.page, "stays", "Delete");
+    await ann.page.getByRole("dialog").waitFor();
+    await ann.page.keyboard.press("Escape");
+    await ann.page.locator(".message:focus").filter({ hasText: "stays" }).waitFor();
+    await act(ann.page, "stays", "Delete");
+    await ann.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    const notice = await ann.page.getByText("The message was deleted.").boundingBox();
+    const field = await ann.page.getByRole("textbox", { name: "Message to Bob" }).boundingBox();
+    assert.ok(notice!.y + notice!.height <= field!.y, JSON.stringify({ notice, field }));
+    assert.deepEqual(ann.guard.complaints, []);
+  },
+
   "who has not added one is waited for": async (world) => {
     const { server } = world;
     const ann = await world.arrive();
@@ -229,6 +264,7 @@ testScenes("two people talk", {
     assert.equal(await bob.page.getByRole("option").count(), 0);
     await makeContact(server, bob.user, await toUsername(server, ann.user), "Ann");
     const row = bob.page.getByRole("option", { name: "Ann" });
+    await row.filter({ hasText: /Are you there\?.*1 unread/ }).waitFor();
     await row.click();
     await find(bob.page, "Are you there?").waitFor();
     await write(bob.page, "Now I am");

@@ -1,1 +1,0 @@
-import{t as e}from"./index-C152FhL5.js";var t=e(((e,t)=>{t.exports={}}));export default t();

@@ -30,7 +30,8 @@ try {
   const code = await run(process.argv.slice(2), {
     env: process.env,
     terminal: process.stderr.isTTY ? process.stderr : undefined,
-    columns: process.stdout.isTTY ? process.stdout.columns : undefined,
+    // A terminal that does not know its size says 0.
+    columns: process.stdout.isTTY ? process.stdout.columns || 80 : undefined,
     stop: stop.signal,
     unread: unread.signal,
     interrupt,

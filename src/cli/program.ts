@@ -9,13 +9,13 @@ import type { TokenOptions } from "./server/token.ts";
 export const FAILED = 2;
 
 const EXIT_CODES = `
-Exit codes: 0 success; 1 check, backup or move found missing, damaged or stray files, the server refused the request,
-or some of several files were not uploaded; ${FAILED} the command failed; 130 interrupted by Ctrl-C.`;
+Exit codes: 0 success; 1 check, backup or move found missing, damaged or stray files, the server refused the request
+or a line of a chat, or some of several files were not uploaded; ${FAILED} the command failed; 130 interrupted by Ctrl-C.`;
 
 /** Runs a command line and returns its exit code. Commands are loaded only when they run. Throws the errors of the command. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   const program = new Command("parley")
-    .description("A self-hosted messaging backend: contacts and attachments over HTTP.")
+    .description("A self-hosted messaging backend: contacts, messages and files over HTTP.")
     .version(metadata.version, "--version", "print the version")
     .exitOverride()
     .configureOutput({

@@ -80,7 +80,7 @@ test("what is not sent is explained", async (t) => {
   const { ada, bob, conversation } = await serve(t);
   for (const [code, said, ...args] of [
     [2, /nothing to send/, "bob"],
-    [2, /No such file/, "bob", "text", "--file", "none.txt"],
+    [2, /Cannot send none\.txt: No such file/, "bob", "text", "--file", "none.txt"],
     [2, /is a folder/, "bob", "--file", "."],
     [1, /no contact called "nobody".*parley contacts list/, "nobody", "text"],
     [1, /parley conversations/, `cnv_${"0".repeat(26)}`, "text"],
@@ -91,6 +91,21 @@ test("what is not sent is explained", async (t) => {
     assert.match(failed.stderr, said);
   }
   assert.deepEqual(items(await bob.run("messages", conversation, "--json")), []);
+});
+
+test("a terminal of unknown size shows lists and chats whole", { skip: noTerminal }, async (t) => {
+  const { ada, bob } = await serve(t);
+  await ada.run("send", "bob", "The plan");
+  const list = await onTerminal(bob, "messages ada", 0).end();
+  assert.match(list.shown, /ada +\S+Z +The plan/);
+  const chat = onTerminal(bob, "chat ada", 0);
+  await chat.until("> ");
+  chat.type("typed\r");
+  await chat.until("bob: typed");
+  chat.type("\u0004");
+  const { code, shown } = await chat.end();
+  assert.equal(code, 0, shown);
+  assert.doesNotMatch(shown, /Infinity/);
 });
 
 test("a chat prints what comes, sends each line of a pipe in order, and ends with it", async (t) => {

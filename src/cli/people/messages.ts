@@ -60,7 +60,7 @@ export async function sendMessage(
   return asPerson(io, async (parley) => {
     const conversation_id = await getConversationId(io, parley, who);
     let size = 0;
-    for (const file of files) size += await getSize(file);
+    for (const file of files) size += await getSizeToSend(file);
     const text = given === STDIN ? (await readText(io.input())).replace(/\r?\n$/, "") : given;
     const label = files.length === 1 ? basename(files[0]!) : counted(files.length, "file");
     const progress = files.length === 0 ? undefined : startProgress(io, label, size, roundedSize);
@@ -75,6 +75,14 @@ export async function sendMessage(
     }
     return 0;
   });
+}
+
+async function getSizeToSend(file: string): Promise<number> {
+  try {
+    return await getSize(file);
+  } catch (error) {
+    throw error instanceof OperatorError ? new OperatorError(`Cannot send ${file}: ${error.message}`) : error;
+  }
 }
 
 /** Returns the conversation with this id, or with the contact of this id or username. */

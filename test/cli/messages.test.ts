@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { Parley } from "../../client/src/index.ts";
 import { commandLine, ended, tokenOf } from "../support/command.ts";
-import { noTerminal, onTerminal } from "./on-terminal.ts";
+import { noTerminal, onTerminal, toScreen } from "./on-terminal.ts";
 import { items, newcomer, onEachServer, type Person, type Served } from "./person.ts";
 
 /** Two users who have each other as contacts. */
@@ -130,7 +131,9 @@ test("a chat prints what comes, sends each line of a pipe in order, and ends wit
 });
 
 test("a chat prints changes as JSON, goes on after a refused line, and ends when nobody reads it", async (t) => {
-  const { ada, bob } = await serve(t);
+  const { ada, bob, conversation } = await serve(t);
+  const login = await readFile(join(ada.folder, ".config/parley/login.json"), "utf8");
+  await new Parley(JSON.parse(login)).messages.create({ conversation_id: conversation, data: { lat: 1 } });
   const chat = follow(bob, "ada", "--json");
   const [message] = items(await ada.run("send", "bob", "\u202eevil", "--json"));
   await chat.until(message.id);
@@ -138,11 +141,12 @@ test("a chat prints changes as JSON, goes on after a refused line, and ends when
   const { code, stdout, stderr } = await chat.end;
   assert.equal(code, 1);
   assert.match(stderr, /^parley: Not sent: x+: text must be/);
-  assert.equal(JSON.parse(stdout.split("\n")[0]!).message.id, message.id);
+  assert.equal(JSON.parse(stdout.split("\n")[1]!).message.id, message.id);
   assert.ok(!stdout.includes("\u202e"));
   assert.equal(items(await ada.run("messages", "bob", "--json"))[0].text, "short");
   const unread = follow(bob, "ada");
   await unread.until("short");
+  await unread.until('ada: {"lat":1}\n');
   unread.child.stdout!.destroy();
   for (const text of ["1", "2"]) await ada.run("send", "bob", text);
   assert.equal((await unread.end).code, 0);
@@ -169,4 +173,19 @@ test("on a terminal a chat shows what is sent and what comes, and leaves the ter
     assert.ok(!shown.includes("\u202e"), "a text drives the terminal");
     assert.match(shown, / echo \r\n$/);
   }
+});
+
+test("on a terminal, lines that are entered faster than they are sent make way for their messages", {
+  skip: noTerminal,
+}, async (t) => {
+  const { ada, bob } = await serve(t);
+  await ada.run("send", "bob", "before");
+  const chat = onTerminal(bob, "chat ada");
+  await chat.until("before");
+  chat.type("one\rtwo\rthree\r");
+  await chat.until("bob: three");
+  chat.type("\u0004");
+  const { shown } = await chat.end();
+  const texts = toScreen(shown).map((line) => line.replace(/^\S+Z /, ""));
+  assert.deepEqual(texts, ["ada: before", "bob: one", "bob: two", "bob: three"]);
 });

@@ -37,3 +37,23 @@ export function onTerminal(
     },
   };
 }
+
+/** What a terminal shows after this output, if no line is wider. Only what readline writes is understood. */
+export function toScreen(output: string): string[] {
+  const rows = [""];
+  let [row, column] = [0, 0];
+  for (const [, count, command, character] of output.matchAll(/\u001b\[\??(\d*)([A-Za-z])|([^\u001b])/gu)) {
+    const line = rows[row]!;
+    if (command === "A") row = Math.max(0, row - Number(count || 1));
+    else if (command === "G") column = Number(count || 1) - 1;
+    else if (command === "C") column += Number(count || 1);
+    else if (command === "J" || command === "K") {
+      rows[row] = line.slice(0, column);
+      if (command === "J") rows.length = row + 1;
+    } else if (character === "\r") column = 0;
+    else if (character === "\n") row++;
+    else if (character) rows[row] = line.slice(0, column).padEnd(column++) + character + line.slice(column);
+    while (rows.length <= row) rows.push("");
+  }
+  return rows.join("\n").trimEnd().split("\n");
+}

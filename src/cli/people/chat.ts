@@ -46,7 +46,6 @@ interface Sending {
 async function sendLines(io: Io, { parley, access, conversation, window }: Sending): Promise<number> {
   let failed = 0;
   for await (const line of window.lines) {
-    window.hideEntered(line);
     if (line.trim() === "") continue;
     try {
       await parley.messages.create({ conversation_id: conversation, text: line }, { signal: io.stop });
@@ -64,8 +63,6 @@ interface Window {
   lines: Interface;
   show(lines: readonly string[]): void;
   warn(line: string): void;
-  /** Clears a line that was typed: it is shown again as a message when it has been sent. */
-  hideEntered(line: string): void;
   close(): void;
 }
 
@@ -78,7 +75,6 @@ function openWindow(io: Io, signal: AbortSignal): Window {
       lines,
       show: (texts) => texts.forEach(io.print),
       warn: io.warn,
-      hideEntered() {},
       close() {
         lines.close();
         // An open standard input would keep the process running.
@@ -105,16 +101,17 @@ function openWindow(io: Io, signal: AbortSignal): Window {
     output.write("\n".repeat(rows));
     prompt();
   };
+  // It is shown again as a message when it has been sent. Here the cursor is still right below it.
+  lines.on("line", (line) => {
+    const rows = Math.floor(textWidth(PROMPT + line) / (output.columns || columns)) + 1;
+    output.write(`\u001b[${rows}A\r\u001b[J`);
+    prompt();
+  });
   lines.prompt();
   return {
     lines,
     show: (texts) => above(() => texts.forEach(io.print)),
     warn: (text) => above(() => io.warn(text)),
-    hideEntered(line) {
-      const rows = Math.floor(textWidth(PROMPT + line) / columns) + 1;
-      output.write(`\u001b[${rows}A\r\u001b[J`);
-      prompt();
-    },
     close() {
       lines.close();
       output.write("\r\u001b[J");
@@ -126,10 +123,14 @@ function openWindow(io: Io, signal: AbortSignal): Window {
 function toLines(change: MessageChange): string[] {
   if (change.type === "message.deleted") return ["(a message was deleted)"];
   const { message } = change;
-  const [first = "", ...rest] = (message.text ?? "").split("\n");
+  const [first = "", ...rest] = toText(message).split("\n");
   const edited = change.type === "message.updated" ? " (edited)" : "";
   const head = `${isoTime(message.created_at)} ${senderName(message)}${edited}: ${first}`.trimEnd();
   return [head, ...rest.map((line) => `  ${line}`), ...filesOf(message)].map(harmless);
+}
+
+function toText({ text, data }: Message): string {
+  return text ?? (data === null ? "" : JSON.stringify(data));
 }
 
 function filesOf({ attachments }: Message): string[] {

@@ -1,5 +1,5 @@
 // Conversations and contacts as a list box that renders only the rows in view, so that 100,000 scroll as fast as ten.
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Contact, Conversation } from "../../client/src/index.ts";
 import { formatTime } from "./format.ts";
 import { Avatar, toName, toPreview, visible } from "./people.tsx";
@@ -31,8 +31,10 @@ export function ContactList(props: {
   const { items } = pages;
   const box = useRef<HTMLDivElement>(null);
   const { first, count } = useWindow(box);
-  const [active, setActive] = useState(0);
-  const at = Math.min(active, items.length - 1);
+  // Rows move when messages arrive, and the active one must not become another contact.
+  const [active, setActive] = useState({ id: "", at: 0 });
+  const found = useMemo(() => items.findIndex((each) => toContactId(each) === active.id), [items, active.id]);
+  const at = found >= 0 ? found : Math.min(active.at, items.length - 1);
   const start = Math.max(0, Math.min(first, items.length - 1) - SPARE);
   const end = Math.min(items.length, first + count + SPARE);
   useEffect(() => {
@@ -40,7 +42,7 @@ export function ContactList(props: {
   });
   const move = (to: number) => {
     const next = Math.max(0, Math.min(items.length - 1, to));
-    setActive(next);
+    setActive({ id: toContactId(items[next]!), at: next });
     reveal(box.current!, next);
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -79,7 +81,7 @@ export function ContactList(props: {
             open={toContactId(entry) === openId}
             active={start + offset === at}
             onOpen={() => {
-              setActive(start + offset);
+              setActive({ id: toContactId(entry), at: start + offset });
               onOpen(entry);
             }}
           />

@@ -35,16 +35,17 @@ export class Conversations {
 
   async load(id: string): Promise<void> {
     const loaded = await this.#parley.conversations.retrieve(id);
-    const before = this.#known.get(id)?.unread_count ?? 0;
+    const before = this.#known.get(id);
     this.keep(loaded);
     this.#events.publish({ type: "conversation.current", payload: loaded });
-    if (before > 0 !== loaded.unread_count > 0) this.#hooks.unreadChanged();
+    if (!before || before.unread_count > 0 !== loaded.unread_count > 0) this.#hooks.unreadChanged();
   }
 
   hear(change: Change): void {
     if (change.type === "missed") this.#known.clear();
     // What a new contact has sent before is there from now on.
     else if (change.type === "contact.created") void this.#refresh(change.payload.conversation_id);
+    else if (change.type === "contact.deleted") this.#hooks.unreadChanged();
     else if (change.type === "conversation.updated" || change.type === "conversation.read")
       void this.#refresh(change.payload.id);
     else if (change.type.startsWith("message.") && "conversation_id" in change.payload)

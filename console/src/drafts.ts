@@ -19,6 +19,7 @@ export class Drafts {
 
   constructor(userId: string) {
     this.#prefix = `${PREFIX}${userId} `;
+    forgetDrafts(this.#prefix);
   }
 
   get(conversationId: string): Draft {
@@ -55,7 +56,10 @@ export class Drafts {
   }
 }
 
-/** Deletes all kept texts: the next user of this tab must not find them. */
-export function forgetDrafts(): void {
-  for (const key of Object.keys(sessionStorage)) if (key.startsWith(PREFIX)) sessionStorage.removeItem(key);
+/** Deletes all kept texts but those of one user: the next user of this tab must not find them. */
+export function forgetDrafts(but?: string): void {
+  for (const key of Object.keys(sessionStorage)) {
+    const isKept = but !== undefined && key.startsWith(but);
+    if (key.startsWith(PREFIX) && !isKept) sessionStorage.removeItem(key);
+  }
 }

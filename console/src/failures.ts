@@ -12,6 +12,11 @@ export function isOutage(error: unknown): boolean {
   return error instanceof ParleyApiError && (error.status === 0 || error.status >= 500);
 }
 
+/** Whether it does not exist, or not any more. */
+export function isGone(error: unknown): boolean {
+  return error instanceof ParleyApiError && error.status === 404;
+}
+
 /** Whether the user or a newer request aborted it: not an error to show. */
 export function isAborted(error: unknown): boolean {
   return error instanceof Error && error.name === "AbortError";

@@ -29,6 +29,8 @@ import "./composer.css";
 import "./overlays.css";
 
 const REFRESH_MS = 300;
+/** A hidden window has no events, and counts in its title how many conversations are unread. */
+const HIDDEN_MS = 30_000;
 
 type Phase =
   | { at: "starting" }
@@ -186,12 +188,14 @@ function useLive(
       const isStored = type === "attachment.created" || type === "attachment.deleted" || type === "missed";
       if (isStored && uploads.running === 0) refreshMe();
     });
+    const counting = setInterval(() => document.hidden && refreshMe(), HIDDEN_MS);
     const watched = connect(user.token, watchedFetch(setAway));
     events.follow(watched, controller.signal, user.since).catch((error) => {
       if (!controller.signal.aborted) report("Changes by others show only after a reload.", error);
     });
     return () => {
       forget();
+      clearInterval(counting);
       controller.abort();
       uploads.stop();
       outbox.stop();

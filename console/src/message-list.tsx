@@ -104,7 +104,7 @@ function isRun(before: Message, message: Message): boolean {
 
 /** Returns the first message after the line "New", if all from there on is on the page. */
 function findFirstNew({ items, hasOlder }: Messages, after: string | undefined, meId: string) {
-  if (after === undefined || (hasOlder && items[0]!.id > after)) return undefined;
+  if (after === undefined || (hasOlder && items[0] && items[0].id > after)) return undefined;
   return items.find(({ id, sender }) => id > after && sender?.id !== meId)?.id;
 }
 
@@ -207,7 +207,9 @@ function useScroll(
       if (toSize(element) !== size.current) return;
       const { isAtEnd, places, seen } = takeSnapshot(element, pages);
       tellAtEnd(isAtEnd);
-      held.current = isAtEnd ? undefined : places[0]?.[0];
+      // The server does not know what is on its way.
+      const known = places.find(([id]) => id.startsWith("msg_"))?.[0] ?? pages.items.at(-1)?.id;
+      held.current = isAtEnd ? undefined : known;
       if (element.scrollTop < AHEAD) pages.older();
       if (element.scrollHeight - element.scrollTop - element.clientHeight < AHEAD) pages.newer();
       if (seen) onSeen(seen);

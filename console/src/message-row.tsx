@@ -6,6 +6,7 @@ import { Thumbnail } from "./file-card.tsx";
 import { formatClock, formatFullTime, formatSize } from "./format.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import { toKind } from "./media.ts";
+import { focusContent } from "./open-file.tsx";
 import type { Outgoing } from "./outbox.ts";
 import { Avatar, toPreview } from "./people.tsx";
 import { useSession } from "./session.ts";
@@ -152,6 +153,11 @@ export function OutgoingRow(props: { outgoing: Outgoing; name: string; toName: M
   const { outgoing, name, toName } = props;
   const { outbox } = useSession();
   const { id, text, files, replyTo, state, isHeldUp, error } = outgoing;
+  /** Each of the buttons disappears. */
+  const leave = (act: () => void) => {
+    act();
+    focusContent();
+  };
   return (
     <li id={id} class={`message own outgoing ${state}`} tabIndex={-1}>
       <span class="message-side">
@@ -170,17 +176,17 @@ export function OutgoingRow(props: { outgoing: Outgoing; name: string; toName: M
       {state === "failed" ? (
         <p class="message-foot failure small" role="alert">
           Not sent. {error}
-          <button type="button" class="button" onClick={() => outbox.retry(id)}>
+          <button type="button" class="button" onClick={() => leave(() => outbox.retry(id))}>
             Try again
           </button>
-          <button type="button" class="button" onClick={() => outbox.discard(id)}>
+          <button type="button" class="button" onClick={() => leave(() => outbox.discard(id))}>
             Discard
           </button>
         </p>
       ) : (
         <p class={isHeldUp ? "message-foot muted small" : "message-foot muted small reading"}>
           {isHeldUp ? "Not sent yet, trying again" : "Sending…"}
-          <button type="button" class="button" onClick={() => outbox.discard(id)}>
+          <button type="button" class="button" onClick={() => leave(() => outbox.discard(id))}>
             Cancel
           </button>
         </p>

@@ -41,7 +41,7 @@ function View({ id, name, isOwn, onPick, conversation }: Pane & { conversation: 
     conversation.unread_count > MAX_ON_PAGE ? (conversation.last_read_id ?? BEFORE_ALL) : undefined,
   );
   const pages = useMessages(id, around, held);
-  const newLine = useNewLine(conversation, pages.items);
+  const newLine = useNewLine(conversation);
   const outgoing = useOutgoing(id, pages.items);
   const target = useTarget(pages, newLine.after);
   const [opened, lookAt] = useOpenFile();
@@ -58,7 +58,9 @@ function View({ id, name, isOwn, onPick, conversation }: Pane & { conversation: 
   const markRead = useMarkRead(conversation, pages.items);
   const files = useMemo(() => pages.items.flatMap(({ attachments }) => attachments).reverse(), [pages.items]);
   const send = () => {
-    outbox.add(id, drafts.get(id), pages.items.at(-1)?.id ?? "");
+    // The page may show older messages, and the conversation may be about to be read again.
+    const ids = [pages.items.at(-1)?.id ?? "", conversation.last_message?.id ?? ""];
+    outbox.add(id, drafts.get(id), ids.sort()[1]!);
     drafts.clear(id);
     newLine.clear();
     target.toEnd();
@@ -129,24 +131,19 @@ function useOutgoing(id: string, items: readonly Message[]): readonly Outgoing[]
   const { outbox, me } = useSession();
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
   useLayoutEffect(() => outbox.watch(() => redraw()), [outbox]);
-  const taken = new Set<string>();
   const all = outbox.all.filter((each) => each.conversationId === id);
-  // The first one holds up all others.
-  const isHeldUp = all.some((each) => each.isHeldUp);
-  const missing = all.filter((each) => {
-    if (each.state === "failed") return true;
-    const arrived = items.find(
-      (item) =>
-        item.id > each.after &&
-        item.sender?.id === me.id &&
-        !taken.has(item.id) &&
-        (item.text ?? "") === each.text &&
-        item.attachments.length === each.files.length,
-    );
-    if (arrived) taken.add(arrived.id);
-    return !arrived;
-  });
-  return missing.map((each) => ({ ...each, isHeldUp }));
+  // The first one holds up all others, and only it can have arrived.
+  const first = all.find(({ state }) => state !== "failed");
+  const isArrived = items.some(
+    (item) =>
+      first &&
+      item.id > first.after &&
+      item.sender?.id === me.id &&
+      (item.text ?? "") === first.text &&
+      item.attachments.length === first.files.length,
+  );
+  const missing = all.filter((each) => each !== first || !isArrived);
+  return missing.map((each) => ({ ...each, isHeldUp: first?.isHeldUp ?? false }));
 }
 
 /** Decides what the list scrolls to: at first the line "New", later a message that is jumped to, or the end. */

@@ -14,7 +14,7 @@ export interface Outgoing extends Draft {
   /** The Idempotency-Key of all attempts. */
   key: string;
   conversationId: string;
-  /** The newest message on the page when it was written: it comes after that. */
+  /** The newest message when it was written, or when the one before it was sent: it comes after that. */
   after: string;
   /** Waiting for its turn or for the connection, or refused. */
   state: "waiting" | "sending" | "failed";
@@ -134,7 +134,9 @@ export class Outbox {
           onProgress: ({ sent }) => this.#change(id, { sent }),
         },
       );
-      this.#set(this.#all.filter((each) => each.id !== id));
+      const others = this.#all.filter((each) => each.id !== id);
+      const isNext = (each: Outgoing) => each.conversationId === conversationId;
+      this.#set(others.map((each) => (isNext(each) ? { ...each, after: message.id } : each)));
       this.#hooks.done(message);
     } catch (error) {
       if (controller.signal.aborted) return;
@@ -144,7 +146,7 @@ export class Outbox {
       } else if (isPassing(error)) {
         this.#change(id, { state: "waiting", isHeldUp: true, sent: 0 });
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      } else this.#change(id, { state: "failed", error: explain(error) });
+      } else this.#change(id, { state: "failed", isHeldUp: false, error: explain(error) });
     } finally {
       this.#controllers.delete(id);
     }

@@ -2,7 +2,7 @@
 // other end, so that the page stays small however long the conversation is.
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { Message, MessageQuery, Parley } from "../../client/src/index.ts";
-import { explain, isAborted } from "./failures.ts";
+import { explain, isAborted, isGone } from "./failures.ts";
 import { oncePerFrame } from "./frames.ts";
 import { useChanges, useSession } from "./session.ts";
 
@@ -98,7 +98,10 @@ class MessageWindow {
 
   edit(change: Edit): void {
     if (this.state.loading) this.#edits.push(change);
-    this.state = { ...this.state, items: change(this.state.items, this.state) };
+    const items = change(this.state.items, this.state);
+    this.state = { ...this.state, items };
+    // All that it had was deleted at once, so no id is left to load from.
+    if (items.length === 0 && (this.state.hasOlder || this.state.hasNewer)) this.open();
     this.#redrawSoon();
   }
 
@@ -186,11 +189,17 @@ export function useQuoted(items: readonly Message[]): (id: string) => Message | 
       asked.current.add(id);
       parley.messages
         .retrieve(id)
-        .catch(() => null)
-        .then((message) => setLoaded((old) => new Map(old).set(id, message)));
+        .catch((error) => {
+          if (!isGone(error)) throw error;
+          return null;
+        })
+        .then((message) => setLoaded((old) => new Map(old).set(id, message)))
+        // The next change of the page asks again.
+        .catch(() => asked.current.delete(id));
     }
   }, [items]);
   useChanges((change) => {
+    if (change.type === "missed") asked.current.clear();
     if (change.type !== "message.updated" && change.type !== "message.deleted") return;
     const { id } = change.payload;
     if (!asked.current.has(id)) return;

@@ -8,14 +8,14 @@ import { useChanges, useSession } from "./session.ts";
 const GATHER_MS = 400;
 
 /** The line stands where the unread messages began, or where the window was hidden, until the user writes. */
-export function useNewLine(conversation: Conversation, items: readonly Message[]) {
+export function useNewLine(conversation: Conversation) {
   const [after, setAfter] = useState(() =>
     conversation.unread_count > 0 ? (conversation.last_read_id ?? "") : undefined,
   );
-  const latest = useRef(items);
-  latest.current = items;
+  const latest = useRef(conversation);
+  latest.current = conversation;
   useEffect(() => {
-    const note = () => document.hidden && setAfter(latest.current.at(-1)?.id);
+    const note = () => document.hidden && setAfter(latest.current.last_message?.id);
     document.addEventListener("visibilitychange", note);
     return () => document.removeEventListener("visibilitychange", note);
   }, []);

@@ -8,6 +8,7 @@ import { upload } from "../support/app.ts";
 import { dropFiles, makeContact, openFiles, signIn } from "./browser.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
+import { find, introduce, say, shownTexts } from "./talk.ts";
 
 testScenes("what is left, closed, hidden or gone", {
   "Back does not lead to a contact that was deleted": async ({ server, arrive }) => {
@@ -219,6 +220,38 @@ testScenes("what is left, closed, hidden or gone", {
     // What others store is counted, too.
     await upload(server.url, user, new File(["five!"], "a.txt"));
     await page.getByText("5 B stored").waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "a hidden window counts what is unread in its title": async ({ server, proxy, arrive }) => {
+    const { user, page, guard } = await arrive();
+    const bob = await server.user();
+    const id = await introduce(server, user, bob);
+    await page.clock.install();
+    await signIn(page, proxy.url, user.token);
+    await page.getByRole("option").first().waitFor();
+    await hide(page, true);
+    await say(server, bob, id, "psst");
+    await page.clock.fastForward(60_000);
+    await page.waitForFunction(() => document.title === "(1) Parley");
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "all messages on the page are deleted at once, and the older ones show": async ({ server, arrive }) => {
+    const { user, page, guard } = await arrive();
+    const bob = await server.user();
+    const id = await introduce(server, user, bob);
+    const sent: string[] = [];
+    for (let i = 0; i < 150; i++) sent.push((await say(server, user, id, `line ${i}`)).id);
+    await page.getByRole("option").first().click();
+    await find(page, "line 149").waitFor();
+    await hide(page, true);
+    for (const gone of sent.slice(3))
+      await fetch(`${server.url}/v1/messages/${gone}`, { method: "DELETE", headers: user.headers });
+    await hide(page, false);
+    await find(page, "line 149").waitFor({ state: "detached" });
+    await find(page, "line 0").waitFor();
+    assert.deepEqual(await shownTexts(page), ["line 0", "line 1", "line 2"]);
     assert.deepEqual(guard.complaints, []);
   },
 

@@ -252,6 +252,57 @@ testScenes("two people talk", {
     assert.deepEqual(ann.guard.complaints, []);
   },
 
+  "a chosen row stays chosen when a message moves another one to the top": async (world) => {
+    const { server } = world;
+    const ann = await world.arrive();
+    const [bob, cleo] = [await server.user(), await server.user()];
+    const ids = [await introduce(server, ann.user, bob), await introduce(server, ann.user, cleo)];
+    const { page, guard } = ann;
+    await say(server, cleo, ids[1]!, "first of Cleo");
+    await say(server, bob, ids[0]!, "first of Bob");
+    const rows = page.getByRole("option");
+    await rows.first().filter({ hasText: "first of Bob" }).waitFor();
+    await rows.nth(1).filter({ hasText: "first of Cleo" }).waitFor();
+    await page.getByRole("listbox").focus();
+    await page.keyboard.press("Home");
+    await say(server, cleo, ids[1]!, "second of Cleo");
+    await rows.first().filter({ hasText: "second of Cleo" }).waitFor();
+    await page.keyboard.press("Enter");
+    await find(page, "first of Bob").waitFor();
+    await page.waitForFunction(() => document.title === "(1) Bob · Parley");
+    // What is deleted counts no more.
+    const headers = ann.user.headers;
+    const { data } = (await (await fetch(`${server.url}/v1/contacts`, { headers })).json()) as {
+      data: { id: string; conversation_id: string }[];
+    };
+    const { id } = data.find((each) => each.conversation_id === ids[1])!;
+    await fetch(`${server.url}/v1/contacts/${id}`, { method: "DELETE", headers });
+    await page.waitForFunction(() => document.title === "Bob · Parley");
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "a reply shows what it replies to when the server answers again": async (world) => {
+    const { server, proxy } = world;
+    const ann = await world.arrive();
+    const bob = await server.user();
+    const id = await introduce(server, ann.user, bob);
+    const far = await say(server, bob, id, "far above");
+    for (let i = 0; i < 120; i++) await say(server, ann.user, id, `line ${i}`);
+    proxy.fate = (line) => (line === `GET /v1/messages/${far.id}` ? "break" : "pass");
+    await say(server, bob, id, "to the far", { reply_to_id: far.id });
+    const { page, guard } = ann;
+    const asked = page.waitForResponse((response) => response.url().includes(far.id));
+    await page.getByRole("option", { name: "Bob" }).click();
+    await asked;
+    await find(page, "to the far").getByText("Loading…").waitFor();
+    await page.waitForTimeout(200);
+    assert.equal(await page.getByText("Deleted message").count(), 0);
+    proxy.fate = () => "pass";
+    await say(server, bob, id, "one more");
+    await find(page, "to the far").getByText("far above").waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "who has not added one is waited for": async (world) => {
     const { server } = world;
     const ann = await world.arrive();

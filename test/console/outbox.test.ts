@@ -62,6 +62,25 @@ testScenes("messages over a network that fails", {
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 
+  "the same text twice is shown twice, also while only the first is sent": async (world) => {
+    const { proxy } = world;
+    const { ann, bob } = await meet(world);
+    await ann.page.context().setOffline(true);
+    for (let i = 0; i < 2; i++) await write(ann.page, "ok");
+    await ann.page.getByText("Not sent yet").first().waitFor();
+    let sends = 0;
+    proxy.fate = (line) => (isSend(line) && ++sends > 1 ? "break" : "pass");
+    await ann.page.context().setOffline(false);
+    await find(bob.page, "ok").waitFor();
+    await ann.page.locator(".message:not(.outgoing)").waitFor();
+    await ann.page.locator(".outgoing").getByText("Not sent yet").waitFor();
+    assert.deepEqual(await shownTexts(ann.page), ["ok", "ok"]);
+    proxy.fate = () => "pass";
+    await ann.page.locator(".message:not(.outgoing)").nth(1).waitFor();
+    assert.deepEqual(await shownTexts(ann.page), ["ok", "ok"]);
+    assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
+  },
+
   "a refused message says why, holds up no other, and is sent again or discarded": async (world) => {
     const { server, proxy } = world;
     const { ann, id } = await meet(world);
@@ -88,6 +107,7 @@ testScenes("messages over a network that fails", {
     await page.locator(".message:not(.outgoing)").filter({ hasText: "accepted" }).waitFor();
     await page.unroute("**/v1/messages");
     await find(page, "refused 1").getByRole("button", { name: "Discard" }).click();
+    await page.locator(".messages:focus").waitFor();
     await find(page, "refused 2").getByRole("button", { name: "Try again" }).click();
     await page.locator(".outgoing").first().waitFor({ state: "detached" });
     assert.deepEqual(await shownTexts(page), ["accepted", "refused 2"]);
@@ -128,6 +148,13 @@ testScenes("messages over a network that fails", {
     assert.equal(await field.inputValue(), "one\ntwo\nthree");
     const again = { ...ann.user, headers: { authorization: `Bearer ${token}` } };
     assert.deepEqual(await listTexts(server, again, id), []);
+    // Another user of the tab finds none of it.
+    await revokeTokensOf(server.app.core, null, ann.user.id);
+    await page.getByText("You were signed out.").waitFor();
+    const kept = () => page.evaluate(() => Object.values(sessionStorage).join().includes("three"));
+    assert.equal(await kept(), true);
+    await signIn(page, proxy.url, (await server.user()).token);
+    assert.equal(await kept(), false);
     assert.deepEqual(ann.guard.complaints, []);
   },
 

@@ -39,9 +39,13 @@ export function useDrop(onFiles: (files: File[]) => void, onFolder: () => void) 
     addEventListener(
       "paste",
       (event) => {
-        if (!event.clipboardData?.files.length || document.querySelector("dialog[open]")) return;
+        const { clipboardData } = event;
+        if (!clipboardData?.files.length || document.querySelector("dialog[open]")) return;
+        // Office programs add a picture of the text that was copied.
+        const { types } = clipboardData;
+        if (types.includes("text/html") && types.includes("text/plain")) return;
         event.preventDefault();
-        take(event.clipboardData);
+        take(clipboardData);
       },
       options,
     );

@@ -119,6 +119,14 @@ testScenes("two people talk", {
       dispatchEvent(new ClipboardEvent("paste", { clipboardData, cancelable: true }));
     });
     await ann.page.getByRole("button", { name: "Remove pasted.txt" }).waitFor();
+    const isPastedAsText = await ann.page.evaluate(() => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData("text/plain", "a cell");
+      clipboardData.setData("text/html", "<b>a cell</b>");
+      clipboardData.items.add(new File(["picture of the cell"], "image.png", { type: "image/png" }));
+      return dispatchEvent(new ClipboardEvent("paste", { clipboardData, cancelable: true }));
+    });
+    assert.ok(isPastedAsText);
     await ann.page.getByRole("button", { name: "Remove a.txt" }).click();
     // They stay with the conversation while another one is open.
     await ann.page.getByRole("link", { name: "Notes to self" }).click();

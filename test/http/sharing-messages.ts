@@ -19,11 +19,16 @@ export async function sendMessage(
     await refused(404, "conversation_not_found");
   } else if (replyTo && !(replyTo.conversation === conversation && replyTo.seenBy.has(user))) {
     assert.equal((await refused(404, "message_not_found")).param, "reply_to_id");
-  } else if (content.mentions.some((mentioned) => !conversation.seats.has(mentioned))) {
+  } else if (content.mentions.some((mentioned) => !mayMention(world, conversation, mentioned))) {
     assert.equal((await refused(400, "invalid_parameter")).param, "mentions");
   } else {
     await send(world, user, conversation, content, fields, spare);
   }
+}
+
+/** A member who has left still counts, so that nobody learns of it. */
+function mayMention({ model }: World, { seats, left }: Conversation, user: User): boolean {
+  return seats.has(user) || (left.has(user) && model.users.get(user.name) === user);
 }
 
 async function send(

@@ -44,8 +44,10 @@ export function Composer(props: Composing) {
   const save = useSave(props);
   const submit = () => {
     if (!isReady) return;
-    if (editing) return void save(editing, text.trim());
-    change({ text: text.trim() });
+    // The first line may be indented, as in code.
+    const written = text.replace(/^\s*\n/, "").trimEnd();
+    if (editing) return void save(editing, written);
+    change({ text: written });
     props.onSend();
   };
   const leave = () => {

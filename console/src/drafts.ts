@@ -33,8 +33,12 @@ export class Drafts {
     const draft = { ...this.get(conversationId), ...change };
     this.#drafts.set(conversationId, draft);
     const key = this.#prefix + conversationId;
-    if (draft.text === "" || draft.text.length > MAX_KEPT) sessionStorage.removeItem(key);
-    else sessionStorage.setItem(key, draft.text);
+    sessionStorage.removeItem(key);
+    try {
+      if (draft.text !== "" && draft.text.length <= MAX_KEPT) sessionStorage.setItem(key, draft.text);
+    } catch {
+      // The storage of the tab is full: this draft lasts while the page does.
+    }
     for (const watcher of this.#watchers) watcher();
   }
 

@@ -123,7 +123,7 @@ function openWindow(io: Io, signal: AbortSignal): Window {
 function toLines(change: MessageChange): string[] {
   if (change.type === "message.deleted") return ["(a message was deleted)"];
   const { message } = change;
-  const [first = "", ...rest] = toText(message).split("\n");
+  const [first = "", ...rest] = toText(message).replaceAll("\t", "    ").split("\n");
   const edited = change.type === "message.updated" ? " (edited)" : "";
   const head = `${isoTime(message.created_at)} ${senderName(message)}${edited}: ${first}`.trimEnd();
   return [head, ...rest.map((line) => `  ${line}`), ...filesOf(message)].map(harmless);

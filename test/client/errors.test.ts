@@ -53,9 +53,7 @@ test("a server that is not there, is silent, or is another one", async (t) => {
   const gone = new Parley({ url: `http://127.0.0.1:${await freePort()}`, token: "x", maxRetries: 0 });
   assert.deepEqual(await codes(gone), Array(6).fill("connection_failed"));
   const silent = new Parley({ url: await silentServer(t), token: "x", timeoutMs: 200 });
-  const before = performance.now();
   assert.deepEqual((await codes(silent)).slice(0, 5), Array(5).fill("timeout"));
-  assert.ok(performance.now() - before < 2000);
   const front = await proxy(t, "", () => ({
     status: 502,
     headers: { "content-type": "text/html" },

@@ -53,10 +53,13 @@ function give(server: Place, who: Person, sent: Sent = {}): Promise<Response> {
 }
 
 /** The JSON of a 201 that is the first answer, or that answer again. */
-async function made(answering: Promise<Response>, isReplay: boolean): Promise<{ id: string }> {
+async function made(
+  answering: Promise<Response>,
+  isReplay: boolean,
+): Promise<{ id: string; message_id: string }> {
   const answer = await answering;
   assert.equal(answer.headers.get("idempotent-replayed"), isReplay ? "true" : null);
-  const body = await read<{ id: string }>(Promise.resolve(answer), 201);
+  const body = await read<{ id: string; message_id: string }>(Promise.resolve(answer), 201);
   assert.ok(answer.headers.get("location")!.endsWith(`/${body.id}`));
   return body;
 }
@@ -228,8 +231,8 @@ test("a retry answers as the first request did while there is no room, and 404 o
   const stored = sql<{ result: string }>`SELECT result FROM idempotency`;
   assert.deepEqual(
     (await server.app.core.db.all(stored)).map(({ result }) => JSON.parse(result)),
-    [first.id],
-    "of a file its id is stored, and not its name",
+    [{ id: first.id, message_id: first.message_id }],
+    "of a file ids are stored, and not its name",
   );
   assert.deepEqual(await filesOf(server, ann), []);
   assert.equal(await used(server, ann), 0);

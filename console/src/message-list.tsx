@@ -122,6 +122,8 @@ function moveFocus(box: HTMLElement, event: KeyboardEvent): void {
 interface Snapshot {
   /** Whether the newest message is in view. */
   isAtEnd: boolean;
+  /** Of all that can be scrolled, in pixels. */
+  height: number;
   /** The messages in view and where they are. */
   places: [id: string, top: number][];
   /** The last message whose end is in view or above. */
@@ -147,12 +149,13 @@ function takeSnapshot(box: HTMLElement, { hasNewer }: Messages): Snapshot {
     if (place.bottom <= bottom + NEAR && !row.matches(".outgoing")) seen = row.id;
   }
   const isAtEnd = !hasNewer && box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
-  return { isAtEnd, places, seen };
+  return { isAtEnd, height: box.scrollHeight, places, seen };
 }
 
 /** Puts back in place what was in view before the page changed. */
-function restore(box: HTMLElement, { isAtEnd, places }: Snapshot): void {
-  if (isAtEnd) {
+function restore(box: HTMLElement, { isAtEnd, height, places }: Snapshot): void {
+  // Only what is added at the end is scrolled to: who is merely close to it stays there.
+  if (isAtEnd && box.scrollHeight > height) {
     box.scrollTop = box.scrollHeight;
     return;
   }

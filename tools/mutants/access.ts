@@ -149,7 +149,7 @@ export const access: readonly Mutant[] = [
     file: ATTACHMENTS,
     find: "WHERE g.user_id = ${userId} ${conversation} AND",
     replace: "WHERE (g.user_id = ${userId} OR TRUE) ${conversation} AND",
-    tests: ["http/matrix"],
+    tests: ["http/sharing"],
   },
   {
     name: "an attachment is anybody's to rename and delete",

@@ -5,7 +5,7 @@ import type { Database } from "../../src/db/database.ts";
 import { findConversations } from "../../src/db/queries/inbox.ts";
 import { listMuted } from "../../src/db/queries/marks.ts";
 import { sql } from "../../src/db/sql.ts";
-import { addUser, messageId } from "../support/rows.ts";
+import { addUser, anEntry, messageId } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
 import { add, block, count, eventsOf, leave, meet, SHARED, send } from "./talk.ts";
 
@@ -119,6 +119,20 @@ function readContract(name: string, open: Open): void {
     await read(db, "a", 3);
     assert.equal(await updatesOf(db, "b"), 1);
     assert.equal(await updatesOf(db, "a"), 3);
+  });
+
+  test(`${name}: how far a contact has read is not shown while the contact is being erased`, async (t) => {
+    const db = await open(t);
+    await meet(db);
+    for (let number = 1; number <= 4; number++) await send(db, "b", number);
+    await read(db, "a", 1);
+    const contactRead = async () => (await findConversations(db, "b", [SHARED]))[0]!.contact_read_id || null;
+    assert.equal(await contactRead(), messageId(1));
+    // They are erased first.
+    assert.ok((await eventsOf(db, "a")).length > 0);
+    await db.write("deleteUser", { id: "a", deletedAt: 9, limit: 1, entry: anEntry() });
+    assert.equal(await count(db, "marks WHERE user_id = 'a' AND disclosed_read_id <> ''"), 1);
+    assert.equal(await contactRead(), null);
   });
 }
 

@@ -71,6 +71,13 @@ export const erasing: readonly Mutant[] = [
     tests: DEPARTURES,
   },
   {
+    name: "still erasing: how far a deleted user has read is shown",
+    file: "src/db/queries/inbox.ts",
+    find: "SELECT 1 FROM erasing WHERE user_id = o.user_id",
+    replace: "SELECT 1 FROM erasing WHERE user_id = '' AND o.user_id = ''",
+    tests: ["contract/marks"],
+  },
+  {
     name: "still erasing: webhooks get events of a deleted user",
     file: "src/db/queries/deliveries.ts",
     find: " AND recipient_id NOT IN (SELECT user_id FROM erasing)",

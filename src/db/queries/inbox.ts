@@ -65,8 +65,8 @@ type ConversationValues = [
 ];
 const COLUMNS = sql`s.user_id, s.conversation_id, s.since_id, p.position, p.is_pinned, p.is_archived,
   s.contact_id, s.contact_joined, s.role, s.joined_at, k.last_read_id, k.muted_until, k.version, c.body AS contact,
-  (SELECT o.disclosed_read_id FROM marks o WHERE o.user_id = c.peer_id AND o.conversation_id = s.conversation_id)
-    AS contact_read_id, ${unreadUpTo(MAX_UNREAD)}`;
+  (SELECT o.disclosed_read_id FROM marks o WHERE o.user_id = c.peer_id AND o.conversation_id = s.conversation_id
+    AND NOT EXISTS (SELECT 1 FROM erasing WHERE user_id = o.user_id)) AS contact_read_id, ${unreadUpTo(MAX_UNREAD)}`;
 const DETAILS = sql`LEFT JOIN marks k ON k.user_id = s.user_id AND k.conversation_id = s.conversation_id
   LEFT JOIN contacts c ON c.owner_id = s.user_id AND c.id = s.contact_id`;
 

@@ -101,7 +101,9 @@ function readContract(name: string, open: Open): void {
     await leave(db, "a", again);
     assert.deepEqual(await readBy(db, "a"), [], "nothing of it outlives the membership");
   });
+}
 
+function disclosureContract(name: string, open: Open): void {
   test(`${name}: a contact is told of a read only while each has the other and the reader has not blocked`, async (t) => {
     const db = await open(t);
     await meet(db);
@@ -191,5 +193,6 @@ function settingsContract(name: string, open: Open): void {
 
 for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: openOnPostgres })) {
   readContract(name, open);
+  disclosureContract(name, open);
   settingsContract(name, open);
 }

@@ -63,6 +63,11 @@ export const catalogue = {
     explanation:
       "Only the user who sent a message can edit or delete it. Nobody edits messages of the system.",
   },
+  not_admin: {
+    title: "Not an admin of the group",
+    explanation:
+      "Only an admin of the group can do this. `GET /v1/groups/{group_id}/members` lists the admins.",
+  },
   route_not_found: {
     title: "Address not found",
     explanation: "No resource has this path. Check it: the API is below /v1.",
@@ -83,6 +88,15 @@ export const catalogue = {
   message_not_found: {
     title: "Message not found",
     explanation: "The id is unknown or malformed, the message was deleted, or you may not see it.",
+  },
+  group_not_found: {
+    title: "Group not found",
+    explanation:
+      "The id is unknown or malformed, the group has ended, or you are neither a member nor invited.",
+  },
+  member_not_found: {
+    title: "Member not found",
+    explanation: "The id is unknown or malformed, the member has left, or the invitation was withdrawn.",
   },
   user_not_found: {
     title: "User not found",

@@ -12,6 +12,8 @@ export interface Limits {
   userQuotaBytes: number;
   /** Contacts of one user; 0: no limit. */
   maxContacts: number;
+  /** Members of one group, with those who are invited. */
+  maxMembers: number;
   /** How long to keep events. */
   eventDays: number;
   maxBodyBytes: number;
@@ -54,6 +56,9 @@ export interface Limits {
   /** How long a delivery attempt may take, from the DNS lookup to the end of the answer. */
   webhookTimeoutMs: number;
 }
+
+/** The most members that the setting allows a group. */
+export const MAX_MEMBERS = 1000;
 
 /** The limits that no setting changes. */
 export const LIMITS = {

@@ -11,7 +11,7 @@ import {
 } from "../util/addresses.ts";
 import { MIN_SECRET_LENGTH, parseSecrets } from "../util/data-folder.ts";
 import { parseCount, parseSize } from "../util/sizes.ts";
-import { LIMITS, type Limits } from "./limits.ts";
+import { LIMITS, type Limits, MAX_MEMBERS } from "./limits.ts";
 import {
   parseClaim,
   parseDatabaseUrl,
@@ -146,6 +146,12 @@ const SETTINGS = {
     fallback: "0",
     parse: parseCount,
   },
+  maxMembers: {
+    name: "PARLEY_MAX_MEMBERS",
+    accepts: "a whole number from 2 to 1000: how many members a group may have, with those who are invited",
+    fallback: "256",
+    parse: (text) => (/^[01]$/.test(text) ? undefined : parseNumber(text, MAX_MEMBERS)),
+  },
   eventDays: {
     name: "PARLEY_EVENT_DAYS",
     accepts: "a whole number from 1 to 3650: how many days to keep events",
@@ -260,6 +266,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       maxFileBytes: read(SETTINGS.maxFileBytes, env),
       userQuotaBytes: read(SETTINGS.userQuotaBytes, env),
       maxContacts: read(SETTINGS.maxContacts, env),
+      maxMembers: read(SETTINGS.maxMembers, env),
       eventDays: read(SETTINGS.eventDays, env),
       requestsPerSecond: read(SETTINGS.requestsPerSecond, env),
       messagesPerMinute: read(SETTINGS.messagesPerMinute, env),

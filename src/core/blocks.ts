@@ -29,12 +29,13 @@ export async function setBlock(
   username: string,
   blocked: boolean,
 ): Promise<void> {
-  const blockedAt = blocked ? core.clock() : null;
+  const now = core.clock();
   await core.db.write("setBlock", {
     ownerId: caller.userId,
     usernameKey: usernameKey(username),
     username,
-    blockedAt,
+    blockedAt: blocked ? now : null,
+    now,
   });
 }
 

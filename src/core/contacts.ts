@@ -203,8 +203,8 @@ export async function deleteContact(
 
 /** Blocks or unblocks a contact: what a blocked contact sends does not reach the caller. Throws `contact_not_found`. */
 export async function blockContact(core: Core, caller: Caller, id: string, blocked: boolean): Promise<void> {
-  const blockedAt = blocked ? core.clock() : null;
-  await core.db.write("blockContact", { ownerId: caller.userId, id, blockedAt });
+  const now = core.clock();
+  await core.db.write("blockContact", { ownerId: caller.userId, id, blockedAt: blocked ? now : null, now });
 }
 
 function versioned([body, seenAt, since, version]: ContactRow): Versioned {

@@ -92,16 +92,20 @@ async function render(core: Core, shown: readonly Shown[]): Promise<string[]> {
 
 function toJson(row: ConversationRow, unread: number, lastMessage: string): string {
   const contact = row.contact === null ? null : JSON.parse(row.contact);
-  const isDirect = row.contact_id !== null;
   const start: Omit<Conversation, keyof ReturnType<typeof toEnd> | "last_message"> = {
     id: row.conversation_id,
-    kind: isDirect ? "contact" : row.role === null ? "self" : "group",
+    kind: kindOf(row),
     contact_id: row.contact_id,
-    group_id: null,
-    name: contact === null ? null : (contact.display_name ?? contact.username),
-    avatar_url: contact === null ? null : contact.avatar_url,
+    group_id: row.group_id,
+    name: contact === null ? row.group_name : (contact.display_name ?? contact.username),
+    avatar_url: contact === null ? row.group_avatar_url : contact.avatar_url,
   };
   return `${JSON.stringify(start).slice(0, -1)},"last_message":${lastMessage},${JSON.stringify(toEnd(row, unread)).slice(1)}`;
+}
+
+function kindOf({ contact_id, group_id }: ConversationRow): Conversation["kind"] {
+  if (contact_id !== null) return "contact";
+  return group_id === null ? "self" : "group";
 }
 
 function toEnd(row: ConversationRow, unread: number) {
@@ -133,9 +137,8 @@ type InboxFilters = Parsed<typeof inboxFilters>;
 
 function matches({ row, unread }: Shown, filters: InboxFilters): boolean {
   const { kind, unread: isUnread, archived, pinned } = filters;
-  const kindOfRow = row.contact_id !== null ? "contact" : row.role === null ? "self" : "group";
   return (
-    (kind === undefined || kind === kindOfRow) &&
+    (kind === undefined || kind === kindOf(row)) &&
     (isUnread === undefined || isUnread === unread > 0) &&
     (archived === undefined || archived === (row.is_archived === 1)) &&
     (pinned === undefined || pinned === (row.is_pinned === 1))

@@ -1,3 +1,4 @@
+import { MAX_MEMBERS } from "../config/limits.ts";
 import { NEWEST, type Page } from "../db/page.ts";
 import { ParleyError } from "../errors.ts";
 import { type IdKind, idPattern, isId, SUFFIX as POSITION } from "../util/ids.ts";
@@ -141,6 +142,14 @@ export const newUsername: Field<string, true> = {
   },
 };
 
+export const groupName: Field<string, true> = {
+  ...text(
+    "a string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible",
+    { minLength: 1, maxLength: 128 },
+    (value) => newUsername.parse(value),
+  ),
+};
+
 export const phoneNumber = text(
   "a string of 3 to 64 characters with at least 3 digits, without control characters",
   { minLength: 3, maxLength: 64 },
@@ -168,19 +177,22 @@ export const filename: Field<string, true> = text(
   (value) => cleanFilename(value) ?? undefined,
 );
 
-const MAX_TEXT = 10_000;
-
 /** Text of several lines. An empty text is none. */
-export const longText: Field<string | null, true> = nullable<string | null, true>({
-  required: true,
-  accepts: `a string of 0 to ${MAX_TEXT} characters, well-formed and without control characters other than line feeds and tabs`,
-  schema: { type: "string", maxLength: MAX_TEXT },
-  parse(value) {
-    if (typeof value !== "string") return undefined;
-    const lines = value.replaceAll("\r\n", "\n");
-    return within(lines, 0, MAX_TEXT) && isCleanLines(lines) ? lines || null : undefined;
-  },
-});
+function lines(maxLength: number): Field<string | null, true> {
+  return nullable<string | null, true>({
+    required: true,
+    accepts: `a string of 0 to ${maxLength} characters, well-formed and without control characters other than line feeds and tabs`,
+    schema: { type: "string", maxLength },
+    parse(value) {
+      if (typeof value !== "string") return undefined;
+      const text = value.replaceAll("\r\n", "\n");
+      return within(text, 0, maxLength) && isCleanLines(text) ? text || null : undefined;
+    },
+  });
+}
+
+export const longText = lines(10_000);
+export const description = lines(1000);
 
 const MAX_DATA_BYTES = 4096;
 const MAX_DATA_DEPTH = 16;
@@ -211,6 +223,24 @@ export const mentions: Field<readonly string[], true> = {
     return value.every((each) => typeof each === "string" && isId("usr", each))
       ? [...new Set(value)]
       : undefined;
+  },
+};
+
+/** Usernames that differ from each other. */
+export const usernames: Field<readonly string[], true> = {
+  required: true,
+  isList: true,
+  accepts: `up to ${MAX_MEMBERS} usernames: an array in JSON, a repeated field in a form`,
+  schema: { type: "array", items: username.schema, maxItems: MAX_MEMBERS },
+  parse(value) {
+    if (!Array.isArray(value) || value.length > MAX_MEMBERS) return undefined;
+    const names = new Map<string, string>();
+    for (const each of value) {
+      const name = newUsername.parse(each);
+      if (name === undefined) return undefined;
+      if (!names.has(usernameKey(name))) names.set(usernameKey(name), name);
+    }
+    return [...names.values()];
   },
 };
 

@@ -31,16 +31,27 @@ import {
   time,
 } from "./schema.ts";
 
-/** What is shown of the sender of a message. */
-const sender = object({ id: id("usr"), username: text, display_name: textOrNull, avatar_url: textOrNull });
+/** What is shown of a user to others. */
+export const shownUser = object({
+  id: id("usr"),
+  username: text,
+  display_name: textOrNull,
+  avatar_url: textOrNull,
+});
 
 export const messageResource = resource("Message", {
   id: id("msg"),
   conversation_id: id("cnv"),
-  type: described(oneOf("text"), "`text`, or what a message of the system says."),
-  sender: described(orNull(sender), "Null after the user was erased."),
+  type: described(
+    oneOf("text", "joined", "left", "removed", "renamed", "role"),
+    "`text`, or what the sender did: a message of the system.",
+  ),
+  sender: described(orNull(shownUser), "Null after the user was erased."),
   text: textOrNull,
-  data: described(orNull(anyObject), "A JSON object for your app."),
+  data: described(
+    orNull(anyObject),
+    "A JSON object for your app. In a message of the system `user` (whom it was done to), `role` or `name`.",
+  ),
   attachments: listOf(attachmentResource.schema),
   mentions: described(listOf(id("usr")), "Members that the sender mentioned."),
   reply_to_id: described(textOrNull, "The message that this one replies to. It may be deleted."),
@@ -64,19 +75,28 @@ export async function renderMessages(core: Core, rows: readonly MessageRow[]): P
     rows.filter(({ has_files }) => has_files === 1),
   );
   return rows.map((row) => {
+    if (row.type !== "text") return toSystemMessage(row, senders);
     const mentioned = row.mentions?.split(" ").filter((id) => senders.has(id)) ?? [];
     return toMessage(row, senders.get(row.sender_id) ?? "null", mentioned, files.get(row.id) ?? []);
   });
 }
 
-type ShownMessage = Omit<MessageRow, "sender_id" | "type" | "has_files" | "mentions">;
+function toSystemMessage(row: MessageRow, users: ReadonlyMap<string, string>): string {
+  const user = row.mentions === null ? undefined : (users.get(row.mentions) ?? "null");
+  const facts = row.data === null ? "" : row.data.slice(1, -1);
+  const members = [user && `"user":${user}`, facts].filter((each) => each);
+  const data = members.length === 0 ? null : `{${members.join(",")}}`;
+  return toMessage({ ...row, data }, users.get(row.sender_id) ?? "null", [], []);
+}
+
+type ShownMessage = Omit<MessageRow, "sender_id" | "has_files" | "mentions">;
 
 /**
  * Returns the message as JSON. A template, because `JSON.stringify` of the objects of a page takes longer than their query.
  * `sender` and `files` are JSON texts.
  */
 function toMessage(
-  { id, conversation_id, text, data, reply_to_id, created_at, edited_at }: ShownMessage,
+  { id, conversation_id, type, text, data, reply_to_id, created_at, edited_at }: ShownMessage,
   sender: string,
   mentioned: readonly string[],
   files: readonly string[],
@@ -85,7 +105,7 @@ function toMessage(
   const mentions = mentioned.length === 0 ? "" : `"${mentioned.join('","')}"`;
   const reply = reply_to_id === null ? null : `"${reply_to_id}"`;
   const edited = edited_at === null ? null : toSeconds(edited_at);
-  return `{"id":"${id}","conversation_id":"${conversation_id}","type":"text","sender":${sender},"text":${quoted},"data":${data},"attachments":[${files.join(",")}],"mentions":[${mentions}],"reply_to_id":${reply},"reactions":[],"created_at":${toSeconds(created_at)},"edited_at":${edited}}`;
+  return `{"id":"${id}","conversation_id":"${conversation_id}","type":"${type}","sender":${sender},"text":${quoted},"data":${data},"attachments":[${files.join(",")}],"mentions":[${mentions}],"reply_to_id":${reply},"reactions":[],"created_at":${toSeconds(created_at)},"edited_at":${edited}}`;
 }
 
 /** Returns the JSON texts of the files of each message. */
@@ -121,7 +141,15 @@ function versioned(json: string, version: number): Versioned {
 /** Renders a message that has just been sent, without reading it again. */
 export function renderSent(core: Core, sent: SentMessage, input: SendMessage): Versioned {
   const { text, data, replyToId: reply_to_id } = input;
-  const row = { ...sent, text, data, reply_to_id, created_at: timeOfId(sent.id), edited_at: null };
+  const row = {
+    ...sent,
+    type: "text",
+    text,
+    data,
+    reply_to_id,
+    created_at: timeOfId(sent.id),
+    edited_at: null,
+  };
   const files = input.files.map((file) => linked(core, toNewAttachment(file, sent.id)));
   return versioned(toMessage(row, JSON.stringify(sent.sender), input.mentions, files), 1);
 }

@@ -128,7 +128,9 @@ export async function deleteUser(core: Accounts, caller: Caller | null, id: stri
   await revokeTokensOf(core, caller, id);
   await core.db.write("deleteIdentities", { userId: id });
   const entry = newEntry(core, caller);
-  await core.db.write("deleteUser", { id, deletedAt: entry.at, limit: core.limits.erasedRowsAtOnce, entry });
+  const limit = core.limits.erasedRowsAtOnce;
+  const messageId = core.newId("msg");
+  await core.db.write("deleteUser", { id, deletedAt: entry.at, limit, messageId, entry });
   core.wakeEraser();
 }
 

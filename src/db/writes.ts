@@ -10,8 +10,13 @@ import {
   settleDelivery,
   skipDelivery,
 } from "./queries/deliveries.ts";
-import { eraseStep } from "./queries/erasing.ts";
+import { deleteUser, eraseStep } from "./queries/erasing.ts";
 import { forgetEvents, numberEvents } from "./queries/events.ts";
+import { joinGroup, prepareJoin } from "./queries/group-joining.ts";
+import { leaveGroup } from "./queries/group-leaving.ts";
+import { inviteMember, removeMember } from "./queries/group-members.ts";
+import { updateMember } from "./queries/group-roles.ts";
+import { createGroup, updateGroup } from "./queries/groups.ts";
 import { addBacklog, addDeliveries } from "./queries/hand-out.ts";
 import { dropHold, placeHold, renewHold } from "./queries/holds.ts";
 import { findResult, forgetKeys, type IdempotentRequest, storeResult } from "./queries/idempotency.ts";
@@ -24,7 +29,7 @@ import { lapseReservations, releaseStorage, reserveStorage } from "./queries/sto
 import { beginMove, endMove, forgetSecrets, importRows } from "./queries/tables.ts";
 import { createToken, deleteIdentities, deleteTokens, forgetExpiredTokens } from "./queries/tokens.ts";
 import { dropTombstones } from "./queries/tombstones.ts";
-import { createFirstUser, createUser, deleteUser } from "./queries/users.ts";
+import { createFirstUser, createUser } from "./queries/users.ts";
 import { createWebhook, deleteWebhook, rotateSecret, updateWebhook } from "./queries/webhooks.ts";
 import { type Declaration, type Write, write } from "./sql.ts";
 
@@ -38,6 +43,7 @@ const single = {
   createAttachment,
   createContact,
   createFirstUser,
+  createGroup,
   createIdentity,
   createIntent,
   createMessage,
@@ -63,15 +69,20 @@ const single = {
   forgetKeys,
   forgetSecrets,
   importRows,
+  inviteMember,
+  joinGroup,
   lapseIntents,
   lapseReservations,
+  leaveGroup,
   markRead,
   numberEvents,
   placeHold,
+  prepareJoin,
   recordActivity,
   recordDownloads,
   redeliver,
   releaseStorage,
+  removeMember,
   renameAttachment,
   renewHold,
   renewIntent,
@@ -82,6 +93,8 @@ const single = {
   skipDelivery,
   updateContact,
   updateConversation,
+  updateGroup,
+  updateMember,
   updateMessage,
   updateWebhook,
 };

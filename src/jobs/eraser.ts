@@ -34,7 +34,8 @@ export function startEraser(core: Core, onError: (error: unknown) => void): Job 
     if (gone.length === BATCH) job.wake();
     // A file that cannot be removed must not keep rows from being erased.
     if (await hasRemains(core.db)) {
-      await core.db.write("eraseStep", { limit: core.limits.erasedRowsAtOnce, now: core.clock() });
+      const limit = core.limits.erasedRowsAtOnce;
+      await core.db.write("eraseStep", { limit, now: core.clock(), messageId: core.newId("msg") });
       job.wake();
     }
     if (failure !== undefined) throw failure;

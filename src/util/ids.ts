@@ -1,6 +1,19 @@
 import type { Clock } from "./clock.ts";
 
-export type IdKind = "con" | "att" | "msg" | "cnv" | "usr" | "tok" | "req" | "aud" | "evt" | "whk" | "dlv";
+export type IdKind =
+  | "con"
+  | "att"
+  | "msg"
+  | "cnv"
+  | "grp"
+  | "mem"
+  | "usr"
+  | "tok"
+  | "req"
+  | "aud"
+  | "evt"
+  | "whk"
+  | "dlv";
 export type NewId = (kind: IdKind) => string;
 /** Fills the bytes from a cryptographic source, like `crypto.randomFillSync`. */
 export type Random = (bytes: Uint8Array) => void;

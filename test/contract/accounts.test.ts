@@ -72,10 +72,13 @@ for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: open
     assert.equal(await db.write("deleteTokens", { tokens: [{ id: "tok_9999", entry: anEntry() }] }), 0);
     const both = ["tok_0001", "tok_0002"].map((id) => ({ id, entry: by("u2") }));
     assert.equal(await db.write("deleteTokens", { tokens: both }), 2);
-    await db.write("deleteUser", { id: "u2", deletedAt: 1, limit: 250, entry: by("u1") });
-    await assert.rejects(db.write("deleteUser", { id: "u2", deletedAt: 1, limit: 250, entry: anEntry() }), {
-      code: "user_not_found",
-    });
+    await db.write("deleteUser", { id: "u2", deletedAt: 1, limit: 250, messageId: "m", entry: by("u1") });
+    await assert.rejects(
+      db.write("deleteUser", { id: "u2", deletedAt: 1, limit: 250, messageId: "m", entry: anEntry() }),
+      {
+        code: "user_not_found",
+      },
+    );
     const first = { user_id: "u1", name: null, scopes: ["contacts:read", "admin"] };
     const second = { user_id: "u2", name: "phone", scopes: ["admin"] };
     assert.deepEqual(await trail(db), [

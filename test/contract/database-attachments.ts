@@ -174,7 +174,7 @@ export function leavingContract(name: string, open: Open): void {
       await db.write("createAttachment", attachment(user, 2 * i, { conversationId: `cnv_${user}_1` }));
       await db.write("createAttachment", attachment(user, 2 * i + 1));
     }
-    await db.write("deleteUser", { id: "a", deletedAt: 1, limit: 250, entry: anEntry() });
+    await db.write("deleteUser", { id: "a", deletedAt: 1, limit: 250, messageId: "m", entry: anEntry() });
     assert.equal(await findUserByName(db, "a"), undefined);
     await assert.rejects(db.write("createContact", contact("a", 2)), { code: "invalid_token" });
     await assert.rejects(db.write("createAttachment", attachment("a", 9)), { code: "invalid_token" });

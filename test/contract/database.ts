@@ -105,7 +105,13 @@ function concurrencyContract(name: string, open: Open): void {
       const user = `v${round}`;
       await addUser(db, user);
       const writes = Array.from({ length: 3 }, (_, i) => db.write("createContact", contact(user, i)));
-      const erased = db.write("deleteUser", { id: user, deletedAt: 1, limit: 250, entry: anEntry() });
+      const erased = db.write("deleteUser", {
+        id: user,
+        deletedAt: 1,
+        limit: 250,
+        messageId: "m",
+        entry: anEntry(),
+      });
       const [result] = await Promise.allSettled([erased, ...writes]);
       // Crossed too often, it is refused whole.
       if (result!.status === "rejected") continue;

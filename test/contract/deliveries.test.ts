@@ -99,7 +99,7 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
     const delivery = { webhookId: HOOK.id, eventId: "evt_1", position: first, lastPosition: last };
     const step = { fallen: [], behind: [], since: 0, now: NOW };
     const erase = (id: string) =>
-      db.write("deleteUser", { id, deletedAt: NOW, limit: 1000, entry: anEntry() });
+      db.write("deleteUser", { id, deletedAt: NOW, limit: 1000, messageId: "m", entry: anEntry() });
     await erase(change[0]!.recipient_id);
     await db.write("addDeliveries", {
       ...step,
@@ -178,7 +178,7 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
     const left: string[] = [];
     while ((await hasRemains(db)) && left.length < 9) {
       left.push((await due(db)).join());
-      await db.write("eraseStep", { limit: 2, now: NOW });
+      await db.write("eraseStep", { limit: 2, now: NOW, messageId: "m" });
     }
     assert.deepEqual(left, ["dlv_1 0,dlv_2 0,dlv_3 0", "dlv_3 0"]);
     assert.deepEqual(await due(db), []);

@@ -128,7 +128,7 @@ test("contacts of odd names: the same pages, cursors, orders and errors on both 
           entry: anEntry(),
         };
         if (i % 3 === 0) await same(both, (db) => db.write("updateContact", update));
-        const block = { ownerId: owner, id: contact.id, blockedAt: 1 };
+        const block = { ownerId: owner, id: contact.id, blockedAt: 1, now: 1 };
         if (i % 2 === 0) await same(both, (db) => db.write("blockContact", block));
       }
       for (const filter of filters(list[0]!)) {

@@ -85,7 +85,13 @@ function erasedContract(name: string, open: Open): void {
         "message_bodies",
       ])
         assert.ok(had.has(table), `nothing of hers was in ${table}`);
-      await db.write("deleteUser", { id: ANN, deletedAt: 1_800_000_000_500, limit, entry: anEntry() });
+      await db.write("deleteUser", {
+        id: ANN,
+        deletedAt: 1_800_000_000_500,
+        limit,
+        messageId: "m",
+        entry: anEntry(),
+      });
       await eraseAll(db, limit);
       await eventsOf(db, BOB);
       assert.equal(await hasRemains(db), false);

@@ -78,7 +78,7 @@ async function eraseAll(db: Database, look: () => Promise<void>, limit = LIMIT):
     await look();
     for await (const miscount of findMiscounts(db)) assert.fail(JSON.stringify(miscount));
     const before = await countAll(db);
-    assert.equal(await db.write("eraseStep", { limit, now: 1 }), true);
+    assert.equal(await db.write("eraseStep", { limit, now: 1, messageId: "m" }), true);
     const erased = before - (await countAll(db));
     assert.ok(erased <= 3 * limit + 1, `${erased} rows in one step`);
     if (!(await hasRemains(db))) return steps;
@@ -214,7 +214,13 @@ function deletedUserContract(name: string, open: Open): void {
     const notes = [9, 10, 11, 12];
     await addWebhooks(db);
     const deletedAt = 1_800_000_000_000;
-    await db.write("deleteUser", { id: "a", deletedAt, limit: LIMIT_OF_A_USER, entry: anEntry() });
+    await db.write("deleteUser", {
+      id: "a",
+      deletedAt,
+      limit: LIMIT_OF_A_USER,
+      messageId: "m",
+      entry: anEntry(),
+    });
     // Another user of the name comes while the first is still being erased.
     await db.write("createUser", aUser("a2", { usernameKey: "a" }));
     let number = 20;

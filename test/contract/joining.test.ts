@@ -45,7 +45,7 @@ async function follow(db: Database, look: () => Promise<void> = async () => {}):
   for (let steps = 0; ; steps++) {
     await look();
     const before = await count(db, "grants");
-    if (!(await db.write("eraseStep", { limit: 2, now: 1 }))) return steps;
+    if (!(await db.write("eraseStep", { limit: 2, now: 1, messageId: "m" }))) return steps;
     assert.ok((await count(db, "grants")) - before <= 2);
   }
 }
@@ -125,7 +125,13 @@ function graceContract(name: string, open: Open): void {
   test(`${name}: a new user of an erased name sees what came later than 60 seconds after`, async (t) => {
     const db = await open(t);
     await wait(db, [1]);
-    await db.write("deleteUser", { id: "a", deletedAt: ERASED_AT, limit: 250, entry: anEntry() });
+    await db.write("deleteUser", {
+      id: "a",
+      deletedAt: ERASED_AT,
+      limit: 250,
+      messageId: "m",
+      entry: anEntry(),
+    });
     // Numbers are milliseconds after that.
     for (const number of [2, 59_999, 60_000, 60_001, 60_002]) await send(db, number, []);
     await db.write("createUser", aUser("a2", { usernameKey: "a", createdAt: ERASED_AT + 70_000 }));

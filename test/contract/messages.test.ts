@@ -155,7 +155,7 @@ function blockingContract(name: string, open: Open): void {
   test(`${name}: a user who was erased since the token was checked blocks nobody`, async (t) => {
     const db = await open(t);
     await meet(db);
-    await db.write("deleteUser", { id: "a", deletedAt: 1, limit: 1000, entry: anEntry() });
+    await db.write("deleteUser", { id: "a", deletedAt: 1, limit: 1000, messageId: "m", entry: anEntry() });
     await block(db, "a", "b");
     assert.equal(await count(db, "blocks"), 0);
   });
@@ -195,7 +195,7 @@ function blockingContract(name: string, open: Open): void {
     for (const number of [1, 2]) await send(db, "b", number, other);
     const id = await add(db, "a", "b", true);
     await send(db, "b", 3, other);
-    await db.write("blockContact", { ownerId: "a", id, blockedAt: null });
+    await db.write("blockContact", { ownerId: "a", id, blockedAt: null, now: 1 });
     assert.equal(await count(db, "blocks"), 0);
     await send(db, "b", 4, other);
     assert.deepEqual(await seenBy(db, "a", conversation), [4]);

@@ -123,7 +123,7 @@ for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: open
     for (const user of ["b", "a"]) {
       await leave(db, user, undefined, 2);
       assert.deepEqual(await orphansOf(db), []);
-      await db.write("eraseStep", { limit: 1, now: 1 });
+      await db.write("eraseStep", { limit: 1, now: 1, messageId: "m" });
       assert.deepEqual(await orphansOf(db), []);
     }
     await eraseAll(db, 2);

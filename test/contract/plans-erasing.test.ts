@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import type { StatementSync } from "node:sqlite";
 import { test } from "node:test";
 import { deleteContact } from "../../src/db/queries/contacts.ts";
-import { eraseStep } from "../../src/db/queries/erasing.ts";
-import { deleteUser } from "../../src/db/queries/users.ts";
+import { deleteUser, eraseStep } from "../../src/db/queries/erasing.ts";
 import type { Statement, Write } from "../../src/db/sql.ts";
 import { anEntry } from "../support/rows.ts";
 import { openPlainPostgres, openPlainSqlite } from "./databases.ts";
@@ -111,8 +110,8 @@ async function eraseAll(run: (statement: Statement) => Promise<unknown[]>): Prom
   }
   const input = { deletedAt: 1, limit: LIMIT, entry: anEntry() };
   await perform(deleteContact({ ...input, ownerId: id("usr", 0), id: id("con", 0), expected: null }));
-  await perform(deleteUser({ ...input, entry: anEntry(), id: id("usr", 0) }));
-  while (await perform(eraseStep({ limit: LIMIT, now: 1 })));
+  await perform(deleteUser({ ...input, messageId: "m", entry: anEntry(), id: id("usr", 0) }));
+  while (await perform(eraseStep({ limit: LIMIT, now: 1, messageId: "m" })));
   return [...done.values()];
 }
 

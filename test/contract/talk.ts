@@ -30,7 +30,7 @@ export const leave = (db: Database, ownerId: string, id = contact(ownerId, 1).id
   db.write("deleteContact", { ownerId, id, deletedAt: 1, limit, expected: null, entry: anEntry() });
 
 export const block = (db: Database, ownerId: string, usernameKey: string, blockedAt: number | null = 1) =>
-  db.write("setBlock", { ownerId, usernameKey, username: usernameKey.toUpperCase(), blockedAt });
+  db.write("setBlock", { ownerId, usernameKey, username: usernameKey.toUpperCase(), blockedAt, now: 1 });
 
 /** Returns the id of the message. */
 export const send = async (
@@ -71,6 +71,6 @@ export async function count(db: Database, from: string): Promise<number> {
 }
 
 export async function eraseAll(db: Database, limit = 250): Promise<void> {
-  for (let steps = 0; await db.write("eraseStep", { limit, now: 1 }); steps++)
+  for (let steps = 0; await db.write("eraseStep", { limit, now: 1, messageId: "m" }); steps++)
     if (steps > 500) throw new Error("The eraser does not come to an end.");
 }

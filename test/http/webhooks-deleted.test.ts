@@ -64,7 +64,7 @@ test("no write erases more than its limit, and what a crash left is erased after
   const entry = { id: "aud_1", at: 1, actorId: null, tokenId: null };
   await db.write("deleteWebhook", { userId: ann.id, id: String(made.id), expected: null, entry });
   assert.equal(await count(db), MANY);
-  await db.write("eraseStep", { limit: 1000, now: 1 });
+  await db.write("eraseStep", { limit: 1000, now: 1, messageId: "m" });
   assert.equal(await count(db), MANY - 1000);
   await db.close();
   const second = await startOn(t, config);

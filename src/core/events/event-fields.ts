@@ -2,6 +2,8 @@ import { RESOURCE_EVENTS } from "../../db/queries/events.ts";
 import { contactResource } from "../contacts.ts";
 import { conversationResource } from "../conversations.ts";
 import { attachmentResource } from "../files/attachments.ts";
+import { memberResource } from "../group-members.ts";
+import { groupResource } from "../groups.ts";
 import { messageResource } from "../messages.ts";
 import {
   anyObject,
@@ -22,7 +24,12 @@ import { webhookResource } from "./webhook-fields.ts";
 
 export const referenceResource = resource(
   "Reference",
-  { id: text, conversation_id: textOrNull },
+  {
+    id: text,
+    conversation_id: textOrNull,
+    group_id: described(text, "Only of a member."),
+    user_id: described(text, "Only of a member who has left."),
+  },
   "What an event is about, if the recipient can't see it any more.",
 );
 
@@ -49,11 +56,13 @@ export const eventResource = withOptional(
           contactResource,
           conversationResource,
           messageResource,
+          groupResource,
+          memberResource,
           attachmentResource,
           webhookResource,
           referenceResource,
         ),
-        "The resource as the recipient sees it now; of a deleted message or attachment, and of one that the recipient can't see any more, only the ids.",
+        "The resource as the recipient sees it now; if it is deleted, or the recipient can't see it any more, only the ids.",
       ),
     },
     "A change of something that the recipient can see.",
@@ -72,7 +81,7 @@ export const sharedEventResource = resource(
     ),
     payload: described(
       anyObject,
-      "As in `Event`, without what depends on the recipient: a message has no `reactions`.",
+      "As in `Event`, without what depends on the recipient: a message has no `reactions`, a group no `role` and no `invited_by`.",
     ),
   },
   "A change, as a webhook of all users gets it.",

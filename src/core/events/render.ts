@@ -1,5 +1,6 @@
 import { findAttachments, findLinkedAttachment } from "../../db/queries/attachments.ts";
 import { toReference } from "../../db/queries/events.ts";
+import { findOwnSeat, findSeated } from "../../db/queries/group-members.ts";
 import { listMuted } from "../../db/queries/marks.ts";
 import { findMessages, type MessageRow } from "../../db/queries/messages.ts";
 import { listSeeing } from "../../db/queries/visibility.ts";
@@ -7,6 +8,8 @@ import { toSeconds } from "../../util/clock.ts";
 import { renderConversations } from "../conversations.ts";
 import type { Core } from "../core.ts";
 import { linked } from "../files/attachments.ts";
+import { renderMember } from "../group-members.ts";
+import { renderGroupForAll, renderGroups } from "../groups.ts";
 import { type messageResource, renderMessages } from "../messages.ts";
 import type { TypeOf } from "../schema.ts";
 import type { eventResource, sharedEventResource } from "./event-fields.ts";
@@ -97,11 +100,15 @@ async function findSeen(
   const attachments = new Map<string, string>();
   const messages = new Map<string, string>();
   const conversations = new Map<string, string>();
+  const groups = new Set<string>();
+  const members = new Set<string>();
   for (const { type, payload } of events) {
     if (type.endsWith(".deleted")) continue;
     if (type.startsWith("attachment.")) attachments.set(JSON.parse(payload).id, payload);
     else if (type.startsWith("message.")) messages.set(JSON.parse(payload).id, payload);
     else if (type.startsWith("conversation.")) conversations.set(JSON.parse(payload).id, payload);
+    else if (type.startsWith("group.")) groups.add(payload);
+    else if (type.startsWith("member.")) members.add(payload);
   }
   const seen = new Map<string, Seen>();
   if (attachments.size > 0) {
@@ -118,7 +125,35 @@ async function findSeen(
     for (const [id, json] of await renderConversations(core, recipientId, [...conversations.keys()]))
       seen.set(conversations.get(id)!, { json });
   }
+  for (const [payload, json] of await findSeenGroups(core, recipientId, [...groups]))
+    seen.set(payload, { json });
+  for (const payload of members) {
+    const json = await findSeenMember(core, recipientId, payload);
+    if (json !== undefined) seen.set(payload, { json });
+  }
   return seen;
+}
+
+/** Finds the groups that events refer to, by their references, of which a group may have two. */
+async function findSeenGroups(
+  core: Core,
+  recipientId: string,
+  payloads: readonly string[],
+): Promise<[payload: string, json: string][]> {
+  if (payloads.length === 0) return [];
+  const ids = payloads.map((payload) => JSON.parse(payload).id as string);
+  const texts = await renderGroups(core, recipientId, [...new Set(ids)]);
+  return payloads.flatMap((payload, i) => {
+    const json = texts.get(ids[i]!);
+    return json === undefined ? [] : [[payload, json]];
+  });
+}
+
+/** A member is seen by members. */
+async function findSeenMember(core: Core, recipientId: string, payload: string): Promise<string | undefined> {
+  const { id, group_id: groupId } = JSON.parse(payload) as { id: string; group_id: string };
+  const seat = await findOwnSeat(core.db, groupId, recipientId);
+  return seat && renderMember(core, groupId, id);
 }
 
 /** What an event is about, as a webhook of all users gets it. */
@@ -175,7 +210,15 @@ async function findSeenByAll(
     const userIds = await listSeeing(core.db, conversationId, row.message_id, recipientIds);
     return { json: linked(core, row), userIds };
   }
-  if (family !== "conversation") return { json: payload, userIds: recipientIds };
+  if (type === "group.updated" || family === "member") {
+    const { id, group_id: groupId } = JSON.parse(payload) as { id: string; group_id?: string };
+    const json = groupId ? await renderMember(core, groupId, id) : await renderGroupForAll(core, id);
+    if (json === undefined) return NOBODY;
+    // Also somebody who is invited gets a change of the group.
+    const userIds = groupId ? await findSeated(core.db, groupId, recipientIds) : recipientIds;
+    return { json, userIds };
+  }
+  if (family !== "conversation" && family !== "group") return { json: payload, userIds: recipientIds };
   // It has one recipient.
   const seen = (await findSeen(core, recipientIds[0]!, [event])).get(payload);
   return seen ? { ...seen, userIds: recipientIds } : NOBODY;

@@ -16,6 +16,8 @@ const SHOWN_BY: Readonly<Record<string, Scope>> = {
   attachment: "attachments:read",
   contact: "contacts:read",
   conversation: "messages:read",
+  group: "groups:read",
+  member: "groups:read",
   message: "messages:read",
 };
 

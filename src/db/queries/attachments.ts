@@ -123,7 +123,7 @@ function findOwnMessage(messageId: string, userId: string): Statement<Changed> {
   return sql`SELECT m.id, m.conversation_id, m.sender_id, u.username_key FROM messages m
     JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = m.sender_id
     JOIN users u ON u.id = s.user_id
-    WHERE m.id = ${messageId} AND m.sender_id = ${userId} AND ${sees(sql`m.id`)}`;
+    WHERE m.id = ${messageId} AND m.sender_id = ${userId} AND m.type = 'text' AND ${sees(sql`m.id`)}`;
 }
 
 /** Reports whether the message is the user's own, and the user sees it. */

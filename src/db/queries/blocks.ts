@@ -1,5 +1,6 @@
 import type { Page } from "../page.ts";
-import { batch, get, type Reader, type Statement, sql, type Write } from "../sql.ts";
+import { batch, get, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
+import { publishInvitationsOf } from "./invitations.ts";
 import { hidePresence, showPresence, withholdWaiting } from "./peers.ts";
 
 // Whom a user has blocked: by name, so that a block also holds for somebody who is no contact, and survives the contact.
@@ -11,17 +12,20 @@ interface Block {
   username: string;
   /** Milliseconds; null unblocks. */
   blockedAt: number | null;
+  now: number;
 }
 
 /**
  * Blocks or unblocks a username: what a blocked user sends does not reach the owner, then or later. Contacts have a copy,
  * for their index of blocked ones.
  */
-export function* setBlock({ ownerId, usernameKey, username, blockedAt }: Block): Write<void> {
+export const setBlock = write({ publishesEvents: true }, function* (input: Block): Write<void> {
+  const { ownerId, usernameKey, username, blockedAt, now } = input;
   const isThis = sql`owner_id = ${ownerId} AND username_key = ${usernameKey}`;
   const copy = sql`UPDATE contacts SET blocked_at = (SELECT created_at FROM blocks WHERE ${isThis}) WHERE ${isThis}`;
   if (blockedAt !== null) {
     yield* batch([
+      publishInvitationsOf("group.deleted", now, ownerId, usernameKey),
       sql`INSERT INTO blocks (owner_id, username_key, username, created_at)
         SELECT id, ${usernameKey}, ${username}, CAST(${blockedAt} AS BIGINT) FROM users WHERE id = ${ownerId}
         ON CONFLICT (owner_id, username_key) DO NOTHING`,
@@ -38,8 +42,9 @@ export function* setBlock({ ownerId, usernameKey, username, blockedAt }: Block):
     copy,
     withholdWaiting(ownerId, usernameKey, ended.created_at),
     showPresence(ownerId, usernameKey),
+    publishInvitationsOf("group.created", now, ownerId, usernameKey),
   ]);
-}
+});
 
 /** Holds if the member `s` has blocked the user of this name. */
 export function hasBlocked(usernameKey: string): Statement {

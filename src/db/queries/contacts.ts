@@ -2,11 +2,12 @@ import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { searchKey } from "../../util/text.ts";
 import { NEWEST, OLDEST, type Page } from "../page.ts";
-import { batch, get, type QuickReader, type Statement, sql, type Write, write } from "../sql.ts";
+import { batch, get, type QuickReader, run, type Statement, sql, type Write, write } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
 import { type NewEntry, recordEntry, recordEntryIf } from "./audit.ts";
 import { setBlock } from "./blocks.ts";
 import { publishEvent, publishNewContact } from "./events.ts";
+import { countInvitationsBy, publishInvitationsOf } from "./invitations.ts";
 import { leaveConversation, noteDeparture } from "./leaving.ts";
 import { findPeerId, forgetWaiting, hidePresence, joinPeer } from "./peers.ts";
 import { getUser } from "./users.ts";
@@ -233,7 +234,8 @@ export const createContact = write(
         WHERE EXISTS (SELECT 1 FROM users WHERE id = ${ownerId})
         ON CONFLICT (owner_id, username_key) DO NOTHING RETURNING peer_id,
           (SELECT COUNT(*) FROM blocks b WHERE b.owner_id = ${ownerId} AND b.username_key = ${usernameKey})
-            AS is_blocked`,
+            AS is_blocked,
+          ${countInvitationsBy(usernameKey, ownerId)} AS invitations`,
       sql`INSERT INTO members (conversation_id, user_id, joined_at, contact_id)
         SELECT conversation_id, owner_id, ${createdAt}, id FROM contacts
         WHERE owner_id = ${ownerId} AND id = ${id} AND peer_id IS NULL`,
@@ -252,7 +254,12 @@ export const createContact = write(
     }
     if (input.blocked || row.is_blocked === 1) {
       const { username } = JSON.parse(body) as { username: string };
-      yield* setBlock({ ownerId, usernameKey, username, blockedAt: input.blocked ? createdAt : null });
+      const blockedAt = input.blocked ? createdAt : null;
+      yield* setBlock({ ownerId, usernameKey, username, blockedAt, now: createdAt });
+    }
+    // Without a block to lift, which publishes them.
+    if (row.invitations > 0 && row.is_blocked === 0 && !input.blocked) {
+      yield* run(publishInvitationsOf("group.created", createdAt, ownerId, usernameKey));
     }
     const conversation_id = row.peer_id === null ? conversationId : yield* joinPeer(input);
     return { id, conversation_id, created_at: toSeconds(createdAt) };
@@ -263,6 +270,8 @@ interface Inserted {
   peer_id: string | null;
   /** 1 if the owner has blocked this username, otherwise 0. */
   is_blocked: number;
+  /** How many groups the contact has invited the owner into. */
+  invitations: number;
 }
 
 function* refuseExisting(ownerId: string, usernameKey: string): Write<void> {
@@ -344,6 +353,7 @@ export const deleteContact = write({ publishesEvents: true }, function* (input: 
   checkVersion(input.expected, contact.version);
   const { conversation_id: conversationId, username_key, body, seen_at, peer_since } = contact;
   const before = [
+    publishInvitationsOf("group.deleted", input.deletedAt, ownerId, username_key),
     publishEvent(
       "contact.deleted",
       input.deletedAt,
@@ -365,15 +375,17 @@ interface BlockContact {
   id: string;
   /** Milliseconds; null unblocks. */
   blockedAt: number | null;
+  now: number;
 }
 
 /** Blocks or unblocks a contact by its username. Throws `contact_not_found`. */
-export function* blockContact({ ownerId, id, blockedAt }: BlockContact): Write<void> {
+export const blockContact = write({ publishesEvents: true }, function* (input: BlockContact): Write<void> {
+  const { ownerId, id, blockedAt, now } = input;
   const contact = yield* get(findOwn(ownerId, id));
   if (!contact) throw new ParleyError("contact_not_found");
   const { username } = JSON.parse(contact.body) as { username: string };
-  yield* setBlock({ ownerId, usernameKey: contact.username_key, username, blockedAt });
-}
+  yield* setBlock({ ownerId, usernameKey: contact.username_key, username, blockedAt, now });
+});
 
 interface OwnContact {
   body: string;

@@ -1,10 +1,15 @@
-import { all, eraseSome, get, type Reader, run, sql, type Write } from "../sql.ts";
+import { ParleyError } from "../../errors.ts";
+import { all, batch, eraseSome, get, type Reader, run, sql, type Write, write } from "../sql.ts";
+import { type NewEntry, recordEntry } from "./audit.ts";
 import { forgetDeletedWebhooks, forgetWebhooksOf } from "./deliveries.ts";
 import { forgetEventsOf } from "./events.ts";
+import { leaveGroups } from "./group-leaving.ts";
 import { forgetKeysOf } from "./idempotency.ts";
+import { declineAll } from "./invitations.ts";
 import { continueJoining } from "./joining.ts";
 import { continueDeparture, leaveConversation } from "./leaving.ts";
-import { forgetPeer, forgetWaiting } from "./peers.ts";
+import { forgetPeer, forgetWaiting, noteErasedName } from "./peers.ts";
+import { forgetTokensOf } from "./tokens.ts";
 
 /** A deleted user with rows left to erase. */
 interface ErasedUser {
@@ -14,12 +19,57 @@ interface ErasedUser {
   conversation_id: string;
 }
 
+/** What a step of the eraser needs. */
+interface Step {
+  now: number;
+  /** How many rows are erased at most. */
+  limit: number;
+  /** The id of the first message that tells a group about it. */
+  messageId: string;
+}
+
 /** A contact, its owner's membership and a row of its peer. */
 const ROWS_OF_A_CONTACT = 3;
 
+interface DeleteUser {
+  id: string;
+  deletedAt: number;
+  /** How many rows are erased at once; the eraser does the rest. */
+  limit: number;
+  /** The id of the first message that tells a group about it. */
+  messageId: string;
+  entry: NewEntry;
+}
+
+/**
+ * Deletes the user with tokens, contacts, webhooks and notes; the user leaves every conversation. Rows left to the
+ * eraser belong to nobody from now on. Throws `user_not_found`.
+ */
+export const deleteUser = write(
+  { publishesEvents: true, revokesTokens: true },
+  function* ({ id, deletedAt, limit, messageId, entry }: DeleteUser): Write<void> {
+    const user = yield* get<{ username: string; username_key: string; conversation_id: string }>(
+      sql`SELECT username, username_key, conversation_id FROM users WHERE id = ${id}`,
+    );
+    if (!user) throw new ParleyError("user_not_found");
+    yield* forgetTokensOf(id);
+    yield* batch([
+      noteErasedName(user.username_key, deletedAt),
+      sql`UPDATE webhooks SET disabled_at = ${deletedAt} WHERE user_id = ${id} AND disabled_at IS NULL`,
+      sql`DELETE FROM storage WHERE user_id = ${id}`,
+      sql`DELETE FROM reservations WHERE user_id = ${id}`,
+      sql`DELETE FROM activity WHERE user_id = ${id}`,
+      sql`DELETE FROM users WHERE id = ${id}`,
+      recordEntry(entry, "user.deleted", id, { username: user.username }),
+    ]);
+    const { username_key, conversation_id } = user;
+    yield* eraseUser({ user_id: id, username_key, conversation_id }, { now: deletedAt, limit, messageId });
+  },
+);
+
 /** Part of other writes: erases at most `limit` rows of the user, and marks the user for the eraser if any are left. */
-export function* eraseUser(user: ErasedUser, now: number, limit: number): Write<void> {
-  if (yield* eraseRowsOf(user, now, limit)) return;
+function* eraseUser(user: ErasedUser, step: Step): Write<void> {
+  if (yield* eraseRowsOf(user, step)) return;
   yield* run(
     sql`INSERT INTO erasing (user_id, username_key, conversation_id)
       VALUES (${user.user_id}, ${user.username_key}, ${user.conversation_id})`,
@@ -27,13 +77,15 @@ export function* eraseUser(user: ErasedUser, now: number, limit: number): Write<
 }
 
 /** Returns true if none are left. */
-function* eraseRowsOf(user: ErasedUser, now: number, limit: number): Write<boolean> {
+function* eraseRowsOf(user: ErasedUser, { now, limit, messageId }: Step): Write<boolean> {
   // Each step starts over, because conversations that the user is still a member of may continue. Events come first,
   // because webhooks for all users get deliveries of existing events.
   const parts = [
     (left: number) => forgetEventsOf(user.user_id, left),
     (left: number) => forgetWebhooksOf(user.user_id, left, now),
+    (left: number) => declineAll(user.username_key, now, left),
     (left: number) => leaveContacts(user, left, now),
+    (left: number) => leaveGroups(user.user_id, messageId, now, left),
     (left: number) => leaveConversation(user.conversation_id, user.user_id, now, left),
     (left: number) =>
       eraseSome("blocks", ["owner_id", "username_key"], sql`owner_id = ${user.user_id}`, left),
@@ -73,7 +125,8 @@ function* leaveContacts(user: ErasedUser, limit: number, now: number): Write<num
  * Runs one step of the eraser: erases at most `limit` rows. Returns false if nothing is left. What was deleted stays
  * marked until its last step, so that a crash between two steps loses nothing.
  */
-export function* eraseStep({ limit, now }: { limit: number; now: number }): Write<boolean> {
+export function* eraseStep(step: Step): Write<boolean> {
+  const { limit, now } = step;
   if (yield* continueJoining(limit)) return true;
   if (yield* continueDeparture(now, limit)) return true;
   if ((yield* forgetDeletedWebhooks(limit)) > 0) return true;
@@ -81,8 +134,7 @@ export function* eraseStep({ limit, now }: { limit: number; now: number }): Writ
     sql`SELECT user_id, username_key, conversation_id FROM erasing ORDER BY user_id LIMIT 1`,
   );
   if (!user) return false;
-  if (yield* eraseRowsOf(user, now, limit))
-    yield* run(sql`DELETE FROM erasing WHERE user_id = ${user.user_id}`);
+  if (yield* eraseRowsOf(user, step)) yield* run(sql`DELETE FROM erasing WHERE user_id = ${user.user_id}`);
   return true;
 }
 

@@ -21,6 +21,12 @@ export const RESOURCE_EVENTS = [
   "contact.deleted",
   "contact.updated",
   "conversation.updated",
+  "group.created",
+  "group.deleted",
+  "group.updated",
+  "member.created",
+  "member.deleted",
+  "member.updated",
   "message.created",
   "message.deleted",
   "message.updated",
@@ -28,11 +34,11 @@ export const RESOURCE_EVENTS = [
 ] as const;
 type ResourceEvent = (typeof RESOURCE_EVENTS)[number];
 
-const INTO = sql`INSERT INTO outbox (recipient_id, type, conversation_id, created_at, payload)`;
+export const INTO_OUTBOX = sql`INSERT INTO outbox (recipient_id, type, conversation_id, created_at, payload)`;
 
 /** Part of other writes: publishes a new contact to its owner, if `condition` holds for it. `at` is in milliseconds. */
 export function publishNewContact(at: number, ownerId: string, id: string, condition = EMPTY): Statement {
-  return sql`${INTO} SELECT owner_id, 'contact.created', conversation_id, ${at}, body FROM contacts
+  return sql`${INTO_OUTBOX} SELECT owner_id, 'contact.created', conversation_id, ${at}, body FROM contacts
     WHERE owner_id = ${ownerId} AND id = ${id} ${condition}`;
 }
 
@@ -44,7 +50,7 @@ export function publishEvent(
   conversationId: string,
   payload: string,
 ): Statement {
-  return sql`${INTO} VALUES (${recipientId}, ${type}, ${conversationId}, ${at}, ${payload})`;
+  return sql`${INTO_OUTBOX} VALUES (${recipientId}, ${type}, ${conversationId}, ${at}, ${payload})`;
 }
 
 /** Part of other writes: publishes an event to one user that refers to a message or attachment by its id. */
@@ -70,8 +76,29 @@ export function publishReference(
   messageId: string,
 ): Statement {
   const payload = toReference(id, conversationId);
-  return sql`${INTO} SELECT s.user_id, ${type}, s.conversation_id, ${at}, ${payload}
+  return sql`${INTO_OUTBOX} SELECT s.user_id, ${type}, s.conversation_id, ${at}, ${payload}
     ${audience(conversationId, sql`${messageId}`)}`;
+}
+
+/** Part of other writes: publishes an event about the group to its members. The payload is JSON text. */
+export function publishToMembers(
+  type: ResourceEvent,
+  at: number,
+  conversationId: string,
+  payload: string,
+): Statement {
+  return sql`${INTO_OUTBOX} SELECT s.user_id, ${type}, s.conversation_id, ${at}, ${payload}
+    FROM members s WHERE s.conversation_id = ${conversationId}`;
+}
+
+/** The payload of an event about a group, which belongs to no conversation for somebody who is invited. */
+export function toGroupReference(id: string, conversationId: string | null = null): string {
+  return JSON.stringify({ id, conversation_id: conversationId });
+}
+
+/** The payload of an event about a member of a group. */
+export function toMemberReference(id: string, groupId: string): string {
+  return JSON.stringify({ id, group_id: groupId });
 }
 
 /** The payload of an event without what its recipient does not see any more, or must not be sent. */
@@ -180,7 +207,7 @@ export function recipientsBehind(
 
 /** Whether a change of this type has an event for each user who sees it, and these differ only in their recipients. */
 export function isShared(type: string): boolean {
-  return /^(?:attachment|message)\./.test(type);
+  return /^(?:attachment|member|message)\.|^group\.updated$/.test(type);
 }
 
 type Published = Omit<EventRow, "number">;

@@ -18,8 +18,10 @@ export interface ConversationRow extends Reading {
   /** Of a direct conversation; null for others. */
   contact_id: string | null;
   contact_joined: number;
-  /** In a group; null for others. */
-  role: string | null;
+  /** Of a group; null for others. */
+  group_id: string | null;
+  group_name: string | null;
+  group_avatar_url: string | null;
   /** Milliseconds. */
   joined_at: number;
   muted_until: number | null;
@@ -54,7 +56,7 @@ type ConversationValues = [
   is_archived: number | null,
   contact_id: string | null,
   contact_joined: number,
-  role: string | null,
+  group_id: string | null,
   joined_at: number,
   last_read_id: string | null,
   muted_until: number | null,
@@ -62,13 +64,17 @@ type ConversationValues = [
   contact: string | null,
   contact_read_id: string | null,
   unread: number | null,
+  group_name: string | null,
+  group_avatar_url: string | null,
 ];
 const COLUMNS = sql`s.user_id, s.conversation_id, s.since_id, p.position, p.is_pinned, p.is_archived,
-  s.contact_id, s.contact_joined, s.role, s.joined_at, k.last_read_id, k.muted_until, k.version, c.body AS contact,
+  s.contact_id, s.contact_joined, s.group_id, s.joined_at, k.last_read_id, k.muted_until, k.version, c.body AS contact,
   (SELECT o.disclosed_read_id FROM marks o WHERE o.user_id = c.peer_id AND o.conversation_id = s.conversation_id
-    AND NOT EXISTS (SELECT 1 FROM erasing WHERE user_id = o.user_id)) AS contact_read_id, ${unreadUpTo(MAX_UNREAD)}`;
+    AND NOT EXISTS (SELECT 1 FROM erasing WHERE user_id = o.user_id)) AS contact_read_id, ${unreadUpTo(MAX_UNREAD)},
+  g.name, g.avatar_url`;
 const DETAILS = sql`LEFT JOIN marks k ON k.user_id = s.user_id AND k.conversation_id = s.conversation_id
-  LEFT JOIN contacts c ON c.owner_id = s.user_id AND c.id = s.contact_id`;
+  LEFT JOIN contacts c ON c.owner_id = s.user_id AND c.id = s.contact_id
+  LEFT JOIN groups g ON g.id = s.group_id`;
 
 function toRow(values: ConversationValues): ConversationRow {
   return {
@@ -80,7 +86,7 @@ function toRow(values: ConversationValues): ConversationRow {
     is_archived: values[5],
     contact_id: values[6],
     contact_joined: values[7],
-    role: values[8],
+    group_id: values[8],
     joined_at: values[9],
     last_read_id: values[10],
     muted_until: values[11],
@@ -88,6 +94,8 @@ function toRow(values: ConversationValues): ConversationRow {
     contact: values[13],
     contact_read_id: values[14],
     unread: values[15],
+    group_name: values[16],
+    group_avatar_url: values[17],
   };
 }
 

@@ -1,5 +1,5 @@
 import { NEWEST } from "../page.ts";
-import { all, batch, get, list, run, sql, type Write } from "../sql.ts";
+import { all, batch, get, list, run, type Statement, sql, type Write } from "../sql.ts";
 import { type Seat, sees } from "./visibility.ts";
 
 // Joining decides at once what the new member sees. Grants, by which attachments are listed, follow in steps.
@@ -15,18 +15,26 @@ export function* receiveWaiting(seat: Seat, position: string, limit: number): Wr
       WHERE m.conversation_id = ${id} AND m.id > ${since_id} AND ${sees(sql`m.id`)} LIMIT 1`,
   );
   if (!waiting) return;
-  const joining = { conversation_id: id, user_id: userId, before_message_id: NEWEST, before_id: "" };
-  const isDone = yield* writeGrants(joining, limit);
   yield* batch([
     sql`INSERT INTO places (user_id, conversation_id, position, maybe_unread) VALUES (${userId}, ${id}, ${position}, 1)
       ON CONFLICT (user_id, conversation_id) DO UPDATE SET position = excluded.position, maybe_unread = 1`,
-    ...(isDone
-      ? []
-      : [
-          sql`INSERT INTO joining (conversation_id, user_id, before_message_id, before_id)
-            VALUES (${id}, ${userId}, ${joining.before_message_id}, ${joining.before_id})`,
-        ]),
+    ...(yield* grantFiles(id, userId, limit)),
   ]);
+}
+
+/** Part of other writes: writes grants of the files that a new member sees, at most `limit`. Returns what leaves the rest to the eraser. */
+export function* grantFiles(conversationId: string, userId: string, limit: number): Write<Statement[]> {
+  const joining = {
+    conversation_id: conversationId,
+    user_id: userId,
+    before_message_id: NEWEST,
+    before_id: "",
+  };
+  if (yield* writeGrants(joining, limit)) return [];
+  return [
+    sql`INSERT INTO joining (conversation_id, user_id, before_message_id, before_id)
+      VALUES (${conversationId}, ${userId}, ${joining.before_message_id}, ${joining.before_id})`,
+  ];
 }
 
 interface Joining {

@@ -25,13 +25,14 @@ export interface MessageRow {
   id: string;
   conversation_id: string;
   sender_id: string;
+  /** `text`, or what a message of the system says. */
   type: string;
   text: string | null;
   /** JSON text. */
   data: string | null;
   /** 1 if a file was added; it may be deleted since. */
   has_files: number;
-  /** Ids of users, separated by spaces. */
+  /** Ids of users, separated by spaces; of a message of the system the user it was done to. */
   mentions: string | null;
   reply_to_id: string | null;
   created_at: number;
@@ -120,16 +121,18 @@ interface Listed extends Seat {
 }
 
 /**
- * Returns the last message of each conversation that its member, the same in all, sees. It is the one that gave the
- * conversation its position, unless that one is gone.
+ * Returns the last message of each conversation that its member, the same in all, sees, without those of the system. It is
+ * the one that gave the conversation its position, unless that one is gone.
  */
 export async function findLastMessages(db: QuickReader, listed: readonly Listed[]): Promise<MessageRow[]> {
   const ids = listed.flatMap(({ position }) => (position === null ? [] : [`msg_${position}`]));
-  const found = ids.length === 0 ? [] : await findMessages(db, listed[0]!.user_id, ids);
+  const placed = ids.length === 0 ? [] : await findMessages(db, listed[0]!.user_id, ids);
+  const found = placed.filter(({ type }) => type === "text");
   const known = new Set(found.map(({ conversation_id }) => conversation_id));
   for (const seat of listed) {
     if (known.has(seat.conversation_id)) continue;
-    const last = await walkVisible(db, COLUMNS, seat, { cursor: NEWEST, newer: false, limit: 1 });
+    const walk = { cursor: NEWEST, newer: false, limit: 1, withoutSystem: true };
+    const last = await walkVisible(db, COLUMNS, seat, walk);
     found.push(...last.map((values) => toRow(values, seat.conversation_id)));
   }
   return found;
@@ -139,6 +142,7 @@ interface OwnMessage {
   id: string;
   conversation_id: string;
   sender_id: string;
+  type: string;
   body_id: number | null;
   text: string | null;
   data: string | null;
@@ -156,11 +160,11 @@ interface OwnMessageInput {
 /** Throws `message_not_found`, and `not_sender` for the message of another member. */
 function* getOwnMessage({ userId, id, expected }: OwnMessageInput): Write<OwnMessage> {
   const message = yield* get<OwnMessage>(
-    sql`SELECT m.id, m.conversation_id, m.sender_id, m.body_id, b.text, b.data, m.version, u.username_key
+    sql`SELECT m.id, m.conversation_id, m.sender_id, m.type, m.body_id, b.text, b.data, m.version, u.username_key
       ${SEEN_BY(userId)} JOIN users u ON u.id = s.user_id WHERE m.id = ${id} AND ${sees(sql`m.id`)}`,
   );
   if (!message) throw new ParleyError("message_not_found");
-  if (message.sender_id !== userId) throw new ParleyError("not_sender");
+  if (message.sender_id !== userId || message.type !== "text") throw new ParleyError("not_sender");
   checkVersion(expected, message.version);
   return message;
 }
@@ -275,12 +279,13 @@ export const deleteMessage = write(
   },
 );
 
-/** Throws `message_not_found`. */
+/** Throws `message_not_found`, and `not_sender` for a message of the system. */
 function* getAnyMessage({ id, expected }: OwnMessageInput): Write<Erased & { sender_id: string }> {
-  const message = yield* get<Erased & { sender_id: string; version: number }>(
-    sql`SELECT id, conversation_id, sender_id, body_id, version FROM messages WHERE id = ${id}`,
+  const message = yield* get<Erased & { sender_id: string; type: string; version: number }>(
+    sql`SELECT id, conversation_id, sender_id, type, body_id, version FROM messages WHERE id = ${id}`,
   );
   if (!message) throw new ParleyError("message_not_found");
+  if (message.type !== "text") throw new ParleyError("not_sender");
   checkVersion(expected, message.version);
   return message;
 }

@@ -105,12 +105,13 @@ function* checkReply(conversationId: string, senderId: string, messageId: string
   if (!seen) throw new ParleyError("message_not_found", undefined, { param: "reply_to_id" });
 }
 
-/** Who has left counts as a member, so that nobody learns of it. */
+/** A contact who has left counts as a member, so that nobody learns of it. */
 function* checkMentions(conversationId: string, userIds: readonly string[]): Write<void> {
   const members = yield* all<{ id: string }>(
     sql`SELECT u.id FROM users u WHERE u.id IN (${list(userIds)}) AND (
       EXISTS (SELECT 1 FROM members m WHERE m.conversation_id = ${conversationId} AND m.user_id = u.id)
-      OR EXISTS (SELECT 1 FROM departures d WHERE d.conversation_id = ${conversationId} AND d.user_id = u.id))`,
+      OR EXISTS (SELECT 1 FROM departures d WHERE d.conversation_id = ${conversationId} AND d.user_id = u.id
+        AND NOT EXISTS (SELECT 1 FROM members m WHERE m.conversation_id = d.conversation_id AND m.group_id IS NOT NULL)))`,
   );
   if (members.length === userIds.length) return;
   throw new ParleyError("invalid_parameter", "mentions must be ids of members of the conversation (usr_…).", {

@@ -33,8 +33,19 @@ export const TABLES: readonly Table[] = [
   table(
     "members",
     ["conversation_id", "user_id"],
-    ["joined_at", "since_id", "contact_id", "contact_joined", "role"],
+    ["joined_at", "since_id", "contact_id", "contact_joined", "role", "group_id", "member_id"],
   ),
+  table(
+    "groups",
+    ["id"],
+    ["conversation_id", "name", "description", "avatar_url", "history", "created_at", "version"],
+  ),
+  table(
+    "invitations",
+    ["group_id", "member_id", "inviter_id"],
+    ["username_key", "username", "created_at", "declined_at"],
+  ),
+  table("preparing", ["conversation_id", "user_id"], ["blocks", "after_id"]),
   table("blocks", ["owner_id", "username_key"], ["username", "created_at"]),
   table(
     "contacts",

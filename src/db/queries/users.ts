@@ -1,11 +1,9 @@
 import { ParleyError } from "../../errors.ts";
 import { type Page, pageClause } from "../page.ts";
-import { batch, EMPTY, get, list, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
+import { batch, EMPTY, get, list, type Reader, type Statement, sql, type Write } from "../sql.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { createConversation, positionOf } from "./conversations.ts";
-import { eraseUser } from "./erasing.ts";
-import { noteErasedName } from "./peers.ts";
-import { type CreateToken, createToken, forgetTokensOf } from "./tokens.ts";
+import { type CreateToken, createToken } from "./tokens.ts";
 
 export interface UserRow {
   id: string;
@@ -122,37 +120,3 @@ export function* createFirstUser(input: { user: CreateUser; token: CreateToken }
   yield* createToken(input.token);
   return true;
 }
-
-interface DeleteUser {
-  id: string;
-  deletedAt: number;
-  /** How many rows are erased at once; the eraser does the rest. */
-  limit: number;
-  entry: NewEntry;
-}
-
-/**
- * Deletes the user with tokens, contacts, webhooks and notes; the user leaves every conversation. Rows left to the
- * eraser belong to nobody from now on. Throws `user_not_found`.
- */
-export const deleteUser = write(
-  { publishesEvents: true, revokesTokens: true },
-  function* ({ id, deletedAt, limit, entry }: DeleteUser): Write<void> {
-    const user = yield* get<UserRow & { username_key: string }>(
-      sql`SELECT ${COLUMNS}, username_key FROM users WHERE id = ${id}`,
-    );
-    if (!user) throw new ParleyError("user_not_found");
-    yield* forgetTokensOf(id);
-    yield* batch([
-      noteErasedName(user.username_key, deletedAt),
-      sql`UPDATE webhooks SET disabled_at = ${deletedAt} WHERE user_id = ${id} AND disabled_at IS NULL`,
-      sql`DELETE FROM storage WHERE user_id = ${id}`,
-      sql`DELETE FROM reservations WHERE user_id = ${id}`,
-      sql`DELETE FROM activity WHERE user_id = ${id}`,
-      sql`DELETE FROM users WHERE id = ${id}`,
-      recordEntry(entry, "user.deleted", id, { username: user.username }),
-    ]);
-    const { username_key, conversation_id } = user;
-    yield* eraseUser({ user_id: id, username_key, conversation_id }, deletedAt, limit);
-  },
-);

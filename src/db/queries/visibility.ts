@@ -1,4 +1,4 @@
-import { list, type QuickReader, type Reader, type Statement, sql } from "../sql.ts";
+import { EMPTY, list, type QuickReader, type Reader, type Statement, sql } from "../sql.ts";
 
 /**
  * Holds if the member `s` sees the message of this id (a column or a parameter): the only rule of who sees a message, its
@@ -42,6 +42,8 @@ export interface Walk {
   cursor: string;
   newer: boolean;
   limit: number;
+  /** Whether messages of the system are left out. */
+  withoutSystem?: boolean;
 }
 
 /** Where the messages that the member `s` may see end: at a run that nothing follows. */
@@ -71,7 +73,7 @@ function olderStart(seat: Seat, cursor: string): Statement {
 function walkQuery<V extends unknown[]>(
   columns: Statement<V>,
   seat: Seat,
-  { cursor, newer, limit }: Walk,
+  { cursor, newer, limit, withoutSystem = false }: Walk,
 ): Statement<[...V, run_end: string | null]> {
   const { conversation_id, since_id } = seat;
   const start = olderStart(seat, cursor);
@@ -83,7 +85,7 @@ function walkQuery<V extends unknown[]>(
   return sql`SELECT ${columns}, CASE WHEN m.id <= ${lastRun(sql`w.to_id`, seat, isNear)}
       THEN ${lastRun(sql`CASE WHEN w.to_id >= m.id THEN ${end} END`, seat, sql`w.from_id <= m.id`)} END
     FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id
-    WHERE m.conversation_id = ${conversation_id} AND ${range}
+    WHERE m.conversation_id = ${conversation_id} AND ${range} ${withoutSystem ? sql`AND m.type = 'text'` : EMPTY}
     ORDER BY m.id ${newer ? sql`ASC` : sql`DESC`} LIMIT ${limit} + 0`;
 }
 

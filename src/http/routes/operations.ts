@@ -6,6 +6,7 @@ import { contactOperations } from "./contacts.ts";
 import { conversationOperations } from "./conversations.ts";
 import { eventOperation } from "./events.ts";
 import { fileOperation } from "./files.ts";
+import { groupOperations } from "./groups.ts";
 import { healthOperations } from "./health.ts";
 import { meOperation } from "./me.ts";
 import { messageOperations } from "./messages.ts";
@@ -41,6 +42,11 @@ export const groups: readonly Group[] = [
     tag: "messages",
     description: "What users send each other in conversations.",
     operations: messageOperations,
+  },
+  {
+    tag: "groups",
+    description: "Conversations of several users, who all have accepted an invitation.",
+    operations: groupOperations,
   },
   {
     tag: "attachments",

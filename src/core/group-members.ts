@@ -1,0 +1,148 @@
+import {
+  findMember,
+  findOwnSeat,
+  listInvitedRows,
+  listMemberRows,
+  type MemberRow,
+} from "../db/queries/group-members.ts";
+import { ParleyError } from "../errors.ts";
+import { toSeconds } from "../util/clock.ts";
+import { usernameKey } from "../util/text.ts";
+import type { Caller } from "./access/caller.ts";
+import { newEntry } from "./audit.ts";
+import type { Core } from "./core.ts";
+import { choice, newUsername, type Parsed } from "./fields.ts";
+import { writeIdempotent } from "./idempotency.ts";
+import { type Page, type PageEnvelope, toPage } from "./page.ts";
+import { readBack } from "./resource.ts";
+import { described, id, oneOf, resource, type TypeOf, textOrNull, time } from "./schema.ts";
+
+export const memberResource = resource("Member", {
+  id: id("mem"),
+  group_id: id("grp"),
+  user_id: described(textOrNull, "`usr_…`; null of somebody who is invited."),
+  username: described(
+    textOrNull,
+    "Of somebody who is invited as it was typed; null after the user was erased.",
+  ),
+  display_name: textOrNull,
+  avatar_url: textOrNull,
+  role: oneOf("admin", "member", "invited"),
+  created_at: described(time, "When the member joined, or was invited."),
+});
+
+/** The fields of an invitation. */
+export const invitationFields = { username: newUsername };
+
+/** The fields of a member that admins can change. */
+export const memberChanges = { role: choice("admin", "member") };
+
+function toJson(row: MemberRow): string {
+  const member: TypeOf<typeof memberResource> = {
+    id: row.id,
+    group_id: row.group_id,
+    user_id: row.user_id,
+    username: row.username,
+    display_name: row.display_name,
+    avatar_url: row.avatar_url,
+    role: row.role,
+    created_at: toSeconds(row.created_at),
+  };
+  return JSON.stringify(member);
+}
+
+/** Returns the JSON text of a member who has joined; undefined if the member has left. */
+export async function renderMember(
+  core: Core,
+  groupId: string,
+  memberId: string,
+): Promise<string | undefined> {
+  const row = await findMember(core.db, groupId, memberId);
+  return row && row.role !== "invited" ? toJson(row) : undefined;
+}
+
+/** Returns one page of the members; for an admin also of those who are invited. Throws `group_not_found`. */
+export async function listMembers(
+  core: Core,
+  caller: Caller,
+  groupId: string,
+  page: Page,
+): Promise<PageEnvelope> {
+  const seat = await findOwnSeat(core.db, groupId, caller.userId);
+  if (!seat)
+    throw new ParleyError(
+      "group_not_found",
+      "You are not a member of this group. If you are invited, join it first.",
+    );
+  const rows = await listMemberRows(core.db, groupId, page);
+  if (seat.role === "admin") rows.push(...(await listInvitedRows(core.db, groupId, page)));
+  const order = page.newer ? 1 : -1;
+  rows.sort((a, b) => (a.id < b.id ? -order : order));
+  return toPage(page, rows.slice(0, page.limit + 1), toJson);
+}
+
+/** Throws `member_not_found`. */
+async function getMember(core: Core, groupId: string, memberId: string): Promise<string> {
+  const row = await findMember(core.db, groupId, memberId);
+  if (!row) throw new ParleyError("member_not_found");
+  return toJson(row);
+}
+
+/**
+ * Invites a username. The answer is the same whether it belongs to a contact, a stranger, somebody who has blocked the
+ * caller, or nobody. Throws `group_not_found`, `not_admin` and `count_limit_reached`.
+ */
+export async function inviteMember(
+  core: Core,
+  caller: Caller,
+  groupId: string,
+  { username }: Parsed<typeof invitationFields>,
+  key?: string,
+): Promise<{ json: string; replayed: boolean }> {
+  const asked = ["inviteMember", groupId, username];
+  const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "inviteMember", {
+    groupId,
+    userId: caller.userId,
+    invited: { memberId: core.newId("mem"), username, usernameKey: usernameKey(username) },
+    maxMembers: core.limits.maxMembers,
+    entry: newEntry(core, caller),
+  });
+  return { json: await readBack(getMember(core, groupId, result.id)), replayed };
+}
+
+/** Changes the role of a member. Throws `group_not_found`, `not_admin` and `member_not_found`. */
+export async function updateMember(
+  core: Core,
+  caller: Caller,
+  groupId: string,
+  memberId: string,
+  { role }: Parsed<typeof memberChanges>,
+): Promise<string> {
+  await core.db.write("updateMember", {
+    groupId,
+    userId: caller.userId,
+    memberId,
+    role,
+    messageId: core.newId("msg"),
+    entry: newEntry(core, caller),
+  });
+  return readBack(getMember(core, groupId, memberId));
+}
+
+/** Removes a member, or withdraws an invitation. Throws what `updateMember` throws. */
+export async function removeMember(
+  core: Core,
+  caller: Caller,
+  groupId: string,
+  memberId: string,
+): Promise<void> {
+  await core.db.write("removeMember", {
+    groupId,
+    userId: caller.userId,
+    memberId,
+    messageId: core.newId("msg"),
+    limit: core.limits.erasedRowsAtOnce,
+    entry: newEntry(core, caller),
+  });
+  core.wakeEraser();
+}

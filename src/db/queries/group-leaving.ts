@@ -1,0 +1,113 @@
+import { ParleyError } from "../../errors.ts";
+import { laterId } from "../../util/ids.ts";
+import { all, get, run, type Statement, sql, type Write, write } from "../sql.ts";
+import { checkVersion, type Expected } from "../version.ts";
+import { type NewEntry, recordEntry } from "./audit.ts";
+import { publishEvent, publishToMembers, toGroupReference } from "./events.ts";
+import { changeRole, findHeir } from "./group-roles.ts";
+import { type GroupSeat, groupSeat } from "./groups.ts";
+import { decline, endInvitationsOf, seenInvitation } from "./invitations.ts";
+import { leaveConversation, noteDeparture } from "./leaving.ts";
+import { findLastId, MessageIds, systemMessage } from "./system-messages.ts";
+
+interface Leaving {
+  /** The id of the first message about it. */
+  messageId: string;
+  now: number;
+  /** How many rows are erased at once; the eraser does the rest. */
+  limit: number;
+}
+
+interface LeaveGroup extends Leaving {
+  groupId: string;
+  userId: string;
+  expected: Expected;
+  entry: NewEntry;
+}
+
+/** Leaves the group, or declines the invitation that the user sees. Throws `group_not_found`. */
+export const leaveGroup = write(
+  { publishesEvents: true, serializeBy: ({ groupId }) => groupId },
+  function* ({ groupId, userId, expected, entry, ...leaving }: LeaveGroup): Write<void> {
+    const seat = yield* get(groupSeat(groupId, userId));
+    const group = yield* get<{ version: number }>(sql`SELECT version FROM groups WHERE id = ${groupId}`);
+    if (group && (seat || (yield* get(seenInvitation(userId, groupId)))))
+      checkVersion(expected, group.version);
+    if (seat) {
+      yield* leave(seat, userId, leaving, [recordEntry(entry, "group.left", groupId)]);
+      return;
+    }
+    if (!(yield* decline(userId, groupId, leaving.now))) throw new ParleyError("group_not_found");
+    yield* run(recordEntry(entry, "group.declined", groupId));
+  },
+);
+
+/**
+ * Part of other writes: ends a membership. If no admin stays, whoever has been a member for longest is one; if nobody stays,
+ * the group ends. Returns how many rows were erased.
+ */
+export function* leave(
+  seat: GroupSeat,
+  byUserId: string,
+  { messageId, now, limit }: Leaving,
+  entries: readonly Statement[] = [],
+): Write<number> {
+  const { group_id: groupId, conversation_id: conversationId, user_id: userId, member_id } = seat;
+  const heir = yield* findHeir(seat);
+  const ids = new MessageIds(messageId, yield* findLastId(conversationId));
+  const before = [
+    publishEvent("group.deleted", now, userId, conversationId, toGroupReference(groupId, conversationId)),
+    ...endInvitationsOf(groupId, userId, now),
+    ...entries,
+  ];
+  const isOwn = byUserId === userId;
+  const message = {
+    type: isOwn ? "left" : "removed",
+    senderId: byUserId,
+    targetId: isOwn ? null : userId,
+    data: null,
+  } as const;
+  const gone = JSON.stringify({ id: member_id, group_id: groupId, user_id: userId });
+  const after = heir
+    ? [
+        noteDeparture(conversationId, userId),
+        ...(yield* systemMessage(conversationId, ids.next(), message, now)),
+        publishToMembers("member.deleted", now, conversationId, gone),
+      ]
+    : endGroup(groupId, conversationId);
+  const erased = yield* leaveConversation(conversationId, userId, now, limit, before, after);
+  if (heir && heir.role !== "admin") yield* changeRole(heir, "admin", byUserId, ids, now);
+  return erased;
+}
+
+/** Erases what is kept of a group beside its conversation. */
+function endGroup(groupId: string, conversationId: string): Statement[] {
+  return [
+    sql`DELETE FROM groups WHERE id = ${groupId}`,
+    // What was withheld from somebody who was about to join is erased like what a member leaves behind.
+    sql`INSERT INTO departing (conversation_id, user_id, until_id, after_id)
+      SELECT p.conversation_id, p.user_id, c.last_id, '' FROM preparing p JOIN conversations c ON c.id = p.conversation_id
+      WHERE p.conversation_id = ${conversationId} ON CONFLICT (conversation_id, user_id) DO NOTHING`,
+    sql`DELETE FROM preparing WHERE conversation_id = ${conversationId}`,
+  ];
+}
+
+/** The row of the group, the member's own and those about it. */
+const ROWS_OF_A_GROUP = 8;
+
+/** Part of erasing a user: leaves groups. Returns how many rows were erased; fewer than `limit` means that none are left. */
+export function* leaveGroups(userId: string, messageId: string, now: number, limit: number): Write<number> {
+  const seats = yield* all<GroupSeat>(
+    sql`SELECT group_id, user_id, member_id, conversation_id, role FROM members
+      WHERE user_id = ${userId} AND group_id IS NOT NULL ORDER BY group_id LIMIT ${Math.ceil(limit / ROWS_OF_A_GROUP)} + 0`,
+  );
+  let left = limit;
+  let id = messageId;
+  for (const seat of seats) {
+    if (left <= 0) break;
+    left -= yield* leave(seat, userId, { messageId: id, now, limit: left });
+    left -= ROWS_OF_A_GROUP;
+    id = laterId(id, id);
+  }
+  return limit - Math.max(left, 0);
+}

@@ -1,0 +1,192 @@
+import { pageFields, toPageRequest } from "../../core/fields.ts";
+import {
+  invitationFields,
+  inviteMember,
+  listMembers,
+  memberChanges,
+  memberResource,
+  removeMember,
+  updateMember,
+} from "../../core/group-members.ts";
+import {
+  createGroup,
+  getGroup,
+  groupChanges,
+  groupFields,
+  groupResource,
+  joinGroup,
+  leaveGroup,
+  listGroups,
+  updateGroup,
+} from "../../core/groups.ts";
+import { idOf } from "../../core/resource.ts";
+import { expectedVersions, markReplay, sendVersioned } from "../protocol/conditions.ts";
+import { sendJson } from "../protocol/json.ts";
+import { type Operation, operation } from "../protocol/operation.ts";
+import { sendPage } from "../protocol/pages.ts";
+
+const id = { name: "group_id", kind: "grp", unknown: "group_not_found" } as const;
+const innerId = { name: "member_id", kind: "mem", unknown: "member_not_found" } as const;
+
+export const groupOperations: readonly Operation[] = [
+  operation({
+    name: "listGroups",
+    method: "GET",
+    path: "/v1/groups",
+    scope: "groups:read",
+    summary: "List groups and invitations",
+    query: pageFields("grp"),
+    body: {},
+    answer: { status: 200, page: groupResource },
+    errors: [],
+    async handle({ core, caller, query, request, reply }) {
+      const page = toPageRequest(query);
+      return sendPage(core, request, reply, page, await listGroups(core, caller, page));
+    },
+  }),
+  operation({
+    name: "createGroup",
+    method: "POST",
+    path: "/v1/groups",
+    scope: "groups:write",
+    summary: "Create a group and invite into it",
+    query: {},
+    body: groupFields,
+    answer: { status: 201, resource: groupResource, versioned: true },
+    errors: ["count_limit_reached"],
+    async handle({ core, caller, body, key, request, reply }) {
+      const created = await createGroup(core, caller, body, key);
+      reply.header("location", `${core.origin()}/v1/groups/${idOf(created.json)}`);
+      return sendVersioned(request, reply, created);
+    },
+  }),
+  operation({
+    name: "retrieveGroup",
+    method: "GET",
+    path: "/v1/groups/:id",
+    id,
+    scope: "groups:read",
+    summary: "Retrieve a group",
+    query: {},
+    body: {},
+    answer: { status: 200, resource: groupResource, versioned: true },
+    errors: ["group_not_found", "precondition_failed"],
+    handle: async ({ core, caller, id, request, reply }) =>
+      sendVersioned(request, reply, await getGroup(core, caller, id)),
+  }),
+  operation({
+    name: "updateGroup",
+    method: "PUT",
+    path: "/v1/groups/:id",
+    id,
+    scope: "groups:write",
+    readScope: "groups:read",
+    showsOthers: true,
+    summary: "Update a group, as an admin",
+    query: {},
+    body: groupChanges,
+    answer: { status: 200, resource: groupResource, versioned: true },
+    errors: ["group_not_found", "not_admin", "precondition_failed"],
+    async handle({ core, caller, id, body, request, reply }) {
+      const expected = expectedVersions(request);
+      return sendVersioned(request, reply, await updateGroup(core, caller, id, body, expected));
+    },
+  }),
+  operation({
+    name: "leaveGroup",
+    method: "DELETE",
+    path: "/v1/groups/:id",
+    id,
+    scope: "groups:write",
+    summary: "Leave a group, or decline an invitation",
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["group_not_found", "precondition_failed"],
+    handle: ({ core, caller, id, request }) => leaveGroup(core, caller, id, expectedVersions(request)),
+  }),
+  operation({
+    name: "joinGroup",
+    method: "POST",
+    path: "/v1/groups/:id/join",
+    id,
+    scope: "groups:write",
+    readScope: "groups:read",
+    showsOthers: true,
+    summary: "Accept an invitation",
+    query: {},
+    body: {},
+    answer: { status: 200, resource: groupResource, versioned: true },
+    errors: ["group_not_found"],
+    handle: async ({ core, caller, id, key, request, reply }) =>
+      sendVersioned(request, reply, await joinGroup(core, caller, id, key)),
+  }),
+  operation({
+    name: "listMembers",
+    method: "GET",
+    path: "/v1/groups/:id/members",
+    id,
+    scope: "groups:read",
+    summary: "List members; for admins also those who are invited",
+    query: pageFields("mem"),
+    body: {},
+    answer: { status: 200, page: memberResource },
+    errors: ["group_not_found"],
+    async handle({ core, caller, id, query, request, reply }) {
+      const page = toPageRequest(query);
+      return sendPage(core, request, reply, page, await listMembers(core, caller, id, page));
+    },
+  }),
+  operation({
+    name: "inviteMember",
+    method: "POST",
+    path: "/v1/groups/:id/members",
+    id,
+    scope: "groups:write",
+    readScope: "groups:read",
+    showsOthers: true,
+    summary: "Invite a username, as an admin",
+    query: {},
+    body: invitationFields,
+    answer: { status: 201, resource: memberResource },
+    errors: ["group_not_found", "not_admin", "count_limit_reached"],
+    async handle({ core, caller, id, body, key, reply }) {
+      const { json, replayed } = await inviteMember(core, caller, id, body, key);
+      if (replayed) markReplay(reply);
+      reply.header("location", `${core.origin()}/v1/groups/${id}/members/${idOf(json)}`);
+      return sendJson(reply, json);
+    },
+  }),
+  operation({
+    name: "updateMember",
+    method: "PUT",
+    path: "/v1/groups/:id/members/:member_id",
+    id,
+    innerId,
+    scope: "groups:write",
+    readScope: "groups:read",
+    showsOthers: true,
+    summary: "Change the role of a member, as an admin",
+    query: {},
+    body: memberChanges,
+    answer: { status: 200, resource: memberResource },
+    errors: ["group_not_found", "not_admin", "member_not_found"],
+    async handle({ core, caller, id, innerId, body, reply }) {
+      return sendJson(reply, await updateMember(core, caller, id, innerId, body));
+    },
+  }),
+  operation({
+    name: "removeMember",
+    method: "DELETE",
+    path: "/v1/groups/:id/members/:member_id",
+    id,
+    innerId,
+    scope: "groups:write",
+    summary: "Remove a member or withdraw an invitation, as an admin",
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["group_not_found", "not_admin", "member_not_found"],
+    handle: ({ core, caller, id, innerId }) => removeMember(core, caller, id, innerId),
+  }),
+];

@@ -70,8 +70,8 @@ export interface components {
     Message: {
       id: string;
       conversation_id: string;
-      /** `text`, or what a message of the system says. */
-      type: "text";
+      /** `text`, or what the sender did: a message of the system. */
+      type: "text" | "joined" | "left" | "removed" | "renamed" | "role";
       /** Null after the user was erased. */
       sender: {
         id: string;
@@ -80,7 +80,7 @@ export interface components {
         avatar_url: string | null;
       } | null;
       text: string | null;
-      /** A JSON object for your app. */
+      /** A JSON object for your app. In a message of the system `user` (whom it was done to), `role` or `name`. */
       data: Record<string, unknown> | null;
       attachments: ({
         id: string;
@@ -115,6 +115,54 @@ export interface components {
       has_more: boolean;
       data: (components["schemas"]["Message"])[];
     };
+    Group: {
+      id: string;
+      name: string;
+      description: string | null;
+      avatar_url: string | null;
+      /** `cnv_…`; null until you have joined. */
+      conversation_id: string | null;
+      /** What a new member sees: messages from then on, or also those of before. */
+      history: "joined" | "all";
+      /** Yours. */
+      role: "admin" | "member" | "invited";
+      /** Who has invited you; null once you have joined. */
+      invited_by: {
+        id: string;
+        username: string;
+        display_name: string | null;
+        avatar_url: string | null;
+      } | null;
+      /** Without those who are invited. */
+      member_count: number;
+      /** Unix seconds, UTC. */
+      created_at: number;
+    };
+    /** Items, newest first. */
+    GroupPage: {
+      /** Whether more items follow. */
+      has_more: boolean;
+      data: (components["schemas"]["Group"])[];
+    };
+    Member: {
+      id: string;
+      group_id: string;
+      /** `usr_…`; null of somebody who is invited. */
+      user_id: string | null;
+      /** Of somebody who is invited as it was typed; null after the user was erased. */
+      username: string | null;
+      display_name: string | null;
+      avatar_url: string | null;
+      role: "admin" | "member" | "invited";
+      /** When the member joined, or was invited. */
+      created_at: number;
+    };
+    /** Items, newest first. */
+    MemberPage: {
+      /** Whether more items follow. */
+      has_more: boolean;
+      data: (components["schemas"]["Member"])[];
+    };
     Attachment: {
       id: string;
       message_id: string;
@@ -137,7 +185,7 @@ export interface components {
     /** A change of something that the recipient can see. */
     Event: {
       id: string;
-      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled";
+      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled";
       /** Unix seconds, UTC. */
       timestamp: number;
       /** The recipient. */
@@ -146,8 +194,8 @@ export interface components {
       conversation_id: string | null;
       /** Only `message.created` has it: whether to alert the recipient. */
       notify?: boolean;
-      /** The resource as the recipient sees it now; of a deleted message or attachment, and of one that the recipient can't see any more, only the ids. */
-      payload: components["schemas"]["Contact"] | components["schemas"]["Conversation"] | components["schemas"]["Message"] | components["schemas"]["Attachment"] | components["schemas"]["Webhook"] | components["schemas"]["Reference"];
+      /** The resource as the recipient sees it now; if it is deleted, or the recipient can't see it any more, only the ids. */
+      payload: components["schemas"]["Contact"] | components["schemas"]["Conversation"] | components["schemas"]["Message"] | components["schemas"]["Group"] | components["schemas"]["Member"] | components["schemas"]["Attachment"] | components["schemas"]["Webhook"] | components["schemas"]["Reference"] | components["schemas"]["MemberReference"];
     };
     /** Items, newest first. */
     EventPage: {
@@ -160,7 +208,7 @@ export interface components {
       /** As the URL Standard (WHATWG) writes it. */
       url: string;
       /** Types of events; null for all. */
-      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | null;
+      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | null;
       /** Whether it receives the events of all users. */
       all_users: boolean;
       /** False once Parley has stopped sending to it. */
@@ -181,7 +229,7 @@ export interface components {
       /** As the URL Standard (WHATWG) writes it. */
       url: string;
       /** Types of events; null for all. */
-      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | null;
+      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | null;
       /** Whether it receives the events of all users. */
       all_users: boolean;
       /** False once Parley has stopped sending to it. */
@@ -323,7 +371,7 @@ export interface components {
     /** A change, as a webhook of all users gets it. */
     SharedEvent: {
       id: string;
-      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled" | "webhook.test";
+      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled" | "webhook.test";
       /** Unix seconds, UTC. */
       timestamp: number;
       /** `cnv_…`; null if the event belongs to no conversation. */
@@ -333,7 +381,7 @@ export interface components {
         user_id: string;
         notify: boolean;
       })[];
-      /** As in `Event`, without what depends on the recipient: a message has no `reactions`. */
+      /** As in `Event`, without what depends on the recipient: a message has no `reactions`, a group no `role` and no `invited_by`. */
       payload: Record<string, unknown>;
     };
     /** The event that a test of a webhook sends. */
@@ -354,6 +402,13 @@ export interface components {
       id: string;
       conversation_id: string | null;
     };
+    /** The member of a group that an event is about, if the recipient can't see it any more. */
+    MemberReference: {
+      id: string;
+      group_id: string;
+      /** Of a member who has left. */
+      user_id?: string;
+    };
     /** Problem details (RFC 9457). */
     Problem: {
       /** The address of a page that explains the code. */
@@ -363,7 +418,7 @@ export interface components {
       /** What is wrong and what to do. */
       detail: string;
       /** From a closed list; for programs to check. */
-      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "body_too_large" | "rate_limited" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
+      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "body_too_large" | "rate_limited" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
       /** The field at fault, if there is one. */
       param?: string;
       /** The contact or user that has the username (`contact_exists`, `username_taken`). */
@@ -495,6 +550,62 @@ export interface operations {
       data?: Record<string, unknown> | null | undefined;
     };
   };
+  listGroups: {
+    query: {
+      /** A whole number from 1 to 100. */
+      limit?: number | undefined;
+      /** Returns items older than this one (grp_…). */
+      starting_after?: string | undefined;
+      /** Returns items newer than this one (grp_…). */
+      ending_before?: string | undefined;
+    };
+  };
+  createGroup: {
+    body: {
+      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible. */
+      name: string;
+      /** A string of 0 to 1000 characters, well-formed and without control characters other than line feeds and tabs. */
+      description?: string | null | undefined;
+      /** An http or https URL of at most 2048 characters. */
+      avatar_url?: string | null | undefined;
+      /** "joined" or "all". */
+      history?: "joined" | "all" | undefined;
+      /** Up to 1000 usernames: an array in JSON, a repeated field in a form. */
+      members?: (string)[] | undefined;
+    };
+  };
+  updateGroup: {
+    body: {
+      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible. */
+      name?: string | undefined;
+      /** A string of 0 to 1000 characters, well-formed and without control characters other than line feeds and tabs. */
+      description?: string | null | undefined;
+      /** An http or https URL of at most 2048 characters. */
+      avatar_url?: string | null | undefined;
+    };
+  };
+  listMembers: {
+    query: {
+      /** A whole number from 1 to 100. */
+      limit?: number | undefined;
+      /** Returns items older than this one (mem_…). */
+      starting_after?: string | undefined;
+      /** Returns items newer than this one (mem_…). */
+      ending_before?: string | undefined;
+    };
+  };
+  inviteMember: {
+    body: {
+      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible. */
+      username: string;
+    };
+  };
+  updateMember: {
+    body: {
+      /** "admin" or "member". */
+      role: "admin" | "member";
+    };
+  };
   listAttachments: {
     query: {
       /** A whole number from 1 to 100. */
@@ -539,7 +650,7 @@ export interface operations {
       starting_after?: string | undefined;
       /** Returns items newer than this one (evt_…). */
       ending_before?: string | undefined;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, message.created, message.deleted, message.updated, webhook.disabled, separated by commas. */
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.updated, webhook.disabled, separated by commas. */
       types?: string | undefined;
     };
   };
@@ -557,8 +668,8 @@ export interface operations {
     body: {
       /** An https URL of at most 2048 characters with a public address, without credentials and without a fragment. */
       url: string;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, message.created, message.deleted, message.updated, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
-      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | string | null | undefined;
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.updated, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
+      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | string | null | undefined;
       /** True or false, in JSON without quotes. */
       all_users?: boolean | undefined;
     };
@@ -567,8 +678,8 @@ export interface operations {
     body: {
       /** An https URL of at most 2048 characters with a public address, without credentials and without a fragment. */
       url?: string | undefined;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, message.created, message.deleted, message.updated, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
-      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | string | null | undefined;
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.updated, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
+      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | string | null | undefined;
       /** True or false, in JSON without quotes. */
       enabled?: boolean | undefined;
     };

@@ -57,9 +57,6 @@ export interface Limits {
   webhookTimeoutMs: number;
 }
 
-/** The most members that the setting allows a group. */
-export const MAX_MEMBERS = 1000;
-
 /** The limits that no setting changes. */
 export const LIMITS = {
   failuresPerSecond: 10,

@@ -11,7 +11,7 @@ import {
 } from "../util/addresses.ts";
 import { MIN_SECRET_LENGTH, parseSecrets } from "../util/data-folder.ts";
 import { parseCount, parseSize } from "../util/sizes.ts";
-import { LIMITS, type Limits, MAX_MEMBERS } from "./limits.ts";
+import { LIMITS, type Limits } from "./limits.ts";
 import {
   parseClaim,
   parseDatabaseUrl,
@@ -150,7 +150,7 @@ const SETTINGS = {
     name: "PARLEY_MAX_MEMBERS",
     accepts: "a whole number from 2 to 1000: how many members a group may have, with those who are invited",
     fallback: "256",
-    parse: (text) => (/^[01]$/.test(text) ? undefined : parseNumber(text, MAX_MEMBERS)),
+    parse: (text) => (/^[01]$/.test(text) ? undefined : parseNumber(text, 1000)),
   },
   eventDays: {
     name: "PARLEY_EVENT_DAYS",

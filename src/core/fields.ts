@@ -1,4 +1,3 @@
-import { MAX_MEMBERS } from "../config/limits.ts";
 import { NEWEST, type Page } from "../db/page.ts";
 import { ParleyError } from "../errors.ts";
 import { type IdKind, idPattern, isId, SUFFIX as POSITION } from "../util/ids.ts";
@@ -225,6 +224,9 @@ export const mentions: Field<readonly string[], true> = {
       : undefined;
   },
 };
+
+/** As many as the setting allows a group. */
+const MAX_MEMBERS = 1000;
 
 /** Usernames that differ from each other. */
 export const usernames: Field<readonly string[], true> = {

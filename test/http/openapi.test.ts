@@ -221,7 +221,7 @@ test("every POST takes an Idempotency-Key, and the document tells all that comes
   const posts = Object.values(paths as Record<string, { post?: PostDescription }>).flatMap(
     ({ post }) => post ?? [],
   );
-  assert.equal(posts.length, 9);
+  assert.equal(posts.length, 12);
   for (const { operationId, parameters, responses } of posts) {
     const key = parameters.find(({ name }) => name === "Idempotency-Key");
     assert.equal(key?.in, "header", operationId);

@@ -31,8 +31,8 @@ export const erasing: readonly Mutant[] = [
   {
     name: "still erasing: a deleted user is not marked",
     file: "src/db/queries/erasing.ts",
-    find: "if (yield* eraseRowsOf(user, now, limit)) return;",
-    replace: "if ((yield* eraseRowsOf(user, now, limit)) || limit > 0) return;",
+    find: "if (yield* eraseRowsOf(user, step)) return;",
+    replace: "if ((yield* eraseRowsOf(user, step)) || step.limit > 0) return;",
     tests: [...DEPARTURES, ...RESTARTS],
   },
   {
@@ -101,8 +101,8 @@ export const erasing: readonly Mutant[] = [
   {
     name: "a user is erased in one transaction, whatever they have",
     file: "src/core/users.ts",
-    find: "limit: core.limits.erasedRowsAtOnce",
-    replace: "limit: Number.MAX_SAFE_INTEGER",
+    find: "const limit = core.limits.erasedRowsAtOnce",
+    replace: "const limit = Number.MAX_SAFE_INTEGER",
     tests: RESTARTS,
   },
 ];

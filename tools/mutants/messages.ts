@@ -11,8 +11,8 @@ export const messages: readonly Mutant[] = [
   {
     name: "a message may have control characters",
     file: FIELDS,
-    find: "within(lines, 0, MAX_TEXT) && isCleanLines(lines)",
-    replace: "within(lines, 0, MAX_TEXT)",
+    find: "within(text, 0, maxLength) && isCleanLines(text)",
+    replace: "within(text, 0, maxLength)",
     tests: ["acceptance/messages"],
   },
   {
@@ -46,8 +46,8 @@ export const messages: readonly Mutant[] = [
   {
     name: "whoever sees a message edits it",
     file: QUERIES,
-    find: '  if (message.sender_id !== userId) throw new ParleyError("not_sender");\n',
-    replace: "",
+    find: 'if (message.sender_id !== userId || message.type !== "text") throw',
+    replace: 'if (message.type !== "text") throw',
     tests: ["acceptance/message-sharing"],
   },
   {

@@ -27,10 +27,17 @@ export const referenceResource = resource(
   {
     id: text,
     conversation_id: textOrNull,
-    group_id: described(text, "Only of a member."),
-    user_id: described(text, "Only of a member who has left."),
   },
   "What an event is about, if the recipient can't see it any more.",
+);
+
+export const memberReferenceResource = withOptional(
+  resource(
+    "MemberReference",
+    { id: id("mem"), group_id: id("grp"), user_id: described(id("usr"), "Of a member who has left.") },
+    "The member of a group that an event is about, if the recipient can't see it any more.",
+  ),
+  "user_id",
 );
 
 const common = {
@@ -61,6 +68,7 @@ export const eventResource = withOptional(
           attachmentResource,
           webhookResource,
           referenceResource,
+          memberReferenceResource,
         ),
         "The resource as the recipient sees it now; if it is deleted, or the recipient can't see it any more, only the ids.",
       ),

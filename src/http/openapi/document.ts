@@ -1,5 +1,6 @@
 import {
   eventResource,
+  memberReferenceResource,
   referenceResource,
   sharedEventResource,
   testEventResource,
@@ -70,6 +71,7 @@ function schemasOf(operations: readonly Operation[]): object {
     sharedEventResource,
     testEventResource,
     referenceResource,
+    memberReferenceResource,
     problem,
   ];
   return Object.fromEntries(all.map(({ name, schema }) => [name, schema]));

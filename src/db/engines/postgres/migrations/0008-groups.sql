@@ -37,3 +37,4 @@ CREATE TABLE preparing (
   after_id TEXT COLLATE "C" NOT NULL, -- messages up to this one were looked at
   PRIMARY KEY (conversation_id, user_id)
 );
+CREATE INDEX erasing_by_name ON erasing (username_key);

@@ -168,6 +168,16 @@ onBothEngines("a group is invited into, joined, used and left", async (server) =
   assert.deepEqual(await filesOf(server, ann), []);
 });
 
+onBothEngines("a join with a key is done once", async (server) => {
+  const [ann, bob] = await three(server);
+  const { id } = await make(server, ann, { members: ["bob"] });
+  for (const replayed of [null, "true"]) {
+    const headers = { "idempotency-key": "join" };
+    const answer = await send(server, bob, "POST", `/v1/groups/${id}/join`, undefined, headers);
+    assert.deepEqual([answer.status, answer.headers.get("idempotent-replayed")], [200, replayed]);
+  }
+});
+
 onBothEngines(
   "an invitation is seen by whom the inviter is a contact of, and is judged each time",
   async (server) => {

@@ -43,8 +43,8 @@ export const prepareJoin = write(
  */
 export const joinGroup = write(
   { publishesEvents: true, serializeBy: ({ groupId }: JoinGroup) => groupId },
-  function* ({ groupId, userId, limit, entry, ...input }: JoinGroup): Write<void> {
-    if (yield* get(groupSeat(groupId, userId))) return;
+  function* ({ groupId, userId, limit, entry, ...input }: JoinGroup): Write<{ id: string }> {
+    if (yield* get(groupSeat(groupId, userId))) return { id: groupId };
     const group = yield* getJoined(groupId, userId);
     const { conversation_id: conversationId, member_id } = group;
     if (group.isLooking && !(yield* withholdBlocked(group, userId, limit))) {
@@ -75,6 +75,7 @@ export const joinGroup = write(
       recordEntry(entry, "group.joined", groupId),
     ]);
     if (group.seesAll) yield* batch(yield* grantFiles(conversationId, userId, limit));
+    return { id: groupId };
   },
 );
 

@@ -39,7 +39,7 @@ export async function* watchMessages(
       for await (const event of events.stream({ after, signal })) {
         if (event.conversation_id !== conversationId) continue;
         // The caller has left the conversation: its list says so from now on.
-        if (event.type === "contact.deleted") break;
+        if (event.type === "contact.deleted" || event.type === "group.deleted") break;
         yield* view.toChanges(event);
       }
     } catch (error) {

@@ -3,6 +3,7 @@ import { Blocks } from "./blocks.ts";
 import { Contacts } from "./contacts.ts";
 import { Conversations } from "./conversations.ts";
 import { Events } from "./events.ts";
+import { Groups } from "./groups.ts";
 import { List } from "./list.ts";
 import { Messages } from "./messages.ts";
 import { Tokens } from "./tokens.ts";
@@ -20,6 +21,7 @@ export class Parley {
   readonly blocks: Blocks;
   readonly conversations: Conversations;
   readonly messages: Messages;
+  readonly groups: Groups;
   readonly attachments: Attachments;
   readonly events: Events;
   readonly webhooks: Webhooks;
@@ -35,6 +37,7 @@ export class Parley {
     this.blocks = new Blocks(transport);
     this.conversations = new Conversations(transport);
     this.messages = new Messages(transport);
+    this.groups = new Groups(transport);
     this.attachments = new Attachments(transport);
     this.events = new Events(transport);
     this.webhooks = new Webhooks(transport);

@@ -8,7 +8,10 @@ export type Block = Schemas["Block"];
 export type Attachment = Schemas["Attachment"];
 export type Message = Schemas["Message"];
 export type Conversation = Schemas["Conversation"];
+export type Group = Schemas["Group"];
+export type Member = Schemas["Member"];
 export type Reference = Schemas["Reference"];
+export type MemberReference = Schemas["MemberReference"];
 export type Webhook = Schemas["Webhook"];
 export type NewWebhook = Schemas["NewWebhook"];
 export type Delivery = Schemas["Delivery"];
@@ -27,8 +30,8 @@ type EventOf<Type extends EventType, Payload> = Omit<Schemas["Event"], "type" | 
 };
 
 /**
- * A change of something that the caller can see. The `type` determines the `payload`, which is a `Reference` if the caller
- * can't see any more what the event is about.
+ * A change of something that the caller can see. The `type` determines the `payload`, which is a `Reference` or
+ * `MemberReference` if the caller can't see any more what the event is about.
  */
 export type Event =
   | EventOf<"contact.created" | "contact.deleted" | "contact.updated", Contact>
@@ -36,6 +39,10 @@ export type Event =
   | EventOf<"message.created" | "message.updated", Message | Reference>
   | EventOf<"attachment.deleted" | "message.deleted", Reference>
   | EventOf<"conversation.updated", Conversation | Reference>
+  | EventOf<"group.created" | "group.updated", Group | Reference>
+  | EventOf<"group.deleted", Reference>
+  | EventOf<"member.created" | "member.updated", Member | MemberReference>
+  | EventOf<"member.deleted", Required<MemberReference>>
   | EventOf<"webhook.disabled", Webhook>;
 
 export type ContactQuery = operations["listContacts"]["query"];
@@ -48,6 +55,12 @@ export type ReadPosition = operations["markConversationRead"]["body"];
 export type MessageQuery = operations["listMessages"]["query"];
 export type NewMessage = operations["createMessage"]["body"];
 export type MessageChanges = operations["updateMessage"]["body"];
+export type GroupQuery = operations["listGroups"]["query"];
+export type NewGroup = operations["createGroup"]["body"];
+export type GroupChanges = operations["updateGroup"]["body"];
+export type MemberQuery = operations["listMembers"]["query"];
+export type Invitation = operations["inviteMember"]["body"];
+export type MemberChanges = operations["updateMember"]["body"];
 export type AttachmentQuery = operations["listAttachments"]["query"];
 export type AttachmentTarget = operations["createAttachment"]["query"];
 export type AttachmentChanges = operations["updateAttachment"]["body"];

@@ -110,6 +110,46 @@ onEachEngine("blocks", async (t, config) => {
   assert.deepEqual(await names(blocks.list()), ["50%", "zoë/?#"]);
 });
 
+onEachEngine("groups and their members", async (t, config) => {
+  const server = await startOn(t, config);
+  const [ann, bob] = [await clientOf(server), await clientOf(server)];
+  const { username: annsName } = await ann.me();
+  const { username, id: user_id } = await bob.me();
+  await bob.contacts.create({ username: annsName, phone_number: "555-0100" });
+  const { groups } = ann;
+  const made = await groups.create({ name: "Climbing", history: "all", members: [username, "nobody"] });
+  assert.deepEqual([made.name, made.history, made.role, made.member_count], ["Climbing", "all", "admin", 1]);
+  assert.deepEqual(await groups.retrieve(made.id), made);
+  const invitation = (await bob.groups.list()).data[0]!;
+  assert.deepEqual(
+    [invitation.id, invitation.role, invitation.conversation_id, invitation.invited_by?.username],
+    [made.id, "invited", null, annsName],
+  );
+  const joined = await bob.groups.join(made.id);
+  assert.deepEqual([joined.role, joined.conversation_id], ["member", made.conversation_id]);
+  const listed = await Array.fromAsync(groups.listMembers(made.id, { limit: 1 }));
+  assert.deepEqual(
+    listed.map((member) => [member.username, member.role]),
+    [
+      ["nobody", "invited"],
+      [username, "member"],
+      [annsName, "admin"],
+    ],
+  );
+  const [nobody, member] = listed;
+  const known = await groups.retrieve(made.id);
+  const renamed = await groups.update(made.id, { name: "Bouldering" }, { ifMatch: etagOf(known) });
+  assert.deepEqual(renamed, { ...known, name: "Bouldering" });
+  const promoted = await groups.updateMember(made.id, member!.id, { role: "admin" });
+  assert.deepEqual(promoted, { ...member, user_id, role: "admin" });
+  assert.equal((await groups.inviteMember(made.id, { username: "NOBODY" })).id, nobody!.id);
+  assert.equal(await bob.groups.removeMember(made.id, nobody!.id), undefined);
+  assert.equal((await failure(groups.removeMember(made.id, nobody!.id))).code, "member_not_found");
+  assert.equal(await bob.groups.leave(made.id), undefined);
+  assert.equal((await failure(bob.groups.listMembers(made.id))).code, "group_not_found");
+  assert.deepEqual((await groups.list({ limit: 1 })).data, [{ ...renamed, member_count: 1 }]);
+});
+
 test("an inbox goes on after a page without any match, in both directions", async (t) => {
   const server = await startApp(t);
   const parley = await clientOf(server);
@@ -118,13 +158,13 @@ test("an inbox goes on after a page without any match, in both directions", asyn
   const db = new DatabaseSync(join(server.config.dataFolder, "parley.db"));
   const insertPlace = db.prepare("INSERT INTO places (user_id, conversation_id, position) VALUES (?, ?, ?)");
   const insertMember = db.prepare(
-    "INSERT INTO members (user_id, conversation_id, role, joined_at) VALUES (?, ?, ?, 1)",
+    "INSERT INTO members (user_id, conversation_id, group_id, joined_at) VALUES (?, ?, ?, 1)",
   );
   db.exec("BEGIN");
   for (let i = 0; i <= 2500; i++) {
     const position = `7${String(i).padStart(25, "0")}`;
     insertPlace.run(me, `cnv_${position}`, position);
-    insertMember.run(me, `cnv_${position}`, i < 2500 ? "member" : null);
+    insertMember.run(me, `cnv_${position}`, i < 2500 ? `grp_${position}` : null);
   }
   db.exec("COMMIT");
   db.close();

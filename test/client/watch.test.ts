@@ -232,5 +232,10 @@ test("a watch ends with its signal, its loop or its conversation", async (t) => 
   assert.ok(await eventually(async () => left.changes.length === 1 && between.underWay() === 1));
   await bob.contacts.delete(contact);
   assert.equal((await failure(left.ended)).code, "conversation_not_found");
+  const group = await bob.groups.create({ name: "Climbing" });
+  const ended = watch(t, watching, group.conversation_id!);
+  assert.ok(await eventually(async () => ended.changes.length === 1 && between.underWay() === 1));
+  await bob.groups.leave(group.id);
+  assert.equal((await failure(ended.ended)).code, "conversation_not_found");
   assert.ok(await eventually(async () => between.underWay() === 0));
 });

@@ -1,0 +1,77 @@
+import { List } from "./list.ts";
+import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
+import type {
+  Group,
+  GroupChanges,
+  GroupQuery,
+  Invitation,
+  Member,
+  MemberChanges,
+  MemberQuery,
+  NewGroup,
+} from "./types.ts";
+
+const PATH = ["v1", "groups"];
+
+/** Groups that the caller is a member of or invited to. */
+export class Groups {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  list(query: GroupQuery = {}, options: CallOptions = {}): List<Group> {
+    return new List(this.#transport, PATH, query, options);
+  }
+
+  /** Creates a group with the caller as its admin, and invites the usernames in `members`. */
+  create(fields: NewGroup, options: CreateOptions = {}): Promise<Group> {
+    return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
+  }
+
+  retrieve(id: string, options: CallOptions = {}): Promise<Group> {
+    return this.#transport.call({ ...options, method: "GET", path: [...PATH, id] });
+  }
+
+  /** Changes the group; null removes description or picture. Throws `not_admin` if the caller is no admin. */
+  update(id: string, changes: GroupChanges, options: ChangeOptions = {}): Promise<Group> {
+    return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id], body: changes });
+  }
+
+  /** Accepts the invitation. For a member nothing changes. */
+  join(id: string, options: CreateOptions = {}): Promise<Group> {
+    return this.#transport.call({ ...options, method: "POST", path: [...PATH, id, "join"] });
+  }
+
+  /** Leaves the group, or declines the invitation. */
+  leave(id: string, options: ChangeOptions = {}): Promise<void> {
+    return this.#transport.remove([...PATH, id], options);
+  }
+
+  /** Lists members; for admins also those who are invited. */
+  listMembers(id: string, query: MemberQuery = {}, options: CallOptions = {}): List<Member> {
+    return new List(this.#transport, [...PATH, id, "members"], query, options);
+  }
+
+  /** Invites a user, who sees the invitation if the caller is one of their contacts. Tells nothing about the user. */
+  inviteMember(id: string, fields: Invitation, options: CreateOptions = {}): Promise<Member> {
+    return this.#transport.call({ ...options, method: "POST", path: [...PATH, id, "members"], body: fields });
+  }
+
+  /** Makes a member an admin, or an admin a member. */
+  updateMember(
+    id: string,
+    memberId: string,
+    changes: MemberChanges,
+    options: CallOptions = {},
+  ): Promise<Member> {
+    const path = [...PATH, id, "members", memberId];
+    return this.#transport.call({ ...options, method: "PUT", path, body: changes });
+  }
+
+  /** Removes a member, or withdraws an invitation. */
+  removeMember(id: string, memberId: string, options: CallOptions = {}): Promise<void> {
+    return this.#transport.remove([...PATH, id, "members", memberId], options);
+  }
+}

@@ -1,1 +1,0 @@
-import{t as e}from"./index-3lC-2ikT.js";var t=e(((e,t)=>{t.exports={}}));export default t();

@@ -7,6 +7,7 @@ import { TABLES } from "../../src/db/queries/tables.ts";
 import { raw, sql, type Value } from "../../src/db/sql.ts";
 import { attachment, messageId } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
+import { createGroup, leaveGroup } from "./in-groups.ts";
 import { block, eraseAll, leave, meet, SHARED, send } from "./talk.ts";
 
 const ABSENT = messageId(99);
@@ -65,6 +66,25 @@ const PLANTED: [table: string, row: Record<string, Value>, found: string[]][] = 
     aFile(messageId(1), "b"),
     Array(2).fill("attachments att_x is not listed for a member who sees it"),
   ],
+  ["groups", aGroup("grp_x"), ["groups grp_x has no member"]],
+  ["members", aSeat("grp_x", "cnv_x", "member"), ["members cnv_x a is of a group that is gone"]],
+  ["invitations", anInvitation("grp_x", "a"), ["invitations grp_x mem_x a is into a group that is gone"]],
+  ["invitations", anInvitation("grp_1", "b"), ["invitations grp_1 mem_x b is by somebody who is no member"]],
+  [
+    "invitations",
+    { ...anInvitation("grp_1", "a"), member_id: "mem_1" },
+    ["invitations grp_1 mem_1 a is of somebody who is a member"],
+  ],
+  [
+    "preparing",
+    { user_id: "a", conversation_id: "cnv_x", blocks: "", after_id: "" },
+    ["preparing a cnv_x is of a group or a user that is gone"],
+  ],
+  [
+    "preparing",
+    { user_id: "x", conversation_id: "cnv_grp_1", blocks: "", after_id: "" },
+    ["preparing x cnv_grp_1 is of a group or a user that is gone"],
+  ],
   [
     "blocks",
     { owner_id: "b", username_key: "a", username: "A", created_at: 1 },
@@ -89,6 +109,19 @@ function aFile(message_id: string, uploader_id: string): Record<string, Value> {
   return { ...row, file_size: 1, sha256: new Uint8Array(1), blob_key: "x", created_at: 1, version: 1 };
 }
 
+function aGroup(id: string): Record<string, Value> {
+  return { id, conversation_id: `cnv_${id}`, name: "x", history: "joined", created_at: 1, version: 1 };
+}
+
+function aSeat(group_id: string, conversation_id: string, role: string): Record<string, Value> {
+  const seat = { conversation_id, user_id: "a", joined_at: 1, since_id: "", contact_joined: 0 };
+  return { ...seat, group_id, member_id: "mem_x", role };
+}
+
+function anInvitation(group_id: string, inviter_id: string): Record<string, Value> {
+  return { group_id, member_id: "mem_x", inviter_id, username_key: "x", username: "x", created_at: 1 };
+}
+
 async function orphansOf(db: Database): Promise<string[]> {
   const found: string[] = [];
   for await (const { table, row, problem } of findOrphans(db)) found.push(`${table} ${row} ${problem}`);
@@ -100,6 +133,12 @@ async function plant(db: Database, name: string, row: Record<string, Value>): Pr
   await db.write("importRows", { table, rows: [table.columns.map((column) => row[column] ?? null)] });
 }
 
+/** Rows of a group without an admin need two tables. */
+async function plantGroupWithoutAdmin(db: Database): Promise<void> {
+  await plant(db, "groups", aGroup("grp_x"));
+  await plant(db, "members", aSeat("grp_x", "cnv_grp_x", "member"));
+}
+
 for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: openOnPostgres })) {
   test(`${name}: there are none after writes and in the middle of a departure, and each planted one is found`, async (t) => {
     for (const [table, row, found] of PLANTED) {
@@ -109,12 +148,19 @@ for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: open
       await block(db, "a", "b");
       for (const number of [5, 6]) await send(db, "b", number, { files: [attachment("b", number).file] });
       await send(db, "a", 7);
+      await createGroup(db, "a", "grp_1", ["b"], { memberId: "mem_1" });
       assert.deepEqual(await orphansOf(db), []);
       await plant(db, table, row);
       assert.deepEqual(await orphansOf(db), found, table);
     }
     const db = await open(t);
     await meet(db);
+    await plantGroupWithoutAdmin(db);
+    assert.deepEqual(await orphansOf(db), ["groups grp_x has no admin"]);
+    await plant(db, "members", { ...aSeat("grp_x", "cnv_grp_x", "admin"), user_id: "b", member_id: "mem_y" });
+    assert.deepEqual(await orphansOf(db), []);
+    await leaveGroup(db, "grp_x", "a");
+    await leaveGroup(db, "grp_x", "b");
     await block(db, "a", "b");
     for (const number of [1, 2, 3, 4]) {
       await send(db, "b", number, { files: [attachment("b", number).file] });

@@ -22,6 +22,11 @@ const IS_LEFT = sql`EXISTS (SELECT 1 FROM departing d
 const MAY_JOIN = sql`EXISTS (SELECT 1 FROM users u JOIN contacts c ON c.username_key = u.username_key
   JOIN members o ON o.conversation_id = r.conversation_id AND o.user_id = c.owner_id AND o.contact_id = c.id
   WHERE u.id = r.user_id)`;
+/** The user is about to join the group, and what blocked users had sent is withheld before. */
+const IS_PREPARING = sql`EXISTS (SELECT 1 FROM preparing p
+  WHERE p.conversation_id = r.conversation_id AND p.user_id = r.user_id)`;
+/** What an erased user has left behind is erased in steps. */
+const isErased = (userId: Statement) => sql`EXISTS (SELECT 1 FROM erasing e WHERE e.user_id = ${userId})`;
 const OF_A_USER = sql`SELECT r.user_id || ' ' || r.conversation_id AS row`;
 
 interface Rule {
@@ -70,7 +75,8 @@ const RULES: readonly Rule[] = [
   {
     table: "withheld",
     problem: "belongs to no member",
-    find: sql`${OF_A_USER} FROM withheld r WHERE NOT ${HAS_MEMBER} AND NOT ${IS_LEFT} AND NOT ${MAY_JOIN}`,
+    find: sql`${OF_A_USER} FROM withheld r WHERE NOT ${HAS_MEMBER} AND NOT ${IS_LEFT} AND NOT ${MAY_JOIN}
+      AND NOT ${IS_PREPARING}`,
   },
   {
     table: "withheld",
@@ -104,6 +110,51 @@ const RULES: readonly Rule[] = [
       WHERE ${sees(sql`a.message_id`)}
         AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.user_id = s.user_id AND g.attachment_id = a.id)
         AND NOT EXISTS (SELECT 1 FROM joining j WHERE j.conversation_id = s.conversation_id AND j.user_id = s.user_id)`,
+  },
+  {
+    table: "groups",
+    problem: "has no member",
+    find: sql`SELECT g.id AS row FROM groups g WHERE NOT EXISTS (SELECT 1 FROM members m
+      WHERE m.conversation_id = g.conversation_id AND m.group_id = g.id)`,
+  },
+  {
+    table: "groups",
+    problem: "has no admin",
+    find: sql`SELECT g.id AS row FROM groups g
+      WHERE EXISTS (SELECT 1 FROM members m WHERE m.conversation_id = g.conversation_id)
+        AND NOT EXISTS (SELECT 1 FROM members m WHERE m.conversation_id = g.conversation_id AND m.role = 'admin')`,
+  },
+  {
+    table: "members",
+    problem: "is of a group that is gone",
+    find: sql`SELECT r.conversation_id || ' ' || r.user_id AS row FROM members r WHERE r.group_id IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM groups g WHERE g.id = r.group_id AND g.conversation_id = r.conversation_id)`,
+  },
+  {
+    table: "invitations",
+    problem: "is into a group that is gone",
+    find: sql`SELECT i.group_id || ' ' || i.member_id || ' ' || i.inviter_id AS row FROM invitations i
+      WHERE NOT EXISTS (SELECT 1 FROM groups g WHERE g.id = i.group_id)`,
+  },
+  {
+    table: "invitations",
+    problem: "is by somebody who is no member",
+    find: sql`SELECT i.group_id || ' ' || i.member_id || ' ' || i.inviter_id AS row FROM invitations i
+      WHERE EXISTS (SELECT 1 FROM groups g WHERE g.id = i.group_id)
+        AND NOT EXISTS (SELECT 1 FROM members m WHERE m.group_id = i.group_id AND m.user_id = i.inviter_id)`,
+  },
+  {
+    table: "invitations",
+    problem: "is of somebody who is a member",
+    find: sql`SELECT i.group_id || ' ' || i.member_id || ' ' || i.inviter_id AS row FROM invitations i
+      WHERE EXISTS (SELECT 1 FROM members m WHERE m.group_id = i.group_id AND m.member_id = i.member_id)`,
+  },
+  {
+    table: "preparing",
+    problem: "is of a group or a user that is gone",
+    find: sql`${OF_A_USER} FROM preparing r WHERE NOT ${isErased(sql`r.user_id`)}
+      AND NOT (EXISTS (SELECT 1 FROM groups g WHERE g.conversation_id = r.conversation_id)
+        AND EXISTS (SELECT 1 FROM users u WHERE u.id = r.user_id))`,
   },
   {
     table: "contacts",

@@ -1,0 +1,65 @@
+import type { Database } from "../../src/db/database.ts";
+import type { CreateGroup } from "../../src/db/queries/groups.ts";
+import { sql } from "../../src/db/sql.ts";
+import { usernameKey } from "../../src/util/text.ts";
+import { anEntry, messageId } from "../support/rows.ts";
+
+let members = 0;
+/** Each id of a message is used once. */
+let messages = 1000;
+
+const nextMessageId = () => messageId(messages++);
+
+/** An invitation of this name, with an id of its own. */
+const invited = (username: string) => ({
+  memberId: `mem_${String(++members).padStart(4, "0")}`,
+  username,
+  usernameKey: usernameKey(username),
+});
+
+/** Creates a group of this user; its conversation is `cnv_` and its id. */
+export async function createGroup(
+  db: Database,
+  userId: string,
+  id: string,
+  names: readonly string[] = [],
+  fields: Partial<CreateGroup> = {},
+): Promise<void> {
+  const { memberId } = invited(userId);
+  await db.write("createGroup", {
+    ...{ id, conversationId: `cnv_${id}`, memberId, messageId: nextMessageId(), userId, name: id },
+    ...{ description: null, avatarUrl: null, history: "joined", invited: names.map(invited) },
+    ...{ maxMembers: 256, entry: anEntry(), ...fields },
+  });
+}
+
+export async function inviteInto(db: Database, groupId: string, userId: string, name: string) {
+  const input = { groupId, userId, invited: invited(name), maxMembers: 256, entry: anEntry() };
+  return (await db.write("inviteMember", input)).id;
+}
+
+/** Takes one step before joining, and returns true if that was the last one. */
+export const prepare = (db: Database, groupId: string, userId: string, limit = 2) =>
+  db.write("prepareJoin", { groupId, userId, limit });
+
+export async function join(db: Database, groupId: string, userId: string, limit = 2): Promise<void> {
+  while (!(await prepare(db, groupId, userId, limit)));
+  const input = { groupId, userId, messageId: nextMessageId(), limit, entry: anEntry() };
+  await db.write("joinGroup", input);
+}
+
+export const leaveGroup = (db: Database, groupId: string, userId: string, limit = 2) =>
+  db.write("leaveGroup", {
+    ...{ groupId, userId, messageId: nextMessageId(), now: 1, limit, expected: null, entry: anEntry() },
+  });
+
+export const deleteUser = (db: Database, id: string, limit = 250) =>
+  db.write("deleteUser", { id, deletedAt: 1, limit, messageId: nextMessageId(), entry: anEntry() });
+
+/** The roles of those who have joined, by their ids. */
+export async function rolesIn(db: Database, groupId: string): Promise<Record<string, string>> {
+  const rows = await db.all<{ user_id: string; role: string }>(
+    sql`SELECT user_id, role FROM members WHERE group_id = ${groupId}`,
+  );
+  return Object.fromEntries(rows.map(({ user_id, role }) => [user_id, role]));
+}

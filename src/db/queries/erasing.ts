@@ -85,12 +85,15 @@ function* eraseRowsOf(user: ErasedUser, { now, limit, messageId }: Step): Write<
     (left: number) => forgetWebhooksOf(user.user_id, left, now),
     (left: number) => declineAll(user.username_key, now, left),
     (left: number) => leaveContacts(user, left, now),
-    (left: number) => leaveGroups(user.user_id, messageId, now, left),
+    (left: number) => leaveGroups(user, messageId, now, left),
     (left: number) => leaveConversation(user.conversation_id, user.user_id, now, left),
     (left: number) =>
       eraseSome("blocks", ["owner_id", "username_key"], sql`owner_id = ${user.user_id}`, left),
     (left: number) =>
       eraseSome("withheld", ["user_id", "conversation_id", "from_id"], sql`user_id = ${user.user_id}`, left),
+    // After what was withheld before joining.
+    (left: number) =>
+      eraseSome("preparing", ["conversation_id", "user_id"], sql`user_id = ${user.user_id}`, left),
     (left: number) => forgetKeysOf(user.user_id, left),
   ];
   let left = limit;

@@ -3,7 +3,7 @@ import { laterId } from "../../util/ids.ts";
 import { all, get, run, type Statement, sql, type Write, write } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
-import { publishEvent, publishToMembers, toGroupReference } from "./events.ts";
+import { INTO_OUTBOX, publishToMembers, toGroupReference } from "./events.ts";
 import { changeRole, findHeir } from "./group-roles.ts";
 import { type GroupSeat, groupSeat } from "./groups.ts";
 import { decline, endInvitationsOf, seenInvitation } from "./invitations.ts";
@@ -11,6 +11,8 @@ import { leaveConversation, noteDeparture } from "./leaving.ts";
 import { findLastId, MessageIds, systemMessage } from "./system-messages.ts";
 
 interface Leaving {
+  /** The name of a user who is being erased. */
+  erasedKey?: Statement;
   /** The id of the first message about it. */
   messageId: string;
   now: number;
@@ -49,15 +51,22 @@ export const leaveGroup = write(
 export function* leave(
   seat: GroupSeat,
   byUserId: string,
-  { messageId, now, limit }: Leaving,
+  { messageId, now, limit, erasedKey }: Leaving,
   entries: readonly Statement[] = [],
 ): Write<number> {
   const { group_id: groupId, conversation_id: conversationId, user_id: userId, member_id } = seat;
   const heir = yield* findHeir(seat);
   const ids = new MessageIds(messageId, yield* findLastId(conversationId));
   const before = [
-    publishEvent("group.deleted", now, userId, conversationId, toGroupReference(groupId, conversationId)),
-    ...endInvitationsOf(groupId, userId, now),
+    // An erased user gets no event.
+    sql`${INTO_OUTBOX} SELECT id, 'group.deleted', ${conversationId}, ${now},
+      ${toGroupReference(groupId, conversationId)} FROM users WHERE id = ${userId}`,
+    ...endInvitationsOf(
+      groupId,
+      userId,
+      erasedKey ?? sql`(SELECT username_key FROM users WHERE id = ${userId})`,
+      now,
+    ),
     ...entries,
   ];
   const isOwn = byUserId === userId;
@@ -96,7 +105,12 @@ function endGroup(groupId: string, conversationId: string): Statement[] {
 const ROWS_OF_A_GROUP = 8;
 
 /** Part of erasing a user: leaves groups. Returns how many rows were erased; fewer than `limit` means that none are left. */
-export function* leaveGroups(userId: string, messageId: string, now: number, limit: number): Write<number> {
+export function* leaveGroups(
+  { user_id: userId, username_key }: { user_id: string; username_key: string },
+  messageId: string,
+  now: number,
+  limit: number,
+): Write<number> {
   const seats = yield* all<GroupSeat>(
     sql`SELECT group_id, user_id, member_id, conversation_id, role FROM members
       WHERE user_id = ${userId} AND group_id IS NOT NULL ORDER BY group_id LIMIT ${Math.ceil(limit / ROWS_OF_A_GROUP)} + 0`,
@@ -105,9 +119,10 @@ export function* leaveGroups(userId: string, messageId: string, now: number, lim
   let id = messageId;
   for (const seat of seats) {
     if (left <= 0) break;
-    left -= yield* leave(seat, userId, { messageId: id, now, limit: left });
+    left -= yield* leave(seat, userId, { messageId: id, now, limit: left, erasedKey: sql`${username_key}` });
     left -= ROWS_OF_A_GROUP;
-    id = laterId(id, id);
+    // Each may have taken two ids: of one message about leaving and one about the next admin.
+    for (let taken = 0; taken < 2; taken++) id = laterId(id, id);
   }
   return limit - Math.max(left, 0);
 }

@@ -4,14 +4,20 @@ import { INTO_OUTBOX, toGroupReference } from "./events.ts";
 // Invitations are by name. Who sees one is decided at each request: only somebody who has the inviter as a contact that is not
 // blocked. Nobody else learns whether that is so.
 
+/**
+ * Holds if the invitation `i` was not declined. That of a user who is being erased is meant for nobody else; a scalar, so that
+ * a planner looks for the one name.
+ */
+const STANDS = sql`i.declined_at IS NULL
+  AND (SELECT 1 FROM erasing e WHERE e.username_key = i.username_key LIMIT 1) IS NULL`;
+
 /** Holds if `me` has the inviter of the invitation `i` as a contact that is not blocked. */
 const KNOWS_INVITER = sql`EXISTS (SELECT 1 FROM users inviter
   JOIN contacts c ON c.owner_id = me.id AND c.username_key = inviter.username_key AND c.blocked_at IS NULL
   WHERE inviter.id = i.inviter_id)`;
 
-/** Holds if the user `me` sees the invitation `i`. That of a user who is being erased is meant for nobody else. */
-const IS_SEEN = sql`i.declined_at IS NULL AND ${KNOWS_INVITER}
-  AND NOT EXISTS (SELECT 1 FROM erasing e WHERE e.username_key = i.username_key)`;
+/** Holds if the user `me` sees the invitation `i`. */
+const IS_SEEN = sql`${STANDS} AND ${KNOWS_INVITER}`;
 
 /** Holds if `me` sees no invitation into the group of `i` by somebody else. */
 const IS_ONLY = sql`NOT EXISTS (SELECT 1 FROM invitations other WHERE other.username_key = i.username_key
@@ -138,15 +144,22 @@ export function withdraw(groupId: string, memberId: string, now: number): Statem
   ];
 }
 
-/** Part of leaving a group: ends the invitations of this inviter. */
-export function endInvitationsOf(groupId: string, inviterId: string, now: number): Statement[] {
+/** Part of leaving a group: ends the invitations of this inviter, who has this name, or had it before being erased. */
+export function endInvitationsOf(
+  groupId: string,
+  inviterId: string,
+  inviterKey: Statement,
+  now: number,
+): Statement[] {
+  const knowsInviter = sql`EXISTS (SELECT 1 FROM contacts c
+    WHERE c.owner_id = me.id AND c.username_key = ${inviterKey} AND c.blocked_at IS NULL)`;
   return [
     publishTo(
       "group.deleted",
       now,
       groupId,
       sql`FROM invitations i JOIN users me ON me.username_key = i.username_key
-        WHERE i.inviter_id = ${inviterId} AND i.group_id = ${groupId} AND ${IS_SEEN} AND ${IS_ONLY}`,
+        WHERE i.inviter_id = ${inviterId} AND i.group_id = ${groupId} AND ${STANDS} AND ${knowsInviter} AND ${IS_ONLY}`,
     ),
     sql`DELETE FROM invitations WHERE inviter_id = ${inviterId} AND group_id = ${groupId}`,
   ];
@@ -193,14 +206,19 @@ export function publishInvitationsOf(
   usernameKey: string,
 ): Statement {
   return sql`${INTO_OUTBOX} SELECT me.id, ${type}, '', ${at}, '{"id":"' || i.group_id || '","conversation_id":null}'
-    FROM users me JOIN users them ON them.username_key = ${usernameKey}
-    JOIN invitations i ON i.username_key = me.username_key AND i.inviter_id = them.id
-    WHERE me.id = ${ownerId} AND ${IS_SEEN} AND ${IS_ONLY} LIMIT ${MAX_PUBLISHED} + 0`;
+    FROM users me JOIN ${invitationsBy(usernameKey, ownerId)} WHERE me.id = ${ownerId} AND ${IS_SEEN} AND ${IS_ONLY} LIMIT ${MAX_PUBLISHED} + 0`;
 }
 
 /** Counts the invitations of the owner by the user of this name. A scalar. */
 export function countInvitationsBy(usernameKey: string, ownerId: string): Statement {
-  return sql`(SELECT COUNT(*) FROM users them JOIN users me ON me.id = ${ownerId}
-    JOIN invitations i ON i.username_key = me.username_key AND i.inviter_id = them.id
-    WHERE them.username_key = ${usernameKey})`;
+  return sql`(SELECT COUNT(*) FROM users me JOIN ${invitationsBy(usernameKey, ownerId)} WHERE me.id = ${ownerId})`;
+}
+
+/**
+ * Joins the invitations `i` of the owner by the user of this name. Scalars, so that a planner uses both names as constants of
+ * the index.
+ */
+function invitationsBy(usernameKey: string, ownerId: string): Statement {
+  return sql`invitations i ON i.inviter_id = (SELECT id FROM users WHERE username_key = ${usernameKey})
+    AND i.username_key = (SELECT username_key FROM users WHERE id = ${ownerId})`;
 }

@@ -27,7 +27,7 @@ CREATE TABLE invitations (
   PRIMARY KEY (group_id, member_id, inviter_id)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX invitations_by_name ON invitations (username_key, group_id, inviter_id);
-CREATE INDEX invitations_by_inviter ON invitations (inviter_id, group_id);
+CREATE INDEX invitations_by_inviter ON invitations (inviter_id, username_key);
 
 -- Who is about to join a group, while that is being withheld which users have sent whom the new member has blocked.
 CREATE TABLE preparing (
@@ -37,4 +37,5 @@ CREATE TABLE preparing (
   after_id TEXT NOT NULL, -- messages up to this one were looked at
   PRIMARY KEY (conversation_id, user_id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX preparing_by_user ON preparing (user_id);
 CREATE INDEX erasing_by_name ON erasing (username_key);

@@ -3,9 +3,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Parley } from "../../client/src/index.ts";
-import { commandLine, ended, tokenOf } from "../support/command.ts";
+import { commandLine, tokenOf } from "../support/command.ts";
+import { follow } from "./follow.ts";
 import { noTerminal, onTerminal, toScreen } from "./on-terminal.ts";
-import { items, newcomer, onEachServer, type Person, type Served } from "./person.ts";
+import { items, newcomer, onEachServer, type Served } from "./person.ts";
 
 /** Two users who have each other as contacts. */
 async function pair(t: TestContext, server: Served) {
@@ -19,26 +20,6 @@ async function serve(t: TestContext) {
   const operator = await commandLine(t);
   const token = tokenOf(await operator.serve());
   return pair(t, { operator, url: operator.url, token });
-}
-
-/** Collects what a running chat prints. */
-function follow(who: Person, ...args: string[]) {
-  const child = who.start("chat", ...args);
-  let printed = "";
-  child.stdout!.on("data", (chunk) => {
-    printed += chunk;
-  });
-  const end = ended(child);
-  return {
-    child,
-    end,
-    async until(text: string): Promise<void> {
-      while (!printed.includes(text)) {
-        if (child.exitCode !== null) throw new Error(`It ended with ${child.exitCode}: ${printed}`);
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-    },
-  };
 }
 
 onEachServer("messages are sent with text and files, and listed", async (t, server) => {
@@ -83,7 +64,7 @@ test("what is not sent is explained", async (t) => {
     [2, /nothing to send/, "bob"],
     [2, /Cannot send none\.txt: No such file/, "bob", "text", "--file", "none.txt"],
     [2, /is a folder/, "bob", "--file", "."],
-    [1, /no contact called "nobody".*parley contacts list/, "nobody", "text"],
+    [1, /no contact or group called "nobody".*parley contacts list/, "nobody", "text"],
     [1, /parley conversations/, `cnv_${"0".repeat(26)}`, "text"],
     [1, /text must be/, "bob", "a\u001bb"],
   ] as [number, RegExp, ...string[]][]) {

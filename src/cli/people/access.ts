@@ -82,6 +82,10 @@ export function explain(error: ParleyApiError, access: Access): string {
       return harmless(`${detail} List your contacts: parley contacts list`);
     case "conversation_not_found":
       return harmless(`${detail} List your conversations: parley conversations`);
+    case "group_not_found":
+      return harmless(`${detail} List your groups: parley groups list`);
+    case "member_not_found":
+      return harmless(`${detail} List the members: parley groups members GROUP`);
     case "attachment_not_found":
       return harmless(`${detail} List your files: parley attachments list`);
     case "connection_failed":

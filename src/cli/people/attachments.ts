@@ -3,8 +3,8 @@ import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";
 import { asPerson } from "./access.ts";
-import { getContact } from "./contacts.ts";
 import { type Column, type ListOptions, pageSize, printList } from "./listing.ts";
+import { getConversationId } from "./partners.ts";
 
 const COLUMNS: readonly Column<Attachment>[] = [
   ["ID", ({ id }) => id],
@@ -14,11 +14,12 @@ const COLUMNS: readonly Column<Attachment>[] = [
   ["SENT", ({ created_at }) => isoTime(created_at)],
 ];
 
-/** Lists the files of the conversation with the contact `with`, or of all conversations. */
+/** Lists the files of the conversation `with`, or of all conversations. */
 export function listAttachments(io: Io, options: ListOptions & { with?: string }): Promise<number> {
   return asPerson(io, async (parley) => {
-    const contact = options.with === undefined ? undefined : await getContact(io, parley, options.with);
-    const query = { limit: pageSize(options), conversation_id: contact?.conversation_id };
+    const conversation_id =
+      options.with === undefined ? undefined : await getConversationId(io, parley, options.with);
+    const query = { limit: pageSize(options), conversation_id };
     await printList(
       io,
       parley.attachments.list(query, { signal: io.stop }),

@@ -5,7 +5,8 @@ import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";
 import { textWidth } from "../width.ts";
 import { type Access, asPerson, explain, REFUSED } from "./access.ts";
-import { getConversationId, senderName } from "./messages.ts";
+import { senderName, systemText } from "./messages.ts";
+import { getConversationId } from "./partners.ts";
 
 const PROMPT = "> ";
 
@@ -123,6 +124,8 @@ function openWindow(io: Io, signal: AbortSignal): Window {
 function toLines(change: MessageChange): string[] {
   if (change.type === "message.deleted") return ["(a message was deleted)"];
   const { message } = change;
+  const event = systemText(message);
+  if (event !== undefined) return [harmless(`${isoTime(message.created_at)} * ${event}`)];
   const [first = "", ...rest] = toText(message).replaceAll("\t", "    ").split("\n");
   const edited = change.type === "message.updated" ? " (edited)" : "";
   const head = `${isoTime(message.created_at)} ${senderName(message)}${edited}: ${first}`.trimEnd();

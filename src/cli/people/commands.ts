@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import type { Io } from "../io.ts";
 
 type End = (exitCode: number) => void;
@@ -6,7 +6,9 @@ type End = (exitCode: number) => void;
 const JSON_OPTION = ["--json", "print JSON, one object per line"] as const;
 const LIMIT = ["--limit <n>", "maximum number (default: all)", parseLimit] as const;
 const CONTACT = "username or id of a contact";
-const PARTNER = `${CONTACT}, or id of a conversation (cnv_…)`;
+const GROUP = "name or id of a group";
+const MEMBER = "username or id of a member";
+const CONVERSATION = `${CONTACT}, ${GROUP}, or id of a conversation (cnv_…)`;
 
 /** Adds the commands for users of a server, which work over HTTP. */
 export function addPeopleCommands(program: Command, io: Io, end: End): void {
@@ -29,15 +31,18 @@ export function addPeopleCommands(program: Command, io: Io, end: End): void {
     .description("show your server and your user")
     .action(async (options) => end(await (await import("./login.ts")).whoami(io, options)));
   addContactCommands(program.command("contacts").description("manage your contacts"), io, end);
+  const groups = program.command("groups").description("manage groups");
+  addGroupCommands(groups, io, end);
+  addMemberCommands(groups, io, end);
   addMessageCommands(program, io, end);
   addAttachmentCommands(program.command("attachments").description("manage files"), io, end);
   program
     .command("upload")
     .argument("<file...>", "files to upload; - for standard input")
-    .option("--to <contact>", `${CONTACT} (default: your notes to self)`)
+    .option("--to <conversation>", `${CONVERSATION} (default: your notes to self)`)
     .option("--name <filename>", "name of the file on the server (default: its own name)")
     .option(...JSON_OPTION)
-    .description("upload files, to a contact or to your notes")
+    .description("upload files, to a contact, a group or your notes")
     .action(async (files, options) => end(await (await import("./upload.ts")).upload(io, files, options)));
   program
     .command("download")
@@ -118,6 +123,102 @@ function addContactSwitches(contacts: Command, io: Io, end: End): void {
     );
 }
 
+function addGroupCommands(groups: Command, io: Io, end: End): void {
+  groups
+    .command("list")
+    .option(...LIMIT)
+    .option(...JSON_OPTION)
+    .description("list your groups and invitations, newest first")
+    .action(async (options) => end(await (await import("./groups.ts")).listGroups(io, options)));
+  groups
+    .command("create")
+    .argument("<name>")
+    .option("--invite <username>", "a user to invite, repeatable", collect)
+    .addOption(
+      new Option("--history <what>", "what new members see: messages from then on, or all")
+        .choices(["joined", "all"])
+        .default("joined"),
+    )
+    .option("--description <text>", "what the group is about")
+    .option("--avatar <url>", "URL of a picture")
+    .option(...JSON_OPTION)
+    .description("create a group, and invite users")
+    .action(async (name, options) => end(await (await import("./groups.ts")).createGroup(io, name, options)));
+  groups
+    .command("show")
+    .argument("<group>", GROUP)
+    .option(...JSON_OPTION)
+    .description("show a group")
+    .action(async (who, options) => end(await (await import("./groups.ts")).showGroup(io, who, options)));
+  groups
+    .command("rename")
+    .argument("<group>", GROUP)
+    .argument("<name>")
+    .option(...JSON_OPTION)
+    .description("rename a group, as an admin")
+    .action(async (who, name, options) =>
+      end(await (await import("./groups.ts")).updateGroup(io, who, { ...options, name })),
+    );
+  groups
+    .command("update")
+    .argument("<group>", GROUP)
+    .option("--description <text>", 'what the group is about; "" for none')
+    .option("--avatar <url>", 'URL of a picture; "" for none')
+    .option(...JSON_OPTION)
+    .description("change description and picture of a group, as an admin")
+    .action(async (who, options) => end(await (await import("./groups.ts")).updateGroup(io, who, options)));
+  groups
+    .command("join")
+    .argument("<group>", GROUP)
+    .option(...JSON_OPTION)
+    .description("accept an invitation")
+    .action(async (who, options) => end(await (await import("./groups.ts")).joinGroup(io, who, options)));
+  groups
+    .command("leave")
+    .argument("<group>", GROUP)
+    .option(...JSON_OPTION)
+    .description("leave a group, or decline an invitation")
+    .action(async (who, options) => end(await (await import("./groups.ts")).leaveGroup(io, who, options)));
+}
+
+function addMemberCommands(groups: Command, io: Io, end: End): void {
+  groups
+    .command("members")
+    .argument("<group>", GROUP)
+    .option(...LIMIT)
+    .option(...JSON_OPTION)
+    .description("list the members of a group; for admins also those who are invited")
+    .action(async (who, options) => end(await (await import("./groups.ts")).listMembers(io, who, options)));
+  groups
+    .command("invite")
+    .argument("<group>", GROUP)
+    .argument("<username>")
+    .option(...JSON_OPTION)
+    .description("invite a user, as an admin")
+    .action(async (who, username, options) =>
+      end(await (await import("./groups.ts")).inviteMember(io, who, username, options)),
+    );
+  groups
+    .command("role")
+    .argument("<group>", GROUP)
+    .argument("<member>", MEMBER)
+    .addArgument(new Argument("<role>").choices(["admin", "member"]))
+    .option(...JSON_OPTION)
+    .description("make a member an admin, or an admin an ordinary member, as an admin")
+    .action(async (who, whose, role, options) =>
+      end(await (await import("./groups.ts")).changeRole(io, who, whose, role, options)),
+    );
+  groups
+    .command("remove")
+    .argument("<group>", GROUP)
+    .argument("<member>", MEMBER)
+    .option(...JSON_OPTION)
+    .description("remove a member or withdraw an invitation, as an admin")
+    .action(async (who, whom, options) =>
+      end(await (await import("./groups.ts")).removeMember(io, who, whom, options)),
+    );
+}
+
 function addMessageCommands(program: Command, io: Io, end: End): void {
   program
     .command("conversations")
@@ -128,7 +229,7 @@ function addMessageCommands(program: Command, io: Io, end: End): void {
     .action(async (options) => end(await (await import("./messages.ts")).listConversations(io, options)));
   program
     .command("messages")
-    .argument("<contact>", PARTNER)
+    .argument("<conversation>", CONVERSATION)
     .option(...LIMIT)
     .option(...JSON_OPTION)
     .description("list the messages of a conversation, newest first")
@@ -137,7 +238,7 @@ function addMessageCommands(program: Command, io: Io, end: End): void {
     );
   program
     .command("send")
-    .argument("<contact>", PARTNER)
+    .argument("<conversation>", CONVERSATION)
     .argument("[text]", "text of the message; - for standard input")
     .option("--file <file>", "a file to send with it, repeatable up to 10 times", collect)
     .option(...JSON_OPTION)
@@ -147,7 +248,7 @@ function addMessageCommands(program: Command, io: Io, end: End): void {
     );
   program
     .command("chat")
-    .argument("<contact>", PARTNER)
+    .argument("<conversation>", CONVERSATION)
     .option("--limit <n>", "number of earlier messages, up to 100 (default: 20)", parseLimit)
     .option(...JSON_OPTION)
     .description("show a conversation live, and send each line that you enter")
@@ -157,7 +258,7 @@ function addMessageCommands(program: Command, io: Io, end: End): void {
 function addAttachmentCommands(attachments: Command, io: Io, end: End): void {
   attachments
     .command("list")
-    .option("--with <contact>", "only the conversation with this contact (username or id)")
+    .option("--with <conversation>", `only of this conversation: ${CONVERSATION}`)
     .option(...LIMIT)
     .option(...JSON_OPTION)
     .description("list the files in your conversations, newest first")

@@ -98,12 +98,17 @@ function change(
 }
 
 /** Returns the contact with this id or username. Throws `contact_not_found` if there is none. */
-export async function getContact(io: Io, parley: Parley, who: string): Promise<Contact> {
-  const options = { signal: io.stop };
-  if (/^con_[0-9a-z]{26}$/.test(who)) return parley.contacts.retrieve(who, options);
-  const [contact] = (await parley.contacts.list({ username: who, limit: 1 }, options)).data;
+async function getContact(io: Io, parley: Parley, who: string): Promise<Contact> {
+  const contact = await findContact(io, parley, who);
   if (contact) return contact;
   // The same code as for an unknown id, so that both get the same advice.
   const detail = `You have no contact called ${JSON.stringify(who)}.`;
   throw new ParleyApiError({ code: "contact_not_found", status: 404, detail });
+}
+
+/** Finds the contact with this username, or returns the one with this id. Throws `contact_not_found` for an unknown id. */
+export async function findContact(io: Io, parley: Parley, who: string): Promise<Contact | undefined> {
+  const options = { signal: io.stop };
+  if (/^con_[0-9a-z]{26}$/.test(who)) return parley.contacts.retrieve(who, options);
+  return (await parley.contacts.list({ username: who, limit: 1 }, options)).data[0];
 }

@@ -1,7 +1,7 @@
 import type { List } from "../../../client/src/index.ts";
 import type { Io } from "../io.ts";
 import { startTable } from "../table.ts";
-import { jsonLine } from "../text.ts";
+import { harmless, jsonLine } from "../text.ts";
 
 export interface ListOptions {
   /** The maximum number of items; all by default. */
@@ -37,4 +37,10 @@ export async function printList<T extends { id: string }>(
   }
   if (count === 0 && !json && io.columns !== undefined) io.warn(empty);
   else table?.end();
+}
+
+/** Prints the fields of one item, one per line, without those that are empty. */
+export function printFields(io: Io, fields: readonly (readonly [name: string, value: string])[]): void {
+  const width = Math.max(...fields.map(([name]) => name.length)) + 2;
+  for (const [name, value] of fields) if (value) io.print(name.padEnd(width) + harmless(value));
 }

@@ -7,6 +7,7 @@ import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";
 import { asPerson, defaultUrl, parseToken, parseUrl, withAccess } from "./access.ts";
+import { printFields } from "./listing.ts";
 import { forgetLogin, keepLogin } from "./login-file.ts";
 
 /** Saves a URL and a token once the server has accepted the token. */
@@ -74,7 +75,7 @@ export function whoami(io: Io, options: { json?: boolean }): Promise<number> {
       return 0;
     }
     const { used, quota } = me.storage;
-    const lines: [string, string][] = [
+    printFields(io, [
       ["Server", url],
       ["Username", me.username],
       ["Name", me.display_name ?? ""],
@@ -82,8 +83,7 @@ export function whoami(io: Io, options: { json?: boolean }): Promise<number> {
       ["Id", me.id],
       ["Since", isoTime(me.created_at)],
       ["Stored", quota === null ? roundedSize(used) : `${roundedSize(used)} of ${roundedSize(quota)}`],
-    ];
-    for (const [name, value] of lines) if (value) io.print(`${name.padEnd(10)}${harmless(value)}`);
+    ]);
     return 0;
   });
 }

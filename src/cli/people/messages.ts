@@ -1,14 +1,14 @@
 import { basename } from "node:path";
 import { text as readText } from "node:stream/consumers";
-import type { Conversation, Message, Parley } from "../../../client/src/index.ts";
+import type { Conversation, Message } from "../../../client/src/index.ts";
 import { OperatorError } from "../../errors.ts";
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { startProgress } from "../progress.ts";
 import { counted, harmless, isoTime, jsonLine } from "../text.ts";
 import { asPerson } from "./access.ts";
-import { getContact } from "./contacts.ts";
 import { type Column, type ListOptions, pageSize, printList } from "./listing.ts";
+import { getConversationId } from "./partners.ts";
 import { getSize, STDIN } from "./upload.ts";
 
 const CONVERSATION_COLUMNS: readonly Column<Conversation>[] = [
@@ -21,9 +21,9 @@ const CONVERSATION_COLUMNS: readonly Column<Conversation>[] = [
 
 const MESSAGE_COLUMNS: readonly Column<Message>[] = [
   ["ID", ({ id }) => id],
-  ["FROM", senderName],
+  ["FROM", (message) => (systemText(message) === undefined ? senderName(message) : "")],
   ["SENT", ({ created_at }) => isoTime(created_at)],
-  ["MESSAGE", summary],
+  ["MESSAGE", (message) => systemText(message) ?? summary(message)],
 ];
 
 /** Lists conversations, those with the most recent activity first. */
@@ -85,14 +85,34 @@ async function getSizeToSend(file: string): Promise<number> {
   }
 }
 
-/** Returns the conversation with this id, or with the contact of this id or username. */
-export async function getConversationId(io: Io, parley: Parley, who: string): Promise<string> {
-  if (/^cnv_[0-9a-z]{26}$/.test(who)) return who;
-  return (await getContact(io, parley, who)).conversation_id;
+export function senderName({ sender }: Message): string {
+  return toName(sender);
 }
 
-export function senderName({ sender }: Message): string {
-  return sender?.username ?? "(deleted user)";
+function toName(user: Message["sender"]): string {
+  return user?.username ?? "(deleted user)";
+}
+
+/** Says what happened in a group; returns undefined for a message that a user has written. */
+export function systemText({ type, sender, data }: Message): string | undefined {
+  const who = toName(sender);
+  const user = (data?.user ?? null) as Message["sender"];
+  switch (type) {
+    case "joined":
+    case "left":
+      return `${who} ${type}`;
+    case "removed":
+      return `${who} removed ${toName(user)}`;
+    case "renamed":
+      return `${who} renamed the group to ${JSON.stringify(data?.name)}`;
+    case "role":
+      if (data?.role === "admin") return `${who} made ${toName(user)} an admin`;
+      return user !== null && user.id === sender?.id
+        ? `${who} is no longer an admin`
+        : `${who} made ${toName(user)} an ordinary member`;
+    default:
+      return undefined;
+  }
 }
 
 /** Returns text and names of files in one line. */

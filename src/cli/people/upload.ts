@@ -8,7 +8,7 @@ import { startProgress } from "../progress.ts";
 import { asOperatorError } from "../system-errors.ts";
 import { counted, harmless, jsonLine } from "../text.ts";
 import { type Access, asPerson, explain, isRefusal, REFUSED } from "./access.ts";
-import { getContact } from "./contacts.ts";
+import { getConversationId } from "./partners.ts";
 
 /** Stands for standard input in place of a path. */
 export const STDIN = "-";
@@ -24,11 +24,12 @@ export function upload(
   if (options.name === undefined && paths.includes(STDIN))
     throw new OperatorError("Uploading from stdin needs a name: --name FILENAME.");
   return asPerson(io, async (parley, access) => {
-    const contact = options.to === undefined ? undefined : await getContact(io, parley, options.to);
+    const conversation =
+      options.to === undefined ? undefined : await getConversationId(io, parley, options.to);
     let failed = 0;
     for (const [i, path] of paths.entries()) {
       try {
-        const attachment = await uploadOne(io, parley, path, options.name, contact?.conversation_id);
+        const attachment = await uploadOne(io, parley, path, options.name, conversation);
         io.print(options.json ? jsonLine(attachment) : harmless(`${attachment.id}  ${attachment.filename}`));
       } catch (error) {
         const reason = io.stop.aborted ? undefined : toReason(error, access);

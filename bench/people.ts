@@ -35,13 +35,14 @@ export async function postTo<T>(
   path: string,
   headers: Headers,
   body: object | Buffer,
+  status = 201,
 ): Promise<T> {
   const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
     method: "POST",
     headers: { ...headers, ...JSON_TYPE },
     body: body instanceof Buffer ? new Uint8Array(body) : JSON.stringify(body),
   });
-  if (answer.status !== 201) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  if (answer.status !== status) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
   return (await answer.json()) as T;
 }
 

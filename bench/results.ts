@@ -80,6 +80,13 @@ export const OTHERS: Record<string, Row> = {
   },
   withheldInbox: { title: "CPU of the inbox, likewise", unit: "", most: 1.15 },
   withheldUnread: { title: "CPU of the count of unread conversations, likewise", unit: "", most: 1.15 },
+  groupStored: { title: "CPU of a message to 256 members, stored", unit: "ms", most: 3 },
+  groupDelivered: { title: "CPU of a message to 256 members who all listen", unit: "ms", most: 8 },
+  groupDelay: {
+    title: "p99 of 500 retrieves/s beside 20 such messages/s, less that alone",
+    unit: "ms",
+    most: 15,
+  },
   messageMedian: { title: "500 messages/s on their way to 1,000 listeners, p50", unit: "ms" },
   message: { title: "500 messages/s on their way to 1,000 listeners, p99", unit: "ms", most: 50 },
   filterUsername: { title: "CPU of username= among 100,000, times among 1,000", unit: "", most: 1.5 },

@@ -1,7 +1,8 @@
 // Conversations and contacts as a list box that renders only the rows in view, so that 100,000 scroll as fast as ten.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Contact, Conversation } from "../../client/src/index.ts";
-import { formatTime } from "./format.ts";
+import type { Contact, Conversation, Group } from "../../client/src/index.ts";
+import { counted, formatTime } from "./format.ts";
+import { toUserName } from "./groups/texts.ts";
 import { Avatar, toName, toPreview, visible } from "./people.tsx";
 import { useSession } from "./session.ts";
 import type { Pages } from "./use-pages.ts";
@@ -13,12 +14,12 @@ const SPARE = 8;
 /** How many rows before the end the next page is requested. */
 const AHEAD = 60;
 
-/** A conversation with a contact, or a contact without messages. */
-export type Entry = Contact | Conversation;
+/** A conversation with a contact or in a group, or a contact or a group that was searched or has none. */
+export type Entry = Contact | Conversation | Group;
 
-/** Returns the id of an entry's contact. */
-export function toContactId(entry: Entry): string {
-  return "contact_id" in entry ? entry.contact_id! : entry.id;
+/** Returns the id of an entry's contact or group. */
+export function toPlace(entry: Entry): string {
+  return "contact_id" in entry ? (entry.contact_id ?? entry.group_id!) : entry.id;
 }
 
 export function ContactList(props: {
@@ -33,7 +34,7 @@ export function ContactList(props: {
   const { first, count } = useWindow(box);
   // Rows move when messages arrive, and the active one must not become another contact.
   const [active, setActive] = useState({ id: "", at: 0 });
-  const found = useMemo(() => items.findIndex((each) => toContactId(each) === active.id), [items, active.id]);
+  const found = useMemo(() => items.findIndex((each) => toPlace(each) === active.id), [items, active.id]);
   const at = found >= 0 ? found : Math.min(active.at, items.length - 1);
   const start = Math.max(0, Math.min(first, items.length - 1) - SPARE);
   const end = Math.min(items.length, first + count + SPARE);
@@ -42,7 +43,7 @@ export function ContactList(props: {
   });
   const move = (to: number) => {
     const next = Math.max(0, Math.min(items.length - 1, to));
-    setActive({ id: toContactId(items[next]!), at: next });
+    setActive({ id: toPlace(items[next]!), at: next });
     reveal(box.current!, next);
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -68,20 +69,20 @@ export function ContactList(props: {
       tabIndex={0}
       aria-label={props.label}
       aria-busy={pages.loading}
-      aria-activedescendant={items[at] && at >= start && at < end ? toContactId(items[at]) : undefined}
+      aria-activedescendant={items[at] && at >= start && at < end ? toPlace(items[at]) : undefined}
       onKeyDown={onKeyDown}
     >
       <div class="contact-rows" role="presentation" style={{ height: `${items.length * ROW}px` }}>
         {items.slice(start, end).map((entry, offset) => (
           <Row
-            key={toContactId(entry)}
+            key={toPlace(entry)}
             entry={entry}
             at={start + offset}
             total={pages.hasMore ? -1 : items.length}
-            open={toContactId(entry) === openId}
+            open={toPlace(entry) === openId}
             active={start + offset === at}
             onOpen={() => {
-              setActive({ id: toContactId(entry), at: start + offset });
+              setActive({ id: toPlace(entry), at: start + offset });
               onOpen(entry);
             }}
           />
@@ -101,10 +102,11 @@ function Row(props: {
 }) {
   const { entry, at } = props;
   const isConversation = "contact_id" in entry;
-  const name = isConversation ? visible(entry.name) || "No name" : toName(entry);
+  const name = toEntryName(entry);
+  const groupId = isConversation ? entry.group_id : "history" in entry ? entry.id : null;
   return (
     <div
-      id={toContactId(entry)}
+      id={toPlace(entry)}
       class={props.active ? "contact-row active" : "contact-row"}
       role="option"
       aria-selected={props.open}
@@ -113,7 +115,7 @@ function Row(props: {
       style={{ transform: `translateY(${at * ROW}px)` }}
       onClick={props.onOpen}
     >
-      <Avatar name={name} />
+      <Avatar name={name} seed={groupId ?? undefined} isGroup={groupId !== null} />
       <span class="contact-text">
         <span class="contact-line">
           <span class="contact-name">{name}</span>
@@ -133,9 +135,21 @@ function Row(props: {
   );
 }
 
-/** Returns what tells a contact from others of the same name. */
-function toHint(contact: Contact): string {
+function toEntryName(entry: Entry): string {
+  return "name" in entry ? visible(entry.name) || "No name" : toName(entry);
+}
+
+/** Returns what tells a contact or group from others of the same name. */
+function toHint(contact: Contact | Group): string {
+  if ("history" in contact) return counted(contact.member_count, "member", "members");
   return toName(contact) === contact.username ? contact.phone_number : `@${contact.username}`;
+}
+
+/** Returns who wrote the last message, if that is not clear from the name of the conversation. */
+function toSpeaker({ kind, last_message }: Conversation, meId: string): string {
+  const sender = last_message?.sender;
+  if (sender?.id === meId) return "You: ";
+  return kind === "group" && sender ? `${toUserName(sender)}: ` : "";
 }
 
 /** The last message in one line, and how many are unread. */
@@ -145,7 +159,7 @@ function Latest({ conversation }: { conversation: Conversation }) {
   return (
     <>
       <span class={unread > 0 ? "ellipsis strong" : "muted ellipsis"}>
-        {last && `${last.sender?.id === me.id ? "You: " : ""}${toPreview(last)}`}
+        {last && `${toSpeaker(conversation, me.id)}${toPreview(last)}`}
       </span>
       {unread > 0 && (
         <span class="unread">

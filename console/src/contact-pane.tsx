@@ -1,18 +1,21 @@
 // The left side: the conversations by activity, then the contacts without messages, the search, and adding a contact.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Contact, Conversation } from "../../client/src/index.ts";
+import { useMemo, useRef, useState } from "preact/hooks";
+import type { Contact, Conversation, Group } from "../../client/src/index.ts";
 import { AddContact } from "./add-contact.tsx";
 import { Choice } from "./choice.tsx";
-import { ContactList, type Entry, toContactId } from "./contact-list.tsx";
+import { ContactList, type Entry, toPlace } from "./contact-list.tsx";
+import { CreateGroup } from "./groups/create-group.tsx";
+import { Invitations } from "./groups/invitations.tsx";
+import { useGroups } from "./groups/use-groups.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import { PageFailure, Reading } from "./page-notes.tsx";
 import { openPlace } from "./place.ts";
 import { useChanges, useSession } from "./session.ts";
 import { useInbox } from "./use-inbox.ts";
 import { type Pages, usePages } from "./use-pages.ts";
+import { useSettled } from "./use-settled.ts";
 
 const PAGE = 100;
-const TYPING_MS = 150;
 
 const CHOICES = [
   ["active", "Contacts"],
@@ -24,6 +27,7 @@ export function ContactPane(props: { openId: string; onOpen: (contact: Contact, 
   const { parley } = useSession();
   const [typed, setTyped] = useState("");
   const [adding, setAdding] = useState(false);
+  const [isCreating, setCreating] = useState(false);
   const [shown, setShown] = useState<Blocked>("active");
   const q = useSettled(typed.trim());
   const contacts = usePages<Contact>(`${shown} ${q}`, (after, signal) =>
@@ -35,7 +39,8 @@ export function ContactPane(props: { openId: string; onOpen: (contact: Contact, 
   const inbox = useInbox();
   const isNarrowed = q !== "" || shown === "blocked";
   useContactEvents(contacts, isNarrowed);
-  const pages = useEntries(isNarrowed ? undefined : inbox, contacts);
+  const found = useFoundGroups(shown === "active" ? q : "");
+  const pages = useEntries(isNarrowed ? undefined : inbox, contacts, found);
   const pane = useRef<HTMLElement>(null);
   return (
     <nav class="contacts" aria-label="Contacts" ref={pane}>
@@ -44,7 +49,7 @@ export function ContactPane(props: { openId: string; onOpen: (contact: Contact, 
           <Icon name="search" />
           <input
             type="search"
-            aria-label="Search contacts"
+            aria-label="Search contacts and groups"
             placeholder="Search"
             autocomplete="off"
             spellcheck={false}
@@ -59,6 +64,7 @@ export function ContactPane(props: { openId: string; onOpen: (contact: Contact, 
           />
         </label>
         <IconButton icon="add" label="Add a contact" onClick={() => setAdding(true)} />
+        <IconButton icon="people" label="Create a group" onClick={() => setCreating(true)} />
       </div>
       <div class="choice-row">
         <Choice
@@ -70,7 +76,9 @@ export function ContactPane(props: { openId: string; onOpen: (contact: Contact, 
         />
         {!pages.current && <Reading />}
       </div>
+      <Invitations />
       <Body {...props} pages={pages} q={q} shown={shown} onAdd={() => setAdding(true)} />
+      {isCreating && <CreateGroup onClose={() => setCreating(false)} />}
       {adding && (
         <AddContact
           suggestion={q}
@@ -90,14 +98,29 @@ export function ContactPane(props: { openId: string; onOpen: (contact: Contact, 
 
 type Entries = Pick<Pages<Entry>, "items" | "hasMore" | "loading" | "current" | "more" | "failure" | "retry">;
 
+/** Returns the user's groups whose name has the text; none without a text. */
+function useFoundGroups(q: string): readonly Group[] {
+  const { all } = useGroups();
+  return useMemo(() => {
+    const text = q.toLowerCase();
+    const isFound = ({ role, name }: Group) => role !== "invited" && name.toLowerCase().includes(text);
+    return text === "" ? [] : all.filter(isFound);
+  }, [all, q]);
+}
+
 /** Returns the conversations, and after the last one the contacts that have none. */
-function useEntries(inbox: Pages<Conversation> | undefined, contacts: Pages<Contact>): Entries {
+function useEntries(
+  inbox: Pages<Conversation> | undefined,
+  contacts: Pages<Contact>,
+  found: readonly Group[],
+): Entries {
   const items = useMemo(() => {
-    if (inbox === undefined || !inbox.current) return inbox ? [] : contacts.items;
+    if (inbox === undefined) return [...found, ...contacts.items];
+    if (!inbox.current) return [];
     if (inbox.items.length === 0 || inbox.hasMore) return inbox.hasMore ? inbox.items : contacts.items;
-    const listed = new Set(inbox.items.map(toContactId));
+    const listed = new Set(inbox.items.map(toPlace));
     return [...inbox.items, ...contacts.items.filter(({ id }) => !listed.has(id))];
-  }, [inbox?.items, inbox?.hasMore, inbox?.current, contacts.items]);
+  }, [inbox?.items, inbox?.hasMore, inbox?.current, contacts.items, found]);
   const waiting = inbox && (!inbox.current || inbox.hasMore || inbox.failure) ? inbox : contacts;
   const { loading, current, more, failure, retry } = waiting;
   return { items, hasMore: waiting.hasMore || contacts.hasMore, loading, current, more, failure, retry };
@@ -121,7 +144,7 @@ function Body(props: {
           pages={pages}
           openId={props.openId}
           onOpen={(entry) => {
-            if ("contact_id" in entry) openPlace(toContactId(entry));
+            if (!("phone_number" in entry)) openPlace(toPlace(entry));
             else props.onOpen(entry, shown === "blocked");
           }}
         />
@@ -141,7 +164,7 @@ function Emptiness(props: { pages: Entries; q: string; shown: Blocked; onAdd: ()
   const { pages, q, shown } = props;
   // The line beside the filter already says that it loads.
   if (pages.loading) return null;
-  if (q) return <p class="muted">No contacts match “{q}”.</p>;
+  if (q) return <p class="muted">Nothing matches “{q}”.</p>;
   if (shown === "blocked") return <p class="muted">You have no blocked contacts.</p>;
   return (
     <>
@@ -166,15 +189,4 @@ function useContactEvents(pages: Pages<Contact>, narrowed: boolean): void {
     else if (type === "contact.moved" || (type === "contact.created" && narrowed)) pages.reload();
     else if (type === "contact.created") pages.edit((items) => [payload, ...without(items)]);
   });
-}
-
-/** Returns the text after a pause in typing. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    if (text === "") return setSettled("");
-    const timer = setTimeout(() => setSettled(text), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return settled;
 }

@@ -7,7 +7,7 @@ import { Icon, IconButton } from "./icons.tsx";
 import { Avatar, Presence, toName, visible } from "./people.tsx";
 import { useSession } from "./session.ts";
 
-function Header(props: { onBack: () => void; children: ComponentChildren }) {
+export function Header(props: { onBack: () => void; children: ComponentChildren }) {
   return (
     <header class="conversation-head">
       <span class="only-narrow">

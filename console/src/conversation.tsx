@@ -18,8 +18,8 @@ export function Conversation(props: {
   id: string;
   /** The name for messages: "Grace", or "your notes". */
   name: string;
-  /** Whether it is a conversation with oneself, also by a contact of one's own name. */
-  isOwn: boolean;
+  /** One with oneself may be that with a contact of one's own name. */
+  kind: "contact" | "group" | "self";
   header: ComponentChildren;
 }) {
   const { id, name } = props;
@@ -49,7 +49,7 @@ export function Conversation(props: {
       {tab === "files" ? (
         <FilesPane id={id} name={name} onPick={pick} />
       ) : (
-        <MessagesPane id={id} name={name} isOwn={props.isOwn} onPick={pick} />
+        <MessagesPane id={id} name={name} kind={props.kind} onPick={pick} />
       )}
       <input
         ref={picker}

@@ -1,5 +1,5 @@
 // What the server last said of each conversation. What happens in one makes it ask again, so nothing is counted here.
-import type { Conversation, Parley } from "../../client/src/index.ts";
+import type { Conversation, Group, Parley } from "../../client/src/index.ts";
 import type { Change, ChangeFeed } from "./live.ts";
 
 /** Changes within this time share one request. */
@@ -45,11 +45,19 @@ export class Conversations {
     if (change.type === "missed") this.#known.clear();
     // What a new contact has sent before is there from now on.
     else if (change.type === "contact.created") void this.#refresh(change.payload.conversation_id);
-    else if (change.type === "contact.deleted") this.#hooks.unreadChanged();
+    else if (change.type === "contact.deleted" || change.type === "group.deleted")
+      this.#hooks.unreadChanged();
+    else if (change.type === "group.created" || change.type === "group.updated")
+      this.#hearGroup(change.payload);
     else if (change.type === "conversation.updated" || change.type === "conversation.read")
       void this.#refresh(change.payload.id);
     else if (change.type.startsWith("message.") && "conversation_id" in change.payload)
       void this.#refresh(change.payload.conversation_id!);
+  }
+
+  /** Its conversation has the name of the group, and is there from joining on. */
+  #hearGroup({ conversation_id: id }: Group): void {
+    if (id !== null) void this.#refresh(id);
   }
 
   /** A change during a request is followed by another one, so answers arrive in order. */

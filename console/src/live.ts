@@ -4,6 +4,9 @@ import {
   type Contact,
   type Conversation,
   type Event,
+  type Group,
+  type Member,
+  type MemberReference,
   type Message,
   type Parley,
   ParleyApiError,
@@ -13,11 +16,15 @@ import { isOutage } from "./failures.ts";
 
 type FileEvent = Extract<Event, { type: "attachment.created" | "attachment.updated" }>;
 type MessageEvent = Extract<Event, { type: "message.created" | "message.updated" }>;
+type GroupEvent = Extract<Event, { type: "group.created" | "group.updated" }>;
+type MemberEvent = Extract<Event, { type: "member.created" | "member.updated" }>;
 type ConversationEvent = Extract<Event, { type: "conversation.updated" }>;
 type Shown =
-  | Exclude<Event, FileEvent | MessageEvent | ConversationEvent>
+  | Exclude<Event, FileEvent | MessageEvent | GroupEvent | MemberEvent | ConversationEvent>
   | (FileEvent & { payload: Attachment })
   | (MessageEvent & { payload: Message })
+  | (GroupEvent & { payload: Group })
+  | (MemberEvent & { payload: Member })
   | (ConversationEvent & { payload: Conversation });
 
 /** An event of the server, or a change made in this window, which shows even if the token may not read events. */
@@ -27,6 +34,10 @@ export type Change =
   | { type: "contact.deleted"; payload: Contact }
   | { type: "message.created" | "message.updated"; payload: Message }
   | { type: "message.deleted"; payload: Reference }
+  | { type: "group.created" | "group.updated"; payload: Group }
+  | { type: "group.deleted"; payload: Reference }
+  | { type: "member.updated"; payload: Member }
+  | { type: "member.deleted"; payload: Required<MemberReference> }
   /** The user has read further in this window. */
   | { type: "conversation.read"; payload: { id: string } }
   /** What the server now says of a conversation. */

@@ -4,6 +4,7 @@ import type { Me, Parley } from "../../client/src/index.ts";
 import { Conversations } from "./conversations.ts";
 import { Drafts, forgetDrafts } from "./drafts.ts";
 import { explain, isAborted, isRefused } from "./failures.ts";
+import { Groups } from "./groups/groups.ts";
 import { ChangeFeed } from "./live.ts";
 import { Outbox } from "./outbox.ts";
 import { Reading } from "./page-notes.tsx";
@@ -25,6 +26,7 @@ import "./base.css";
 import "./layout.css";
 import "./files.css";
 import "./messages.css";
+import "./groups/groups.css";
 import "./composer.css";
 import "./overlays.css";
 
@@ -132,9 +134,10 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: (reason?: st
       unreadChanged: refreshMe,
       failed: endIfRefused,
     });
+    const groups = new Groups(parley, endIfRefused);
     const foreignFiles = new Set<string>();
     return {
-      ...{ parley, events, uploads, outbox, conversations, drafts, foreignFiles },
+      ...{ parley, events, uploads, outbox, conversations, groups, drafts, foreignFiles },
       ...{ refreshMe, say, report, endIfRefused, signOut },
     };
   }, [token, signOut, add, user]);
@@ -179,15 +182,17 @@ function useLive(
   setAway: (isAway: boolean) => void,
 ) {
   useLayoutEffect(() => {
-    const { events, uploads, outbox, conversations, report, refreshMe } = tools;
+    const { events, uploads, outbox, conversations, groups, report, refreshMe } = tools;
     const controller = new AbortController();
     // While uploads run, their last one reloads the used storage.
     const forget = events.listen((change) => {
       conversations.hear(change);
+      groups.hear(change);
       const { type } = change;
       const isStored = type === "attachment.created" || type === "attachment.deleted" || type === "missed";
       if (isStored && uploads.running === 0) refreshMe();
     });
+    groups.load();
     const counting = setInterval(() => document.hidden && refreshMe(), HIDDEN_MS);
     const watched = connect(user.token, watchedFetch(setAway));
     events.follow(watched, controller.signal, user.since).catch((error) => {

@@ -10,6 +10,7 @@ import type { Outgoing } from "./outbox.ts";
 import { PageFailure, Reading } from "./page-notes.tsx";
 import { useSession } from "./session.ts";
 import { type Messages, useQuoted } from "./use-messages.ts";
+import { isNews } from "./use-reading.ts";
 
 /** How far from an end the next page is requested, in pixels. */
 const AHEAD = 1500;
@@ -80,9 +81,7 @@ export function MessageList(props: {
           );
         })}
         {!pages.hasNewer &&
-          outgoing.map((each) => (
-            <OutgoingRow key={each.id} outgoing={each} name={actions.toName(me)} toName={actions.toName} />
-          ))}
+          outgoing.map((each) => <OutgoingRow key={each.id} outgoing={each} actions={actions} />)}
       </ol>
       {pages.hasNewer && <PageFailure pages={pages} />}
       {!isAtEnd && (
@@ -96,6 +95,7 @@ export function MessageList(props: {
 
 function isRun(before: Message, message: Message): boolean {
   return (
+    before.type === "text" &&
     before.sender?.id === message.sender?.id &&
     message.created_at - before.created_at < RUN_SECONDS &&
     message.reply_to_id === null
@@ -105,7 +105,7 @@ function isRun(before: Message, message: Message): boolean {
 /** Returns the first message after the line "New", if all from there on is on the page. */
 function findFirstNew({ items, hasOlder }: Messages, after: string | undefined, meId: string) {
   if (after === undefined || (hasOlder && items[0] && items[0].id > after)) return undefined;
-  return items.find(({ id, sender }) => id > after && sender?.id !== meId)?.id;
+  return items.find((each) => each.id > after && isNews(each, meId))?.id;
 }
 
 /** Moves the focus from message to message with the arrow keys, unless it is in one of their buttons. */

@@ -3,7 +3,8 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Attachment, Message } from "../../client/src/index.ts";
 import { Thumbnail } from "./file-card.tsx";
-import { formatClock, formatFullTime, formatSize } from "./format.ts";
+import { formatClock, formatFullTime, formatSize, toHue } from "./format.ts";
+import { SystemRow } from "./groups/system-row.tsx";
 import { Icon, IconButton } from "./icons.tsx";
 import { toKind } from "./media.ts";
 import { focusContent } from "./open-file.tsx";
@@ -13,6 +14,8 @@ import { useSession } from "./session.ts";
 
 /** What can be done with messages: always the same object, so that rows do not render again. */
 export interface MessageActions {
+  /** Whether each sender has a colour. */
+  isGroup: boolean;
   reply: (message: Message) => void;
   edit: (message: Message) => void;
   remove: (message: Message) => void;
@@ -38,7 +41,9 @@ interface Row {
 /** Renders only if something of it has changed, because there are hundreds. */
 export function MessageRow(props: Row) {
   const { message, actions, own, follows, quoted, isReadMark } = props;
-  return useMemo(() => <MessageView {...props} />, [message, actions, own, follows, quoted, isReadMark]);
+  const toRow = () =>
+    message.type === "text" ? <MessageView {...props} /> : <SystemRow message={message} />;
+  return useMemo(toRow, [message, actions, own, follows, quoted, isReadMark]);
 }
 
 function MessageView({ message, actions, own, follows, quoted, isReadMark }: Row) {
@@ -56,7 +61,7 @@ function MessageView({ message, actions, own, follows, quoted, isReadMark }: Row
       onFocusIn={() => setFocused(true)}
       onFocusOut={(event) => setFocused(event.currentTarget.contains(event.relatedTarget as Node | null))}
     >
-      <Head name={name} follows={follows} seconds={created_at} />
+      <Head name={name} seed={toSeed(message.sender, actions)} follows={follows} seconds={created_at} />
       {reply_to_id !== null && <Quote id={reply_to_id} quoted={quoted} actions={actions} />}
       {text !== null && <p class="message-text">{text}</p>}
       {text === null && attachments.length === 0 && <p class="muted">{toPreview(message)}</p>}
@@ -84,8 +89,13 @@ function MessageView({ message, actions, own, follows, quoted, isReadMark }: Row
   );
 }
 
-function Head(props: { name: string; follows: boolean; seconds: number }) {
-  const { name, follows, seconds } = props;
+/** Returns what decides the colour of a sender: in a group it never changes, and is the same for everyone. */
+function toSeed(sender: Message["sender"], { isGroup }: MessageActions): string | undefined {
+  return isGroup && sender ? sender.id : undefined;
+}
+
+function Head(props: { name: string; seed: string | undefined; follows: boolean; seconds: number }) {
+  const { name, seed, follows, seconds } = props;
   const time = (
     <time class="message-time muted small" title={formatFullTime(seconds)}>
       {formatClock(seconds)}
@@ -95,10 +105,10 @@ function Head(props: { name: string; follows: boolean; seconds: number }) {
   return (
     <>
       <span class="message-side">
-        <Avatar name={name} />
+        <Avatar name={name} seed={seed} />
       </span>
       <p class="message-head">
-        <strong class="ellipsis">{name}</strong> {time}
+        <strong class={seed ? `ellipsis sender hue-${toHue(seed)}` : "ellipsis"}>{name}</strong> {time}
       </p>
     </>
   );
@@ -149,9 +159,9 @@ function FileText({ name, note }: { name: string; note: ComponentChildren }) {
   );
 }
 
-export function OutgoingRow(props: { outgoing: Outgoing; name: string; toName: MessageActions["toName"] }) {
-  const { outgoing, name, toName } = props;
-  const { outbox } = useSession();
+export function OutgoingRow({ outgoing, actions }: { outgoing: Outgoing; actions: MessageActions }) {
+  const { outbox, me } = useSession();
+  const name = actions.toName(me);
   const { id, text, files, replyTo, state, isHeldUp, error } = outgoing;
   /** Each of the buttons disappears. */
   const leave = (act: () => void) => {
@@ -161,14 +171,14 @@ export function OutgoingRow(props: { outgoing: Outgoing; name: string; toName: M
   return (
     <li id={id} class={`message own outgoing ${state}`} tabIndex={-1}>
       <span class="message-side">
-        <Avatar name={name} />
+        <Avatar name={name} seed={toSeed(me, actions)} />
       </span>
       <p class="message-head">
         <strong class="ellipsis">{name}</strong>
       </p>
       {replyTo && (
         <p class="quote small">
-          <strong>{toName(replyTo.sender)}</strong> <span class="muted">{toPreview(replyTo)}</span>
+          <strong>{actions.toName(replyTo.sender)}</strong> <span class="muted">{toPreview(replyTo)}</span>
         </p>
       )}
       {text && <p class="message-text">{text}</p>}

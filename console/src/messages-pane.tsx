@@ -3,6 +3,7 @@ import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/h
 import type { Conversation, Message } from "../../client/src/index.ts";
 import { Composer } from "./composer.tsx";
 import { ConfirmDialog } from "./dialog.tsx";
+import { toUserName } from "./groups/texts.ts";
 import { Icon } from "./icons.tsx";
 import { MessageList, type Target } from "./message-list.tsx";
 import type { MessageActions } from "./message-row.tsx";
@@ -14,7 +15,7 @@ import { useOpenFile } from "./place.ts";
 import { useChanges, useSession } from "./session.ts";
 import { useConversation } from "./use-conversation.ts";
 import { type Messages, useMessages } from "./use-messages.ts";
-import { useMarkRead, useNewLine, useNews } from "./use-reading.ts";
+import { isNews, useMarkRead, useNewLine, useNews } from "./use-reading.ts";
 
 /** If fewer are unread, the newest page has them all. */
 const MAX_ON_PAGE = 45;
@@ -24,7 +25,7 @@ const BEFORE_ALL = "msg_00000000000000000000000000";
 interface Pane {
   id: string;
   name: string;
-  isOwn: boolean;
+  kind: "contact" | "group" | "self";
   onPick: () => void;
 }
 
@@ -34,7 +35,7 @@ export function MessagesPane(props: Pane) {
   return <div class="messages">{failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />}</div>;
 }
 
-function View({ id, name, isOwn, onPick, conversation }: Pane & { conversation: Conversation }) {
+function View({ id, name, kind, onPick, conversation }: Pane & { conversation: Conversation }) {
   const { me, drafts, outbox } = useSession();
   const held = useRef<string | undefined>(undefined);
   const [around] = useState(() =>
@@ -53,8 +54,16 @@ function View({ id, name, isOwn, onPick, conversation }: Pane & { conversation: 
     if (drafts.get(id).replyTo?.id === gone) drafts.change(id, { replyTo: undefined });
     if (editing?.id === gone) setEditing(undefined);
   });
-  const actions = useActions({ name, id, setEditing, setRemoving, lookAt, show: target.show });
-  const news = useNews(id, name);
+  const actions = useActions({
+    name,
+    id,
+    isGroup: kind === "group",
+    setEditing,
+    setRemoving,
+    lookAt,
+    show: target.show,
+  });
+  const news = useNews(id, name, actions.toName);
   const markRead = useMarkRead(conversation, pages.items);
   const files = useMemo(() => pages.items.flatMap(({ attachments }) => attachments).reverse(), [pages.items]);
   const send = () => {
@@ -72,7 +81,7 @@ function View({ id, name, isOwn, onPick, conversation }: Pane & { conversation: 
         {news}
       </div>
       {isEmpty && !pages.loading && !pages.failure ? (
-        <Empty name={name} isOwn={isOwn} />
+        <Empty name={name} isOwn={kind === "self"} />
       ) : (
         <MessageList
           name={name}
@@ -87,7 +96,7 @@ function View({ id, name, isOwn, onPick, conversation }: Pane & { conversation: 
           onNewest={target.toEnd}
         />
       )}
-      {conversation.contact_joined === false && !isOwn && (
+      {conversation.contact_joined === false && kind !== "self" && (
         <p class="not-joined small" role="note">
           Waiting until {name} adds you. They get your messages then.
         </p>
@@ -156,7 +165,7 @@ function useTarget(pages: Messages, newAfter: string | undefined) {
   if (!isBegun.current && !pages.loading && pages.items.length > 0) {
     isBegun.current = true;
     const first =
-      newAfter !== undefined && pages.items.find(({ id, sender }) => id > newAfter && sender?.id !== me.id);
+      newAfter !== undefined && pages.items.find((each) => each.id > newAfter && isNews(each, me.id));
     if (first) current.current = { id: first.id, how: "first" };
   }
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
@@ -181,6 +190,7 @@ function useTarget(pages: Messages, newAfter: string | undefined) {
 function useActions(parts: {
   name: string;
   id: string;
+  isGroup: boolean;
   setEditing: (message: Message | undefined) => void;
   setRemoving: (message: Message) => void;
   lookAt: (id: string) => void;
@@ -189,11 +199,12 @@ function useActions(parts: {
   const { me, drafts } = useSession();
   const latest = useRef(parts);
   latest.current = parts;
-  const { name, id, setEditing, setRemoving, show } = parts;
+  const { name, id, isGroup, setEditing, setRemoving, show } = parts;
   const { username, display_name } = me;
   return useMemo(() => {
     const ownName = visible(display_name) || username;
     return {
+      isGroup,
       reply: (message) => {
         setEditing(undefined);
         drafts.change(id, { replyTo: message });
@@ -202,9 +213,13 @@ function useActions(parts: {
       remove: setRemoving,
       jump: show,
       open: (file) => latest.current.lookAt(file.id),
-      toName: (sender) => (sender === null ? "Deleted user" : sender.id === me.id ? ownName : name),
+      toName: (sender) => {
+        if (sender === null) return "Deleted user";
+        if (sender.id === me.id) return ownName;
+        return isGroup ? toUserName(sender) : name;
+      },
     };
-  }, [name, id, me.id, username, display_name, drafts, setEditing, setRemoving, show]);
+  }, [name, id, isGroup, me.id, username, display_name, drafts, setEditing, setRemoving, show]);
 }
 
 function RemoveMessage({ message, onClose }: { message: Message; onClose: () => void }) {

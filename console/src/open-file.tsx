@@ -60,11 +60,14 @@ export function useCopyLink(): (file: Attachment) => Promise<void> {
 
 /** If the focused button is gone after the next render, focuses the message with this id, or all files or messages. */
 export function focusContent(id = ""): void {
+  focusIfLost(() => document.getElementById(id) ?? document.querySelector<HTMLElement>(".files, .messages"));
+}
+
+/** If the focused button is gone after the next render, focuses another element. */
+export function focusIfLost(find: () => HTMLElement | null): void {
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
-      if (document.activeElement !== document.body) return;
-      const content = document.getElementById(id) ?? document.querySelector<HTMLElement>(".files, .messages");
-      content?.focus();
+      if (document.activeElement === document.body) find()?.focus();
     }),
   );
 }

@@ -20,9 +20,18 @@ export function toPreview({ text, attachments }: Pick<Message, "text" | "attachm
   return attachments.length === 1 ? attachments[0]!.filename : counted(attachments.length, "file", "files");
 }
 
-export function Avatar({ name }: { name: string }) {
+/** `seed` decides the colour, if it is not to change with the name. */
+export function Avatar({
+  name,
+  seed,
+  isGroup,
+}: {
+  name: string;
+  seed?: string | undefined;
+  isGroup?: boolean;
+}) {
   return (
-    <span class={`avatar hue-${toHue(name)}`} aria-hidden="true">
+    <span class={`avatar hue-${toHue(seed ?? name)}${isGroup ? " group" : ""}`} aria-hidden="true">
       {initials(name)}
     </span>
   );

@@ -5,6 +5,7 @@ import { type Me, Parley } from "../../client/src/index.ts";
 import type { Conversations } from "./conversations.ts";
 import type { Drafts } from "./drafts.ts";
 import { isOutage } from "./failures.ts";
+import type { Groups } from "./groups/groups.ts";
 import type { Change, ChangeFeed } from "./live.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Uploads } from "./uploads.ts";
@@ -21,6 +22,7 @@ export interface Session {
   outbox: Outbox;
   drafts: Drafts;
   conversations: Conversations;
+  groups: Groups;
   /** Reloads the user, with the used storage, after a moment. */
   refreshMe: () => void;
   /** Shows a notice for a moment, and has it read out. */

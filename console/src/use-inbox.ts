@@ -1,4 +1,4 @@
-// The conversations with contacts, most recent activity first.
+// The conversations with contacts and in groups, most recent activity first.
 import { type Conversation, ParleyApiError } from "../../client/src/index.ts";
 import { toName } from "./people.tsx";
 import { useChanges, useSession } from "./session.ts";
@@ -12,10 +12,11 @@ export function useInbox(): Pages<Conversation> {
     "inbox",
     async (after, signal) => {
       try {
-        const query = { kind: "contact", limit: PAGE, ...(after && { starting_after: after }) } as const;
+        const query = { limit: PAGE, ...(after && { starting_after: after }) };
         const page = await parley.conversations.list(query, { signal });
         for (const each of page.data) conversations.keep(each);
-        return page;
+        // Notes to self have a place of their own.
+        return { ...page, data: page.data.filter(({ kind }) => kind !== "self") };
       } catch (error) {
         // A token for contacts and files alone still lists contacts.
         if (!(error instanceof ParleyApiError) || error.code !== "insufficient_scope") throw error;
@@ -27,10 +28,12 @@ export function useInbox(): Pages<Conversation> {
   const { edit, reload, hasMore } = pages;
   useChanges((change) => {
     if (change.type === "missed") reload();
-    else if (change.type === "conversation.current" && change.payload.kind === "contact")
+    else if (change.type === "conversation.current" && change.payload.kind !== "self")
       edit((items) => withMoved(items, change.payload, hasMore));
     else if (change.type === "contact.deleted")
       edit((items) => items.filter((each) => each.contact_id !== change.payload.id));
+    else if (change.type === "group.deleted")
+      edit((items) => items.filter((each) => each.group_id !== change.payload.id));
     else if (change.type === "contact.updated") {
       const { id } = change.payload;
       const name = toName(change.payload);

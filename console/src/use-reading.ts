@@ -1,6 +1,7 @@
 // What is new in the open conversation: the line above it, how far the user has read, and what is read out.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Conversation, Message } from "../../client/src/index.ts";
+import { toSystemText } from "./groups/texts.ts";
 import { toPreview } from "./people.tsx";
 import { useChanges, useSession } from "./session.ts";
 
@@ -43,17 +44,24 @@ export function useMarkRead(conversation: Conversation, items: readonly Message[
     }
   };
   return (id) => {
-    const isUnread = items.some(
-      (each) => each.id > readTo.current && each.id <= id && each.sender?.id !== me.id,
-    );
+    const isUnread = items.some((each) => each.id > readTo.current && each.id <= id && isNews(each, me.id));
     if (!isUnread) return;
     seen.current = id;
     timer.current ??= setTimeout(mark, GATHER_MS);
   };
 }
 
+/** Whether a message counts as unread until it is seen: one that somebody else wrote. */
+export function isNews({ type, sender }: Message, meId: string): boolean {
+  return type === "text" && sender?.id !== meId;
+}
+
 /** Returns what is read out: one new message of others, or how many came at once. */
-export function useNews(conversationId: string, name: string): string {
+export function useNews(
+  conversationId: string,
+  name: string,
+  toName: (sender: Message["sender"]) => string,
+): string {
   const { me } = useSession();
   const [news, setNews] = useState("");
   const gathered = useRef<Message[]>([]);
@@ -66,7 +74,11 @@ export function useNews(conversationId: string, name: string): string {
     setTimeout(() => {
       const all = gathered.current.splice(0);
       setNews(
-        all.length === 1 ? `${name}: ${toPreview(all[0]!)}` : `${all.length} new messages from ${name}`,
+        all.length > 1
+          ? `${all.length} new messages from ${name}`
+          : all[0]!.type === "text"
+            ? `${toName(all[0]!.sender)}: ${toPreview(all[0]!)}`
+            : toSystemText(all[0]!, me.id),
       );
     }, GATHER_MS);
   });

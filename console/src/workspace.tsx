@@ -6,6 +6,8 @@ import { ContactPane } from "./contact-pane.tsx";
 import { Conversation } from "./conversation.tsx";
 import { ContactHeader, NotesHeader } from "./conversation-header.tsx";
 import { useDropGuard } from "./drop.ts";
+import { OpenGroup } from "./groups/open-group.tsx";
+import { useGroups } from "./groups/use-groups.ts";
 import { Icon } from "./icons.tsx";
 import { Reading } from "./page-notes.tsx";
 import { toName } from "./people.tsx";
@@ -25,11 +27,12 @@ export function Workspace() {
   const { me } = useSession();
   const place = usePlace();
   const [open, setOpen, changeOpen] = useOpenContact(place);
-  const leave = () => openPlace("");
+  const { all } = useGroups();
   useDropGuard();
   useLeaveGuard();
   const root = useFocusKept(place ? ".conversation" : "[role=listbox]");
-  const title = place === NOTES ? "Notes to self" : open && toName(open.contact);
+  const group = all.find(({ id }) => id === place);
+  const title = place === NOTES ? "Notes to self" : (group?.name ?? (open && toName(open.contact)));
   const unread = me.unread_conversations;
   useEffect(() => {
     const count = unread > 0 ? `(${unread > 99 ? "99+" : unread}) ` : "";
@@ -58,37 +61,43 @@ export function Workspace() {
         <Account />
       </div>
       <div class="main">
-        {place === NOTES ? (
-          <Conversation
-            key={NOTES}
-            id={me.conversation_id}
-            name="your notes"
-            isOwn
-            header={<NotesHeader onBack={leave} />}
-          />
-        ) : open ? (
-          <Conversation
-            key={open.contact.id}
-            id={open.contact.conversation_id}
-            name={toName(open.contact)}
-            isOwn={open.contact.username.toLowerCase() === me.username.toLowerCase()}
-            header={
-              <ContactHeader
-                {...open}
-                onBack={leave}
-                onChange={(change) => changeOpen(open.contact.id, change)}
-              />
-            }
-          />
-        ) : place ? (
-          <Reading />
-        ) : (
-          <Nothing />
-        )}
+        <OpenPlace place={place} open={open} onChange={changeOpen} />
       </div>
       <UploadTray />
     </main>
   );
+}
+
+function OpenPlace(props: {
+  place: string;
+  open: Open | undefined;
+  onChange: (id: string, change: Partial<Open>) => void;
+}) {
+  const { place, open, onChange } = props;
+  const { me } = useSession();
+  const leave = () => openPlace("");
+  if (place === "") return <Nothing />;
+  if (place === NOTES) {
+    const header = <NotesHeader onBack={leave} />;
+    return <Conversation key={NOTES} id={me.conversation_id} name="your notes" kind="self" header={header} />;
+  }
+  if (isGroup(place)) return <OpenGroup key={place} id={place} onBack={leave} />;
+  if (!open) return <Reading />;
+  const { contact } = open;
+  const isOwn = contact.username.toLowerCase() === me.username.toLowerCase();
+  return (
+    <Conversation
+      key={contact.id}
+      id={contact.conversation_id}
+      name={toName(contact)}
+      kind={isOwn ? "self" : "contact"}
+      header={<ContactHeader {...open} onBack={leave} onChange={(change) => onChange(contact.id, change)} />}
+    />
+  );
+}
+
+function isGroup(place: string): boolean {
+  return place.startsWith("grp_");
 }
 
 function Nothing() {
@@ -98,7 +107,7 @@ function Nothing() {
         <Icon name="notes" />
       </span>
       <h1>Choose a conversation</h1>
-      <p class="muted">Choose a contact to read and write messages and to share files.</p>
+      <p class="muted">Choose a contact or a group to read and write messages and to share files.</p>
     </div>
   );
 }
@@ -143,7 +152,7 @@ function useOpenContact(
     [],
   );
   useEffect(() => {
-    if (place === "" || place === NOTES || latest.current?.contact.id === place) return;
+    if (place === "" || place === NOTES || isGroup(place) || latest.current?.contact.id === place) return;
     const controller = new AbortController();
     readContact(parley, place, controller.signal)
       .then(setOpen)

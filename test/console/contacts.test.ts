@@ -18,7 +18,7 @@ test("contacts are added, found, renamed, blocked and deleted", { skip: noChromi
   await rows.filter({ hasText: "barbara" }).waitFor({ state: "detached" });
   assert.equal(await rows.count(), 2);
   await page.getByLabel("Search contacts").fill("grace");
-  await page.getByText("No contacts match “grace”.").waitFor();
+  await page.getByText("Nothing matches “grace”.").waitFor();
 
   await page.getByRole("button", { name: "Add a contact" }).click();
   assert.equal(await page.getByLabel("Username").inputValue(), "grace");

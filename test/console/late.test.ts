@@ -79,7 +79,7 @@ testScenes("what is late, lost or refused on the way", {
     assert.equal(await page.getByRole("option").count(), 0);
     isBroken = false;
     await failure.getByRole("button").click();
-    await page.getByText("No contacts match “zzz”.").waitFor();
+    await page.getByText("Nothing matches “zzz”.").waitFor();
     proxy.fate = (line) => {
       if (line.includes("starting_after")) asked.push(line);
       return isBroken && line.includes("starting_after") ? "break" : "pass";

@@ -1,0 +1,108 @@
+import { useState } from "preact/hooks";
+import { Choice } from "../choice.tsx";
+import { Dialog } from "../dialog.tsx";
+import { explain } from "../failures.ts";
+import { Icon, IconButton } from "../icons.tsx";
+import { openPlace } from "../place.ts";
+import { useSession } from "../session.ts";
+import { NameInput } from "./name-input.tsx";
+
+const HISTORIES = [
+  ["joined", "Messages after joining"],
+  ["all", "All messages"],
+] as const;
+type History = (typeof HISTORIES)[number][0];
+
+export function CreateGroup({ onClose }: { onClose: () => void }) {
+  const { parley, events, say, endIfRefused } = useSession();
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState("");
+  const [history, setHistory] = useState<History>("joined");
+  const [typed, setTyped] = useState("");
+  const [names, setNames] = useState<readonly string[]>([]);
+  const all = withName(names, typed);
+  const add = () => {
+    setNames(all);
+    setTyped("");
+  };
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const name = String(new FormData(event.currentTarget as HTMLFormElement).get("name")).trim();
+    setBusy(true);
+    try {
+      const group = await parley.groups.create({ name, history, members: [...all] });
+      events.publish({ type: "group.created", payload: group });
+      say(`${group.name} was created.`);
+      onClose();
+      openPlace(group.id);
+    } catch (error) {
+      setBusy(false);
+      setFailure(explain(error));
+      endIfRefused(error);
+    }
+  };
+  return (
+    <Dialog title="Create a group" onClose={onClose}>
+      <form onSubmit={submit}>
+        <label class="labelled">
+          Name
+          <input class="field" name="name" required autofocus autocomplete="off" />
+        </label>
+        <div class="labelled">
+          New members see
+          <Choice
+            legend="What new members see"
+            name="history"
+            chosen={history}
+            choices={HISTORIES}
+            onChoose={setHistory}
+          />
+          <span class="muted small">You can't change this later.</span>
+        </div>
+        <div class="invite-row">
+          <NameInput value={typed} onInput={setTyped} onEnter={add} />
+          <button type="button" class="button" disabled={typed.trim() === ""} onClick={add}>
+            <Icon name="add" />
+            Add
+          </button>
+        </div>
+        <Names names={names} onChange={setNames} />
+        <p class="failure" role="alert">
+          {failure}
+        </p>
+        <div class="dialog-actions">
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button primary" disabled={isBusy}>
+            Create
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function withName(names: readonly string[], typed: string): readonly string[] {
+  const name = typed.trim();
+  return name === "" || names.includes(name) ? names : [...names, name];
+}
+
+function Names(props: { names: readonly string[]; onChange: (names: readonly string[]) => void }) {
+  const { names, onChange } = props;
+  if (names.length === 0) return null;
+  return (
+    <ul class="draft-files" aria-label="People to invite">
+      {names.map((name) => (
+        <li key={name} class="draft-file small">
+          <span class="ellipsis">{name}</span>
+          <IconButton
+            icon="close"
+            label={`Do not invite ${name}`}
+            onClick={() => onChange(names.filter((each) => each !== name))}
+          />
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,83 @@
+import { useState } from "preact/hooks";
+import type { Group } from "../../../client/src/index.ts";
+import { Header } from "../conversation-header.tsx";
+import { ConfirmDialog } from "../dialog.tsx";
+import { EditableName } from "../editable.tsx";
+import { counted } from "../format.ts";
+import { Icon, IconButton } from "../icons.tsx";
+import { Avatar } from "../people.tsx";
+import { leaveForGood } from "../place.ts";
+import { useSession } from "../session.ts";
+import { Members } from "./members.tsx";
+
+export function GroupHeader({ group, onBack }: { group: Group; onBack: () => void }) {
+  const { parley, events, say, report } = useSession();
+  const [isListing, setListing] = useState(false);
+  const [isLeaving, setLeaving] = useState(false);
+  const rename = async (name: string) => {
+    try {
+      const payload = await parley.groups.update(group.id, { name });
+      events.publish({ type: "group.updated", payload });
+      say(`Renamed to ${payload.name}.`);
+      return true;
+    } catch (error) {
+      report(`${group.name} was not renamed.`, error);
+      return false;
+    }
+  };
+  return (
+    <Header onBack={onBack}>
+      <Avatar name={group.name} seed={group.id} isGroup />
+      <div class="conversation-title">
+        <EditableName
+          heading
+          value={group.name}
+          what="group"
+          readOnly={group.role !== "admin"}
+          onSave={rename}
+        />
+        <span class="muted small ellipsis">
+          {counted(group.member_count, "member", "members")}
+          {group.description !== null && ` · ${group.description}`}
+        </span>
+      </div>
+      <div class="conversation-actions">
+        <button
+          type="button"
+          class="button"
+          aria-label={`Members of ${group.name}`}
+          onClick={() => setListing(true)}
+        >
+          <Icon name="people" />
+          <span class="only-wide">Members</span>
+        </button>
+        <IconButton icon="signOut" label={`Leave ${group.name}`} danger onClick={() => setLeaving(true)} />
+      </div>
+      {isListing && <Members group={group} onClose={() => setListing(false)} />}
+      {isLeaving && <Leave group={group} onClose={() => setLeaving(false)} />}
+    </Header>
+  );
+}
+
+function Leave({ group, onClose }: { group: Group; onClose: () => void }) {
+  const { parley, events, say, report, refreshMe } = useSession();
+  const { id, name, conversation_id } = group;
+  const leave = async () => {
+    try {
+      await parley.groups.leave(id);
+      leaveForGood();
+      events.publish({ type: "group.deleted", payload: { id, conversation_id } });
+      say(`You left ${name}.`);
+      refreshMe();
+    } catch (error) {
+      report(`You could not leave ${name}.`, error);
+    }
+  };
+  const text =
+    group.member_count > 1
+      ? "You lose its messages and files; the others keep them. To come back you need an invitation, and you won't see what was sent before."
+      : "You are the last member: this deletes the group with all its messages and files. You can't undo this.";
+  return (
+    <ConfirmDialog title={`Leave ${name}?`} text={text} action="Leave" onConfirm={leave} onClose={onClose} />
+  );
+}

@@ -1,0 +1,111 @@
+// Invitations: in a list above the conversations, and one that is open.
+import { useState } from "preact/hooks";
+import type { Group } from "../../../client/src/index.ts";
+import { Header } from "../conversation-header.tsx";
+import { counted } from "../format.ts";
+import { focusIfLost } from "../open-file.tsx";
+import { PageFailure } from "../page-notes.tsx";
+import { Avatar } from "../people.tsx";
+import { leaveForGood, openPlace } from "../place.ts";
+import { useSession } from "../session.ts";
+import { toInviter } from "./texts.ts";
+import { useGroups } from "./use-groups.ts";
+
+export function Invitations() {
+  const { groups } = useSession();
+  const { all, failure } = useGroups();
+  const invitations = all.filter(({ role }) => role === "invited");
+  return (
+    <>
+      {invitations.length > 0 && (
+        <ul class="invitations" aria-label="Invitations">
+          {invitations.map((group) => (
+            <li key={group.id} class="invitation">
+              <Avatar name={group.name} seed={group.id} isGroup />
+              <span class="contact-text">
+                <a class="contact-name" href={`#${group.id}`}>
+                  {group.name}
+                </a>
+                <span class="muted small">{toInviter(group)} invites you</span>
+              </span>
+              <Answers group={group} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <PageFailure pages={{ failure, retry: () => groups.load() }} />
+    </>
+  );
+}
+
+function Answers({ group }: { group: Group }) {
+  const { parley, events, say, report } = useSession();
+  const [isBusy, setBusy] = useState(false);
+  const { id, name } = group;
+  const answer = async (doing: string, act: () => Promise<void>) => {
+    setBusy(true);
+    try {
+      await act();
+    } catch (error) {
+      report(doing, error);
+    }
+    setBusy(false);
+  };
+  const join = () =>
+    answer(`You could not join ${name}.`, async () => {
+      const payload = await parley.groups.join(id);
+      events.publish({ type: "group.created", payload });
+      openPlace(id);
+    });
+  const decline = () =>
+    answer("The invitation was not declined.", async () => {
+      await parley.groups.leave(id);
+      if (location.hash === `#${id}`) leaveForGood();
+      events.publish({ type: "group.deleted", payload: { id, conversation_id: null } });
+      say(`You declined the invitation to ${name}.`);
+      focusIfLost(
+        () => document.querySelector("[role=listbox]") ?? document.querySelector(".contacts input"),
+      );
+    });
+  return (
+    <span class="answers">
+      <button
+        type="button"
+        class="button primary"
+        aria-label={`Join ${name}`}
+        disabled={isBusy}
+        onClick={join}
+      >
+        Join
+      </button>
+      <button type="button" class="button" aria-label={`Decline ${name}`} disabled={isBusy} onClick={decline}>
+        Decline
+      </button>
+    </span>
+  );
+}
+
+/** What an invitation offers, before one is a member. */
+export function OpenInvitation({ group, onBack }: { group: Group; onBack: () => void }) {
+  return (
+    <section class="conversation" tabIndex={-1} aria-label={`Invitation: ${group.name}`}>
+      <Header onBack={onBack}>
+        <Avatar name={group.name} seed={group.id} isGroup />
+        <div class="conversation-title">
+          <h1 class="name">{group.name}</h1>
+          <span class="muted small">{counted(group.member_count, "member", "members")}</span>
+        </div>
+      </Header>
+      <div class="files-empty">
+        <h2>{toInviter(group)} invites you</h2>
+        {group.description !== null && <p class="group-description">{group.description}</p>}
+        <p class="muted">
+          {group.history === "all"
+            ? "You see all messages, also earlier ones."
+            : "You see messages after joining."}
+        </p>
+        <Answers group={group} />
+      </div>
+    </section>
+  );
+}

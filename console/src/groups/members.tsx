@@ -1,0 +1,192 @@
+// Who is in a group, and for its admins who is invited and what each may do.
+import { useRef, useState } from "preact/hooks";
+import type { Group, Member } from "../../../client/src/index.ts";
+import { ConfirmDialog, Dialog } from "../dialog.tsx";
+import { explain } from "../failures.ts";
+import { IconButton } from "../icons.tsx";
+import { focusIfLost } from "../open-file.tsx";
+import { PageFailure, Reading } from "../page-notes.tsx";
+import { Avatar } from "../people.tsx";
+import { useSession } from "../session.ts";
+import type { Pages } from "../use-pages.ts";
+import { NameInput } from "./name-input.tsx";
+import { toMemberName } from "./texts.ts";
+import { useMembers } from "./use-groups.ts";
+
+const ROLES = { admin: "Admin", member: "Member", invited: "Invited" };
+const ORDER = Object.keys(ROLES);
+
+export function Members({ group, onClose }: { group: Group; onClose: () => void }) {
+  const pages = useMembers(group);
+  const [removing, setRemoving] = useState<Member>();
+  const list = useRef<HTMLUListElement>(null);
+  const isAdmin = group.role === "admin";
+  const sorted = pages.items.toSorted(
+    (a, b) => ORDER.indexOf(a.role) - ORDER.indexOf(b.role) || toMemberName(a).localeCompare(toMemberName(b)),
+  );
+  return (
+    <>
+      <Dialog title={`Members of ${group.name}`} onClose={onClose}>
+        {group.description !== null && <p class="dialog-text group-description">{group.description}</p>}
+        {isAdmin && <Invite group={group} pages={pages} />}
+        {pages.loading && pages.items.length === 0 && <Reading />}
+        <PageFailure pages={pages} />
+        <ul class="members" tabIndex={-1} ref={list} aria-label="Members">
+          {sorted.map((member) => (
+            <Row
+              key={member.id}
+              member={member}
+              isAdmin={isAdmin}
+              pages={pages}
+              onRemove={() => setRemoving(member)}
+            />
+          ))}
+        </ul>
+      </Dialog>
+      {removing && (
+        <Remove
+          group={group}
+          member={removing}
+          onClose={() => {
+            setRemoving(undefined);
+            focusIfLost(() => list.current);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function Invite({ group, pages }: { group: Group; pages: Pages<Member> }) {
+  const { parley, say, endIfRefused } = useSession();
+  const [typed, setTyped] = useState("");
+  const [failure, setFailure] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const invite = async (event: SubmitEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setFailure("");
+    try {
+      const member = await parley.groups.inviteMember(group.id, { username: typed.trim() });
+      pages.edit((items) => [...items.filter(({ id }) => id !== member.id), member]);
+      const isInvited = member.role === "invited";
+      say(`${toMemberName(member)} is ${isInvited ? "invited" : "already a member"}.`);
+      setTyped("");
+    } catch (error) {
+      setFailure(explain(error));
+      endIfRefused(error);
+    }
+    setBusy(false);
+  };
+  return (
+    <form onSubmit={invite}>
+      <div class="invite-row">
+        <NameInput value={typed} onInput={setTyped} />
+        <button type="submit" class="button" disabled={isBusy || typed.trim() === ""}>
+          Invite
+        </button>
+      </div>
+      <p class="failure" role="alert">
+        {failure}
+      </p>
+    </form>
+  );
+}
+
+function Row(props: { member: Member; isAdmin: boolean; pages: Pages<Member>; onRemove: () => void }) {
+  const { member, isAdmin, pages, onRemove } = props;
+  const { me } = useSession();
+  const name = toMemberName(member);
+  const isMe = member.user_id === me.id;
+  const { changeRole, withdraw } = useRowActions(member, pages);
+  return (
+    <li class="member">
+      <Avatar name={name} seed={member.user_id ?? name} />
+      <span class="contact-text">
+        <span class="contact-name">{isMe ? `${name} (you)` : name}</span>
+        <span class="muted small ellipsis">
+          {ROLES[member.role]}
+          {member.username !== null && member.username !== name && ` · @${member.username}`}
+        </span>
+      </span>
+      {isAdmin && member.role === "invited" && (
+        <button type="button" class="button" aria-label={`Withdraw: ${name}`} onClick={withdraw}>
+          Withdraw
+        </button>
+      )}
+      {isAdmin && member.role !== "invited" && (
+        <>
+          <RoleButton member={member} name={name} onChoose={changeRole} />
+          {!isMe && <IconButton icon="trash" label={`Remove ${name}`} danger onClick={onRemove} />}
+        </>
+      )}
+    </li>
+  );
+}
+
+function RoleButton(props: {
+  member: Member;
+  name: string;
+  onChoose: (role: "admin" | "member") => Promise<void>;
+}) {
+  const role = props.member.role === "admin" ? "member" : "admin";
+  return (
+    <button
+      type="button"
+      class="button"
+      aria-label={`Make ${role}: ${props.name}`}
+      onClick={() => props.onChoose(role)}
+    >
+      Make {role}
+    </button>
+  );
+}
+
+function useRowActions(member: Member, pages: Pages<Member>) {
+  const { parley, events, say, report } = useSession();
+  const name = toMemberName(member);
+  return {
+    changeRole: async (role: "admin" | "member") => {
+      try {
+        const payload = await parley.groups.updateMember(member.group_id, member.id, { role });
+        events.publish({ type: "member.updated", payload });
+      } catch (error) {
+        report(`The role of ${name} was not changed.`, error);
+      }
+    },
+    withdraw: async () => {
+      try {
+        await parley.groups.removeMember(member.group_id, member.id);
+        pages.edit((items) => items.filter(({ id }) => id !== member.id));
+        say(`The invitation of ${name} was withdrawn.`);
+        focusIfLost(() => document.querySelector(".members"));
+      } catch (error) {
+        report(`The invitation of ${name} was not withdrawn.`, error);
+      }
+    },
+  };
+}
+
+function Remove(props: { group: Group; member: Member; onClose: () => void }) {
+  const { group, member } = props;
+  const { parley, events, report } = useSession();
+  const { id, group_id, user_id } = member;
+  const name = toMemberName(member);
+  const remove = async () => {
+    try {
+      await parley.groups.removeMember(group_id, id);
+      events.publish({ type: "member.deleted", payload: { id, group_id, user_id: user_id! } });
+    } catch (error) {
+      report(`${name} was not removed.`, error);
+    }
+  };
+  return (
+    <ConfirmDialog
+      title={`Remove ${name}?`}
+      text={`${name} loses all messages and files of ${group.name}. What they wrote stays for the others.`}
+      action="Remove"
+      onConfirm={remove}
+      onClose={props.onClose}
+    />
+  );
+}

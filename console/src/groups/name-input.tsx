@@ -1,0 +1,66 @@
+import { useEffect, useId, useState } from "preact/hooks";
+import type { Contact } from "../../../client/src/index.ts";
+import { toName } from "../people.tsx";
+import { useSession } from "../session.ts";
+import { useSettled } from "../use-settled.ts";
+
+/** How many contacts are suggested. */
+const SUGGESTED = 10;
+
+/** The field for a username to invite. It suggests contacts and accepts any name. */
+export function NameInput(props: {
+  value: string;
+  onInput: (value: string) => void;
+  onEnter?: (() => void) | undefined;
+}) {
+  const list = useId();
+  const hint = useId();
+  const contacts = useSuggestions(useSettled(props.value.trim()));
+  return (
+    <span class="labelled">
+      <label for={`${list}-field`}>Invite</label>
+      <input
+        id={`${list}-field`}
+        class="field"
+        name="username"
+        list={list}
+        placeholder="Username"
+        autocomplete="off"
+        spellcheck={false}
+        value={props.value}
+        aria-describedby={hint}
+        onInput={(event) => props.onInput(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || event.isComposing || !props.onEnter) return;
+          event.preventDefault();
+          props.onEnter();
+        }}
+      />
+      <datalist id={list}>
+        {contacts.map((contact) => (
+          <option key={contact.id} value={contact.username}>
+            {toName(contact)}
+          </option>
+        ))}
+      </datalist>
+      <span id={hint} class="muted small">
+        Only people who have you as a contact see the invitation.
+      </span>
+    </span>
+  );
+}
+
+/** Returns contacts that match. Without an answer there are none: any name can be typed. */
+function useSuggestions(q: string): readonly Contact[] {
+  const { parley } = useSession();
+  const [found, setFound] = useState<readonly Contact[]>([]);
+  useEffect(() => {
+    const controller = new AbortController();
+    parley.contacts
+      .list({ active: true, limit: SUGGESTED, ...(q && { q }) }, { signal: controller.signal })
+      .then(({ data }) => setFound(data))
+      .catch(() => {});
+    return () => controller.abort();
+  }, [parley, q]);
+  return found;
+}

@@ -1,0 +1,37 @@
+import { useEffect, useRef } from "preact/hooks";
+import { Conversation } from "../conversation.tsx";
+import { PageFailure, Reading } from "../page-notes.tsx";
+import { leaveForGood } from "../place.ts";
+import { useSession } from "../session.ts";
+import { GroupHeader } from "./group-header.tsx";
+import { OpenInvitation } from "./invitations.tsx";
+import { useGroups } from "./use-groups.ts";
+
+/** The group that the URL names: its conversation, or the invitation into it. */
+export function OpenGroup({ id, onBack }: { id: string; onBack: () => void }) {
+  const { groups, say } = useSession();
+  const { all, isLoaded, failure } = useGroups();
+  const group = all.find((each) => each.id === id);
+  const last = useRef(group);
+  useEffect(() => {
+    if (group) last.current = group;
+    else if (isLoaded && location.hash === `#${id}`) {
+      const { name, role } = last.current ?? {};
+      if (!name) say("This group does not exist, or you are not a member.");
+      else if (role === "invited") say(`The invitation to ${name} has ended.`);
+      else say(`You are not a member of ${name} any more.`);
+      leaveForGood();
+    }
+  }, [group, isLoaded, id, say]);
+  if (!group) return failure ? <PageFailure pages={{ failure, retry: () => groups.load() }} /> : <Reading />;
+  if (group.conversation_id === null) return <OpenInvitation group={group} onBack={onBack} />;
+  return (
+    <Conversation
+      key={group.conversation_id}
+      id={group.conversation_id}
+      name={group.name}
+      kind="group"
+      header={<GroupHeader group={group} onBack={onBack} />}
+    />
+  );
+}

@@ -1,0 +1,39 @@
+// What happened in a group, and who its people are, in words.
+import type { Group, Member, Message } from "../../../client/src/index.ts";
+import { visible } from "../people.tsx";
+
+type User = NonNullable<Message["sender"]>;
+
+/** Returns the name that a user has given themselves. */
+export function toUserName(user: Pick<User, "username" | "display_name">): string {
+  return visible(user.display_name) || user.username;
+}
+
+export function toMemberName({ username, display_name }: Member): string {
+  return username === null ? "Deleted user" : toUserName({ username, display_name });
+}
+
+/** Returns who has invited the user, with the username, which nobody else can have. */
+export function toInviter({ invited_by: user }: Group): string {
+  if (!user) return "Somebody";
+  const name = toUserName(user);
+  return name === user.username ? name : `${name} (@${user.username})`;
+}
+
+/** Returns the line that says what a message of the system is about. `meId`: who reads it. */
+export function toSystemText({ type, sender, data }: Message, meId: string): string {
+  const { user, role, name } = (data ?? {}) as { user?: User | null; role?: string; name?: string };
+  const toSubject = (who: User | null | undefined) =>
+    who ? (who.id === meId ? "You" : toUserName(who)) : "A deleted user";
+  const by = toSubject(sender);
+  if (type === "joined") return `${by} joined`;
+  if (type === "left") return `${by} left`;
+  if (type === "renamed") return `${by} renamed the group to ${name}`;
+  const subject = toSubject(user);
+  if (type === "removed") {
+    const whom = subject === "You" ? "you" : user ? subject : "a deleted user";
+    return `${by} removed ${whom}`;
+  }
+  const verb = subject === "You" ? "are" : "is";
+  return `${subject} ${verb} ${role === "admin" ? "an admin now" : "no longer an admin"}`;
+}

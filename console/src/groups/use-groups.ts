@@ -1,0 +1,39 @@
+import { useEffect, useLayoutEffect, useReducer } from "preact/hooks";
+import type { Group, Member } from "../../../client/src/index.ts";
+import type { Change } from "../live.ts";
+import { useChanges, useSession } from "../session.ts";
+import { type Pages, usePages } from "../use-pages.ts";
+import type { Groups } from "./groups.ts";
+
+const PAGE = 100;
+
+type MemberChange = Extract<Change, { type: `member.${string}` }>;
+
+/** Returns the groups and invitations, kept up to date. */
+export function useGroups(): Groups["state"] {
+  const { groups } = useSession();
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
+  useLayoutEffect(() => groups.watch(() => redraw()), [groups]);
+  return groups.state;
+}
+
+/** Returns all members, kept up to date; for an admin also those who are invited. */
+export function useMembers({ id, role }: Group): Pages<Member> {
+  const { parley } = useSession();
+  const pages = usePages<Member>(`${id} ${role}`, (after, signal) =>
+    parley.groups.listMembers(id, { limit: PAGE, ...(after && { starting_after: after }) }, { signal }),
+  );
+  useEffect(() => pages.more());
+  useChanges((change) => {
+    if (change.type === "missed") pages.reload();
+    if (!isAboutMember(change) || change.payload.group_id !== id) return;
+    const others = (items: Member[]) => items.filter((each) => each.id !== change.payload.id);
+    if (change.type === "member.deleted") pages.edit(others);
+    else pages.edit((items) => [...others(items), change.payload]);
+  });
+  return pages;
+}
+
+function isAboutMember(change: Change): change is MemberChange {
+  return change.type.startsWith("member.");
+}

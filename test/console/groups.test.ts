@@ -1,0 +1,269 @@
+// Groups, with three people in three browsers.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Page } from "playwright-core";
+import { createToken } from "../../src/core/access/tokens.ts";
+import { createUser } from "../../src/core/users.ts";
+import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { add, read, send } from "../support/people.ts";
+import { assertAccessible, assertNoSidewaysScroll, openFiles, openPage, signIn } from "./browser.ts";
+import { act, find, type Person, say, write } from "./talk.ts";
+
+interface Group {
+  id: string;
+  conversation_id: string;
+}
+
+const NAMES = ["Ann", "Bob", "Cat"];
+
+async function addUser(server: TestApp, display_name: string): Promise<TestUser> {
+  const { id } = await createUser(server.app.core, null, {
+    username: display_name.toLowerCase(),
+    display_name,
+  });
+  const { token } = await createToken(server.app.core, null, id, {});
+  return { id, token, headers: { authorization: `Bearer ${token}` } };
+}
+
+/** Ann, Bob and Cat, who all have each other as contacts, each signed in. */
+async function gather(t: TestContext): Promise<{ server: TestApp; people: [Person, Person, Person] }> {
+  const server = await startApp(t);
+  const users = [];
+  for (const name of NAMES) users.push(await addUser(server, name));
+  for (const user of users)
+    for (const [at, other] of users.entries())
+      if (other !== user) await add(server, user, NAMES[at]!.toLowerCase());
+  const browser = await openBrowser(t);
+  const arrive = async (user: TestUser): Promise<Person> => {
+    const opened = await openPage(browser, server.url);
+    await signIn(opened.page, server.url, user.token);
+    return { user, ...opened };
+  };
+  const [ann, bob, cat] = [await arrive(users[0]!), await arrive(users[1]!), await arrive(users[2]!)];
+  return { server, people: [ann, bob, cat] };
+}
+
+const line = (page: Page, text: string) => page.locator(".message.system").filter({ hasText: text });
+const invitation = (page: Page) => page.getByRole("list", { name: "Invitations" });
+const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
+
+function assertQuiet(people: readonly Person[]): void {
+  assert.deepEqual(
+    people.flatMap(({ guard }) => guard.complaints),
+    [],
+  );
+}
+
+/** Makes a group of Ann's with the others behind the pages' backs. */
+async function makeGroup(server: TestApp, [ann, ...others]: readonly Person[], name: string): Promise<Group> {
+  const fields = { name, members: NAMES.slice(1).map((each) => each.toLowerCase()) };
+  const group = await read<Group>(send(server, ann!.user, "POST", "/v1/groups", fields), 201);
+  for (const { user } of others) await read(send(server, user, "POST", `/v1/groups/${group.id}/join`), 200);
+  return group;
+}
+
+test("a group is created, accepted or declined, talked in, and left", { skip: noChromium }, async (t) => {
+  const { people } = await gather(t);
+  const [ann, bob, cat] = people;
+  await press(ann.page, "Create a group");
+  const dialog = ann.page.getByRole("dialog");
+  await dialog.getByLabel("Name", { exact: true }).fill("Climbing");
+  const field = dialog.getByRole("combobox", { name: "Invite" });
+  await field.fill("bob");
+  await field.press("Enter");
+  await dialog.getByRole("list", { name: "People to invite" }).getByText("bob").waitFor();
+  // A name that is typed is invited without the button, too.
+  await field.fill("cat");
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await ann.page.getByRole("heading", { name: "Climbing" }).waitFor();
+  await line(ann.page, "You joined").waitFor();
+  await ann.page.getByRole("option", { name: "Climbing" }).waitFor();
+
+  // Both see who invites them. One looks at the invitation and accepts, the other declines.
+  for (const { page } of [bob, cat]) await invitation(page).getByText("Ann (@ann) invites you").waitFor();
+  await bob.page.getByRole("link", { name: "Climbing" }).click();
+  await bob.page.getByRole("heading", { name: "Ann (@ann) invites you" }).waitFor();
+  await bob.page.getByText("You see messages after joining.").waitFor();
+  await bob.page.locator(".main").getByRole("button", { name: "Join Climbing" }).click();
+  await line(bob.page, "You joined").waitFor();
+  await invitation(bob.page).waitFor({ state: "detached" });
+  await press(cat.page, "Decline Climbing");
+  await invitation(cat.page).waitFor({ state: "detached" });
+  await cat.page.getByText("You declined the invitation to Climbing.").waitFor();
+  await line(ann.page, "Bob joined").waitFor();
+  await ann.page.getByText("2 members").waitFor();
+
+  await write(ann.page, "Sunday?");
+  await find(bob.page, "Sunday?").getByText("Ann", { exact: true }).waitFor();
+  await write(bob.page, "Gladly");
+  await find(ann.page, "Gladly").getByText("Bob", { exact: true }).waitFor();
+  await ann.page.getByRole("option", { name: "Climbing" }).getByText("Bob: Gladly").waitFor();
+  await bob.page.getByRole("option", { name: "Climbing" }).getByText("You: Gladly").waitFor();
+  await act(ann.page, "Gladly", "Reply");
+  await ann.page.getByText("Reply to Bob").waitFor();
+  await ann.page.keyboard.press("Escape");
+  // A sender has the same colour on every page.
+  const hues = await Promise.all(
+    [ann, bob].map(({ page }) => find(page, "Gladly").locator(".avatar").getAttribute("class")),
+  );
+  assert.match(hues[0]!, /hue-\d/);
+  assert.equal(hues[0], hues[1]);
+
+  await press(ann.page, "Leave Climbing");
+  await ann.page.getByRole("dialog").getByText("the others keep them").waitFor();
+  await press(ann.page, "Leave");
+  await ann.page.getByRole("heading", { name: "Choose a conversation" }).waitFor();
+  await ann.page.getByRole("option", { name: "Climbing" }).waitFor({ state: "detached" });
+  await line(bob.page, "Ann left").waitFor();
+  await line(bob.page, "You are an admin now").waitFor();
+  await press(bob.page, "Leave Climbing");
+  await bob.page.getByRole("dialog").getByText("this deletes the group").waitFor();
+  await press(bob.page, "Leave");
+  await bob.page.getByRole("option", { name: "Climbing" }).waitFor({ state: "detached" });
+  assertQuiet(people);
+});
+
+test("admins invite, withdraw, appoint, rename and remove, and everyone sees it at once", {
+  skip: noChromium,
+}, async (t) => {
+  const { server, people } = await gather(t);
+  const [ann, bob, cat] = people;
+  const group = await makeGroup(server, [ann, bob], "Climbing");
+  for (const { page } of [ann, bob]) await page.getByRole("option", { name: "Climbing" }).click();
+  await invitation(cat.page).waitFor();
+  await press(bob.page, "Members of Climbing");
+  const members = bob.page.getByRole("list", { name: "Members" });
+  await members.getByText("Bob (you)").waitFor();
+  // A member sees neither invitations nor buttons.
+  assert.equal(await members.getByRole("listitem").count(), 2);
+  assert.equal(await members.getByRole("button").count(), 0);
+  assert.equal(await bob.page.getByRole("button", { name: /^Rename group/ }).count(), 0);
+
+  await press(ann.page, "Members of Climbing");
+  await press(ann.page, "Withdraw: cat");
+  await invitation(cat.page).waitFor({ state: "detached" });
+  await ann.page.getByRole("combobox", { name: "Invite" }).fill("cat");
+  await press(ann.page, "Invite");
+  await press(cat.page, "Join Climbing");
+  await line(cat.page, "You joined").waitFor();
+  await press(ann.page, "Make admin: Bob");
+  await press(ann.page, "Make member: Bob");
+  await press(ann.page, "Make admin: Bob");
+  for (const text of ["Bob is an admin now", "Bob is no longer an admin", "Cat joined"])
+    await line(ann.page, text).first().waitFor();
+  await members.getByText("Cat", { exact: true }).waitFor();
+  await press(bob.page, "Make member: Ann");
+  await line(cat.page, "Ann is no longer an admin").waitFor();
+  await bob.page.keyboard.press("Escape");
+  await ann.page.getByRole("combobox", { name: "Invite" }).waitFor({ state: "detached" });
+  await ann.page.keyboard.press("Escape");
+
+  await press(bob.page, "Rename group Climbing");
+  await bob.page.keyboard.type("Bouldering");
+  await bob.page.keyboard.press("Enter");
+  for (const { page } of people) {
+    await page.getByRole("heading", { name: "Bouldering" }).waitFor();
+    await page.getByRole("option", { name: "Bouldering" }).waitFor();
+  }
+  await line(ann.page, "Bob renamed the group to Bouldering").waitFor();
+  await cat.page.getByLabel("Search contacts and groups").fill("bould");
+  await cat.page.getByRole("option", { name: "Bouldering" }).getByText("3 members").waitFor();
+
+  await openFiles(cat.page);
+  const { conversation_id } = group;
+  assert.equal(
+    (await upload(server.url, ann.user, new File(["map"], "map.txt"), { conversation_id })).status,
+    201,
+  );
+  await cat.page.getByRole("button", { name: "Open map.txt" }).waitFor();
+
+  await press(bob.page, "Members of Bouldering");
+  await press(bob.page, "Remove Cat");
+  await press(bob.page, "Remove");
+  await cat.page.getByText("You are not a member of Bouldering any more.").waitFor();
+  await cat.page.getByRole("heading", { name: "Choose a conversation" }).waitFor();
+  await line(ann.page, "Bob removed Cat").waitFor();
+  await members.getByText("Cat", { exact: true }).waitFor({ state: "detached" });
+  await members.and(bob.page.locator(":focus")).waitFor();
+  assertQuiet(people);
+});
+
+test("what members do is no news, and what they write is", { skip: noChromium }, async (t) => {
+  const { server, people } = await gather(t);
+  const [ann, bob] = people;
+  const { id, conversation_id } = await makeGroup(server, people, "Climbing");
+  const row = ann.page.getByRole("option", { name: "Climbing" });
+  await row.waitFor();
+  await read(send(server, ann.user, "PUT", `/v1/groups/${id}`, { name: "Climbing club" }), 200);
+  await row.filter({ hasText: "Climbing club" }).waitFor();
+  assert.equal(await row.getByText("unread").count(), 0);
+  await say(server, bob.user, conversation_id, "hello");
+  await row.filter({ hasText: /Bob: hello.*1 unread/ }).waitFor();
+  await row.click();
+  await find(ann.page, "hello").waitFor();
+  // The line "New" is above what was written, not above what was done.
+  const texts = await ann.page.locator(".message-list > li").allTextContents();
+  const at = texts.indexOf("New");
+  assert.match(texts[at + 1]!, /hello/);
+  await row.filter({ hasText: "unread" }).waitFor({ state: "detached" });
+  await say(server, bob.user, conversation_id, "again");
+  await ann.page
+    .getByRole("status")
+    .filter({ hasText: /^Bob: again$/ })
+    .waitFor({ state: "attached" });
+  // A link to a group opens it, and one to a group of others says that it does not.
+  await ann.page.goto(`${server.url}/#grp_00000000000000000000000000`);
+  await ann.page.getByText("This group does not exist, or you are not a member.").waitFor();
+  await ann.page.goto(`${server.url}/#${id}`);
+  await find(ann.page, "again").waitFor();
+  await ann.page.waitForFunction(() => document.title === "Climbing club · Parley");
+  assertQuiet(people);
+});
+
+for (const [size, viewport] of [
+  ["desk", { width: 1280, height: 800 }],
+  ["phone", { width: 360, height: 740 }],
+] as const) {
+  test(`the screens of groups are accessible and fit: ${size}`, { skip: noChromium }, async (t) => {
+    const { server, people } = await gather(t);
+    const [ann, bob, cat] = people;
+    const long = "averylongnamewithoutanyplacetobreakit".repeat(3);
+    const fields = { name: long, members: ["cat"], description: `${long} ${long}` };
+    await read(send(server, bob.user, "POST", "/v1/groups", fields), 201);
+    const { conversation_id } = await makeGroup(server, [ann, bob], "Climbing");
+    for (const [at, { user }] of [ann, bob, ann, bob].entries())
+      await say(server, user, conversation_id, `message ${at}`);
+    for (const { page } of people) await page.setViewportSize(viewport);
+    const look = async (page: Page, what: string) => {
+      await assertNoSidewaysScroll(page, what);
+      await assertAccessible(page, what);
+    };
+    await invitation(cat.page).getByRole("listitem").nth(1).waitFor();
+    await look(cat.page, "invitations");
+    await cat.page.getByRole("link", { name: long }).click();
+    await cat.page.getByRole("heading", { name: "Bob (@bob) invites you" }).waitFor();
+    await look(cat.page, "an invitation");
+    const { page } = ann;
+    await press(page, "Create a group");
+    await page.getByRole("combobox", { name: "Invite" }).fill(long);
+    await page.keyboard.press("Enter");
+    await look(page, "creating a group");
+    await page.keyboard.press("Escape");
+    await page.getByRole("option", { name: "Climbing" }).click();
+    await find(page, "message 3").waitFor();
+    await look(page, "a conversation");
+    await find(page, "message 3").hover();
+    await look(page, "a message under the mouse");
+    await press(page, "Members of Climbing");
+    await page.getByText("Invited").waitFor();
+    await look(page, "members");
+    await press(page, "Remove Bob");
+    await look(page, "removing");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await press(page, "Leave Climbing");
+    await look(page, "leaving");
+    assertQuiet(people);
+  });
+}

@@ -141,6 +141,59 @@ test("events of some types, and behind one that is known; what one is tells what
   assert.deepEqual(await whole.close(), ["ada", "grace", "edsger"]);
 });
 
+/** Says what an event of a group is about, as its type says that the payload is. */
+function ofGroup(event: Event): unknown[] {
+  const { type, payload } = event;
+  switch (type) {
+    case "group.created":
+    case "group.updated":
+      return [type, payload.id, "name" in payload ? payload.name : null];
+    case "group.deleted":
+      return [type, payload.id, payload.conversation_id];
+    case "member.created":
+    case "member.updated":
+      return [type, payload.group_id, "role" in payload ? payload.role : null];
+    case "member.deleted":
+      return [type, payload.group_id, payload.user_id];
+    default:
+      return [type];
+  }
+}
+
+test("events of a group and its members have what their types say", async (t) => {
+  const server = await startApp(t);
+  const [ann, bob] = [await clientOf(server), await clientOf(server)];
+  const [{ username: annsName }, { username, id: bobsId }] = [await ann.me(), await bob.me()];
+  await add(bob, annsName);
+  const anns = listen(ann, { after: null });
+  const bobs = listen(bob, { after: null, types: ["group.deleted", "member.deleted"] });
+  const { id, conversation_id } = await ann.groups.create({ name: "Climbing", members: [username] });
+  await bob.groups.join(id);
+  // The payload is what is there when the event is sent, so each is waited for.
+  assert.ok(await anns.has(5));
+  const [seat] = (await ann.groups.listMembers(id)).data;
+  await ann.groups.updateMember(id, seat!.id, { role: "admin" });
+  assert.ok(await anns.has(7));
+  await ann.groups.update(id, { name: "Hills" });
+  assert.ok(await anns.has(9));
+  await bob.groups.leave(id);
+  assert.ok((await anns.has(11)) && (await bobs.has(1)));
+  assert.deepEqual(
+    anns.events.map(ofGroup).filter(([type]) => type !== "message.created"),
+    [
+      ["group.created", id, "Climbing"],
+      ["member.created", id, "admin"],
+      ["member.created", id, "member"],
+      ["member.updated", id, "admin"],
+      ["group.updated", id, "Hills"],
+      ["member.deleted", id, bobsId],
+    ],
+  );
+  assert.deepEqual(bobs.events.map(ofGroup), [["group.deleted", id, conversation_id]]);
+  await anns.close();
+  await bobs.close();
+});
+
 test("a loop that is left closes the connection; what the server refuses ends the stream", async (t) => {
   const server = await startApp(t);
   const between = await proxy(t, server.url, () => "pass");

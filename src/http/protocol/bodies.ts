@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
-import { type Fields, TextFields } from "../../core/fields.ts";
+import { type Fields, type Shape, TextFields } from "../../core/fields.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import { findRepeatedName } from "../../util/json.ts";
 import { type BodyPace, hasBody, readBody } from "./body-reader.ts";
@@ -15,6 +15,11 @@ export const NO_FIELDS: Fields = new Map();
 /** The names of list fields, which a form may have several times. */
 export type Lists = ReadonlySet<string>;
 export const NO_LISTS: Lists = new Set();
+
+/** Returns the names of the list fields. */
+export function listsOf(shape: Shape): Lists {
+  return new Set(Object.keys(shape).filter((name) => shape[name]!.isList));
+}
 
 const PARSERS = new Map<string, (text: string, lists: Lists) => Fields>([
   ["application/x-www-form-urlencoded", parseFormBody],

@@ -7,7 +7,7 @@ import type { Resource, Schema } from "../../core/schema.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import { type IdKind, isId } from "../../util/ids.ts";
 import { requireScope } from "./authentication.ts";
-import { bodyFields, NO_FIELDS, parseForm } from "./bodies.ts";
+import { bodyFields, listsOf, NO_FIELDS, parseForm } from "./bodies.ts";
 import { hasBody } from "./body-reader.ts";
 import type { HttpContext } from "./context.ts";
 import type { HeaderName } from "./headers.ts";
@@ -92,6 +92,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
   const isRead = described.method === "GET";
   const { id: idRule, innerId: innerRule, query, answer, access, orAdmin } = described;
   const body = described.withFiles ? "file" : described.body;
+  const lists = listsOf(body === "file" ? {} : body);
   const bodyLimits = {
     ...limits,
     maxBodyBytes: described.isLong ? limits.maxMessageBodyBytes : limits.maxBodyBytes,
@@ -119,7 +120,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
   }
 
   async function readAndRun(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    return run(request, reply, await bodyFields(request, bodyLimits));
+    return run(request, reply, await bodyFields(request, bodyLimits, lists));
   }
 
   function run(request: FastifyRequest, reply: FastifyReply, fields = NO_FIELDS): Promise<unknown> {

@@ -13,7 +13,16 @@ import type { ReceivedFile } from "../../core/files/received.ts";
 import { fileTooLarge, type Upload } from "../../core/files/uploads.ts";
 import { ParleyError } from "../../errors.ts";
 import { requireScope } from "./authentication.ts";
-import { addField, bodyFields, decodeUtf8, type Lists, mediaType, NO_LISTS, repeated } from "./bodies.ts";
+import {
+  addField,
+  bodyFields,
+  decodeUtf8,
+  type Lists,
+  listsOf,
+  mediaType,
+  NO_LISTS,
+  repeated,
+} from "./bodies.ts";
 import { type BodyPace, BodyReader, hasBody } from "./body-reader.ts";
 import { checkDigest, parseDigest } from "./digests.ts";
 import { boundaryOf, MultipartReader, type Part } from "./multipart.ts";
@@ -85,7 +94,7 @@ export async function receiveMessage<S extends Shape>(
   limits: MessageLimits,
 ): Promise<{ fields: Parsed<S>; files: ReceivedFile[] }> {
   const { maxMessageBodyBytes, maxFileBytes } = limits;
-  const lists = new Set(Object.keys(shape).filter((name) => shape[name]!.isList));
+  const lists = listsOf(shape);
   const files: ReceivedFile[] = [];
   if (mediaType(request.headers["content-type"]) !== "multipart/form-data") {
     const fields = await bodyFields(request, { ...limits, maxBodyBytes: maxMessageBodyBytes }, lists);

@@ -81,6 +81,12 @@ export async function listMembers(
   return toPage(page, rows.slice(0, page.limit + 1), toJson);
 }
 
+/** Throws `group_not_found` and `not_admin` for a caller who has left the group since the first request, or is no admin any more. */
+async function checkAdmin(core: Core, caller: Caller, groupId: string): Promise<void> {
+  const seat = await findOwnSeat(core.db, groupId, caller.userId);
+  if (seat?.role !== "admin") throw new ParleyError(seat ? "not_admin" : "group_not_found");
+}
+
 /** Throws `member_not_found`. */
 async function getMember(core: Core, groupId: string, memberId: string): Promise<string> {
   const row = await findMember(core.db, groupId, memberId);
@@ -107,6 +113,7 @@ export async function inviteMember(
     maxMembers: core.limits.maxMembers,
     entry: newEntry(core, caller),
   });
+  if (replayed) await readBack(checkAdmin(core, caller, groupId));
   return { json: await readBack(getMember(core, groupId, result.id)), replayed };
 }
 

@@ -150,7 +150,7 @@ const SETTINGS = {
     name: "PARLEY_MAX_MEMBERS",
     accepts: "a whole number from 2 to 1000: how many members a group may have, with those who are invited",
     fallback: "256",
-    parse: (text) => (/^[01]$/.test(text) ? undefined : parseNumber(text, 1000)),
+    parse: (text) => (/^0*[01]$/.test(text) ? undefined : parseNumber(text, 1000)),
   },
   eventDays: {
     name: "PARLEY_EVENT_DAYS",

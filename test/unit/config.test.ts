@@ -123,6 +123,16 @@ const SETTINGS: Record<string, Setting> = {
     ],
     bad: ["-1", "1.5", "1e3", "many", "9999999999"],
   },
+  PARLEY_MAX_MEMBERS: {
+    read: (config) => config.limits.maxMembers,
+    fallback: 256,
+    form: "a whole number from 2 to 1000: how many members a group may have, with those who are invited",
+    good: [
+      ["2", 2],
+      ["1000", 1000],
+    ],
+    bad: ["0", "1", "00", "01", "1001", "-2", "2.5", "1e2", "all"],
+  },
   PARLEY_RATE_LIMIT: {
     read: (config) => config.limits.requestsPerSecond,
     fallback: 500,

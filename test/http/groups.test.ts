@@ -38,6 +38,7 @@ interface Message {
 
 interface Event {
   type: string;
+  notify?: boolean;
   payload: { id: string };
   conversation_id: string | null;
 }
@@ -214,6 +215,24 @@ onBothEngines(
     );
   },
 );
+
+onBothEngines("what happens in a group alerts nobody", async (server) => {
+  const [ann, bob] = await three(server);
+  const { id, conversation_id: conversation } = await make(server, ann, { members: ["bob"] });
+  await join(server, bob, id);
+  const [seat] = await membersOf(server, ann, id);
+  await send(server, ann, "PUT", `/v1/groups/${id}/members/${seat!.id}`, { role: "admin" });
+  await say(server, ann, conversation!, "hello");
+  const alerts = async () => {
+    const { data } = await read<Page<Event>>(
+      send(server, bob, "GET", "/v1/events?types=message.created"),
+      200,
+    );
+    return data.map(({ notify }) => notify).reverse();
+  };
+  while ((await alerts()).length < 3) await sleep(10);
+  assert.deepEqual(await alerts(), [false, false, true]);
+});
 
 onBothEngines("to decline tells nobody, and stands until an admin withdraws", async (server) => {
   const [ann, bob] = await three(server);

@@ -57,6 +57,13 @@ export const events: readonly Mutant[] = [
     tests: ["http/events-messages"],
   },
   {
+    name: "events: a message of the system alerts",
+    file: RENDER,
+    find: 'if (type !== "text") return false;',
+    replace: "",
+    tests: ["http/groups"],
+  },
+  {
     name: "events: a muted conversation alerts",
     file: RENDER,
     find: "(!isMuted || (mentions",

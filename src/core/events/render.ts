@@ -41,8 +41,9 @@ interface Seen {
   message?: MessageRow;
 }
 
-/** Whether a new message alerts the user: not the sender, and of a muted conversation only if it mentions the user. */
-function notifies({ sender_id, mentions }: MessageRow, userId: string, isMuted: boolean): boolean {
+/** Whether a new message alerts the user: no system message, not the sender, and of a muted conversation only if it mentions the user. */
+function notifies({ type, sender_id, mentions }: MessageRow, userId: string, isMuted: boolean): boolean {
+  if (type !== "text") return false;
   return sender_id !== userId && (!isMuted || (mentions?.split(" ").includes(userId) ?? false));
 }
 

@@ -1,6 +1,6 @@
 import { ParleyError } from "../../errors.ts";
 import { laterId } from "../../util/ids.ts";
-import { all, get, run, type Statement, sql, type Write, write } from "../sql.ts";
+import { all, batch, get, type Statement, sql, type Write, write } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { INTO_OUTBOX, publishToMembers, toGroupReference } from "./events.ts";
@@ -32,15 +32,13 @@ export const leaveGroup = write(
   { publishesEvents: true, serializeBy: ({ groupId }) => groupId },
   function* ({ groupId, userId, expected, entry, ...leaving }: LeaveGroup): Write<void> {
     const seat = yield* get(groupSeat(groupId, userId));
+    // The same steps whether the group is not there or not the user's.
+    if (!seat && !(yield* get(seenInvitation(userId, groupId)))) throw new ParleyError("group_not_found");
     const group = yield* get<{ version: number }>(sql`SELECT version FROM groups WHERE id = ${groupId}`);
-    if (group && (seat || (yield* get(seenInvitation(userId, groupId)))))
-      checkVersion(expected, group.version);
-    if (seat) {
-      yield* leave(seat, userId, leaving, [recordEntry(entry, "group.left", groupId)]);
-      return;
-    }
-    if (!(yield* decline(userId, groupId, leaving.now))) throw new ParleyError("group_not_found");
-    yield* run(recordEntry(entry, "group.declined", groupId));
+    checkVersion(expected, group!.version);
+    if (seat) yield* leave(seat, userId, leaving, [recordEntry(entry, "group.left", groupId)]);
+    else
+      yield* batch([...decline(userId, groupId, leaving.now), recordEntry(entry, "group.declined", groupId)]);
   },
 );
 

@@ -1,4 +1,4 @@
-import { all, batch, get, type Reader, type Statement, sql, type Write } from "../sql.ts";
+import { all, batch, type Reader, type Statement, sql, type Write } from "../sql.ts";
 import { INTO_OUTBOX, toGroupReference } from "./events.ts";
 
 // Invitations are by name. Who sees one is decided at each request: only somebody who has the inviter as a contact that is not
@@ -165,15 +165,13 @@ export function endInvitationsOf(
   ];
 }
 
-/** Part of other writes: declines what the user sees, for good, and for whoever has invited or is going to. */
-export function* decline(userId: string, groupId: string, now: number): Write<boolean> {
-  if (!(yield* get(seenInvitation(userId, groupId)))) return false;
-  yield* batch([
+/** Part of other writes: declines an invitation that the user sees, for good, and for whoever has invited or is going to. */
+export function decline(userId: string, groupId: string, now: number): Statement[] {
+  return [
     publishTo("group.deleted", now, groupId, sql`FROM users me WHERE me.id = ${userId}`),
     sql`UPDATE invitations SET declined_at = ${now} WHERE group_id = ${groupId} AND declined_at IS NULL
       AND username_key = (SELECT username_key FROM users WHERE id = ${userId})`,
-  ]);
-  return true;
+  ];
 }
 
 /** Part of erasing a user: declines invitations of that name, so that no later user of the name gets them. Returns how many. */

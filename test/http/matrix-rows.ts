@@ -2,9 +2,10 @@
 
 /**
  * `owner` made everything. `member` and `blocked` are users who have the owner as a contact and whom the owner has; the
- * owner has blocked the latter. `stranger` is a user like them whom nobody knows.
+ * owner has blocked the latter. `stranger` is a user like them whom nobody knows. `invited` has the
+ * owner as a contact, too, and is invited into a group.
  */
-export const PEOPLE = ["stranger", "blocked", "member", "owner"] as const;
+export const PEOPLE = ["stranger", "invited", "blocked", "member", "owner"] as const;
 export type Person = (typeof PEOPLE)[number];
 
 /** The name leads nowhere. */
@@ -20,7 +21,10 @@ export interface Row {
   expected: Record<Person, number>;
 }
 
-const all = (status: number) => ({ stranger: status, blocked: status, member: status, owner: status });
+const all = (status: number) => ({
+  ...{ stranger: status, invited: status, blocked: status },
+  ...{ member: status, owner: status },
+});
 const own = (status: number, others = 404) => ({ ...all(others), owner: status });
 
 /** In each route the ids that somebody else could try; what changes things for the owner comes last. */

@@ -11,7 +11,8 @@ import { startApp, startOn, type TestApp, type TestUser, testConfig, upload } fr
 import { asker, type Json } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { startProxy } from "../support/engines/postgres-proxy.ts";
-import { HOOK, PEOPLE, type Person, ROWS, type Row } from "./matrix-rows.ts";
+import { GROUP_ROWS } from "./matrix-groups.ts";
+import { HOOK, ROWS as OTHER_ROWS, PEOPLE, type Person, type Row } from "./matrix-rows.ts";
 import { otherScopes, routeScopes } from "./scopes.ts";
 
 type People = Record<Person, TestUser>;
@@ -23,6 +24,7 @@ interface Scene extends People {
   ids: Record<string, string>;
 }
 
+const ROWS = [...OTHER_ROWS, ...GROUP_ROWS];
 const UNKNOWN = "01h455vb4pex5vsknk084sn02q";
 
 async function contactOf(server: TestApp, from: TestUser, to: TestUser): Promise<Json> {
@@ -43,8 +45,41 @@ async function sent(server: TestApp, from: TestUser, conversation: unknown): Pro
   return (await answer.json()) as Json;
 }
 
+/** A group of the owner, the member and the blocked one, and what they have sent there. */
+async function makeGroup(server: TestApp, { owner, ...others }: Omit<People, "stranger">) {
+  const { db } = server.app.core;
+  const members: string[] = [];
+  for (const { id } of Object.values(others)) {
+    const [user] = await db.all<{ username: string }>(sql`SELECT username FROM users WHERE id = ${id}`);
+    members.push(user!.username);
+  }
+  const { body: group } = await asker(server, owner)("POST", "/v1/groups", { name: "group", members });
+  for (const each of [others.member, others.blocked])
+    assert.equal((await asker(server, each)("POST", `/v1/groups/${group.id}/join`)).status, 200);
+  const { body: page } = await asker(server, owner)("GET", `/v1/groups/${group.id}/members`);
+  const seats = page.data as { id: string; user_id: string | null }[];
+  const idOf = (userId: string | null) => seats.find(({ user_id }) => user_id === userId)!.id;
+  const list = `/v1/messages?conversation_id=${group.conversation_id}`;
+  const { body: said } = await asker(server, owner)("GET", list);
+  const fromOwner = await sent(server, owner, group.conversation_id);
+  const fromBlocked = await sent(server, others.blocked, group.conversation_id);
+  return {
+    group: String(group.id),
+    groupConversation: String(group.conversation_id),
+    seat: idOf(others.member.id),
+    invitation: idOf(null),
+    // That the blocked one has joined is seen by those who were there, also by whom that one is blocked.
+    joined: (said.data as { id: string }[])[0]!.id,
+    groupMessage: String(fromOwner.message_id),
+    groupMessageFromBlocked: String(fromBlocked.message_id),
+    groupAttachment: String(fromOwner.id),
+    groupAttachmentFromBlocked: String(fromBlocked.id),
+  };
+}
+
 async function makeScene(server: TestApp): Promise<Scene> {
-  const [stranger, blocked, member, owner, admin] = await Promise.all([
+  const [stranger, invited, blocked, member, owner, admin] = await Promise.all([
+    server.user(),
     server.user(),
     server.user(),
     server.user(),
@@ -53,7 +88,7 @@ async function makeScene(server: TestApp): Promise<Scene> {
   ]);
   const withMember = await contactOf(server, owner, member);
   const withBlocked = await contactOf(server, owner, blocked);
-  for (const each of [member, blocked]) await contactOf(server, each, owner);
+  for (const each of [member, blocked, invited]) await contactOf(server, each, owner);
   await asker(server, owner)("PUT", `/v1/contacts/${withBlocked.id}/block`);
   const toMember = await sent(server, owner, withMember.conversation_id);
   const toBlocked = await sent(server, owner, withBlocked.conversation_id);
@@ -68,6 +103,7 @@ async function makeScene(server: TestApp): Promise<Scene> {
     message: String(toMember.message_id),
     messageToBlocked: String(toBlocked.message_id),
     messageFromBlocked: String(fromBlocked.message_id),
+    ...(await makeGroup(server, { owner, member, blocked, invited })),
     user: owner.id,
     token: (await createToken(server.app.core, null, owner.id, {})).id,
     webhook: "",
@@ -77,7 +113,7 @@ async function makeScene(server: TestApp): Promise<Scene> {
   ids.webhook = String(webhook.id);
   const { body: delivery } = await asker(server, owner)("POST", `/v1/webhooks/${ids.webhook}/test`);
   ids.delivery = String(delivery.id);
-  return { server, stranger, blocked, member, owner, admin, ids };
+  return { server, stranger, invited, blocked, member, owner, admin, ids };
 }
 
 /** The text with the ids of the scene, or with ids of the same kinds that are nobody's. */

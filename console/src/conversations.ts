@@ -1,5 +1,5 @@
 // What the server last said of each conversation. What happens in one makes it ask again, so nothing is counted here.
-import type { Conversation, Group, Parley } from "../../client/src/index.ts";
+import type { Conversation, Parley } from "../../client/src/index.ts";
 import type { Change, ChangeFeed } from "./live.ts";
 
 /** Changes within this time share one request. */
@@ -14,6 +14,8 @@ interface Hooks {
 export class Conversations {
   #known = new Map<string, Conversation>();
   #due = new Set<string>();
+  /** Conversations that the user has left. An answer from before must not bring one back. */
+  #left = new Set<string>();
   #isBusy = false;
   #parley: Parley;
   #events: ChangeFeed;
@@ -35,6 +37,7 @@ export class Conversations {
 
   async load(id: string): Promise<void> {
     const loaded = await this.#parley.conversations.retrieve(id);
+    if (this.#left.has(id)) return;
     const before = this.#known.get(id);
     this.keep(loaded);
     this.#events.publish({ type: "conversation.current", payload: loaded });
@@ -44,24 +47,32 @@ export class Conversations {
   hear(change: Change): void {
     if (change.type === "missed") this.#known.clear();
     // What a new contact has sent before is there from now on.
-    else if (change.type === "contact.created") void this.#refresh(change.payload.conversation_id);
+    else if (change.type === "contact.created" || change.type === "group.created")
+      this.#enter(change.payload.conversation_id);
     else if (change.type === "contact.deleted" || change.type === "group.deleted")
-      this.#hooks.unreadChanged();
-    else if (change.type === "group.created" || change.type === "group.updated")
-      this.#hearGroup(change.payload);
+      this.#leave(change.payload.conversation_id);
+    // The conversation has the name of its group.
+    else if (change.type === "group.updated") void this.#refresh(change.payload.conversation_id);
     else if (change.type === "conversation.updated" || change.type === "conversation.read")
       void this.#refresh(change.payload.id);
     else if (change.type.startsWith("message.") && "conversation_id" in change.payload)
-      void this.#refresh(change.payload.conversation_id!);
+      void this.#refresh(change.payload.conversation_id);
   }
 
-  /** Its conversation has the name of the group, and is there from joining on. */
-  #hearGroup({ conversation_id: id }: Group): void {
-    if (id !== null) void this.#refresh(id);
+  #enter(id: string | null): void {
+    if (id !== null) this.#left.delete(id);
+    void this.#refresh(id);
+  }
+
+  #leave(id: string | null): void {
+    if (id !== null) this.#left.add(id);
+    this.#hooks.unreadChanged();
   }
 
   /** A change during a request is followed by another one, so answers arrive in order. */
-  async #refresh(id: string): Promise<void> {
+  async #refresh(id: string | null): Promise<void> {
+    // An invitation comes without the conversation of its group.
+    if (id === null) return;
     this.#due.add(id);
     if (this.#isBusy) return;
     this.#isBusy = true;

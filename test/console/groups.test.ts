@@ -3,12 +3,14 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { createToken } from "../../src/core/access/tokens.ts";
-import { createUser } from "../../src/core/users.ts";
+import { createUser, deleteUser } from "../../src/core/users.ts";
 import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { add, read, send } from "../support/people.ts";
 import { assertAccessible, assertNoSidewaysScroll, openFiles, openPage, signIn } from "./browser.ts";
-import { act, find, type Person, say, write } from "./talk.ts";
+import { gate } from "./proxy.ts";
+import { testScenes } from "./scenes.ts";
+import { act, find, introduce, type Person, say, toUsername, write } from "./talk.ts";
 
 interface Group {
   id: string;
@@ -219,6 +221,74 @@ test("what members do is no news, and what they write is", { skip: noChromium },
   await find(ann.page, "again").waitFor();
   await ann.page.waitForFunction(() => document.title === "Climbing club · Parley");
   assertQuiet(people);
+});
+
+test("what was done by and to users who are erased stays readable", { skip: noChromium }, async (t) => {
+  const { server, people } = await gather(t);
+  const [ann, bob, cat] = people;
+  const { id, conversation_id } = await makeGroup(server, people, "Climbing");
+  await say(server, bob.user, conversation_id, "from Bob");
+  const members = `/v1/groups/${id}/members`;
+  const { data } = await read<{ data: { id: string; username: string }[] }>(
+    send(server, ann.user, "GET", members),
+    200,
+  );
+  const seat = data.find(({ username }) => username === "cat")!;
+  assert.equal((await send(server, ann.user, "DELETE", `${members}/${seat.id}`)).status, 204);
+  for (const { user, page } of [bob, cat]) {
+    await page.close();
+    await deleteUser(server.app.core, null, user.id);
+  }
+  await ann.page.getByRole("option", { name: "Climbing" }).click();
+  await find(ann.page, "from Bob").getByText("Deleted user").waitFor();
+  for (const text of ["A deleted user joined", "You removed a deleted user", "A deleted user left"])
+    await line(ann.page, text).first().waitFor();
+  assertQuiet([ann]);
+});
+
+test("without the scopes of groups the rest works", { skip: noChromium }, async (t) => {
+  const server = await startApp(t);
+  const user = await server.user({ scopes: ["contacts:read", "messages:read", "events:read"] });
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  const asked = page.waitForResponse((response) => response.url().includes("/v1/groups"));
+  await signIn(page, server.url, user.token);
+  assert.equal((await asked).status(), 403);
+  await page.getByText("No contacts yet").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 0);
+  assert.deepEqual(guard.complaints, []);
+});
+
+testScenes("what is late in groups", {
+  "an answer from before does not bring back a group that one was removed from": async (world) => {
+    const { server, proxy } = world;
+    const ann = await server.user();
+    const bob = await world.arrive(async (user) => {
+      await introduce(server, ann, user);
+      const fields = { name: "Climbing", members: [await toUsername(server, user)] };
+      const { id } = await read<Group>(send(server, ann, "POST", "/v1/groups", fields), 201);
+      await read(send(server, user, "POST", `/v1/groups/${id}/join`), 200);
+    });
+    const { page, guard, user } = bob;
+    const row = page.getByRole("option", { name: "Climbing" });
+    await row.waitFor();
+    const groups = await read<{ data: Group[] }>(send(server, user, "GET", "/v1/groups"), 200);
+    const { id, conversation_id } = groups.data[0]!;
+    const late = gate();
+    proxy.fate = (asked) => (asked === `GET /v1/conversations/${conversation_id}` ? late.passed : "pass");
+    const asked = page.waitForRequest((request) => request.url().endsWith(conversation_id));
+    await say(server, ann, conversation_id, "hello");
+    await asked;
+    // The answer is there, and waits.
+    await page.waitForTimeout(300);
+    assert.equal((await send(server, user, "DELETE", `/v1/groups/${id}`)).status, 204);
+    await row.waitFor({ state: "detached" });
+    const answered = page.waitForResponse((response) => response.url().endsWith(conversation_id));
+    late.open();
+    assert.equal((await answered).status(), 200);
+    await page.waitForTimeout(300);
+    assert.equal(await row.count(), 0);
+    assert.deepEqual(guard.complaints, []);
+  },
 });
 
 for (const [size, viewport] of [

@@ -14,7 +14,7 @@ interface Hooks {
 export class Conversations {
   #known = new Map<string, Conversation>();
   #due = new Set<string>();
-  /** Conversations that the user has left. An answer from before must not bring one back. */
+  /** Conversations that the user has left since they were requested. The answer must not bring one back. */
   #left = new Set<string>();
   #isBusy = false;
   #parley: Parley;
@@ -36,6 +36,8 @@ export class Conversations {
   }
 
   async load(id: string): Promise<void> {
+    // The user may have come back.
+    this.#left.delete(id);
     const loaded = await this.#parley.conversations.retrieve(id);
     if (this.#left.has(id)) return;
     const before = this.#known.get(id);
@@ -48,7 +50,7 @@ export class Conversations {
     if (change.type === "missed") this.#known.clear();
     // What a new contact has sent before is there from now on.
     else if (change.type === "contact.created" || change.type === "group.created")
-      this.#enter(change.payload.conversation_id);
+      void this.#refresh(change.payload.conversation_id);
     else if (change.type === "contact.deleted" || change.type === "group.deleted")
       this.#leave(change.payload.conversation_id);
     // The conversation has the name of its group.
@@ -59,13 +61,11 @@ export class Conversations {
       void this.#refresh(change.payload.conversation_id);
   }
 
-  #enter(id: string | null): void {
-    if (id !== null) this.#left.delete(id);
-    void this.#refresh(id);
-  }
-
   #leave(id: string | null): void {
-    if (id !== null) this.#left.add(id);
+    if (id !== null) {
+      this.#left.add(id);
+      this.#known.delete(id);
+    }
     this.#hooks.unreadChanged();
   }
 

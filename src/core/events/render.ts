@@ -66,7 +66,8 @@ export async function renderEvents(
   const mutedIds = new Set(muted.map(({ conversation_id }) => conversation_id));
   return events.map((event) => {
     const { id, type, at, conversationId } = event;
-    const found = seen.get(event.payload);
+    // A group that was left or hidden may be visible again, under the same reference.
+    const found = type.endsWith(".deleted") ? undefined : seen.get(event.payload);
     const head: Omit<TypeOf<typeof eventResource>, "payload"> = {
       id,
       type,

@@ -225,12 +225,14 @@ export const createContact = write(
         `You may have ${input.maxContacts} contacts. Delete one, or ask the operator to raise PARLEY_MAX_CONTACTS.`,
       );
     }
-    // The peer is set by the insert, so that what a contact without one needs is done in the same round trip.
+    // The peer is set by the insert, so that what a contact without one needs is done in the same round trip; the block,
+    // so that the owner never sees invitations of a contact that is blocked from the start.
     const [[row]] = yield* batch([
       sql<Inserted>`INSERT INTO contacts
-          (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body, peer_id)
+          (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body, peer_id,
+            blocked_at)
         SELECT ${ownerId}, ${id}, ${usernameKey}, ${phoneDigits}, ${searchKey}, ${conversationId}, 1, ${body},
-          ${findPeerId(usernameKey, ownerId)}
+          ${findPeerId(usernameKey, ownerId)}, CAST(${input.blocked ? createdAt : null} AS BIGINT)
         WHERE EXISTS (SELECT 1 FROM users WHERE id = ${ownerId})
         ON CONFLICT (owner_id, username_key) DO NOTHING RETURNING peer_id,
           (SELECT COUNT(*) FROM blocks b WHERE b.owner_id = ${ownerId} AND b.username_key = ${usernameKey})

@@ -1,6 +1,6 @@
 // Contacts and blocks of a world of sharing-world.ts.
 import assert from "node:assert/strict";
-import type { Contact, User } from "./sharing-model.ts";
+import type { Contact, User } from "./sharing-types.ts";
 import { type Page, type Shown, UNKNOWN, type World } from "./sharing-world.ts";
 
 const PHONE = "+1 555";

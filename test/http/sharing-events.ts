@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import { hasUnnumbered } from "../../src/db/queries/events.ts";
 import { eventually } from "../support/files-on-disk.ts";
+import { checkGroup, rowsOf, toShown } from "./group-operations.ts";
 import { checkFile } from "./sharing-files.ts";
 import { checkMessage, listMessages } from "./sharing-messages.ts";
-import { seesFile, type User } from "./sharing-model.ts";
+import { seesFile } from "./sharing-model.ts";
+import type { User } from "./sharing-types.ts";
 import type { Page, Rebuilt, Shown, World } from "./sharing-world.ts";
 
 /** Those that came since the last time. */
@@ -24,31 +26,62 @@ export async function checkEvents(world: World): Promise<void> {
 
 /** Events are oldest first. */
 async function rebuild(world: World, user: User, events: readonly Shown[]): Promise<void> {
-  const state: Rebuilt = world.rebuilt.get(user) ?? new Map([[user.notes.id, new Map()]]);
+  const empty = { messages: new Map([[user.notes.id, new Map()]]), groups: new Map(), members: new Map() };
+  const state: Rebuilt = world.rebuilt.get(user) ?? empty;
   world.rebuilt.set(user, state);
   for (const event of events) {
     const payload = event.payload as Shown;
     const type = event.type as string;
     const id = event.conversation_id as string;
-    if (type === "contact.deleted") state.delete(id);
-    // What follows may have ended it again.
-    if (type === "contact.created" && world.model.conversationsOf(user).some((each) => each.id === id)) {
-      const found = await listMessages(world, user, id);
-      state.set(id, new Map(found.map((message) => [message.id as string, message])));
-    }
+    if (type === "contact.deleted") state.messages.delete(id);
+    if (type === "contact.created") await readMessages(world, user, id, state);
+    if (type.startsWith("group.")) await rebuildGroup(world, user, event, state);
+    if (type.startsWith("member.")) rebuildMember(payload, state);
     if (!type.startsWith("message.")) continue;
-    if ("text" in payload) state.get(id)?.set(payload.id as string, payload);
-    else state.get(id)?.delete(payload.id as string);
+    if ("text" in payload) state.messages.get(id)?.set(payload.id as string, payload);
+    else state.messages.get(id)?.delete(payload.id as string);
   }
 }
 
-function checkRebuilt({ model, rebuilt }: World, user: User): void {
+/** What follows may have ended it again. */
+async function readMessages(world: World, user: User, id: string, state: Rebuilt): Promise<void> {
+  if (!world.model.conversationsOf(user).some((each) => each.id === id)) return;
+  const found = await listMessages(world, user, id);
+  state.messages.set(id, new Map(found.map((message) => [message.id as string, message])));
+}
+
+async function rebuildGroup(world: World, user: User, event: Shown, state: Rebuilt): Promise<void> {
+  const payload = event.payload as Shown;
+  const id = payload.id as string;
+  if (event.type === "group.deleted" || !("name" in payload)) {
+    state.groups.delete(id);
+    state.members.delete(id);
+    state.messages.delete(event.conversation_id as string);
+    return;
+  }
+  const isNew = event.type === "group.created" && payload.role !== "invited";
+  state.groups.set(id, payload);
+  if (!isNew) return;
+  await readMessages(world, user, payload.conversation_id as string, state);
+  const members = (await world.ask(user, "GET", `/v1/groups/${id}/members?limit=100`, 200)) as Page;
+  const joined = members.data.filter(({ role }) => role !== "invited");
+  state.members.set(id, new Map(joined.map((member) => [member.id as string, member])));
+}
+
+function rebuildMember(payload: Shown, state: Rebuilt): void {
+  const members = state.members.get(payload.group_id as string);
+  if ("role" in payload) members?.set(payload.id as string, payload);
+  else members?.delete(payload.id as string);
+}
+
+function checkRebuilt(world: World, user: User): void {
+  const { model, rebuilt } = world;
   const state = rebuilt.get(user)!;
   const conversations = model.conversationsOf(user);
-  assert.deepEqual([...state.keys()].sort(), conversations.map(({ id }) => id).sort());
+  assert.deepEqual([...state.messages.keys()].sort(), conversations.map(({ id }) => id).sort());
   for (const conversation of conversations) {
-    const shown = [...state.get(conversation.id)!.values()];
-    const told = (message: Shown) => [message.id, message.text, message.data, message.edited_at];
+    const shown = [...state.messages.get(conversation.id)!.values()];
+    const told = (message: Shown) => [message.id, message.text, withoutUser(message), message.edited_at];
     const wanted = model
       .messagesSeenBy(user, conversation)
       .map((message) => [
@@ -63,7 +96,36 @@ function checkRebuilt({ model, rebuilt }: World, user: User): void {
     const byId = (a: unknown[], b: unknown[]) => (String(a[0]) < String(b[0]) ? -1 : 1);
     assert.deepEqual(found.sort(byId), wanted.sort(byId), `what events tell ${user.name}`);
   }
+  checkRebuiltGroups(world, user);
 }
+
+/** The data without whom the system tells of: when a user is erased, no event says so. */
+function withoutUser({ type, data }: Shown): unknown {
+  if (type === "text" || data === null) return data;
+  const { user: _, ...facts } = data as Shown;
+  return Object.keys(facts).length === 0 ? null : facts;
+}
+
+function checkRebuiltGroups(world: World, user: User): void {
+  const { groups, members } = world.rebuilt.get(user)!;
+  const seen = world.groups.seenBy(user);
+  // Members are counted from their events.
+  const shared = ({ member_count: _, ...rest }: Shown) => rest;
+  assert.deepEqual(
+    [...groups.values()].map(shared).sort(byNewest),
+    seen.map((group) => shared(toShown(world, user, group))),
+    `groups that events tell ${user.name}`,
+  );
+  const joined = seen.filter((group) => group.members.has(user));
+  assert.deepEqual([...members.keys()].sort(), joined.map(({ id }) => id).sort());
+  for (const group of joined) {
+    const found = [...members.get(group.id)!.values()].sort(byNewest);
+    const wanted = rowsOf(world, user, group).filter(({ role }) => role !== "invited");
+    assert.deepEqual(found, wanted, `members that events tell ${user.name}`);
+  }
+}
+
+const byNewest = (a: Shown, b: Shown) => ((a.id as string) < (b.id as string) ? 1 : -1);
 
 /** Oldest first. */
 async function readEvents(world: World, user: User): Promise<Shown[]> {
@@ -78,15 +140,16 @@ async function readEvents(world: World, user: User): Promise<Shown[]> {
   }
 }
 
-/** What is told of a message or a file is what its recipient sees now, or no more than its id. */
-function checkPayload({ model }: World, user: User, event: Shown): void {
+/** What is told of a message, a file or a group is what its recipient sees now, or no more than its id. */
+function checkPayload(world: World, user: User, event: Shown): void {
+  const { model } = world;
   const payload = event.payload as Shown;
   const type = event.type as string;
   const reference = { id: payload.id, conversation_id: event.conversation_id };
   const isDeleted = type.endsWith(".deleted");
   if (type.startsWith("message.")) {
     const message = model.messages.find(({ id }) => id === payload.id)!;
-    if (message.seenBy.has(user) && !isDeleted) checkMessage({ model } as World, message, payload);
+    if (message.seenBy.has(user) && !isDeleted) checkMessage(world, message, payload);
     else assert.deepEqual(payload, reference);
   }
   if (type.startsWith("attachment.")) {
@@ -94,4 +157,19 @@ function checkPayload({ model }: World, user: User, event: Shown): void {
     if (seesFile(user, file) && !isDeleted) checkFile(file, payload);
     else assert.deepEqual(payload, reference);
   }
+  if (type.startsWith("group.")) {
+    const group = model.groups.find(({ id }) => id === payload.id)!;
+    if (world.groups.view(user, group) && !isDeleted) checkGroup(world, user, group, payload);
+    else assert.deepEqual(payload, reference);
+  }
+  if (type.startsWith("member.")) checkMemberPayload(world, user, payload, isDeleted);
+}
+
+function checkMemberPayload(world: World, user: User, payload: Shown, isDeleted: boolean): void {
+  const { id, group_id, user_id, ...rest } = payload;
+  const group = world.model.groups.find((each) => each.id === group_id)!;
+  const row = group.members.has(user) && rowsOf(world, user, group).find((each) => each.id === id);
+  if (isDeleted) assert.deepEqual(Object.keys(payload), ["id", "group_id", "user_id"]);
+  else if (row && row.role !== "invited") assert.deepEqual(payload, row);
+  else assert.deepEqual([user_id, rest], [undefined, {}]);
 }

@@ -2,15 +2,8 @@
 import assert from "node:assert/strict";
 import { sql } from "../../src/db/sql.ts";
 import { eventually } from "../support/files-on-disk.ts";
-import {
-  type Content,
-  type Conversation,
-  isFileThere,
-  type Message,
-  type SentFile,
-  seesFile,
-  type User,
-} from "./sharing-model.ts";
+import { isFileThere, seesFile } from "./sharing-model.ts";
+import type { Content, Conversation, Message, SentFile, User } from "./sharing-types.ts";
 import { type Page, type Shown, UNKNOWN, type World } from "./sharing-world.ts";
 
 /** Most are kept in the database, some in the store. */
@@ -63,7 +56,7 @@ export async function uploadToMessage(
   form.set("message_id", message?.id ?? `msg_${UNKNOWN}`);
   const file = newFile(world, 0, spare);
   form.set("file", new File([file.content], file.filename));
-  if (message?.sender !== user || !message.seenBy.has(user)) {
+  if (message?.sender !== user || message.type !== "text" || !message.seenBy.has(user)) {
     await world.refused(user, "POST", "/v1/attachments", 404, "message_not_found", form);
     return;
   }

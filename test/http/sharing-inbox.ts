@@ -1,7 +1,7 @@
 // The inbox of a world of sharing-world.ts: settings, read positions and counts.
 import assert from "node:assert/strict";
 import { checkMessage } from "./sharing-messages.ts";
-import type { Conversation, User } from "./sharing-model.ts";
+import type { Conversation, User } from "./sharing-types.ts";
 import { oneOf, type Page, type Shown, UNKNOWN, type World } from "./sharing-world.ts";
 
 export async function markRead(
@@ -77,7 +77,8 @@ export async function checkInbox(world: World, user: User): Promise<void> {
   assert.deepEqual(await walk(world, user, "limit=2", "ending_before"), down);
   const filters: [string, (each: Conversation) => boolean][] = [
     ["kind=self", (each) => each === user.notes],
-    ["kind=contact", (each) => each !== user.notes],
+    ["kind=contact", (each) => each !== user.notes && !each.group],
+    ["kind=group", (each) => each.group !== null],
     ["unread=true", (each) => unread(each) > 0],
     ["pinned=true", (each) => seat(each).pinned],
     ["archived=false", (each) => !seat(each).archived],
@@ -116,6 +117,7 @@ function checkConversation(world: World, user: User, conversation: Conversation,
   const { model } = world;
   const { last_message: lastMessage, position, ...rest } = shown;
   const seat = conversation.seats.get(user)!;
+  const { group } = conversation;
   const contact = model.contactOf(user, conversation);
   const peer = contact && model.openPeer(contact)?.owner;
   const disclosed = peer && conversation.seats.get(peer)!.disclosed;
@@ -123,11 +125,11 @@ function checkConversation(world: World, user: User, conversation: Conversation,
   const isKnown = disclosed && conversation.messages.indexOf(disclosed) >= seat.since;
   assert.deepEqual(rest, {
     id: conversation.id,
-    kind: contact ? "contact" : "self",
+    kind: group ? "group" : contact ? "contact" : "self",
     contact_id: contact?.id ?? null,
-    group_id: null,
-    name: contact ? (contact.displayName ?? contact.username) : null,
-    avatar_url: null,
+    group_id: group?.id ?? null,
+    name: group ? group.name : contact ? (contact.displayName ?? contact.username) : null,
+    avatar_url: group?.avatarUrl ?? null,
     unread_count: model.unread(user, conversation),
     last_read_id: seat.read?.id ?? null,
     contact_read_id: isKnown ? disclosed.id : null,
@@ -137,7 +139,7 @@ function checkConversation(world: World, user: User, conversation: Conversation,
     is_archived: seat.archived,
     muted_until: seat.mutedUntil,
   });
-  const [last] = model.messagesSeenBy(user, conversation);
+  const last = model.messagesSeenBy(user, conversation).find(({ type }) => type === "text");
   if (last) checkMessage(world, last, lastMessage as Shown);
   else assert.equal(lastMessage, null);
   assert.equal(position === null, seat.movedAt === null);

@@ -1,7 +1,8 @@
 // Messages of a world of sharing-world.ts.
 import assert from "node:assert/strict";
+import { systemData } from "./group-operations.ts";
 import { checkFile, enterFile, newFile } from "./sharing-files.ts";
-import type { Content, Conversation, Message, User } from "./sharing-model.ts";
+import type { Content, Conversation, Message, User } from "./sharing-types.ts";
 import { oneOf, type Page, type Shown, UNKNOWN, type World } from "./sharing-world.ts";
 
 export async function sendMessage(
@@ -26,9 +27,9 @@ export async function sendMessage(
   }
 }
 
-/** A member who has left still counts, so that nobody learns of it. */
-function mayMention({ model }: World, { seats, left }: Conversation, user: User): boolean {
-  return seats.has(user) || (left.has(user) && model.users.get(user.name) === user);
+/** A contact who has left still counts, so that nobody learns of it. */
+function mayMention({ model }: World, { seats, left, group }: Conversation, user: User): boolean {
+  return seats.has(user) || (!group && left.has(user) && model.users.get(user.name) === user);
 }
 
 async function send(
@@ -133,7 +134,7 @@ export async function editMessage(
     await world.refused(user, "PUT", path, 404, "message_not_found", body);
     return;
   }
-  if (message.sender !== user) {
+  if (message.sender !== user || message.type !== "text") {
     await world.refused(user, "PUT", path, 403, "not_sender", body);
     return;
   }
@@ -150,7 +151,7 @@ export async function deleteMessage(world: World, user: User, message: Message |
   const path = `/v1/messages/${message?.id ?? `msg_${UNKNOWN}`}`;
   if (!message?.seenBy.has(user)) {
     await world.refused(user, "DELETE", path, 404, "message_not_found");
-  } else if (message.sender !== user) {
+  } else if (message.sender !== user || message.type !== "text") {
     await world.refused(user, "DELETE", path, 403, "not_sender");
   } else {
     world.model.deleteMessage(message);
@@ -204,19 +205,20 @@ async function walk(world: World, user: User, path: string, cursor: string, limi
   }
 }
 
-export function checkMessage({ model }: World, message: Message, shown: Shown): void {
+export function checkMessage(world: World, message: Message, shown: Shown): void {
   const { attachments, ...rest } = shown;
   const { sender } = message;
+  const { model } = world;
   const isKnown = (user: User) => model.users.get(user.name) === user;
   assert.deepEqual(rest, {
     id: message.id,
     conversation_id: message.conversation.id,
-    type: "text",
+    type: message.type,
     sender: isKnown(sender)
       ? { id: sender.id, username: sender.name, display_name: null, avatar_url: null }
       : null,
     text: message.text,
-    data: message.data,
+    data: systemData(world, message),
     mentions: message.mentions.filter(isKnown).map(({ id }) => id),
     reply_to_id: message.replyTo?.id ?? null,
     reactions: [],

@@ -1,95 +1,16 @@
 // The rules of docs/sharing.md as a few sets, written without a look at how the service stores them: what a server answers
 // is compared with what this says. Ids are the server's; the driver of both enters them here.
 
-export interface Conversation {
-  id: string;
-  seats: Map<User, Seat>;
-  /** Users who left it while it went on. */
-  left: Set<User>;
-  /** All who were ever there. */
-  joined: Set<User>;
-  /** All that were ever sent, also deleted ones, oldest first. */
-  messages: Message[];
-}
-
-/** A member's own view of a conversation. */
-export interface Seat {
-  /** How many of its messages came before what the member may see. */
-  since: number;
-  /** The last read message; null: none. */
-  read: Message | null;
-  /** The same, as far as the contact may know. */
-  disclosed: Message | null;
-  /** When a message last reached the member; null: never, and the conversation is not listed. */
-  movedAt: number | null;
-  /** Milliseconds. */
-  joinedAt: number;
-  pinned: boolean;
-  archived: boolean;
-  /** Unix seconds. */
-  mutedUntil: number | null;
-}
-
-export interface Contact {
-  id: string;
-  owner: User;
-  /** As it was typed. */
-  username: string;
-  displayName: string | null;
-  conversation: Conversation;
-  /** Milliseconds. */
-  createdAt: number;
-}
-
-export interface User {
-  id: string;
-  name: string;
-  token: string;
-  notes: Conversation;
-  /** By the name that they are compared by. */
-  contacts: Map<string, Contact>;
-  /** Names that the user has blocked, in the same form, and since when, milliseconds. */
-  blocks: Map<string, number>;
-  /** Each request of the user, milliseconds. */
-  seenAt: number[];
-  /** What was published to the user and not compared yet: `type id`. */
-  events: string[];
-}
-
-/** What a sender chooses. */
-export interface Content {
-  text: string | null;
-  data: object | null;
-  mentions: User[];
-  replyTo: Message | null;
-  /** Names and contents. */
-  files: { filename: string; content: string }[];
-}
-
-export interface Message extends Omit<Content, "files"> {
-  id: string;
-  sender: User;
-  conversation: Conversation;
-  createdAt: number;
-  /** Milliseconds. */
-  editedAt: number | null;
-  /** Those that are not deleted. */
-  files: SentFile[];
-  /** With nobody left the message is gone. */
-  seenBy: Set<User>;
-  /** Those who had blocked the sender before they joined. */
-  missedBy: Set<User>;
-}
-
-export interface SentFile {
-  id: string;
-  message: Message;
-  filename: string;
-  content: string;
-  /** The address that the uploader was given first. */
-  link: string;
-  createdAt: number;
-}
+import type {
+  Contact,
+  Content,
+  Conversation,
+  Group,
+  Message,
+  Seat,
+  SentFile,
+  User,
+} from "./sharing-types.ts";
 
 /** How long messages may still have been meant for an erased user. */
 const GRACE_MS = 60_000;
@@ -101,6 +22,8 @@ export class Model {
   readonly everyone: User[] = [];
   readonly conversations: Conversation[] = [];
   readonly contacts: Contact[] = [];
+  /** All that ever were. */
+  readonly groups: Group[] = [];
   readonly messages: Message[] = [];
   readonly files: SentFile[] = [];
   /** How often what makes the rules hard came about. */
@@ -109,12 +32,12 @@ export class Model {
   readonly #erased = new Map<string, number>();
 
   makeUser(name: string, at: number): User {
-    const notes = this.#newConversation();
+    const notes = this.newConversation();
     const user: User = {
       ...{ id: "", name, token: "", notes },
       ...{ contacts: new Map(), blocks: new Map(), seenAt: [], events: [] },
     };
-    this.#sit(user, notes, at, at);
+    this.sit(user, notes, at, at);
     this.users.set(name, user);
     this.everyone.push(user);
     return user;
@@ -123,7 +46,7 @@ export class Model {
   eraseUser(user: User, at: number): void {
     this.users.delete(user.name);
     this.#erased.set(user.name, at);
-    for (const conversation of this.conversationsOf(user)) this.#leave(user, conversation);
+    for (const conversation of this.conversationsOf(user)) this.leave(user, conversation);
     user.contacts.clear();
     user.blocks.clear();
   }
@@ -132,7 +55,7 @@ export class Model {
   addContact(user: User, username: string, blocked: boolean, at: number): Contact | undefined {
     const key = username.toLowerCase();
     if (user.contacts.has(key)) return undefined;
-    const conversation = this.contactOfPeer(user, key)?.conversation ?? this.#newConversation();
+    const conversation = this.contactOfPeer(user, key)?.conversation ?? this.newConversation();
     if (!blocked) this.unblock(user, key);
     this.#join(user, conversation, blocked, at);
     if (blocked) this.block(user, key, at);
@@ -155,15 +78,15 @@ export class Model {
     for (const message of waiting.messages) if (message.createdAt >= since) message.missedBy.add(user);
   }
 
-  #newConversation(): Conversation {
+  newConversation(group: Group | null = null): Conversation {
     const conversation: Conversation = {
-      ...{ id: "", seats: new Map(), left: new Set(), joined: new Set(), messages: [] },
+      ...{ id: "", group, seats: new Map(), left: new Set(), joined: new Set(), messages: [] },
     };
     this.conversations.push(conversation);
     return conversation;
   }
 
-  #sit(user: User, conversation: Conversation, movedAt: number | null, joinedAt: number): Seat {
+  sit(user: User, conversation: Conversation, movedAt: number | null, joinedAt: number): Seat {
     const seat: Seat = {
       ...{ since: 0, read: null, disclosed: null, movedAt, joinedAt },
       ...{ pinned: false, archived: false, mutedUntil: null },
@@ -176,7 +99,7 @@ export class Model {
   /** What waits for a new member is received, unless the user was there before, or has or had blocked whoever sent it. */
   #join(user: User, conversation: Conversation, isDeaf: boolean, at: number): void {
     const { messages } = conversation;
-    const seat = this.#sit(user, conversation, null, at);
+    const seat = this.sit(user, conversation, null, at);
     // What came until a minute after the last user of this name was erased may have been meant for that one.
     const meantFrom = (this.#erased.get(user.name) ?? Number.NEGATIVE_INFINITY) + GRACE_MS;
     const isAway = conversation.left.has(user) || isDeaf;
@@ -223,11 +146,11 @@ export class Model {
 
   removeContact(contact: Contact): void {
     contact.owner.contacts.delete(contact.username.toLowerCase());
-    this.#leave(contact.owner, contact.conversation);
+    this.leave(contact.owner, contact.conversation);
     contact.conversation.left.add(contact.owner);
   }
 
-  #leave(user: User, conversation: Conversation): void {
+  leave(user: User, conversation: Conversation): void {
     conversation.seats.delete(user);
     for (const message of conversation.messages) {
       if (message.seenBy.delete(user) && message.sender === user && isThere(message)) this.met.outlived++;
@@ -241,8 +164,8 @@ export class Model {
     if (seenBy.size < conversation.seats.size) this.met.blocked++;
     const { files, ...rest } = content;
     const message: Message = {
-      ...{ ...rest, id: "", sender, conversation, files: [], createdAt: at, editedAt: null },
-      ...{ seenBy, missedBy: new Set() },
+      ...{ ...rest, id: "", type: "text", about: null, sender, conversation, files: [], createdAt: at },
+      ...{ editedAt: null, seenBy, missedBy: new Set() },
     };
     conversation.messages.push(message);
     this.messages.push(message);
@@ -352,7 +275,9 @@ export class Model {
   unread(user: User, conversation: Conversation): number {
     const { read } = conversation.seats.get(user)!;
     const seen = this.messagesSeenBy(user, conversation);
-    return seen.filter((message) => message.sender !== user && isLater(message, read)).length;
+    return seen.filter(
+      (message) => message.sender !== user && message.type === "text" && isLater(message, read),
+    ).length;
   }
 
   /** Newest first. */

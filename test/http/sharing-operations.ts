@@ -1,5 +1,18 @@
 // The operations of a world of sharing-world.ts, and the comparison of all that its users see.
 import fc from "fast-check";
+import {
+  changeMember,
+  checkGroups,
+  checkMembers,
+  createGroup,
+  enterEvents,
+  enterMessages,
+  inviteMember,
+  joinGroup,
+  leaveGroup,
+  readGroup,
+  updateGroup,
+} from "./group-operations.ts";
 import { changeBlocks, changeContact, checkContacts, createContact } from "./sharing-contacts.ts";
 import { checkEvents } from "./sharing-events.ts";
 import {
@@ -20,11 +33,11 @@ import {
   sendAgain,
   sendMessage,
 } from "./sharing-messages.ts";
-import type { Message, User } from "./sharing-model.ts";
+import type { Group, Message, User } from "./sharing-types.ts";
 import { oneOf, type World } from "./sharing-world.ts";
 
 /** How often each is drawn. */
-const WEIGHTS = {
+export const WEIGHTS = {
   addContact: 16,
   removeContact: 4,
   updateContact: 1,
@@ -53,6 +66,16 @@ const WEIGHTS = {
   updateSettings: 3,
   listConversations: 2,
   eraseUser: 2,
+  createGroup: 0,
+  inviteMember: 0,
+  joinGroup: 0,
+  leaveGroup: 0,
+  updateGroup: 0,
+  setRole: 0,
+  removeMember: 0,
+  readGroup: 0,
+  listGroups: 0,
+  listMembers: 0,
 };
 type Kind = keyof typeof WEIGHTS;
 
@@ -64,21 +87,45 @@ export interface Operation {
   spare: number;
 }
 
-export const operations: fc.Arbitrary<Operation> = fc.record({
-  kind: fc.oneof(
-    ...Object.entries(WEIGHTS).map(([kind, weight]) => ({ weight, arbitrary: fc.constant(kind as Kind) })),
-  ),
-  who: fc.nat(2),
-  target: fc.nat(99),
-  spare: fc.nat(999),
-});
+export function operationsOf(users: number, weights: Record<Kind, number>): fc.Arbitrary<Operation> {
+  return fc.record({
+    kind: fc.oneof(
+      ...Object.entries(weights).map(([kind, weight]) => ({ weight, arbitrary: fc.constant(kind as Kind) })),
+    ),
+    who: fc.nat(users - 1),
+    target: fc.nat(99),
+    spare: fc.nat(999),
+  });
+}
 
+/** Whatever is done, those who see an invitation or lose it by that get an event. */
 export async function perform(world: World, operation: Operation): Promise<void> {
+  const { groups, model } = world;
+  const seen = () =>
+    new Map(
+      [...model.users.values()].map((user) => [
+        user,
+        new Map(groups.live().map((group) => [group, groups.view(user, group)])),
+      ]),
+    );
+  const before = seen();
+  await performOne(world, operation);
+  for (const [user, views] of seen()) {
+    for (const group of model.groups) {
+      const was = before.get(user)?.get(group);
+      const is = views.get(group);
+      if (is === "invited" && !was) user.events.push(`group.created ${group.id}`);
+      if (was === "invited" && !is) user.events.push(`group.deleted ${group.id}`);
+    }
+  }
+}
+
+async function performOne(world: World, operation: Operation): Promise<void> {
   const { kind, who, target, spare } = operation;
+  const user = actorOf(world, operation);
   const name = world.names[who]!;
-  const user = world.model.users.get(name);
   if (kind === "openLink") return openLink(world, oneOf(world.model.files, target));
-  if (kind === "eraseUser") return user && world.erase(user);
+  if (kind === "eraseUser") return user && eraseUser(world, user);
   if (user) return performAs(world, user, kind, target, spare);
   const erased = world.model.everyone.findLast((each) => each.name === name)!;
   await world.refused(erased, "GET", "/v1/me", 401, "invalid_token");
@@ -86,10 +133,32 @@ export async function perform(world: World, operation: Operation): Promise<void>
   if (spare % 2) await world.make(name);
 }
 
+async function eraseUser(world: World, user: User): Promise<void> {
+  await world.erase(user);
+  for (const group of world.groups.live()) await enterMessages(world, group);
+  enterEvents(world);
+}
+
+/** Mostly somebody who can do that in a group. */
+function actorOf({ groups, model, names }: World, { kind, who, spare, target }: Operation): User | undefined {
+  const user = model.users.get(names[who]!);
+  const wanted = { joinGroup: "invited", inviteMember: "admin", setRole: "admin", removeMember: "admin" }[
+    kind as string
+  ];
+  if (!wanted || !user || spare % 8 === 0) return user;
+  const able = [...model.users.values()].filter((each) =>
+    groups.live().some((group) => groups.view(each, group) === wanted),
+  );
+  return oneOf(able, target) ?? user;
+}
+
 function performAs(world: World, user: User, kind: Kind, target: number, spare: number): Promise<void> {
   const { model } = world;
   const contact = pick([...user.contacts.values()], model.contacts, target, spare);
-  const conversation = pick(model.conversationsOf(user), model.conversations, target, spare);
+  const conversations = model.conversationsOf(user);
+  const ofGroups = conversations.filter(({ group }) => group);
+  const own = ofGroups.length > 0 && spare % 4 > 0 ? ofGroups : conversations;
+  const conversation = pick(own, model.conversations, target, spare);
   const name = otherName(world, user, target);
   if (kind === "addContact") return createContact(world, user, name, spare);
   if (kind === "listContacts") return checkContacts(world, user, [undefined, true, false][target % 3]);
@@ -102,7 +171,35 @@ function performAs(world: World, user: User, kind: Kind, target: number, spare: 
   if (kind === "updateSettings") return updateSettings(world, user, conversation, spare);
   if (kind === "listConversations") return checkInbox(world, user);
   if (kind === "readMe") return checkStorage(world, user);
-  return performOn(world, user, kind, target, spare) ?? changeContact(world, user, contact, kind, spare);
+  return (
+    performInGroup(world, user, kind, target, spare) ??
+    performOn(world, user, kind, target, spare) ??
+    changeContact(world, user, contact, kind, spare)
+  );
+}
+
+function performInGroup(
+  world: World,
+  user: User,
+  kind: Kind,
+  target: number,
+  spare: number,
+): Promise<void> | undefined {
+  const { groups, model } = world;
+  const isInvited = (each: Group) => groups.view(user, each) === "invited";
+  const seen = groups.seenBy(user);
+  const own = kind === "joinGroup" && seen.some(isInvited) ? seen.filter(isInvited) : seen;
+  const group = own.length > 0 && spare % 9 > 0 ? oneOf(own, target) : oneOf(model.groups, spare);
+  if (kind === "createGroup") return createGroup(world, user, spare);
+  if (kind === "inviteMember") return inviteMember(world, user, group, spare);
+  if (kind === "joinGroup") return joinGroup(world, user, group);
+  if (kind === "leaveGroup") return leaveGroup(world, user, group);
+  if (kind === "updateGroup") return updateGroup(world, user, group, spare);
+  if (kind === "setRole" || kind === "removeMember") return changeMember(world, user, group, kind, spare);
+  if (kind === "readGroup") return readGroup(world, user, group);
+  if (kind === "listGroups") return checkGroups(world, user);
+  if (kind === "listMembers") return checkMembers(world, user, group);
+  return undefined;
 }
 
 function performOn(
@@ -145,6 +242,8 @@ export async function checkLists(world: World): Promise<void> {
       await checkMessages(world, user, conversation);
     await checkInbox(world, user);
     await checkStorage(world, user);
+    await checkGroups(world, user);
+    for (const group of world.groups.seenBy(user)) await checkMembers(world, user, group);
   }
 }
 
@@ -157,6 +256,10 @@ export async function checkEach(world: World): Promise<void> {
       await checkFiles(world, user, conversation);
       await readConversation(world, user, conversation);
       if (!conversation.seats.has(user)) await checkMessages(world, user, conversation);
+    }
+    for (const group of model.groups) {
+      await readGroup(world, user, group);
+      await checkMembers(world, user, group);
     }
     for (const message of model.messages) await readMessage(world, user, message);
     for (const file of model.files) {

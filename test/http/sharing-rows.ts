@@ -17,6 +17,7 @@ function rowsOf(model: Model): Rows {
   const messages = model.messages.filter(isThere);
   const live = files.filter(isFileThere);
   const there = [...users.values()];
+  const groups = model.groups.filter(({ members }) => members.size > 0);
   const seats = conversations.flatMap(({ id, seats }) =>
     [...seats].map(([{ id: userId }, seat]) => ({ id, userId, seat })),
   );
@@ -36,6 +37,15 @@ function rowsOf(model: Model): Rows {
     "SELECT owner_id, username_key, created_at FROM blocks": there.flatMap((user) =>
       [...user.blocks].map(([name, at]) => [user.id, name, at]),
     ),
+    "SELECT id, conversation_id FROM groups": groups.map(({ id, conversation }) => [id, conversation.id]),
+    "SELECT group_id, member_id, user_id, role FROM members WHERE group_id IS NOT NULL": groups.flatMap(
+      (group) => [...group.members].map(([user, { id, role }]) => [group.id, id, user.id, role]),
+    ),
+    "SELECT group_id, member_id, inviter_id, CASE WHEN declined_at IS NULL THEN 0 ELSE 1 END FROM invitations":
+      groups.flatMap(({ id, invitations }) =>
+        invitations.map(({ seat, inviter, isDeclined }) => [id, seat.id, inviter.id, isDeclined ? 1 : 0]),
+      ),
+    "SELECT conversation_id FROM preparing": [],
     "SELECT conversation_id, user_id FROM members": seats.map(({ id, userId }) => [id, userId]),
     "SELECT conversation_id, user_id FROM places WHERE position IS NOT NULL": seats
       .filter(({ seat }) => seat.movedAt !== null)
@@ -78,8 +88,8 @@ function rowsOf(model: Model): Rows {
 /** The rows of these models are all that is there of theirs; of others there may be more. */
 export async function checkRows(server: TestApp, models: readonly Model[]): Promise<void> {
   const ours = new Set(
-    models.flatMap(({ everyone, conversations, messages, files }) =>
-      [...everyone, ...conversations, ...messages, ...files].map(({ id }) => id),
+    models.flatMap(({ everyone, conversations, messages, files, groups }) =>
+      [...everyone, ...conversations, ...messages, ...files, ...groups].map(({ id }) => id),
     ),
   );
   // Each of its steps erases only a few rows here.
@@ -119,6 +129,9 @@ const EMPTIED = [
   "departing",
   "erasing",
   "departures",
+  "groups",
+  "invitations",
+  "preparing",
   "events",
   "outbox",
 ];

@@ -1,12 +1,14 @@
-// Three users of a server, and beside them the model of docs/sharing.md, to ask both the same.
+// Users of a server, and beside them the model of docs/sharing.md, to ask both the same.
 import assert from "node:assert/strict";
 import { createToken } from "../../src/core/access/tokens.ts";
 import { createUser, deleteUser } from "../../src/core/users.ts";
+import { sql } from "../../src/db/sql.ts";
 import type { TestApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
-import { type Message, Model, type User } from "./sharing-model.ts";
+import { Groups } from "./group-model.ts";
+import { Model } from "./sharing-model.ts";
+import type { Message, User } from "./sharing-types.ts";
 
-const NAMES = ["ann", "bob", "cyd"];
 /** The end of ids that nothing has. */
 export const UNKNOWN = "01h455vb4pex5vsknk084sn02q";
 
@@ -20,13 +22,20 @@ export interface Page {
   data: Shown[];
 }
 
-/** Messages by their ids, by conversation: what a client shows that reads a list only when its user has joined. */
-export type Rebuilt = Map<string, Map<string, Shown>>;
+/** What a client shows that reads lists only when its user has joined. */
+export interface Rebuilt {
+  /** Messages by their ids, by conversation. */
+  messages: Map<string, Map<string, Shown>>;
+  groups: Map<string, Shown>;
+  /** By their ids, by group. */
+  members: Map<string, Map<string, Shown>>;
+}
 
 let worlds = 0;
 
 export class World {
   readonly model = new Model();
+  readonly groups = new Groups(this.model);
   readonly server: TestApp;
   readonly clock: Clock;
   /** What was sent with an Idempotency-Key. */
@@ -37,11 +46,16 @@ export class World {
   readonly rebuilt = new Map<User, Rebuilt>();
   readonly names: string[];
 
-  constructor(server: TestApp, clock: Clock) {
+  constructor(server: TestApp, clock: Clock, names: readonly string[]) {
     const number = ++worlds;
     this.server = server;
     this.clock = clock;
-    this.names = NAMES.map((name) => `${name}${number}`);
+    this.names = names.map((name) => `${name}${number}`);
+  }
+
+  /** How many a group may have. */
+  get maxMembers(): number {
+    return this.server.config.limits.maxMembers;
   }
 
   async begin(): Promise<void> {
@@ -58,6 +72,9 @@ export class World {
   }
 
   async erase(user: User): Promise<void> {
+    const isMember = this.groups.live().some(({ members }) => members.has(user));
+    this.model.users.delete(user.name);
+    this.groups.eraseUser(user, this.clock.now);
     this.model.eraseUser(user, this.clock.now);
     // One that other users' requests cross too often is refused whole, and asked for again.
     const erased = await eventually(() =>
@@ -70,6 +87,11 @@ export class World {
       ),
     );
     assert.ok(erased);
+    // Groups are left in steps, and those who stay are told then.
+    const { db } = this.server.app.core;
+    const isDone = async () =>
+      (await db.get(sql`SELECT 1 AS one FROM erasing WHERE user_id = ${user.id}`)) === undefined;
+    for (let i = 0; isMember && !(await eventually(isDone)); i++) assert.ok(i < 10, "the eraser has no end");
   }
 
   /** Asks as a user, who is seen by that; checks the status, and returns the JSON. */

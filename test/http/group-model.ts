@@ -1,0 +1,237 @@
+// The rules of groups in docs/sharing.md, beside those of sharing-model.ts, and as far from how the service stores them.
+import { isThere, type Model } from "./sharing-model.ts";
+import type { Conversation, Group, Invitation, Member, Message, User } from "./sharing-types.ts";
+
+/** What a creator chooses. */
+export interface NewGroup {
+  name: string;
+  description: string | null;
+  avatarUrl: string | null;
+  history: "joined" | "all";
+}
+
+/** Something published whose id the server assigns. */
+interface Published {
+  type: string;
+  what: { id: string };
+  to: User[];
+}
+
+/** What a user knows a group as; undefined: nothing. */
+export type View = Member["role"] | "invited" | undefined;
+
+export class Groups {
+  readonly model: Model;
+  /** What is to be entered as events once its ids are known. */
+  readonly published: Published[] = [];
+  /** How often what makes the rules hard came about. */
+  readonly met = {
+    ...{ seated: 0, returned: 0, inherited: 0, ended: 0, hidden: 0, declined: 0, withdrawn: 0, crowded: 0 },
+    ...{ caughtUp: 0, filtered: 0, unseated: 0 },
+  };
+
+  constructor(model: Model) {
+    this.model = model;
+  }
+
+  /** Those that have a member. */
+  live(): Group[] {
+    return this.model.groups.filter(({ members }) => members.size > 0);
+  }
+
+  view(user: User, group: Group): View {
+    return group.members.get(user)?.role ?? (this.invitationOf(user, group) && "invited");
+  }
+
+  /** The invitation that the user sees: that of the first inviter whom the user has as a contact that is not blocked. */
+  invitationOf(user: User, group: Group): Invitation | undefined {
+    const knows = ({ name }: User) => user.contacts.has(name) && !user.blocks.has(name);
+    return this.invitationsOf(user.name, group).find(
+      ({ inviter, isDeclined }) => !isDeclined && knows(inviter),
+    );
+  }
+
+  invitationsOf(name: string, { invitations }: Group): Invitation[] {
+    return invitations.filter(({ username }) => username.toLowerCase() === name.toLowerCase());
+  }
+
+  /** How many there are with those who are invited, each once. */
+  size(group: Group): number {
+    return group.members.size + new Set(group.invitations.map(({ seat }) => seat)).size;
+  }
+
+  create(user: User, fields: NewGroup, usernames: readonly string[], at: number): Group {
+    const conversation = this.model.newConversation();
+    const members = new Map<User, Member>();
+    const group: Group = { ...fields, id: "", conversation, createdAt: at, members, invitations: [] };
+    conversation.group = group;
+    this.model.groups.push(group);
+    this.#seat(user, group, { id: "", role: "admin", joinedAt: at }, 0, at);
+    for (const username of usernames)
+      if (username.toLowerCase() !== user.name) this.invite(user, group, username, at);
+    return group;
+  }
+
+  /** Returns the seat that the name has or gets in the group. What is settled stays: a seat, an invitation, a refusal. */
+  invite(inviter: User, group: Group, username: string, at: number): { id: string } {
+    for (const [user, member] of group.members) if (user.name === username.toLowerCase()) return member;
+    const known = this.invitationsOf(username, group);
+    const seat = known[0]?.seat ?? { id: "" };
+    if (known.some((each) => each.isDeclined || each.inviter === inviter)) return seat;
+    const typed = known[0]?.username ?? username;
+    group.invitations.push({ seat, inviter, username: typed, createdAt: at, isDeclined: false });
+    return seat;
+  }
+
+  /** Only somebody who sees an invitation. Those of a group that shows everything see it, unless they were there before. */
+  join(user: User, group: Group, at: number): void {
+    const { conversation } = group;
+    const { seat } = this.invitationOf(user, group)!;
+    const isBack = conversation.left.has(user);
+    const seesAll = group.history === "all" && !isBack;
+    group.invitations = group.invitations.filter((each) => each.seat !== seat);
+    const earlier = conversation.messages.filter(isThere);
+    this.#seat(
+      user,
+      group,
+      { id: seat.id, role: "member", joinedAt: at },
+      seesAll ? 0 : conversation.messages.length,
+      at,
+    );
+    const isHidden = ({ type, sender }: Message) =>
+      type === "text" && this.model.users.get(sender.name) === sender && user.blocks.has(sender.name);
+    const received = seesAll ? earlier.filter((message) => !isHidden(message)) : [];
+    for (const message of received) message.seenBy.add(user);
+    this.met.seated++;
+    if (isBack) this.met.returned++;
+    if (received.some(({ type }) => type === "text")) this.met.caughtUp++;
+    if (seesAll && received.length < earlier.length) this.met.filtered++;
+  }
+
+  #seat(user: User, group: Group, member: Member, since: number, at: number): void {
+    const { conversation } = group;
+    group.members.set(user, member);
+    const seat = this.model.sit(user, conversation, at, at);
+    seat.since = since;
+    seat.read = this.#say(conversation, { type: "joined", sender: user, about: null, data: null }, at);
+    this.#publish("group.created", group, [user]);
+    this.#publish("member.created", member, group.members.keys());
+  }
+
+  /** Everybody sees what the system says, blocks or not; it is unread for nobody. */
+  #say(
+    conversation: Conversation,
+    said: Pick<Message, "type" | "sender" | "about" | "data">,
+    at: number,
+  ): Message {
+    const seenBy = new Set(conversation.seats.keys());
+    const message: Message = {
+      ...{ ...said, id: "", conversation, text: null, mentions: [], replyTo: null, files: [] },
+      ...{ createdAt: at, editedAt: null, seenBy, missedBy: new Set() },
+    };
+    conversation.messages.push(message);
+    this.model.messages.push(message);
+    this.#publish("message.created", message, seenBy);
+    if ([...seenBy].some((user) => user.blocks.has(said.sender.name))) this.met.hidden++;
+    return message;
+  }
+
+  #publish(type: string, what: { id: string }, to: Iterable<User>): void {
+    this.published.push({ type, what, to: [...to] });
+  }
+
+  /** Who goes on as admin without this one: another admin, or who has been there for longest. */
+  #heir(user: User, group: Group): User | undefined {
+    const others = [...group.members].filter(([other]) => other !== user);
+    const rank = ([, { role, joinedAt }]: [User, Member]) => (role === "admin" ? 0 : 1) * 1e15 + joinedAt;
+    return others.sort((a, b) => rank(a) - rank(b))[0]?.[0];
+  }
+
+  /** By themselves, or removed by an admin. */
+  leave(user: User, group: Group, by: User, at: number): void {
+    const { conversation, members } = group;
+    const heir = this.#heir(user, group);
+    const member = members.get(user)!;
+    group.invitations = group.invitations.filter(({ inviter }) => inviter !== user);
+    members.delete(user);
+    this.model.leave(user, conversation);
+    conversation.left.add(user);
+    this.#publish("group.deleted", group, [user]);
+    if (!heir) {
+      this.met.ended++;
+      return;
+    }
+    const isOwn = by === user;
+    this.#say(
+      conversation,
+      { type: isOwn ? "left" : "removed", sender: by, about: isOwn ? null : user, data: null },
+      at,
+    );
+    this.#publish("member.deleted", member, members.keys());
+    if (!isOwn) this.met.unseated++;
+    if (members.get(heir)!.role === "admin") return;
+    this.met.inherited++;
+    this.#appoint(heir, group, "admin", by, at);
+  }
+
+  #appoint(user: User, group: Group, role: Member["role"], by: User, at: number): void {
+    const member = group.members.get(user)!;
+    member.role = role;
+    this.#say(group.conversation, { type: "role", sender: by, about: user, data: { role } }, at);
+    this.#publish("member.updated", member, group.members.keys());
+    this.#publish("group.updated", group, [user]);
+  }
+
+  /** Somebody who is alone stays admin. */
+  setRole(user: User, group: Group, role: Member["role"], by: User, at: number): void {
+    const member = group.members.get(user)!;
+    const heir = this.#heir(user, group);
+    if (member.role === role || (role === "member" && !heir)) return;
+    if (role === "member" && group.members.get(heir!)!.role === "member") {
+      this.met.inherited++;
+      this.#appoint(heir!, group, "admin", by, at);
+    }
+    this.#appoint(user, group, role, by, at);
+  }
+
+  /** For good, whoever has invited. */
+  decline(user: User, group: Group): void {
+    for (const invitation of this.invitationsOf(user.name, group)) invitation.isDeclined = true;
+    this.met.declined++;
+  }
+
+  withdraw(seat: { id: string }, group: Group): void {
+    group.invitations = group.invitations.filter((each) => each.seat !== seat);
+    this.met.withdrawn++;
+  }
+
+  update(
+    user: User,
+    group: Group,
+    changes: Partial<Pick<Group, "name" | "description" | "avatarUrl">>,
+    at: number,
+  ): void {
+    const { name, description, avatarUrl } = { ...group, ...changes };
+    if (name === group.name && description === group.description && avatarUrl === group.avatarUrl) return;
+    if (name !== group.name)
+      this.#say(group.conversation, { type: "renamed", sender: user, about: null, data: { name } }, at);
+    Object.assign(group, { name, description, avatarUrl });
+    const invited = [...this.model.users.values()].filter((each) => this.view(each, group) === "invited");
+    this.#publish("group.updated", group, [...group.members.keys(), ...invited]);
+  }
+
+  /** No later user of that name gets an invitation that was meant for this one. */
+  eraseUser(user: User, at: number): void {
+    for (const group of this.live()) {
+      for (const invitation of this.invitationsOf(user.name, group)) invitation.isDeclined = true;
+    }
+    const own = this.live().filter(({ members }) => members.has(user));
+    for (const group of own.sort((a, b) => (a.id < b.id ? -1 : 1))) this.leave(user, group, user, at);
+  }
+
+  /** Newest first. */
+  seenBy(user: User): Group[] {
+    const seen = this.live().filter((group) => this.view(user, group));
+    return seen.sort((a, b) => (a.id < b.id ? 1 : -1));
+  }
+}

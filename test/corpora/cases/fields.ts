@@ -40,10 +40,15 @@ const hookUrl: Rule = (value) =>
   /^https:/i.test(value) && URL.canParse(value) ? new URL(value).href : undefined;
 const yesOrNo: Rule = (value, isJson) =>
   !isJson && /^(?:true|false)$/.test(value) ? value === "true" : undefined;
-const messageText: Rule = (value) => {
+/** Text of several lines, with CRLF as LF; undefined where it is to be refused. */
+function toLines(value: string, most: number): string | undefined {
   const lines = value.replaceAll("\r\n", "\n");
-  const isAccepted = has(lines.replaceAll(/[\n\t]/g, ""), 0, 10_000) && [...lines].length <= 10_000;
-  return isAccepted && lines !== "" ? lines : undefined;
+  return has(lines.replaceAll(/[\n\t]/g, ""), 0, most) && [...lines].length <= most ? lines : undefined;
+}
+const messageText: Rule = (value) => toLines(value, 10_000) || undefined;
+const description: Rule = (value) => {
+  const lines = toLines(value, 1000);
+  return lines === "" ? null : lines;
 };
 /** None of the strings is an object. */
 const data: Rule = (value, isJson) => (!isJson && /^(?:null)?$/.test(value) ? null : undefined);
@@ -65,14 +70,24 @@ interface Write {
 }
 
 const contact = (unique: string) => ({ username: `contact-${unique}`, phone_number: "555-0100" });
+const group = (unique: string) => ({ name: `group-${unique}` });
 const account = (unique: string) => ({ username: `somebody-${unique}` });
 
-/** `user`: whom tokens are made for. `notes`: the conversation that messages go to. `contacts` and `webhooks`: the paths of as many as there are runners. */
-function writes(user: string, notes: string, contacts: string[], webhooks: string[]): Write[] {
+/** `user`: whom tokens are made for. `notes`: the conversation that messages go to. `contacts`, `webhooks` and `groups`: the paths of as many as there are runners. */
+function writes(
+  user: string,
+  notes: string,
+  { contacts, webhooks, groups }: Record<"contacts" | "webhooks" | "groups", string[]>,
+): Write[] {
   const token = () => ({ user_id: user });
   const hook = () => ({ url: HOOK });
   const note = () => ({ conversation_id: notes });
   const words = (unique: string) => ({ ...note(), text: unique });
+  const aGroup = [
+    { field: "name", rule: username },
+    { field: "description", rule: description },
+    { field: "avatar_url", rule: avatarUrl, sent: inQuery },
+  ];
   const names = [
     { field: "username", rule: username },
     { field: "phone_number", rule: phone },
@@ -92,6 +107,10 @@ function writes(user: string, notes: string, contacts: string[], webhooks: strin
     { ...post, path: "/v1/messages", field: "data", rule: data, rest: words },
     { ...post, path: "/v1/messages", field: "mentions", rule: none, rest: words },
     { ...post, path: "/v1/messages", field: "reply_to_id", rule: none, rest: words },
+    ...aGroup.map((one) => ({ ...post, path: "/v1/groups", ...one, rest: group })),
+    { ...post, path: "/v1/groups", field: "history", rule: none, rest: group },
+    ...aGroup.map((one) => ({ method: "PUT" as const, path: groups, ...one })),
+    { ...post, path: groups.map((path) => `${path}/members`), field: "username", rule: username },
     { ...post, path: "/v1/webhooks", field: "url", rule: hookUrl },
     { ...post, path: "/v1/webhooks", field: "url", rule: hookUrl, sent: inQuery },
     { ...post, path: "/v1/webhooks", field: "events", rule: none, rest: hook },
@@ -136,8 +155,9 @@ async function send(ask: Ask, write: Write, swap: boolean, tally: Tally): Promis
     }
     assert.equal(resource[field], expected, field);
     tally.kept++;
-    // A user may have few webhooks.
-    if (place === "/v1/webhooks") await ask("DELETE", `${place}/${resource.id}`);
+    // A user may have few webhooks, and a group few members.
+    if (place === "/v1/webhooks" || place.endsWith("/members"))
+      await ask("DELETE", `${place}/${resource.id}`);
     else if (method === "POST") tally.made.set(String(resource.id), resource);
   });
 }
@@ -172,7 +192,7 @@ async function search(ask: Ask, contacts: Iterable<Fields>): Promise<number> {
   return names.length;
 }
 
-const KEPT = [username, phone, name, avatarUrl, messageText];
+const KEPT = [username, phone, name, avatarUrl, messageText, description];
 
 /**
  * `engine`: for another one the fields whose text is kept are enough, and what went out as JSON goes out as a form, and the
@@ -187,15 +207,17 @@ export async function fields(target: Target, engine: "first" | "another" = "firs
     return (await Promise.all(made)).map((answer) => `${path}/${parsed(answer).id}`);
   };
   const contacts = await own(ask, "/v1/contacts", contact);
+  const groups = await own(ask, "/v1/groups", group);
   const webhooks = await own(askOfHooks, "/v1/webhooks", () => ({ url: HOOK }));
   const tally: Tally = { prefix: owner.id, sent: 0, kept: 0, refused: 0, made: new Map() };
   const another = engine === "another";
   const notes = String(parsed(await ask("GET", "/v1/me")).conversation_id);
-  const all = writes(owner.id, notes, contacts, webhooks).filter(
+  const all = writes(owner.id, notes, { contacts, webhooks, groups }).filter(
     ({ rule }) => !another || KEPT.includes(rule),
   );
   for (const write of all) await send(write.path === webhooks ? askOfHooks : ask, write, another, tally);
-  for (const path of ["/v1/contacts", "/v1/users", "/v1/tokens", `/v1/messages?conversation_id=${notes}`]) {
+  const said = `/v1/messages?conversation_id=${notes}`;
+  for (const path of ["/v1/contacts", "/v1/users", "/v1/tokens", "/v1/groups", said]) {
     const items = await list(ask, path);
     for (const [id, resource] of tally.made)
       if (items.has(id)) {

@@ -56,7 +56,7 @@ export async function queries(target: Target): Promise<string> {
 }
 
 /** What an operation with an id in its path wants before it looks that up. */
-const REQUIRED = { filename: "a", message_id: "msg_x" };
+const REQUIRED = { filename: "a", message_id: "msg_x", username: "a", role: "admin" };
 
 export async function paths(target: Target): Promise<string> {
   const ask = client(target, await administrator(target));

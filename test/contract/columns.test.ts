@@ -6,7 +6,10 @@ import { attachmentsQuery, findAttachment, findLinkedAttachment } from "../../sr
 import { entriesQuery } from "../../src/db/queries/audit.ts";
 import { deliveriesQuery, listDue, webhooksWithDue } from "../../src/db/queries/deliveries.ts";
 import { eventsBehind, oldestEvents, recipientsBehind } from "../../src/db/queries/events.ts";
+import { invitedQuery, membersQuery } from "../../src/db/queries/group-members.ts";
+import { findGroups, findJoined, groupSeat, joinedQuery } from "../../src/db/queries/groups.ts";
 import { listBehind } from "../../src/db/queries/hand-out.ts";
+import { invitationsQuery, seenInvitation } from "../../src/db/queries/invitations.ts";
 import { allTokens, findTokenById, tokensQuery } from "../../src/db/queries/tokens.ts";
 import { allUsers, findUserById, usersQuery } from "../../src/db/queries/users.ts";
 import { findWebhook, webhooksQuery } from "../../src/db/queries/webhooks.ts";
@@ -90,6 +93,16 @@ const ENTRY = {
   ...({ id: true, at: true, actor_id: true, token_id: true, action: true } as const),
   ...({ object_id: true, details: true } as const),
 };
+const GROUP = {
+  ...({ id: true, name: true, description: true, avatar_url: true, conversation_id: true } as const),
+  ...({ history: true, created_at: true, version: true, member_count: true } as const),
+};
+const SEAT = { group_id: true, user_id: true, member_id: true, conversation_id: true, role: true } as const;
+const MEMBER = {
+  ...({ id: true, group_id: true, user_id: true, username: true } as const),
+  ...({ display_name: true, avatar_url: true, role: true, created_at: true } as const),
+};
+const INVITATION = { group_id: true, member_id: true, inviter_id: true, created_at: true } as const;
 const BEHIND = {
   ...({ id: true, user_id: true, types: true, scopes: true, all_users: true } as const),
   ...({ since_position: true, backlog_from: true, pending: true } as const),
@@ -103,6 +116,17 @@ async function allExpected(): Promise<Expected[]> {
     expect(entriesQuery(PAGE), ENTRY),
     expect(webhooksQuery("a", PAGE), WEBHOOK),
     expect(deliveriesQuery("a", PAGE), DELIVERY),
+    expect(joinedQuery("a", PAGE), { ...GROUP, role: true }),
+    expect(groupSeat("a", "b"), SEAT),
+    expect(membersQuery("a", PAGE), MEMBER),
+    expect(invitedQuery("a", PAGE), MEMBER),
+    expect(seenInvitation("a", "b"), INVITATION),
+    expect(invitationsQuery("a", { groupId: "b", inviterId: "c" }, false, 5), {
+      ...INVITATION,
+      is_seen: true,
+    }),
+    await expectRead((db) => findGroups(db, ["a"]), GROUP),
+    await expectRead((db) => findJoined(db, "a", ["b"]), { ...GROUP, role: true }),
     await expectRead((db) => findUserById(db, "a"), USER),
     await expectRead((db) => allUsers(db), USER),
     await expectRead((db) => findTokenById(db, "a"), TOKEN),

@@ -8,7 +8,16 @@ import { findOrphans } from "../../src/db/queries/orphans.ts";
 import { raw, sql } from "../../src/db/sql.ts";
 import { addUser, attachment, aUser, message, messageId } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
-import { createGroup, deleteUser, inviteInto, join, leaveGroup, prepare, rolesIn } from "./in-groups.ts";
+import {
+  createGroup,
+  deleteUser,
+  inviteInto,
+  join,
+  leaveGroup,
+  makeAdmin,
+  prepare,
+  rolesIn,
+} from "./in-groups.ts";
 import { add, block, eraseAll, eventsOf } from "./talk.ts";
 
 /** What a group may have rows in. */
@@ -65,13 +74,7 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
         await inviteInto(db, id, "a", "d");
       }
       // Somebody else invites d into one of them, too.
-      await db.write("updateMember", {
-        ...{ groupId: "grp_3", userId: "a", role: "admin", messageId: messageId(900) },
-        memberId: (await db.get<{ member_id: string }>(
-          sql`SELECT member_id FROM members WHERE group_id = 'grp_3' AND user_id = 'b'`,
-        ))!.member_id,
-        entry: { id: "aud_x", at: 1, actorId: null, tokenId: null },
-      });
+      await makeAdmin(db, "grp_3", "a", "b");
       await inviteInto(db, "grp_3", "b", "d");
       await eventsOf(db, "a");
       await deleteUser(db, "a", limit);

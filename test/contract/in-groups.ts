@@ -53,6 +53,24 @@ export const leaveGroup = (db: Database, groupId: string, userId: string, limit 
     ...{ groupId, userId, messageId: nextMessageId(), now: 1, limit, expected: null, entry: anEntry() },
   });
 
+async function seatOf(db: Database, groupId: string, userId: string): Promise<string> {
+  const seat = await db.get<{ member_id: string }>(
+    sql`SELECT member_id FROM members WHERE group_id = ${groupId} AND user_id = ${userId}`,
+  );
+  return seat!.member_id;
+}
+
+export async function makeAdmin(db: Database, groupId: string, byUserId: string, userId: string) {
+  const memberId = await seatOf(db, groupId, userId);
+  const change = { groupId, userId: byUserId, memberId, messageId: nextMessageId(), entry: anEntry() };
+  await db.write("updateMember", { ...change, role: "admin" });
+}
+
+export const removeMember = (db: Database, groupId: string, userId: string, memberId: string) =>
+  db.write("removeMember", {
+    ...{ groupId, userId, memberId, messageId: nextMessageId(), limit: 2, entry: anEntry() },
+  });
+
 export const deleteUser = (db: Database, id: string, limit = 250) =>
   db.write("deleteUser", { id, deletedAt: 1, limit, messageId: nextMessageId(), entry: anEntry() });
 

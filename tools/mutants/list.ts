@@ -4,6 +4,7 @@ import { conversations } from "./conversations.ts";
 import { erasing } from "./erasing.ts";
 import { events } from "./events.ts";
 import { files } from "./files.ts";
+import { groups } from "./groups.ts";
 import { messages } from "./messages.ts";
 import type { Mutant } from "./mutant.ts";
 import { outside } from "./outside.ts";
@@ -19,6 +20,7 @@ export const mutants: readonly Mutant[] = [
   ...conversations,
   ...events,
   ...files,
+  ...groups,
   ...erasing,
   ...outside,
 ];

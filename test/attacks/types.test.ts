@@ -10,6 +10,7 @@ const KINDS: Record<string, string> = {
   conversations: "cnv",
   messages: "msg",
   contacts: "con",
+  groups: "grp",
   attachments: "att",
   webhooks: "whk",
   users: "usr",
@@ -23,6 +24,8 @@ const REQUIRED: Record<string, string> = {
   url: "https://1.1.1.1/",
   conversation_id: `cnv_${UNKNOWN}`,
   message_id: `msg_${UNKNOWN}`,
+  name: "climbers",
+  role: "admin",
 };
 /** A value of each type. */
 const VALUES = { boolean: true, integer: 4_102_444_800 };
@@ -35,7 +38,8 @@ test("in JSON a number is a number and a boolean a boolean; in a form both are t
     if (method === "GET" || shape === "file") continue;
     const address = path
       .replace(":id", `${KINDS[path.split("/")[2]!]}_${UNKNOWN}`)
-      .replace(":delivery_id", `dlv_${UNKNOWN}`);
+      .replace(":delivery_id", `dlv_${UNKNOWN}`)
+      .replace(":member_id", `mem_${UNKNOWN}`);
     const isRefused = async (param: string, type: string, body: string | URLSearchParams) => {
       const headers = { ...user.headers, "content-type": type };
       const answer = await fetch(server.url + address, { method, headers, body });

@@ -6,7 +6,7 @@ import { contractOf, type Draft, draftsOf, operationsOf, requestOf } from "./con
 import { fuzz, type Subject, startSubject } from "./fuzz.ts";
 import { type Answer, ask, json, preview } from "./wire.ts";
 
-const ID = /\b(con|att|msg|cnv|usr|tok|evt|whk|dlv|aud)_[0-7][0-9a-hjkmnp-tv-z]{25}\b/g;
+const ID = /\b(con|att|msg|cnv|grp|mem|usr|tok|evt|whk|dlv|aud)_[0-7][0-9a-hjkmnp-tv-z]{25}\b/g;
 const MAX_KNOWN = 8;
 
 /** Ids by their kind, and tokens, as answers bring them; those that the test itself stands on are kept out. */
@@ -67,7 +67,7 @@ async function isDone(
 ) {
   // What was done before, or has no address of its own, may be gone by now.
   if (operation.method === "GET" || answer.headers.has("idempotent-replayed")) return;
-  if (/secret|test|redeliver|block$|blocks\/|read$/.test(operation.path)) return;
+  if (/secret|test|redeliver|block$|blocks\/|read$|join$|members/.test(operation.path)) return;
   const target = answer.headers.get("location")?.slice(url.length) ?? path;
   const read = await ask(url, { target, headers });
   const refused = [401, 403].includes(read.status);

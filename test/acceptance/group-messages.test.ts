@@ -36,6 +36,10 @@ test("with history joined a new member sees what comes after, with all also what
     const read = await call("GET", path, theirs());
     if (history === "all") assert.deepEqual(message(read), before);
     else problem(read, 404, "message_not_found");
+    // All of before counts as read.
+    await newMessage({ conversation_id, text: "after" });
+    const conversation = await call("GET", `/v1/conversations/${conversation_id}`, theirs());
+    assert.equal((conversation.json as { unread_count: number }).unread_count, 1);
     const reply = await send({ conversation_id, text: "re", reply_to_id: before.id }, theirs());
     if (history === "all") message(reply, 201);
     else problem(reply, 404, "message_not_found");

@@ -143,7 +143,7 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
     await add(db, "d", "a");
     await block(db, "d", "b");
     await inviteInto(db, "grp_1", "a", "d");
-    assert.equal(await prepare(db, "grp_1", "d"), false);
+    for (let step = 0; step < 2; step++) assert.equal(await prepare(db, "grp_1", "d"), false);
     assert.deepEqual(
       await tablesWith(db, "grp_1"),
       TABLES.filter((table) => !["message_bodies", "joining"].includes(table)),

@@ -205,7 +205,7 @@ const joining: readonly Mutant[] = [
     file: GROUPS,
     find: "VALUES (${userId}, ${conversationId}, ${messageId})`",
     replace: "VALUES (${userId}, ${conversationId}, '')`",
-    tests: HTTP,
+    tests: SAID,
   },
   {
     name: "groups: members who have left can be mentioned",

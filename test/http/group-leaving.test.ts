@@ -2,6 +2,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type TestContext, test } from "node:test";
+import { deleteUser } from "../../src/core/users.ts";
+import { hasRemains } from "../../src/db/queries/erasing.ts";
+import { sql } from "../../src/db/sql.ts";
 import { startOn, type TestApp, testConfig } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { allEvents, listen } from "../support/event-stream.ts";
@@ -125,6 +128,21 @@ for (const engine of ["sqlite", "postgres"]) {
     for (const who of [ann, cat])
       assert.equal((await send(server, who, "DELETE", `/v1/groups/${group.id}`)).status, 204);
     assert.equal(await status(toShared), 404);
+  });
+
+  test(`${engine}: an erased user is kept as nobody who may come back to the group`, async (t) => {
+    const server = await start(t, engine);
+    const { people, group } = await three(server);
+    const [, bob, cat] = people;
+    const { core } = server.app;
+    await deleteUser(core, null, bob.id);
+    assert.equal((await send(server, cat, "DELETE", `/v1/groups/${group.id}`)).status, 204);
+    assert.ok(await eventually(async () => !(await hasRemains(core.db))));
+    const kept = await core.db.all<{ user_id: string }>(sql`SELECT user_id FROM departures`);
+    assert.deepEqual(
+      kept.map(({ user_id }) => user_id),
+      [cat.id],
+    );
   });
 
   test(`${engine}: an invitation that ended shows only ids, also when there is another`, async (t) => {

@@ -227,7 +227,7 @@ const leaving: readonly Mutant[] = [
   {
     name: "groups: a member who has left is not noted",
     file: LEAVING,
-    find: "        noteDeparture(conversationId, userId),\n",
+    find: "        ...(erasedKey ? [] : [noteDeparture(conversationId, userId)]),\n",
     replace: "",
     tests: HTTP,
   },

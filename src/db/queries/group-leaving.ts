@@ -77,7 +77,8 @@ export function* leave(
   const gone = JSON.stringify({ id: member_id, group_id: groupId, user_id: userId });
   const after = heir
     ? [
-        noteDeparture(conversationId, userId),
+        // Nobody comes back as an erased user.
+        ...(erasedKey ? [] : [noteDeparture(conversationId, userId)]),
         ...(yield* systemMessage(conversationId, ids.next(), message, now)),
         publishToMembers("member.deleted", now, conversationId, gone),
       ]

@@ -2,7 +2,7 @@
 // does, and keeps nothing that the model does not know.
 import { test } from "node:test";
 import { operationsOf, WEIGHTS } from "./sharing-operations.ts";
-import { runWorlds } from "./sharing-run.ts";
+import { runWorlds, TEST_MS } from "./sharing-run.ts";
 
 const NAMES = ["ann", "bob", "cyd", "dan", "eve"];
 const GROUP_WEIGHTS = {
@@ -31,6 +31,7 @@ const WORLDS = {
 };
 
 for (const engine of ["sqlite", "postgres"]) {
-  test(`${engine}: what five users share in groups is what the rules say`, (t) =>
-    runWorlds(t, engine, WORLDS));
+  test(`${engine}: what five users share in groups is what the rules say`, { timeout: TEST_MS }, (t) =>
+    runWorlds(t, engine, WORLDS),
+  );
 }

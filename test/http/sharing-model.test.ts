@@ -2,7 +2,7 @@
 // that the model does not know.
 import { test } from "node:test";
 import { operationsOf, WEIGHTS } from "./sharing-operations.ts";
-import { runWorlds } from "./sharing-run.ts";
+import { runWorlds, TEST_MS } from "./sharing-run.ts";
 
 const NAMES = ["ann", "bob", "cyd"];
 const WORLDS = {
@@ -13,5 +13,7 @@ const WORLDS = {
 };
 
 for (const engine of ["sqlite", "postgres"]) {
-  test(`${engine}: what three users share is what the rules say`, (t) => runWorlds(t, engine, WORLDS));
+  test(`${engine}: what three users share is what the rules say`, { timeout: TEST_MS }, (t) =>
+    runWorlds(t, engine, WORLDS),
+  );
 }

@@ -132,7 +132,7 @@ function disclosureContract(name: string, open: Open): void {
     assert.equal(await contactRead(), messageId(1));
     // They are erased first.
     assert.ok((await eventsOf(db, "a")).length > 0);
-    await db.write("deleteUser", { id: "a", deletedAt: 9, limit: 1, entry: anEntry() });
+    await db.write("deleteUser", { id: "a", deletedAt: 9, limit: 1, messageId: "m", entry: anEntry() });
     assert.equal(await count(db, "marks WHERE user_id = 'a' AND disclosed_read_id <> ''"), 1);
     assert.equal(await contactRead(), null);
   });

@@ -270,7 +270,7 @@ const leaving: readonly Mutant[] = [
     name: "groups: an erased user gets an event",
     file: LEAVING,
     find: "FROM users WHERE id = ${userId}`,\n",
-    replace: "FROM groups WHERE id = ${groupId} AND ${userId} = ${userId}`,\n",
+    replace: "FROM (SELECT ${userId} AS id) u`,\n",
     tests: ERASING,
   },
 ];

@@ -14,7 +14,7 @@ const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "list contacts": { roundTrips: 1, statements: 1 },
   "create a contact": { roundTrips: 2, statements: 7 },
   "update a contact": { roundTrips: 3, statements: 7 },
-  "delete a contact": { roundTrips: 3, statements: 16 },
+  "delete a contact": { roundTrips: 3, statements: 17 },
   "send a message": { roundTrips: 4, statements: 10 },
   "mark a conversation read": { roundTrips: 3, statements: 5 },
   "list conversations": { roundTrips: 3, statements: 3 },

@@ -193,6 +193,30 @@ test("with PARLEY_WEBHOOK_CONTENT=ids a webhook of all users gets ids only, that
   assert.deepEqual((await to.wait(4))[3]!.event.payload, { id: made.id });
 });
 
+test("with PARLEY_WEBHOOK_CONTENT=ids a webhook gets no name of a group, also of one that somebody is invited into", async (t) => {
+  const server = await startApp(t, { ...LIMITS, webhookIdsOnly: true });
+  const to = await receiver(t);
+  const { ann } = await begin(server, to, "group.created,group.updated,member.created");
+  const fields = { name: "Climbing", members: ["bob"] };
+  const made = read<Json>(send(server, ann, "POST", "/v1/groups", fields), 201);
+  const { id, conversation_id } = await made;
+  await read(send(server, ann, "PUT", `/v1/groups/${id}`, { name: "Skiing" }), 200);
+  await to.wait(5);
+  const payloads = to.received.map(({ event }) => `${event.type} ${JSON.stringify(event.payload)}`);
+  const own = JSON.stringify({ id, conversation_id });
+  const invited = JSON.stringify({ id, conversation_id: null });
+  assert.deepEqual(
+    payloads.map((each) => each.replace(/mem_\w+/, "mem")).sort(),
+    [
+      `group.created ${invited}`,
+      `group.created ${own}`,
+      `group.updated ${invited}`,
+      `group.updated ${own}`,
+      `member.created {"id":"mem","group_id":"${id}"}`,
+    ].sort(),
+  );
+});
+
 test("a webhook gets the families that its token may read; with another address or other types, those of that token", async (t) => {
   const server = await startApp(t, LIMITS);
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];

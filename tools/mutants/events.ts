@@ -108,8 +108,15 @@ export const events: readonly Mutant[] = [
   {
     name: "events: webhooks of all users get contents, whatever the operator wants",
     file: RENDER,
-    find: "core.limits.webhookIdsOnly && conversationId ? ids() : json",
+    find: "core.limits.webhookIdsOnly ? onlyIds(event) : json",
     replace: "json",
+    tests: ["http/webhooks-all-users"],
+  },
+  {
+    name: "events: webhooks of ids get groups that somebody is invited into",
+    file: RENDER,
+    find: "core.limits.webhookIdsOnly ? onlyIds(event) : json",
+    replace: "core.limits.webhookIdsOnly && conversationId ? onlyIds(event) : json",
     tests: ["http/webhooks-all-users"],
   },
 ];

@@ -173,7 +173,7 @@ export async function renderForAll(
   event: StoredEvent,
   recipientIds: readonly string[],
 ): Promise<string | undefined> {
-  const { id, type, at, conversationId, payload } = event;
+  const { id, type, at, conversationId } = event;
   const { json, message, userIds } = await findSeenByAll(core, event, recipientIds);
   if (userIds.length === 0) return undefined;
   const isNew = message !== undefined && type === "message.created";
@@ -189,9 +189,12 @@ export async function renderForAll(
       notify: isNew && notifies(message, userId, mutedIds.has(userId)),
     })),
   };
-  const ids = () => toReference(JSON.parse(payload).id, conversationId);
-  // What belongs to no conversation has nothing but ids.
-  return withPayload(head, core.limits.webhookIdsOnly && conversationId ? ids() : json);
+  return withPayload(head, core.limits.webhookIdsOnly ? onlyIds(event) : json);
+}
+
+/** The payload without content: a contact is stored as it was then, everything else as ids. */
+function onlyIds({ type, conversationId, payload }: StoredEvent): string {
+  return type.startsWith("contact.") ? toReference(JSON.parse(payload).id, conversationId) : payload;
 }
 
 const NOBODY: SeenByAll = { json: "", userIds: [] };

@@ -141,13 +141,8 @@ export const newUsername: Field<string, true> = {
   },
 };
 
-export const groupName: Field<string, true> = {
-  ...text(
-    "a string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible",
-    { minLength: 1, maxLength: 128 },
-    (value) => newUsername.parse(value),
-  ),
-};
+/** The same rules as for a username: people read both in lists. */
+export const groupName = newUsername;
 
 export const phoneNumber = text(
   "a string of 3 to 64 characters with at least 3 digits, without control characters",

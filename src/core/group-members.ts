@@ -13,7 +13,7 @@ import { newEntry } from "./audit.ts";
 import type { Core } from "./core.ts";
 import { choice, newUsername, type Parsed } from "./fields.ts";
 import { writeIdempotent } from "./idempotency.ts";
-import { type Page, type PageEnvelope, toPage } from "./page.ts";
+import { type Page, type PageEnvelope, toMergedPage } from "./page.ts";
 import { readBack } from "./resource.ts";
 import { described, id, oneOf, resource, type TypeOf, textOrNull, time } from "./schema.ts";
 
@@ -76,9 +76,7 @@ export async function listMembers(
     );
   const rows = await listMemberRows(core.db, groupId, page);
   if (seat.role === "admin") rows.push(...(await listInvitedRows(core.db, groupId, page)));
-  const order = page.newer ? 1 : -1;
-  rows.sort((a, b) => (a.id < b.id ? -order : order));
-  return toPage(page, rows.slice(0, page.limit + 1), toJson);
+  return toMergedPage(page, rows, ({ id }) => id, toJson);
 }
 
 /** Throws `group_not_found` and `not_admin` for a caller who has left the group since the first request, or is no admin any more. */

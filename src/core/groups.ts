@@ -18,7 +18,7 @@ import type { Core } from "./core.ts";
 import { avatarUrl, choice, description, groupName, optional, type Parsed, usernames } from "./fields.ts";
 import { writeIdempotent } from "./idempotency.ts";
 import { shownUser } from "./messages.ts";
-import { type Page, type PageEnvelope, toPage } from "./page.ts";
+import { type Page, type PageEnvelope, toMergedPage } from "./page.ts";
 import { type Expected, readBack, type Versioned } from "./resource.ts";
 import {
   count,
@@ -145,9 +145,8 @@ export async function listGroups(core: Core, caller: Caller, page: Page): Promis
   const joined = await listJoined(core.db, caller.userId, page);
   const invitations = await listInvitations(core, caller.userId, page);
   const seen = [...joined.map(ofMember), ...(await findInvited(core, invitations))];
-  const order = page.newer ? 1 : -1;
-  seen.sort((a, b) => (a.row.id < b.row.id ? -order : order));
-  return toPage(page, seen.slice(0, page.limit + 1), (group) => JSON.stringify(toGroup(group)));
+  const idOf = ({ row }: SeenGroup) => row.id;
+  return toMergedPage(page, seen, idOf, (group) => JSON.stringify(toGroup(group)));
 }
 
 /** Above all ids of users. */

@@ -13,6 +13,18 @@ export interface PageEnvelope {
   cursors?: { first: string | null; last: string | null };
 }
 
+/** Turns rows of several lists, each in the order of the page, into the envelope. */
+export function toMergedPage<R>(
+  page: Page,
+  rows: readonly R[],
+  idOf: (row: R) => string,
+  shape: (row: R) => string,
+): PageEnvelope {
+  const order = page.newer ? 1 : -1;
+  const sorted = rows.toSorted((a, b) => (idOf(a) < idOf(b) ? -order : order));
+  return toPage(page, sorted, shape);
+}
+
 /** Turns rows into the envelope; one row more than the limit means that there are more. */
 export function toPage<R>(page: Page, rows: R[], shape: (row: R) => string): PageEnvelope {
   const data = rows.slice(0, page.limit).map(shape);

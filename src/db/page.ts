@@ -12,9 +12,11 @@ export const NEWEST = "~";
 /** Sorts before every id. */
 export const OLDEST = "";
 
-/** Makes the end of a statement that reads a page, and one row more if there is one. */
-export function pageClause({ cursor, newer, limit }: Page): Statement {
+const ID = sql`id`;
+
+/** Makes the end of a statement that reads a page, and one row more if there is one. `id`: the column of its cursors. */
+export function pageClause({ cursor, newer, limit }: Page, id = ID): Statement {
   return newer
-    ? sql`id > ${cursor} ORDER BY id ASC LIMIT ${limit + 1} + 0`
-    : sql`id < ${cursor} ORDER BY id DESC LIMIT ${limit + 1} + 0`;
+    ? sql`${id} > ${cursor} ORDER BY ${id} ASC LIMIT ${limit + 1} + 0`
+    : sql`${id} < ${cursor} ORDER BY ${id} DESC LIMIT ${limit + 1} + 0`;
 }

@@ -18,17 +18,15 @@ const invited: readonly Mutant[] = [
   {
     name: "groups: an invitation shows to somebody who has blocked the inviter",
     file: INVITATIONS,
-    find: `inviter.username_key AND c.blocked_at IS NULL
-  WHERE inviter.id = i.inviter_id)`,
-    replace: `inviter.username_key
-  WHERE inviter.id = i.inviter_id)`,
+    find: "inviter.username_key AND c.blocked_at IS NULL\n  WHERE inviter.id = ${userId})",
+    replace: "inviter.username_key\n  WHERE inviter.id = ${userId})",
     tests: HTTP,
   },
   {
     name: "groups: an invitation shows to a stranger",
     file: INVITATIONS,
-    find: "const IS_SEEN = sql`${STANDS} AND ${KNOWS_INVITER}`;",
-    replace: "const IS_SEEN = sql`${STANDS} AND (1 = 1 OR ${KNOWS_INVITER})`;",
+    find: "const IS_SEEN = sql`${STANDS} AND ${knows(sql`i.inviter_id`)}`;",
+    replace: "const IS_SEEN = sql`${STANDS} AND (1 = 1 OR ${knows(sql`i.inviter_id`)})`;",
     tests: [...HTTP, ...BLACK_BOX],
   },
   {
@@ -182,8 +180,8 @@ const joining: readonly Mutant[] = [
   {
     name: "groups: a new member gets what blocked users had sent",
     file: JOINING,
-    find: "isLooking: seesAll && group.blocked > 0,",
-    replace: "isLooking: false,",
+    find: "mayWithhold: seesAll && group.blocked > 0,",
+    replace: "mayWithhold: false,",
     tests: HTTP,
   },
   {
@@ -227,7 +225,7 @@ const leaving: readonly Mutant[] = [
   {
     name: "groups: a member who has left is not noted",
     file: LEAVING,
-    find: "        ...(erasedKey ? [] : [noteDeparture(conversationId, userId)]),\n",
+    find: "        ...(erasedKey !== undefined ? [] : [noteDeparture(conversationId, userId)]),\n",
     replace: "",
     tests: HTTP,
   },

@@ -24,10 +24,7 @@ import { webhookResource } from "./webhook-fields.ts";
 
 export const referenceResource = resource(
   "Reference",
-  {
-    id: text,
-    conversation_id: textOrNull,
-  },
+  { id: text, conversation_id: textOrNull },
   "What an event is about, if the recipient can't see it any more.",
 );
 

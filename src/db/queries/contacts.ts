@@ -196,9 +196,6 @@ export interface CreateContact {
   tokenId: string | null;
 }
 
-/** Without a limit nothing is counted, so creates for one owner do not conflict. */
-const limitedOwner = ({ ownerId, maxContacts }: CreateContact) => (maxContacts > 0 ? ownerId : undefined);
-
 /** What the database decides about a new contact: all that is stored of it for a retry, which has the rest itself. */
 interface CreatedContact {
   id: string;
@@ -213,7 +210,8 @@ interface CreatedContact {
 export const createContact = write(
   {
     publishesEvents: true,
-    serializeBy: limitedOwner,
+    // Without a limit nothing is counted, so creates for one owner do not conflict.
+    serializeBy: ({ ownerId, maxContacts }) => (maxContacts > 0 ? ownerId : undefined),
   },
   function* (input: CreateContact): Write<CreatedContact> {
     const { ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, createdAt } = input;
@@ -229,8 +227,7 @@ export const createContact = write(
     // so that the owner never sees invitations of a contact that is blocked from the start.
     const [[row]] = yield* batch([
       sql<Inserted>`INSERT INTO contacts
-          (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body, peer_id,
-            blocked_at)
+          (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body, peer_id, blocked_at)
         SELECT ${ownerId}, ${id}, ${usernameKey}, ${phoneDigits}, ${searchKey}, ${conversationId}, 1, ${body},
           ${findPeerId(usernameKey, ownerId)}, CAST(${input.blocked ? createdAt : null} AS BIGINT)
         WHERE EXISTS (SELECT 1 FROM users WHERE id = ${ownerId})

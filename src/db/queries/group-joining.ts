@@ -33,7 +33,7 @@ export const prepareJoin = write(
   function* ({ groupId, userId, limit }: PrepareJoin): Write<boolean> {
     if (yield* get(groupSeat(groupId, userId))) return true;
     const group = yield* getJoined(groupId, userId);
-    return !group.isLooking || (yield* withholdBlocked(group, userId, limit));
+    return !group.mayWithhold || (yield* withholdBlocked(group, userId, limit));
   },
 );
 
@@ -47,7 +47,7 @@ export const joinGroup = write(
     if (yield* get(groupSeat(groupId, userId))) return { id: groupId };
     const group = yield* getJoined(groupId, userId);
     const { conversation_id: conversationId, member_id } = group;
-    if (group.isLooking && !(yield* withholdBlocked(group, userId, limit))) {
+    if (group.mayWithhold && !(yield* withholdBlocked(group, userId, limit))) {
       throw new ParleyError("unavailable");
     }
     const messageId = new MessageIds(input.messageId, group.last_id).next();
@@ -88,8 +88,8 @@ interface Joined {
   blocks: string;
   /** Whether the new member sees what was sent before. */
   seesAll: boolean;
-  /** Whether some of that may be withheld. */
-  isLooking: boolean;
+  /** Whether blocked users may have sent some of that. */
+  mayWithhold: boolean;
 }
 
 /** Throws `group_not_found`. */
@@ -105,7 +105,7 @@ function* getJoined(groupId: string, userId: string): Write<Joined> {
     member_id: invitation.member_id,
     blocks,
     seesAll,
-    isLooking: seesAll && group.blocked > 0,
+    mayWithhold: seesAll && group.blocked > 0,
   };
 }
 

@@ -11,8 +11,8 @@ import { leaveConversation, noteDeparture } from "./leaving.ts";
 import { findLastId, MessageIds, systemMessage } from "./system-messages.ts";
 
 interface Leaving {
-  /** The name of a user who is being erased. */
-  erasedKey?: Statement;
+  /** Of a user who is being erased: the name that it had, in the form of `usernameKey`. */
+  erasedKey?: string;
   /** The id of the first message about it. */
   messageId: string;
   now: number;
@@ -62,7 +62,9 @@ export function* leave(
     ...endInvitationsOf(
       groupId,
       userId,
-      erasedKey ?? sql`(SELECT username_key FROM users WHERE id = ${userId})`,
+      erasedKey === undefined
+        ? sql`(SELECT username_key FROM users WHERE id = ${userId})`
+        : sql`${erasedKey}`,
       now,
     ),
     ...entries,
@@ -78,7 +80,7 @@ export function* leave(
   const after = heir
     ? [
         // Nobody comes back as an erased user.
-        ...(erasedKey ? [] : [noteDeparture(conversationId, userId)]),
+        ...(erasedKey !== undefined ? [] : [noteDeparture(conversationId, userId)]),
         ...(yield* systemMessage(conversationId, ids.next(), message, now)),
         publishToMembers("member.deleted", now, conversationId, gone),
       ]
@@ -118,7 +120,7 @@ export function* leaveGroups(
   let id = messageId;
   for (const seat of seats) {
     if (left <= 0) break;
-    left -= yield* leave(seat, userId, { messageId: id, now, limit: left, erasedKey: sql`${username_key}` });
+    left -= yield* leave(seat, userId, { messageId: id, now, limit: left, erasedKey: username_key });
     left -= ROWS_OF_A_GROUP;
     // Each may have taken two ids: of one message about leaving and one about the next admin.
     for (let taken = 0; taken < 2; taken++) id = laterId(id, id);

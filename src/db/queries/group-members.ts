@@ -1,4 +1,4 @@
-import type { Page } from "../page.ts";
+import { type Page, pageClause } from "../page.ts";
 import { batch, get, list, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { leave } from "./group-leaving.ts";
@@ -36,11 +36,8 @@ export function listMemberRows(db: Reader, groupId: string, page: Page): Promise
   return db.all(membersQuery(groupId, page));
 }
 
-export function membersQuery(groupId: string, { cursor, newer, limit }: Page): Statement<MemberRow> {
-  const walk = newer
-    ? sql`s.member_id > ${cursor} ORDER BY s.member_id ASC`
-    : sql`s.member_id < ${cursor} ORDER BY s.member_id DESC`;
-  return sql`${JOINED} WHERE s.group_id = ${groupId} AND ${walk} LIMIT ${limit + 1} + 0`;
+export function membersQuery(groupId: string, page: Page): Statement<MemberRow> {
+  return sql`${JOINED} WHERE s.group_id = ${groupId} AND ${pageClause(page, sql`s.member_id`)}`;
 }
 
 /** Returns those of a page who are invited, and one more if there is one. */
@@ -48,11 +45,8 @@ export function listInvitedRows(db: Reader, groupId: string, page: Page): Promis
   return db.all(invitedQuery(groupId, page));
 }
 
-export function invitedQuery(groupId: string, { cursor, newer, limit }: Page): Statement<MemberRow> {
-  const walk = newer
-    ? sql`i.member_id > ${cursor} ORDER BY i.member_id ASC`
-    : sql`i.member_id < ${cursor} ORDER BY i.member_id DESC`;
-  return sql`${INVITED} WHERE i.group_id = ${groupId} AND ${IS_FIRST} AND ${walk} LIMIT ${limit + 1} + 0`;
+export function invitedQuery(groupId: string, page: Page): Statement<MemberRow> {
+  return sql`${INVITED} WHERE i.group_id = ${groupId} AND ${IS_FIRST} AND ${pageClause(page, sql`i.member_id`)}`;
 }
 
 /** Finds a member of the group, or somebody who is invited. */

@@ -1,11 +1,12 @@
 import { ParleyError } from "../../errors.ts";
-import type { Page } from "../page.ts";
+import { usernameKey } from "../../util/text.ts";
+import { type Page, pageClause } from "../page.ts";
 import { batch, get, list, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { positionOf } from "./conversations.ts";
 import { publishEvent, publishToMembers, toGroupReference, toMemberReference } from "./events.ts";
-import { invite, type NewInvitation, publishToInvited, seenInvitation } from "./invitations.ts";
+import { invite, type NewInvitation, publishUpdateToInvited, seenInvitation } from "./invitations.ts";
 import { findLastId, MessageIds, systemMessage } from "./system-messages.ts";
 import { getUser } from "./users.ts";
 
@@ -49,12 +50,9 @@ export function listJoined(db: Reader, userId: string, page: Page): Promise<Join
   return db.all(joinedQuery(userId, page));
 }
 
-export function joinedQuery(userId: string, { cursor, newer, limit }: Page): Statement<JoinedGroupRow> {
-  const walk = newer
-    ? sql`s.group_id > ${cursor} ORDER BY s.group_id ASC`
-    : sql`s.group_id < ${cursor} ORDER BY s.group_id DESC`;
+export function joinedQuery(userId: string, page: Page): Statement<JoinedGroupRow> {
   return sql`SELECT ${COLUMNS}, s.role FROM members s JOIN groups g ON g.id = s.group_id
-    WHERE s.user_id = ${userId} AND ${walk} LIMIT ${limit + 1} + 0`;
+    WHERE s.user_id = ${userId} AND ${pageClause(page, sql`s.group_id`)}`;
 }
 
 /** Finds the invitation that shows the group to the user. */
@@ -113,11 +111,8 @@ export const createGroup = write({ publishesEvents: true }, function* (input: Cr
 }> {
   const { id, conversationId, userId, messageId, entry } = input;
   const { at } = entry;
-  yield* getUser(userId);
-  const user = (yield* get<{ username_key: string }>(
-    sql`SELECT username_key FROM users WHERE id = ${userId}`,
-  ))!;
-  const others = input.invited.filter(({ usernameKey }) => usernameKey !== user.username_key);
+  const own = usernameKey((yield* getUser(userId)).username);
+  const others = input.invited.filter((each) => each.usernameKey !== own);
   if (others.length >= input.maxMembers) throw tooManyMembers(input.maxMembers);
   const joined = { type: "joined", senderId: userId, targetId: null, data: null } as const;
   yield* batch([
@@ -199,7 +194,7 @@ export const updateGroup = write({ publishesEvents: true }, function* (input: Up
       WHERE id = ${groupId}`,
     ...(name === was.name ? [] : yield* systemMessage(conversationId, ids.next(), renamed, entry.at)),
     publishToMembers("group.updated", entry.at, conversationId, toGroupReference(groupId, conversationId)),
-    publishToInvited("group.updated", entry.at, groupId),
+    publishUpdateToInvited(entry.at, groupId),
     recordEntry(entry, "group.updated", groupId),
   ]);
 });

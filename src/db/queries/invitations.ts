@@ -11,20 +11,18 @@ import { INTO_OUTBOX, toGroupReference } from "./events.ts";
 const STANDS = sql`i.declined_at IS NULL
   AND (SELECT 1 FROM erasing e WHERE e.username_key = i.username_key LIMIT 1) IS NULL`;
 
-/** Holds if `me` has the inviter of the invitation `i` as a contact that is not blocked. */
-const KNOWS_INVITER = sql`EXISTS (SELECT 1 FROM users inviter
+/** Holds if `me` has this user as a contact that is not blocked. */
+const knows = (userId: Statement) => sql`EXISTS (SELECT 1 FROM users inviter
   JOIN contacts c ON c.owner_id = me.id AND c.username_key = inviter.username_key AND c.blocked_at IS NULL
-  WHERE inviter.id = i.inviter_id)`;
+  WHERE inviter.id = ${userId})`;
 
 /** Holds if the user `me` sees the invitation `i`. */
-const IS_SEEN = sql`${STANDS} AND ${KNOWS_INVITER}`;
+const IS_SEEN = sql`${STANDS} AND ${knows(sql`i.inviter_id`)}`;
 
 /** Holds if `me` sees no invitation into the group of `i` by somebody else. */
 const IS_ONLY = sql`NOT EXISTS (SELECT 1 FROM invitations other WHERE other.username_key = i.username_key
   AND other.group_id = i.group_id AND other.inviter_id <> i.inviter_id AND other.declined_at IS NULL
-  AND EXISTS (SELECT 1 FROM users inviter
-    JOIN contacts c ON c.owner_id = me.id AND c.username_key = inviter.username_key AND c.blocked_at IS NULL
-    WHERE inviter.id = other.inviter_id))`;
+  AND ${knows(sql`other.inviter_id`)})`;
 
 /** An invitation that a user sees. */
 export interface SeenInvitation {
@@ -112,15 +110,17 @@ export function invite(
   ];
 }
 
+type GroupEvent = "group.created" | "group.deleted" | "group.updated";
+
 /** Publishes an event about the group to the users `me` of a selection. To them it belongs to no conversation. */
-function publishTo(type: string, at: number, groupId: string, selection: Statement): Statement {
+function publishTo(type: GroupEvent, at: number, groupId: string, selection: Statement): Statement {
   return sql`${INTO_OUTBOX} SELECT me.id, ${type}, '', ${at}, ${toGroupReference(groupId)} ${selection}`;
 }
 
 /** Part of other writes: publishes a change of the group to those who see an invitation into it. */
-export function publishToInvited(type: "group.updated", at: number, groupId: string): Statement {
+export function publishUpdateToInvited(at: number, groupId: string): Statement {
   return publishTo(
-    type,
+    "group.updated",
     at,
     groupId,
     sql`FROM users me WHERE EXISTS (SELECT 1 FROM invitations i WHERE i.group_id = ${groupId}

@@ -1,10 +1,10 @@
 // Groups: who may join, who sees what, and who decides.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { deleteUser } from "../../src/core/users.ts";
 import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
+import { eventually } from "../support/files-on-disk.ts";
 import { add, code, filesOf, give, type Person, person, read, say, send } from "../support/people.ts";
 
 interface Group {
@@ -208,7 +208,7 @@ onBothEngines(
     };
     const expected = ["created", "deleted", "created", "deleted", "created"];
     // Events have their places soon after the commit.
-    while ((await changes()).length < expected.length) await sleep(10);
+    assert.ok(await eventually(async () => (await changes()).length >= expected.length));
     assert.deepEqual(
       await changes(),
       expected.map((change) => [`group.${change}`, id, null]),
@@ -230,7 +230,7 @@ onBothEngines("what happens in a group alerts nobody", async (server) => {
     );
     return data.map(({ notify }) => notify).reverse();
   };
-  while ((await alerts()).length < 3) await sleep(10);
+  assert.ok(await eventually(async () => (await alerts()).length >= 3));
   assert.deepEqual(await alerts(), [false, false, true]);
 });
 

@@ -64,7 +64,6 @@ export async function runWorlds(t: TestContext, engine: string, kind: Worlds): P
     seed,
     numRuns: RUNS,
     interruptAfterTimeLimit: SHRINK_MS,
-    endOnFailure: process.env.DBG === "1",
   });
   assert.ok(done >= WANTED, `${done} operations are too few`);
   assert.deepEqual(await leftOver(server), []);

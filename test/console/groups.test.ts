@@ -1,130 +1,16 @@
 // Groups, with three people in three browsers.
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { createToken } from "../../src/core/access/tokens.ts";
-import { createUser, deleteUser } from "../../src/core/users.ts";
-import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
+import { deleteUser } from "../../src/core/users.ts";
+import { startApp, upload } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
-import { add, read, send } from "../support/people.ts";
+import { read, send } from "../support/people.ts";
 import { assertAccessible, assertNoSidewaysScroll, openFiles, openPage, signIn } from "./browser.ts";
+import { assertQuiet, type Group, gather, invitation, line, makeGroup, press } from "./in-groups.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
-import { act, find, introduce, type Person, say, toUsername, write } from "./talk.ts";
-
-interface Group {
-  id: string;
-  conversation_id: string;
-}
-
-const NAMES = ["Ann", "Bob", "Cat"];
-
-async function addUser(server: TestApp, display_name: string): Promise<TestUser> {
-  const { id } = await createUser(server.app.core, null, {
-    username: display_name.toLowerCase(),
-    display_name,
-  });
-  const { token } = await createToken(server.app.core, null, id, {});
-  return { id, token, headers: { authorization: `Bearer ${token}` } };
-}
-
-/** Ann, Bob and Cat, who all have each other as contacts, each signed in. */
-async function gather(t: TestContext): Promise<{ server: TestApp; people: [Person, Person, Person] }> {
-  const server = await startApp(t);
-  const users = [];
-  for (const name of NAMES) users.push(await addUser(server, name));
-  for (const user of users)
-    for (const [at, other] of users.entries())
-      if (other !== user) await add(server, user, NAMES[at]!.toLowerCase());
-  const browser = await openBrowser(t);
-  const arrive = async (user: TestUser): Promise<Person> => {
-    const opened = await openPage(browser, server.url);
-    await signIn(opened.page, server.url, user.token);
-    return { user, ...opened };
-  };
-  const [ann, bob, cat] = [await arrive(users[0]!), await arrive(users[1]!), await arrive(users[2]!)];
-  return { server, people: [ann, bob, cat] };
-}
-
-const line = (page: Page, text: string) => page.locator(".message.system").filter({ hasText: text });
-const invitation = (page: Page) => page.getByRole("list", { name: "Invitations" });
-const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
-
-function assertQuiet(people: readonly Person[]): void {
-  assert.deepEqual(
-    people.flatMap(({ guard }) => guard.complaints),
-    [],
-  );
-}
-
-/** Makes a group of Ann's with the others behind the pages' backs. */
-async function makeGroup(server: TestApp, [ann, ...others]: readonly Person[], name: string): Promise<Group> {
-  const fields = { name, members: NAMES.slice(1).map((each) => each.toLowerCase()) };
-  const group = await read<Group>(send(server, ann!.user, "POST", "/v1/groups", fields), 201);
-  for (const { user } of others) await read(send(server, user, "POST", `/v1/groups/${group.id}/join`), 200);
-  return group;
-}
-
-test("a group is created, accepted or declined, talked in, and left", { skip: noChromium }, async (t) => {
-  const { people } = await gather(t);
-  const [ann, bob, cat] = people;
-  await press(ann.page, "Create a group");
-  const dialog = ann.page.getByRole("dialog");
-  await dialog.getByLabel("Name", { exact: true }).fill("Climbing");
-  const field = dialog.getByRole("combobox", { name: "Invite" });
-  await field.fill("bob");
-  await field.press("Enter");
-  await dialog.getByRole("list", { name: "People to invite" }).getByText("bob").waitFor();
-  // A name that is typed is invited without the button, too.
-  await field.fill("cat");
-  await dialog.getByRole("button", { name: "Create" }).click();
-  await ann.page.getByRole("heading", { name: "Climbing" }).waitFor();
-  await line(ann.page, "You joined").waitFor();
-  await ann.page.getByRole("option", { name: "Climbing" }).waitFor();
-
-  // Both see who invites them. One looks at the invitation and accepts, the other declines.
-  for (const { page } of [bob, cat]) await invitation(page).getByText("Ann (@ann) invites you").waitFor();
-  await bob.page.getByRole("link", { name: "Climbing" }).click();
-  await bob.page.getByRole("heading", { name: "Ann (@ann) invites you" }).waitFor();
-  await bob.page.getByText("You see messages after joining.").waitFor();
-  await bob.page.locator(".main").getByRole("button", { name: "Join Climbing" }).click();
-  await line(bob.page, "You joined").waitFor();
-  await invitation(bob.page).waitFor({ state: "detached" });
-  await press(cat.page, "Decline Climbing");
-  await invitation(cat.page).waitFor({ state: "detached" });
-  await cat.page.getByText("You declined the invitation to Climbing.").waitFor();
-  await line(ann.page, "Bob joined").waitFor();
-  await ann.page.getByText("2 members").waitFor();
-
-  await write(ann.page, "Sunday?");
-  await find(bob.page, "Sunday?").getByText("Ann", { exact: true }).waitFor();
-  await write(bob.page, "Gladly");
-  await find(ann.page, "Gladly").getByText("Bob", { exact: true }).waitFor();
-  await ann.page.getByRole("option", { name: "Climbing" }).getByText("Bob: Gladly").waitFor();
-  await bob.page.getByRole("option", { name: "Climbing" }).getByText("You: Gladly").waitFor();
-  await act(ann.page, "Gladly", "Reply");
-  await ann.page.getByText("Reply to Bob").waitFor();
-  await ann.page.keyboard.press("Escape");
-  // A sender has the same colour on every page.
-  const hues = await Promise.all(
-    [ann, bob].map(({ page }) => find(page, "Gladly").locator(".avatar").getAttribute("class")),
-  );
-  assert.match(hues[0]!, /hue-\d/);
-  assert.equal(hues[0], hues[1]);
-
-  await press(ann.page, "Leave Climbing");
-  await ann.page.getByRole("dialog").getByText("the others keep them").waitFor();
-  await press(ann.page, "Leave");
-  await ann.page.getByRole("heading", { name: "Choose a conversation" }).waitFor();
-  await ann.page.getByRole("option", { name: "Climbing" }).waitFor({ state: "detached" });
-  await line(bob.page, "Ann left").waitFor();
-  await line(bob.page, "You are an admin now").waitFor();
-  await press(bob.page, "Leave Climbing");
-  await bob.page.getByRole("dialog").getByText("this deletes the group").waitFor();
-  await press(bob.page, "Leave");
-  await bob.page.getByRole("option", { name: "Climbing" }).waitFor({ state: "detached" });
-  assertQuiet(people);
-});
+import { find, introduce, say, toUsername } from "./talk.ts";
 
 test("admins invite, withdraw, appoint, rename and remove, and everyone sees it at once", {
   skip: noChromium,

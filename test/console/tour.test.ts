@@ -1,0 +1,107 @@
+// The tour of the docs in three browsers: a group from its first member to its last.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { noChromium } from "../support/engines/chromium.ts";
+import { dropFiles, openFiles } from "./browser.ts";
+import { assertQuiet, gather, invitation, line, press } from "./in-groups.ts";
+import { act, find, type Person, write } from "./talk.ts";
+
+type People = readonly [ann: Person, bob: Person, cat: Person];
+
+/** Ann makes the group and names both others. */
+async function create([ann]: People): Promise<void> {
+  await press(ann.page, "Create a group");
+  const dialog = ann.page.getByRole("dialog");
+  await dialog.getByLabel("Name", { exact: true }).fill("Climbing");
+  const field = dialog.getByRole("combobox", { name: "Invite" });
+  await field.fill("bob");
+  await field.press("Enter");
+  await dialog.getByRole("list", { name: "People to invite" }).getByText("bob").waitFor();
+  // A name that is typed is invited without the button, too.
+  await field.fill("cat");
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await ann.page.getByRole("heading", { name: "Climbing" }).waitFor();
+  await line(ann.page, "You joined").waitFor();
+  await ann.page.getByRole("option", { name: "Climbing" }).waitFor();
+}
+
+/** Both see who invites them. Bob looks at the invitation and accepts, Cat declines. */
+async function answer([ann, bob, cat]: People): Promise<void> {
+  for (const { page } of [bob, cat]) await invitation(page).getByText("Ann (@ann) invites you").waitFor();
+  await bob.page.getByRole("link", { name: "Climbing" }).click();
+  await bob.page.getByRole("heading", { name: "Ann (@ann) invites you" }).waitFor();
+  await bob.page.getByText("You see messages after joining.").waitFor();
+  await bob.page.locator(".main").getByRole("button", { name: "Join Climbing" }).click();
+  await line(bob.page, "You joined").waitFor();
+  await invitation(bob.page).waitFor({ state: "detached" });
+  await press(cat.page, "Decline Climbing");
+  await invitation(cat.page).waitFor({ state: "detached" });
+  await cat.page.getByText("You declined the invitation to Climbing.").waitFor();
+  await line(ann.page, "Bob joined").waitFor();
+  await ann.page.getByText("2 members").waitFor();
+}
+
+/** Somebody who has declined is invited again once the invitation is withdrawn. Bob becomes an admin. */
+async function inviteAgain([ann, bob, cat]: People): Promise<void> {
+  await press(ann.page, "Members of Climbing");
+  const members = ann.page.getByRole("list", { name: "Members" });
+  await members.getByRole("listitem").filter({ hasText: "cat" }).getByText("Invited").waitFor();
+  await press(ann.page, "Withdraw: cat");
+  await ann.page.getByRole("combobox", { name: "Invite" }).fill("cat");
+  await press(ann.page, "Invite");
+  await press(cat.page, "Join Climbing");
+  await line(cat.page, "You joined").waitFor();
+  await members.getByText("Cat", { exact: true }).waitFor();
+  await press(ann.page, "Make admin: Bob");
+  await ann.page.keyboard.press("Escape");
+  await ann.page.getByText("3 members").waitFor();
+  await line(bob.page, "You are an admin now").waitFor();
+}
+
+/** Ann and Bob write, and Cat shares a file. */
+async function talk([ann, bob, cat]: People): Promise<void> {
+  await write(ann.page, "Sunday?");
+  for (const { page } of [bob, cat]) await find(page, "Sunday?").getByText("Ann", { exact: true }).waitFor();
+  await write(bob.page, "Gladly");
+  for (const { page } of [ann, cat]) await find(page, "Gladly").getByText("Bob", { exact: true }).waitFor();
+  await ann.page.getByRole("option", { name: "Climbing" }).getByText("Bob: Gladly").waitFor();
+  await bob.page.getByRole("option", { name: "Climbing" }).getByText("You: Gladly").waitFor();
+  await act(ann.page, "Gladly", "Reply");
+  await ann.page.getByText("Reply to Bob").waitFor();
+  await ann.page.keyboard.press("Escape");
+  // A sender has the same colour on every page.
+  const hues = await Promise.all(
+    [ann, bob, cat].map(({ page }) => find(page, "Gladly").locator(".avatar").getAttribute("class")),
+  );
+  assert.match(hues[0]!, /hue-\d/);
+  assert.equal(new Set(hues).size, 1);
+  await openFiles(cat.page);
+  await dropFiles(cat.page, [{ name: "map.txt", type: "text/plain", base64: btoa("map") }]);
+  for (const { page } of [ann, bob]) await page.getByRole("button", { name: "Open map.txt" }).waitFor();
+}
+
+/** One after another leaves; the last one takes the group along. */
+async function leave([ann, bob, cat]: People): Promise<void> {
+  await press(ann.page, "Leave Climbing");
+  await ann.page.getByRole("dialog").getByText("the others keep them").waitFor();
+  await press(ann.page, "Leave");
+  await ann.page.getByRole("heading", { name: "Choose a conversation" }).waitFor();
+  await ann.page.getByRole("option", { name: "Climbing" }).waitFor({ state: "detached" });
+  await line(bob.page, "Ann left").waitFor();
+  await press(bob.page, "Leave Climbing");
+  await press(bob.page, "Leave");
+  await bob.page.getByRole("option", { name: "Climbing" }).waitFor({ state: "detached" });
+  // There is always an admin.
+  await cat.page.getByText("Messages", { exact: true }).click();
+  await line(cat.page, "You are an admin now").waitFor();
+  await press(cat.page, "Leave Climbing");
+  await cat.page.getByRole("dialog").getByText("this deletes the group").waitFor();
+  await press(cat.page, "Leave");
+  await cat.page.getByRole("option", { name: "Climbing" }).waitFor({ state: "detached" });
+}
+
+test("three people in three browsers drive the tour", { skip: noChromium }, async (t) => {
+  const { people } = await gather(t);
+  for (const step of [create, answer, inviteAgain, talk, leave]) await step(people);
+  assertQuiet(people);
+});

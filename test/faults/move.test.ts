@@ -9,6 +9,7 @@ import { Client } from "../support/client.ts";
 import { type CommandLine, commandLine, tokenOf } from "../support/command.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { credentials, noS3, storeUrl, testBucket } from "../support/engines/s3.ts";
+import { fillGroups, type Grouped, groupsOf } from "../support/groups.ts";
 import { AckRecord } from "../support/record.ts";
 import { type Chance, isLong, scaled, seededChance } from "../support/scale.ts";
 import { meet, newSending, noteMessage, sendMessage, type Talkers } from "../support/sending.ts";
@@ -37,6 +38,7 @@ interface State {
   digests: string[];
   /** What each of two users sees of their conversations. */
   talks: string[];
+  groups: unknown;
 }
 
 async function inParallel<T>(count: number, work: (number: number) => Promise<T>): Promise<T[]> {
@@ -130,12 +132,13 @@ async function bytesOf(url: string): Promise<string> {
   return hash.digest("hex");
 }
 
-async function stateOf(talkers: Talkers): Promise<State> {
+async function stateOf(command: CommandLine, talkers: Talkers, grouped: Grouped): Promise<State> {
   const { client } = talkers;
   const contacts = await all<{ id: string }>(client, "/v1/contacts");
   const attachments = await all<Attachment>(client, "/v1/attachments");
   const digests = await inParallel(attachments.length, (number) => bytesOf(attachments[number]!.file_url));
-  return { contacts, attachments, digests, talks: await talksOf(talkers) };
+  const groups = await groupsOf(command, grouped);
+  return { contacts, attachments, digests, talks: await talksOf(talkers), groups };
 }
 
 /** The same rows and bytes; links are signed anew. */
@@ -193,7 +196,8 @@ async function thereAndBack(t: TestContext, engines: () => Promise<Record<string
   const chance = seededChance(t);
   const command = await commandLine(t, credentials());
   const first = await command.serve();
-  const client = new Client(command.url, tokenOf(first));
+  const token = tokenOf(first);
+  const client = new Client(command.url, token);
   const talkers = await meet(client, (token) => new Client(command.url, token));
   t.after(() => {
     client.close();
@@ -202,7 +206,8 @@ async function thereAndBack(t: TestContext, engines: () => Promise<Record<string
   const record = new AckRecord();
   await fill(client, chance);
   await converse(talkers, record, chance);
-  const before = await stateOf(talkers);
+  const grouped = await fillGroups(command, { id: "", token, headers: { authorization: `Bearer ${token}` } });
+  const before = await stateOf(command, talkers, grouped);
   const link = before.attachments[0]!.file_url;
   assert.equal(await first.stop(), 0);
 
@@ -210,13 +215,13 @@ async function thereAndBack(t: TestContext, engines: () => Promise<Record<string
   await moveWithKills(t, command, chance, optionsOf(await engines()), optionsOf(settings));
   Object.assign(command.env, settings, { PARLEY_SECRET: SECRET });
   const second = await command.serve();
-  assertSame(await stateOf(talkers), before);
+  assertSame(await stateOf(command, talkers, grouped), before);
   assert.equal(await bytesOf(link), before.digests[0]);
   const made = await client.sendFields("POST", "/v1/contacts", { username: "later", phone_number: "555" });
   assert.equal(made.status, 201);
   assert.equal((await client.upload("later.bin", Buffer.alloc(50_000, 7))).status, 201);
   await talk(talkers, record, chance, 10);
-  const after = await stateOf(talkers);
+  const after = await stateOf(command, talkers, grouped);
   assert.equal(await second.stop(), 0);
   assert.equal((await command.run("check")).code, 0);
 
@@ -226,7 +231,7 @@ async function thereAndBack(t: TestContext, engines: () => Promise<Record<string
   for (const name of [...Object.keys(settings), "PARLEY_SECRET"]) delete command.env[name];
   command.env.PARLEY_DATA = folder;
   const third = await command.serve();
-  assertSame(await stateOf(talkers), after);
+  assertSame(await stateOf(command, talkers, grouped), after);
   assert.equal(await bytesOf(link), before.digests[0], "a link that was out before both moves");
   assert.equal(await bytesOf(after.attachments[0]!.file_url), after.digests[0]);
   await talk(talkers, record, chance, 10);

@@ -92,6 +92,20 @@ export const events: readonly Mutant[] = [
     tests: ["http/events-messages"],
   },
   {
+    name: "events: every token that reads events reads groups",
+    file: "src/core/events/shown-types.ts",
+    find: '  group: "groups:read",\n',
+    replace: "",
+    tests: ["http/webhooks-groups"],
+  },
+  {
+    name: "events: every token that reads events reads members",
+    file: "src/core/events/shown-types.ts",
+    find: '  member: "groups:read",\n',
+    replace: "",
+    tests: ["http/webhooks-groups"],
+  },
+  {
     name: "events: erased users are recipients of deletions",
     file: EVENTS,
     find: "      AND recipient_id NOT IN (SELECT user_id FROM erasing) ORDER BY position`",

@@ -249,7 +249,9 @@ export async function joinGroup(
 ): Promise<Versioned> {
   const limit = core.limits.erasedRowsAtOnce;
   const { userId } = caller;
-  while (!(await core.db.write("prepareJoin", { groupId, userId, limit })));
+  const isReady = () =>
+    core.db.write("prepareJoin", { groupId, userId, now: core.clock(), messageId: core.newId("msg"), limit });
+  while (!(await isReady()));
   const asked = ["joinGroup", groupId];
   const { replayed } = await writeIdempotent(core, { caller, key, asked }, "joinGroup", {
     groupId,

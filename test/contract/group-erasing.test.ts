@@ -9,6 +9,7 @@ import { raw, sql } from "../../src/db/sql.ts";
 import { addUser, attachment, aUser, message, messageId } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
 import {
+  accept,
   createGroup,
   deleteUser,
   inviteInto,
@@ -57,6 +58,8 @@ async function tablesWith(db: Database, id: string): Promise<string[]> {
 
 const groupEvents = async (db: Database, user: string) =>
   (await eventsOf(db, user)).filter((event) => event.startsWith("group."));
+
+const erase = (db: Database, _groupId: string, userId: string) => deleteUser(db, userId, 2);
 
 type Open = (t: TestContext) => Promise<Database>;
 
@@ -135,15 +138,15 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
     for (const number of [2004, 2005]) await say("a", number);
     await join(db, "grp_1", "c");
     await say("b", 2006);
-    await leaveGroup(db, "grp_1", "c");
-    await inviteInto(db, "grp_1", "a", "c");
-    await checkOrphans(db);
     // d is about to join when all leave.
     await addUser(db, "d");
     await add(db, "d", "a");
     await block(db, "d", "b");
     await inviteInto(db, "grp_1", "a", "d");
     for (let step = 0; step < 2; step++) assert.equal(await prepare(db, "grp_1", "d"), false);
+    await leaveGroup(db, "grp_1", "c");
+    await inviteInto(db, "grp_1", "a", "c");
+    await checkOrphans(db);
     assert.deepEqual(
       await tablesWith(db, "grp_1"),
       TABLES.filter((table) => !["message_bodies", "joining"].includes(table)),
@@ -155,6 +158,30 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
     await eraseInSteps(db, 2);
     assert.deepEqual(await tablesWith(db, "grp_1"), []);
   });
+
+  for (const [how, go] of Object.entries({ leaves: leaveGroup, "is erased": erase })) {
+    test(`${engine}: nobody who joins gets what only somebody saw who ${how} then`, async (t) => {
+      const db = await open(t);
+      await people(db, "a", "b", "c");
+      await createGroup(db, "a", "grp_1", ["b", "c"], { history: "all" });
+      await join(db, "grp_1", "b");
+      await block(db, "a", "b");
+      for (const number of [2001, 2002, 2003, 2004, 2005])
+        await db.write("createMessage", message("b", number, "cnv_grp_1"));
+      await db.write("createMessage", message("a", 2006, "cnv_grp_1"));
+      await go(db, "grp_1", "b");
+      await assert.rejects(accept(db, "grp_1", "c"), { code: "unavailable" });
+      await join(db, "grp_1", "c");
+      const sent = await db.all<{ id: string }>(sql`SELECT id FROM messages WHERE type = 'text'`);
+      assert.deepEqual(
+        sent.map(({ id }) => id),
+        [messageId(2006)],
+      );
+      assert.deepEqual(await rolesIn(db, "grp_1"), { a: "admin", c: "member" });
+      await eraseInSteps(db, 2);
+      assert.equal((await groupEvents(db, "c")).length, 2);
+    });
+  }
 
   test(`${engine}: of a user who is erased while about to join nothing is left`, async (t) => {
     const db = await open(t);

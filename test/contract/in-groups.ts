@@ -40,13 +40,16 @@ export async function inviteInto(db: Database, groupId: string, userId: string, 
 
 /** Takes one step before joining, and returns true if that was the last one. */
 export const prepare = (db: Database, groupId: string, userId: string, limit = 2) =>
-  db.write("prepareJoin", { groupId, userId, limit });
+  db.write("prepareJoin", { groupId, userId, now: 1, messageId: nextMessageId(), limit });
 
 export async function join(db: Database, groupId: string, userId: string, limit = 2): Promise<void> {
   while (!(await prepare(db, groupId, userId, limit)));
-  const input = { groupId, userId, messageId: nextMessageId(), limit, entry: anEntry() };
-  await db.write("joinGroup", input);
+  await accept(db, groupId, userId, limit);
 }
+
+/** Joins, if nothing is to be done before. */
+export const accept = (db: Database, groupId: string, userId: string, limit = 2) =>
+  db.write("joinGroup", { groupId, userId, messageId: nextMessageId(), limit, entry: anEntry() });
 
 export const leaveGroup = (db: Database, groupId: string, userId: string, limit = 2) =>
   db.write("leaveGroup", {

@@ -192,6 +192,27 @@ const joining: readonly Mutant[] = [
     tests: HTTP,
   },
   {
+    name: "groups: who joins gets what nobody sees any more and is being erased",
+    file: JOINING,
+    find: "mustErase: seesAll && group.has_remains === 1,",
+    replace: "mustErase: false,",
+    tests: ERASING,
+  },
+  {
+    name: "groups: who joins gets what only a user sees who is being erased",
+    file: JOINING,
+    find: "\n        OR EXISTS (SELECT 1 ${erasedMembers(sql`g.conversation_id`)})",
+    replace: "",
+    tests: ERASING,
+  },
+  {
+    name: "groups: joining does not look whether somebody has left meanwhile",
+    file: JOINING,
+    find: "if (group.mustErase || (group.mayWithhold",
+    replace: "if ((group.mayWithhold",
+    tests: ERASING,
+  },
+  {
     name: "groups: blocking somebody while joining withholds nothing of them",
     file: JOINING,
     find: "WHERE ${isThis} AND blocks = ${blocks}`",

@@ -2,9 +2,11 @@ import { ParleyError } from "../../errors.ts";
 import { all, batch, eraseSome, get, type Statement, sql, type Write, write } from "../sql.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { publishEvent, publishToMembers, toGroupReference, toMemberReference } from "./events.ts";
-import { groupSeat, seatStatements } from "./groups.ts";
+import { leave } from "./group-leaving.ts";
+import { type GroupSeat, groupSeat, seatStatements } from "./groups.ts";
 import { seenInvitation } from "./invitations.ts";
 import { grantFiles } from "./joining.ts";
+import { continueDeparture } from "./leaving.ts";
 import { MessageIds, systemMessage } from "./system-messages.ts";
 
 interface JoinGroup {
@@ -20,19 +22,26 @@ interface JoinGroup {
 interface PrepareJoin {
   groupId: string;
   userId: string;
-  /** How many rows are looked at or written at once. */
+  now: number;
+  /** The id of the first message about an erased user who leaves. */
+  messageId: string;
+  /** How many rows are looked at, written or erased at once. */
   limit: number;
 }
 
 /**
- * Takes one step before joining: withholds what users have sent whom the new member has blocked. Returns true if `joinGroup`
- * can do the rest at once. Throws `group_not_found`.
+ * Takes one step before joining: erases what nobody sees any more, and withholds what users have sent whom the new member has
+ * blocked. Returns true if `joinGroup` can do the rest at once. Throws `group_not_found`.
  */
 export const prepareJoin = write(
-  { serializeBy: ({ groupId }: PrepareJoin) => groupId },
-  function* ({ groupId, userId, limit }: PrepareJoin): Write<boolean> {
+  { publishesEvents: true, serializeBy: ({ groupId }: PrepareJoin) => groupId },
+  function* ({ groupId, userId, limit, ...step }: PrepareJoin): Write<boolean> {
     if (yield* get(groupSeat(groupId, userId))) return true;
     const group = yield* getJoined(groupId, userId);
+    if (group.mustErase) {
+      yield* eraseRemains(group.conversation_id, { ...step, limit });
+      return false;
+    }
     return !group.mayWithhold || (yield* withholdBlocked(group, userId, limit));
   },
 );
@@ -47,7 +56,7 @@ export const joinGroup = write(
     if (yield* get(groupSeat(groupId, userId))) return { id: groupId };
     const group = yield* getJoined(groupId, userId);
     const { conversation_id: conversationId, member_id } = group;
-    if (group.mayWithhold && !(yield* withholdBlocked(group, userId, limit))) {
+    if (group.mustErase || (group.mayWithhold && !(yield* withholdBlocked(group, userId, limit)))) {
       throw new ParleyError("unavailable");
     }
     const messageId = new MessageIds(input.messageId, group.last_id).next();
@@ -88,6 +97,8 @@ interface Joined {
   blocks: string;
   /** Whether the new member sees what was sent before. */
   seesAll: boolean;
+  /** Whether some of that is no longer seen by anybody, and not erased yet. */
+  mustErase: boolean;
   /** Whether blocked users may have sent some of that. */
   mayWithhold: boolean;
 }
@@ -105,6 +116,7 @@ function* getJoined(groupId: string, userId: string): Write<Joined> {
     member_id: invitation.member_id,
     blocks,
     seesAll,
+    mustErase: seesAll && group.has_remains === 1,
     mayWithhold: seesAll && group.blocked > 0,
   };
 }
@@ -118,16 +130,38 @@ interface FoundGroup {
   /** How many names the user has blocked, and when the last one; null if none. */
   blocked: number;
   last_blocked: number | null;
+  /** 1 if somebody who has left, or was erased, has left rows to erase behind, otherwise 0. */
+  has_remains: number;
 }
 
 function findGroup(groupId: string, userId: string): Statement<FoundGroup> {
   return sql`SELECT g.conversation_id, g.history, COALESCE(c.last_id, '') AS last_id,
       CASE WHEN d.user_id IS NULL THEN 0 ELSE 1 END AS departed,
       (SELECT COUNT(*) FROM blocks b WHERE b.owner_id = ${userId}) AS blocked,
-      (SELECT MAX(b.created_at) FROM blocks b WHERE b.owner_id = ${userId}) AS last_blocked
+      (SELECT MAX(b.created_at) FROM blocks b WHERE b.owner_id = ${userId}) AS last_blocked,
+      CASE WHEN EXISTS (SELECT 1 FROM departing p WHERE p.conversation_id = g.conversation_id)
+        OR EXISTS (SELECT 1 ${erasedMembers(sql`g.conversation_id`)}) THEN 1 ELSE 0 END AS has_remains
     FROM groups g LEFT JOIN conversations c ON c.id = g.conversation_id
     LEFT JOIN departures d ON d.conversation_id = g.conversation_id AND d.user_id = ${userId}
     WHERE g.id = ${groupId}`;
+}
+
+/** Selects the members `s` who are being erased, as `e`, and have not left the conversation yet. */
+function erasedMembers(conversationId: Statement): Statement {
+  return sql`FROM erasing e JOIN members s ON s.user_id = e.user_id AND s.conversation_id = ${conversationId}`;
+}
+
+/** Goes on with what the eraser has begun: whoever joins would see it. */
+function* eraseRemains(
+  conversationId: string,
+  { now, messageId, limit }: Pick<PrepareJoin, "now" | "messageId" | "limit">,
+): Write<void> {
+  const seat = yield* get<GroupSeat & { username_key: string }>(
+    sql`SELECT s.group_id, s.user_id, s.member_id, s.conversation_id, s.role, e.username_key
+      ${erasedMembers(sql`${conversationId}`)} LIMIT 1`,
+  );
+  if (seat) yield* leave(seat, seat.user_id, { messageId, now, limit, erasedKey: seat.username_key });
+  else yield* continueDeparture(now, limit, sql`WHERE conversation_id = ${conversationId}`);
 }
 
 interface Looked {

@@ -1,5 +1,5 @@
 import { NEWEST } from "../page.ts";
-import { all, batch, get, list, run, type Statement, sql, type Write } from "../sql.ts";
+import { all, batch, EMPTY, get, list, run, type Statement, sql, type Write } from "../sql.ts";
 import { type ErasedFile, eraseFile, eraseMessage } from "./erased.ts";
 import { addStorage } from "./storage.ts";
 import { audience } from "./visibility.ts";
@@ -63,10 +63,10 @@ export function* leaveConversation(
   return erased;
 }
 
-/** Part of a step of the eraser. Returns false if no departure is left. */
-export function* continueDeparture(now: number, limit: number): Write<boolean> {
+/** Takes a step of erasing what one of these departures has left. Returns false if there is none. */
+export function* continueDeparture(now: number, limit: number, which: Statement = EMPTY): Write<boolean> {
   const departure = yield* get<Departure>(
-    sql`SELECT conversation_id, user_id, until_id, after_id FROM departing
+    sql`SELECT conversation_id, user_id, until_id, after_id FROM departing ${which}
       ORDER BY conversation_id, user_id LIMIT 1`,
   );
   if (!departure) return false;

@@ -6,7 +6,7 @@ import { hasRemains } from "../../src/db/queries/erasing.ts";
 import { findInvitation } from "../../src/db/queries/groups.ts";
 import { findOrphans } from "../../src/db/queries/orphans.ts";
 import { raw, sql } from "../../src/db/sql.ts";
-import { addUser, attachment, aUser, message, messageId } from "../support/rows.ts";
+import { addUser, anEntry, attachment, aUser, message, messageId } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
 import {
   accept,
@@ -107,8 +107,11 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
     await people(db, "a", "b");
     await createGroup(db, "a", "grp_1", ["b"]);
     await createGroup(db, "a", "grp_2", ["b"]);
+    await createGroup(db, "a", "grp_3");
     const before = await eventsOf(db, "a");
     await deleteUser(db, "b", 2);
+    const entry = anEntry();
+    await inviteInto(db, "grp_3", "a", "b", { ...entry, at: entry.at + 1 });
     // Somebody new has the name before all is erased, and knows the inviter.
     await db.write("createUser", aUser("new", { usernameKey: "b" }));
     await add(db, "new", "a");
@@ -120,6 +123,7 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
       assert.equal(await findInvitation(db, "new", id), undefined, "it stands until it is withdrawn");
     }
     assert.deepEqual(await groupEvents(db, "new"), []);
+    assert.equal((await findInvitation(db, "new", "grp_3"))?.inviter_id, "a", "invited since");
     assert.deepEqual(await eventsOf(db, "a"), before);
   });
 

@@ -33,8 +33,14 @@ export async function createGroup(
   });
 }
 
-export async function inviteInto(db: Database, groupId: string, userId: string, name: string) {
-  const input = { groupId, userId, invited: invited(name), maxMembers: 256, entry: anEntry() };
+export async function inviteInto(
+  db: Database,
+  groupId: string,
+  userId: string,
+  name: string,
+  entry = anEntry(),
+) {
+  const input = { groupId, userId, invited: invited(name), maxMembers: 256, entry };
   return (await db.write("inviteMember", input)).id;
 }
 
@@ -75,7 +81,13 @@ export const removeMember = (db: Database, groupId: string, userId: string, memb
   });
 
 export const deleteUser = (db: Database, id: string, limit = 250) =>
-  db.write("deleteUser", { id, deletedAt: 1, limit, messageId: nextMessageId(), entry: anEntry() });
+  db.write("deleteUser", {
+    id,
+    deletedAt: anEntry().at,
+    limit,
+    messageId: nextMessageId(),
+    entry: anEntry(),
+  });
 
 /** The roles of those who have joined, by their ids. */
 export async function rolesIn(db: Database, groupId: string): Promise<Record<string, string>> {

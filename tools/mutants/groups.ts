@@ -58,6 +58,13 @@ const invited: readonly Mutant[] = [
     tests: ERASING,
   },
   {
+    name: "groups: erasing a user declines invitations of the name that came later",
+    file: INVITATIONS,
+    find: "\n      AND created_at <= (${whenErased(usernameKey)})",
+    replace: "\n     ",
+    tests: ERASING,
+  },
+  {
     name: "groups: somebody who is not invited any more by one inviter hears so, though another's invitation stands",
     file: INVITATIONS,
     find: "${STANDS} AND ${knowsInviter} AND ${IS_ONLY}`",

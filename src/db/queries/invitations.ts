@@ -1,5 +1,6 @@
 import { all, batch, type Reader, type Statement, sql, type Write } from "../sql.ts";
 import { INTO_OUTBOX, toGroupReference } from "./events.ts";
+import { whenErased } from "./peers.ts";
 
 // Invitations are by name. Who sees one is decided at each request: only somebody who has the inviter as a contact that is not
 // blocked. Nobody else learns whether that is so.
@@ -174,11 +175,14 @@ export function decline(userId: string, groupId: string, now: number): Statement
   ];
 }
 
-/** Part of erasing a user: declines invitations of that name, so that no later user of the name gets them. Returns how many. */
+/**
+ * Part of erasing a user: declines invitations of that name until then, so that no later user of the name gets them. Returns how
+ * many.
+ */
 export function* declineAll(usernameKey: string, now: number, limit: number): Write<number> {
   const found = yield* all<{ group_id: string; inviter_id: string }>(
     sql`SELECT group_id, inviter_id FROM invitations WHERE username_key = ${usernameKey} AND declined_at IS NULL
-      LIMIT ${limit} + 0`,
+      AND created_at <= (${whenErased(usernameKey)}) LIMIT ${limit} + 0`,
   );
   yield* batch(
     found.map(

@@ -126,9 +126,7 @@ const GRACE_MS = 60_000;
 function* findSince({ departed, last_id, username_key }: Peer, isPeerBlocked: boolean): Write<string> {
   if (last_id === null) return "";
   if (departed === 1 || isPeerBlocked) return last_id;
-  const erased = yield* get<{ at: number }>(
-    sql`SELECT at FROM erased_names WHERE name_hash = ${hashOf(username_key)}`,
-  );
+  const erased = yield* get(whenErased(username_key));
   if (!erased) return "";
   const graceEnd = idBound("msg", erased.at + GRACE_MS + 1);
   // What is sent after the member has joined is meant for that member.
@@ -165,6 +163,11 @@ export function forgetPeer(userId: string, ownKey: string, usernameKey: string):
 export function noteErasedName(usernameKey: string, erasedAt: number): Statement {
   return sql`INSERT INTO erased_names (name_hash, at) VALUES (${hashOf(usernameKey)}, ${erasedAt})
     ON CONFLICT (name_hash) DO UPDATE SET at = excluded.at`;
+}
+
+/** Selects when the last user of this name was erased, milliseconds. */
+export function whenErased(usernameKey: string): Statement<{ at: number }> {
+  return sql`SELECT at FROM erased_names WHERE name_hash = ${hashOf(usernameKey)}`;
 }
 
 /** Stored as a hash: the name is erased with its user. */

@@ -10,8 +10,17 @@ import { findOrphans } from "../../src/db/queries/orphans.ts";
 import { sql } from "../../src/db/sql.ts";
 import { addUser, message } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
-import { createGroup, inviteInto, join, leaveGroup, makeAdmin, prepare, removeMember } from "./in-groups.ts";
-import { add, block, eventsOf } from "./talk.ts";
+import {
+  createGroup,
+  deleteUser,
+  inviteInto,
+  join,
+  leaveGroup,
+  makeAdmin,
+  prepare,
+  removeMember,
+} from "./in-groups.ts";
+import { add, block, eventsOf, leave } from "./talk.ts";
 
 const GROUP = "grp_1";
 const CONVERSATION = `cnv_${GROUP}`;
@@ -59,10 +68,41 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
     assert.equal(await inviterOf(db, "c"), "b", "the other's invitation stands");
     await removeMember(db, GROUP, "b", id);
     assert.equal(await inviterOf(db, "c"), undefined);
-    // As the list changes: what another inviter still shows is neither made nor gone.
-    const [created, deleted] = [`group.created ${GROUP}`, `group.deleted ${GROUP}`];
-    assert.deepEqual(await groupEvents(db, "c"), [created, deleted, created, deleted]);
+    // As the list changes: what another inviter still shows is neither made nor gone, but `invited_by` is another one.
+    const [created, updated, deleted] = ["created", "updated", "deleted"].map(
+      (type) => `group.${type} ${GROUP}`,
+    );
+    assert.deepEqual(await groupEvents(db, "c"), [created, updated, deleted, created, updated, deleted]);
     for await (const orphan of findOrphans(db)) assert.fail(JSON.stringify(orphan));
+  });
+
+  test(`${engine}: the invited user hears of each change of the inviter who is shown, and of no other`, async (t) => {
+    const db = await open(t);
+    await meet(db, ["a", "b", "d", "c"]);
+    for (const name of ["b", "d"]) {
+      await makeAdmin(db, GROUP, "a", name);
+      await inviteInto(db, GROUP, name, "c");
+    }
+    await eventsOf(db, "c");
+    const updated = `group.updated ${GROUP}`;
+    const steps: [step: () => Promise<unknown>, shown: string, events: string[]][] = [
+      [() => block(db, "c", "d"), "a", []],
+      [() => block(db, "c", "d", null), "a", []],
+      [() => block(db, "c", "a"), "b", [updated]],
+      [() => block(db, "c", "a", null), "a", [updated]],
+      [() => leave(db, "c"), "b", [updated]],
+      [() => add(db, "c", "a"), "a", [updated]],
+      [() => leaveGroup(db, GROUP, "b"), "a", []],
+      [() => deleteUser(db, "a"), "d", [updated]],
+    ];
+    let told = (await groupEvents(db, "c")).length;
+    for (const [step, shown, events] of steps) {
+      await step();
+      assert.equal(await inviterOf(db, "c"), shown, `${step}`);
+      const all = await groupEvents(db, "c");
+      assert.deepEqual(all.slice(told), events, `${step}`);
+      told = all.length;
+    }
   });
 
   test(`${engine}: who has declined is asked by no other admin either, until one withdraws`, async (t) => {

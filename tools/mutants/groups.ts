@@ -13,6 +13,7 @@ const MATRIX = ["http/matrix"];
 const BLACK_BOX = ["acceptance/group-members"];
 const SAID = ["acceptance/group-messages"];
 const ERASING = ["contract/group-erasing"];
+const INVITING = ["contract/group-invitations"];
 
 const invited: readonly Mutant[] = [
   {
@@ -41,7 +42,7 @@ const invited: readonly Mutant[] = [
     file: MEMBERS,
     find: " OR i.declined_at IS NOT NULL",
     replace: "",
-    tests: ["contract/group-invitations"],
+    tests: INVITING,
   },
   {
     name: "groups: whoever has the name of a user who is being erased gets the invitations",
@@ -67,9 +68,23 @@ const invited: readonly Mutant[] = [
   {
     name: "groups: somebody who is not invited any more by one inviter hears so, though another's invitation stands",
     file: INVITATIONS,
-    find: "${STANDS} AND ${knowsInviter} AND ${IS_ONLY}`",
-    replace: "${STANDS} AND ${knowsInviter}`",
+    find: "CASE WHEN EXISTS (${OTHERS}) THEN 'group.updated' ELSE ${type} END",
+    replace: "${type}",
     tests: ERASING,
+  },
+  {
+    name: "groups: somebody who is invited hears of an inviter who is not shown",
+    file: INVITATIONS,
+    find: "${STANDS} AND ${knowsInviter} AND ${IS_SHOWN}`",
+    replace: "${STANDS} AND ${knowsInviter}`",
+    tests: INVITING,
+  },
+  {
+    name: "groups: blocking an inviter who is not shown is an event",
+    file: INVITATIONS,
+    find: "${IS_SEEN} AND ${IS_SHOWN} LIMIT",
+    replace: "${IS_SEEN} LIMIT",
+    tests: INVITING,
   },
   {
     name: "groups: nobody hears that an erased inviter's invitation has ended",
@@ -224,7 +239,7 @@ const joining: readonly Mutant[] = [
     file: JOINING,
     find: "WHERE ${isThis} AND blocks = ${blocks}`",
     replace: "WHERE ${isThis}`",
-    tests: ["contract/group-invitations"],
+    tests: INVITING,
   },
   {
     name: "groups: all that was sent before is unread for a new member",

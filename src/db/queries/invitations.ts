@@ -20,10 +20,16 @@ const knows = (userId: Statement) => sql`EXISTS (SELECT 1 FROM users inviter
 /** Holds if the user `me` sees the invitation `i`. */
 const IS_SEEN = sql`${STANDS} AND ${knows(sql`i.inviter_id`)}`;
 
-/** Holds if `me` sees no invitation into the group of `i` by somebody else. */
-const IS_ONLY = sql`NOT EXISTS (SELECT 1 FROM invitations other WHERE other.username_key = i.username_key
+/** Selects the invitations `other` into the group of `i` that `me` sees from somebody else. */
+const OTHERS = sql`SELECT 1 FROM invitations other WHERE other.username_key = i.username_key
   AND other.group_id = i.group_id AND other.inviter_id <> i.inviter_id AND other.declined_at IS NULL
-  AND ${knows(sql`other.inviter_id`)})`;
+  AND ${knows(sql`other.inviter_id`)}`;
+
+/** Holds if `me` sees no earlier invitation into the group of `i`: its inviter is the one who is shown. */
+const IS_SHOWN = sql`NOT EXISTS (${OTHERS} AND (other.created_at, other.inviter_id) < (i.created_at, i.inviter_id))`;
+
+/** The event of an invitation that begins or ends to be shown: if `me` sees another one, only the inviter changes. */
+const toEvent = (type: GroupEvent) => sql`CASE WHEN EXISTS (${OTHERS}) THEN 'group.updated' ELSE ${type} END`;
 
 /** An invitation that a user sees. */
 export interface SeenInvitation {
@@ -102,11 +108,11 @@ export function invite(
     sql`INSERT INTO invitations (group_id, member_id, inviter_id, username_key, username, created_at)
       VALUES (${groupId}, ${memberId}, ${inviterId}, ${usernameKey}, ${username}, ${now})`,
     publishTo(
-      "group.created",
+      toEvent("group.created"),
       now,
       groupId,
       sql`FROM users me JOIN invitations i ON i.username_key = me.username_key WHERE me.username_key = ${usernameKey}
-        AND i.group_id = ${groupId} AND i.inviter_id = ${inviterId} AND ${IS_SEEN} AND ${IS_ONLY}`,
+        AND i.group_id = ${groupId} AND i.inviter_id = ${inviterId} AND ${IS_SEEN} AND ${IS_SHOWN}`,
     ),
   ];
 }
@@ -114,7 +120,12 @@ export function invite(
 type GroupEvent = "group.created" | "group.deleted" | "group.updated";
 
 /** Publishes an event about the group to the users `me` of a selection. To them it belongs to no conversation. */
-function publishTo(type: GroupEvent, at: number, groupId: string, selection: Statement): Statement {
+function publishTo(
+  type: GroupEvent | Statement,
+  at: number,
+  groupId: string,
+  selection: Statement,
+): Statement {
   return sql`${INTO_OUTBOX} SELECT me.id, ${type}, '', ${at}, ${toGroupReference(groupId)} ${selection}`;
 }
 
@@ -156,11 +167,11 @@ export function endInvitationsOf(
     WHERE c.owner_id = me.id AND c.username_key = ${inviterKey} AND c.blocked_at IS NULL)`;
   return [
     publishTo(
-      "group.deleted",
+      toEvent("group.deleted"),
       now,
       groupId,
       sql`FROM invitations i JOIN users me ON me.username_key = i.username_key
-        WHERE i.inviter_id = ${inviterId} AND i.group_id = ${groupId} AND ${STANDS} AND ${knowsInviter} AND ${IS_ONLY}`,
+        WHERE i.inviter_id = ${inviterId} AND i.group_id = ${groupId} AND ${STANDS} AND ${knowsInviter} AND ${IS_SHOWN}`,
     ),
     sql`DELETE FROM invitations WHERE inviter_id = ${inviterId} AND group_id = ${groupId}`,
   ];
@@ -207,8 +218,8 @@ export function publishInvitationsOf(
   ownerId: string,
   usernameKey: string,
 ): Statement {
-  return sql`${INTO_OUTBOX} SELECT me.id, ${type}, '', ${at}, '{"id":"' || i.group_id || '","conversation_id":null}'
-    FROM users me JOIN ${invitationsBy(usernameKey, ownerId)} WHERE me.id = ${ownerId} AND ${IS_SEEN} AND ${IS_ONLY} LIMIT ${MAX_PUBLISHED} + 0`;
+  return sql`${INTO_OUTBOX} SELECT me.id, ${toEvent(type)}, '', ${at}, '{"id":"' || i.group_id || '","conversation_id":null}'
+    FROM users me JOIN ${invitationsBy(usernameKey, ownerId)} WHERE me.id = ${ownerId} AND ${IS_SEEN} AND ${IS_SHOWN} LIMIT ${MAX_PUBLISHED} + 0`;
 }
 
 /** Counts the invitations of the owner by the user of this name. A scalar. */

@@ -2,40 +2,30 @@ import { useState } from "preact/hooks";
 import type { Group } from "../../../client/src/index.ts";
 import { Header } from "../conversation-header.tsx";
 import { ConfirmDialog } from "../dialog.tsx";
-import { EditableName } from "../editable.tsx";
 import { counted } from "../format.ts";
 import { Icon, IconButton } from "../icons.tsx";
 import { Avatar } from "../people.tsx";
 import { leaveForGood } from "../place.ts";
 import { useSession } from "../session.ts";
+import { EditGroup } from "./edit-group.tsx";
 import { Members } from "./members.tsx";
 
 export function GroupHeader({ group, onBack }: { group: Group; onBack: () => void }) {
-  const { parley, events, say, report } = useSession();
+  const [isEditing, setEditing] = useState(false);
   const [isListing, setListing] = useState(false);
   const [isLeaving, setLeaving] = useState(false);
-  const rename = async (name: string) => {
-    try {
-      const payload = await parley.groups.update(group.id, { name });
-      events.publish({ type: "group.updated", payload });
-      say(`Renamed to ${payload.name}.`);
-      return true;
-    } catch (error) {
-      report(`${group.name} was not renamed.`, error);
-      return false;
-    }
-  };
   return (
     <Header onBack={onBack}>
       <Avatar name={group.name} seed={group.id} isGroup />
       <div class="conversation-title">
-        <EditableName
-          heading
-          value={group.name}
-          what="group"
-          readOnly={group.role !== "admin"}
-          onSave={rename}
-        />
+        <span class="editable">
+          <h1 class="name" title={group.name}>
+            {group.name}
+          </h1>
+          {group.role === "admin" && (
+            <IconButton icon="edit" label={`Edit ${group.name}`} onClick={() => setEditing(true)} />
+          )}
+        </span>
         <span class="muted small ellipsis">
           {counted(group.member_count, "member", "members")}
           {group.description !== null && ` · ${group.description}`}
@@ -53,6 +43,7 @@ export function GroupHeader({ group, onBack }: { group: Group; onBack: () => voi
         </button>
         <IconButton icon="signOut" label={`Leave ${group.name}`} danger onClick={() => setLeaving(true)} />
       </div>
+      {isEditing && <EditGroup group={group} onClose={() => setEditing(false)} />}
       {isListing && <Members group={group} onClose={() => setListing(false)} />}
       {isLeaving && <Leave group={group} onClose={() => setLeaving(false)} />}
     </Header>

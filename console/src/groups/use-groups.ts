@@ -24,6 +24,11 @@ export function useMembers({ id, role }: Group): Pages<Member> {
     parley.groups.listMembers(id, { limit: PAGE, ...(after && { starting_after: after }) }, { signal }),
   );
   useEffect(() => pages.more());
+  // No event tells of invitations by other admins.
+  useEffect(() => {
+    addEventListener("focus", pages.reload);
+    return () => removeEventListener("focus", pages.reload);
+  }, []);
   useChanges((change) => {
     if (change.type === "missed") pages.reload();
     if (!isAboutMember(change) || change.payload.group_id !== id) return;

@@ -1,0 +1,64 @@
+import { useState } from "preact/hooks";
+import type { Group } from "../../../client/src/index.ts";
+import { Dialog } from "../dialog.tsx";
+import { explain } from "../failures.ts";
+import { useSession } from "../session.ts";
+
+const FIELDS = ["name", "description", "avatar_url"] as const;
+
+export function EditGroup(props: { group: Group; onClose: () => void }) {
+  const { parley, events, say, endIfRefused } = useSession();
+  // Changes of others meanwhile are not taken back: only what the user has edited is sent.
+  const [before] = useState(props.group);
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState("");
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const fields = new FormData(event.currentTarget as HTMLFormElement);
+    const changes = FIELDS.map((name) => [name, String(fields.get(name)).trim() || null] as const).filter(
+      ([name, value]) => value !== before[name],
+    );
+    if (changes.length === 0) return props.onClose();
+    setBusy(true);
+    try {
+      const payload = await parley.groups.update(before.id, Object.fromEntries(changes));
+      events.publish({ type: "group.updated", payload });
+      say(`${payload.name} was changed.`);
+      props.onClose();
+    } catch (error) {
+      setBusy(false);
+      setFailure(explain(error));
+      endIfRefused(error);
+    }
+  };
+  return (
+    <Dialog title={`Edit ${before.name}`} onClose={props.onClose}>
+      <form onSubmit={submit}>
+        <label class="labelled">
+          Name
+          <input class="field" name="name" required autofocus autocomplete="off" defaultValue={before.name} />
+        </label>
+        <label class="labelled">
+          Description
+          <textarea class="field" name="description" rows={4} defaultValue={before.description ?? ""} />
+        </label>
+        <label class="labelled">
+          Picture URL
+          <input class="field" name="avatar_url" type="url" defaultValue={before.avatar_url ?? ""} />
+          <span class="muted small">Other apps show it, this console does not.</span>
+        </label>
+        <p class="failure" role="alert">
+          {failure}
+        </p>
+        <div class="dialog-actions">
+          <button type="button" class="button" onClick={props.onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button primary" disabled={isBusy}>
+            Save
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,4 +1,5 @@
 import type { Core } from "../core/core.ts";
+import { renderRows } from "../core/events/events.ts";
 import { hasUnnumbered } from "../db/queries/events.ts";
 import { type Job, startJob } from "./job.ts";
 
@@ -15,7 +16,7 @@ export function startEvents(core: Core, onError: (error: unknown) => void): Job 
       more = !db.numbersEvents && (await hasUnnumbered(db)) && (await db.claim("events"));
       if (more) await db.write("numberEvents", { limit: BATCH });
       // In every iteration: under constant writes the loop may not end for a while.
-      await eventHub.look(core);
+      await eventHub.look(core, (change) => renderRows(core, change));
     }
   }
   const job = startJob(run, INTERVAL_MS, onError);

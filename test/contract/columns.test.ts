@@ -5,7 +5,7 @@ import { NEWEST } from "../../src/db/page.ts";
 import { attachmentsQuery, findAttachment, findLinkedAttachment } from "../../src/db/queries/attachments.ts";
 import { entriesQuery } from "../../src/db/queries/audit.ts";
 import { deliveriesQuery, listDue, webhooksWithDue } from "../../src/db/queries/deliveries.ts";
-import { eventsBehind, oldestEvents, recipientsBehind } from "../../src/db/queries/events.ts";
+import { eventsBehind, oldestEvents } from "../../src/db/queries/events.ts";
 import { invitedQuery, membersQuery } from "../../src/db/queries/group-members.ts";
 import { findGroups, findJoined, groupSeat, joinedQuery } from "../../src/db/queries/groups.ts";
 import { listBehind } from "../../src/db/queries/hand-out.ts";
@@ -138,7 +138,6 @@ async function allExpected(): Promise<Expected[]> {
     await expectRead((db) => listDue(db, "a", 1, 5), DUE),
     await expectRead((db) => listBehind(db, "", 5), BEHIND),
     await expectRead((db) => eventsBehind(db, 1, 5), EVENT),
-    await expectRead((db) => recipientsBehind(db, 1, 5), { position: true, recipient_id: true }),
     await expectRead((db) => oldestEvents(db, "", 5), { recipient_id: true, oldest: true }),
   ];
 }

@@ -4,13 +4,13 @@ import { test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
 import {
   type EventRow,
+  eventsBehind,
   firstNumber,
   hasUnnumbered,
   lastEvent,
   lastPosition,
   listEvents,
   oldestEvents,
-  recipientsBehind,
 } from "../../src/db/queries/events.ts";
 import { sql } from "../../src/db/sql.ts";
 import { addUser, anEntry, attachment, contact } from "../support/rows.ts";
@@ -231,7 +231,7 @@ for (const [engine, open] of Object.entries(engines)) {
     await addContacts(db, "a", 4, 1);
     assert.deepEqual(await eventsOf(db, "b"), []);
     assert.equal(await hasUnnumbered(db), false);
-    const behind = await recipientsBehind(db, last, 10);
+    const behind = await eventsBehind(db, last, 10);
     assert.deepEqual(
       behind.map((row) => row.recipient_id),
       ["a"],
@@ -246,7 +246,7 @@ function onlyCrossed(error: unknown): void {
 
 /** Positions are given once each, and by them the numbers of each recipient go up. */
 async function inOrderOfPositions(db: Database, count: number): Promise<void> {
-  const rows = await recipientsBehind(db, 0, ALL);
+  const rows = await eventsBehind(db, 0, ALL);
   assert.equal(rows.length, count);
   assert.equal(rows.at(-1)!.position, await lastPosition(db));
   for (const recipientId of new Set(rows.map((row) => row.recipient_id))) {

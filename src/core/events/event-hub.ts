@@ -1,6 +1,12 @@
 import type { Limits } from "../../config/limits.ts";
 import type { Database } from "../../db/database.ts";
-import { lastPosition, recipientsBehind } from "../../db/queries/events.ts";
+import {
+  eventsBehind,
+  groupByChange,
+  isShared,
+  lastPosition,
+  type PlacedEvent,
+} from "../../db/queries/events.ts";
 import { ParleyError } from "../../errors.ts";
 
 /** The part of the core that the hub needs. */
@@ -9,16 +15,30 @@ interface Ground {
   limits: Limits;
 }
 
+/** An event as it is sent. */
+export interface RenderedEvent {
+  id: string;
+  type: string;
+  json: string;
+}
+
 /** An open stream of one user's events. */
 export interface Listener {
   userId: string;
-  /** Called when there may be new events. */
+  /** Returns the number of the last event that was sent; undefined while the stream does not wait for the next. */
+  waitsAfter(): number | undefined;
+  /** Sends the events that the stream waits for, of which `upTo` is the last number. */
+  send(events: readonly RenderedEvent[], upTo: number): void;
+  /** Called when there may be new events that the stream has to read. */
   wake(): void;
   /** Resolves to false once the token of the stream is no longer valid. Never rejects. */
   isAllowed(): Promise<boolean>;
   /** Ends the stream. */
   end(): void;
 }
+
+/** Renders the events of one change for their recipients, in their order. */
+type RenderChange = (change: readonly PlacedEvent[]) => Promise<RenderedEvent[]>;
 
 /** Positions read in one turn. */
 const AT_ONCE = 1000;
@@ -65,16 +85,61 @@ export class EventHub {
   }
 
   /** Call this when there may be new events, and periodically. Does not wait for token checks. */
-  async look(core: Ground): Promise<void> {
+  async look(core: Ground, render: RenderChange): Promise<void> {
     this.#lookForRevocations(core);
     for (let more = true; more && this.#position !== undefined; ) {
-      const rows = await recipientsBehind(core.db, this.#position, AT_ONCE);
-      for (const userId of new Set(rows.map((row) => row.recipient_id))) {
-        for (const listener of this.#listeners.get(userId) ?? []) void this.#wake(listener);
-      }
+      const rows = await eventsBehind(core.db, this.#position, AT_ONCE);
+      await this.#handOut(
+        core,
+        rows.filter((row) => this.#listeners.has(row.recipient_id)),
+        render,
+      );
       if (rows.length > 0 && this.#position !== undefined) this.#position = rows.at(-1)!.position;
       more = rows.length === AT_ONCE;
     }
+  }
+
+  /** Renders each change once for all streams that wait for it. The others read their events themselves. */
+  async #handOut(core: Ground, rows: readonly PlacedEvent[], render: RenderChange): Promise<void> {
+    if (rows.length === 0) return;
+    const awaited = rows.filter((row) => isSameForAll(row.type) && this.#isAwaited(row));
+    const { changes } = groupByChange(awaited, awaited.length + 1)!;
+    const rendered = new Map<PlacedEvent, RenderedEvent>();
+    const renderAll = async (change: readonly PlacedEvent[]) => {
+      const events = await render(change);
+      for (const [i, row] of change.entries()) rendered.set(row, events[i]!);
+    };
+    // A change that cannot be rendered ends only the streams that then read it.
+    await Promise.allSettled(changes.map(renderAll));
+    // Tokens may have been revoked meanwhile.
+    this.#lookForRevocations(core);
+    const byRecipient = new Map<string, PlacedEvent[]>();
+    for (const row of rows) {
+      const own = byRecipient.get(row.recipient_id);
+      if (own) own.push(row);
+      else byRecipient.set(row.recipient_id, [row]);
+    }
+    for (const [userId, own] of byRecipient)
+      for (const listener of this.#listeners.get(userId) ?? []) this.#handTo(listener, own, rendered);
+  }
+
+  #isAwaited({ recipient_id, number }: PlacedEvent): boolean {
+    for (const listener of this.#listeners.get(recipient_id) ?? [])
+      if (number > (listener.waitsAfter() ?? number)) return true;
+    return false;
+  }
+
+  #handTo(
+    listener: Listener,
+    rows: readonly PlacedEvent[],
+    rendered: ReadonlyMap<PlacedEvent, RenderedEvent>,
+  ): void {
+    const after = listener.waitsAfter();
+    const events = rows.flatMap((row) => rendered.get(row) ?? []);
+    // The numbers of a recipient have no gaps.
+    const areNext = rows[0]!.number - 1 === after && events.length === rows.length;
+    if (areNext && this.#allowed.get(listener) === this.#round) listener.send(events, rows.at(-1)!.number);
+    else void this.#wake(listener);
   }
 
   /** Ends all streams and refuses new ones. */
@@ -126,4 +191,9 @@ export class EventHub {
   #all(): Listener[] {
     return [...this.#listeners.values()].flatMap((listeners) => [...listeners]);
   }
+}
+
+/** Whether all who see what a change of this type is about see the same. A group shows everybody their own role. */
+function isSameForAll(type: string): boolean {
+  return isShared(type) && type !== "group.updated";
 }

@@ -11,7 +11,8 @@ import type { Caller } from "../access/caller.ts";
 import type { Core } from "../core.ts";
 import { NEWEST, type Page, type PageEnvelope, toPage } from "../page.ts";
 import { nextTurn, ROWS_PER_TURN } from "../turns.ts";
-import { renderEvents, type StoredEvent } from "./render.ts";
+import type { RenderedEvent } from "./event-hub.ts";
+import { renderChange, renderEvents, type StoredEvent } from "./render.ts";
 import { shownTypes } from "./shown-types.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -109,6 +110,14 @@ async function findEvents(
     if (found.length === limit || (newer ? until >= last : until <= first)) return found;
     await nextTurn();
   }
+}
+
+/** Renders the events of one change for their recipients, in their order. */
+export function renderRows(core: Core, change: readonly EventRow[]): Promise<RenderedEvent[]> {
+  return renderChange(
+    core,
+    change.map((row) => ({ recipientId: row.recipient_id, event: toStoredEvent(row) })),
+  );
 }
 
 /** Events read at a time for one listener. */

@@ -13,6 +13,7 @@ import { renderGroupForAll, renderGroups } from "../groups.ts";
 import { type messageResource, renderMessages } from "../messages.ts";
 import type { TypeOf } from "../schema.ts";
 import type { eventResource, sharedEventResource } from "./event-fields.ts";
+import type { RenderedEvent } from "./event-hub.ts";
 
 /** An event as it is stored. */
 export interface StoredEvent {
@@ -24,13 +25,6 @@ export interface StoredEvent {
   conversationId: string;
   /** JSON text. */
   payload: string;
-}
-
-/** An event as it is sent. */
-export interface RenderedEvent {
-  id: string;
-  type: string;
-  json: string;
 }
 
 /** What an event is about, as its recipients see it. */
@@ -65,27 +59,55 @@ export async function renderEvents(
   );
   const mutedIds = new Set(muted.map(({ conversation_id }) => conversation_id));
   return events.map((event) => {
-    const { id, type, at, conversationId } = event;
     // A group that was left or hidden may be visible again, under the same reference.
-    const found = type.endsWith(".deleted") ? undefined : seen.get(event.payload);
-    const head: Omit<TypeOf<typeof eventResource>, "payload"> = {
-      id,
-      type,
-      timestamp: toSeconds(at),
-      user_id: recipientId,
-      conversation_id: conversationId || null,
-    };
-    if (type === "message.created") {
-      const isMuted = mutedIds.has(conversationId);
-      head.notify = found?.message !== undefined && notifies(found.message, recipientId, isMuted);
-    }
-    return { id, type, json: withPayload(head, found?.json ?? event.payload) };
+    const found = event.type.endsWith(".deleted") ? undefined : seen.get(event.payload);
+    return render(event, recipientId, found, mutedIds.has(event.conversationId));
   });
+}
+
+/**
+ * Renders the events of one change, which everybody sees alike who sees what it is about, as `renderEvents` does for each
+ * recipient.
+ */
+export async function renderChange(
+  core: Core,
+  change: readonly { recipientId: string; event: StoredEvent }[],
+): Promise<RenderedEvent[]> {
+  const recipientIds = change.map(({ recipientId }) => recipientId);
+  const { event } = change[0]!;
+  const { userIds, ...found } = await findSeenByAll(core, event, recipientIds);
+  const isNew = event.type === "message.created";
+  const muted = await findMuted(core, userIds, isNew ? [event.conversationId] : []);
+  const seeing = new Set(userIds);
+  const mutedIds = new Set(muted.map(({ user_id }) => user_id));
+  return change.map(({ recipientId, event }) =>
+    render(event, recipientId, seeing.has(recipientId) ? found : undefined, mutedIds.has(recipientId)),
+  );
+}
+
+/** `seen` is undefined if the recipient does not see what the event is about, or it is gone. */
+function render(
+  { id, type, at, conversationId, payload }: StoredEvent,
+  recipientId: string,
+  seen: Seen | undefined,
+  isMuted: boolean,
+): RenderedEvent {
+  const head: Omit<TypeOf<typeof eventResource>, "payload"> = {
+    id,
+    type,
+    timestamp: toSeconds(at),
+    user_id: recipientId,
+    conversation_id: conversationId || null,
+  };
+  if (type === "message.created") {
+    head.notify = seen?.message !== undefined && notifies(seen.message, recipientId, isMuted);
+  }
+  return { id, type, json: withPayload(head, seen?.json ?? payload) };
 }
 
 /** Finds which of the users have muted which of the conversations. */
 async function findMuted(core: Core, userIds: readonly string[], conversationIds: readonly string[]) {
-  if (conversationIds.length === 0) return [];
+  if (userIds.length === 0 || conversationIds.length === 0) return [];
   return listMuted(core.db, userIds, conversationIds, toSeconds(core.clock()));
 }
 
@@ -189,7 +211,14 @@ export async function renderForAll(
       notify: isNew && notifies(message, userId, mutedIds.has(userId)),
     })),
   };
-  return withPayload(head, core.limits.webhookIdsOnly ? onlyIds(event) : json);
+  if (core.limits.webhookIdsOnly) return withPayload(head, onlyIds(event));
+  return withPayload(head, message ? withoutReactions(json) : json);
+}
+
+/** Reactions depend on whom the recipient blocks. */
+function withoutReactions(json: string): string {
+  const { reactions: _, ...shown } = JSON.parse(json) as TypeOf<typeof messageResource>;
+  return JSON.stringify(shown);
 }
 
 /** The payload without content: a contact is stored as it was then, everything else as ids. */
@@ -238,7 +267,6 @@ async function findMessageForAll(
   const userIds = await listSeeing(core.db, conversationId, messageId, recipientIds);
   const message = userIds[0] && (await findMessages(core.db, userIds[0], [messageId]))[0];
   if (!message) return NOBODY;
-  const [text] = await renderMessages(core, [message]);
-  const { reactions: _, ...shown } = JSON.parse(text!) as TypeOf<typeof messageResource>;
-  return { json: JSON.stringify(shown), message, userIds };
+  const [json] = await renderMessages(core, [message]);
+  return { json: json!, message, userIds };
 }

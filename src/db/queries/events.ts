@@ -193,18 +193,6 @@ export function eventsBehind(db: Reader, position: number, limit: number): Promi
   );
 }
 
-/** Returns the recipients of events after this position, ordered by position. */
-export function recipientsBehind(
-  db: Reader,
-  position: number,
-  limit: number,
-): Promise<{ position: number; recipient_id: string }[]> {
-  return db.all(
-    sql`SELECT position, recipient_id FROM events WHERE position > ${position} ORDER BY position
-      LIMIT ${limit} + 0`,
-  );
-}
-
 /** Whether a change of this type has an event for each user who sees it, and these differ only in their recipients. */
 export function isShared(type: string): boolean {
   return /^(?:attachment|member|message)\.|^group\.updated$/.test(type);

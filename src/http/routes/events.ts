@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isStillValid } from "../../core/access/authentication.ts";
 import { eventResource } from "../../core/events/event-fields.ts";
-import type { Listener } from "../../core/events/event-hub.ts";
+import type { Listener, RenderedEvent } from "../../core/events/event-hub.ts";
 import { findStart, listEvents, newestEventId, nextEvents } from "../../core/events/events.ts";
-import { type RenderedEvent, renderEvents } from "../../core/events/render.ts";
+import { renderEvents } from "../../core/events/render.ts";
 import { eventTypes, shownTypes } from "../../core/events/shown-types.ts";
 import { optional, pageFields, toPageRequest } from "../../core/fields.ts";
 import { described, text } from "../../core/schema.ts";
@@ -70,19 +69,27 @@ async function stream(
   reply.header("last-event-id", lastId);
   if (request.method === "HEAD") return reply.send();
   const token = tokenOf(request)!;
-  let wake = () => {};
-  let woken = false;
+  let at = after;
+  /** There may be events to read. */
+  let behind = true;
+  const pause = new Pause(core.limits.eventHeartbeatMs);
   const ended = new AbortController();
   const listener: Listener = {
     userId: caller.userId,
+    waitsAfter: () => (pause.isOn && !behind ? at : undefined),
+    send: (events, upTo) => {
+      at = upTo;
+      const shown = events.filter(({ type }) => !types || types.includes(type));
+      pause.end(shown.map(frame).join(""));
+    },
     wake: () => {
-      woken = true;
-      wake();
+      behind = true;
+      pause.end("");
     },
     isAllowed: () => isStillValid(core, token, caller.userId),
     end: () => {
       ended.abort();
-      listener.wake();
+      pause.end("");
     },
   };
   reply.raw.once("close", listener.end);
@@ -90,27 +97,24 @@ async function stream(
   async function* chunks(): AsyncGenerator<Uint8Array> {
     // Sends the headers at once.
     yield Buffer.from(": listening\n\n");
-    for (let at = after; !ended.signal.aborted; ) {
-      woken = false;
+    while (!ended.signal.aborted) {
+      if (!behind) {
+        const frames = await pause.begin();
+        if (frames !== "") yield Buffer.from(frames);
+        continue;
+      }
+      behind = false;
       const next = await nextEvents(core, caller.userId, at, types);
       // A client that resumes gets the error.
       if (!next) return;
-      const isBehind = next.after > at;
+      // There may be more, even if all that was read are of other types.
+      if (next.after > at) behind = true;
       at = next.after;
       // A few are rendered when those before have left: a slow client gets nothing that it must not see any more.
       for (let i = 0; i < next.events.length && !ended.signal.aborted; i += RENDERED_AT_ONCE) {
         const some = next.events.slice(i, i + RENDERED_AT_ONCE);
         yield Buffer.from((await renderEvents(core, caller.userId, some)).map(frame).join(""));
       }
-      // There may be more, even if all that was read are of other types.
-      if (woken || isBehind) continue;
-      const quiet = new AbortController();
-      const pause = sleep(core.limits.eventHeartbeatMs, "heartbeat", { signal: quiet.signal }).catch(
-        () => "",
-      );
-      const said = await Promise.race([pause, new Promise<string>((resolve) => (wake = () => resolve("")))]);
-      quiet.abort();
-      if (said === "heartbeat") yield Buffer.from(":\n\n");
     }
   }
 
@@ -119,8 +123,39 @@ async function stream(
     await sendChunks(reply, chunks(), core.limits.eventStallMs);
   } finally {
     core.eventHub.remove(listener);
+    pause.close();
   }
   return reply;
+}
+
+/** The wait of a stream for what it sends next: a heartbeat, if nothing else comes. */
+class Pause {
+  #end: ((frames: string) => void) | undefined;
+  readonly #heartbeat: NodeJS.Timeout;
+
+  constructor(heartbeatMs: number) {
+    this.#heartbeat = setTimeout(() => this.end(":\n\n"), heartbeatMs);
+  }
+
+  get isOn(): boolean {
+    return this.#end !== undefined;
+  }
+
+  begin(): Promise<string> {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.#end = resolve;
+    this.#heartbeat.refresh();
+    return promise;
+  }
+
+  end(frames: string): void {
+    this.#end?.(frames);
+    this.#end = undefined;
+  }
+
+  close(): void {
+    clearTimeout(this.#heartbeat);
+  }
 }
 
 function frame({ id, type, json }: RenderedEvent): string {

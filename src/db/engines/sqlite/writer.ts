@@ -38,10 +38,16 @@ interface Prepared {
 /** A write failed (`cause`) after changing rows: its transaction has to be rolled back. */
 class Tainted extends Error {}
 
+/** Cache for database pages: a message to a large group changes a page of the events of each member. */
+const CACHE_KIB = 8 * 1024;
+
 const { path, busyTimeoutMs } = workerData as WriterData;
 const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
 // Set explicitly: some builds of SQLite fall back to NORMAL in WAL mode, which loses commits on a power cut.
 db.exec("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
+db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+// Otherwise a statement with many rows copies each page that it changes into a file, to be able to undo itself.
+db.exec("PRAGMA temp_store = MEMORY");
 // Deleted data is overwritten, also small files.
 db.exec("PRAGMA secure_delete = ON");
 const statements = new Map<string, Prepared>();

@@ -1,0 +1,148 @@
+// A change is rendered once for all of its recipients who wait for it: they are sent what each would have read.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { EventHub, type Listener } from "../../src/core/events/event-hub.ts";
+import { renderRows } from "../../src/core/events/events.ts";
+import {
+  eventsBehind,
+  groupByChange,
+  hasUnnumbered,
+  isShared,
+  lastEvent,
+} from "../../src/db/queries/events.ts";
+import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { allEvents, eventPage, listen, type TestEvent } from "../support/event-stream.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { add, give, type Person, person, read, say, send } from "../support/people.ts";
+
+const ALL = 1000;
+
+async function start(t: TestContext, engine: string): Promise<TestApp> {
+  if (engine === "sqlite") return startApp(t);
+  const config = await testConfig(t);
+  return startOn(t, { ...config, databaseUrl: await testDatabase(t), secrets: ["s".repeat(32)] });
+}
+
+interface Group {
+  id: string;
+  conversation_id: string;
+}
+
+/** Ann's group, which Bob has joined and Cat left again, with events of all families. */
+async function busyGroup(server: TestApp): Promise<{ people: Person[]; group: Group }> {
+  const people = await Promise.all(["ann", "bob", "cat"].map((name) => person(server, name)));
+  const [ann, bob, cat] = people as [Person, Person, Person];
+  const body = { name: "Climbing", members: ["bob", "cat"] };
+  const group = await read<Group>(send(server, ann, "POST", "/v1/groups", body), 201);
+  for (const who of [bob, cat]) {
+    await add(server, who, "ann");
+    await read(send(server, who, "POST", `/v1/groups/${group.id}/join`), 200);
+  }
+  const path = `/v1/conversations/${group.conversation_id}`;
+  await read(send(server, bob, "PUT", path, { muted_until: 4_000_000_000 }), 200);
+  const conversation = group.conversation_id;
+  const first = await say(server, ann, conversation, "Where?");
+  await say(server, ann, conversation, "Bob, you know.", { mentions: [bob.id] });
+  await read(send(server, ann, "PUT", `/v1/messages/${first}`, { text: "Where to?" }), 200);
+  const gone = await say(server, bob, conversation, "No idea.");
+  assert.equal((await send(server, bob, "DELETE", `/v1/messages/${gone}`)).status, 204);
+  await give(server, cat, conversation, "map");
+  await read(send(server, ann, "PUT", `/v1/groups/${group.id}`, { name: "Hiking" }), 200);
+  assert.equal((await send(server, cat, "DELETE", `/v1/groups/${group.id}`)).status, 204);
+  await say(server, bob, conversation, "She left.");
+  return { people, group };
+}
+
+for (const engine of ["sqlite", "postgres"]) {
+  test(`${engine}: a change is rendered for each recipient as their own list shows it`, async (t) => {
+    const server = await start(t, engine);
+    const { people } = await busyGroup(server);
+    const shown = new Map<string, TestEvent>();
+    assert.ok(await eventually(async () => !(await hasUnnumbered(server.app.core.db))));
+    for (const who of people) for (const event of await allEvents(server, who)) shown.set(event.id, event);
+    const rows = await eventsBehind(server.app.core.db, 0, ALL);
+    const shared = rows.filter(({ type }) => isShared(type) && type !== "group.updated");
+    const { changes } = groupByChange(shared, shared.length + 1)!;
+    let partlySeen = 0;
+    const notified = new Set<boolean | undefined>();
+    for (const change of changes) {
+      const events = (await renderRows(server.app.core, change)).map(
+        ({ json }) => JSON.parse(json) as TestEvent,
+      );
+      for (const event of events) assert.deepEqual(event, shown.get(event.id));
+      const sizes = new Set(events.map(({ payload }) => Object.keys(payload).length));
+      if (sizes.size > 1) partlySeen++;
+      if (change[0]!.type === "message.created") for (const { notify } of events) notified.add(notify);
+    }
+    assert.ok(partlySeen > 0, "no change is seen by some only");
+    assert.deepEqual(notified, new Set([true, false]));
+  });
+}
+
+test("streams that wait are sent what they ask for and may see, each event once and in order", async (t) => {
+  const server = await startApp(t);
+  const { people, group } = await busyGroup(server);
+  const [ann, bob] = people as [Person, Person];
+  const all = await listen(t, server, ann);
+  const files = await listen(t, server, ann, { query: "?types=attachment.created" });
+  const theirs = await listen(t, server, bob);
+  const last = (await eventPage(server, ann, "?limit=1")).data[0]!.id;
+  for (let i = 0; i < 5; i++) {
+    await Promise.all([
+      say(server, ann, group.conversation_id, `${i}`),
+      say(server, bob, group.conversation_id, `and ${i}`),
+      give(server, bob, group.conversation_id, `file ${i}`),
+    ]);
+  }
+  const { data } = await eventPage(server, ann, `?limit=100&ending_before=${last}`);
+  const wanted = data.toReversed().map(({ id, type, payload }) => [id, type, payload.id]);
+  const sent = ({ id, type, payload }: TestEvent) => [id, type, payload.id];
+  assert.deepEqual((await all.wait(wanted.length)).map(sent), wanted);
+  const filed = wanted.filter(([, type]) => type === "attachment.created");
+  assert.equal(filed.length, 5);
+  assert.deepEqual((await files.wait(5)).map(sent), filed);
+  const created = (await theirs.wait(20)).filter(({ type }) => type === "message.created");
+  assert.equal(new Set(created.map(({ payload }) => payload.id)).size, 15);
+});
+
+/** A listener of the test's own hub, which waits after its last event or at another number. */
+async function waitingListener(server: TestApp, who: Person, { skipped = 0, isAllowed = true } = {}) {
+  const { core } = server.app;
+  const { number } = await lastEvent(core.db, who.id);
+  const told = { sent: [] as string[], woken: 0, ended: 0 };
+  const hub = new EventHub();
+  const listener: Listener = {
+    userId: who.id,
+    waitsAfter: () => number - skipped,
+    send: (events) => told.sent.push(...events.map(({ type }) => type)),
+    wake: () => told.woken++,
+    isAllowed: async () => isAllowed,
+    end: () => told.ended++,
+  };
+  await hub.add(core, listener);
+  const look = () => hub.look(core, (change) => renderRows(core, change));
+  // Checks the token for the first time.
+  await look();
+  return { told, look };
+}
+
+test("a stream reads itself what it cannot be handed as a whole, or after a gap", async (t) => {
+  const server = await startApp(t);
+  const { people, group } = await busyGroup(server);
+  const [ann] = people as [Person];
+  const next = await waitingListener(server, ann);
+  const behind = await waitingListener(server, ann, { skipped: 1 });
+  const revoked = await waitingListener(server, ann, { isAllowed: false });
+  await say(server, ann, group.conversation_id, "Hello");
+  for (const { look } of [next, behind, revoked]) await look();
+  assert.deepEqual(next.told, { sent: ["message.created"], woken: 0, ended: 0 });
+  assert.deepEqual(behind.told, { sent: [], woken: 1, ended: 0 });
+  assert.deepEqual([revoked.told.sent, revoked.told.woken], [[], 0]);
+  assert.ok(revoked.told.ended > 0);
+  const mixed = await waitingListener(server, ann);
+  await say(server, ann, group.conversation_id, "Hello again");
+  await add(server, ann, "bob");
+  await mixed.look();
+  assert.deepEqual(mixed.told, { sent: [], woken: 1, ended: 0 });
+});

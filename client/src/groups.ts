@@ -64,14 +64,14 @@ export class Groups {
     id: string,
     memberId: string,
     changes: MemberChanges,
-    options: CallOptions = {},
+    options: ChangeOptions = {},
   ): Promise<Member> {
     const path = [...PATH, id, "members", memberId];
     return this.#transport.call({ ...options, method: "PUT", path, body: changes });
   }
 
   /** Removes a member, or withdraws an invitation. */
-  removeMember(id: string, memberId: string, options: CallOptions = {}): Promise<void> {
+  removeMember(id: string, memberId: string, options: ChangeOptions = {}): Promise<void> {
     return this.#transport.remove([...PATH, id, "members", memberId], options);
   }
 }

@@ -5,6 +5,7 @@ import {
   listMemberRows,
   type MemberRow,
 } from "../db/queries/group-members.ts";
+import { MEMBER_VERSIONS } from "../db/queries/group-roles.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import { usernameKey } from "../util/text.ts";
@@ -14,7 +15,7 @@ import type { Core } from "./core.ts";
 import { choice, newUsername, type Parsed } from "./fields.ts";
 import { writeIdempotent } from "./idempotency.ts";
 import { type Page, type PageEnvelope, toMergedPage } from "./page.ts";
-import { readBack } from "./resource.ts";
+import { type Expected, readBack, type Versioned } from "./resource.ts";
 import { described, id, oneOf, resource, type TypeOf, textOrNull, time } from "./schema.ts";
 
 export const memberResource = resource("Member", {
@@ -86,10 +87,10 @@ async function checkAdmin(core: Core, caller: Caller, groupId: string): Promise<
 }
 
 /** Throws `member_not_found`. */
-async function getMember(core: Core, groupId: string, memberId: string): Promise<string> {
+async function getMember(core: Core, groupId: string, memberId: string): Promise<Versioned> {
   const row = await findMember(core.db, groupId, memberId);
   if (!row) throw new ParleyError("member_not_found");
-  return toJson(row);
+  return { json: toJson(row), version: String(MEMBER_VERSIONS[row.role]) };
 }
 
 /**
@@ -102,7 +103,7 @@ export async function inviteMember(
   groupId: string,
   { username }: Parsed<typeof invitationFields>,
   key?: string,
-): Promise<{ json: string; replayed: boolean }> {
+): Promise<Versioned> {
   const asked = ["inviteMember", groupId, username];
   const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "inviteMember", {
     groupId,
@@ -112,23 +113,25 @@ export async function inviteMember(
     entry: newEntry(core, caller),
   });
   if (replayed) await readBack(checkAdmin(core, caller, groupId));
-  return { json: await readBack(getMember(core, groupId, result.id)), replayed };
+  return { ...(await readBack(getMember(core, groupId, result.id))), replayed };
 }
 
-/** Changes the role of a member. Throws `group_not_found`, `not_admin` and `member_not_found`. */
+/** Changes the role of a member. Throws `group_not_found`, `not_admin`, `member_not_found` and `precondition_failed`. */
 export async function updateMember(
   core: Core,
   caller: Caller,
   groupId: string,
   memberId: string,
   { role }: Parsed<typeof memberChanges>,
-): Promise<string> {
+  expected: Expected,
+): Promise<Versioned> {
   await core.db.write("updateMember", {
     groupId,
     userId: caller.userId,
     memberId,
     role,
     messageId: core.newId("msg"),
+    expected,
     entry: newEntry(core, caller),
   });
   return readBack(getMember(core, groupId, memberId));
@@ -140,12 +143,14 @@ export async function removeMember(
   caller: Caller,
   groupId: string,
   memberId: string,
+  expected: Expected,
 ): Promise<void> {
   await core.db.write("removeMember", {
     groupId,
     userId: caller.userId,
     memberId,
     messageId: core.newId("msg"),
+    expected,
     limit: core.limits.erasedRowsAtOnce,
     entry: newEntry(core, caller),
   });

@@ -71,13 +71,13 @@ async function seatOf(db: Database, groupId: string, userId: string): Promise<st
 
 export async function makeAdmin(db: Database, groupId: string, byUserId: string, userId: string) {
   const memberId = await seatOf(db, groupId, userId);
-  const change = { groupId, userId: byUserId, memberId, messageId: nextMessageId(), entry: anEntry() };
-  await db.write("updateMember", { ...change, role: "admin" });
+  const change = { groupId, userId: byUserId, memberId, messageId: nextMessageId(), expected: null };
+  await db.write("updateMember", { ...change, role: "admin", entry: anEntry() });
 }
 
 export const removeMember = (db: Database, groupId: string, userId: string, memberId: string) =>
   db.write("removeMember", {
-    ...{ groupId, userId, memberId, messageId: nextMessageId(), limit: 2, entry: anEntry() },
+    ...{ groupId, userId, memberId, messageId: nextMessageId(), expected: null, limit: 2, entry: anEntry() },
   });
 
 export const deleteUser = (db: Database, id: string, limit = 250) =>

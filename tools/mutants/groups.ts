@@ -182,6 +182,13 @@ const deciding: readonly Mutant[] = [
       "    const isThere = seat ?? (yield* get(sql`SELECT 1 FROM groups WHERE id = ${groupId}`));\n    if (!seat && !(isThere && (yield* get(seenInvitation(userId, groupId))))) throw",
     tests: MATRIX,
   },
+  {
+    name: "groups: a member is changed whatever If-Match says",
+    file: ROLES,
+    find: '  checkVersion(expected, MEMBER_VERSIONS[seat?.role ?? "invited"]);\n',
+    replace: "",
+    tests: BLACK_BOX,
+  },
 ];
 
 const joining: readonly Mutant[] = [

@@ -2,7 +2,7 @@ import { type Page, pageClause } from "../page.ts";
 import { batch, get, list, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { leave } from "./group-leaving.ts";
-import { type ChangeMember, findMemberSeat, refuseUnknown } from "./group-roles.ts";
+import { type ChangeMember, findExpectedSeat } from "./group-roles.ts";
 import { type GroupSeat, getAdminSeat, groupSeat, type Role, tooManyMembers } from "./groups.ts";
 import { invite, type NewInvitation, withdraw } from "./invitations.ts";
 
@@ -118,14 +118,13 @@ interface RemoveMember extends ChangeMember {
   limit: number;
 }
 
-/** Removes a member, or withdraws all invitations of a name. Throws what `getAdminSeat` throws, and `member_not_found`. */
+/** Removes a member, or withdraws all invitations of a name. Throws what `getAdminSeat` and `findExpectedSeat` throw. */
 export const removeMember = write(
   { publishesEvents: true, serializeBy: ({ groupId }) => groupId },
-  function* ({ groupId, userId, memberId, messageId, limit, entry }: RemoveMember): Write<void> {
+  function* ({ groupId, userId, memberId, messageId, expected, limit, entry }: RemoveMember): Write<void> {
     yield* getAdminSeat(groupId, userId);
-    const seat = yield* findMemberSeat(groupId, memberId);
+    const seat = yield* findExpectedSeat(groupId, memberId, expected);
     if (!seat) {
-      yield* refuseUnknown(groupId, memberId);
       yield* batch([
         ...withdraw(groupId, memberId, entry.at),
         recordEntry(entry, "member.withdrawn", memberId, { group_id: groupId }),

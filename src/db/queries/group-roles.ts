@@ -1,9 +1,13 @@
 import { ParleyError } from "../../errors.ts";
 import { batch, get, run, sql, type Write, write } from "../sql.ts";
+import { checkVersion, type Expected } from "../version.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { publishEvent, publishToMembers, toGroupReference, toMemberReference } from "./events.ts";
 import { type GroupSeat, getAdminSeat, type Role } from "./groups.ts";
 import { findLastId, MessageIds, systemMessage } from "./system-messages.ts";
+
+/** Versions of a member, of which nothing but the role changes. */
+export const MEMBER_VERSIONS = { invited: 1, member: 2, admin: 3 } as const;
 
 export interface ChangeMember {
   groupId: string;
@@ -11,6 +15,7 @@ export interface ChangeMember {
   memberId: string;
   /** The id of the first message about it. */
   messageId: string;
+  expected: Expected;
   entry: NewEntry;
 }
 
@@ -20,16 +25,15 @@ interface UpdateMember extends ChangeMember {
 
 /**
  * Changes the role of a member. An admin who is alone stays one; otherwise the last one's place is taken by the member who
- * has been one for longest. Throws what `getAdminSeat` throws, `member_not_found`, and `invalid_parameter` for somebody who
- * is invited.
+ * has been one for longest. Throws what `getAdminSeat` and `findExpectedSeat` throw, and `invalid_parameter` for somebody who is
+ * invited.
  */
 export const updateMember = write(
   { publishesEvents: true, serializeBy: ({ groupId }) => groupId },
-  function* ({ groupId, userId, memberId, role, messageId, entry }: UpdateMember): Write<void> {
+  function* ({ groupId, userId, memberId, role, messageId, expected, entry }: UpdateMember): Write<void> {
     yield* getAdminSeat(groupId, userId);
-    const seat = yield* findMemberSeat(groupId, memberId);
+    const seat = yield* findExpectedSeat(groupId, memberId, expected);
     if (!seat) {
-      yield* refuseUnknown(groupId, memberId);
       const detail = "Somebody who is invited has no role before accepting.";
       throw new ParleyError("invalid_parameter", detail, { param: "role" });
     }
@@ -63,20 +67,27 @@ export function* changeRole(
   ]);
 }
 
-/** Selects the seat with this id. */
-export function findMemberSeat(groupId: string, memberId: string): Write<GroupSeat | undefined> {
-  return get(
+/**
+ * Part of other writes: finds the seat with this id; undefined if somebody is invited under it. Throws `member_not_found`, and
+ * `precondition_failed` for another version.
+ */
+export function* findExpectedSeat(
+  groupId: string,
+  memberId: string,
+  expected: Expected,
+): Write<GroupSeat | undefined> {
+  const seat = yield* get(
     sql<GroupSeat>`SELECT group_id, user_id, member_id, conversation_id, role FROM members
       WHERE group_id = ${groupId} AND member_id = ${memberId}`,
   );
-}
-
-/** Throws `member_not_found` for an id under which nobody is invited either. */
-export function* refuseUnknown(groupId: string, memberId: string): Write<void> {
-  const invited = yield* get(
-    sql`SELECT member_id FROM invitations WHERE group_id = ${groupId} AND member_id = ${memberId} LIMIT 1`,
-  );
-  if (!invited) throw new ParleyError("member_not_found");
+  const known =
+    seat ??
+    (yield* get(
+      sql`SELECT member_id FROM invitations WHERE group_id = ${groupId} AND member_id = ${memberId} LIMIT 1`,
+    ));
+  if (!known) throw new ParleyError("member_not_found");
+  checkVersion(expected, MEMBER_VERSIONS[seat?.role ?? "invited"]);
+  return seat;
 }
 
 /** Part of other writes: finds who is admin if this member is not: another admin, or who has been a member for longest. */

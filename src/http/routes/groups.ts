@@ -20,8 +20,7 @@ import {
   updateGroup,
 } from "../../core/groups.ts";
 import { idOf } from "../../core/resource.ts";
-import { expectedVersions, markReplay, sendVersioned } from "../protocol/conditions.ts";
-import { sendJson } from "../protocol/json.ts";
+import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
 
@@ -148,13 +147,12 @@ export const groupOperations: readonly Operation[] = [
     summary: "Invite a username, as an admin",
     query: {},
     body: invitationFields,
-    answer: { status: 201, resource: memberResource },
+    answer: { status: 201, resource: memberResource, versioned: true },
     errors: ["group_not_found", "not_admin", "count_limit_reached"],
-    async handle({ core, caller, id, body, key, reply }) {
-      const { json, replayed } = await inviteMember(core, caller, id, body, key);
-      if (replayed) markReplay(reply);
-      reply.header("location", `${core.origin()}/v1/groups/${id}/members/${idOf(json)}`);
-      return sendJson(reply, json);
+    async handle({ core, caller, id, body, key, request, reply }) {
+      const invited = await inviteMember(core, caller, id, body, key);
+      reply.header("location", `${core.origin()}/v1/groups/${id}/members/${idOf(invited.json)}`);
+      return sendVersioned(request, reply, invited);
     },
   }),
   operation({
@@ -169,10 +167,11 @@ export const groupOperations: readonly Operation[] = [
     summary: "Change the role of a member, as an admin",
     query: {},
     body: memberChanges,
-    answer: { status: 200, resource: memberResource },
-    errors: ["group_not_found", "not_admin", "member_not_found"],
-    async handle({ core, caller, id, innerId, body, reply }) {
-      return sendJson(reply, await updateMember(core, caller, id, innerId, body));
+    answer: { status: 200, resource: memberResource, versioned: true },
+    errors: ["group_not_found", "not_admin", "member_not_found", "precondition_failed"],
+    async handle({ core, caller, id, innerId, body, request, reply }) {
+      const expected = expectedVersions(request);
+      return sendVersioned(request, reply, await updateMember(core, caller, id, innerId, body, expected));
     },
   }),
   operation({
@@ -186,7 +185,8 @@ export const groupOperations: readonly Operation[] = [
     query: {},
     body: {},
     answer: { status: 204 },
-    errors: ["group_not_found", "not_admin", "member_not_found"],
-    handle: ({ core, caller, id, innerId }) => removeMember(core, caller, id, innerId),
+    errors: ["group_not_found", "not_admin", "member_not_found", "precondition_failed"],
+    handle: ({ core, caller, id, innerId, request }) =>
+      removeMember(core, caller, id, innerId, expectedVersions(request)),
   }),
 ];

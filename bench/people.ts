@@ -13,9 +13,14 @@ export interface Person {
 }
 
 /** Adds users with a token each. */
-export async function addPeople(port: number, dataFolder: string, usernames: string[]): Promise<Person[]> {
-  parley(dataFolder, ["user", "add", "operator"]);
-  const token = parley(dataFolder, ["token", "create", "operator", "--scope", "admin"]).trim();
+export async function addPeople(
+  port: number,
+  dataFolder: string,
+  usernames: string[],
+  settings: Record<string, string> = {},
+): Promise<Person[]> {
+  parley(dataFolder, ["user", "add", "operator"], settings);
+  const token = parley(dataFolder, ["token", "create", "operator", "--scope", "admin"], settings).trim();
   const operator = headersOf(token);
   const people: Person[] = [];
   for (const username of usernames) {

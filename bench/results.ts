@@ -87,6 +87,12 @@ export const OTHERS: Record<string, Row> = {
     unit: "ms",
     most: 15,
   },
+  groupNodesRate: {
+    title: "messages/s to 256 members, four at a time, over two nodes on PostgreSQL",
+    unit: "",
+  },
+  groupNodesStored: { title: "CPU of two nodes for such a message, stored", unit: "ms" },
+  groupNodes: { title: "CPU of two nodes for such a message if all listen", unit: "ms" },
   messageMedian: { title: "500 messages/s on their way to 1,000 listeners, p50", unit: "ms" },
   message: { title: "500 messages/s on their way to 1,000 listeners, p99", unit: "ms", most: 50 },
   filterUsername: { title: "CPU of username= among 100,000, times among 1,000", unit: "", most: 1.5 },

@@ -9,7 +9,7 @@ import { holdAgainst } from "./against.ts";
 import { costsOf, warmUp } from "./cost.ts";
 import { eventDelivery } from "./events.ts";
 import { filterRequests, readsBesideSearches, startFilters } from "./filters.ts";
-import { groupCosts } from "./groups.ts";
+import { groupCosts, groupCostsOnNodes } from "./groups.ts";
 import { costOfDelivery, costsOfMany, messageDelivery, messageWorks, startMessages } from "./messages.ts";
 import { writePages } from "./page.ts";
 import { measurePeers } from "./peers.ts";
@@ -187,7 +187,10 @@ async function run(): Promise<void> {
   if (parts.includes("events")) report(results, await eventDelivery(folder));
   if (parts.includes("filters")) await measureFilters(folder, results);
   if (parts.includes("messages")) await measureMessages(folder, results);
-  if (parts.includes("groups")) report(results, await groupCosts(folder));
+  if (parts.includes("groups")) {
+    report(results, await groupCosts(folder));
+    report(results, await groupCostsOnNodes(folder));
+  }
   if (parts.some((part) => !["start", "events", "filters", "messages", "groups", "peers"].includes(part))) {
     await measureParley(stack, folder, results);
   }

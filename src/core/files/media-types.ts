@@ -16,6 +16,10 @@ const BINARY = /^(?:image|audio|video|font)\/|^application\/x-msdownload$/;
 /** With fewer bytes nothing is detected. */
 const MIN_SNIFFED_BYTES = 4;
 
+// An import costs 4 us also of what is loaded already.
+let fileType: typeof import("file-type") | undefined;
+let mime: typeof import("mime").default | undefined;
+
 /**
  * Returns the MIME type of a file: by its first bytes, else the declared one, else by the extension of its name. Never returns
  * a type that browsers execute.
@@ -37,8 +41,8 @@ export async function detectType(
 
 async function sniff(head: Uint8Array): Promise<string | undefined> {
   if (head.length < MIN_SNIFFED_BYTES) return undefined;
-  const { fileTypeFromBuffer } = await loaded(import("file-type"));
-  const type = (await fileTypeFromBuffer(head))?.mime;
+  fileType ??= await loaded(import("file-type"));
+  const type = (await fileType.fileTypeFromBuffer(head))?.mime;
   return type === undefined || (BINARY.test(type) && isText(head)) ? undefined : essence(type);
 }
 
@@ -58,7 +62,7 @@ function isText(head: Uint8Array): boolean {
 }
 
 async function byExtension(filename: string): Promise<string | null> {
-  const { default: mime } = await loaded(import("mime"));
+  mime ??= (await loaded(import("mime"))).default;
   // The library takes a name without a dot for an extension.
   return /[^.]\.[^.]+$/.test(filename) ? mime.getType(filename) : null;
 }

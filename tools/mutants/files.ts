@@ -89,9 +89,9 @@ export const files: readonly Mutant[] = [
   {
     name: "ask the disk for a file of the name that a client gave",
     file: TYPES,
-    find: '  const { default: mime } = await loaded(import("mime"));\n',
+    find: '  mime ??= (await loaded(import("mime"))).default;\n',
     replace:
-      '  await (await import("node:fs/promises")).access(filename).catch(() => {});\n  const { default: mime } = await loaded(import("mime"));\n',
+      '  await (await import("node:fs/promises")).access(filename).catch(() => {});\n  mime ??= (await loaded(import("mime"))).default;\n',
     tests: ["attacks/paths"],
   },
   {

@@ -6,6 +6,7 @@ import {
   faulty,
   fresh,
   json,
+  links,
   location,
   me,
   type Options,
@@ -137,6 +138,9 @@ test("members are listed newest first in both directions, invited ones for admin
   assert.deepEqual(older.flat(), all);
   const newer = await walk(path, members, "ending_before", all.at(-1)!.id);
   assert.deepEqual(newer, [all.slice(3, 5), all.slice(1, 3), all.slice(0, 1)]);
+  const next = await call("GET", links(await call("GET", path)).next!);
+  assert.deepEqual(members(next).data, all.slice(2, 4));
+  assert.deepEqual(members(await call("GET", links(next).prev!)).data, all.slice(0, 2));
   assert.deepEqual(await listMembers(id, theirs()), all.slice(4));
   faulty(await call("GET", `${path}&starting_after=${id}`), "starting_after");
   await leave(id, theirs());

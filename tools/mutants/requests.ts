@@ -284,6 +284,13 @@ export const requests: readonly Mutant[] = [
     tests: ["attacks/errors"],
   },
   {
+    name: "link a page of members to no group",
+    file: "src/http/protocol/pages.ts",
+    find: '.replace(":id", id)',
+    replace: "",
+    tests: ["acceptance/group-members"],
+  },
+  {
     name: "let pages of all origins call",
     file: "src/http/protocol/cors.ts",
     find: 'origins.includes("*") ? "*" : [...origins]',

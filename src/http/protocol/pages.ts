@@ -20,7 +20,9 @@ export function sendPage(
   const isLast = !page.has_more && !asked.newer;
   const isFirst = !(page.has_newer ?? (asked.newer ? page.has_more : asked.cursor !== NEWEST));
   if (first !== null && last !== null && !(isFirst && isLast)) {
-    const address = `${core.origin()}${request.routeOptions.url}?${keptFields(request.query as string)}`;
+    const { id = "" } = request.params as { id?: string };
+    const path = request.routeOptions.url!.replace(":id", id);
+    const address = `${core.origin()}${path}?${keptFields(request.query as string)}`;
     const links: string[] = [];
     if (!isLast) links.push(`<${address}starting_after=${last}>; rel="next"`);
     if (!isFirst) links.push(`<${address}ending_before=${first}>; rel="prev"`);

@@ -20,10 +20,10 @@ function ask(server: TestApp, user: TestUser, headers = {}, query = "", method =
 }
 
 /** A stream that is read only when the test does. */
-async function openStream(server: TestApp, { headers }: TestUser) {
+async function openStream(server: TestApp, { headers }: TestUser, query = "") {
   const socket = await openSocket(server.url);
   socket.pause();
-  const lines = ["GET /v1/events HTTP/1.0", "host: x", `authorization: ${headers.authorization}`];
+  const lines = [`GET /v1/events${query} HTTP/1.0`, "host: x", `authorization: ${headers.authorization}`];
   socket.write(`${[...lines, `accept: ${STREAM.accept}`].join("\r\n")}\r\n\r\n`);
   return socket;
 }
@@ -119,6 +119,18 @@ test("a stream that is quiet says that it lives", async (t) => {
     if (text.endsWith("\n\n:\n\n:\n\n")) break;
   }
   assert.match(text, /\r\n\r\n: listening\n\n(:\n\n)+$/);
+});
+
+test("a stream sends heartbeats while only events of types happen that it leaves out", async (t) => {
+  const server = await startApp(t, { eventHeartbeatMs: 200 });
+  const ann = await person(server, "ann");
+  const socket = await openStream(server, ann, "?types=attachment.created");
+  let text = "";
+  socket.on("data", (chunk) => (text += chunk));
+  socket.resume();
+  const isAlive = () => text.includes(": listening\n\n:\n\n");
+  for (let i = 0; i < 400 && !isAlive(); i++) await add(server, ann, `friend ${i}`);
+  assert.ok(isAlive(), text);
 });
 
 test("HEAD answers as a stream would begin, and listens to nothing", async (t) => {

@@ -142,6 +142,13 @@ export const events: readonly Mutant[] = [
     tests: ["http/events-alike"],
   },
   {
+    name: "events: a stream sends no heartbeats",
+    file: "src/http/routes/events.ts",
+    find: '        yield Buffer.from(":\\n\\n");\n',
+    replace: "",
+    tests: ["http/events-listeners"],
+  },
+  {
     name: "events: a stream is sent what was rendered, whether the rest was or not",
     file: HUB,
     find: " && events.length === rows.length",

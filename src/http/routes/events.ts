@@ -72,7 +72,13 @@ async function stream(
   let at = after;
   /** There may be events to read. */
   let behind = true;
-  const pause = new Pause(core.limits.eventHeartbeatMs);
+  const pause = new Pause();
+  let isHeartbeatDue = false;
+  // Not restarted by events: those of other types send nothing.
+  const heartbeat = setInterval(() => {
+    isHeartbeatDue = true;
+    pause.end("");
+  }, core.limits.eventHeartbeatMs);
   const ended = new AbortController();
   const listener: Listener = {
     userId: caller.userId,
@@ -98,6 +104,10 @@ async function stream(
     // Sends the headers at once.
     yield Buffer.from(": listening\n\n");
     while (!ended.signal.aborted) {
+      if (isHeartbeatDue) {
+        isHeartbeatDue = false;
+        yield Buffer.from(":\n\n");
+      }
       if (!behind) {
         const frames = await pause.begin();
         if (frames !== "") yield Buffer.from(frames);
@@ -123,19 +133,14 @@ async function stream(
     await sendChunks(reply, chunks(), core.limits.eventStallMs);
   } finally {
     core.eventHub.remove(listener);
-    pause.close();
+    clearInterval(heartbeat);
   }
   return reply;
 }
 
-/** The wait of a stream for what it sends next: a heartbeat, if nothing else comes. */
+/** The wait of a stream for what it sends next. */
 class Pause {
   #end: ((frames: string) => void) | undefined;
-  readonly #heartbeat: NodeJS.Timeout;
-
-  constructor(heartbeatMs: number) {
-    this.#heartbeat = setTimeout(() => this.end(":\n\n"), heartbeatMs);
-  }
 
   get isOn(): boolean {
     return this.#end !== undefined;
@@ -144,17 +149,12 @@ class Pause {
   begin(): Promise<string> {
     const { promise, resolve } = Promise.withResolvers<string>();
     this.#end = resolve;
-    this.#heartbeat.refresh();
     return promise;
   }
 
   end(frames: string): void {
     this.#end?.(frames);
     this.#end = undefined;
-  }
-
-  close(): void {
-    clearTimeout(this.#heartbeat);
   }
 }
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { EventHub, type Listener } from "../../src/core/events/event-hub.ts";
 import { renderRows } from "../../src/core/events/events.ts";
+import type { Database } from "../../src/db/database.ts";
 import {
   eventsBehind,
   groupByChange,
@@ -79,6 +80,51 @@ for (const engine of ["sqlite", "postgres"]) {
     assert.deepEqual(notified, new Set([true, false]));
   });
 }
+
+const READS = new Set<unknown>(["all", "get", "allValues", "getValues"]);
+
+/** The database, in which something changes before the read of this number. `isDone` tells whether there was one. */
+function changedBefore(db: Database, turn: number, change: () => Promise<unknown>) {
+  let reads = 0;
+  const between = new Proxy(db, {
+    get(target, name) {
+      const method = Reflect.get(target, name, target);
+      if (typeof method !== "function") return method;
+      return async (...args: unknown[]) => {
+        if (READS.has(name) && reads++ === turn) await change();
+        return method.apply(target, args);
+      };
+    },
+  });
+  return { db: between, isDone: () => reads > turn };
+}
+
+test("an edit while its message is rendered shows the new text to nobody who has blocked the sender", async (t) => {
+  const server = await startApp(t);
+  const { core } = server.app;
+  const { people, group } = await busyGroup(server);
+  const [ann, bob] = people as [Person, Person];
+  for (const [sender, blocker] of [
+    [ann, bob],
+    [bob, ann],
+  ] as const) {
+    for (let turn = 0, isDone = true; isDone; turn++) {
+      const id = await say(server, sender, group.conversation_id, "old");
+      assert.equal((await send(server, blocker, "PUT", `/v1/blocks/${sender.name}`)).status, 204);
+      const rows = (await eventsBehind(core.db, 0, ALL)).filter(({ payload }) => payload.includes(id));
+      const edit = () => read(send(server, sender, "PUT", `/v1/messages/${id}`, { text: "new" }), 200);
+      const changed = changedBefore(core.db, turn, edit);
+      const events = await renderRows({ ...core, db: changed.db }, rows);
+      const shown = (who: Person) =>
+        JSON.parse(events[rows.findIndex((row) => row.recipient_id === who.id)]!.json).payload.text;
+      assert.match(shown(sender), /^(old|new)$/, `${turn}`);
+      assert.notEqual(shown(blocker), "new", `${turn}`);
+      isDone = changed.isDone();
+      assert.ok(isDone || turn > 0, "nothing was read");
+      assert.equal((await send(server, blocker, "DELETE", `/v1/blocks/${sender.name}`)).status, 204);
+    }
+  }
+});
 
 test("streams that wait are sent what they ask for and may see, each event once and in order", async (t) => {
   const server = await startApp(t);

@@ -128,6 +128,15 @@ export const events: readonly Mutant[] = [
     tests: ["http/events-alike"],
   },
   {
+    name: "events: a message is read after those who see it",
+    file: RENDER,
+    find: "  return { json: json!, message, userIds };\n",
+    replace: `  const late = await findAnyMessage(core.db, conversationId, messageId);
+  const [lateJson] = await renderMessages(core, [late!]);
+  return { json: lateJson ?? json!, message, userIds };\n`,
+    tests: ["http/events-alike"],
+  },
+  {
     name: "events: streams that wait alert also where it is muted",
     file: RENDER,
     find: "mutedIds.has(recipientId)),\n  );",

@@ -2,7 +2,7 @@ import { findAttachments, findLinkedAttachment } from "../../db/queries/attachme
 import { toReference } from "../../db/queries/events.ts";
 import { findOwnSeat, findSeated } from "../../db/queries/group-members.ts";
 import { listMuted } from "../../db/queries/marks.ts";
-import { findMessages, type MessageRow } from "../../db/queries/messages.ts";
+import { findAnyMessage, findMessages, type MessageRow } from "../../db/queries/messages.ts";
 import { listSeeing } from "../../db/queries/visibility.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { renderConversations } from "../conversations.ts";
@@ -264,9 +264,10 @@ async function findMessageForAll(
   conversationId: string,
   recipientIds: readonly string[],
 ): Promise<SeenByAll> {
-  const userIds = await listSeeing(core.db, conversationId, messageId, recipientIds);
-  const message = userIds[0] && (await findMessages(core.db, userIds[0], [messageId]))[0];
+  const message = await findAnyMessage(core.db, conversationId, messageId);
   if (!message) return NOBODY;
   const [json] = await renderMessages(core, [message]);
+  // Last: an edit meanwhile may have withdrawn the message from some, who must not get the new text.
+  const userIds = await listSeeing(core.db, conversationId, messageId, recipientIds);
   return { json: json!, message, userIds };
 }

@@ -54,7 +54,8 @@ type MessageValues = [
 ];
 const COLUMNS = sql<MessageValues>`m.id, m.sender_id, m.type, b.text, b.data, m.has_files, m.mentions, m.reply_to_id,
   m.created_at, m.edited_at`;
-const SEEN_BY = (userId: string) => sql`FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id
+const MESSAGES = sql`FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id`;
+const SEEN_BY = (userId: string) => sql`${MESSAGES}
   JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = ${userId}`;
 
 function toRow(values: MessageValues, conversation_id: string): MessageRow {
@@ -90,6 +91,18 @@ function messageQuery(
   id: string,
 ): Statement<[conversation_id: string, version: number, ...MessageValues]> {
   return sql`SELECT m.conversation_id, m.version, ${COLUMNS} ${SEEN_BY(userId)} WHERE m.id = ${id} AND ${sees(sql`m.id`)}`;
+}
+
+/** Finds a message, whether anybody sees it or not. */
+export async function findAnyMessage(
+  db: QuickReader,
+  conversationId: string,
+  id: string,
+): Promise<MessageRow | undefined> {
+  const values = await db.getValues(
+    sql<MessageValues>`SELECT ${COLUMNS} ${MESSAGES} WHERE m.conversation_id = ${conversationId} AND m.id = ${id}`,
+  );
+  return values && toRow(values, conversationId);
 }
 
 /** Returns those of the messages that the user sees. */

@@ -85,11 +85,17 @@ for (const engine of ["sqlite", "postgres"] as const) {
     const appointed = await told(to, "member.updated", isCats);
     assert.deepEqual(appointed, [{ recipients: everyone, payload: admins }]);
 
+    // Rendered later, it would have the new name, too.
+    const promoted = await told(to, "group.updated", ({ name }) => name === "Climbing");
+    assert.deepEqual(
+      promoted.map(({ recipients }) => recipients),
+      [quiet(cat)],
+    );
+
     const shown = await read<Json>(send(server, ann, "PUT", path, { name: "Skiing" }), 200);
     const { role: _, invited_by: __, ...shared } = shown;
-    // Those of before, of which some come later, show the new name, too.
     const renamed = await told(to, "group.updated", ({ name }) => name === "Skiing");
-    assert.deepEqual(renamed.at(-1), { recipients: everyone, payload: shared });
+    assert.deepEqual(renamed, [{ recipients: everyone, payload: shared }]);
 
     assert.equal((await send(server, ann, "DELETE", seat)).status, 204);
     const payload = { id: member.id, group_id: group.id, user_id: cat.id };

@@ -26,8 +26,8 @@ export class Groups {
   readonly published: Published[] = [];
   /** How often what makes the rules hard came about. */
   readonly met = {
-    ...{ seated: 0, returned: 0, inherited: 0, ended: 0, hidden: 0, declined: 0, withdrawn: 0, crowded: 0 },
-    ...{ caughtUp: 0, filtered: 0, unseated: 0 },
+    ...{ seated: 0, returned: 0, inherited: 0, ended: 0, hidden: 0, declined: 0, uninvited: 0, crowded: 0 },
+    ...{ caughtUp: 0, filtered: 0, unseated: 0, handedOver: 0 },
   };
 
   constructor(model: Model) {
@@ -45,9 +45,52 @@ export class Groups {
 
   /** The invitation that the user sees: that of the first inviter whom the user has as a contact that is not blocked. */
   invitationOf(user: User, group: Group): Invitation | undefined {
-    const knows = ({ name }: User) => user.contacts.has(name) && !user.blocks.has(name);
     return this.invitationsOf(user.name, group).find(
-      ({ inviter, isDeclined }) => !isDeclined && knows(inviter),
+      ({ inviter, isDeclined }) => !isDeclined && knows(user, inviter),
+    );
+  }
+
+  /** Whom the user sees as the inviter. */
+  inviterOf(user: User, group: Group): User | undefined {
+    return group.members.has(user) ? undefined : this.invitationOf(user, group)?.inviter;
+  }
+
+  /** Names of those, other than inviters, whose messages the user would see by joining. */
+  sendersBefore(user: User, group: Group): string[] {
+    const { conversation, members, history } = group;
+    if (history === "joined" || members.has(user) || conversation.left.has(user)) return [];
+    const inviters = this.invitationsOf(user.name, group).map(({ inviter }) => inviter);
+    const senders = conversation.messages.filter(hasText).map(({ sender }) => sender);
+    return senders.filter((sender) => !inviters.includes(sender)).map(({ name }) => name);
+  }
+
+  /** Names of inviters beside whom the user sees another one. */
+  inviterAmongOthers(user: User): string[] {
+    const shared = this.seenBy(user).filter(
+      (group) =>
+        this.invitationsOf(user.name, group).filter(({ inviter }) => knows(user, inviter)).length > 1,
+    );
+    return shared.flatMap((group) => this.inviterOf(user, group)?.name ?? []);
+  }
+
+  /** Those who would see this one's invitation, and whom only others have invited, or else who have left. */
+  peopleToInvite(inviter: User, group: Group): User[] {
+    const people = [...this.model.users.values()].filter(
+      (user) => !group.members.has(user) && knows(user, inviter),
+    );
+    const invitations = (user: User) => this.invitationsOf(user.name, group);
+    const byOthers = people.filter(
+      (user) =>
+        this.view(user, group) === "invited" && invitations(user).every((each) => each.inviter !== inviter),
+    );
+    const isBack = (user: User) => group.conversation.left.has(user) && invitations(user).length === 0;
+    return byOthers.length > 0 ? byOthers : people.filter(isBack);
+  }
+
+  /** Groups of this admin into which there are such people to invite. */
+  groupsToInviteInto(user: User): Group[] {
+    return this.live().filter(
+      (group) => this.view(user, group) === "admin" && this.peopleToInvite(user, group).length > 0,
     );
   }
 
@@ -103,8 +146,8 @@ export class Groups {
     const received = seesAll ? earlier.filter((message) => !isHidden(message)) : [];
     for (const message of received) message.seenBy.add(user);
     this.met.seated++;
-    if (isBack) this.met.returned++;
-    if (received.some(({ type }) => type === "text")) this.met.caughtUp++;
+    if (isBack && group.history === "all" && earlier.some(hasText)) this.met.returned++;
+    if (received.some(hasText)) this.met.caughtUp++;
     if (seesAll && received.length < earlier.length) this.met.filtered++;
   }
 
@@ -202,7 +245,7 @@ export class Groups {
 
   withdraw(seat: { id: string }, group: Group): void {
     group.invitations = group.invitations.filter((each) => each.seat !== seat);
-    this.met.withdrawn++;
+    this.met.uninvited++;
   }
 
   update(
@@ -234,4 +277,14 @@ export class Groups {
     const seen = this.live().filter((group) => this.view(user, group));
     return seen.sort((a, b) => (a.id < b.id ? 1 : -1));
   }
+}
+
+/** Whether a member has sent the message, and somebody sees it. */
+function hasText(message: Message): boolean {
+  return message.type === "text" && isThere(message);
+}
+
+/** Whether the user has the other as a contact that is not blocked. */
+function knows(user: User, { name }: User): boolean {
+  return user.contacts.has(name) && !user.blocks.has(name);
 }

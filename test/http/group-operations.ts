@@ -19,7 +19,7 @@ export async function createGroup(world: World, user: User, spare: number): Prom
     name: `group ${spare % 50}`,
     description: spare % 2 ? `What for\n${spare}` : null,
     avatar_url: spare % 3 ? null : `https://example.com/${spare}.png`,
-    history: spare % 5 < 2 ? ("joined" as const) : ("all" as const),
+    history: spare % 10 < 3 ? ("joined" as const) : ("all" as const),
   };
   const members = Array.from({ length: spare % 5 }, (_, i) => nameOf(world, spare + i));
   const others = new Set(members.map((name) => name.toLowerCase()));
@@ -97,7 +97,8 @@ export async function inviteMember(
 ): Promise<void> {
   const { groups, clock, maxMembers } = world;
   const path = `${pathOf(group)}/members`;
-  const username = nameOf(world, spare);
+  const telling = group && spare % 2 ? oneOf(groups.peopleToInvite(user, group), spare) : undefined;
+  const username = telling?.name ?? nameOf(world, spare);
   const body = { username };
   if (!(await isAdmin(world, user, group, ["POST", path, body])) || !group) return;
   const isMember = [...group.members.keys()].some(({ name }) => name === username.toLowerCase());
@@ -201,7 +202,7 @@ export async function changeMember(
   const invited = (group?.invitations ?? []).map(({ seat }) => seat);
   const chosen = oneOf<{ id: string }>([...seats.map(([, member]) => member), ...invited], spare);
   const path = `${pathOf(group)}/members/${spare % 10 === 0 ? `mem_${UNKNOWN}` : (chosen?.id ?? `mem_${UNKNOWN}`)}`;
-  const role = spare % 2 ? ("admin" as const) : ("member" as const);
+  const role = spare % 3 ? ("admin" as const) : ("member" as const);
   const request = kind === "setRole" ? (["PUT", path, { role }] as const) : (["DELETE", path] as const);
   if (!(await isAdmin(world, user, group, [...request])) || !group) return;
   const [method, , body] = request;

@@ -8,6 +8,7 @@ const NAMES = ["ann", "bob", "cyd"];
 const WORLDS = {
   names: NAMES,
   operations: operationsOf(NAMES.length, WEIGHTS),
+  length: 90,
   count: 16,
   checkEvery: 8,
 };

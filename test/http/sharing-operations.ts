@@ -1,5 +1,6 @@
 // The operations of a world of sharing-world.ts, and the comparison of all that its users see.
 import fc from "fast-check";
+import type { View } from "./group-model.ts";
 import {
   changeMember,
   checkGroups,
@@ -98,24 +99,31 @@ export function operationsOf(users: number, weights: Record<Kind, number>): fc.A
   });
 }
 
-/** Whatever is done, those who see an invitation or lose it by that get an event. */
+/** Whatever is done, those who see an invitation, another inviter or no invitation any more by that get an event. */
 export async function perform(world: World, operation: Operation): Promise<void> {
   const { groups, model } = world;
   const seen = () =>
     new Map(
       [...model.users.values()].map((user) => [
         user,
-        new Map(groups.live().map((group) => [group, groups.view(user, group)])),
+        new Map(
+          groups
+            .live()
+            .map((group) => [group, [groups.view(user, group), groups.inviterOf(user, group)] as const]),
+        ),
       ]),
     );
   const before = seen();
   await performOne(world, operation);
   for (const [user, views] of seen()) {
     for (const group of model.groups) {
-      const was = before.get(user)?.get(group);
-      const is = views.get(group);
+      const [was, by] = before.get(user)?.get(group) ?? [];
+      const [is, nowBy] = views.get(group) ?? [];
       if (is === "invited" && !was) user.events.push(`group.created ${group.id}`);
       if (was === "invited" && !is) user.events.push(`group.deleted ${group.id}`);
+      if (was !== "invited" || is !== "invited" || by === nowBy) continue;
+      user.events.push(`group.updated ${group.id}`);
+      groups.met.handedOver++;
     }
   }
 }
@@ -139,17 +147,33 @@ async function eraseUser(world: World, user: User): Promise<void> {
   enterEvents(world);
 }
 
-/** Mostly somebody who can do that in a group. */
+/** Who can do that in a group. */
+const ABLE: Partial<Record<Kind, View>> = {
+  ...{ joinGroup: "invited", inviteMember: "admin", setRole: "admin", removeMember: "admin" },
+};
+
+/** Changes of messages, and of their files. */
+const CHANGES: readonly Kind[] = ["edit", "uploadToMessage", "rename"];
+
+/** Mostly somebody who can do that in a group, and often somebody whose change makes another one lose a message. */
 function actorOf({ groups, model, names }: World, { kind, who, spare, target }: Operation): User | undefined {
   const user = model.users.get(names[who]!);
-  const wanted = { joinGroup: "invited", inviteMember: "admin", setRole: "admin", removeMember: "admin" }[
-    kind as string
-  ];
+  const wanted = ABLE[kind];
+  if (kind === "blockName" && spare % 2) {
+    const invited = [...model.users.values()].filter((each) => groups.inviterAmongOthers(each).length > 0);
+    return oneOf(invited, target) ?? user;
+  }
+  if (CHANGES.includes(kind) && spare % 3 > 0) {
+    const unwanted = model.messages.filter(isUnwanted);
+    return oneOf(unwanted, target)?.sender ?? user;
+  }
   if (!wanted || !user || spare % 8 === 0) return user;
   const able = [...model.users.values()].filter((each) =>
     groups.live().some((group) => groups.view(each, group) === wanted),
   );
-  return oneOf(able, target) ?? user;
+  const best =
+    kind === "inviteMember" && spare % 2 ? able.filter((each) => groups.groupsToInviteInto(each)[0]) : [];
+  return oneOf(best.length > 0 ? best : able, target) ?? user;
 }
 
 function performAs(world: World, user: User, kind: Kind, target: number, spare: number): Promise<void> {
@@ -157,9 +181,9 @@ function performAs(world: World, user: User, kind: Kind, target: number, spare: 
   const contact = pick([...user.contacts.values()], model.contacts, target, spare);
   const conversations = model.conversationsOf(user);
   const ofGroups = conversations.filter(({ group }) => group);
-  const own = ofGroups.length > 0 && spare % 4 > 0 ? ofGroups : conversations;
+  const own = ofGroups.length > 0 && spare % 3 > 0 ? ofGroups : conversations;
   const conversation = pick(own, model.conversations, target, spare);
-  const name = otherName(world, user, target);
+  const name = otherName(world, user, kind, target);
   if (kind === "addContact") return createContact(world, user, name, spare);
   if (kind === "listContacts") return checkContacts(world, user, [undefined, true, false][target % 3]);
   if (kind === "blockName" || kind === "unblockName") return changeBlocks(world, user, name, kind);
@@ -186,13 +210,14 @@ function performInGroup(
   spare: number,
 ): Promise<void> | undefined {
   const { groups, model } = world;
-  const isInvited = (each: Group) => groups.view(user, each) === "invited";
   const seen = groups.seenBy(user);
-  const own = kind === "joinGroup" && seen.some(isInvited) ? seen.filter(isInvited) : seen;
+  const able = seen.filter((each) => groups.view(user, each) === ABLE[kind]);
+  const best = kind === "inviteMember" && spare % 2 ? groups.groupsToInviteInto(user) : [];
+  const own = [best, able, seen].find(({ length }) => length > 0) ?? [];
   const group = own.length > 0 && spare % 9 > 0 ? oneOf(own, target) : oneOf(model.groups, spare);
   if (kind === "createGroup") return createGroup(world, user, spare);
   if (kind === "inviteMember") return inviteMember(world, user, group, spare);
-  if (kind === "joinGroup") return joinGroup(world, user, group);
+  if (kind === "joinGroup") return joinWithBlock(world, user, group, spare);
   if (kind === "leaveGroup") return leaveGroup(world, user, group);
   if (kind === "updateGroup") return updateGroup(world, user, group, spare);
   if (kind === "setRole" || kind === "removeMember") return changeMember(world, user, group, kind, spare);
@@ -200,6 +225,13 @@ function performInGroup(
   if (kind === "listGroups") return checkGroups(world, user);
   if (kind === "listMembers") return checkMembers(world, user, group);
   return undefined;
+}
+
+/** Often without what somebody has sent. */
+async function joinWithBlock(world: World, user: User, group: Group | undefined, spare: number) {
+  const senders = group && world.groups.view(user, group) ? world.groups.sendersBefore(user, group) : [];
+  if (senders.length > 0 && spare % 2) await changeBlocks(world, user, oneOf(senders, spare)!, "blockName");
+  await joinGroup(world, user, group);
 }
 
 function performOn(
@@ -215,7 +247,8 @@ function performOn(
   const ownFiles = model.filesSeenBy(user).filter(({ message }) => mayPick(message));
   const file = pick(ownFiles, model.files, target, spare);
   const seen = model.messages.filter(mayPick).reverse();
-  const message = pick(seen, model.messages, target, spare);
+  const unwanted = CHANGES.includes(kind) && spare % 3 > 0 ? seen.filter(isUnwanted) : [];
+  const message = pick(unwanted.length > 0 ? unwanted : seen, model.messages, target, spare);
   if (kind === "uploadToMessage") return uploadToMessage(world, user, message, spare);
   if (kind === "rename" || kind === "deleteFile") return changeFile(world, user, file, kind, spare);
   if (kind === "readFile" || kind === "download") return readFile(world, user, file, kind);
@@ -226,9 +259,29 @@ function performOn(
   return undefined;
 }
 
-/** Now and then the user's own. */
-function otherName({ names }: World, user: User, target: number): string {
+/** Whether somebody who sees the message has blocked its sender. */
+function isUnwanted({ sender, seenBy }: Message): boolean {
+  return seenBy.has(sender) && [...seenBy].some((user) => user.blocks.has(sender.name));
+}
+
+/** Names of those whose messages the user sees. */
+function sendersTo({ model }: World, user: User): string[] {
+  const seen = model.messages.filter(
+    ({ type, sender, seenBy }) => type === "text" && sender !== user && seenBy.has(user),
+  );
+  return seen.map(({ sender }) => sender.name);
+}
+
+/** Often one that makes a difference, now and then the user's own. */
+function otherName(world: World, user: User, kind: Kind, target: number): string {
+  const { names, model, groups } = world;
   const others = names.filter((name) => name !== user.name);
+  const telling = {
+    addContact: others.filter((name) => !user.contacts.has(name) && model.contactOfPeer(user, name)),
+    blockName: [groups.inviterAmongOthers(user), sendersTo(world, user)].find(({ length }) => length > 0),
+    unblockName: others.filter((name) => user.blocks.has(name)),
+  }[kind as string];
+  if (telling && telling.length > 0 && target % 3 > 0) return oneOf(telling, Math.floor(target / 3))!;
   return target % 20 === 0 ? user.name : oneOf(others, target)!;
 }
 

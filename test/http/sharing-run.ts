@@ -14,8 +14,6 @@ import { type Clock, World } from "./sharing-world.ts";
 
 /** On each engine. */
 const WANTED = scaled(500, 10_000);
-/** So few that each list of a world is one page. */
-const MAX_OPERATIONS = 90;
 /** So few that a group is full now and then. */
 const MAX_MEMBERS = 5;
 /** More than enough sequences; those that come after the wanted operations do nothing. */
@@ -31,6 +29,8 @@ export interface Worlds {
   /** Who is in each. */
   names: readonly string[];
   operations: fc.Arbitrary<Operation>;
+  /** In each, at most: so few that each list of a world is one page. */
+  length: number;
   /** How many there are at once, at most. */
   count: number;
   /** After so many operations the lists of everybody are compared; in between, only what operations show. */
@@ -47,7 +47,7 @@ export async function runWorlds(t: TestContext, engine: string, kind: Worlds): P
   let sequences = 0;
   const met: Met = {};
   let failing = false;
-  const plan = fc.array(kind.operations, { maxLength: MAX_OPERATIONS, size: "max" });
+  const plan = fc.array(kind.operations, { maxLength: kind.length, size: "max" });
   const plans = fc.array(plan, { maxLength: kind.count, size: "max" });
   const property = fc.asyncProperty(plans, async (each) => {
     if (done >= WANTED && !failing) return;
@@ -102,10 +102,11 @@ async function run(
   // Most begin as contacts, some as strangers.
   for (const [who, target] of meetings(names.length)) {
     const meet: Operation = { kind: "addContact", who, target, spare: 1 };
-    await tick((world, plan) => (plan.length % 3 ? perform(world, meet) : undefined));
+    await tick((world, plan) => (plan.length % names.length ? perform(world, meet) : undefined));
   }
   if (names.length > 3)
-    await tick((world, plan) => (plan.length % 3 ? perform(world, FIRST_GROUP) : undefined));
+    for (const step of FIRST_GROUP)
+      await tick((world, plan) => (plan.length % names.length ? perform(world, step) : undefined));
   const longest = Math.max(0, ...each.map((plan) => plan.length));
   for (let i = 0; i < longest; i++) {
     await tick((world, plan) => plan[i] && perform(world, plan[i]!));
@@ -129,8 +130,13 @@ function count(sums: Met, met: Met): void {
   for (const [what, times] of Object.entries(met)) sums[what] = (sums[what] ?? 0) + times;
 }
 
-/** With an invitation for each. */
-const FIRST_GROUP: Operation = { kind: "createGroup", who: 0, target: 0, spare: 5 * 6 * 4 - 1 };
+/** Two of those who are invited join, and the first of them is an admin, too. */
+const FIRST_GROUP: readonly Operation[] = [
+  { kind: "createGroup", who: 0, target: 0, spare: 5 * 6 * 4 - 1 },
+  { kind: "joinGroup", who: 1, target: 0, spare: 8 },
+  { kind: "joinGroup", who: 2, target: 0, spare: 8 },
+  { kind: "setRole", who: 0, target: 0, spare: 1 },
+];
 
 /** Of three users two have each other as contacts; of more each has all others but one. */
 function meetings(users: number): [who: number, target: number][] {

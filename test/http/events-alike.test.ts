@@ -186,6 +186,10 @@ test("a stream reads itself what it cannot be handed as a whole, or after a gap"
   assert.deepEqual(behind.told, { sent: [], woken: 1, ended: 0 });
   assert.deepEqual([revoked.told.sent, revoked.told.woken], [[], 0]);
   assert.ok(revoked.told.ended > 0);
+  const slow = await waitingListener(server, ann);
+  for (let i = 0; i < 11; i++) await say(server, ann, group.conversation_id, `Hello ${i}`);
+  await slow.look();
+  assert.deepEqual(slow.told, { sent: [], woken: 1, ended: 0 }, "too many to wait for a slow client");
   const mixed = await waitingListener(server, ann);
   await say(server, ann, group.conversation_id, "Hello again");
   await add(server, ann, "bob");

@@ -42,6 +42,8 @@ type RenderChange = (change: readonly PlacedEvent[]) => Promise<RenderedEvent[]>
 
 /** Positions read in one turn. */
 const AT_ONCE = 1000;
+/** Events sent to a stream at once. Of more it renders a few at a time, when those before have left. */
+const SENT_AT_ONCE = 10;
 /** Tokens checked concurrently. */
 const CHECKED_AT_ONCE = 50;
 /** How often tokens are checked for expiry. */
@@ -138,7 +140,9 @@ export class EventHub {
     const events = rows.flatMap((row) => rendered.get(row) ?? []);
     // The numbers of a recipient have no gaps.
     const areNext = rows[0]!.number - 1 === after && events.length === rows.length;
-    if (areNext && this.#allowed.get(listener) === this.#round) listener.send(events, rows.at(-1)!.number);
+    const areFew = events.length <= SENT_AT_ONCE;
+    if (areNext && areFew && this.#allowed.get(listener) === this.#round)
+      listener.send(events, rows.at(-1)!.number);
     else void this.#wake(listener);
   }
 

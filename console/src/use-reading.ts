@@ -56,7 +56,7 @@ export function isNews({ type, sender }: Message, meId: string): boolean {
   return type === "text" && sender?.id !== meId;
 }
 
-/** Returns what is read out: one new message of others, or how many came at once. */
+/** Returns what is read out: one new message of others or how many came at once, and what others did. */
 export function useNews(
   conversationId: string,
   name: string,
@@ -73,13 +73,13 @@ export function useNews(
     if (gathered.current.length > 1) return;
     setTimeout(() => {
       const all = gathered.current.splice(0);
-      setNews(
-        all.length > 1
-          ? `${all.length} new messages from ${name}`
-          : all[0]!.type === "text"
-            ? `${toName(all[0]!.sender)}: ${toPreview(all[0]!)}`
-            : toSystemText(all[0]!, me.id),
-      );
+      const done = all.filter(({ type }) => type !== "text").map((each) => toSystemText(each, me.id));
+      const written = all.filter(({ type }) => type === "text");
+      const said =
+        written.length > 1
+          ? [`${written.length} new messages from ${name}`]
+          : written.map((each) => `${toName(each.sender)}: ${toPreview(each)}`);
+      setNews([...done, ...said].join(". "));
     }, GATHER_MS);
   });
   return news;

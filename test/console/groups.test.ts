@@ -166,6 +166,21 @@ test("what members do is no news, and what they write is", { skip: noChromium },
   await ann.page.goto(`${server.url}/#${id}`);
   await find(ann.page, "again").waitFor();
   await ann.page.waitForFunction(() => document.title === "Climbing club · Parley");
+  // The last admin leaves: two things happen at once, and nobody has written anything.
+  const path = `/v1/groups/${id}/members`;
+  const { data } = await read<{ data: { id: string; username: string }[] }>(
+    send(server, ann.user, "GET", path),
+    200,
+  );
+  const role = (username: string, by: typeof ann, role: string) =>
+    send(server, by.user, "PUT", `${path}/${data.find((each) => each.username === username)!.id}`, { role });
+  await read(role("bob", ann, "admin"), 200);
+  await read(role("ann", bob, "member"), 200);
+  assert.equal((await send(server, bob.user, "DELETE", `/v1/groups/${id}`)).status, 204);
+  await ann.page
+    .getByRole("status")
+    .filter({ hasText: /Bob left\. You are an admin now$/ })
+    .waitFor({ state: "attached" });
   assertQuiet(people);
 });
 

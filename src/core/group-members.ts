@@ -70,11 +70,7 @@ export async function listMembers(
   page: Page,
 ): Promise<PageEnvelope> {
   const seat = await findOwnSeat(core.db, groupId, caller.userId);
-  if (!seat)
-    throw new ParleyError(
-      "group_not_found",
-      "You are not a member of this group. If you are invited, join it first.",
-    );
+  if (!seat) throw new ParleyError("group_not_found");
   const rows = await listMemberRows(core.db, groupId, page);
   if (seat.role === "admin") rows.push(...(await listInvitedRows(core.db, groupId, page)));
   return toMergedPage(page, rows, ({ id }) => id, toJson);

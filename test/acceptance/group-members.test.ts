@@ -58,6 +58,9 @@ test("an invitation is seen by who has the inviter as a contact, and is joined",
   const isSeen = async () =>
     groups(await call("GET", `${PATH}?limit=100`, theirs())).data.some(({ id }) => id === made.id);
   assert.equal(await isSeen(), false);
+  const membersOf = async (id: string) =>
+    problem(await call("GET", `${PATH}/${id}/members`, theirs()), 404, "group_not_found").detail;
+  assert.equal(await membersOf(made.id), await membersOf("x"));
   problem(await call("POST", `${path}/join`, theirs()), 404, "group_not_found");
   await add(second(), target.token);
   assert.equal(await isSeen(), true);

@@ -101,7 +101,7 @@ export class EventHub {
     }
   }
 
-  /** Renders each change once for all streams that wait for it. The others read their events themselves. */
+  /** Renders each change once for all streams that wait for it, and wakes the others. */
   async #handOut(core: Ground, rows: readonly PlacedEvent[], render: RenderChange): Promise<void> {
     if (rows.length === 0) return;
     const awaited = rows.filter((row) => isSameForAll(row.type) && this.#isAwaited(row));
@@ -197,7 +197,7 @@ export class EventHub {
   }
 }
 
-/** Whether all who see what a change of this type is about see the same. A group shows everybody their own role. */
+/** Reports whether a change of this type looks the same to everyone who can see it. A group shows each member their own role. */
 function isSameForAll(type: string): boolean {
   return isShared(type) && type !== "group.updated";
 }

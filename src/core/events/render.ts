@@ -65,10 +65,7 @@ export async function renderEvents(
   });
 }
 
-/**
- * Renders the events of one change, which everybody sees alike who sees what it is about, as `renderEvents` does for each
- * recipient.
- */
+/** Renders the events of one change that looks the same to everyone who can see it. The result is that of `renderEvents` for each recipient. */
 export async function renderChange(
   core: Core,
   change: readonly { recipientId: string; event: StoredEvent }[],

@@ -151,7 +151,7 @@ function erasedMembers(conversationId: Statement): Statement {
   return sql`FROM erasing e JOIN members s ON s.user_id = e.user_id AND s.conversation_id = ${conversationId}`;
 }
 
-/** Goes on with what the eraser has begun: whoever joins would see it. */
+/** Continues what the eraser has begun: a new member would see the rest. */
 function* eraseRemains(
   conversationId: string,
   { now, messageId, limit }: Pick<PrepareJoin, "now" | "messageId" | "limit">,

@@ -187,8 +187,8 @@ export function decline(userId: string, groupId: string, now: number): Statement
 }
 
 /**
- * Part of erasing a user: declines invitations of that name until then, so that no later user of the name gets them. Returns how
- * many.
+ * Part of erasing a user: declines invitations of that name that were made before, so that no later user of the name gets them.
+ * Returns how many.
  */
 export function* declineAll(usernameKey: string, now: number, limit: number): Write<number> {
   const found = yield* all<{ group_id: string; inviter_id: string }>(

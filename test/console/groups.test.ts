@@ -86,6 +86,15 @@ test("an admin edits what a group is about, and takes nothing of another admin b
   for (const { page } of [ann, bob]) await page.getByRole("option", { name: "Climbing" }).click();
   const field = (label: string) => ann.page.getByRole("dialog").getByLabel(label);
   const current = () => read<Record<string, unknown>>(send(server, ann.user, "GET", `/v1/groups/${id}`), 200);
+  // What stands there is not sent again, also with spaces around it.
+  await read(send(server, ann.user, "PUT", `/v1/groups/${id}`, { description: "Mondays\n" }), 200);
+  await ann.page.getByText("3 members · Mondays").waitFor();
+  await press(ann.page, "Edit Climbing");
+  await read(send(server, ann.user, "PUT", `/v1/groups/${id}`, { description: "Tuesdays" }), 200);
+  await field("Picture URL").fill("https://example.com/b.png");
+  await press(ann.page, "Save");
+  await ann.page.getByText("Climbing was changed.").waitFor();
+  assert.equal((await current()).description, "Tuesdays");
   await press(ann.page, "Edit Climbing");
   await read(send(server, ann.user, "PUT", `/v1/groups/${id}`, { name: "Climbing club" }), 200);
   await ann.page.getByRole("heading", { name: "Climbing club" }).waitFor({ state: "attached" });

@@ -15,9 +15,8 @@ export function EditGroup(props: { group: Group; onClose: () => void }) {
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const fields = new FormData(event.currentTarget as HTMLFormElement);
-    const changes = FIELDS.map((name) => [name, String(fields.get(name)).trim() || null] as const).filter(
-      ([name, value]) => value !== before[name],
-    );
+    const edited = FIELDS.filter((name) => fields.get(name) !== (before[name] ?? ""));
+    const changes = edited.map((name) => [name, String(fields.get(name)).trim() || null]);
     if (changes.length === 0) return props.onClose();
     setBusy(true);
     try {

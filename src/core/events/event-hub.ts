@@ -104,7 +104,16 @@ export class EventHub {
   /** Renders each change once for all streams that wait for it, and wakes the others. */
   async #handOut(core: Ground, rows: readonly PlacedEvent[], render: RenderChange): Promise<void> {
     if (rows.length === 0) return;
-    const awaited = rows.filter((row) => isSameForAll(row.type) && this.#isAwaited(row));
+    const byRecipient = new Map<string, PlacedEvent[]>();
+    for (const row of rows) {
+      const own = byRecipient.get(row.recipient_id);
+      if (own) own.push(row);
+      else byRecipient.set(row.recipient_id, [row]);
+    }
+    const areFew = (userId: string) => byRecipient.get(userId)!.length <= SENT_AT_ONCE;
+    const awaited = rows.filter(
+      (row) => isSameForAll(row.type) && areFew(row.recipient_id) && this.#isAwaited(row),
+    );
     const { changes } = groupByChange(awaited, awaited.length + 1)!;
     const rendered = new Map<PlacedEvent, RenderedEvent>();
     const renderAll = async (change: readonly PlacedEvent[]) => {
@@ -115,12 +124,6 @@ export class EventHub {
     await Promise.allSettled(changes.map(renderAll));
     // Tokens may have been revoked meanwhile.
     this.#lookForRevocations(core);
-    const byRecipient = new Map<string, PlacedEvent[]>();
-    for (const row of rows) {
-      const own = byRecipient.get(row.recipient_id);
-      if (own) own.push(row);
-      else byRecipient.set(row.recipient_id, [row]);
-    }
     for (const [userId, own] of byRecipient)
       for (const listener of this.#listeners.get(userId) ?? []) this.#handTo(listener, own, rendered);
   }
@@ -140,9 +143,7 @@ export class EventHub {
     const events = rows.flatMap((row) => rendered.get(row) ?? []);
     // The numbers of a recipient have no gaps.
     const areNext = rows[0]!.number - 1 === after && events.length === rows.length;
-    const areFew = events.length <= SENT_AT_ONCE;
-    if (areNext && areFew && this.#allowed.get(listener) === this.#round)
-      listener.send(events, rows.at(-1)!.number);
+    if (areNext && this.#allowed.get(listener) === this.#round) listener.send(events, rows.at(-1)!.number);
     else void this.#wake(listener);
   }
 

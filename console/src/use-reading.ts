@@ -56,7 +56,7 @@ export function isNews({ type, sender }: Message, meId: string): boolean {
   return type === "text" && sender?.id !== meId;
 }
 
-/** Returns what is read out: one new message of others or how many came at once, and what others did. */
+/** Returns what is read out: how many new messages of others came at once, or the one and what others did. */
 export function useNews(
   conversationId: string,
   name: string,
@@ -73,13 +73,10 @@ export function useNews(
     if (gathered.current.length > 1) return;
     setTimeout(() => {
       const all = gathered.current.splice(0);
-      const done = all.filter(({ type }) => type !== "text").map((each) => toSystemText(each, me.id));
-      const written = all.filter(({ type }) => type === "text");
-      const said =
-        written.length > 1
-          ? [`${written.length} new messages from ${name}`]
-          : written.map((each) => `${toName(each.sender)}: ${toPreview(each)}`);
-      setNews([...done, ...said].join(". "));
+      const written = all.filter(({ type }) => type === "text").length;
+      const toLine = (each: Message) =>
+        each.type === "text" ? `${toName(each.sender)}: ${toPreview(each)}` : toSystemText(each, me.id);
+      setNews(written > 1 ? `${written} new messages from ${name}` : all.map(toLine).join(". "));
     }, GATHER_MS);
   });
   return news;

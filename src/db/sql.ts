@@ -80,6 +80,12 @@ export function list(values: readonly Value[]): Statement {
   return new Statement(values.map(() => "?").join(", "), [...values]);
 }
 
+/** Repeats the last value up to a power of two: each length is a statement of its own, which stays prepared. */
+export function padded<V>(values: readonly V[]): V[] {
+  const missing = 2 ** Math.ceil(Math.log2(values.length)) - values.length;
+  return [...values, ...new Array<V>(missing).fill(values.at(-1)!)];
+}
+
 /** What reads need of an engine: rows of the last committed state. */
 export interface Reader {
   all<R>(statement: Statement<R>): Promise<R[]>;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EMPTY, list, raw, Statement, sql, type Value } from "../../src/db/sql.ts";
+import { EMPTY, list, padded, raw, Statement, sql, type Value } from "../../src/db/sql.ts";
 
 /** One call site, as the cache sees it. */
 const at = (one: Value | Statement, other: Value | Statement) => sql`SELECT ${one} FROM t WHERE ${other}`;
@@ -21,6 +21,15 @@ test("a text is built once for each combination of parts", () => {
   assert.equal(at(1, list([1, 2])).sql, "SELECT ? FROM t WHERE ?, ?");
   assert.equal(at(1, list([1, 2, 3])).sql, "SELECT ? FROM t WHERE ?, ?, ?");
   assert.equal(at(2, list(["a", "b"])).sql, "SELECT ? FROM t WHERE ?, ?");
+});
+
+test("a padded list has the same values, in one of few lengths", () => {
+  for (let length = 0; length <= 300; length++) {
+    const values = Array.from({ length }, (_, i) => i);
+    const longer = padded(values);
+    assert.deepEqual([...new Set(longer)], values);
+    assert.ok(length === 0 ? longer.length === 0 : Number.isInteger(Math.log2(longer.length)));
+  }
 });
 
 test("bytes are a value, not a statement", () => {

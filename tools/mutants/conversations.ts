@@ -106,9 +106,9 @@ const predicate: readonly Mutant[] = [
   {
     name: "seen: those whom an event of all users names need not see the message",
     file: VISIBILITY,
-    find: "sql`SELECT s.user_id ${audience(conversationId, sql`${messageId}`)} AND s.user_id IN (${list(userIds)})`",
+    find: "sql`SELECT s.user_id ${audience(conversationId, sql`${messageId}`)} AND s.user_id IN (${list(padded(userIds))})`",
     replace:
-      "sql`SELECT s.user_id FROM members s WHERE s.conversation_id = ${conversationId} AND s.user_id IN (${list(userIds)})`",
+      "sql`SELECT s.user_id FROM members s WHERE s.conversation_id = ${conversationId} AND s.user_id IN (${list(padded(userIds))})`",
     tests: ["contract/visibility"],
   },
   {

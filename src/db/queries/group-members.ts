@@ -1,5 +1,5 @@
 import { type Page, pageClause } from "../page.ts";
-import { batch, get, list, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
+import { batch, get, list, padded, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { leave } from "./group-leaving.ts";
 import { type ChangeMember, findExpectedSeat } from "./group-roles.ts";
@@ -144,7 +144,7 @@ export function findOwnSeat(db: Reader, groupId: string, userId: string): Promis
 /** Returns those of the users who are members of the group. */
 export async function findSeated(db: Reader, groupId: string, userIds: readonly string[]): Promise<string[]> {
   const rows = await db.all<{ user_id: string }>(
-    sql`SELECT user_id FROM members WHERE group_id = ${groupId} AND user_id IN (${list(userIds)})`,
+    sql`SELECT user_id FROM members WHERE group_id = ${groupId} AND user_id IN (${list(padded(userIds))})`,
   );
   return rows.map(({ user_id }) => user_id);
 }

@@ -1,5 +1,5 @@
 import { ParleyError } from "../../errors.ts";
-import { batch, get, list, type Reader, run, sql, type Write, write } from "../sql.ts";
+import { batch, get, list, padded, type Reader, run, sql, type Write, write } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
 import { publishReferenceTo } from "./events.ts";
 import { unreadQuery } from "./inbox.ts";
@@ -143,7 +143,7 @@ export function listMuted(
   now: number,
 ): Promise<{ user_id: string; conversation_id: string }[]> {
   return db.all(
-    sql`SELECT user_id, conversation_id FROM marks WHERE user_id IN (${list(userIds)})
+    sql`SELECT user_id, conversation_id FROM marks WHERE user_id IN (${list(padded(userIds))})
       AND conversation_id IN (${list(conversationIds)}) AND muted_until > ${now}`,
   );
 }

@@ -1,4 +1,4 @@
-import { EMPTY, list, type QuickReader, type Reader, type Statement, sql } from "../sql.ts";
+import { EMPTY, list, padded, type QuickReader, type Reader, type Statement, sql } from "../sql.ts";
 
 /**
  * Holds if the member `s` sees the message of this id (a column or a parameter): the only rule of who sees a message, its
@@ -24,7 +24,7 @@ export async function listSeeing(
   userIds: readonly string[],
 ): Promise<string[]> {
   const rows = await db.all<{ user_id: string }>(
-    sql`SELECT s.user_id ${audience(conversationId, sql`${messageId}`)} AND s.user_id IN (${list(userIds)})`,
+    sql`SELECT s.user_id ${audience(conversationId, sql`${messageId}`)} AND s.user_id IN (${list(padded(userIds))})`,
   );
   return rows.map(({ user_id }) => user_id);
 }

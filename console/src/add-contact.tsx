@@ -1,6 +1,6 @@
 import { useId, useState } from "preact/hooks";
 import { type Contact, ParleyApiError } from "../../client/src/index.ts";
-import { Dialog } from "./dialog.tsx";
+import { Dialog, FormButtons } from "./dialog.tsx";
 import { explain, LABELS } from "./failures.ts";
 import { useSession } from "./session.ts";
 
@@ -63,14 +63,7 @@ export function AddContact(props: {
           </button>
         )}
         <p class="muted small">They get your messages and files once they add you too.</p>
-        <div class="dialog-actions">
-          <button type="button" class="button" onClick={props.onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button primary" disabled={busy}>
-            Add
-          </button>
-        </div>
+        <FormButtons submit="Add" isBusy={busy} onClose={props.onClose} />
       </form>
     </Dialog>
   );

@@ -56,6 +56,20 @@ function isOutside({ target, clientX, clientY }: MouseEvent, dialog: HTMLDialogE
   return target === dialog && (clientX < left || clientX > right || clientY < top || clientY > bottom);
 }
 
+/** The buttons at the end of a form in a dialog. */
+export function FormButtons(props: { submit: string; isBusy: boolean; onClose: () => void }) {
+  return (
+    <div class="dialog-actions">
+      <button type="button" class="button" onClick={props.onClose}>
+        Cancel
+      </button>
+      <button type="submit" class="button primary" disabled={props.isBusy}>
+        {props.submit}
+      </button>
+    </div>
+  );
+}
+
 export function ConfirmDialog(props: {
   title: string;
   text: string;

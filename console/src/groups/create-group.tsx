@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Choice } from "../choice.tsx";
-import { Dialog } from "../dialog.tsx";
+import { Dialog, FormButtons } from "../dialog.tsx";
 import { explain } from "../failures.ts";
 import { Icon, IconButton } from "../icons.tsx";
 import { openPlace } from "../place.ts";
@@ -70,14 +70,7 @@ export function CreateGroup({ onClose }: { onClose: () => void }) {
         <p class="failure" role="alert">
           {failure}
         </p>
-        <div class="dialog-actions">
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button primary" disabled={isBusy}>
-            Create
-          </button>
-        </div>
+        <FormButtons submit="Create" isBusy={isBusy} onClose={onClose} />
       </form>
     </Dialog>
   );

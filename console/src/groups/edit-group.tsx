@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Group } from "../../../client/src/index.ts";
-import { Dialog } from "../dialog.tsx";
+import { Dialog, FormButtons } from "../dialog.tsx";
 import { explain } from "../failures.ts";
 import { useSession } from "../session.ts";
 
@@ -49,14 +49,7 @@ export function EditGroup(props: { group: Group; onClose: () => void }) {
         <p class="failure" role="alert">
           {failure}
         </p>
-        <div class="dialog-actions">
-          <button type="button" class="button" onClick={props.onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button primary" disabled={isBusy}>
-            Save
-          </button>
-        </div>
+        <FormButtons submit="Save" isBusy={isBusy} onClose={props.onClose} />
       </form>
     </Dialog>
   );

@@ -4,18 +4,20 @@ import { type TestContext, test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
 import { hasRemains } from "../../src/db/queries/erasing.ts";
 import { findInvitation } from "../../src/db/queries/groups.ts";
-import { findOrphans } from "../../src/db/queries/orphans.ts";
 import { raw, sql } from "../../src/db/sql.ts";
+import { checkOrphans } from "../support/orphans.ts";
 import { addUser, anEntry, attachment, aUser, message, messageId } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
 import {
   accept,
   createGroup,
   deleteUser,
+  groupEvents,
   inviteInto,
   join,
   leaveGroup,
   makeAdmin,
+  people,
   prepare,
   rolesIn,
 } from "./in-groups.ts";
@@ -26,16 +28,6 @@ const TABLES = [
   ...["groups", "invitations", "preparing", "members", "places", "marks", "conversations", "messages"],
   ...["message_bodies", "attachments", "grants", "withheld", "departures", "departing", "joining"],
 ];
-
-/** Users who all have each other as contacts. */
-async function people(db: Database, ...names: string[]): Promise<void> {
-  for (const name of names) await addUser(db, name);
-  for (const owner of names) for (const name of names) if (name !== owner) await add(db, owner, name);
-}
-
-async function checkOrphans(db: Database): Promise<void> {
-  for await (const orphan of findOrphans(db)) assert.fail(JSON.stringify(orphan));
-}
 
 /** Erases the rest in steps; each leaves the rows whole. */
 async function eraseInSteps(db: Database, limit: number): Promise<void> {
@@ -55,9 +47,6 @@ async function tablesWith(db: Database, id: string): Promise<string[]> {
   }
   return found;
 }
-
-const groupEvents = async (db: Database, user: string) =>
-  (await eventsOf(db, user)).filter((event) => event.startsWith("group."));
 
 const erase = (db: Database, _groupId: string, userId: string) => deleteUser(db, userId, 2);
 

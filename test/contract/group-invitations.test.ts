@@ -6,17 +6,19 @@ import { OLDEST } from "../../src/db/page.ts";
 import { findSeat } from "../../src/db/queries/conversations.ts";
 import { findInvitation } from "../../src/db/queries/groups.ts";
 import { listMessageRows } from "../../src/db/queries/messages.ts";
-import { findOrphans } from "../../src/db/queries/orphans.ts";
 import { sql } from "../../src/db/sql.ts";
-import { addUser, message } from "../support/rows.ts";
+import { checkOrphans } from "../support/orphans.ts";
+import { message } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
 import {
   createGroup,
   deleteUser,
+  groupEvents,
   inviteInto,
   join,
   leaveGroup,
   makeAdmin,
+  people,
   prepare,
   removeMember,
 } from "./in-groups.ts";
@@ -27,14 +29,11 @@ const CONVERSATION = `cnv_${GROUP}`;
 
 /** Users who all have each other as contacts; all but the last have joined a group of the first. */
 async function meet(db: Database, names: string[], history: "joined" | "all" = "joined"): Promise<void> {
-  for (const name of names) await addUser(db, name);
-  for (const owner of names) for (const name of names) if (name !== owner) await add(db, owner, name);
+  await people(db, ...names);
   await createGroup(db, names[0]!, GROUP, names, { history });
   for (const name of names.slice(1, -1)) await join(db, GROUP, name);
 }
 
-const groupEvents = async (db: Database, user: string) =>
-  (await eventsOf(db, user)).filter((event) => event.startsWith("group."));
 const inviterOf = async (db: Database, user: string) => (await findInvitation(db, user, GROUP))?.inviter_id;
 
 /** The texts that the user sees, oldest first. */
@@ -73,7 +72,7 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
       (type) => `group.${type} ${GROUP}`,
     );
     assert.deepEqual(await groupEvents(db, "c"), [created, updated, deleted, created, updated, deleted]);
-    for await (const orphan of findOrphans(db)) assert.fail(JSON.stringify(orphan));
+    await checkOrphans(db);
   });
 
   test(`${engine}: the invited user hears of each change of the inviter who is shown, and of no other`, async (t) => {
@@ -133,7 +132,7 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
     const expected = sent.filter(({ senderId }) => senderId !== "d").map(({ text }) => text);
     assert.deepEqual(await textsSeenBy(db, "c"), expected);
     assert.deepEqual(await db.all(sql`SELECT 1 AS one FROM preparing`), []);
-    for await (const orphan of findOrphans(db)) assert.fail(JSON.stringify(orphan));
+    await checkOrphans(db);
     // What is sent from then on is withheld as it is sent.
     await db.write("createMessage", message("d", 4000, CONVERSATION));
     assert.deepEqual(await textsSeenBy(db, "c"), expected);

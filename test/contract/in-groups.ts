@@ -2,7 +2,8 @@ import type { Database } from "../../src/db/database.ts";
 import type { CreateGroup } from "../../src/db/queries/groups.ts";
 import { sql } from "../../src/db/sql.ts";
 import { usernameKey } from "../../src/util/text.ts";
-import { anEntry, messageId } from "../support/rows.ts";
+import { addUser, anEntry, messageId } from "../support/rows.ts";
+import { add, eventsOf } from "./talk.ts";
 
 let members = 0;
 /** Each id of a message is used once. */
@@ -16,6 +17,16 @@ const invited = (username: string) => ({
   username,
   usernameKey: usernameKey(username),
 });
+
+/** Adds users who all have each other as contacts. */
+export async function people(db: Database, ...names: string[]): Promise<void> {
+  for (const name of names) await addUser(db, name);
+  for (const owner of names) for (const name of names) if (name !== owner) await add(db, owner, name);
+}
+
+/** The events of groups that the user got, oldest first. */
+export const groupEvents = async (db: Database, user: string) =>
+  (await eventsOf(db, user)).filter((event) => event.startsWith("group."));
 
 /** Creates a group of this user; its conversation is `cnv_` and its id. */
 export async function createGroup(

@@ -1,10 +1,10 @@
 // What the service keeps, compared with what the model of docs/sharing.md knows.
 import assert from "node:assert/strict";
 import { hasRemains } from "../../src/db/queries/erasing.ts";
-import { findOrphans } from "../../src/db/queries/orphans.ts";
 import { raw, type Statement, sql } from "../../src/db/sql.ts";
 import type { TestApp } from "../support/app.ts";
 import { eventually, storedFiles } from "../support/files-on-disk.ts";
+import { checkOrphans } from "../support/orphans.ts";
 import { isFileThere, isThere, Model } from "./sharing-model.ts";
 
 /** Up to here a file is kept in the database. */
@@ -105,7 +105,7 @@ export async function checkRows(server: TestApp, models: readonly Model[]): Prom
     const found = rows.filter((row) => row.some((value) => ours.has(String(value))));
     assert.deepEqual(lines(found), lines(wanted.flatMap((each) => each[query]!)), query);
   }
-  for await (const orphan of findOrphans(server.app.core.db)) assert.fail(JSON.stringify(orphan));
+  await checkOrphans(server.app.core.db);
 }
 
 function lines(rows: readonly unknown[][]): string[] {

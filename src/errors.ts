@@ -92,7 +92,7 @@ export const catalogue = {
   group_not_found: {
     title: "Group not found",
     explanation:
-      "The id is unknown or malformed, the group has ended, or you are neither a member nor invited. Only members see its members.",
+      "The id is unknown or malformed, the group has ended, or you are neither a member nor invited. Its members are shown to you after you have joined.",
   },
   member_not_found: {
     title: "Member not found",

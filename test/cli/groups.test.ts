@@ -143,7 +143,7 @@ test("an invitation is declined; what is refused is explained", async (t) => {
   for (const [who, code, said, ...args] of [
     [bob, 1, /parley groups list/, "show", "Nothing"],
     [bob, 1, /parley groups list/, "show", `grp_${"0".repeat(26)}`],
-    [bob, 1, /Only members see its members/, "members", "Climbing"],
+    [bob, 1, /after you have joined/, "members", "Climbing"],
     [ada, 1, /"Climbing" has no member called "eve"\. List the members: /, "remove", "Climbing", "eve"],
     [ada, 1, /invited has no role/, "role", "Climbing", "bob", "admin"],
     [ada, 2, /nothing to change/, "update", "Climbing"],

@@ -42,8 +42,8 @@ type RenderChange = (change: readonly PlacedEvent[]) => Promise<RenderedEvent[]>
 
 /** Positions read in one turn. */
 const AT_ONCE = 1000;
-/** Events sent to a stream at once. Of more it renders a few at a time, when those before have left. */
-const SENT_AT_ONCE = 10;
+/** Events sent to a stream at once: the next are rendered when these have left. */
+export const SENT_AT_ONCE = 10;
 /** Tokens checked concurrently. */
 const CHECKED_AT_ONCE = 50;
 /** How often tokens are checked for expiry. */

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isStillValid } from "../../core/access/authentication.ts";
 import { eventResource } from "../../core/events/event-fields.ts";
-import type { Listener, RenderedEvent } from "../../core/events/event-hub.ts";
+import { type Listener, type RenderedEvent, SENT_AT_ONCE } from "../../core/events/event-hub.ts";
 import { findStart, listEvents, newestEventId, nextEvents } from "../../core/events/events.ts";
 import { renderEvents } from "../../core/events/render.ts";
 import { eventTypes, shownTypes } from "../../core/events/shown-types.ts";
@@ -16,7 +16,6 @@ import { sendPage } from "../protocol/pages.ts";
 import { sendChunks } from "../protocol/send-file.ts";
 
 const STREAM = "text/event-stream";
-const RENDERED_AT_ONCE = 10;
 
 /** Changes of what the caller sees, in pages or as a stream (https://html.spec.whatwg.org/#server-sent-events). */
 export const eventOperation: Operation = operation({
@@ -121,8 +120,8 @@ async function stream(
       if (next.after > at) behind = true;
       at = next.after;
       // A few are rendered when those before have left: a slow client gets nothing that it must not see any more.
-      for (let i = 0; i < next.events.length && !ended.signal.aborted; i += RENDERED_AT_ONCE) {
-        const some = next.events.slice(i, i + RENDERED_AT_ONCE);
+      for (let i = 0; i < next.events.length && !ended.signal.aborted; i += SENT_AT_ONCE) {
+        const some = next.events.slice(i, i + SENT_AT_ONCE);
         yield Buffer.from((await renderEvents(core, caller.userId, some)).map(frame).join(""));
       }
     }

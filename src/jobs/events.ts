@@ -6,7 +6,7 @@ import { type Job, startJob } from "./job.ts";
 /** How often the jobs poll for changes without a notification: revoked tokens, events of other processes. */
 const INTERVAL_MS = 250;
 /** Events numbered in one write. */
-const BATCH = 200;
+const BATCH = 1000;
 
 /**
  * Numbers new events, on one node for all, and hands them to the streams of this node. Two jobs, so that what the streams of

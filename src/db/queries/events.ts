@@ -269,33 +269,24 @@ export const numberEvents = write(
   function* (input: { limit: number }): Write<number> {
     const rows = yield* listUnnumbered(input.limit);
     if (rows.length === 0) return 0;
-    const recipients = [...new Set(rows.map((row) => row.recipient_id))];
-    const findLast = (id: string) => sql<{ last: number | null }>`
-      SELECT (SELECT MAX(e.number) FROM events e WHERE e.recipient_id = u.id) AS last FROM users u WHERE u.id = ${id}`;
-    const [[counter], ...lasts] = yield* batch([
-      sql<{ last: number }>`UPDATE event_positions SET last = ${rows.length} +
-          CASE WHEN last < (SELECT COALESCE(MAX(position), 0) FROM events)
-            THEN (SELECT MAX(position) FROM events) ELSE last END
-        RETURNING last`,
-      ...recipients.map(findLast),
+    const { transaction_id, id } = rows.at(-1)!;
+    const those = sql`(transaction_id, id) <= (${transaction_id}, ${id})`;
+    const count = rows.length;
+    // Of each user the last number, looked up by itself: a join may read all users, and so conflict with new ones.
+    const lastNumber = sql`(SELECT COALESCE((SELECT MAX(e.number) FROM events e WHERE e.recipient_id = u.id), 0)
+      FROM users u WHERE u.id = outbox.recipient_id)`;
+    yield* batch([
+      sql`UPDATE event_positions SET last = ${count} +
+        CASE WHEN last < (SELECT COALESCE(MAX(position), 0) FROM events)
+          THEN (SELECT MAX(position) FROM events) ELSE last END`,
+      sql`INSERT INTO events (position, recipient_id, number, type, conversation_id, created_at, payload)
+        WITH unnumbered AS MATERIALIZED (SELECT outbox.*, ${lastNumber} AS last FROM outbox WHERE ${those})
+        SELECT (SELECT last FROM event_positions) - ${count} + ROW_NUMBER() OVER (ORDER BY transaction_id, id),
+          recipient_id, last + ROW_NUMBER() OVER (PARTITION BY recipient_id ORDER BY transaction_id, id),
+          type, conversation_id, created_at, payload
+        FROM unnumbered WHERE last IS NOT NULL`,
+      sql`DELETE FROM outbox WHERE ${those}`,
     ]);
-    const numbers = new Map(recipients.map((id, i) => [id, lasts[i]![0] && (lasts[i]![0].last ?? 0)]));
-    const first = counter!.last - rows.length + 1;
-    yield* batch(
-      rows.flatMap((row, i) => {
-        const drop = sql`DELETE FROM outbox WHERE transaction_id = ${row.transaction_id} AND id = ${row.id}`;
-        const last = numbers.get(row.recipient_id);
-        if (last === undefined) return [drop];
-        const number = last + 1;
-        numbers.set(row.recipient_id, number);
-        return [
-          sql`INSERT INTO events (position, recipient_id, number, type, conversation_id, created_at, payload)
-            VALUES (${first + i}, ${row.recipient_id}, ${number}, ${row.type}, ${row.conversation_id},
-              ${row.created_at}, ${row.payload})`,
-          drop,
-        ];
-      }),
-    );
     return rows.length;
   },
 );

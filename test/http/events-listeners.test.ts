@@ -23,7 +23,7 @@ function ask(server: TestApp, user: TestUser, headers = {}, query = "", method =
 async function openStream(server: TestApp, { headers }: TestUser, query = "") {
   const socket = await openSocket(server.url);
   socket.pause();
-  const lines = [`GET /v1/events${query} HTTP/1.0`, "host: x", `authorization: ${headers.authorization}`];
+  const lines = [`GET /v1/events${query} HTTP/1.1`, "host: x", `authorization: ${headers.authorization}`];
   socket.write(`${[...lines, `accept: ${STREAM.accept}`].join("\r\n")}\r\n\r\n`);
   return socket;
 }

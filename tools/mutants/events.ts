@@ -181,8 +181,8 @@ export const events: readonly Mutant[] = [
   {
     name: "events: a stream is sent events although its token has ended",
     file: HUB,
-    find: " && this.#allowed.get(listener) === this.#round",
-    replace: "",
+    find: " && !(await this.#isAllowed(listener))",
+    replace: " && false",
     tests: ["http/events-alike"],
   },
   {

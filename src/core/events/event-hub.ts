@@ -29,8 +29,8 @@ export interface Listener {
   waitsAfter(): number | undefined;
   /** Sends the events that the stream waits for, of which `upTo` is the last number. */
   send(events: readonly RenderedEvent[], upTo: number): void;
-  /** Called when there may be new events that the stream has to read. */
-  wake(): void;
+  /** Called when the stream has to read the events up to this number. */
+  wake(upTo: number): void;
   /** Resolves to false once the token of the stream is no longer valid. Never rejects. */
   isAllowed(): Promise<boolean>;
   /** Ends the stream. */
@@ -125,7 +125,7 @@ export class EventHub {
     // Tokens may have been revoked meanwhile.
     this.#lookForRevocations(core);
     for (const [userId, own] of byRecipient)
-      for (const listener of this.#listeners.get(userId) ?? []) this.#handTo(listener, own, rendered);
+      for (const listener of this.#listeners.get(userId) ?? []) void this.#handTo(listener, own, rendered);
   }
 
   #isAwaited({ recipient_id, number }: PlacedEvent): boolean {
@@ -134,17 +134,19 @@ export class EventHub {
     return false;
   }
 
-  #handTo(
+  async #handTo(
     listener: Listener,
     rows: readonly PlacedEvent[],
     rendered: ReadonlyMap<PlacedEvent, RenderedEvent>,
-  ): void {
+  ): Promise<void> {
     const after = listener.waitsAfter();
     const events = rows.flatMap((row) => rendered.get(row) ?? []);
     // The numbers of a recipient have no gaps.
     const areNext = rows[0]!.number - 1 === after && events.length === rows.length;
-    if (areNext && this.#allowed.get(listener) === this.#round) listener.send(events, rows.at(-1)!.number);
-    else void this.#wake(listener);
+    const upTo = rows.at(-1)!.number;
+    if (this.#allowed.get(listener) !== this.#round && !(await this.#isAllowed(listener))) return;
+    if (areNext && listener.waitsAfter() === after) listener.send(events, upTo);
+    else listener.wake(upTo);
   }
 
   /** Ends all streams and refuses new ones. */
@@ -166,7 +168,7 @@ export class EventHub {
     }
   }
 
-  /** A few at a time; listeners with new events are checked first, by `#wake`. */
+  /** A few at a time; listeners with new events are checked first, by `#handTo`. */
   async #checkAll(): Promise<void> {
     for (let round = -1; round !== this.#round; ) {
       round = this.#round;
@@ -175,10 +177,6 @@ export class EventHub {
         await Promise.all(all.slice(i, i + CHECKED_AT_ONCE).map((listener) => this.#isAllowed(listener)));
       }
     }
-  }
-
-  async #wake(listener: Listener): Promise<void> {
-    if (await this.#isAllowed(listener)) listener.wake();
   }
 
   /** Ends the stream if its token is not valid. */

@@ -150,18 +150,19 @@ async function refuseErased(core: Core, userId: string, number: number): Promise
 }
 
 /**
- * Returns the next events after a number, skipping other types, and the number to continue after. Undefined if events
- * were erased before they were read.
+ * Returns the next events after a number, skipping other types, the number to continue after, and whether there may be
+ * more. Undefined if events were erased before they were read.
  */
 export async function nextEvents(
   core: Core,
   userId: string,
   after: number,
   types: readonly string[] | undefined,
-): Promise<{ events: StoredEvent[]; after: number } | undefined> {
+): Promise<{ events: StoredEvent[]; after: number; hasMore: boolean } | undefined> {
   const rows = await findEvents(core, userId, { cursor: after, newer: true, limit: AT_ONCE }, null);
   // Numbers have no gaps: a missing one was erased.
   if (rows.length > 0 && rows[0]!.number !== after + 1) return undefined;
   const wanted = rows.filter(({ type }) => !types || types.includes(type));
-  return { events: wanted.map(toStoredEvent), after: rows.at(-1)?.number ?? after };
+  const reached = rows.at(-1)?.number ?? after;
+  return { events: wanted.map(toStoredEvent), after: reached, hasMore: rows.length === AT_ONCE };
 }

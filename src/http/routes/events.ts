@@ -67,10 +67,13 @@ async function stream(
   reply.header("content-type", STREAM);
   reply.header("last-event-id", lastId);
   if (request.method === "HEAD") return reply.send();
+  // A stream ends with its connection (RFC 9112, section 6.3): framed as chunks, each write takes three buffers.
+  reply.header("connection", "close");
+  reply.raw.removeHeader("transfer-encoding");
   const token = tokenOf(request)!;
   let at = after;
-  /** There may be events to read. */
-  let behind = true;
+  /** The number of the last event that there is to read; all that there are, at first. */
+  let told = Number.POSITIVE_INFINITY;
   const pause = new Pause();
   let isHeartbeatDue = false;
   // Not restarted by events: those of other types send nothing.
@@ -81,14 +84,14 @@ async function stream(
   const ended = new AbortController();
   const listener: Listener = {
     userId: caller.userId,
-    waitsAfter: () => (pause.isOn && !behind ? at : undefined),
+    waitsAfter: () => (pause.isOn ? at : undefined),
     send: (events, upTo) => {
       at = upTo;
       const shown = events.filter(({ type }) => !types || types.includes(type));
       pause.end(shown.map(frame).join(""));
     },
-    wake: () => {
-      behind = true;
+    wake: (upTo) => {
+      told = Math.max(told, upTo);
       pause.end("");
     },
     isAllowed: () => isStillValid(core, token, caller.userId),
@@ -107,17 +110,17 @@ async function stream(
         isHeartbeatDue = false;
         yield Buffer.from(":\n\n");
       }
-      if (!behind) {
+      if (told <= at) {
         const frames = await pause.begin();
         if (frames !== "") yield Buffer.from(frames);
         continue;
       }
-      behind = false;
+      // All that was told until now is there to be read.
+      told = 0;
       const next = await nextEvents(core, caller.userId, at, types);
       // A client that resumes gets the error.
       if (!next) return;
-      // There may be more, even if all that was read are of other types.
-      if (next.after > at) behind = true;
+      if (next.hasMore) told = Number.POSITIVE_INFINITY;
       at = next.after;
       // A few are rendered when those before have left: a slow client gets nothing that it must not see any more.
       for (let i = 0; i < next.events.length && !ended.signal.aborted; i += SENT_AT_ONCE) {

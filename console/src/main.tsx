@@ -129,6 +129,10 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: (reason?: st
         if (payload.attachments.length > 0) refreshMe();
       },
       refused: endIfRefused,
+      undeliverable: ({ text, files }) => {
+        const parts = [...(text ? [`“${text}”`] : []), ...files.map(({ name }) => name)];
+        add(`Not sent, because you are no longer in the conversation: ${parts.join(", ")}`, true);
+      },
     });
     const conversations = new Conversations(parley, events, {
       unreadChanged: refreshMe,

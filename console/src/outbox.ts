@@ -28,6 +28,8 @@ export interface Outgoing extends Draft {
 interface Hooks {
   done: (message: Message) => void;
   refused: (error: unknown) => void;
+  /** Called when its conversation is gone for the user, and with it the place where it would be shown. */
+  undeliverable: (message: Outgoing) => void;
 }
 
 export class Outbox {
@@ -146,6 +148,9 @@ export class Outbox {
       } else if (isPassing(error)) {
         this.#change(id, { state: "waiting", isHeldUp: true, sent: 0 });
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      } else if (error instanceof ParleyApiError && error.code === "conversation_not_found") {
+        this.#hooks.undeliverable(this.#all.find((each) => each.id === id)!);
+        this.discard(id);
       } else this.#change(id, { state: "failed", isHeldUp: false, error: explain(error) });
     } finally {
       this.#controllers.delete(id);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createToken, revokeTokensOf } from "../../src/core/access/tokens.ts";
 import { upload } from "../support/app.ts";
+import { send } from "../support/people.ts";
 import { dropFiles, signIn } from "./browser.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
@@ -155,6 +156,25 @@ testScenes("messages over a network that fails", {
     assert.equal(await kept(), true);
     await signIn(page, proxy.url, (await server.user()).token);
     assert.equal(await kept(), false);
+    assert.deepEqual(ann.guard.complaints, []);
+  },
+
+  "what waits for a conversation that is gone meanwhile is told, not lost without a word": async (world) => {
+    const { server, proxy } = world;
+    const { ann } = await meet(world);
+    const { page } = ann;
+    proxy.fate = (line) => (isSend(line) ? "break" : "pass");
+    await write(page, "of some length");
+    await dropFiles(page, [{ name: "kept.txt", type: "text/plain", base64: btoa("kept") }]);
+    await write(page, "with a file");
+    await page.getByText("Not sent yet").first().waitFor();
+    const { data } = await (await fetch(`${server.url}/v1/contacts`, { headers: ann.user.headers })).json();
+    await send(server, ann.user, "DELETE", `/v1/contacts/${data[0].id}`);
+    proxy.fate = () => "pass";
+    const told = "Not sent, because you are no longer in the conversation";
+    await page.getByRole("alert").getByText(`${told}: “of some length”`).waitFor();
+    await page.getByRole("alert").getByText(`${told}: “with a file”, kept.txt`).waitFor();
+    assert.equal(await page.locator(".outgoing").count(), 0);
     assert.deepEqual(ann.guard.complaints, []);
   },
 

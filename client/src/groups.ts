@@ -59,6 +59,11 @@ export class Groups {
     return this.#transport.call({ ...options, method: "POST", path: [...PATH, id, "members"], body: fields });
   }
 
+  /** Retrieves a member; as an admin also somebody who is invited. */
+  retrieveMember(id: string, memberId: string, options: CallOptions = {}): Promise<Member> {
+    return this.#transport.call({ ...options, method: "GET", path: [...PATH, id, "members", memberId] });
+  }
+
   /** Makes a member an admin, or an admin a member. */
   updateMember(
     id: string,

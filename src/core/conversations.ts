@@ -1,4 +1,3 @@
-import { crc32 } from "node:zlib";
 import {
   type ConversationRow,
   countUnread,
@@ -24,7 +23,7 @@ import {
 } from "./fields.ts";
 import { messageResource, renderMessages } from "./messages.ts";
 import type { Page, PageEnvelope } from "./page.ts";
-import { type Expected, readBack, type Versioned } from "./resource.ts";
+import { type Expected, readBack, type Versioned, versioned } from "./resource.ts";
 import {
   anyOf,
   bool,
@@ -203,7 +202,7 @@ export async function getConversation(
   if (!row) throw new ParleyError("conversation_not_found");
   const [json] = await render(core, [await toShown(core, row)]);
   // If-Match compares the settings, If-None-Match everything.
-  return { json: json!, version: `${row.version ?? 1}-${crc32(json!)}` };
+  return versioned(json!, row.version ?? 1);
 }
 
 /** Returns the JSON texts of those conversations that the user is a member of, by their ids. */

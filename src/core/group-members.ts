@@ -15,7 +15,7 @@ import type { Core } from "./core.ts";
 import { choice, newUsername, type Parsed } from "./fields.ts";
 import { writeIdempotent } from "./idempotency.ts";
 import { type Page, type PageEnvelope, toMergedPage } from "./page.ts";
-import { type Expected, readBack, type Versioned } from "./resource.ts";
+import { type Expected, readBack, type Versioned, versioned } from "./resource.ts";
 import { described, id, oneOf, resource, type TypeOf, textOrNull, time } from "./schema.ts";
 
 export const memberResource = resource("Member", {
@@ -52,6 +52,10 @@ function toJson(row: MemberRow): string {
   return JSON.stringify(member);
 }
 
+function toVersioned(row: MemberRow): Versioned {
+  return versioned(toJson(row), MEMBER_VERSIONS[row.role]);
+}
+
 /** Returns the JSON text of a member who has joined; undefined if the member has left. */
 export async function renderMember(
   core: Core,
@@ -83,10 +87,24 @@ async function checkAdmin(core: Core, caller: Caller, groupId: string): Promise<
 }
 
 /** Throws `member_not_found`. */
-async function getMember(core: Core, groupId: string, memberId: string): Promise<Versioned> {
+async function readMember(core: Core, groupId: string, memberId: string): Promise<Versioned> {
   const row = await findMember(core.db, groupId, memberId);
   if (!row) throw new ParleyError("member_not_found");
-  return { json: toJson(row), version: String(MEMBER_VERSIONS[row.role]) };
+  return toVersioned(row);
+}
+
+/** Throws `group_not_found` and `member_not_found`, the latter also for an invitation if the caller is no admin. */
+export async function getMember(
+  core: Core,
+  caller: Caller,
+  groupId: string,
+  memberId: string,
+): Promise<Versioned> {
+  const seat = await findOwnSeat(core.db, groupId, caller.userId);
+  if (!seat) throw new ParleyError("group_not_found");
+  const row = await findMember(core.db, groupId, memberId);
+  if (!row || (row.role === "invited" && seat.role !== "admin")) throw new ParleyError("member_not_found");
+  return toVersioned(row);
 }
 
 /**
@@ -109,7 +127,7 @@ export async function inviteMember(
     entry: newEntry(core, caller),
   });
   if (replayed) await readBack(checkAdmin(core, caller, groupId));
-  return { ...(await readBack(getMember(core, groupId, result.id))), replayed };
+  return { ...(await readBack(readMember(core, groupId, result.id))), replayed };
 }
 
 /** Changes the role of a member. Throws `group_not_found`, `not_admin`, `member_not_found` and `precondition_failed`. */
@@ -130,7 +148,7 @@ export async function updateMember(
     expected,
     entry: newEntry(core, caller),
   });
-  return readBack(getMember(core, groupId, memberId));
+  return readBack(readMember(core, groupId, memberId));
 }
 
 /** Removes a member, or withdraws an invitation. Throws what `updateMember` throws. */

@@ -1,4 +1,3 @@
-import { crc32 } from "node:zlib";
 import {
   findGroups,
   findInvitation,
@@ -19,7 +18,7 @@ import { avatarUrl, choice, description, groupName, optional, type Parsed, usern
 import { writeIdempotent } from "./idempotency.ts";
 import { shownUser } from "./messages.ts";
 import { type Page, type PageEnvelope, toMergedPage } from "./page.ts";
-import { type Expected, readBack, type Versioned } from "./resource.ts";
+import { type Expected, readBack, type Versioned, versioned } from "./resource.ts";
 import {
   count,
   described,
@@ -187,7 +186,7 @@ export async function getGroup(core: Core, caller: Caller, groupId: string): Pro
   if (!group) throw new ParleyError("group_not_found");
   const json = JSON.stringify(toGroup(group));
   // If-Match compares what admins change, If-None-Match everything.
-  return { json, version: `${group.row.version}-${crc32(json)}` };
+  return versioned(json, group.row.version);
 }
 
 /** Creates a group with the caller as its admin, and invites. Throws `count_limit_reached`. */

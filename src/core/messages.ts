@@ -1,4 +1,3 @@
-import { crc32 } from "node:zlib";
 import { NEWEST } from "../db/page.ts";
 import { attachmentsOfMessages } from "../db/queries/attachments.ts";
 import { findSeat } from "../db/queries/conversations.ts";
@@ -15,7 +14,7 @@ import type { Core } from "./core.ts";
 import { jsonObject, longText, optional, type Parsed } from "./fields.ts";
 import { attachmentResource, linked, toNewAttachment } from "./files/attachments.ts";
 import { type Page, type PageEnvelope, toPage } from "./page.ts";
-import { type Expected, readBack, type Versioned } from "./resource.ts";
+import { type Expected, readBack, type Versioned, versioned } from "./resource.ts";
 import {
   anyObject,
   count,
@@ -131,11 +130,6 @@ export async function getMessage(core: Core, caller: Caller, messageId: string):
   if (!row) throw new ParleyError("message_not_found");
   const [json] = await renderMessages(core, [row]);
   return versioned(json!, row.version);
-}
-
-function versioned(json: string, version: number): Versioned {
-  // A sender's name and the links of files change without a change of the row.
-  return { json, version: `${version}-${crc32(json)}` };
 }
 
 /** Renders a message that has just been sent, without reading it again. */

@@ -1,3 +1,4 @@
+import { crc32 } from "node:zlib";
 import { ParleyError } from "../errors.ts";
 
 export { checkVersion, type Expected } from "../db/version.ts";
@@ -7,12 +8,17 @@ export interface Versioned {
   /** Its JSON text. */
   json: string;
   /**
-   * The row's version, a number. It is followed by "-" and the window of its links for an attachment, or the time of
-   * last activity for a contact.
+   * The row's version, a number. It is followed by "-" and what else changes: the window of its links for an attachment, the
+   * time of last activity for a contact, the CRC-32 of the text for what `versioned` makes.
    */
   version: string;
   /** True if this is the stored result of an earlier request with the same Idempotency-Key. */
   replayed?: boolean;
+}
+
+/** For a resource that shows what changes without its row: names of users, links of files. */
+export function versioned(json: string, version: number): Versioned {
+  return { json, version: `${version}-${crc32(json)}` };
 }
 
 /** Returns the id of a resource, which is the first member of its JSON text. */

@@ -142,6 +142,7 @@ onEachEngine("groups and their members", async (t, config) => {
   assert.deepEqual(renamed, { ...known, name: "Bouldering" });
   const promoted = await groups.updateMember(made.id, member!.id, { role: "admin" });
   assert.deepEqual(promoted, { ...member, user_id, role: "admin" });
+  assert.deepEqual(await groups.retrieveMember(made.id, member!.id), promoted);
   assert.equal((await groups.inviteMember(made.id, { username: "NOBODY" })).id, nobody!.id);
   assert.equal(await bob.groups.removeMember(made.id, nobody!.id), undefined);
   assert.equal((await failure(groups.removeMember(made.id, nobody!.id))).code, "member_not_found");

@@ -49,6 +49,11 @@ export const GROUP_ROWS: Row[] = [
     expected: forAdmins(200),
   },
   {
+    route: "GET /v1/groups/:id/members/:member_id",
+    path: "/v1/groups/<group>/members/<seat>",
+    expected: forMembers(200),
+  },
+  {
     route: "PUT /v1/groups/:id/members/:member_id",
     path: "/v1/groups/<group>/members/<seat>",
     body: { role: "member" },

@@ -17,6 +17,13 @@ const INVITING = ["contract/group-invitations"];
 
 const invited: readonly Mutant[] = [
   {
+    name: "groups: a member retrieves an invitation",
+    file: "src/core/group-members.ts",
+    find: ' || (row.role === "invited" && seat.role !== "admin")',
+    replace: "",
+    tests: BLACK_BOX,
+  },
+  {
     name: "groups: an invitation shows to somebody who has blocked the inviter",
     file: INVITATIONS,
     find: "inviter.username_key AND c.blocked_at IS NULL\n  WHERE inviter.id = ${userId})",

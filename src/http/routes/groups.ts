@@ -1,5 +1,6 @@
 import { pageFields, toPageRequest } from "../../core/fields.ts";
 import {
+  getMember,
   invitationFields,
   inviteMember,
   listMembers,
@@ -154,6 +155,21 @@ export const groupOperations: readonly Operation[] = [
       reply.header("location", `${core.origin()}/v1/groups/${id}/members/${idOf(invited.json)}`);
       return sendVersioned(request, reply, invited);
     },
+  }),
+  operation({
+    name: "retrieveMember",
+    method: "GET",
+    path: "/v1/groups/:id/members/:member_id",
+    id,
+    innerId,
+    scope: "groups:read",
+    summary: "Retrieve a member; as an admin also somebody who is invited",
+    query: {},
+    body: {},
+    answer: { status: 200, resource: memberResource, versioned: true },
+    errors: ["group_not_found", "member_not_found", "precondition_failed"],
+    handle: async ({ core, caller, id, innerId, request, reply }) =>
+      sendVersioned(request, reply, await getMember(core, caller, id, innerId)),
   }),
   operation({
     name: "updateMember",

@@ -192,6 +192,8 @@ function useLive(
     const forget = events.listen((change) => {
       conversations.hear(change);
       groups.hear(change);
+      if (change.type === "contact.deleted" || change.type === "group.deleted")
+        outbox.leave(change.payload.conversation_id ?? "");
       const { type } = change;
       const isStored = type === "attachment.created" || type === "attachment.deleted" || type === "missed";
       if (isStored && uploads.running === 0) refreshMe();

@@ -89,6 +89,17 @@ export class Outbox {
     this.#controllers.get(id)?.abort();
   }
 
+  /** Call this when the conversation is gone for the user. Those that wait hear of it from the server. */
+  leave(conversationId: string): void {
+    for (const each of this.#all)
+      if (each.conversationId === conversationId && each.state === "failed") this.#giveUp(each.id);
+  }
+
+  #giveUp(id: string): void {
+    this.#hooks.undeliverable(this.#all.find((each) => each.id === id)!);
+    this.discard(id);
+  }
+
   /** Aborts and forgets all messages. */
   stop(): void {
     this.#isStopped = true;
@@ -148,14 +159,20 @@ export class Outbox {
       } else if (isPassing(error)) {
         this.#change(id, { state: "waiting", isHeldUp: true, sent: 0 });
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      } else if (error instanceof ParleyApiError && error.code === "conversation_not_found") {
-        this.#hooks.undeliverable(this.#all.find((each) => each.id === id)!);
+      } else if (isCode(error, "conversation_not_found")) {
+        this.#giveUp(id);
+      } else if (isCode(error, "message_not_found") && !replyTo) {
+        // An attempt whose answer was lost has sent it; the user has left since, or deleted it.
         this.discard(id);
       } else this.#change(id, { state: "failed", isHeldUp: false, error: explain(error) });
     } finally {
       this.#controllers.delete(id);
     }
   }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof ParleyApiError && error.code === code;
 }
 
 /** Whether the same message may be accepted later, unlike one with a file that has changed, or without room for it. */

@@ -96,7 +96,8 @@ export const catalogue = {
   },
   member_not_found: {
     title: "Member not found",
-    explanation: "The id is unknown or malformed, the member has left, or the invitation was withdrawn.",
+    explanation:
+      "The id is unknown or malformed, the member has left, the invitation was withdrawn, or only admins see it.",
   },
   user_not_found: {
     title: "User not found",

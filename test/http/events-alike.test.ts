@@ -153,24 +153,35 @@ test("streams that wait are sent what they ask for and may see, each event once 
 });
 
 /** A listener of the test's own hub, which waits after its last event or at another number. */
-async function waitingListener(server: TestApp, who: Person, { skipped = 0, isAllowed = true } = {}) {
+async function waitingListener(
+  server: TestApp,
+  who: Person,
+  { skipped = 0, isAllowed = async () => true } = {},
+) {
   const { core } = server.app;
   const { number } = await lastEvent(core.db, who.id);
-  const told = { sent: [] as string[], woken: 0, ended: 0 };
+  const told = { sent: [] as string[], woken: [] as number[], ended: 0 };
+  let at = number - skipped;
   const hub = new EventHub();
   const listener: Listener = {
     userId: who.id,
-    waitsAfter: () => number - skipped,
-    send: (events) => told.sent.push(...events.map(({ type }) => type)),
-    wake: () => told.woken++,
-    isAllowed: async () => isAllowed,
+    waitsAfter: () => at,
+    send: (events, upTo) => {
+      told.sent.push(...events.map(({ type }) => type));
+      at = upTo;
+    },
+    wake: (upTo) => told.woken.push(upTo - number),
+    isAllowed,
     end: () => told.ended++,
   };
   await hub.add(core, listener);
   const look = () => hub.look(core, (change) => renderRows(core, change));
   // Checks the token for the first time.
   await look();
-  return { told, look };
+  const read = () => {
+    at++;
+  };
+  return { told, look, read };
 }
 
 test("a stream reads itself what it cannot be handed as a whole, or after a gap", async (t) => {
@@ -179,20 +190,71 @@ test("a stream reads itself what it cannot be handed as a whole, or after a gap"
   const [ann] = people as [Person];
   const next = await waitingListener(server, ann);
   const behind = await waitingListener(server, ann, { skipped: 1 });
-  const revoked = await waitingListener(server, ann, { isAllowed: false });
+  const revoked = await waitingListener(server, ann, { isAllowed: async () => false });
   await say(server, ann, group.conversation_id, "Hello");
   for (const { look } of [next, behind, revoked]) await look();
-  assert.deepEqual(next.told, { sent: ["message.created"], woken: 0, ended: 0 });
-  assert.deepEqual(behind.told, { sent: [], woken: 1, ended: 0 });
-  assert.deepEqual([revoked.told.sent, revoked.told.woken], [[], 0]);
+  assert.deepEqual(next.told, { sent: ["message.created"], woken: [], ended: 0 });
+  assert.deepEqual(behind.told, { sent: [], woken: [1], ended: 0 });
+  assert.deepEqual([revoked.told.sent, revoked.told.woken], [[], []]);
   assert.ok(revoked.told.ended > 0);
   const slow = await waitingListener(server, ann);
   for (let i = 0; i < 11; i++) await say(server, ann, group.conversation_id, `Hello ${i}`);
   await slow.look();
-  assert.deepEqual(slow.told, { sent: [], woken: 1, ended: 0 }, "too many to wait for a slow client");
+  assert.deepEqual(slow.told, { sent: [], woken: [11], ended: 0 }, "too many to wait for a slow client");
   const mixed = await waitingListener(server, ann);
   await say(server, ann, group.conversation_id, "Hello again");
   await add(server, ann, "bob");
   await mixed.look();
-  assert.deepEqual(mixed.told, { sent: [], woken: 1, ended: 0 });
+  assert.deepEqual(mixed.told, { sent: [], woken: [2], ended: 0 });
+});
+
+test("a stream that has read ahead of the others is sent only what comes after that", async (t) => {
+  const server = await startApp(t);
+  const { people, group } = await busyGroup(server);
+  const [ann] = people as [Person];
+  const ahead = await waitingListener(server, ann, { skipped: -1 });
+  await say(server, ann, group.conversation_id, "This it has read");
+  await ahead.look();
+  assert.deepEqual(ahead.told, { sent: [], woken: [], ended: 0 });
+  const between = await waitingListener(server, ann, { skipped: -1 });
+  await say(server, ann, group.conversation_id, "This, too");
+  await send(server, ann, "PUT", `/v1/groups/${group.id}`, { name: "Sailing" });
+  await say(server, ann, group.conversation_id, "But not this");
+  await between.look();
+  // Who renamed the group, and the group itself, which each member reads as their own.
+  assert.deepEqual(between.told, { sent: [], woken: [4], ended: 0 });
+  const twice = await waitingListener(server, ann, { skipped: -1 });
+  for (const text of ["One", "Two"]) await say(server, ann, group.conversation_id, text);
+  await twice.look();
+  assert.deepEqual(twice.told, { sent: ["message.created"], woken: [], ended: 0 });
+});
+
+test("two changes while a token is checked: the first is sent, the other read", async (t) => {
+  const server = await startApp(t);
+  const { people, group } = await busyGroup(server);
+  const [ann] = people as [Person];
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const stream = await waitingListener(server, ann, { isAllowed: () => promise });
+  for (const text of ["One", "Two"]) {
+    await say(server, ann, group.conversation_id, text);
+    await stream.look();
+  }
+  assert.deepEqual(stream.told, { sent: [], woken: [], ended: 0 });
+  resolve(true);
+  assert.ok(await eventually(async () => stream.told.woken.length > 0));
+  assert.deepEqual(stream.told, { sent: ["message.created"], woken: [2], ended: 0 });
+});
+
+test("a stream that reads by itself while its token is checked is not sent the same again", async (t) => {
+  const server = await startApp(t);
+  const { people, group } = await busyGroup(server);
+  const [ann] = people as [Person];
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const stream = await waitingListener(server, ann, { isAllowed: () => promise });
+  await say(server, ann, group.conversation_id, "Hello");
+  await stream.look();
+  stream.read();
+  resolve(true);
+  assert.ok(await eventually(async () => stream.told.woken.length > 0));
+  assert.deepEqual(stream.told, { sent: [], woken: [1], ended: 0 });
 });

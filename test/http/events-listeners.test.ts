@@ -32,7 +32,7 @@ const EVENTS = 1200;
 const EVENT_BYTES = 20_000;
 
 test("a listener that reads nothing is cut, costs no more than its buffer, and goes on without a gap", async (t) => {
-  const server = await startApp(t, { eventStallMs: 300, eventListenersPerUser: 1 });
+  const server = await startApp(t, { eventStallMs: 1000, eventListenersPerUser: 1 });
   const ann = await person(server, "ann");
   const socket = await openStream(server, ann);
   assert.ok(await eventually(async () => (await ask(server, ann)).status === 429), "it listens");
@@ -69,6 +69,7 @@ test("a user has so many streams and no more, others have theirs, and one that e
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const [first, second] = [await listen(t, server, ann), await listen(t, server, ann)];
   for (let i = 0; i < 3; i++) assert.equal(await code(ask(server, ann), 429), "too_many_streams");
+  assert.equal((await ask(server, ann)).headers.get("connection"), "keep-alive");
   await listen(t, server, bob);
   first.close();
   const isLetIn = async () => {

@@ -24,7 +24,7 @@ const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "rename an attachment": { roundTrips: 4, statements: 10 },
   "delete a small file": { roundTrips: 5, statements: 15 },
   "create a group": { roundTrips: 4, statements: 15 },
-  "invite into a group": { roundTrips: 6, statements: 10 },
+  "invite into a group": { roundTrips: 5, statements: 9 },
   "join a group": { roundTrips: 10, statements: 24 },
   "list groups": { roundTrips: 2, statements: 2 },
   "list members": { roundTrips: 2, statements: 2 },

@@ -160,15 +160,36 @@ export const events: readonly Mutant[] = [
   {
     name: "events: a stream is sent what was rendered, whether the rest was or not",
     file: HUB,
-    find: " && events.length === rows.length",
+    find: " && events.length === next.length",
     replace: "",
     tests: ["http/events-alike"],
   },
   {
     name: "events: a stream is sent what does not come next",
     file: HUB,
-    find: "rows[0]!.number - 1 === after && ",
+    find: "next[0]!.number - 1 === after && ",
     replace: "",
+    tests: ["http/events-alike"],
+  },
+  {
+    name: "events: a stream that has moved on meanwhile is sent what it has read",
+    file: HUB,
+    find: " && listener.waitsAfter() === after",
+    replace: "",
+    tests: ["http/events-alike"],
+  },
+  {
+    name: "events: a stream is told to read only the first of several events",
+    file: HUB,
+    find: "listener.wake(upTo)",
+    replace: "listener.wake(next[0]!.number)",
+    tests: ["http/events-alike"],
+  },
+  {
+    name: "events: a stream that is ahead reads again",
+    file: HUB,
+    find: "rows.filter(({ number }) => number > after)",
+    replace: "rows",
     tests: ["http/events-alike"],
   },
   {

@@ -140,10 +140,13 @@ export class EventHub {
     rendered: ReadonlyMap<PlacedEvent, RenderedEvent>,
   ): Promise<void> {
     const after = listener.waitsAfter();
-    const events = rows.flatMap((row) => rendered.get(row) ?? []);
+    // A stream that has read by itself may be ahead.
+    const next = after === undefined ? rows : rows.filter(({ number }) => number > after);
+    if (next.length === 0) return;
+    const events = next.flatMap((row) => rendered.get(row) ?? []);
     // The numbers of a recipient have no gaps.
-    const areNext = rows[0]!.number - 1 === after && events.length === rows.length;
-    const upTo = rows.at(-1)!.number;
+    const areNext = next[0]!.number - 1 === after && events.length === next.length;
+    const upTo = next.at(-1)!.number;
     if (this.#allowed.get(listener) !== this.#round && !(await this.#isAllowed(listener))) return;
     if (areNext && listener.waitsAfter() === after) listener.send(events, upTo);
     else listener.wake(upTo);

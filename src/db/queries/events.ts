@@ -269,8 +269,10 @@ export const numberEvents = write(
   function* (input: { limit: number }): Write<number> {
     const rows = yield* listUnnumbered(input.limit);
     if (rows.length === 0) return 0;
-    const { transaction_id, id } = rows.at(-1)!;
-    const those = sql`(transaction_id, id) <= (${transaction_id}, ${id})`;
+    const [first, last] = [rows[0]!, rows.at(-1)!];
+    // Just these rows: a serializable transaction sees one state throughout.
+    const those = sql`(transaction_id, id) >= (${first.transaction_id}, ${first.id})
+      AND (transaction_id, id) <= (${last.transaction_id}, ${last.id})`;
     const count = rows.length;
     // Of each user the last number, looked up by itself: a join may read all users, and so conflict with new ones.
     const lastNumber = sql`(SELECT COALESCE((SELECT MAX(e.number) FROM events e WHERE e.recipient_id = u.id), 0)

@@ -55,9 +55,11 @@ export async function findMember(
   groupId: string,
   memberId: string,
 ): Promise<MemberRow | undefined> {
-  const joined = sql<MemberRow>`${JOINED} WHERE s.group_id = ${groupId} AND s.member_id = ${memberId}`;
-  const invited = sql<MemberRow>`${INVITED} WHERE i.group_id = ${groupId} AND i.member_id = ${memberId} AND ${IS_FIRST}`;
-  return (await db.get(joined)) ?? (await db.get(invited));
+  // In one statement, as somebody who is invited may join between two.
+  return db.get(
+    sql`${JOINED} WHERE s.group_id = ${groupId} AND s.member_id = ${memberId}
+      UNION ALL ${INVITED} WHERE i.group_id = ${groupId} AND i.member_id = ${memberId} AND ${IS_FIRST}`,
+  );
 }
 
 export interface InviteMember {

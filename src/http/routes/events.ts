@@ -67,12 +67,9 @@ async function stream(
   reply.header("content-type", STREAM);
   reply.header("last-event-id", lastId);
   if (request.method === "HEAD") return reply.send();
-  // A stream ends with its connection (RFC 9112, section 6.3): framed as chunks, each write takes three buffers.
-  reply.header("connection", "close");
-  reply.raw.removeHeader("transfer-encoding");
   const token = tokenOf(request)!;
   let at = after;
-  /** The number of the last event that there is to read; all that there are, at first. */
+  /** Up to this number there are events to read; infinite while it is not known how far. */
   let told = Number.POSITIVE_INFINITY;
   const pause = new Pause();
   let isHeartbeatDue = false;
@@ -109,6 +106,7 @@ async function stream(
       if (isHeartbeatDue) {
         isHeartbeatDue = false;
         yield Buffer.from(":\n\n");
+        continue;
       }
       if (told <= at) {
         const frames = await pause.begin();
@@ -132,6 +130,9 @@ async function stream(
 
   try {
     await core.eventHub.add(core, listener);
+    // A stream ends with its connection (RFC 9112, section 6.3): framed as chunks, each write takes three buffers.
+    reply.header("connection", "close");
+    reply.raw.removeHeader("transfer-encoding");
     await sendChunks(reply, chunks(), core.limits.eventStallMs);
   } finally {
     core.eventHub.remove(listener);

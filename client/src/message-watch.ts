@@ -3,7 +3,7 @@ import type { Events } from "./events.ts";
 import type { List } from "./list.ts";
 import { isOutage, pauseBefore, sleep } from "./retries.ts";
 import type { CallOptions } from "./transport.ts";
-import type { Event, Message, MessageQuery } from "./types.ts";
+import type { Event, Message, MessageQuery, Reaction } from "./types.ts";
 
 export interface MessageWatchOptions extends CallOptions {
   /** How many existing messages to begin with, 1 to 100; 20 by default. */
@@ -13,7 +13,17 @@ export interface MessageWatchOptions extends CallOptions {
 /** A change of a conversation. Applied in order, the changes make the list of its messages. */
 export type MessageChange =
   | { type: "message.created" | "message.updated"; message: Message }
+  | ReactionChange
   | { type: "message.deleted"; id: string };
+
+type ReactionChange = {
+  type: "reaction.created" | "reaction.deleted";
+  /** As it is then. */
+  message: Message;
+  emoji: string;
+  /** Who reacted. */
+  user_id: string;
+};
 
 interface Source {
   events: Events;
@@ -54,10 +64,16 @@ export async function* watchMessages(
 /** So many messages are compared when the list has to be read again. */
 const MOST_KNOWN = 1000;
 
+interface Known {
+  message: Message;
+  /** What it looked like. */
+  look: string;
+}
+
 /** What the watcher knows of a conversation: its newest messages. */
 class View {
-  /** What each message looked like, by its id, oldest first. */
-  readonly #known = new Map<string, string>();
+  /** By their ids, oldest first. */
+  readonly #known = new Map<string, Known>();
   /** Messages with smaller ids are older than the known ones; empty if there are none. */
   #first = "";
 
@@ -89,6 +105,8 @@ class View {
   /** Returns no change for what the list already had. */
   toChanges(event: Event): MessageChange[] {
     if (event.type === "message.deleted") return this.#toDeletion(event.payload.id);
+    if (event.type === "reaction.created" || event.type === "reaction.deleted")
+      return this.#toReaction(event.type, event.payload);
     if (event.type !== "message.created" && event.type !== "message.updated") return [];
     const { payload } = event;
     // Only ids: it is gone by now, and its `message.deleted` follows.
@@ -105,11 +123,10 @@ class View {
   #toChange(message: Message): MessageChange[] {
     const { id } = message;
     if (id < this.#first) return [{ type: "message.updated", message }];
-    // Links to files are signed again and again.
-    const look = JSON.stringify(message, (key, value) => (key === "file_url" ? undefined : value));
+    const look = toLook(message);
     const before = this.#known.get(id);
-    if (before === look) return [];
-    this.#known.set(id, look);
+    if (before?.look === look) return [];
+    this.#known.set(id, { message, look });
     if (this.#known.size > MOST_KNOWN) {
       const [oldest, next] = this.#known.keys();
       this.#known.delete(oldest!);
@@ -117,4 +134,44 @@ class View {
     }
     return [{ type: before === undefined ? "message.created" : "message.updated", message }];
   }
+  /** Reactions to messages that are not known are not followed. */
+  #toReaction(type: ReactionChange["type"], { message_id, emoji, user_id }: Reaction): ReactionChange[] {
+    const before = this.#known.get(message_id)?.message;
+    // Only ids: it is gone by now, or the caller has blocked who reacted.
+    if (!before || emoji === undefined || user_id === undefined) return [];
+    const reactions = withReaction(before.reactions, emoji, user_id, type === "reaction.created");
+    if (reactions === before.reactions) return [];
+    const message = { ...before, reactions };
+    this.#known.set(message_id, { message, look: toLook(message) });
+    return [{ type, message, emoji, user_id }];
+  }
+}
+
+/** Links to files are signed again and again, and events may tell of reactions in another order than the list has. */
+function toLook(message: Message): string {
+  return JSON.stringify(message, (key, value) => {
+    if (key === "file_url") return undefined;
+    return key === "reactions" ? toSet(value) : value;
+  });
+}
+
+function toSet(reactions: Message["reactions"]): string[] {
+  return reactions.flatMap(({ emoji, user_ids }) => user_ids.map((id) => `${emoji} ${id}`)).sort();
+}
+
+/** Returns the reactions with or without the one of this user. */
+function withReaction(
+  reactions: Message["reactions"],
+  emoji: string,
+  userId: string,
+  isThere: boolean,
+): Message["reactions"] {
+  const known = reactions.find((each) => each.emoji === emoji);
+  const others = known?.user_ids.filter((id) => id !== userId) ?? [];
+  const hadIt = known?.user_ids.includes(userId) ?? false;
+  if (hadIt === isThere) return reactions;
+  const user_ids = isThere ? [...others, userId] : others;
+  const changed = { emoji, count: user_ids.length, user_ids };
+  const all = known ? reactions.map((each) => (each === known ? changed : each)) : [...reactions, changed];
+  return all.filter(({ count }) => count > 0);
 }

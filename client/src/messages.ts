@@ -67,6 +67,16 @@ export class Messages {
   delete(id: string, options: ChangeOptions = {}): Promise<void> {
     return this.#transport.remove([...PATH, id], options);
   }
+
+  /** Reacts with an emoji: any one visible character. The same reaction again changes nothing. */
+  addReaction(id: string, emoji: string, options: CallOptions = {}): Promise<void> {
+    return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id, "reactions", emoji] });
+  }
+
+  /** Removes a reaction of the caller, if it is there. */
+  removeReaction(id: string, emoji: string, options: CallOptions = {}): Promise<void> {
+    return this.#transport.call({ ...options, method: "DELETE", path: [...PATH, id, "reactions", emoji] });
+  }
 }
 
 /** The fields as a form has them: JSON as text, and a list as a repeated field. */

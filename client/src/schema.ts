@@ -99,6 +99,7 @@ export interface components {
       mentions: (string)[];
       /** The message that this one replies to. It may be deleted. */
       reply_to_id: string | null;
+      /** Those that you see, in the order in which their emoji came. */
       reactions: ({
         emoji: string;
         count: number;
@@ -185,7 +186,7 @@ export interface components {
     /** A change of something that the recipient can see. */
     Event: {
       id: string;
-      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled";
+      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled";
       /** Unix seconds, UTC. */
       timestamp: number;
       /** The recipient. */
@@ -195,7 +196,7 @@ export interface components {
       /** Only `message.created` has it: whether to alert the recipient. */
       notify?: boolean;
       /** The resource as the recipient sees it now; if it is deleted, or the recipient can't see it any more, only the ids. */
-      payload: components["schemas"]["Contact"] | components["schemas"]["Conversation"] | components["schemas"]["Message"] | components["schemas"]["Group"] | components["schemas"]["Member"] | components["schemas"]["Attachment"] | components["schemas"]["Webhook"] | components["schemas"]["Reference"] | components["schemas"]["MemberReference"];
+      payload: components["schemas"]["Contact"] | components["schemas"]["Conversation"] | components["schemas"]["Message"] | components["schemas"]["Reaction"] | components["schemas"]["Group"] | components["schemas"]["Member"] | components["schemas"]["Attachment"] | components["schemas"]["Webhook"] | components["schemas"]["Reference"] | components["schemas"]["MemberReference"];
     };
     /** Items, newest first. */
     EventPage: {
@@ -208,7 +209,7 @@ export interface components {
       /** As the URL Standard (WHATWG) writes it. */
       url: string;
       /** Types of events; null for all. */
-      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | null;
+      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | null;
       /** Whether it receives the events of all users. */
       all_users: boolean;
       /** False once Parley has stopped sending to it. */
@@ -229,7 +230,7 @@ export interface components {
       /** As the URL Standard (WHATWG) writes it. */
       url: string;
       /** Types of events; null for all. */
-      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | null;
+      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | null;
       /** Whether it receives the events of all users. */
       all_users: boolean;
       /** False once Parley has stopped sending to it. */
@@ -371,7 +372,7 @@ export interface components {
     /** A change, as a webhook of all users gets it. */
     SharedEvent: {
       id: string;
-      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled" | "webhook.test";
+      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled" | "webhook.test";
       /** Unix seconds, UTC. */
       timestamp: number;
       /** `cnv_…`; null if the event belongs to no conversation. */
@@ -407,6 +408,14 @@ export interface components {
       id: string;
       group_id: string;
       /** Of a member who has left. */
+      user_id?: string;
+    };
+    /** A reaction that was added or removed; only the ids of message and conversation if the recipient can't see it. */
+    Reaction: {
+      message_id: string;
+      conversation_id: string;
+      emoji?: string;
+      /** Who reacted. */
       user_id?: string;
     };
     /** Problem details (RFC 9457). */
@@ -650,7 +659,7 @@ export interface operations {
       starting_after?: string | undefined;
       /** Returns items newer than this one (evt_…). */
       ending_before?: string | undefined;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.updated, webhook.disabled, separated by commas. */
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.updated, reaction.created, reaction.deleted, webhook.disabled, separated by commas. */
       types?: string | undefined;
     };
   };
@@ -668,8 +677,8 @@ export interface operations {
     body: {
       /** An https URL of at most 2048 characters with a public address, without credentials and without a fragment. */
       url: string;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.updated, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
-      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | string | null | undefined;
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.updated, reaction.created, reaction.deleted, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
+      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | string | null | undefined;
       /** True or false, in JSON without quotes. */
       all_users?: boolean | undefined;
     };
@@ -678,8 +687,8 @@ export interface operations {
     body: {
       /** An https URL of at most 2048 characters with a public address, without credentials and without a fragment. */
       url?: string | undefined;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.updated, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
-      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "webhook.disabled")[] | string | null | undefined;
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.updated, reaction.created, reaction.deleted, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
+      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | string | null | undefined;
       /** True or false, in JSON without quotes. */
       enabled?: boolean | undefined;
     };

@@ -7,6 +7,7 @@ export type Contact = Schemas["Contact"];
 export type Block = Schemas["Block"];
 export type Attachment = Schemas["Attachment"];
 export type Message = Schemas["Message"];
+export type Reaction = Schemas["Reaction"];
 export type Conversation = Schemas["Conversation"];
 export type Group = Schemas["Group"];
 export type Member = Schemas["Member"];
@@ -31,13 +32,14 @@ type EventOf<Type extends EventType, Payload> = Omit<Schemas["Event"], "type" | 
 
 /**
  * A change of something that the caller can see. The `type` determines the `payload`, which is a `Reference` or
- * `MemberReference` if the caller can't see any more what the event is about.
+ * `MemberReference`, or a `Reaction` without `emoji`, if the caller can't see any more what the event is about.
  */
 export type Event =
   | EventOf<"contact.created" | "contact.deleted" | "contact.updated", Contact>
   | EventOf<"attachment.created" | "attachment.updated", Attachment | Reference>
   | EventOf<"message.created" | "message.updated", Message | Reference>
   | EventOf<"attachment.deleted" | "message.deleted", Reference>
+  | EventOf<"reaction.created" | "reaction.deleted", Reaction>
   | EventOf<"conversation.updated", Conversation | Reference>
   | EventOf<"group.created" | "group.updated", Group | Reference>
   | EventOf<"group.deleted", Reference>

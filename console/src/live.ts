@@ -19,8 +19,9 @@ type MessageEvent = Extract<Event, { type: "message.created" | "message.updated"
 type GroupEvent = Extract<Event, { type: "group.created" | "group.updated" }>;
 type MemberEvent = Extract<Event, { type: "member.created" | "member.updated" }>;
 type ConversationEvent = Extract<Event, { type: "conversation.updated" }>;
+type ReactionEvent = Extract<Event, { type: "reaction.created" | "reaction.deleted" }>;
 type Shown =
-  | Exclude<Event, FileEvent | MessageEvent | GroupEvent | MemberEvent | ConversationEvent>
+  | Exclude<Event, FileEvent | MessageEvent | GroupEvent | MemberEvent | ConversationEvent | ReactionEvent>
   | (FileEvent & { payload: Attachment })
   | (MessageEvent & { payload: Message })
   | (GroupEvent & { payload: Group })
@@ -95,8 +96,9 @@ export class ChangeFeed {
   }
 }
 
-/** What is gone by now has only ids in its earlier events. */
+/** What is gone by now has only ids in its earlier events. Reactions are not shown. */
 function isShown(event: Event): event is Shown {
+  if (event.type.startsWith("reaction.")) return false;
   return event.type.endsWith(".deleted") || "created_at" in event.payload;
 }
 

@@ -205,6 +205,21 @@ export const jsonObject: Field<string | null, true> = nullable<string | null, tr
   },
 });
 
+const MAX_EMOJI_BYTES = 64;
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/** What users react with. */
+export const emoji = text(
+  `one visible character, such as an emoji, of at most ${MAX_EMOJI_BYTES} bytes of UTF-8`,
+  { minLength: 1, maxLength: MAX_EMOJI_BYTES },
+  (value) =>
+    Buffer.byteLength(value) <= MAX_EMOJI_BYTES &&
+    VISIBLE.test(value) &&
+    [...graphemes.segment(value)].length === 1
+      ? value
+      : undefined,
+);
+
 const MAX_MENTIONS = 20;
 
 export const mentions: Field<readonly string[], true> = {

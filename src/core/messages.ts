@@ -14,10 +14,10 @@ import type { Core } from "./core.ts";
 import { jsonObject, longText, optional, type Parsed } from "./fields.ts";
 import { attachmentResource, linked, toNewAttachment } from "./files/attachments.ts";
 import { type Page, type PageEnvelope, toPage } from "./page.ts";
+import { reactionsByMessage, reactionsSchema } from "./reactions.ts";
 import { type Expected, readBack, type Versioned, versioned } from "./resource.ts";
 import {
   anyObject,
-  count,
   described,
   id,
   listOf,
@@ -54,13 +54,20 @@ export const messageResource = resource("Message", {
   attachments: listOf(attachmentResource.schema),
   mentions: described(listOf(id("usr")), "Members that the sender mentioned."),
   reply_to_id: described(textOrNull, "The message that this one replies to. It may be deleted."),
-  reactions: listOf(object({ emoji: text, count, user_ids: listOf(id("usr")) })),
+  reactions: described(reactionsSchema, "Those that you see, in the order in which their emoji came."),
   created_at: time,
   edited_at: described(orNull(time), "When text or data were last edited."),
 });
 
-/** Renders messages that the user sees, in their order, as JSON texts. */
-export async function renderMessages(core: Core, rows: readonly MessageRow[]): Promise<string[]> {
+/**
+ * Renders messages that the reader sees, in their order, as JSON texts. With null it is everybody who has blocked nobody: only
+ * reactions depend on the reader.
+ */
+export async function renderMessages(
+  core: Core,
+  rows: readonly MessageRow[],
+  readerId: string | null,
+): Promise<string[]> {
   if (rows.length === 0) return [];
   const userIds = new Set<string>();
   for (const { sender_id, mentions } of rows) {
@@ -73,38 +80,47 @@ export async function renderMessages(core: Core, rows: readonly MessageRow[]): P
     core,
     rows.filter(({ has_files }) => has_files === 1),
   );
+  const reacted = rows.filter(({ has_reactions }) => has_reactions === 1).map(({ id }) => id);
+  const byMessage = await reactionsByMessage(core, reacted, readerId);
   return rows.map((row) => {
-    if (row.type !== "text") return toSystemMessage(row, senders);
+    const reactions = byMessage.get(row.id);
+    if (row.type !== "text") return toSystemMessage(row, senders, reactions);
     const mentioned = row.mentions?.split(" ").filter((id) => senders.has(id)) ?? [];
-    return toMessage(row, senders.get(row.sender_id) ?? "null", mentioned, files.get(row.id) ?? []);
+    const sender = senders.get(row.sender_id) ?? "null";
+    return toMessage(row, sender, mentioned, files.get(row.id) ?? [], reactions);
   });
 }
 
-function toSystemMessage(row: MessageRow, users: ReadonlyMap<string, string>): string {
+function toSystemMessage(
+  row: MessageRow,
+  users: ReadonlyMap<string, string>,
+  reactions: string | undefined,
+): string {
   const user = row.mentions === null ? undefined : (users.get(row.mentions) ?? "null");
   const facts = row.data === null ? "" : row.data.slice(1, -1);
   const members = [user && `"user":${user}`, facts].filter((each) => each);
   const data = members.length === 0 ? null : `{${members.join(",")}}`;
-  return toMessage({ ...row, data }, users.get(row.sender_id) ?? "null", [], []);
+  return toMessage({ ...row, data }, users.get(row.sender_id) ?? "null", [], [], reactions);
 }
 
-type ShownMessage = Omit<MessageRow, "sender_id" | "has_files" | "mentions">;
+type ShownMessage = Omit<MessageRow, "sender_id" | "has_files" | "has_reactions" | "mentions">;
 
 /**
  * Returns the message as JSON. A template, because `JSON.stringify` of the objects of a page takes longer than their query.
- * `sender` and `files` are JSON texts.
+ * `sender`, `files` and `reactions` are JSON texts.
  */
 function toMessage(
   { id, conversation_id, type, text, data, reply_to_id, created_at, edited_at }: ShownMessage,
   sender: string,
   mentioned: readonly string[],
   files: readonly string[],
+  reactions = "[]",
 ): string {
   const quoted = text === null ? null : JSON.stringify(text);
   const mentions = mentioned.length === 0 ? "" : `"${mentioned.join('","')}"`;
   const reply = reply_to_id === null ? null : `"${reply_to_id}"`;
   const edited = edited_at === null ? null : toSeconds(edited_at);
-  return `{"id":"${id}","conversation_id":"${conversation_id}","type":"${type}","sender":${sender},"text":${quoted},"data":${data},"attachments":[${files.join(",")}],"mentions":[${mentions}],"reply_to_id":${reply},"reactions":[],"created_at":${toSeconds(created_at)},"edited_at":${edited}}`;
+  return `{"id":"${id}","conversation_id":"${conversation_id}","type":"${type}","sender":${sender},"text":${quoted},"data":${data},"attachments":[${files.join(",")}],"mentions":[${mentions}],"reply_to_id":${reply},"reactions":${reactions},"created_at":${toSeconds(created_at)},"edited_at":${edited}}`;
 }
 
 /** Returns the JSON texts of the files of each message. */
@@ -128,7 +144,7 @@ async function filesByMessage(core: Core, rows: readonly MessageRow[]): Promise<
 export async function getMessage(core: Core, caller: Caller, messageId: string): Promise<Versioned> {
   const row = await findMessage(core.db, caller.userId, messageId);
   if (!row) throw new ParleyError("message_not_found");
-  const [json] = await renderMessages(core, [row]);
+  const [json] = await renderMessages(core, [row], caller.userId);
   return versioned(json!, row.version);
 }
 
@@ -164,7 +180,7 @@ export async function listMessages(
   if (!seat) throw new ParleyError("conversation_not_found", undefined, { param: "conversation_id" });
   if (request.around !== undefined) return listAround(core, seat, request.around, request.limit);
   const rows = await listMessageRows(core.db, seat, request);
-  return toPage(request, await renderMessages(core, rows), (json) => json);
+  return toPage(request, await renderMessages(core, rows, caller.userId), (json) => json);
 }
 
 /** Lists half of a page of older messages, the message of this id, and half a page of newer ones. */
@@ -179,7 +195,7 @@ async function listAround(core: Core, seat: Seat, id: string, limit: number): Pr
   return {
     has_more: older.length > olderLimit,
     has_newer: newer.length > newerLimit,
-    data: await renderMessages(core, rows),
+    data: await renderMessages(core, rows, seat.user_id),
   };
 }
 

@@ -16,7 +16,7 @@ export interface Versioned {
   replayed?: boolean;
 }
 
-/** For a resource that shows what changes without its row: names of users, links of files. */
+/** For a resource that shows what changes without its row: names of users, reactions, links of files. */
 export function versioned(json: string, version: number): Versioned {
   return { json, version: `${version}-${crc32(json)}` };
 }

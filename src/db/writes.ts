@@ -24,6 +24,7 @@ import { createIdentity } from "./queries/identities.ts";
 import { createIntent, dropIntent, lapseIntents, renewIntent } from "./queries/intents.ts";
 import { markRead, updateConversation } from "./queries/marks.ts";
 import { deleteMessage, updateMessage } from "./queries/messages.ts";
+import { addReaction, removeReaction } from "./queries/reactions.ts";
 import { createMessage } from "./queries/sending.ts";
 import { lapseReservations, releaseStorage, reserveStorage } from "./queries/storage.ts";
 import { beginMove, endMove, forgetSecrets, importRows } from "./queries/tables.ts";
@@ -37,6 +38,7 @@ import { type Declaration, type Write, write } from "./sql.ts";
 const single = {
   addBacklog,
   addDeliveries,
+  addReaction,
   addTestDelivery,
   beginMove,
   blockContact,
@@ -83,6 +85,7 @@ const single = {
   redeliver,
   releaseStorage,
   removeMember,
+  removeReaction,
   renameAttachment,
   renewHold,
   renewIntent,

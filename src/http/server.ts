@@ -8,6 +8,7 @@ import type { Config } from "../config/settings.ts";
 import type { Caller } from "../core/access/caller.ts";
 import type { Scope } from "../core/access/tokens.ts";
 import type { Core } from "../core/core.ts";
+import { readField } from "../core/fields.ts";
 import { ParleyError } from "../errors.ts";
 import { errorFields, type Log } from "../util/log.ts";
 import { http } from "../util/node-http.ts";
@@ -215,7 +216,7 @@ function isApiPath(request: FastifyRequest): boolean {
   return /^\/v1(?:[/?]|$)/.test(pathOf(request));
 }
 
-/** Answers a path of a resource with a broken percent-encoding like an unknown id. */
+/** Answers a path of a resource with a broken percent-encoding like an unknown id, or like a malformed field in it. */
 async function handleFrameworkError(
   context: HttpContext,
   answered: Answered,
@@ -229,12 +230,22 @@ async function handleFrameworkError(
   try {
     refuseAmbiguousHead(request);
     if (isApiPath(request)) await authenticate(context, request, reply);
+    refuseBrokenField(asked);
   } catch (error) {
     problem = error as ParleyError;
   }
   setCommonHeaders(request, reply);
   sendError(context, problem, request, reply);
   answered(request, reply, undefined, performance.now() - begun);
+}
+
+/** Throws the error of the field that such a path ends with, if it has one. */
+function refuseBrokenField(asked: string): void {
+  for (const { path, pathField } of allOperations) {
+    if (!pathField) continue;
+    const [before] = path.replace(":id", "[^/%]+").split(`:${pathField.name}`);
+    if (new RegExp(`^${before}`).test(asked)) readField(pathField.name, pathField.field, undefined);
+  }
 }
 
 /** Whether somebody opened the address in a browser, and not a program. */

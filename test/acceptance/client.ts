@@ -52,7 +52,7 @@ export interface Message {
   attachments: Attachment[];
   mentions: string[];
   reply_to_id: string | null;
-  reactions: unknown[];
+  reactions: { emoji: string; count: number; user_ids: string[] }[];
   created_at: number;
   edited_at: number | null;
 }

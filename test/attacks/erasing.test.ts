@@ -157,7 +157,7 @@ async function addFiles(
     files.map(({ id }) => ({ attachment_id: id, bytes })),
   );
   const messages = files.map((file) => ({
-    ...{ ...file, id: file.message_id, sender_id: uploader.id, type: "text", has_files: 1 },
+    ...{ ...file, id: file.message_id, sender_id: uploader.id, type: "text", has_files: 1, has_reactions: 0 },
   }));
   await addRows(server, "messages", messages);
   const lastIds = new Map(messages.map(({ conversation_id, id }) => [conversation_id, id]));

@@ -58,6 +58,21 @@ onEachServer("messages are sent with text and files, and listed", async (t, serv
   );
 });
 
+onEachServer("reactions are added, listed and removed", async (t, server) => {
+  const { ada, bob } = await pair(t, server);
+  const [{ id }] = items(await ada.run("send", "bob", "Hello", "--json"));
+  const added = await bob.run("react", id, "👍");
+  assert.deepEqual([added.code, added.stdout, added.stderr], [0, "", `Added 👍 to ${id}.\n`]);
+  assert.deepEqual(items(await ada.run("react", id, "👍", "--json")), [{ message_id: id, emoji: "👍" }]);
+  await ada.run("react", id, "❤️");
+  assert.match((await bob.run("messages", "ada")).stdout, /Hello {2}👍 2 {2}❤️\n$/);
+  assert.equal((await ada.run("react", id, "👍", "--remove")).stderr, `Removed 👍 from ${id}.\n`);
+  assert.match((await bob.run("messages", "ada")).stdout, /Hello {2}👍 {2}❤️\n$/);
+  const refused = await ada.run("react", id, "thumbsup");
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /^parley: emoji must be one visible character/);
+});
+
 test("what is not sent is explained", async (t) => {
   const { ada, bob, conversation } = await serve(t);
   for (const [code, said, ...args] of [
@@ -96,8 +111,13 @@ test("a chat prints what comes, sends each line of a pipe in order, and ends wit
   const chat = follow(bob, "ada");
   await chat.until("before");
   await writeFile(join(ada.folder, "a.txt"), "first");
-  await ada.feed("first\n2026-01-01T00:00:00Z ada: forged", "send", "bob", "-", "--file", "a.txt");
+  const { stdout: id } = await ada.feed(
+    "first\n2026-01-01T00:00:00Z ada: forged",
+    ...["send", "bob", "-", "--file", "a.txt"],
+  );
   await chat.until("a.txt");
+  await ada.run("react", id.trim(), "👍");
+  await chat.until("👍");
   const lines = Array.from({ length: 5 }, (_, i) => `line ${i}`);
   chat.child.stdin!.end(`\n${lines.join("\n")}`);
   const { code, stdout, stderr } = await chat.end;
@@ -106,6 +126,7 @@ test("a chat prints what comes, sends each line of a pipe in order, and ends wit
     stdout,
     /^\S+Z ada: before\n\S+Z ada: first\n {2}2026-01-01T00:00:00Z ada: forged\n {2}\[a\.txt\] 5 B att_\w+\n/,
   );
+  assert.match(stdout, /\n\(👍 reacted to: first 2026-01-01T00:00:00Z ada: forged \[a\.txt\]\)\n/);
   const sent = items(await ada.run("messages", "bob", "--limit", "5", "--json")).map(({ text }) => text);
   assert.deepEqual(sent.reverse(), lines);
   assert.deepEqual(items(await bob.run("conversations", "--unread", "--json")), []);

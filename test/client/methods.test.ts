@@ -80,6 +80,9 @@ onEachEngine("messages", async (t, config) => {
   assert.deepEqual(older, [withFiles, hello]);
   const edited = await messages.update(hello.id, { text: "edited" }, { ifMatch: etagOf(hello) });
   assert.equal(edited.text, "edited");
+  for (const emoji of ["👍", "/", "👍"]) assert.equal(await messages.addReaction(hello.id, emoji), undefined);
+  assert.equal(await messages.removeReaction(hello.id, "👍"), undefined);
+  assert.deepEqual((await messages.retrieve(hello.id)).reactions, [{ emoji: "/", count: 1, user_ids: [me] }]);
   assert.equal(await messages.delete(hello.id), undefined);
   assert.equal((await failure(messages.retrieve(hello.id))).code, "message_not_found");
 });

@@ -64,9 +64,12 @@ function watch(t: TestContext, parley: Parley, conversation: string, limit?: num
   return { changes, shown, ended, close };
 }
 
-/** What the messages look like. Links are signed anew in each answer. */
+/** What the messages look like. Links are signed anew in each answer, and events may come after what they tell of was shown. */
 function plain(messages: Iterable<Message>): string {
-  return JSON.stringify([...messages], (key, value) => (key === "file_url" ? undefined : value));
+  const toSet = (reactions: Message["reactions"]) =>
+    reactions.flatMap(({ emoji, user_ids }) => user_ids.map((id) => `${emoji} ${id}`)).sort();
+  const shown = [...messages].map((each) => ({ ...each, reactions: toSet(each.reactions) }));
+  return JSON.stringify(shown, (key, value) => (key === "file_url" ? undefined : value));
 }
 
 const listed = (parley: Parley, conversation_id: string) =>
@@ -97,6 +100,29 @@ onEachEngine("a watch begins with the newest messages, and has every change once
   await ann.messages.update(last.id, { text: "the end" });
   assert.ok(await eventually(async () => watched.shown.get(last.id)?.text === "the end"));
   assert.equal(watched.changes.length, before + 1);
+  await ann.messages.addReaction(last.id, "👍");
+  await bob.messages.addReaction(last.id, "❤️");
+  await bob.messages.addReaction(last.id, "👍");
+  await ann.messages.removeReaction(last.id, "👍");
+  await bob.messages.removeReaction(last.id, "❤️");
+  assert.ok(await eventually(async () => watched.changes.length === before + 6));
+  assert.deepEqual(
+    watched.changes
+      .slice(before + 1)
+      .map((change) => [
+        ...[change.type, "emoji" in change && change.emoji],
+        "message" in change && change.message.reactions.map(({ emoji, count }) => `${emoji} ${count}`).join(),
+      ]),
+    [
+      ["reaction.created", "👍", "👍 1"],
+      ["reaction.created", "❤️", "👍 1,❤️ 1"],
+      ["reaction.created", "👍", "👍 2,❤️ 1"],
+      ["reaction.deleted", "👍", "👍 1,❤️ 1"],
+      ["reaction.deleted", "❤️", "👍 1"],
+    ],
+  );
+  assert.deepEqual(watched.shown.get(last.id)!.reactions, (await bob.messages.retrieve(last.id)).reactions);
+  await ann.messages.addReaction(old.id, "👍");
   await watched.close();
   const older = watch(t, watching, conversation, 1);
   assert.ok(await eventually(async () => older.changes.length === 1));
@@ -111,13 +137,13 @@ onEachEngine("a watch begins with the newest messages, and has every change once
 
 interface Operation {
   by: "ann" | "bob";
-  what: "send" | "file" | "edit" | "delete" | "cut";
+  what: "send" | "file" | "edit" | "delete" | "react" | "unreact" | "cut";
   which: number;
 }
 
 const operation: fc.Arbitrary<Operation> = fc.record({
   by: fc.constantFrom("ann", "bob"),
-  what: fc.constantFrom("send", "send", "send", "file", "edit", "delete", "cut"),
+  what: fc.constantFrom("send", "send", "send", "file", "edit", "delete", "react", "unreact", "cut"),
   which: fc.nat(),
 });
 test("a watch begins with what is newest when the list is read", async (t) => {
@@ -152,6 +178,10 @@ onEachEngine(
         if (what === "cut") between.cut();
         else if (what === "edit" && own.length > 0)
           await messages.update(own[which % own.length]!, { text: `edited ${which}` });
+        else if (what === "react" && own.length > 0)
+          await messages.addReaction(own[which % own.length]!, String(which % 3));
+        else if (what === "unreact" && own.length > 0)
+          await messages.removeReaction(own[which % own.length]!, String(which % 3));
         else if (what === "delete" && own.length > 0)
           await messages.delete(own.splice(which % own.length, 1)[0]!);
         else {

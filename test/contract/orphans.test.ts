@@ -36,6 +36,9 @@ const PLANTED: [table: string, row: Record<string, Value>, found: string[]][] = 
       "attachments att_x is not listed for a member who sees it",
     ],
   ],
+  ["reactions", aReaction(ABSENT, "b"), [`reactions ${ABSENT} b belongs to no message`]],
+  ["reactions", aReaction(messageId(6), "b"), [`reactions ${messageId(6)} b belongs to no message`]],
+  ["reactions", aReaction(messageId(1), "x"), [`reactions ${messageId(1)} x is of a user who is gone`]],
   [
     "withheld",
     { user_id: "x", conversation_id: SHARED, from_id: ABSENT, to_id: ABSENT },
@@ -94,7 +97,11 @@ const PLANTED: [table: string, row: Record<string, Value>, found: string[]][] = 
 
 function aMessage(number: number): Record<string, Value> {
   const row = { conversation_id: SHARED, id: `${messageId(number)}5`, sender_id: "b", type: "text" };
-  return { ...row, body_id: null, has_files: 0, created_at: 1, version: 1 };
+  return { ...row, body_id: null, has_files: 0, has_reactions: 0, created_at: 1, version: 1 };
+}
+
+function aReaction(message_id: string, user_id: string): Record<string, Value> {
+  return { message_id, place: 9, nth: 1, emoji: "x", user_id };
 }
 
 function aFile(message_id: string, uploader_id: string): Record<string, Value> {
@@ -145,6 +152,7 @@ for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: open
       const db = await open(t);
       await meet(db);
       await send(db, "b", 1, { files: [attachment("b", 1).file] });
+      await db.write("addReaction", { userId: "a", messageId: messageId(1), emoji: "x", now: 1 });
       await block(db, "a", "b");
       for (const number of [5, 6]) await send(db, "b", number, { files: [attachment("b", number).file] });
       await send(db, "a", 7);
@@ -163,7 +171,8 @@ for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: open
     await leaveGroup(db, "grp_x", "b");
     await block(db, "a", "b");
     for (const number of [1, 2, 3, 4]) {
-      await send(db, "b", number, { files: [attachment("b", number).file] });
+      const id = await send(db, "b", number, { files: [attachment("b", number).file] });
+      await db.write("addReaction", { userId: "b", messageId: id, emoji: "x", now: 1 });
       await send(db, "a", number + 10);
     }
     for (const user of ["b", "a"]) {
@@ -176,6 +185,7 @@ for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: open
     assert.deepEqual(await orphansOf(db), []);
     for (const table of [
       "messages",
+      "reactions",
       "attachments",
       "grants",
       "withheld",

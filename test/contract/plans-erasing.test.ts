@@ -82,7 +82,8 @@ function rowsOfTables(): Record<string, Row[]> {
     add("attachments", { ...sent, ...file });
     add("grants", { user_id: user, attachment_id, conversation_id });
     const message = { conversation_id, id: message_id, sender_id: user, type: "text", has_files: 1 };
-    add("messages", { ...message, body_id: n, created_at: 1, version: 1 });
+    add("messages", { ...message, has_reactions: 1, body_id: n, created_at: 1, version: 1 });
+    add("reactions", { message_id, place: 1, nth: 1, emoji: "a", user_id: user });
     add("message_bodies", { id: n, text: "a" });
     add("withheld", { user_id: user, conversation_id, from_id: message_id, to_id: message_id });
     // The other member of the conversation sees half of its later messages.

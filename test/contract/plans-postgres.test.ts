@@ -6,6 +6,7 @@ import { entriesQuery } from "../../src/db/queries/audit.ts";
 import { blocksQuery } from "../../src/db/queries/blocks.ts";
 import { deliveriesQuery } from "../../src/db/queries/deliveries.ts";
 import { inboxQuery, maybeUnreadQuery } from "../../src/db/queries/inbox.ts";
+import { reactionsQuery } from "../../src/db/queries/reactions.ts";
 import { tokensQuery } from "../../src/db/queries/tokens.ts";
 import { usersQuery } from "../../src/db/queries/users.ts";
 import { webhooksQuery } from "../../src/db/queries/webhooks.ts";
@@ -73,6 +74,8 @@ const FILL = [
   `INSERT INTO invitations (group_id, member_id, inviter_id, username_key, username, created_at)
    SELECT 'grp_' || g, 'mem_' || n, 'usr_1', CASE WHEN n = 21 THEN 'x' ELSE 'name ' || n END, 'x', 1
    FROM generate_series(1, ${CONTACTS / 20}) g, generate_series(21, 40) n`,
+  `INSERT INTO reactions (message_id, place, nth, emoji, user_id)
+   SELECT 'msg_' || n / 9, n % 9, 1, n % 9, 'usr_' || lpad(n::text, 8, '0') FROM generate_series(1, ${CONTACTS}) n`,
   // As the server does by itself before long.
   "VACUUM ANALYZE",
 ];
@@ -129,6 +132,14 @@ test(`postgres: among ${CONTACTS} rows every page is read by an index in its ord
   for await (const { plan, told } of plansOf(client, await memberQueries())) {
     assert.match(plan, /Index (?:Only )?Scan (?:using|on) (?:members|marks)_pkey/, told);
     assert.doesNotMatch(plan, /Seq Scan|Sort/, told);
+  }
+  await client.query("DEALLOCATE ALL");
+  const reactions = [null, "usr_x"].map((reader) => reactionsQuery(["msg_7", "msg_8", "msg_9"], reader));
+  // A page has a few of them, so they may be sorted.
+  for await (const { plan, told } of plansOf(client, reactions)) {
+    assert.match(plan, /Scan (?:using|on) reactions_pkey/, told);
+    assert.match(plan, /Scan using users_pkey/, told);
+    assert.doesNotMatch(plan, /Seq Scan|Hash|Merge/, told);
   }
   t.diagnostic(`${asked.length} statements, each a scan of an index`);
 });

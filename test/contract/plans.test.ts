@@ -7,6 +7,7 @@ import { entriesQuery } from "../../src/db/queries/audit.ts";
 import { blocksQuery } from "../../src/db/queries/blocks.ts";
 import { deliveriesQuery } from "../../src/db/queries/deliveries.ts";
 import { inboxQuery, maybeUnreadQuery } from "../../src/db/queries/inbox.ts";
+import { reactionsQuery } from "../../src/db/queries/reactions.ts";
 import { tokensQuery } from "../../src/db/queries/tokens.ts";
 import { usersQuery } from "../../src/db/queries/users.ts";
 import { webhooksQuery } from "../../src/db/queries/webhooks.ts";
@@ -78,6 +79,15 @@ test("every other page is one range of an index: no scan of a table, no sort, no
     assert.ok(!/OFFSET/i.test(statement.sql));
   }
   t.diagnostic(`${statements.length} statements, each a search by an index`);
+});
+
+test("the reactions of a page are read by the key of each message, in their order", async (t) => {
+  const db = await openPlainSqlite(t);
+  for (const reader of [null, "usr_x"]) {
+    const steps = planOf(db, reactionsQuery(["msg_x", "msg_y"], reader));
+    assert.equal(steps[0], "SEARCH r USING PRIMARY KEY (message_id=?)");
+    assert.doesNotMatch(steps.join(), /SCAN|TEMP B-TREE/);
+  }
 });
 
 test("an inbox reads one range of the index of its filter, with and without statistics, in both directions", async (t) => {

@@ -46,6 +46,11 @@ async function busyGroup(server: TestApp): Promise<{ people: Person[]; group: Gr
   const first = await say(server, ann, conversation, "Where?");
   await say(server, ann, conversation, "Bob, you know.", { mentions: [bob.id] });
   await read(send(server, ann, "PUT", `/v1/messages/${first}`, { text: "Where to?" }), 200);
+  const reactions = `/v1/messages/${first}/reactions`;
+  for (const who of people) assert.equal((await send(server, who, "PUT", `${reactions}/x`)).status, 204);
+  assert.equal((await send(server, ann, "DELETE", `${reactions}/x`)).status, 204);
+  assert.equal((await send(server, bob, "PUT", "/v1/blocks/cat")).status, 204);
+  await read(send(server, ann, "PUT", `/v1/messages/${first}`, { text: "Where shall we go?" }), 200);
   const gone = await say(server, bob, conversation, "No idea.");
   assert.equal((await send(server, bob, "DELETE", `/v1/messages/${gone}`)).status, 204);
   await give(server, cat, conversation, "map");

@@ -103,6 +103,21 @@ export const GROUP_ROWS: Row[] = [
     expected: { ...forMembers(403), owner: 200 },
   },
   {
+    route: "PUT /v1/messages/:id/reactions/:emoji",
+    path: "/v1/messages/<groupMessage>/reactions/x",
+    expected: forMembers(204),
+  },
+  {
+    route: "PUT /v1/messages/:id/reactions/:emoji",
+    path: "/v1/messages/<groupMessageFromBlocked>/reactions/x",
+    expected: { ...forMembers(204), owner: 404 },
+  },
+  {
+    route: "PUT /v1/messages/:id/reactions/:emoji",
+    path: "/v1/messages/<joined>/reactions/x",
+    expected: forMembers(204),
+  },
+  {
     route: "DELETE /v1/messages/:id",
     path: "/v1/messages/<groupMessage>",
     expected: { ...forMembers(403), owner: 204 },

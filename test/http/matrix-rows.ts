@@ -117,6 +117,23 @@ export const ROWS: Row[] = [
     body: { text: "y" },
     expected: { ...all(404), blocked: 200 },
   },
+  ...["PUT", "DELETE"].flatMap((method) => [
+    {
+      route: `${method} /v1/messages/:id/reactions/:emoji`,
+      path: "/v1/messages/<message>/reactions/x",
+      expected: { ...own(204), member: 204 },
+    },
+    {
+      route: `${method} /v1/messages/:id/reactions/:emoji`,
+      path: "/v1/messages/<messageToBlocked>/reactions/x",
+      expected: { ...own(204), blocked: 204 },
+    },
+    {
+      route: `${method} /v1/messages/:id/reactions/:emoji`,
+      path: "/v1/messages/<messageFromBlocked>/reactions/x",
+      expected: { ...all(404), blocked: 204 },
+    },
+  ]),
   {
     route: "DELETE /v1/messages/:id",
     path: "/v1/messages/<message>",

@@ -18,6 +18,8 @@ const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "send a message": { roundTrips: 4, statements: 10 },
   "mark a conversation read": { roundTrips: 3, statements: 5 },
   "list conversations": { roundTrips: 3, statements: 3 },
+  "react to a message": { roundTrips: 3, statements: 8 },
+  "remove a reaction": { roundTrips: 3, statements: 6 },
   "upload a small file": { roundTrips: 3, statements: 15 },
   "retrieve an attachment": { roundTrips: 1, statements: 1 },
   "download a small file": { roundTrips: 2, statements: 2 },
@@ -106,6 +108,8 @@ test("each operation costs the round trips and statements that the docs say", as
     // Sending has marked it as read for the sender; this discloses it.
     "mark a conversation read": () => send("PUT", `/v1/conversations/${notes}/read`, { message_id: sent.id }),
     "list conversations": () => send("GET", "/v1/conversations?limit=10"),
+    "react to a message": () => send("PUT", `/v1/messages/${sent.id}/reactions/x`),
+    "remove a reaction": () => send("DELETE", `/v1/messages/${sent.id}/reactions/x`),
     "upload a small file": async () =>
       keep(await (await upload(server.url, user, new File(["x"], "x"))).text()),
     "retrieve an attachment": () => send("GET", `/v1/attachments/${made.id}`),

@@ -139,8 +139,8 @@ export const events: readonly Mutant[] = [
   {
     name: "events: streams that wait alert also where it is muted",
     file: RENDER,
-    find: "mutedIds.has(recipientId)),\n  );",
-    replace: "false),\n  );",
+    find: "undefined, mutedIds.has(recipientId));",
+    replace: "undefined, false);",
     tests: ["http/events-alike"],
   },
   {

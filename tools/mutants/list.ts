@@ -8,6 +8,7 @@ import { groups } from "./groups.ts";
 import { messages } from "./messages.ts";
 import type { Mutant } from "./mutant.ts";
 import { outside } from "./outside.ts";
+import { reactions } from "./reactions.ts";
 import { requests } from "./requests.ts";
 import { visibility } from "./visibility.ts";
 
@@ -16,6 +17,7 @@ export const mutants: readonly Mutant[] = [
   ...connections,
   ...access,
   ...messages,
+  ...reactions,
   ...visibility,
   ...conversations,
   ...events,

@@ -5,7 +5,7 @@ import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";
 import { textWidth } from "../width.ts";
 import { type Access, asPerson, explain, REFUSED } from "./access.ts";
-import { senderName, systemText } from "./messages.ts";
+import { senderName, summary, systemText } from "./messages.ts";
 import { getConversationId } from "./partners.ts";
 
 const PROMPT = "> ";
@@ -124,6 +124,10 @@ function openWindow(io: Io, signal: AbortSignal): Window {
 function toLines(change: MessageChange): string[] {
   if (change.type === "message.deleted") return ["(a message was deleted)"];
   const { message } = change;
+  if (change.type === "reaction.created" || change.type === "reaction.deleted") {
+    const what = change.type === "reaction.created" ? "reacted to" : "no longer reacted to";
+    return [harmless(`(${change.emoji} ${what}: ${summary(message)})`)];
+  }
   const event = systemText(message);
   if (event !== undefined) return [harmless(`${isoTime(message.created_at)} * ${event}`)];
   const [first = "", ...rest] = toText(message).replaceAll("\t", "    ").split("\n");

@@ -8,6 +8,7 @@ const LIMIT = ["--limit <n>", "maximum number (default: all)", parseLimit] as co
 const CONTACT = "username or id of a contact";
 const GROUP = "name or id of a group";
 const MEMBER = "username or id of a member";
+const MESSAGE = "id of the message (msg_…)";
 const CONVERSATION = `${CONTACT}, ${GROUP}, or id of a conversation (cnv_…)`;
 
 /** Adds the commands for users of a server, which work over HTTP. */
@@ -245,6 +246,16 @@ function addMessageCommands(program: Command, io: Io, end: End): void {
     .description("send a message, with files")
     .action(async (who, text, options) =>
       end(await (await import("./messages.ts")).sendMessage(io, who, text, options)),
+    );
+  program
+    .command("react")
+    .argument("<message>", MESSAGE)
+    .argument("<emoji>", "an emoji, or any other visible character")
+    .option("--remove", "remove your reaction")
+    .option(...JSON_OPTION)
+    .description("react to a message")
+    .action(async (id, emoji, options) =>
+      end(await (await import("./messages.ts")).react(io, id, emoji, options)),
     );
   program
     .command("chat")

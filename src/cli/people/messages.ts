@@ -23,7 +23,7 @@ const MESSAGE_COLUMNS: readonly Column<Message>[] = [
   ["ID", ({ id }) => id],
   ["FROM", (message) => (systemText(message) === undefined ? senderName(message) : "")],
   ["SENT", ({ created_at }) => isoTime(created_at)],
-  ["MESSAGE", (message) => systemText(message) ?? summary(message)],
+  ["MESSAGE", (message) => [summary(message), ...message.reactions.map(reactionText)].join("  ")],
 ];
 
 /** Lists conversations, those with the most recent activity first. */
@@ -115,9 +115,34 @@ export function systemText({ type, sender, data }: Message): string | undefined 
   }
 }
 
-/** Returns text and names of files in one line. */
-function summary({ text, data, attachments }: Message): string {
+/** Returns text and names of files in one line, or what happened. */
+export function summary(message: Message): string {
+  const { text, data, attachments } = message;
+  const event = systemText(message);
+  if (event !== undefined) return event;
   const files = attachments.map(({ filename }) => `[${filename}]`);
   const words = [...(text === null ? [] : [text.replace(/\s+/g, " ")]), ...files];
   return words.join(" ") || (data === null ? "" : JSON.stringify(data));
+}
+
+function reactionText({ emoji, count }: Message["reactions"][number]): string {
+  return count === 1 ? emoji : `${emoji} ${count}`;
+}
+
+/** Adds a reaction to a message, or removes it. */
+export function react(
+  io: Io,
+  message_id: string,
+  emoji: string,
+  { remove, json }: { remove?: boolean; json?: boolean },
+): Promise<number> {
+  return asPerson(io, async ({ messages }) => {
+    const options = { signal: io.stop };
+    if (remove) await messages.removeReaction(message_id, emoji, options);
+    else await messages.addReaction(message_id, emoji, options);
+    if (json) io.print(jsonLine({ message_id, emoji }));
+    else
+      io.warn(harmless(remove ? `Removed ${emoji} from ${message_id}.` : `Added ${emoji} to ${message_id}.`));
+    return 0;
+  });
 }

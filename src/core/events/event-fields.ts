@@ -37,6 +37,23 @@ export const memberReferenceResource = withOptional(
   "user_id",
 );
 
+export const reactionResource = withOptional(
+  withOptional(
+    resource(
+      "Reaction",
+      {
+        message_id: id("msg"),
+        conversation_id: id("cnv"),
+        emoji: text,
+        user_id: described(id("usr"), "Who reacted."),
+      },
+      "A reaction that was added or removed; only the ids of message and conversation if the recipient can't see it.",
+    ),
+    "emoji",
+  ),
+  "user_id",
+);
+
 const common = {
   id: id("evt"),
   type: oneOf<string>(...RESOURCE_EVENTS),
@@ -60,6 +77,7 @@ export const eventResource = withOptional(
           contactResource,
           conversationResource,
           messageResource,
+          reactionResource,
           groupResource,
           memberResource,
           attachmentResource,

@@ -3,6 +3,7 @@ import { toReference } from "../../db/queries/events.ts";
 import { findOwnSeat, findSeated } from "../../db/queries/group-members.ts";
 import { listMuted } from "../../db/queries/marks.ts";
 import { findAnyMessage, findMessages, type MessageRow } from "../../db/queries/messages.ts";
+import { listBlockingReaders, listReactionReaders, type Reaction } from "../../db/queries/reactions.ts";
 import { listSeeing } from "../../db/queries/visibility.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { renderConversations } from "../conversations.ts";
@@ -58,7 +59,9 @@ export async function renderEvents(
     created.map(({ conversationId }) => conversationId),
   );
   const mutedIds = new Set(muted.map(({ conversation_id }) => conversation_id));
+  const reactions = await findSeenReactions(core, recipientId, events);
   return events.map((event) => {
+    if (reactions.has(event)) return render(event, recipientId, { json: event.payload }, false);
     // A group that was left or hidden may be visible again, under the same reference.
     const found = event.type.endsWith(".deleted") ? undefined : seen.get(event.payload);
     return render(event, recipientId, found, mutedIds.has(event.conversationId));
@@ -77,9 +80,22 @@ export async function renderChange(
   const muted = await findMuted(core, userIds, isNew ? [event.conversationId] : []);
   const seeing = new Set(userIds);
   const mutedIds = new Set(muted.map(({ user_id }) => user_id));
-  return change.map(({ recipientId, event }) =>
-    render(event, recipientId, seeing.has(recipientId) ? found : undefined, mutedIds.has(recipientId)),
-  );
+  const blocking = await findBlocking(core, found.message, userIds);
+  const renderOne = async (recipientId: string, event: StoredEvent) => {
+    if (blocking.has(recipientId)) return (await renderEvents(core, recipientId, [event]))[0]!;
+    return render(event, recipientId, seeing.has(recipientId) ? found : undefined, mutedIds.has(recipientId));
+  };
+  return Promise.all(change.map(({ recipientId, event }) => renderOne(recipientId, event)));
+}
+
+/** Finds which of the users do not see some of the reactions that a message was rendered with. */
+async function findBlocking(
+  core: Core,
+  message: MessageRow | undefined,
+  userIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (message?.has_reactions !== 1 || userIds.length === 0) return new Set();
+  return new Set(await listBlockingReaders(core.db, message.id, userIds));
 }
 
 /** `seen` is undefined if the recipient does not see what the event is about, or it is gone. */
@@ -99,7 +115,41 @@ function render(
   if (type === "message.created") {
     head.notify = seen?.message !== undefined && notifies(seen.message, recipientId, isMuted);
   }
-  return { id, type, json: withPayload(head, seen?.json ?? payload) };
+  return { id, type, json: withPayload(head, seen?.json ?? toUnseen(type, payload)) };
+}
+
+/** The payload as it is stored has only ids, except that of a reaction. */
+function toUnseen(type: string, payload: string): string {
+  if (!isReaction(type)) return payload;
+  const { message_id, conversation_id } = JSON.parse(payload) as Reaction;
+  return JSON.stringify({ message_id, conversation_id });
+}
+
+function isReaction(type: string): boolean {
+  return type.startsWith("reaction.");
+}
+
+/** Returns those of the users who see the reaction, or saw the one that was removed. */
+function findReactionReaders(
+  core: Core,
+  { type, payload }: StoredEvent,
+  userIds: readonly string[],
+): Promise<string[]> {
+  return listReactionReaders(core.db, JSON.parse(payload), type === "reaction.created", userIds);
+}
+
+/** Returns those of the events that are about reactions which the recipient sees. */
+async function findSeenReactions(
+  core: Core,
+  recipientId: string,
+  events: readonly StoredEvent[],
+): Promise<ReadonlySet<StoredEvent>> {
+  const seen = new Set<StoredEvent>();
+  for (const event of events) {
+    if (!isReaction(event.type)) continue;
+    if ((await findReactionReaders(core, event, [recipientId])).length > 0) seen.add(event);
+  }
+  return seen;
 }
 
 /** Finds which of the users have muted which of the conversations. */
@@ -138,7 +188,7 @@ async function findSeen(
   }
   if (messages.size > 0) {
     const rows = await findMessages(core.db, recipientId, [...messages.keys()]);
-    const texts = await renderMessages(core, rows);
+    const texts = await renderMessages(core, rows, recipientId);
     for (const [i, message] of rows.entries())
       seen.set(messages.get(message.id)!, { json: texts[i]!, message });
   }
@@ -218,8 +268,12 @@ function withoutReactions(json: string): string {
   return JSON.stringify(shown);
 }
 
-/** The payload without content: a contact is stored as it was then, everything else as ids. */
+/** The payload without content: a contact is stored as it was then, a reaction with its emoji, everything else as ids. */
 function onlyIds({ type, conversationId, payload }: StoredEvent): string {
+  if (isReaction(type)) {
+    const { emoji: _, ...ids } = JSON.parse(payload) as Reaction;
+    return JSON.stringify(ids);
+  }
   return type.startsWith("contact.") ? toReference(JSON.parse(payload).id, conversationId) : payload;
 }
 
@@ -232,6 +286,8 @@ async function findSeenByAll(
 ): Promise<SeenByAll> {
   const { type, payload, conversationId } = event;
   const [family, change] = type.split(".");
+  if (isReaction(type))
+    return { json: payload, userIds: await findReactionReaders(core, event, recipientIds) };
   if (change === "deleted") return { json: payload, userIds: recipientIds };
   if (family === "message")
     return findMessageForAll(core, JSON.parse(payload).id, conversationId, recipientIds);
@@ -263,7 +319,7 @@ async function findMessageForAll(
 ): Promise<SeenByAll> {
   const message = await findAnyMessage(core.db, conversationId, messageId);
   if (!message) return NOBODY;
-  const [json] = await renderMessages(core, [message]);
+  const [json] = await renderMessages(core, [message], null);
   // Last: an edit meanwhile may have withdrawn the message from some, who must not get the new text.
   const userIds = await listSeeing(core.db, conversationId, messageId, recipientIds);
   return { json: json!, message, userIds };

@@ -19,6 +19,7 @@ const SHOWN_BY: Readonly<Record<string, Scope>> = {
   group: "groups:read",
   member: "groups:read",
   message: "messages:read",
+  reaction: "messages:read",
 };
 
 /** Returns the scope that shows events of this type; undefined if none is needed. */

@@ -211,7 +211,7 @@ interface RenameAttachment {
 export const renameAttachment = write(
   { publishesEvents: true },
   function* (input: RenameAttachment): Write<ShownAttachment> {
-    const { conversation_id, username_key, body_id: _, ...attachment } = yield* getOwnAttachment(input);
+    const { conversation_id, username_key, ...attachment } = yield* getOwnAttachment(input);
     const shown = toShown(attachment);
     if (input.filename === undefined || input.filename === attachment.filename) return shown;
     const { message_id: messageId, uploader_id } = attachment;
@@ -245,8 +245,8 @@ export const deleteAttachment = write(
   { publishesEvents: true, serializeBy: ({ userId }) => userId },
   function* (input: DeleteAttachment): Write<void> {
     const attachment = input.asAdmin ? yield* getAnyAttachment(input) : yield* getOwnAttachment(input);
-    const { conversation_id, message_id, body_id } = attachment;
-    const message = { id: message_id, conversation_id, body_id };
+    const { conversation_id, message_id, body_id, has_reactions } = attachment;
+    const message = { id: message_id, conversation_id, body_id, has_reactions };
     const others = yield* get(
       sql`SELECT id FROM attachments WHERE conversation_id = ${conversation_id} AND message_id = ${message_id}
         AND id <> ${input.id} LIMIT 1`,
@@ -265,8 +265,9 @@ export const deleteAttachment = write(
 
 interface StoredAttachment extends AttachmentRow {
   conversation_id: string;
-  /** Of the message. */
+  /** Of the message, as is `has_reactions`. */
   body_id: number | null;
+  has_reactions: number;
 }
 
 interface OwnAttachment extends StoredAttachment {
@@ -283,7 +284,7 @@ interface Sought {
 /** Throws `attachment_not_found`. */
 function* getAnyAttachment({ id, expected }: Sought): Write<StoredAttachment> {
   const attachment = yield* get<StoredAttachment>(
-    sql`SELECT ${COLUMNS}, a.conversation_id, m.body_id FROM attachments a JOIN messages m ON m.id = a.message_id
+    sql`SELECT ${COLUMNS}, a.conversation_id, m.body_id, m.has_reactions FROM attachments a JOIN messages m ON m.id = a.message_id
       WHERE a.id = ${id}`,
   );
   if (!attachment) throw new ParleyError("attachment_not_found");
@@ -293,7 +294,7 @@ function* getAnyAttachment({ id, expected }: Sought): Write<StoredAttachment> {
 
 function* getOwnAttachment(input: Sought): Write<OwnAttachment> {
   const attachment = yield* get<OwnAttachment>(
-    sql`SELECT ${COLUMNS}, a.conversation_id, m.body_id, u.username_key FROM attachments a
+    sql`SELECT ${COLUMNS}, a.conversation_id, m.body_id, m.has_reactions, u.username_key FROM attachments a
       JOIN members s ON s.conversation_id = a.conversation_id AND s.user_id = ${input.userId}
       JOIN users u ON u.id = s.user_id
       JOIN messages m ON m.id = a.message_id

@@ -20,9 +20,20 @@ export function eraseFile(file: ErasedFile, now: number): Statement[] {
   ];
 }
 
-/** Part of other writes: erases a message, whose files are another matter. */
-export function eraseMessage({ id, body_id }: { id: string; body_id: number | null }): Statement[] {
-  return [sql`DELETE FROM messages WHERE id = ${id}`, ...eraseBody(body_id)];
+export interface ErasedMessage {
+  id: string;
+  body_id: number | null;
+  /** 1 if somebody has reacted to it. */
+  has_reactions: number;
+}
+
+/** Part of other writes: erases a message with its reactions. Its files are another matter. */
+export function eraseMessage({ id, body_id, has_reactions }: ErasedMessage): Statement[] {
+  return [
+    sql`DELETE FROM messages WHERE id = ${id}`,
+    ...(has_reactions === 1 ? [sql`DELETE FROM reactions WHERE message_id = ${id}`] : []),
+    ...eraseBody(body_id),
+  ];
 }
 
 /**

@@ -89,6 +89,9 @@ function* eraseRowsOf(user: ErasedUser, { now, limit, messageId }: Step): Write<
     (left: number) => leaveConversation(user.conversation_id, user.user_id, now, left),
     (left: number) =>
       eraseSome("blocks", ["owner_id", "username_key"], sql`owner_id = ${user.user_id}`, left),
+    // What the user has left in conversations of others.
+    (left: number) =>
+      eraseSome("reactions", ["message_id", "place", "nth"], sql`user_id = ${user.user_id}`, left),
     (left: number) =>
       eraseSome("withheld", ["user_id", "conversation_id", "from_id"], sql`user_id = ${user.user_id}`, left),
     // After what was withheld before joining.

@@ -30,6 +30,8 @@ export const RESOURCE_EVENTS = [
   "message.created",
   "message.deleted",
   "message.updated",
+  "reaction.created",
+  "reaction.deleted",
   "webhook.disabled",
 ] as const;
 type ResourceEvent = (typeof RESOURCE_EVENTS)[number];
@@ -195,7 +197,7 @@ export function eventsBehind(db: Reader, position: number, limit: number): Promi
 
 /** Whether a change of this type has an event for each user who sees it, and these differ only in their recipients. */
 export function isShared(type: string): boolean {
-  return /^(?:attachment|member|message)\.|^group\.updated$/.test(type);
+  return /^(?:attachment|member|message|reaction)\.|^group\.updated$/.test(type);
 }
 
 type Published = Omit<EventRow, "number">;

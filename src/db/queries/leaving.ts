@@ -1,6 +1,6 @@
 import { NEWEST } from "../page.ts";
-import { all, batch, EMPTY, get, list, run, type Statement, sql, type Write } from "../sql.ts";
-import { type ErasedFile, eraseFile, eraseMessage } from "./erased.ts";
+import { all, batch, EMPTY, eraseSome, get, list, run, type Statement, sql, type Write } from "../sql.ts";
+import { type ErasedFile, type ErasedMessage, eraseFile, eraseMessage } from "./erased.ts";
 import { addStorage } from "./storage.ts";
 import { audience } from "./visibility.ts";
 
@@ -141,16 +141,15 @@ function* nextRange({ conversation_id: id, after_id }: Departure): Write<Range |
   return yield* get<Range>(sql`${runs} AND from_id > ${after_id} ORDER BY from_id LIMIT 1`);
 }
 
-interface OldMessage {
-  id: string;
-  body_id: number | null;
+interface OldMessage extends ErasedMessage {
   /** 1 if a member sees it, otherwise 0. */
   is_seen: number;
 }
 
 function findMessages(departure: Departure, { from_id, to_id }: Range, limit: number): Statement<OldMessage> {
   const id = departure.conversation_id;
-  return sql`SELECT m.id, m.body_id, CASE WHEN EXISTS (SELECT 1 ${audience(id, sql`m.id`)}) THEN 1 ELSE 0 END AS is_seen
+  return sql`SELECT m.id, m.body_id, m.has_reactions,
+      CASE WHEN EXISTS (SELECT 1 ${audience(id, sql`m.id`)}) THEN 1 ELSE 0 END AS is_seen
     FROM messages m WHERE m.conversation_id = ${id} AND m.id > ${departure.after_id} AND m.id >= ${from_id}
       AND m.id <= ${to_id} ORDER BY m.id LIMIT ${limit} + 0`;
 }
@@ -174,9 +173,11 @@ function* eraseUnseen(departure: Departure, now: number, limit: number): Write<n
   return limit;
 }
 
-/** Erases those of the messages that no member sees; of messages with too many files only some of these. */
+/** Erases those of the messages that no member sees; of messages with too many files or reactions only some of these. */
 function* eraseAmong(departure: Departure, found: OldMessage[], now: number, limit: number): Write<number> {
   const unseen = found.filter(({ is_seen }) => is_seen === 0);
+  const reactions = yield* eraseReactions(unseen, limit);
+  if (reactions === limit) return limit;
   const files =
     unseen.length === 0 ? [] : yield* all(findFiles(departure.conversation_id, unseen, limit + 1));
   if (files.length > limit) {
@@ -185,7 +186,19 @@ function* eraseAmong(departure: Departure, found: OldMessage[], now: number, lim
   }
   yield* batch([...files.flatMap((file) => eraseFile(file, now)), ...unseen.flatMap(eraseMessage)]);
   departure.after_id = found.at(-1)!.id;
-  return found.length + files.length;
+  return found.length + files.length + reactions;
+}
+
+/** Erases at most `limit` reactions to the messages, and returns how many. */
+function* eraseReactions(messages: readonly OldMessage[], limit: number): Write<number> {
+  const ids = messages.filter(({ has_reactions }) => has_reactions === 1).map(({ id }) => id);
+  if (ids.length === 0) return 0;
+  return yield* eraseSome(
+    "reactions",
+    ["message_id", "place", "nth"],
+    sql`message_id IN (${list(ids)})`,
+    limit,
+  );
 }
 
 function findFiles(

@@ -16,7 +16,7 @@ import {
 import { checkVersion, type Expected } from "../version.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { hasBlocked } from "./blocks.ts";
-import { type ErasedFile, eraseBody, eraseFile, eraseMessage } from "./erased.ts";
+import { type ErasedFile, type ErasedMessage, eraseBody, eraseFile, eraseMessage } from "./erased.ts";
 import { publishReference, publishReferenceTo } from "./events.ts";
 import { insertBody } from "./sending.ts";
 import { audience, type Seat, sees, walkVisible } from "./visibility.ts";
@@ -32,6 +32,8 @@ export interface MessageRow {
   data: string | null;
   /** 1 if a file was added; it may be deleted since. */
   has_files: number;
+  /** 1 if somebody has reacted; the reactions may be gone since. */
+  has_reactions: number;
   /** Ids of users, separated by spaces; of a message of the system the user it was done to. */
   mentions: string | null;
   reply_to_id: string | null;
@@ -46,14 +48,15 @@ type MessageValues = [
   text: string | null,
   data: string | null,
   has_files: number,
+  has_reactions: number,
   mentions: string | null,
   reply_to_id: string | null,
   created_at: number,
   edited_at: number | null,
   ...unknown[],
 ];
-const COLUMNS = sql<MessageValues>`m.id, m.sender_id, m.type, b.text, b.data, m.has_files, m.mentions, m.reply_to_id,
-  m.created_at, m.edited_at`;
+const COLUMNS = sql<MessageValues>`m.id, m.sender_id, m.type, b.text, b.data, m.has_files, m.has_reactions, m.mentions,
+  m.reply_to_id, m.created_at, m.edited_at`;
 const MESSAGES = sql`FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id`;
 const SEEN_BY = (userId: string) => sql`${MESSAGES}
   JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = ${userId}`;
@@ -67,10 +70,11 @@ function toRow(values: MessageValues, conversation_id: string): MessageRow {
     text: values[3],
     data: values[4],
     has_files: values[5],
-    mentions: values[6],
-    reply_to_id: values[7],
-    created_at: values[8],
-    edited_at: values[9],
+    has_reactions: values[6],
+    mentions: values[7],
+    reply_to_id: values[8],
+    created_at: values[9],
+    edited_at: values[10],
   };
 }
 
@@ -157,6 +161,7 @@ interface OwnMessage {
   sender_id: string;
   type: string;
   body_id: number | null;
+  has_reactions: number;
   text: string | null;
   data: string | null;
   version: number;
@@ -173,7 +178,8 @@ interface OwnMessageInput {
 /** Throws `message_not_found`, and `not_sender` for the message of another member. */
 function* getOwnMessage({ userId, id, expected }: OwnMessageInput): Write<OwnMessage> {
   const message = yield* get<OwnMessage>(
-    sql`SELECT m.id, m.conversation_id, m.sender_id, m.type, m.body_id, b.text, b.data, m.version, u.username_key
+    sql`SELECT m.id, m.conversation_id, m.sender_id, m.type, m.body_id, m.has_reactions, b.text, b.data, m.version,
+        u.username_key
       ${SEEN_BY(userId)} JOIN users u ON u.id = s.user_id WHERE m.id = ${id} AND ${sees(sql`m.id`)}`,
   );
   if (!message) throw new ParleyError("message_not_found");
@@ -295,7 +301,7 @@ export const deleteMessage = write(
 /** Throws `message_not_found`, and `not_sender` for a message of the system. */
 function* getAnyMessage({ id, expected }: OwnMessageInput): Write<Erased & { sender_id: string }> {
   const message = yield* get<Erased & { sender_id: string; type: string; version: number }>(
-    sql`SELECT id, conversation_id, sender_id, type, body_id, version FROM messages WHERE id = ${id}`,
+    sql`SELECT id, conversation_id, sender_id, type, body_id, has_reactions, version FROM messages WHERE id = ${id}`,
   );
   if (!message) throw new ParleyError("message_not_found");
   if (message.type !== "text") throw new ParleyError("not_sender");
@@ -303,10 +309,8 @@ function* getAnyMessage({ id, expected }: OwnMessageInput): Write<Erased & { sen
   return message;
 }
 
-interface Erased {
-  id: string;
+interface Erased extends ErasedMessage {
   conversation_id: string;
-  body_id: number | null;
 }
 
 /** Part of other writes: erases a message with its files, and publishes that to those who saw it. */

@@ -73,6 +73,18 @@ const RULES: readonly Rule[] = [
       WHERE m.conversation_id = a.conversation_id AND m.id = a.message_id)`,
   },
   {
+    table: "reactions",
+    problem: "belongs to no message",
+    find: sql`SELECT r.message_id || ' ' || r.user_id AS row FROM reactions r
+      WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = r.message_id AND m.has_reactions = 1)`,
+  },
+  {
+    table: "reactions",
+    problem: "is of a user who is gone",
+    find: sql`SELECT r.message_id || ' ' || r.user_id AS row FROM reactions r
+      WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = r.user_id) AND NOT ${isErased(sql`r.user_id`)}`,
+  },
+  {
     table: "withheld",
     problem: "belongs to no member",
     find: sql`${OF_A_USER} FROM withheld r WHERE NOT ${HAS_MEMBER} AND NOT ${IS_LEFT} AND NOT ${MAY_JOIN}

@@ -67,11 +67,12 @@ export const TABLES: readonly Table[] = [
     "messages",
     ["conversation_id", "id"],
     [
-      ...["sender_id", "type", "body_id", "has_files", "mentions", "reply_to_id", "created_at", "edited_at"],
-      "version",
+      ...["sender_id", "type", "body_id", "has_files", "has_reactions", "mentions", "reply_to_id"],
+      ...["created_at", "edited_at", "version"],
     ],
   ),
   table("message_bodies", ["id"], ["text", "data"]),
+  table("reactions", ["message_id", "place", "nth"], ["emoji", "user_id"]),
   table("withheld", ["user_id", "conversation_id", "from_id"], ["to_id"]),
   table("places", ["user_id", "conversation_id"], ["position", "maybe_unread", "is_pinned", "is_archived"]),
   table(

@@ -1,6 +1,7 @@
 import {
   eventResource,
   memberReferenceResource,
+  reactionResource,
   referenceResource,
   sharedEventResource,
   testEventResource,
@@ -72,6 +73,7 @@ function schemasOf(operations: readonly Operation[]): object {
     testEventResource,
     referenceResource,
     memberReferenceResource,
+    reactionResource,
     problem,
   ];
   return Object.fromEntries(all.map(({ name, schema }) => [name, schema]));
@@ -110,11 +112,14 @@ function pathParameters(operation: Operation): object[] {
   const ids = [operation.id, operation.innerId];
   return [...pathOf(operation).matchAll(/{(\w+)}/g)].map(([, name]) => {
     const rule = ids.find((id) => id?.name === name);
+    const { pathField } = operation;
+    const field = pathField?.name === name ? pathField?.field : undefined;
     return {
       name,
       in: "path",
       required: true,
-      schema: text,
+      schema: field?.schema ?? text,
+      ...(field && { description: accepts(field) }),
       ...(rule && { description: `${rule.kind}_…` }),
     };
   });

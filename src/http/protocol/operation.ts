@@ -1,7 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../core/access/caller.ts";
 import type { Scope } from "../../core/access/tokens.ts";
-import { type Fields, type Parsed, readFields, type Shape } from "../../core/fields.ts";
+import {
+  type Field,
+  type Fields,
+  type Parsed,
+  readField,
+  readFields,
+  type Shape,
+} from "../../core/fields.ts";
 import { oneAtATime } from "../../core/idempotency.ts";
 import type { Resource, Schema } from "../../core/schema.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
@@ -20,6 +27,8 @@ export interface Call<Q extends Shape, B extends Shape> extends HttpContext {
   id: string;
   /** The second id in the path, likewise. */
   innerId: string;
+  /** The field in the path, likewise. */
+  pathValue: string;
   query: Parsed<Q>;
   body: Parsed<B>;
   /** The Idempotency-Key of a POST. */
@@ -39,6 +48,8 @@ export interface Operation<Q extends Shape = Shape, B extends Shape = Shape> {
   id?: { name: string; kind: IdKind; unknown: ErrorCode };
   /** The same for a second id, which has this name in the path, too. */
   innerId?: { name: string; kind: IdKind; unknown: ErrorCode };
+  /** What is last in the path, if that is no id: its name there, and what is accepted. */
+  pathField?: { name: string; field: Field<string> };
   /**
    * Without it a token is required. "open": no token is checked. "link": the operation accepts a signed link instead, checks
    * link, token and id itself, and answers HEAD itself.
@@ -90,7 +101,7 @@ export function operation<Q extends Shape, B extends Shape>(described: Operation
 export function addOperation(app: FastifyInstance, context: HttpContext, described: Operation): void {
   const { core, limits, log, metrics, rates } = context;
   const isRead = described.method === "GET";
-  const { id: idRule, innerId: innerRule, query, answer, access, orAdmin } = described;
+  const { id: idRule, innerId: innerRule, pathField, query, answer, access, orAdmin } = described;
   const body = described.withFiles ? "file" : described.body;
   const lists = listsOf(body === "file" ? {} : body);
   const bodyLimits = {
@@ -140,6 +151,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
       caller: request.caller,
       id: "",
       innerId: "",
+      pathValue: "",
       query: readFields(query, queryOf(request), " in the query"),
       body: body === "file" ? {} : readFields(body, fields),
       key: described.method === "POST" ? idempotencyKey(request) : undefined,
@@ -151,6 +163,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
     const params = request.params as Record<string, string>;
     if (idRule && access === undefined) call.id = knownForm(params.id!, idRule.kind, idRule.unknown);
     if (innerRule) call.innerId = knownForm(params[innerRule.name]!, innerRule.kind, innerRule.unknown);
+    if (pathField) call.pathValue = readField(pathField.name, pathField.field, params[pathField.name]);
     reply.code(answer.status);
     const { key } = call;
     if (key === undefined) return described.handle(call);

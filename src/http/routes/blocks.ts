@@ -1,11 +1,9 @@
 import { blockResource, listBlocks, setBlock } from "../../core/blocks.ts";
-import { namePageFields, readField, toPageRequest, username } from "../../core/fields.ts";
+import { namePageFields, toPageRequest, username } from "../../core/fields.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
 
-function nameInPath(params: unknown): string {
-  return readField("username", username, (params as { username: string }).username);
-}
+const nameInPath = { name: "username", field: username };
 
 export const blockOperations: readonly Operation[] = [
   operation({
@@ -27,24 +25,26 @@ export const blockOperations: readonly Operation[] = [
     name: "blockUsername",
     method: "PUT",
     path: "/v1/blocks/:username",
+    pathField: nameInPath,
     scope: "contacts:write",
     summary: "Block a username: the caller receives nothing from its user",
     query: {},
     body: {},
     answer: { status: 204 },
     errors: ["invalid_parameter"],
-    handle: ({ core, caller, request }) => setBlock(core, caller, nameInPath(request.params), true),
+    handle: ({ core, caller, pathValue }) => setBlock(core, caller, pathValue, true),
   }),
   operation({
     name: "unblockUsername",
     method: "DELETE",
     path: "/v1/blocks/:username",
+    pathField: nameInPath,
     scope: "contacts:write",
     summary: "Unblock a username",
     query: {},
     body: {},
     answer: { status: 204 },
     errors: ["invalid_parameter"],
-    handle: ({ core, caller, request }) => setBlock(core, caller, nameInPath(request.params), false),
+    handle: ({ core, caller, pathValue }) => setBlock(core, caller, pathValue, false),
   }),
 ];

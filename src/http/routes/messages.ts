@@ -1,4 +1,12 @@
-import { cursor, describedField, optional, pageFields, reference, toPageRequest } from "../../core/fields.ts";
+import {
+  cursor,
+  describedField,
+  emoji,
+  optional,
+  pageFields,
+  reference,
+  toPageRequest,
+} from "../../core/fields.ts";
 import {
   deleteMessage,
   getMessage,
@@ -7,6 +15,7 @@ import {
   messageResource,
   updateMessage,
 } from "../../core/messages.ts";
+import { addReaction, removeReaction } from "../../core/reactions.ts";
 import { idOf } from "../../core/resource.ts";
 import { createMessage, messageFields } from "../../core/sending.ts";
 import { ParleyError } from "../../errors.ts";
@@ -16,6 +25,7 @@ import { sendPage } from "../protocol/pages.ts";
 import { receiveMessage } from "../protocol/uploads.ts";
 
 const id = { name: "message_id", kind: "msg", unknown: "message_not_found" } as const;
+const emojiInPath = { name: "emoji", field: emoji };
 
 export const messageOperations: readonly Operation[] = [
   operation({
@@ -113,5 +123,33 @@ export const messageOperations: readonly Operation[] = [
     answer: { status: 204 },
     errors: ["message_not_found", "not_sender", "precondition_failed"],
     handle: ({ core, caller, id, request }) => deleteMessage(core, caller, id, expectedVersions(request)),
+  }),
+  operation({
+    name: "addReaction",
+    method: "PUT",
+    path: "/v1/messages/:id/reactions/:emoji",
+    id,
+    pathField: emojiInPath,
+    scope: "messages:write",
+    summary: "React to a message with an emoji",
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["invalid_parameter", "message_not_found", "count_limit_reached"],
+    handle: ({ core, caller, id, pathValue }) => addReaction(core, caller, id, pathValue),
+  }),
+  operation({
+    name: "removeReaction",
+    method: "DELETE",
+    path: "/v1/messages/:id/reactions/:emoji",
+    id,
+    pathField: emojiInPath,
+    scope: "messages:write",
+    summary: "Remove your reaction with an emoji",
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["invalid_parameter", "message_not_found"],
+    handle: ({ core, caller, id, pathValue }) => removeReaction(core, caller, id, pathValue),
   }),
 ];

@@ -1,0 +1,135 @@
+import type { Mutant } from "./mutant.ts";
+
+const QUERIES = "src/db/queries/reactions.ts";
+const RENDER = "src/core/events/render.ts";
+const LEAVING = "src/db/queries/leaving.ts";
+
+/** Reactions: which there may be, who sees them, and when they go. */
+export const reactions: readonly Mutant[] = [
+  {
+    name: "a reaction may be longer than 64 bytes",
+    file: "src/core/fields.ts",
+    find: "    Buffer.byteLength(value) <= MAX_EMOJI_BYTES &&\n",
+    replace: "",
+    tests: ["acceptance/reactions"],
+  },
+  {
+    name: "a reaction may be invisible",
+    file: "src/core/fields.ts",
+    find: "    VISIBLE.test(value) &&\n    [...graphemes",
+    replace: "    [...graphemes",
+    tests: ["acceptance/reactions"],
+  },
+  {
+    name: "a reaction may be a word",
+    file: "src/core/fields.ts",
+    find: "[...graphemes.segment(value)].length === 1",
+    replace: "value.length > 0",
+    tests: ["acceptance/reactions"],
+  },
+  {
+    name: "a broken encoding of a reaction is a message that is not there",
+    file: "src/http/server.ts",
+    find: "    refuseBrokenField(asked);\n",
+    replace: "",
+    tests: ["acceptance/reactions"],
+  },
+  {
+    name: "a message takes a reaction of somebody who does not see it",
+    file: QUERIES,
+    find: "WHERE m.id = ${messageId} AND ${sees(sql`m.id`)}`",
+    replace: "WHERE m.id = ${messageId}`",
+    tests: ["contract/reactions"],
+  },
+  {
+    name: "a message has any number of reactions",
+    file: QUERIES,
+    find: "!known && places.length >= MAX_EMOJI",
+    replace: "!known && places.length > 1e9",
+    tests: ["contract/reactions", "acceptance/reactions"],
+  },
+  {
+    name: "a message with 20 different reactions takes no more of these",
+    file: QUERIES,
+    find: "!known && places.length >= MAX_EMOJI",
+    replace: "places.length >= MAX_EMOJI",
+    tests: ["contract/reactions"],
+  },
+  {
+    name: "reactions of blocked users are listed",
+    file: QUERIES,
+    find: "readerId === null\n",
+    replace: 'readerId !== ""\n',
+    tests: ["contract/reactions", "acceptance/reactions"],
+  },
+  {
+    name: "reactions of blocked users are told",
+    file: QUERIES,
+    find: "\n    ${audience(conversation_id, sql`${message_id}`)} AND ${isShown(sql`${user_id}`, sql`s.user_id`)}`;",
+    replace: "\n    ${audience(conversation_id, sql`${message_id}`)}`;",
+    tests: ["contract/reactions"],
+  },
+  {
+    name: "who blocks their own name loses their own reactions",
+    file: QUERIES,
+    find: "(u.id = ${readerId} OR NOT EXISTS",
+    replace: "(NOT EXISTS",
+    tests: ["contract/reactions"],
+  },
+  {
+    name: "an event shows a reaction to those who do not see the message any more",
+    file: RENDER,
+    find: "if ((await findReactionReaders(core, event, [recipientId])).length > 0) seen.add(event);",
+    replace: "seen.add(event);",
+    tests: ["http/reactions"],
+  },
+  {
+    name: "an event shows a reaction that is gone",
+    file: RENDER,
+    find: 'type === "reaction.created", userIds',
+    replace: "false, userIds",
+    tests: ["http/reactions"],
+  },
+  {
+    name: "a stream shows reactions of blocked users in an update of their message",
+    file: RENDER,
+    find: "if (message?.has_reactions !== 1 || userIds.length === 0) return new Set();",
+    replace: "if (message !== undefined || userIds.length === 0) return new Set();",
+    tests: ["http/reactions", "http/events-alike"],
+  },
+  {
+    name: "a webhook that gets ids only gets the emoji of a reaction",
+    file: RENDER,
+    find: "const { emoji: _, ...ids } = JSON.parse(payload) as Reaction;",
+    replace: "const ids = JSON.parse(payload) as Reaction;",
+    tests: ["http/reactions"],
+  },
+  {
+    name: "a token without messages:read gets events of reactions",
+    file: "src/core/events/shown-types.ts",
+    find: '  reaction: "messages:read",\n',
+    replace: "",
+    tests: ["http/reactions"],
+  },
+  {
+    name: "reactions stay when their message is deleted",
+    file: "src/db/queries/erased.ts",
+    find: "has_reactions === 1 ? [sql`DELETE FROM reactions",
+    replace: "has_reactions > 1 ? [sql`DELETE FROM reactions",
+    tests: ["contract/reactions"],
+  },
+  {
+    name: "reactions of erased users stay",
+    file: "src/db/queries/erasing.ts",
+    find: 'sql`user_id = ${user.user_id}`, left),\n    (left: number) =>\n      eraseSome("withheld"',
+    replace: "sql`user_id = ''`, left),\n    (left: number) =>\n      eraseSome(\"withheld\"",
+    tests: ["contract/reactions"],
+  },
+  {
+    name: "a step erases all reactions to the messages that it looks at",
+    file: LEAVING,
+    find: "  if (reactions === limit) return limit;\n",
+    replace: "",
+    tests: ["contract/reactions"],
+  },
+];

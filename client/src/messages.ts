@@ -3,7 +3,7 @@ import { List } from "./list.ts";
 import { type MessageChange, type MessageWatchOptions, watchMessages } from "./message-watch.ts";
 import { toSource, type UploadSource } from "./source.ts";
 import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
-import type { Message, MessageChanges, MessageQuery, NewMessage } from "./types.ts";
+import type { Message, MessageChanges, MessageDeletion, MessageQuery, NewMessage } from "./types.ts";
 import { sendFiles, type UploadProgress } from "./upload.ts";
 
 const PATH = ["v1", "messages"];
@@ -14,6 +14,8 @@ export interface SendOptions extends CreateOptions {
   /** Called often while files are sent, and again from 0 for each retry. */
   onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
+
+export type DeleteOptions = ChangeOptions & MessageDeletion;
 
 /** Messages in conversations. */
 export class Messages {
@@ -63,9 +65,9 @@ export class Messages {
     return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id], body: changes });
   }
 
-  /** Deletes the message and its files for everybody. */
-  delete(id: string, options: ChangeOptions = {}): Promise<void> {
-    return this.#transport.remove([...PATH, id], options);
+  /** Deletes the message and its files: for everybody, or with `for: "me"` a message of any sender for the caller alone. */
+  delete(id: string, { for: whom, ...options }: DeleteOptions = {}): Promise<void> {
+    return this.#transport.remove([...PATH, id], options, { for: whom });
   }
 
   /** Reacts with an emoji: any one visible character. The same reaction again changes nothing. */

@@ -559,6 +559,12 @@ export interface operations {
       data?: Record<string, unknown> | null | undefined;
     };
   };
+  deleteMessage: {
+    query: {
+      /** `me` deletes a message of any sender, for the caller alone. */
+      for?: "me" | undefined;
+    };
+  };
   listGroups: {
     query: {
       /** A whole number from 1 to 100. */

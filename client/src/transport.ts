@@ -152,8 +152,8 @@ export class Transport {
   }
 
   /** Deletes a resource. */
-  remove(path: readonly string[], options: ChangeOptions): Promise<void> {
-    return this.call({ ...options, method: "DELETE", path, isRemoval: true });
+  remove(path: readonly string[], options: ChangeOptions, query?: object): Promise<void> {
+    return this.call({ ...options, method: "DELETE", path, query, isRemoval: true });
   }
 
   /** Sends a request and resolves with the head of a successful answer. */

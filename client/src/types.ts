@@ -57,6 +57,7 @@ export type ReadPosition = operations["markConversationRead"]["body"];
 export type MessageQuery = operations["listMessages"]["query"];
 export type NewMessage = operations["createMessage"]["body"];
 export type MessageChanges = operations["updateMessage"]["body"];
+export type MessageDeletion = operations["deleteMessage"]["query"];
 export type GroupQuery = operations["listGroups"]["query"];
 export type NewGroup = operations["createGroup"]["body"];
 export type GroupChanges = operations["updateGroup"]["body"];

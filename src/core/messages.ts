@@ -237,3 +237,10 @@ export async function deleteMessage(
   });
   core.wakeEraser();
 }
+
+/** Deletes the message for the caller alone; for good, if nobody else sees it. Throws `message_not_found`. */
+export async function hideMessage(core: Core, caller: Caller, id: string, expected: Expected): Promise<void> {
+  const entry = newEntry(core, caller);
+  await core.db.write("hideMessage", { userId: caller.userId, id, expected, now: entry.at, entry });
+  core.wakeEraser();
+}

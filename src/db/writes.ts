@@ -23,7 +23,7 @@ import { findResult, forgetKeys, type IdempotentRequest, storeResult } from "./q
 import { createIdentity } from "./queries/identities.ts";
 import { createIntent, dropIntent, lapseIntents, renewIntent } from "./queries/intents.ts";
 import { markRead, updateConversation } from "./queries/marks.ts";
-import { deleteMessage, updateMessage } from "./queries/messages.ts";
+import { deleteMessage, hideMessage, updateMessage } from "./queries/messages.ts";
 import { addReaction, removeReaction } from "./queries/reactions.ts";
 import { createMessage } from "./queries/sending.ts";
 import { lapseReservations, releaseStorage, reserveStorage } from "./queries/storage.ts";
@@ -70,6 +70,7 @@ const single = {
   forgetExpiredTokens,
   forgetKeys,
   forgetSecrets,
+  hideMessage,
   importRows,
   inviteMember,
   joinGroup,

@@ -259,7 +259,7 @@ test("fields that a message does not have, or that came twice, are 400", async (
   const { id } = await newMessage();
   for (const name of ["mentions", "reply_to_id", "conversation_id"])
     faulty(await call("PUT", `${PATH}/${id}`, form({ [name]: "x" })), name, "unknown_parameter");
-  faulty(await call("DELETE", `${PATH}/${id}?for=me`), "for", "unknown_parameter");
+  faulty(await call("DELETE", `${PATH}/${id}?to=me`), "to", "unknown_parameter");
   faulty(await call("GET", `${PATH}?conversation_id=${conversation_id}&q=hello`), "q", "unknown_parameter");
 });
 

@@ -73,6 +73,26 @@ onEachServer("reactions are added, listed and removed", async (t, server) => {
   assert.match(refused.stderr, /^parley: emoji must be one visible character/);
 });
 
+onEachServer(
+  "a message is deleted by its sender for everybody, by each for themselves",
+  async (t, server) => {
+    const { ada, bob } = await pair(t, server);
+    const [first, second] = [await ada.run("send", "bob", "first"), await ada.run("send", "bob", "second")];
+    const id = first.stdout.trim();
+    const refused = await bob.run("delete", id);
+    assert.deepEqual([refused.code, refused.stdout], [1, ""]);
+    const deleted = await bob.run("delete", id, "--for-me");
+    assert.deepEqual([deleted.code, deleted.stderr], [0, `Deleted ${id} for you.\n`]);
+    const texts = async (who: typeof ada, other: string) =>
+      items(await who.run("messages", other, "--json")).map(({ text }) => text);
+    assert.deepEqual([await texts(bob, "ada"), await texts(ada, "bob")], [["second"], ["second", "first"]]);
+    const gone = await ada.run("delete", second.stdout.trim());
+    assert.deepEqual([gone.code, gone.stderr], [0, `Deleted ${second.stdout.trim()} for everybody.\n`]);
+    assert.deepEqual(items(await ada.run("delete", id, "--for-me", "--json")), [{ id }]);
+    assert.deepEqual([await texts(bob, "ada"), await texts(ada, "bob")], [[], []]);
+  },
+);
+
 test("what is not sent is explained", async (t) => {
   const { ada, bob, conversation } = await serve(t);
   for (const [code, said, ...args] of [

@@ -83,6 +83,9 @@ onEachEngine("messages", async (t, config) => {
   for (const emoji of ["👍", "/", "👍"]) assert.equal(await messages.addReaction(hello.id, emoji), undefined);
   assert.equal(await messages.removeReaction(hello.id, "👍"), undefined);
   assert.deepEqual((await messages.retrieve(hello.id)).reactions, [{ emoji: "/", count: 1, user_ids: [me] }]);
+  const hidden = await messages.create({ conversation_id, text: "hidden" });
+  assert.equal(await messages.delete(hidden.id, { for: "me", ifMatch: etagOf(hidden) }), undefined);
+  assert.equal((await failure(messages.retrieve(hidden.id))).code, "message_not_found");
   assert.equal(await messages.delete(hello.id), undefined);
   assert.equal((await failure(messages.retrieve(hello.id))).code, "message_not_found");
 });

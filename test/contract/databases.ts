@@ -59,3 +59,18 @@ export async function openPlainPostgres(t: TestContext): Promise<pg.Client> {
   await client.query("SET enable_seqscan = off");
   return client;
 }
+
+/** The same database, opened by two nodes if the engine can. */
+export type OpenTwice = (t: TestContext) => Promise<[Database, Database]>;
+
+export async function openTwiceOnSqlite(t: TestContext): Promise<[Database, Database]> {
+  const db = await openOnSqlite(t);
+  return [db, db];
+}
+
+export async function openTwiceOnPostgres(t: TestContext): Promise<[Database, Database]> {
+  const url = await testDatabase(t);
+  const nodes: [Database, Database] = [await openPostgres(url), await openPostgres(url)];
+  t.after(() => Promise.all(nodes.map((node) => node.close())));
+  return nodes;
+}

@@ -1,8 +1,7 @@
 // Reactions: whose, in which order, how many, and when they go, on both engines.
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
-import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
 import {
   listBlockingReaders,
   listReactionReaders,
@@ -10,15 +9,11 @@ import {
   type Reaction,
 } from "../../src/db/queries/reactions.ts";
 import { sql } from "../../src/db/sql.ts";
-import { testDatabase } from "../support/engines/postgres.ts";
 import { checkOrphans } from "../support/orphans.ts";
 import { addUser, anEntry, messageId } from "../support/rows.ts";
-import { openOnSqlite } from "./databases.ts";
+import { type OpenTwice, openTwiceOnPostgres, openTwiceOnSqlite } from "./databases.ts";
 import { createGroup, deleteUser, join, leaveGroup, people } from "./in-groups.ts";
 import { block, count, eraseAll, eventsOf, leave, meet, SHARED, send } from "./talk.ts";
-
-/** The same database, opened by two nodes if the engine can. */
-type Open = (t: TestContext) => Promise<[Database, Database]>;
 
 const M1 = messageId(1);
 
@@ -49,7 +44,7 @@ async function toldOf(db: Database, user: string): Promise<string[]> {
   });
 }
 
-function reactionsContract(name: string, open: Open): void {
+function reactionsContract(name: string, open: OpenTwice): void {
   test(`${name}: a reaction is there once, and emoji stay in the order in which they came`, async (t) => {
     const [db] = await open(t);
     await meet(db);
@@ -116,7 +111,7 @@ function reactionsContract(name: string, open: Open): void {
   });
 }
 
-function hidingContract(name: string, open: Open): void {
+function hidingContract(name: string, open: OpenTwice): void {
   test(`${name}: reactions of blocked users are hidden while the block lasts`, async (t) => {
     const [db] = await open(t);
     await meet(db);
@@ -188,18 +183,6 @@ function hidingContract(name: string, open: Open): void {
     for (const table of ["reactions", "messages", "departing"])
       assert.equal(await count(db, table), 0, table);
   });
-}
-
-async function openTwiceOnSqlite(t: TestContext): Promise<[Database, Database]> {
-  const db = await openOnSqlite(t);
-  return [db, db];
-}
-
-async function openTwiceOnPostgres(t: TestContext): Promise<[Database, Database]> {
-  const url = await testDatabase(t);
-  const nodes: [Database, Database] = [await openPostgres(url), await openPostgres(url)];
-  t.after(() => Promise.all(nodes.map((node) => node.close())));
-  return nodes;
 }
 
 for (const [name, open] of Object.entries({ sqlite: openTwiceOnSqlite, postgres: openTwiceOnPostgres })) {

@@ -170,7 +170,14 @@ export class Groups {
     const seenBy = new Set(conversation.seats.keys());
     const message: Message = {
       ...{ ...said, id: "", conversation, text: null, mentions: [], replyTo: null, files: [] },
-      ...{ createdAt: at, editedAt: null, seenBy, missedBy: new Set() },
+      ...{
+        createdAt: at,
+        editedAt: null,
+        seenBy,
+        missedBy: new Set(),
+        isHidden: false,
+        reactions: new Map(),
+      },
     };
     conversation.messages.push(message);
     this.model.messages.push(message);

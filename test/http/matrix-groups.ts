@@ -124,6 +124,11 @@ export const GROUP_ROWS: Row[] = [
   },
   {
     route: "DELETE /v1/messages/:id",
+    path: "/v1/messages/<joined>?for=me",
+    expected: forMembers(204),
+  },
+  {
+    route: "DELETE /v1/messages/:id",
     path: "/v1/messages/<joined>",
     expected: forMembers(403),
   },

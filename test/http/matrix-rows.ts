@@ -136,6 +136,16 @@ export const ROWS: Row[] = [
   ]),
   {
     route: "DELETE /v1/messages/:id",
+    path: "/v1/messages/<message>?for=me",
+    expected: { ...own(204), member: 204 },
+  },
+  {
+    route: "DELETE /v1/messages/:id",
+    path: "/v1/messages/<messageFromBlocked>?for=me",
+    expected: { ...all(404), blocked: 204 },
+  },
+  {
+    route: "DELETE /v1/messages/:id",
     path: "/v1/messages/<message>",
     expected: { ...own(204), member: 403 },
   },

@@ -142,6 +142,10 @@ test("a token with scope admin deletes messages and files of others, and learns 
   for (const path of [`/v1/messages/${made.id}`, `/v1/attachments/${fileId}`]) {
     assert.equal((await ask("GET", path)).status, 403);
     assert.equal((await ask("PUT", path, {})).status, 403);
+    if (path.startsWith("/v1/messages")) {
+      const { status, body } = await ask("DELETE", `${path}?for=me`);
+      assert.deepEqual([status, body.code], [403, "insufficient_scope"], "it has no messages of its own");
+    }
     assert.equal((await ask("DELETE", path)).status, 204);
     assert.equal((await ask("DELETE", path)).status, 404);
     assert.equal((await asker(server, user)("GET", path)).status, 404);

@@ -6,7 +6,8 @@ import { eventually } from "../support/files-on-disk.ts";
 import { checkGroup, rowsOf, toShown } from "./group-operations.ts";
 import { checkFile } from "./sharing-files.ts";
 import { checkMessage, listMessages } from "./sharing-messages.ts";
-import { seesFile } from "./sharing-model.ts";
+import { isThere, seesFile } from "./sharing-model.ts";
+import { reactionsFor, rebuildReaction, toSet } from "./sharing-reactions.ts";
 import type { User } from "./sharing-types.ts";
 import type { Page, Rebuilt, Shown, World } from "./sharing-world.ts";
 
@@ -16,7 +17,7 @@ export async function checkEvents(world: World): Promise<void> {
   assert.ok(await eventually(async () => !(await hasUnnumbered(db))), "events wait for their numbers");
   for (const user of world.model.users.values()) {
     const events = await readEvents(world, user);
-    const found = events.map(({ type, payload }) => `${type} ${(payload as Shown).id}`);
+    const found = events.map(({ type, payload }) => `${type} ${idOf(payload as Shown)}`);
     assert.deepEqual(found.sort(), user.events.splice(0).sort(), `events of ${user.name}`);
     for (const event of events) checkPayload(world, user, event);
     await rebuild(world, user, events);
@@ -24,9 +25,17 @@ export async function checkEvents(world: World): Promise<void> {
   }
 }
 
+/** Of a reaction that of its message. */
+function idOf({ id, message_id }: Shown): unknown {
+  return id ?? message_id;
+}
+
 /** Events are oldest first. */
 async function rebuild(world: World, user: User, events: readonly Shown[]): Promise<void> {
-  const empty = { messages: new Map([[user.notes.id, new Map()]]), groups: new Map(), members: new Map() };
+  const empty = {
+    ...{ messages: new Map([[user.notes.id, new Map()]]), groups: new Map(), members: new Map() },
+    blockChanges: 0,
+  };
   const state: Rebuilt = world.rebuilt.get(user) ?? empty;
   world.rebuilt.set(user, state);
   for (const event of events) {
@@ -37,10 +46,15 @@ async function rebuild(world: World, user: User, events: readonly Shown[]): Prom
     if (type === "contact.created") await readMessages(world, user, id, state);
     if (type.startsWith("group.")) await rebuildGroup(world, user, event, state);
     if (type.startsWith("member.")) rebuildMember(payload, state);
+    if (type.startsWith("reaction.")) rebuildReaction(event, state);
     if (!type.startsWith("message.")) continue;
     if ("text" in payload) state.messages.get(id)?.set(payload.id as string, payload);
     else state.messages.get(id)?.delete(payload.id as string);
   }
+  // Whose reactions are shown has changed.
+  if (user.blockChanges !== state.blockChanges)
+    for (const id of state.messages.keys()) await readMessages(world, user, id, state);
+  state.blockChanges = user.blockChanges;
 }
 
 /** What follows may have ended it again. */
@@ -88,10 +102,12 @@ function checkRebuilt(world: World, user: User): void {
         ...[message.id, message.text, message.data],
         message.editedAt === null ? null : Math.floor(message.editedAt / 1000),
         message.files.map(({ id, filename }) => [id, filename]),
+        toSet(world, reactionsFor(world, user, message)),
       ]);
     const found = shown.map((message) => [
       ...told(message),
       (message.attachments as Shown[]).map(({ id, filename }) => [id, filename]),
+      toSet(world, message.reactions),
     ]);
     const byId = (a: unknown[], b: unknown[]) => (String(a[0]) < String(b[0]) ? -1 : 1);
     assert.deepEqual(found.sort(byId), wanted.sort(byId), `what events tell ${user.name}`);
@@ -149,7 +165,7 @@ function checkPayload(world: World, user: User, event: Shown): void {
   const isDeleted = type.endsWith(".deleted");
   if (type.startsWith("message.")) {
     const message = model.messages.find(({ id }) => id === payload.id)!;
-    if (message.seenBy.has(user) && !isDeleted) checkMessage(world, message, payload);
+    if (message.seenBy.has(user) && !isDeleted) checkMessage(world, user, message, payload);
     else assert.deepEqual(payload, reference);
   }
   if (type.startsWith("attachment.")) {
@@ -163,6 +179,25 @@ function checkPayload(world: World, user: User, event: Shown): void {
     else assert.deepEqual(payload, reference);
   }
   if (type.startsWith("member.")) checkMemberPayload(world, user, payload, isDeleted);
+  if (type.startsWith("reaction.")) checkReactionPayload(world, user, payload, isDeleted);
+}
+
+function checkReactionPayload(world: World, user: User, payload: Shown, isDeleted: boolean): void {
+  const { model } = world;
+  const { message_id, conversation_id, emoji, user_id, ...rest } = payload;
+  const message = model.messages.find(({ id }) => id === message_id)!;
+  assert.deepEqual([conversation_id, rest], [message.conversation.id, {}]);
+  if (emoji === undefined) {
+    assert.deepEqual(Object.keys(payload), ["message_id", "conversation_id"]);
+    return;
+  }
+  const by = model.everyone.find(({ id }) => id === user_id)!;
+  assert.ok(
+    model.showsReactions(by, user) && model.users.get(by.name) === by,
+    "a reaction that is not shown",
+  );
+  assert.ok(isDeleted || message.reactions.get(emoji as string)?.includes(by), "a reaction that is gone");
+  assert.ok(message.seenBy.has(user) || !isThere(message), "of a message that is not seen");
 }
 
 function checkMemberPayload(world: World, user: User, payload: Shown, isDeleted: boolean): void {

@@ -140,7 +140,7 @@ function checkConversation(world: World, user: User, conversation: Conversation,
     muted_until: seat.mutedUntil,
   });
   const last = model.messagesSeenBy(user, conversation).find(({ type }) => type === "text");
-  if (last) checkMessage(world, last, lastMessage as Shown);
+  if (last) checkMessage(world, user, last, lastMessage as Shown);
   else assert.equal(lastMessage, null);
   assert.equal(position === null, seat.movedAt === null);
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { systemData } from "./group-operations.ts";
 import { checkFile, enterFile, newFile } from "./sharing-files.ts";
+import { reactionsFor } from "./sharing-reactions.ts";
 import type { Content, Conversation, Message, User } from "./sharing-types.ts";
 import { oneOf, type Page, type Shown, UNKNOWN, type World } from "./sharing-world.ts";
 
@@ -51,7 +52,7 @@ async function send(
   for (const [i, file] of message.files.entries()) enterFile(file, (shown.attachments as Shown[])[i]!);
   model.publish(message, "message.created", message.id);
   for (const file of message.files) model.publish(message, "attachment.created", file.id);
-  checkMessage(world, message, shown);
+  checkMessage(world, user, message, shown);
   if (spare % 6 > 0) return;
   keyed.set(message, { key, fields });
   assert.deepEqual(await world.ask(user, "POST", "/v1/messages", 201, fields, headers), shown);
@@ -67,7 +68,7 @@ export async function sendAgain(world: World, user: User, target: number): Promi
   const shown = (await world.ask(user, "POST", "/v1/messages", isSeen ? 201 : 404, fields, {
     "idempotency-key": key,
   })) as Shown;
-  if (isSeen) checkMessage(world, message, shown);
+  if (isSeen) checkMessage(world, user, message, shown);
   else assert.equal(shown.code, "message_not_found");
 }
 
@@ -144,7 +145,7 @@ export async function editMessage(
     return;
   }
   world.model.edit(message, body.text, body.data, world.clock.now);
-  checkMessage(world, message, (await world.ask(user, "PUT", path, 200, body)) as Shown);
+  checkMessage(world, user, message, (await world.ask(user, "PUT", path, 200, body)) as Shown);
 }
 
 export async function deleteMessage(world: World, user: User, message: Message | undefined): Promise<void> {
@@ -159,10 +160,21 @@ export async function deleteMessage(world: World, user: User, message: Message |
   }
 }
 
+/** For themselves alone, whoever has sent it. */
+export async function hideMessage(world: World, user: User, message: Message | undefined): Promise<void> {
+  const path = `/v1/messages/${message?.id ?? `msg_${UNKNOWN}`}?for=me`;
+  if (!message?.seenBy.has(user)) {
+    await world.refused(user, "DELETE", path, 404, "message_not_found");
+    return;
+  }
+  world.model.hide(user, message);
+  await world.ask(user, "DELETE", path, 204);
+}
+
 export async function readMessage(world: World, user: User, message: Message | undefined): Promise<void> {
   const path = `/v1/messages/${message?.id ?? `msg_${UNKNOWN}`}`;
   if (!message?.seenBy.has(user)) await world.refused(user, "GET", path, 404, "message_not_found");
-  else checkMessage(world, message, (await world.ask(user, "GET", path, 200)) as Shown);
+  else checkMessage(world, user, message, (await world.ask(user, "GET", path, 200)) as Shown);
 }
 
 /** Small pages, walked in both directions. */
@@ -181,7 +193,7 @@ export async function checkMessages(world: World, user: User, conversation: Conv
     wanted.map(({ id }) => id),
     `messages that ${user.name} sees`,
   );
-  for (const [i, message] of wanted.entries()) checkMessage(world, message, down[i]!);
+  for (const [i, message] of wanted.entries()) checkMessage(world, user, message, down[i]!);
   const up = await walk(world, user, path, "ending_before");
   assert.deepEqual(up, down);
 }
@@ -205,7 +217,7 @@ async function walk(world: World, user: User, path: string, cursor: string, limi
   }
 }
 
-export function checkMessage(world: World, message: Message, shown: Shown): void {
+export function checkMessage(world: World, user: User, message: Message, shown: Shown): void {
   const { attachments, ...rest } = shown;
   const { sender } = message;
   const { model } = world;
@@ -221,7 +233,7 @@ export function checkMessage(world: World, message: Message, shown: Shown): void
     data: systemData(world, message),
     mentions: message.mentions.filter(isKnown).map(({ id }) => id),
     reply_to_id: message.replyTo?.id ?? null,
-    reactions: [],
+    reactions: reactionsFor(world, user, message),
     created_at: Math.floor(message.createdAt / 1000),
     edited_at: message.editedAt === null ? null : Math.floor(message.editedAt / 1000),
   });

@@ -27,7 +27,19 @@ export class Model {
   readonly messages: Message[] = [];
   readonly files: SentFile[] = [];
   /** How often what makes the rules hard came about. */
-  readonly met = { joined: 0, missed: 0, refused: 0, blocked: 0, withdrawn: 0, outlived: 0, emptied: 0 };
+  readonly met = {
+    joined: 0,
+    missed: 0,
+    refused: 0,
+    blocked: 0,
+    withdrawn: 0,
+    outlived: 0,
+    emptied: 0,
+    forMe: 0,
+    unseen: 0,
+    reacted: 0,
+    concealed: 0,
+  };
   /** When the last user of a name was erased, milliseconds. */
   readonly #erased = new Map<string, number>();
 
@@ -35,7 +47,7 @@ export class Model {
     const notes = this.newConversation();
     const user: User = {
       ...{ id: "", name, token: "", notes },
-      ...{ contacts: new Map(), blocks: new Map(), seenAt: [], events: [] },
+      ...{ contacts: new Map(), blocks: new Map(), blockChanges: 0, seenAt: [], events: [] },
     };
     this.sit(user, notes, at, at);
     this.users.set(name, user);
@@ -49,6 +61,8 @@ export class Model {
     for (const conversation of this.conversationsOf(user)) this.leave(user, conversation);
     user.contacts.clear();
     user.blocks.clear();
+    for (const message of this.messages)
+      for (const emoji of [...message.reactions.keys()]) this.#removeReaction(user, message, emoji);
   }
 
   /** Undefined if the user has a contact of that name. The conversation has an id if it was there before. */
@@ -66,12 +80,14 @@ export class Model {
   }
 
   block(user: User, name: string, at: number): void {
+    user.blockChanges++;
     if (!user.blocks.has(name)) user.blocks.set(name, at);
   }
 
   /** What the other sent while blocked is never received. */
   unblock(user: User, name: string): void {
     const since = user.blocks.get(name);
+    user.blockChanges++;
     user.blocks.delete(name);
     const waiting = this.contactOfPeer(user, name)?.conversation;
     if (since === undefined || !waiting || waiting.seats.has(user)) return;
@@ -154,6 +170,7 @@ export class Model {
     conversation.seats.delete(user);
     for (const message of conversation.messages) {
       if (message.seenBy.delete(user) && message.sender === user && isThere(message)) this.met.outlived++;
+      if (message.sender === user) message.isHidden = false;
     }
   }
 
@@ -165,7 +182,7 @@ export class Model {
     const { files, ...rest } = content;
     const message: Message = {
       ...{ ...rest, id: "", type: "text", about: null, sender, conversation, files: [], createdAt: at },
-      ...{ editedAt: null, seenBy, missedBy: new Set() },
+      ...{ editedAt: null, seenBy, missedBy: new Set(), isHidden: false, reactions: new Map() },
     };
     conversation.messages.push(message);
     this.messages.push(message);
@@ -233,6 +250,45 @@ export class Model {
     message.seenBy.clear();
   }
 
+  /** For this user alone; others go on seeing it. */
+  hide(user: User, message: Message): void {
+    this.#publishDeleted(message, [user]);
+    message.seenBy.delete(user);
+    message.isHidden = message.isHidden || message.sender === user;
+    this.met[isThere(message) ? "forMe" : "unseen"]++;
+  }
+
+  /** Whether the reader is shown what the user reacts with. */
+  showsReactions(user: User, reader: User): boolean {
+    return user === reader || !reader.blocks.has(user.name);
+  }
+
+  react(user: User, message: Message, emoji: string): void {
+    const users = message.reactions.get(emoji) ?? [];
+    if (users.includes(user)) return;
+    message.reactions.set(emoji, [...users, user]);
+    this.#tellReaction(user, message, "reaction.created");
+    this.met.reacted++;
+  }
+
+  unreact(user: User, message: Message, emoji: string): void {
+    if (this.#removeReaction(user, message, emoji)) this.#tellReaction(user, message, "reaction.deleted");
+  }
+
+  #removeReaction(user: User, { reactions }: Message, emoji: string): boolean {
+    const users = reactions.get(emoji) ?? [];
+    const others = users.filter((each) => each !== user);
+    if (others.length > 0) reactions.set(emoji, others);
+    else reactions.delete(emoji);
+    return others.length < users.length;
+  }
+
+  #tellReaction(user: User, message: Message, type: string): void {
+    const readers = [...message.seenBy].filter((reader) => this.showsReactions(user, reader));
+    this.met.concealed += message.seenBy.size - readers.length;
+    this.publish(message, type, message.id, readers);
+  }
+
   deleteFile(file: SentFile): void {
     const { message } = file;
     if (message.text === null && message.data === null && message.files.length === 1) {
@@ -291,7 +347,7 @@ export class Model {
   }
 
   storageUsed(user: User): number {
-    const own = this.filesSeenBy(user).filter(({ message }) => message.sender === user);
+    const own = this.files.filter((file) => file.message.sender === user && isStored(user, file));
     return own.reduce((sum, file) => sum + file.content.length, 0);
   }
 
@@ -315,6 +371,12 @@ export function isFileThere(file: SentFile): boolean {
 
 export function seesFile(user: User, file: SentFile | undefined): file is SentFile {
   return file?.message.seenBy.has(user) === true && isFileThere(file);
+}
+
+/** Whether the user has the file in a list, or stores it. */
+export function isStored(user: User, file: SentFile): boolean {
+  const { isHidden, sender } = file.message;
+  return seesFile(user, file) || (isHidden && sender === user && isFileThere(file));
 }
 
 /** Whether the first was sent after the second, in the same conversation. */

@@ -30,10 +30,12 @@ import {
   checkMessages,
   deleteMessage,
   editMessage,
+  hideMessage,
   readMessage,
   sendAgain,
   sendMessage,
 } from "./sharing-messages.ts";
+import { changeReaction } from "./sharing-reactions.ts";
 import type { Group, Message, User } from "./sharing-types.ts";
 import { oneOf, type World } from "./sharing-world.ts";
 
@@ -52,6 +54,9 @@ export const WEIGHTS = {
   sendAgain: 2,
   edit: 7,
   deleteMessage: 3,
+  hideMessage: 4,
+  react: 8,
+  unreact: 4,
   readMessage: 2,
   listMessages: 2,
   upload: 5,
@@ -152,6 +157,9 @@ const ABLE: Partial<Record<Kind, View>> = {
   ...{ joinGroup: "invited", inviteMember: "admin", setRole: "admin", removeMember: "admin" },
 };
 
+/** What everybody does who sees a message. */
+const BY_ALL: readonly Kind[] = ["readMessage", "readFile", "download", "react", "unreact", "hideMessage"];
+
 /** Changes of messages, and of their files. */
 const CHANGES: readonly Kind[] = ["edit", "uploadToMessage", "rename"];
 
@@ -242,8 +250,8 @@ function performOn(
   spare: number,
 ): Promise<void> | undefined {
   const { model } = world;
-  const isRead = kind === "readMessage" || kind === "readFile" || kind === "download";
-  const mayPick = ({ sender, seenBy }: Message) => seenBy.has(user) && (isRead || sender === user);
+  const mayPick = ({ sender, seenBy }: Message) =>
+    seenBy.has(user) && (BY_ALL.includes(kind) || sender === user);
   const ownFiles = model.filesSeenBy(user).filter(({ message }) => mayPick(message));
   const file = pick(ownFiles, model.files, target, spare);
   const seen = model.messages.filter(mayPick).reverse();
@@ -254,6 +262,8 @@ function performOn(
   if (kind === "readFile" || kind === "download") return readFile(world, user, file, kind);
   if (kind === "edit") return editMessage(world, user, message, spare);
   if (kind === "deleteMessage") return deleteMessage(world, user, message);
+  if (kind === "hideMessage") return hideMessage(world, user, message);
+  if (kind === "react" || kind === "unreact") return changeReaction(world, user, message, kind, spare);
   if (kind === "readMessage") return readMessage(world, user, message);
   if (kind === "sendAgain") return sendAgain(world, user, target);
   return undefined;

@@ -5,13 +5,30 @@ import { raw, type Statement, sql } from "../../src/db/sql.ts";
 import type { TestApp } from "../support/app.ts";
 import { eventually, storedFiles } from "../support/files-on-disk.ts";
 import { checkOrphans } from "../support/orphans.ts";
-import { isFileThere, isThere, Model } from "./sharing-model.ts";
+import { isFileThere, isStored, isThere, Model } from "./sharing-model.ts";
+import type { Message } from "./sharing-types.ts";
 
 /** Up to here a file is kept in the database. */
 const SMALL = 32 * 1024;
 
 /** By the SQL that reads them. */
 type Rows = Record<string, (string | number)[][]>;
+
+function rowsOfMessages(messages: readonly Message[]): Rows {
+  return {
+    "SELECT id, conversation_id, sender_id FROM messages": messages.map((message) => [
+      message.id,
+      message.conversation.id,
+      message.sender.id,
+    ]),
+    "SELECT message_id, emoji, user_id FROM reactions": messages.flatMap(({ id, reactions }) =>
+      [...reactions].flatMap(([emoji, users]) => users.map((user) => [id, emoji, user.id])),
+    ),
+    "SELECT m.id, b.text, b.data FROM messages m JOIN message_bodies b ON b.id = m.body_id": messages
+      .filter(({ text, data }) => text !== null || data !== null)
+      .map(({ id, text, data }) => [id, text ?? "", data === null ? "" : JSON.stringify(data)]),
+  };
+}
 
 function rowsOf(model: Model): Rows {
   const { users, conversations, files } = model;
@@ -63,7 +80,9 @@ function rowsOf(model: Model): Rows {
           .map((user) => [user.id, id]),
       ),
     "SELECT user_id, attachment_id, conversation_id FROM grants": live.flatMap((file) =>
-      [...file.message.seenBy].map((user) => [user.id, file.id, file.message.conversation.id]),
+      [...file.message.conversation.seats.keys()]
+        .filter((user) => isStored(user, file))
+        .map((user) => [user.id, file.id, file.message.conversation.id]),
     ),
     "SELECT id, conversation_id, message_id, uploader_id, file_size FROM attachments": live.map((file) => [
       file.id,
@@ -75,14 +94,7 @@ function rowsOf(model: Model): Rows {
     "SELECT attachment_id FROM small_files": live
       .filter((file) => file.content.length <= SMALL)
       .map(({ id }) => [id]),
-    "SELECT id, conversation_id, sender_id FROM messages": messages.map((message) => [
-      message.id,
-      message.conversation.id,
-      message.sender.id,
-    ]),
-    "SELECT m.id, b.text, b.data FROM messages m JOIN message_bodies b ON b.id = m.body_id": messages
-      .filter(({ text, data }) => text !== null || data !== null)
-      .map(({ id, text, data }) => [id, text ?? "", data === null ? "" : JSON.stringify(data)]),
+    ...rowsOfMessages(messages),
   };
 }
 
@@ -120,6 +132,7 @@ const EMPTIED = [
   "grants",
   "small_files",
   "messages",
+  "reactions",
   "message_bodies WHERE text IS NOT NULL OR data IS NOT NULL",
   "conversations",
   "places",

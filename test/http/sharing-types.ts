@@ -51,6 +51,8 @@ export interface User {
   contacts: Map<string, Contact>;
   /** Names that the user has blocked, in the same form, and since when, milliseconds. */
   blocks: Map<string, number>;
+  /** How often these have changed: no event says so. */
+  blockChanges: number;
   /** Each request of the user, milliseconds. */
   seenAt: number[];
   /** What was published to the user and not compared yet: `type id`. */
@@ -83,6 +85,10 @@ export interface Message extends Omit<Content, "files"> {
   seenBy: Set<User>;
   /** Those who had blocked the sender before they joined. */
   missedBy: Set<User>;
+  /** Whether its sender, who is still there, has deleted it for themselves: its files count for them. */
+  isHidden: boolean;
+  /** By their emoji, in the order of coming. */
+  reactions: Map<string, User[]>;
 }
 
 export interface SentFile {

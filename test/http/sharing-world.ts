@@ -29,6 +29,8 @@ export interface Rebuilt {
   groups: Map<string, Shown>;
   /** By their ids, by group. */
   members: Map<string, Map<string, Shown>>;
+  /** As the user had them when everything was last read. */
+  blockChanges: number;
 }
 
 let worlds = 0;

@@ -305,9 +305,9 @@ const blocks: readonly Mutant[] = [
   },
   {
     name: "blocked: a withdrawn message keeps its files in the list",
-    file: MESSAGES,
-    find: "sql`DELETE FROM grants WHERE user_id = ${userId} AND attachment_id = ${file.id}`,\n      ),\n      sql`INSERT INTO withheld",
-    replace: "sql`SELECT ${userId}, ${file.id}`,\n      ),\n      sql`INSERT INTO withheld",
+    file: "src/db/queries/withholding.ts",
+    find: "sql`DELETE FROM grants WHERE user_id = ${userId} AND attachment_id = ${file.id}`",
+    replace: "sql`SELECT ${userId}, ${file.id}`",
     tests: ["contract/messages"],
   },
   {

@@ -24,7 +24,7 @@ export const events: readonly Mutant[] = [
   },
   {
     name: "events: none of a message that is withdrawn",
-    file: MESSAGES,
+    file: "src/db/queries/withholding.ts",
     find: '    ...publish("message.deleted", id),\n',
     replace: "",
     tests: ["contract/messages"],

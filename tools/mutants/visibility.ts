@@ -6,6 +6,7 @@ const MARKS = "src/db/queries/marks.ts";
 const MESSAGES = "src/db/queries/messages.ts";
 const PEERS = "src/db/queries/peers.ts";
 const SENDING = "src/db/queries/sending.ts";
+const WITHHOLDING = "src/db/queries/withholding.ts";
 const VISIBILITY = "src/db/queries/visibility.ts";
 
 export const visibility: readonly Mutant[] = [
@@ -134,5 +135,62 @@ export const visibility: readonly Mutant[] = [
     find: "if (members.length === userIds.length) return;",
     replace: "if (members.length >= 0) return;",
     tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a message is deleted for themselves by those who do not see it",
+    file: MESSAGES,
+    find: 'JOIN users u ON u.id = s.user_id WHERE m.id = ${id} AND ${sees(sql`m.id`)}`,\n    );\n    if (!message) throw new ParleyError("message_not_found");\n    checkVersion(expected, message.version);\n    const files',
+    replace:
+      'JOIN users u ON u.id = s.user_id WHERE m.id = ${id}`,\n    );\n    if (!message) throw new ParleyError("message_not_found");\n    checkVersion(expected, message.version);\n    const files',
+    tests: ["contract/hiding"],
+  },
+  {
+    name: "a message that is deleted for oneself goes for everybody",
+    file: MESSAGES,
+    find: "if (message.is_seen === 1) yield* batch(withdraw(",
+    replace: "if (message.is_seen === 2) yield* batch(withdraw(",
+    tests: ["contract/hiding", "acceptance/hiding"],
+  },
+  {
+    name: "a message that is deleted for oneself is kept though nobody sees it",
+    file: MESSAGES,
+    find: "if (message.is_seen === 1) yield* batch(withdraw(",
+    replace: "if (message.is_seen < 2) yield* batch(withdraw(",
+    tests: ["contract/hiding", "acceptance/hiding"],
+  },
+  {
+    name: "files of a message that is deleted for oneself count no more",
+    file: WITHHOLDING,
+    find: "        .filter((file) => file.uploader_id !== userId)\n",
+    replace: "",
+    tests: ["contract/hiding"],
+  },
+  {
+    name: "each message that is deleted for oneself is a run",
+    file: WITHHOLDING,
+    find: "COALESCE((${before}), ${id})",
+    replace: "COALESCE(NULL, ${id})",
+    tests: ["contract/hiding"],
+  },
+  {
+    name: "a run of messages that are deleted for oneself overlaps the one behind it",
+    file: WITHHOLDING,
+    find: "AND from_id > ${id}\n      AND from_id <=",
+    replace: "AND from_id < ''\n      AND from_id <=",
+    tests: ["contract/hiding"],
+  },
+  {
+    name: "a run of messages that are deleted for oneself has others in it",
+    file: WITHHOLDING,
+    find: "x.id > ${from} AND x.id < ${to}`",
+    replace: "x.id > ${from} AND x.id < ${to} AND x.id < ''`",
+    tests: ["contract/hiding"],
+  },
+  {
+    name: "a token with admin alone deletes messages for itself",
+    file: "src/http/routes/messages.ts",
+    find: '      requireScope(caller, "messages:write");\n',
+    replace: "",
+    tests: ["http/messages"],
   },
 ];

@@ -248,6 +248,13 @@ function addMessageCommands(program: Command, io: Io, end: End): void {
       end(await (await import("./messages.ts")).sendMessage(io, who, text, options)),
     );
   program
+    .command("delete")
+    .argument("<message>", MESSAGE)
+    .option("--for-me", "delete a message of anybody, only for you")
+    .option(...JSON_OPTION)
+    .description("delete a message that you sent, for everybody")
+    .action(async (id, options) => end(await (await import("./messages.ts")).deleteMessage(io, id, options)));
+  program
     .command("react")
     .argument("<message>", MESSAGE)
     .argument("<emoji>", "an emoji, or any other visible character")

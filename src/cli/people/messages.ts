@@ -129,6 +129,20 @@ function reactionText({ emoji, count }: Message["reactions"][number]): string {
   return count === 1 ? emoji : `${emoji} ${count}`;
 }
 
+/** Deletes a message for everybody, or only for the user. */
+export function deleteMessage(
+  io: Io,
+  id: string,
+  { forMe, json }: { forMe?: boolean; json?: boolean },
+): Promise<number> {
+  return asPerson(io, async ({ messages }) => {
+    await messages.delete(id, { for: forMe ? "me" : undefined, signal: io.stop });
+    if (json) io.print(jsonLine({ id }));
+    else io.warn(harmless(forMe ? `Deleted ${id} for you.` : `Deleted ${id} for everybody.`));
+    return 0;
+  });
+}
+
 /** Adds a reaction to a message, or removes it. */
 export function react(
   io: Io,

@@ -17,9 +17,10 @@ import { checkVersion, type Expected } from "../version.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { hasBlocked } from "./blocks.ts";
 import { type ErasedFile, type ErasedMessage, eraseBody, eraseFile, eraseMessage } from "./erased.ts";
-import { publishReference, publishReferenceTo } from "./events.ts";
+import { publishReference } from "./events.ts";
 import { insertBody } from "./sending.ts";
 import { audience, type Seat, sees, walkVisible } from "./visibility.ts";
+import { withdraw } from "./withholding.ts";
 
 export interface MessageRow {
   id: string;
@@ -248,28 +249,6 @@ export function publishUpdate(
   ];
 }
 
-/** Withholds a message from members who had received it. */
-function withdraw(
-  { id, conversation_id }: Changed,
-  files: readonly ErasedFile[],
-  userIds: readonly string[],
-  now: number,
-): Statement[] {
-  const publish = (type: "attachment.deleted" | "message.deleted", what: string) =>
-    userIds.map((userId) => publishReferenceTo(userId, type, now, conversation_id, what));
-  return [
-    ...publish("message.deleted", id),
-    ...files.flatMap((file) => publish("attachment.deleted", file.id)),
-    ...userIds.flatMap((userId) => [
-      ...files.map(
-        (file) => sql`DELETE FROM grants WHERE user_id = ${userId} AND attachment_id = ${file.id}`,
-      ),
-      sql`INSERT INTO withheld (user_id, conversation_id, from_id, to_id)
-        VALUES (${userId}, ${conversation_id}, ${id}, ${id})`,
-    ]),
-  ];
-}
-
 function filesOf({ id, conversation_id }: { id: string; conversation_id: string }): Write<ErasedFile[]> {
   return all(
     sql<ErasedFile>`SELECT id, blob_key, uploader_id, file_size FROM attachments
@@ -308,6 +287,33 @@ function* getAnyMessage({ id, expected }: OwnMessageInput): Write<Erased & { sen
   checkVersion(expected, message.version);
   return message;
 }
+
+interface HideMessage extends OwnMessageInput {
+  /** Of the first file, if nobody else sees the message. */
+  entry: NewEntry;
+}
+
+/**
+ * Deletes the message for the user alone; if no other member sees it, for good. Everybody who sees a message may do so. Throws
+ * `message_not_found`.
+ */
+export const hideMessage = write(
+  { publishesEvents: true, serializeBy: ({ userId }) => userId },
+  function* ({ userId, id, expected, now, entry }: HideMessage): Write<void> {
+    const message = yield* get<Erased & { version: number; is_seen: number }>(
+      sql`SELECT m.id, m.conversation_id, m.body_id, m.has_reactions, m.version,
+          CASE WHEN EXISTS (SELECT 1 FROM members s WHERE s.conversation_id = m.conversation_id
+            AND s.user_id <> ${userId} AND ${sees(sql`m.id`)}) THEN 1 ELSE 0 END AS is_seen
+        FROM messages m JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = ${userId}
+        JOIN users u ON u.id = s.user_id WHERE m.id = ${id} AND ${sees(sql`m.id`)}`,
+    );
+    if (!message) throw new ParleyError("message_not_found");
+    checkVersion(expected, message.version);
+    const files = yield* filesOf(message);
+    if (message.is_seen === 1) yield* batch(withdraw(message, files, [userId], now));
+    else yield* eraseForAll(message, files, now, entry);
+  },
+);
 
 interface Erased extends ErasedMessage {
   conversation_id: string;

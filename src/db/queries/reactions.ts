@@ -102,7 +102,7 @@ interface Reactable {
   is_there: number;
 }
 
-/** Whoever sees a message can react to it, also to one of the system. */
+/** Everybody who sees a message can react to it, also to one of the system. */
 function findReactable({ userId, messageId, emoji }: React): Statement<Reactable> {
   // A deleted user stays a member until these rows are erased.
   return sql`SELECT m.conversation_id, m.has_reactions, CASE WHEN EXISTS (SELECT 1 FROM reactions r

@@ -1,4 +1,5 @@
 import {
+  choice,
   cursor,
   describedField,
   emoji,
@@ -10,6 +11,7 @@ import {
 import {
   deleteMessage,
   getMessage,
+  hideMessage,
   listMessages,
   messageChanges,
   messageResource,
@@ -19,6 +21,7 @@ import { addReaction, removeReaction } from "../../core/reactions.ts";
 import { idOf } from "../../core/resource.ts";
 import { createMessage, messageFields } from "../../core/sending.ts";
 import { ParleyError } from "../../errors.ts";
+import { requireScope } from "../protocol/authentication.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
 import { knownForm, type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
@@ -118,11 +121,20 @@ export const messageOperations: readonly Operation[] = [
     scope: "messages:write",
     orAdmin: true,
     summary: "Delete a message and its files",
-    query: {},
+    query: {
+      for: optional(
+        describedField(choice("me"), "`me` deletes a message of any sender, for the caller alone."),
+      ),
+    },
     body: {},
     answer: { status: 204 },
     errors: ["message_not_found", "not_sender", "precondition_failed"],
-    handle: ({ core, caller, id, request }) => deleteMessage(core, caller, id, expectedVersions(request)),
+    async handle({ core, caller, id, query, request }) {
+      const expected = expectedVersions(request);
+      if (query.for === undefined) return deleteMessage(core, caller, id, expected);
+      requireScope(caller, "messages:write");
+      return hideMessage(core, caller, id, expected);
+    },
   }),
   operation({
     name: "addReaction",

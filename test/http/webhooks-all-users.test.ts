@@ -7,6 +7,7 @@ import { sql } from "../../src/db/sql.ts";
 import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
 import { asker, type Json } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
+import { listen } from "../support/event-stream.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { deliveries, hook, LIMITS, newest } from "../support/hooks.ts";
 import { add, give, type Person, person, read, say, send } from "../support/people.ts";
@@ -96,6 +97,38 @@ test("a delivery says whom to alert, and leaves out what depends on the recipien
   const { reactions, ...shown } = await read<Json>(send(server, bob, "GET", `/v1/messages/${id}`), 200);
   assert.deepEqual(reactions, []);
   assert.deepEqual(got!.event.payload, shown);
+});
+
+test("a mention alerts through a mute, by text and by form, in streams and webhooks, and an edit alerts nobody", async (t) => {
+  const server = await startApp(t, LIMITS);
+  const [to, own] = [await receiver(t), await receiver(t)];
+  const { ann, bob, conversation } = await begin(server, to, "message.created,message.updated");
+  await hook(server, bob, own, { events: "message.created,message.updated" });
+  const muted = { muted_until: 4_000_000_000 };
+  await read(send(server, bob, "PUT", `/v1/conversations/${conversation}`, muted), 200);
+  const stream = await listen(t, server, bob, { query: "?types=message.created,message.updated" });
+  const form = (...mentions: string[]) => {
+    const body = new FormData();
+    body.set("conversation_id", conversation);
+    for (const id of mentions) body.append("mentions", id);
+    body.append("file", new File(["x"], "x.txt"));
+    return fetch(`${server.url}/v1/messages`, { method: "POST", headers: ann.headers, body });
+  };
+  const id = await say(server, ann, conversation, "Bob?", { mentions: [ann.id, bob.id] });
+  await read(form(ann.id, bob.id), 201);
+  await say(server, ann, conversation, "nobody");
+  await read(form(ann.id), 201);
+  await read(send(server, ann, "PUT", `/v1/messages/${id}`, { text: "Bob!" }), 200);
+  const wanted = [true, true, false, false, undefined];
+  const alerts = (events: { notify?: boolean }[]) => events.map(({ notify }) => notify);
+  assert.deepEqual(alerts(await stream.wait(5)), wanted);
+  assert.deepEqual(alerts((await own.wait(5)).map(({ event }) => event)), wanted);
+  const told = await to.wait(5);
+  const alertsOf = (who: Person) =>
+    told.map((each) => recipientsOf(each).find(({ user_id }) => user_id === who.id)!.notify);
+  assert.deepEqual(alertsOf(bob), [true, true, false, false, false]);
+  assert.deepEqual(alertsOf(ann), [false, false, false, false, false], "it is the sender's");
+  assert.equal(told.at(-1)!.event.type, "message.updated");
 });
 
 test("a redelivery has the id of the first, newer content, and only those who still see it; then it is skipped", async (t) => {

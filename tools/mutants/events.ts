@@ -137,6 +137,13 @@ export const events: readonly Mutant[] = [
     tests: ["http/events-alike"],
   },
   {
+    name: "events: an edit alerts those whom the message mentions",
+    file: RENDER,
+    find: 'const isNew = message !== undefined && type === "message.created";',
+    replace: "const isNew = message !== undefined;",
+    tests: ["http/webhooks-all-users"],
+  },
+  {
     name: "events: streams that wait alert also where it is muted",
     file: RENDER,
     find: "undefined, mutedIds.has(recipientId));",

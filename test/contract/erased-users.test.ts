@@ -40,6 +40,11 @@ async function live(db: Database): Promise<void> {
   await join(db, ANN, BOB, 1, 1);
   await send(db, ANN, 4, { files: [file(ANN, 4)], data: JSON.stringify({ place: WORD }) });
   await send(db, BOB, 5, { mentions: [ANN, BOB], replyToId: messageId(4) });
+  for (const [userId, number] of [
+    [ANN, 1],
+    [BOB, 4],
+  ] as const)
+    await db.write("addReaction", { userId, messageId: messageId(number), emoji: "x", now: 5 });
   await block(db, ANN, BOB);
   await send(db, BOB, 6);
   await block(db, BOB, "ann");
@@ -80,6 +85,7 @@ function erasedContract(name: string, open: Open): void {
         "joining",
         "marks",
         "members",
+        "reactions",
         "places",
         "withheld",
         "message_bodies",
@@ -97,7 +103,12 @@ function erasedContract(name: string, open: Open): void {
       assert.equal(await hasRemains(db), false);
       await checkOrphans(db);
       const kept = (await findIn(db, [ANN])).filter((column) => !column.startsWith("audit."));
-      assert.deepEqual(kept, ["attachments.uploader_id", "messages.mentions", "messages.sender_id"]);
+      assert.deepEqual(kept, [
+        "attachments.uploader_id",
+        "events.payload",
+        "messages.mentions",
+        "messages.sender_id",
+      ]);
       assert.deepEqual(await findIn(db, [WORD]), [
         "attachments.filename",
         "message_bodies.data",

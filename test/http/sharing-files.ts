@@ -99,7 +99,7 @@ export async function readFile(
   if (kind === "download") {
     const address = `${world.server.url}/files/${id}/${encodeURIComponent(file?.filename ?? "f")}`;
     user.seenAt.push(world.clock.now);
-    await checkBytes(address, sees ? file : undefined, { authorization: `Bearer ${user.token}` });
+    await checkBytes(address, sees ? file : undefined, { authorization: `Bearer ${user.tokens[0]}` });
   } else if (sees) {
     checkFile(file, (await world.ask(user, "GET", `/v1/attachments/${id}`, 200)) as Shown);
   } else {

@@ -46,7 +46,7 @@ export class Model {
   makeUser(name: string, at: number): User {
     const notes = this.newConversation();
     const user: User = {
-      ...{ id: "", name, token: "", notes },
+      ...{ id: "", name, tokens: [], notes },
       ...{ contacts: new Map(), blocks: new Map(), blockChanges: 0, seenAt: [], events: [] },
     };
     this.sit(user, notes, at, at);

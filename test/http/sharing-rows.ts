@@ -42,7 +42,7 @@ function rowsOf(model: Model): Rows {
   return {
     "SELECT id FROM users": there.map(({ id }) => [id]),
     "SELECT user_id, used FROM storage": there.map((user) => [user.id, model.storageUsed(user)]),
-    "SELECT user_id FROM tokens": there.map(({ id }) => [id]),
+    "SELECT user_id FROM tokens": there.flatMap(({ id, tokens }) => tokens.map(() => [id])),
     "SELECT user_id FROM reservations": [],
     "SELECT owner_id, id, conversation_id FROM contacts": there.flatMap((user) =>
       [...user.contacts.values()].map((contact) => [user.id, contact.id, contact.conversation.id]),

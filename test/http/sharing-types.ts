@@ -45,7 +45,8 @@ export interface Contact {
 export interface User {
   id: string;
   name: string;
-  token: string;
+  /** Of two devices, which take turns. */
+  tokens: string[];
   notes: Conversation;
   /** By the name that they are compared by. */
   contacts: Map<string, Contact>;

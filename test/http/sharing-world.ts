@@ -68,7 +68,7 @@ export class World {
     const { core } = this.server.app;
     const user = this.model.makeUser(name, this.clock.now);
     user.id = (await createUser(core, null, { username: name })).id;
-    user.token = (await createToken(core, null, user.id, {})).token;
+    for (let i = 0; i < 2; i++) user.tokens.push((await createToken(core, null, user.id, {})).token);
     const me = (await this.ask(user, "GET", "/v1/me", 200)) as { conversation_id: string };
     user.notes.id = me.conversation_id;
   }
@@ -104,8 +104,8 @@ export class World {
     body?: object,
     more: Record<string, string> = {},
   ): Promise<unknown> {
-    user.seenAt.push(this.clock.now);
-    const headers: Record<string, string> = { authorization: `Bearer ${user.token}`, ...more };
+    const token = user.tokens[user.seenAt.push(this.clock.now) % 2];
+    const headers: Record<string, string> = { authorization: `Bearer ${token}`, ...more };
     if (body && !(body instanceof FormData)) headers["content-type"] = "application/json";
     const sent = body instanceof FormData ? body : body && JSON.stringify(body);
     const answer = await fetch(this.server.url + path, { method, headers, body: sent ?? null });

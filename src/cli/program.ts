@@ -15,7 +15,7 @@ or a line of a chat, or some of several files were not uploaded; ${FAILED} the c
 /** Runs a command line and returns its exit code. Commands are loaded only when they run. Throws the errors of the command. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   const program = new Command("parley")
-    .description("A self-hosted messaging backend: contacts, messages and files over HTTP.")
+    .description("A self-hosted messaging backend: contacts, groups, messages and files over HTTP.")
     .version(metadata.version, "--version", "print the version")
     .exitOverride()
     .configureOutput({

@@ -210,11 +210,13 @@ const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** What users react with. */
 export const emoji = text(
-  `one visible character, such as an emoji, of at most ${MAX_EMOJI_BYTES} bytes of UTF-8`,
+  `one visible character other than a full stop, such as an emoji, of at most ${MAX_EMOJI_BYTES} bytes of UTF-8`,
   { minLength: 1, maxLength: MAX_EMOJI_BYTES },
   (value) =>
     Buffer.byteLength(value) <= MAX_EMOJI_BYTES &&
     VISIBLE.test(value) &&
+    // Clients take it out of a path.
+    value !== "." &&
     [...graphemes.segment(value)].length === 1
       ? value
       : undefined,

@@ -65,12 +65,17 @@ onEachServer("reactions are added, listed and removed", async (t, server) => {
   assert.deepEqual([added.code, added.stdout, added.stderr], [0, "", `Added 👍 to ${id}.\n`]);
   assert.deepEqual(items(await ada.run("react", id, "👍", "--json")), [{ message_id: id, emoji: "👍" }]);
   await ada.run("react", id, "❤️");
-  assert.match((await bob.run("messages", "ada")).stdout, /Hello {2}👍 2 {2}❤️\n$/);
+  assert.match((await bob.run("messages", "ada")).stdout, /Hello {2}\[👍 2\] {2}\[❤️\]\n$/);
   assert.equal((await ada.run("react", id, "👍", "--remove")).stderr, `Removed 👍 from ${id}.\n`);
-  assert.match((await bob.run("messages", "ada")).stdout, /Hello {2}👍 {2}❤️\n$/);
+  assert.match((await bob.run("messages", "ada")).stdout, /Hello {2}\[👍\] {2}\[❤️\]\n$/);
   const refused = await ada.run("react", id, "thumbsup");
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /^parley: emoji must be one visible character/);
+  for (const none of ["", ".", ".."]) {
+    const { code, stderr } = await ada.run("react", id, none);
+    assert.equal(code, 2);
+    assert.match(stderr, /Use one visible character/);
+  }
 });
 
 onEachServer(

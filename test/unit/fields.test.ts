@@ -6,6 +6,7 @@ import {
   avatarUrl,
   cursor,
   displayName,
+  emoji,
   type Field,
   filename,
   flag,
@@ -126,6 +127,11 @@ const WRONG_TYPES = [1, 0, 123, true, false, [], ["a"], {}, { a: 1 }];
 const UNCLEAN = ["a\0b", "abc\n", "\u0085abc", "ab\x7f", "\ud83dabc", "abc\ude00"];
 
 const REFUSED: Record<string, { field: Field<unknown>; accepts: string; values: unknown[] }> = {
+  emoji: {
+    field: emoji,
+    accepts: "one visible character other than a full stop, such as an emoji, of at most 64 bytes of UTF-8",
+    values: [".", "..", "", "ab", 1],
+  },
   username: {
     field: username,
     accepts: "a string of 1 to 128 characters without control characters and without a space at either end",

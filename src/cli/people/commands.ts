@@ -257,7 +257,7 @@ function addMessageCommands(program: Command, io: Io, end: End): void {
   program
     .command("react")
     .argument("<message>", MESSAGE)
-    .argument("<emoji>", "an emoji, or any other visible character")
+    .argument("<emoji>", "an emoji, or any other visible character", parseEmoji)
     .option("--remove", "remove your reaction")
     .option(...JSON_OPTION)
     .description("react to a message")
@@ -307,4 +307,10 @@ export function collect(value: string, before: string[] = []): string[] {
 function parseLimit(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("Use a whole number, 1 or more.");
   return Number(text);
+}
+
+/** The server checks the rest: these do not get there in a path. */
+function parseEmoji(text: string): string {
+  if (/^\.{0,2}$/.test(text)) throw new InvalidArgumentError("Use one visible character, such as 👍.");
+  return text;
 }

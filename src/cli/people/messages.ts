@@ -126,7 +126,7 @@ export function summary(message: Message): string {
 }
 
 function reactionText({ emoji, count }: Message["reactions"][number]): string {
-  return count === 1 ? emoji : `${emoji} ${count}`;
+  return count === 1 ? `[${emoji}]` : `[${emoji} ${count}]`;
 }
 
 /** Deletes a message for everybody, or only for the user. */

@@ -136,7 +136,7 @@ export const addReaction = write(
     if (message.is_there === 1) return;
     const known = places.find((each) => each.emoji === emoji);
     if (!known && places.length >= MAX_EMOJI) {
-      const detail = `This message has ${MAX_EMOJI} different emoji. React with one of them.`;
+      const detail = `This message takes no more than ${MAX_EMOJI} different emoji. React with one that it has.`;
       throw new ParleyError("count_limit_reached", detail, { param: "emoji" });
     }
     const { place, nth } = known ?? { place: (places.at(-1)?.place ?? 0) + 1, nth: 0 };

@@ -1,6 +1,7 @@
 import { ParleyApiError } from "./errors.ts";
 import type { Events } from "./events.ts";
 import type { List } from "./list.ts";
+import { withReaction } from "./reactions.ts";
 import { isOutage, pauseBefore, sleep } from "./retries.ts";
 import type { CallOptions } from "./transport.ts";
 import type { Event, Message, MessageQuery, Reaction } from "./types.ts";
@@ -157,21 +158,4 @@ function toLook(message: Message): string {
 
 function toSet(reactions: Message["reactions"]): string[] {
   return reactions.flatMap(({ emoji, user_ids }) => user_ids.map((id) => `${emoji} ${id}`)).sort();
-}
-
-/** Returns the reactions with or without the one of this user. */
-function withReaction(
-  reactions: Message["reactions"],
-  emoji: string,
-  userId: string,
-  isThere: boolean,
-): Message["reactions"] {
-  const known = reactions.find((each) => each.emoji === emoji);
-  const others = known?.user_ids.filter((id) => id !== userId) ?? [];
-  const hadIt = known?.user_ids.includes(userId) ?? false;
-  if (hadIt === isThere) return reactions;
-  const user_ids = isThere ? [...others, userId] : others;
-  const changed = { emoji, count: user_ids.length, user_ids };
-  const all = known ? reactions.map((each) => (each === known ? changed : each)) : [...reactions, changed];
-  return all.filter(({ count }) => count > 0);
 }

@@ -5,7 +5,7 @@ import type { Message } from "../../client/src/index.ts";
 import type { Draft } from "./drafts.ts";
 import { formatSize } from "./format.ts";
 import { Icon, IconButton } from "./icons.tsx";
-import type { MessageActions } from "./message-row.tsx";
+import type { MessageActions } from "./message-tools.tsx";
 import { toPreview } from "./people.tsx";
 import { useSession } from "./session.ts";
 

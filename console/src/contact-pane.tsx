@@ -8,6 +8,7 @@ import { CreateGroup } from "./groups/create-group.tsx";
 import { Invitations } from "./groups/invitations.tsx";
 import { useGroups } from "./groups/use-groups.ts";
 import { Icon, IconButton } from "./icons.tsx";
+import type { Change } from "./live.ts";
 import { PageFailure, Reading } from "./page-notes.tsx";
 import { openPlace } from "./place.ts";
 import { useChanges, useSession } from "./session.ts";
@@ -180,6 +181,7 @@ function Emptiness(props: { pages: Entries; q: string; shown: Blocked; onAdd: ()
 function useContactEvents(pages: Pages<Contact>, narrowed: boolean): void {
   useChanges((change) => {
     if (change.type === "missed") return pages.reload();
+    if (!isAboutContact(change)) return;
     const { type, payload } = change;
     const without = (items: Contact[]) => items.filter(({ id }) => id !== payload.id);
     const here = pages.items.some(({ id }) => id === payload.id);
@@ -189,4 +191,10 @@ function useContactEvents(pages: Pages<Contact>, narrowed: boolean): void {
     else if (type === "contact.moved" || (type === "contact.created" && narrowed)) pages.reload();
     else if (type === "contact.created") pages.edit((items) => [payload, ...without(items)]);
   });
+}
+
+type ContactChange = Extract<Change, { type: `contact.${string}` }>;
+
+function isAboutContact(change: Change): change is ContactChange {
+  return change.type.startsWith("contact.");
 }

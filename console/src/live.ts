@@ -10,6 +10,7 @@ import {
   type Message,
   type Parley,
   ParleyApiError,
+  type Reaction,
   type Reference,
 } from "../../client/src/index.ts";
 import { isOutage } from "./failures.ts";
@@ -26,7 +27,14 @@ type Shown =
   | (MessageEvent & { payload: Message })
   | (GroupEvent & { payload: Group })
   | (MemberEvent & { payload: Member })
-  | (ConversationEvent & { payload: Conversation });
+  | (ConversationEvent & { payload: Conversation })
+  | (ReactionEvent & { payload: Required<Reaction> });
+
+/** A reaction that the user sees was added or removed. */
+export interface ReactionChange {
+  type: ReactionEvent["type"];
+  payload: Required<Reaction>;
+}
 
 /** An event of the server, or a change made in this window, which shows even if the token may not read events. */
 export type Change =
@@ -35,6 +43,7 @@ export type Change =
   | { type: "contact.deleted"; payload: Contact }
   | { type: "message.created" | "message.updated"; payload: Message }
   | { type: "message.deleted"; payload: Reference }
+  | ReactionChange
   | { type: "group.created" | "group.updated"; payload: Group }
   | { type: "group.deleted"; payload: Reference }
   | { type: "member.updated"; payload: Member }
@@ -96,9 +105,9 @@ export class ChangeFeed {
   }
 }
 
-/** What is gone by now has only ids in its earlier events. Reactions are not shown. */
+/** What is gone by now has only ids in its earlier events. */
 function isShown(event: Event): event is Shown {
-  if (event.type.startsWith("reaction.")) return false;
+  if (event.type.startsWith("reaction.")) return "emoji" in event.payload;
   return event.type.endsWith(".deleted") || "created_at" in event.payload;
 }
 

@@ -26,6 +26,7 @@ import "./base.css";
 import "./layout.css";
 import "./files.css";
 import "./messages.css";
+import "./reactions.css";
 import "./groups/groups.css";
 import "./composer.css";
 import "./overlays.css";

@@ -1,29 +1,18 @@
 // One message, and one that is on its way.
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Attachment, Message } from "../../client/src/index.ts";
 import { Thumbnail } from "./file-card.tsx";
 import { formatClock, formatFullTime, formatSize, toHue } from "./format.ts";
 import { SystemRow } from "./groups/system-row.tsx";
-import { Icon, IconButton } from "./icons.tsx";
+import { Icon } from "./icons.tsx";
 import { toKind } from "./media.ts";
+import { type MessageActions, MessageTools, useAttention } from "./message-tools.tsx";
 import { focusContent } from "./open-file.tsx";
 import type { Outgoing } from "./outbox.ts";
 import { Avatar, toPreview } from "./people.tsx";
+import { Reactions } from "./reactions.tsx";
 import { useSession } from "./session.ts";
-
-/** What can be done with messages: always the same object, so that rows do not render again. */
-export interface MessageActions {
-  /** Whether each sender has a colour. */
-  isGroup: boolean;
-  reply: (message: Message) => void;
-  edit: (message: Message) => void;
-  remove: (message: Message) => void;
-  /** Shows another message. */
-  jump: (id: string) => void;
-  open: (file: Attachment) => void;
-  toName: (sender: Message["sender"]) => string;
-}
 
 interface Row {
   message: Message;
@@ -42,13 +31,12 @@ interface Row {
 export function MessageRow(props: Row) {
   const { message, actions, own, follows, quoted, isReadMark } = props;
   const toRow = () =>
-    message.type === "text" ? <MessageView {...props} /> : <SystemRow message={message} />;
+    message.type === "text" ? <MessageView {...props} /> : <SystemRow message={message} actions={actions} />;
   return useMemo(toRow, [message, actions, own, follows, quoted, isReadMark]);
 }
 
 function MessageView({ message, actions, own, follows, quoted, isReadMark }: Row) {
-  const [isPointed, setPointed] = useState(false);
-  const [isFocused, setFocused] = useState(false);
+  const { hasAttention, listeners } = useAttention();
   const { id, text, attachments, created_at, edited_at, reply_to_id } = message;
   const name = actions.toName(message.sender);
   return (
@@ -56,10 +44,7 @@ function MessageView({ message, actions, own, follows, quoted, isReadMark }: Row
       id={id}
       class={`message${own ? " own" : ""}${follows ? " follows" : ""}`}
       tabIndex={-1}
-      onPointerEnter={() => setPointed(true)}
-      onPointerLeave={() => setPointed(false)}
-      onFocusIn={() => setFocused(true)}
-      onFocusOut={(event) => setFocused(event.currentTarget.contains(event.relatedTarget as Node | null))}
+      {...listeners}
     >
       <Head name={name} seed={toSeed(message.sender, actions)} follows={follows} seconds={created_at} />
       {reply_to_id !== null && <Quote id={reply_to_id} quoted={quoted} actions={actions} />}
@@ -78,13 +63,8 @@ function MessageView({ message, actions, own, follows, quoted, isReadMark }: Row
           {isReadMark && <span>Read</span>}
         </p>
       )}
-      {(isPointed || isFocused) && (
-        <span class="message-actions">
-          <IconButton icon="reply" label="Reply" onClick={() => actions.reply(message)} />
-          {own && <IconButton icon="edit" label="Edit" onClick={() => actions.edit(message)} />}
-          {own && <IconButton icon="trash" label="Delete" danger onClick={() => actions.remove(message)} />}
-        </span>
-      )}
+      <Reactions message={message} actions={actions} />
+      {hasAttention && <MessageTools message={message} actions={actions} own={own} />}
     </li>
   );
 }

@@ -2,16 +2,17 @@
 import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import type { Conversation, Message } from "../../client/src/index.ts";
 import { Composer } from "./composer.tsx";
-import { ConfirmDialog } from "./dialog.tsx";
 import { toUserName } from "./groups/texts.ts";
 import { Icon } from "./icons.tsx";
 import { MessageList, type Target } from "./message-list.tsx";
-import type { MessageActions } from "./message-row.tsx";
+import type { MessageActions } from "./message-tools.tsx";
 import { focusContent, OpenFile } from "./open-file.tsx";
 import type { Outgoing } from "./outbox.ts";
 import { PageFailure, Reading } from "./page-notes.tsx";
 import { visible } from "./people.tsx";
 import { useOpenFile } from "./place.ts";
+import { ReactionPicker, useToggleReaction } from "./reactions.tsx";
+import { RemoveMessage } from "./remove-message.tsx";
 import { useChanges, useSession } from "./session.ts";
 import { useConversation } from "./use-conversation.ts";
 import { type Messages, useMessages } from "./use-messages.ts";
@@ -21,6 +22,12 @@ import { isNews, useMarkRead, useNewLine, useNews } from "./use-reading.ts";
 const MAX_ON_PAGE = 45;
 /** An id before all others, for a conversation that was never read. */
 const BEFORE_ALL = "msg_00000000000000000000000000";
+
+/** What a dialog asks about a message. */
+interface Question {
+  kind: "react" | "remove";
+  message: Message;
+}
 
 interface Pane {
   id: string;
@@ -46,7 +53,7 @@ function View({ id, name, kind, onPick, conversation }: Pane & { conversation: C
   const outgoing = useOutgoing(id, pages.items);
   const target = useTarget(pages, newLine.after);
   const [opened, lookAt] = useOpenFile();
-  const [removing, setRemoving] = useState<Message>();
+  const [asking, ask] = useState<Question>();
   const [editing, setEditing] = useState<Message>();
   useChanges((change) => {
     if (change.type !== "message.deleted") return;
@@ -59,7 +66,7 @@ function View({ id, name, kind, onPick, conversation }: Pane & { conversation: C
     id,
     isGroup: kind === "group",
     setEditing,
-    setRemoving,
+    ask,
     lookAt,
     show: target.show,
   });
@@ -112,11 +119,13 @@ function View({ id, name, kind, onPick, conversation }: Pane & { conversation: C
           const last = pages.items.findLast(({ sender, text }) => sender?.id === me.id && text !== null);
           if (last) actions.edit(last);
         }}
-        onRemove={setRemoving}
+        onRemove={actions.remove}
         toName={actions.toName}
       />
       <OpenFile files={files} opened={opened} lookAt={lookAt} more={pages.older} />
-      {removing && <RemoveMessage message={removing} onClose={() => setRemoving(undefined)} />}
+      {asking && (
+        <MessageDialog {...asking} items={pages.items} actions={actions} onClose={() => ask(undefined)} />
+      )}
     </>
   );
 }
@@ -192,25 +201,28 @@ function useActions(parts: {
   id: string;
   isGroup: boolean;
   setEditing: (message: Message | undefined) => void;
-  setRemoving: (message: Message) => void;
+  ask: (question: Question) => void;
   lookAt: (id: string) => void;
   show: (id: string) => void;
 }): MessageActions {
   const { me, drafts } = useSession();
   const latest = useRef(parts);
   latest.current = parts;
-  const { name, id, isGroup, setEditing, setRemoving, show } = parts;
+  const toggle = useToggleReaction();
+  const { name, id, isGroup, setEditing, ask, show } = parts;
   const { username, display_name } = me;
   return useMemo(() => {
     const ownName = visible(display_name) || username;
     return {
       isGroup,
+      react: (message) => ask({ kind: "react", message }),
+      toggle,
       reply: (message) => {
         setEditing(undefined);
         drafts.change(id, { replyTo: message });
       },
       edit: setEditing,
-      remove: setRemoving,
+      remove: (message) => ask({ kind: "remove", message }),
       jump: show,
       open: (file) => latest.current.lookAt(file.id),
       toName: (sender) => {
@@ -219,33 +231,21 @@ function useActions(parts: {
         return isGroup ? toUserName(sender) : name;
       },
     };
-  }, [name, id, isGroup, me.id, username, display_name, drafts, setEditing, setRemoving, show]);
+  }, [name, id, isGroup, me.id, username, display_name, drafts, toggle, setEditing, ask, show]);
 }
 
-function RemoveMessage({ message, onClose }: { message: Message; onClose: () => void }) {
-  const { parley, events, say, report, refreshMe } = useSession();
-  const remove = async () => {
-    try {
-      await parley.messages.delete(message.id);
-      events.publish({ type: "message.deleted", payload: message });
-      say("The message was deleted.");
-      if (message.attachments.length > 0) refreshMe();
-    } catch (error) {
-      report("The message was not deleted.", error);
-    }
+function MessageDialog(
+  props: Question & { items: readonly Message[]; actions: MessageActions; onClose: () => void },
+) {
+  const { kind, items, actions, onClose } = props;
+  // It may have changed since the dialog was opened.
+  const message = items.find(({ id }) => id === props.message.id) ?? props.message;
+  const close = () => {
+    onClose();
+    // A message shows its buttons only while it has the focus or the mouse.
+    focusContent(message.id);
   };
-  const what = message.attachments.length > 0 ? "the message and its files" : "the message";
-  return (
-    <ConfirmDialog
-      title="Delete this message?"
-      text={`This deletes ${what} for everyone in this conversation. You can't undo this.`}
-      action="Delete"
-      onConfirm={remove}
-      onClose={() => {
-        onClose();
-        // A message shows its buttons only while it has the focus or the mouse.
-        focusContent(message.id);
-      }}
-    />
-  );
+  if (kind === "remove") return <RemoveMessage message={message} onClose={close} />;
+  const choose = (emoji: string) => actions.toggle(message, emoji);
+  return <ReactionPicker message={message} onChoose={choose} onClose={close} />;
 }

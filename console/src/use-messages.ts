@@ -2,8 +2,10 @@
 // other end, so that the page stays small however long the conversation is.
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { Message, MessageQuery, Parley } from "../../client/src/index.ts";
+import { withReaction } from "../../client/src/reactions.ts";
 import { explain, isAborted, isGone } from "./failures.ts";
 import { oncePerFrame } from "./frames.ts";
+import type { ReactionChange } from "./live.ts";
 import { useChanges, useSession } from "./session.ts";
 
 const PAGE = 50;
@@ -156,6 +158,8 @@ export function useMessages(
       reader.edit((items) => items.filter(({ id }) => id !== change.payload.id));
     else if (change.type === "message.updated")
       reader.edit((items) => items.map((each) => (each.id === change.payload.id ? change.payload : each)));
+    else if (change.type === "reaction.created" || change.type === "reaction.deleted")
+      reader.edit((items) => withReactionTo(items, change));
     else if (change.type === "message.created" && change.payload.conversation_id === conversationId)
       reader.edit((items, state) => withNew(items, change.payload, state));
   });
@@ -175,6 +179,16 @@ function withNew(items: Message[], message: Message, { hasOlder, hasNewer }: Sta
   const at = items.findIndex(({ id }) => id > message.id);
   if (at < 0) return hasNewer ? items : [...items, message];
   return at === 0 && hasOlder ? items : items.toSpliced(at, 0, message);
+}
+
+function withReactionTo(items: Message[], { type, payload }: ReactionChange): Message[] {
+  const { message_id, emoji, user_id } = payload;
+  const isThere = type === "reaction.created";
+  return items.map((each) =>
+    each.id === message_id
+      ? { ...each, reactions: withReaction(each.reactions, emoji, user_id, isThere) }
+      : each,
+  );
 }
 
 /** Returns the messages that others reply to and that the window does not have; null for one that is gone. */

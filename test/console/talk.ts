@@ -86,7 +86,11 @@ export function find(page: Page, text: string) {
 }
 
 /** Presses one of the buttons that a message shows to the mouse. */
-export async function act(page: Page, text: string, button: "Reply" | "Edit" | "Delete"): Promise<void> {
+export async function act(
+  page: Page,
+  text: string,
+  button: "Reply" | "React" | "Edit" | "Delete",
+): Promise<void> {
   const message = find(page, text);
   await message.hover();
   await message.getByRole("button", { name: button, exact: true }).click();

@@ -1,17 +1,22 @@
 import type { Message } from "../../../client/src/index.ts";
 import { formatClock, formatFullTime } from "../format.ts";
+import { type MessageActions, MessageTools, useAttention } from "../message-tools.tsx";
+import { Reactions } from "../reactions.tsx";
 import { useSession } from "../session.ts";
 import { toSystemText } from "./texts.ts";
 
 /** What a member did, as a quiet line between the messages. */
-export function SystemRow({ message }: { message: Message }) {
+export function SystemRow({ message, actions }: { message: Message; actions: MessageActions }) {
   const { me } = useSession();
+  const { hasAttention, listeners } = useAttention();
   return (
-    <li id={message.id} class="message system muted small" tabIndex={-1}>
+    <li id={message.id} class="message system muted small" tabIndex={-1} {...listeners}>
       {toSystemText(message, me.id)} ·{" "}
       <time class="message-time" title={formatFullTime(message.created_at)}>
         {formatClock(message.created_at)}
       </time>
+      <Reactions message={message} actions={actions} />
+      {hasAttention && <MessageTools message={message} actions={actions} own={false} />}
     </li>
   );
 }

@@ -1,0 +1,108 @@
+// Reactions to a message: those that it has, and the dialog in which the user chooses one.
+import { useCallback } from "preact/hooks";
+import type { Message } from "../../client/src/index.ts";
+import { Dialog } from "./dialog.tsx";
+import { counted } from "./format.ts";
+import type { MessageActions } from "./message-tools.tsx";
+import { focusContent } from "./open-file.tsx";
+import { useSession } from "./session.ts";
+
+const COMMON = ["👍", "❤️", "😂", "😮", "😢", "🙏", "🎉", "👀"];
+
+export function Reactions({ message, actions }: { message: Message; actions: MessageActions }) {
+  const { me } = useSession();
+  if (message.reactions.length === 0) return null;
+  return (
+    <ul class="reactions" aria-label="Reactions">
+      {message.reactions.map(({ emoji, count }) => (
+        <li key={emoji}>
+          <button
+            type="button"
+            class="reaction small"
+            aria-pressed={hasReacted(message, emoji, me.id)}
+            aria-label={`${emoji} ${counted(count, "reaction", "reactions")}`}
+            onClick={() => actions.toggle(message, emoji)}
+          >
+            <bdi>{emoji}</bdi> {count}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function ReactionPicker(props: {
+  message: Message;
+  onChoose: (emoji: string) => void;
+  onClose: () => void;
+}) {
+  const { me } = useSession();
+  const choose = (emoji: string) => {
+    props.onClose();
+    props.onChoose(emoji);
+  };
+  return (
+    <Dialog title="React" onClose={props.onClose}>
+      <div class="reaction-choice" role="group" aria-label="Common reactions">
+        {COMMON.map((emoji, at) => (
+          <button
+            key={emoji}
+            type="button"
+            class="icon-button"
+            autofocus={at === 0}
+            aria-pressed={hasReacted(props.message, emoji, me.id)}
+            onClick={() => choose(emoji)}
+          >
+            {emoji}
+          </button>
+        ))}
+      </div>
+      <form
+        class="reaction-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          choose(String(new FormData(event.currentTarget).get("emoji")).trim());
+        }}
+      >
+        <input
+          class="field"
+          name="emoji"
+          aria-label="Another emoji"
+          placeholder="Another emoji"
+          pattern=".*\S.*"
+          required
+          autocomplete="off"
+        />
+        <button type="submit" class="button primary">
+          React
+        </button>
+      </form>
+    </Dialog>
+  );
+}
+
+function hasReacted({ reactions }: Message, emoji: string, userId: string): boolean {
+  return reactions.some((each) => each.emoji === emoji && each.user_ids.includes(userId));
+}
+
+/** Returns a function that adds a reaction of the user, or removes it if it is there. */
+export function useToggleReaction(): MessageActions["toggle"] {
+  const { parley, me, events, report } = useSession();
+  return useCallback(
+    async (message, emoji) => {
+      const { id, conversation_id } = message;
+      const isThere = hasReacted(message, emoji, me.id);
+      try {
+        if (isThere) await parley.messages.removeReaction(id, emoji);
+        else await parley.messages.addReaction(id, emoji);
+        const payload = { message_id: id, conversation_id, emoji, user_id: me.id };
+        events.publish({ type: isThere ? "reaction.deleted" : "reaction.created", payload });
+      } catch (error) {
+        report(isThere ? "Your reaction was not removed." : "Your reaction was not added.", error);
+      }
+      // The last one of its emoji takes its button with it.
+      focusContent(id);
+    },
+    [parley, me.id, events, report],
+  );
+}

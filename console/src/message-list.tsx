@@ -46,9 +46,10 @@ export function MessageList(props: {
   const [isAtEnd, setAtEnd] = useState(true);
   useScroll(box, props, setAtEnd);
   const first = findFirstNew(pages, newAfter, me.id);
-  const read = pages.items.findLast(
-    ({ id, sender }) => sender?.id === me.id && id <= (props.contactReadId ?? ""),
-  );
+  const toProgress = ({ id, type, sender }: Message) => {
+    if (actions.kind === "self" || type !== "text" || sender?.id !== me.id) return undefined;
+    return id <= (props.contactReadId ?? "") ? "read" : "sent";
+  };
   return (
     <div
       ref={box}
@@ -76,7 +77,7 @@ export function MessageList(props: {
                 own={message.sender?.id === me.id}
                 follows={!isNewDay && message.id !== first && isRun(before!, message)}
                 quoted={message.reply_to_id === null ? undefined : toQuoted(message.reply_to_id)}
-                isReadMark={message === read}
+                progress={toProgress(message)}
               />
             </Fragment>
           );

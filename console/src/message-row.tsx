@@ -13,6 +13,7 @@ import type { Outgoing } from "./outbox.ts";
 import { Avatar, toPreview } from "./people.tsx";
 import { Reactions } from "./reactions.tsx";
 import { useSession } from "./session.ts";
+import { type Progress, Tick } from "./tick.tsx";
 
 interface Row {
   message: Message;
@@ -23,19 +24,19 @@ interface Row {
   follows: boolean;
   /** The message replied to; null if it is gone, undefined while it loads. */
   quoted: Message | null | undefined;
-  /** Whether the contact has read up to here. */
-  isReadMark: boolean;
+  /** Undefined for messages of others, and for notes to self. */
+  progress: Progress | undefined;
 }
 
 /** Renders only if something of it has changed, because there are hundreds. */
 export function MessageRow(props: Row) {
-  const { message, actions, own, follows, quoted, isReadMark } = props;
+  const { message, actions, own, follows, quoted, progress } = props;
   const toRow = () =>
     message.type === "text" ? <MessageView {...props} /> : <SystemRow message={message} actions={actions} />;
-  return useMemo(toRow, [message, actions, own, follows, quoted, isReadMark]);
+  return useMemo(toRow, [message, actions, own, follows, quoted, progress]);
 }
 
-function MessageView({ message, actions, own, follows, quoted, isReadMark }: Row) {
+function MessageView({ message, actions, own, follows, quoted, progress }: Row) {
   const { hasAttention, listeners } = useAttention();
   const { id, text, attachments, created_at, edited_at, reply_to_id } = message;
   const name = actions.toName(message.sender);
@@ -57,12 +58,12 @@ function MessageView({ message, actions, own, follows, quoted, isReadMark }: Row
           ))}
         </ul>
       )}
-      {(edited_at !== null || isReadMark) && (
+      {edited_at !== null && (
         <p class="message-foot muted small">
-          {edited_at !== null && <span title={formatFullTime(edited_at)}>Edited</span>}
-          {isReadMark && <span>Read</span>}
+          <span title={formatFullTime(edited_at)}>Edited</span>
         </p>
       )}
+      {progress && <Tick progress={progress} />}
       <Reactions message={message} actions={actions} />
       {hasAttention && <MessageTools message={message} actions={actions} own={own} />}
     </li>
@@ -70,8 +71,8 @@ function MessageView({ message, actions, own, follows, quoted, isReadMark }: Row
 }
 
 /** Returns what decides the colour of a sender: in a group it never changes, and is the same for everyone. */
-function toSeed(sender: Message["sender"], { isGroup }: MessageActions): string | undefined {
-  return isGroup && sender ? sender.id : undefined;
+function toSeed(sender: Message["sender"], { kind }: MessageActions): string | undefined {
+  return kind === "group" && sender ? sender.id : undefined;
 }
 
 function Head(props: { name: string; seed: string | undefined; follows: boolean; seconds: number }) {
@@ -163,6 +164,7 @@ export function OutgoingRow({ outgoing, actions }: { outgoing: Outgoing; actions
       )}
       {text && <p class="message-text">{text}</p>}
       {files.length > 0 && <OutgoingFiles {...outgoing} />}
+      {state !== "failed" && <Tick progress="waiting" />}
       {state === "failed" ? (
         <p class="message-foot failure small" role="alert">
           Not sent. {error}

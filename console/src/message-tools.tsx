@@ -5,8 +5,8 @@ import { IconButton } from "./icons.tsx";
 
 /** Always the same object, so that rows do not render again. */
 export interface MessageActions {
-  /** Whether each sender has a colour. */
-  isGroup: boolean;
+  /** Of the conversation. In a group each sender has a colour. */
+  kind: "contact" | "group" | "self";
   /** Asks for a reaction. */
   react: (message: Message) => void;
   /** Adds or removes a reaction of the user. */

@@ -64,7 +64,7 @@ function View({ id, name, kind, onPick, conversation }: Pane & { conversation: C
   const actions = useActions({
     name,
     id,
-    isGroup: kind === "group",
+    kind,
     setEditing,
     ask,
     lookAt,
@@ -199,7 +199,7 @@ function useTarget(pages: Messages, newAfter: string | undefined) {
 function useActions(parts: {
   name: string;
   id: string;
-  isGroup: boolean;
+  kind: Pane["kind"];
   setEditing: (message: Message | undefined) => void;
   ask: (question: Question) => void;
   lookAt: (id: string) => void;
@@ -209,12 +209,12 @@ function useActions(parts: {
   const latest = useRef(parts);
   latest.current = parts;
   const toggle = useToggleReaction();
-  const { name, id, isGroup, setEditing, ask, show } = parts;
+  const { name, id, kind, setEditing, ask, show } = parts;
   const { username, display_name } = me;
   return useMemo(() => {
     const ownName = visible(display_name) || username;
     return {
-      isGroup,
+      kind,
       react: (message) => ask({ kind: "react", message }),
       toggle,
       reply: (message) => {
@@ -228,10 +228,10 @@ function useActions(parts: {
       toName: (sender) => {
         if (sender === null) return "Deleted user";
         if (sender.id === me.id) return ownName;
-        return isGroup ? toUserName(sender) : name;
+        return kind === "group" ? toUserName(sender) : name;
       },
     };
-  }, [name, id, isGroup, me.id, username, display_name, drafts, toggle, setEditing, ask, show]);
+  }, [name, id, kind, me.id, username, display_name, drafts, toggle, setEditing, ask, show]);
 }
 
 function MessageDialog(

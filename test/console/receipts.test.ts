@@ -1,0 +1,90 @@
+// How far a message has come, as its sender sees it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import type { TestApp, TestUser } from "../support/app.ts";
+import { noChromium } from "../support/engines/chromium.ts";
+import { signIn } from "./browser.ts";
+import { assertQuiet, gather, makeGroup } from "./in-groups.ts";
+import { testScenes } from "./scenes.ts";
+import { find, introduce, meet, say, write } from "./talk.ts";
+
+/** Waits until the message shows this tick and no other. */
+async function sees(page: Page, text: string, tick: string): Promise<void> {
+  await find(page, text).locator(".tick").getByText(tick, { exact: true }).waitFor();
+  assert.equal(await find(page, text).locator(".tick").count(), 1);
+}
+
+async function read(server: TestApp, user: TestUser, id: string, body: object): Promise<void> {
+  const headers = { ...user.headers, "content-type": "application/json" };
+  const path = `${server.url}/v1/conversations/${id}/read`;
+  assert.equal((await fetch(path, { method: "PUT", headers, body: JSON.stringify(body) })).status, 204);
+}
+
+testScenes("how far a message has come", {
+  "it waits, is sent, and is read when the contact sees it": async (world) => {
+    const { proxy } = world;
+    const { ann, bob } = await meet(world);
+    await bob.page.getByRole("link", { name: "Notes to self" }).click();
+    await bob.page.getByRole("heading", { name: "Notes to self" }).waitFor();
+    proxy.fate = (line) => (line === "POST /v1/messages" ? "break" : "pass");
+    await write(ann.page, "one");
+    await sees(ann.page, "one", "Waiting to be sent");
+    proxy.fate = () => "pass";
+    await sees(ann.page, "one", "Sent");
+    await write(ann.page, "two");
+    await sees(ann.page, "two", "Sent");
+    await bob.page.getByRole("option", { name: "Ann" }).click();
+    for (const text of ["one", "two"]) {
+      await sees(ann.page, text, "Read");
+      // Whoever reads has no tick.
+      assert.equal(await find(bob.page, text).locator(".tick").count(), 0);
+    }
+    await bob.page.getByRole("link", { name: "Notes to self" }).click();
+    await write(ann.page, "three");
+    await sees(ann.page, "three", "Sent");
+    await sees(ann.page, "two", "Read");
+    // Nobody else reads one's notes.
+    await write(bob.page, "a note");
+    await find(bob.page, "a note").and(bob.page.locator(":not(.outgoing)")).waitFor();
+    assert.equal(await find(bob.page, "a note").locator(".tick").count(), 0);
+    assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
+  },
+
+  "what is read in private stays so": async (world) => {
+    const { server, proxy } = world;
+    const ann = await world.arrive();
+    const bob = await server.user();
+    const id = await introduce(server, ann.user, bob);
+    await say(server, ann.user, id, "one");
+    const two = await say(server, ann.user, id, "two");
+    const { page, guard } = ann;
+    await page.getByRole("option", { name: "Bob" }).click();
+    await sees(page, "two", "Sent");
+    await read(server, bob, id, { message_id: two.id, private: true });
+    await say(server, bob, id, "I say nothing");
+    await find(page, "I say nothing").waitFor();
+    await signIn(page, proxy.url, ann.user.token);
+    await page.getByRole("option", { name: "Bob" }).click();
+    await sees(page, "two", "Sent");
+    const three = await say(server, ann.user, id, "three");
+    await sees(page, "three", "Sent");
+    await read(server, bob, id, { message_id: three.id });
+    for (const text of ["one", "two", "three"]) await sees(page, text, "Read");
+    assert.deepEqual(guard.complaints, []);
+  },
+});
+
+test("in a group nobody learns who has read", { skip: noChromium }, async (t) => {
+  const { server, people } = await gather(t);
+  const [ann, bob] = people;
+  await makeGroup(server, people, "Climbers");
+  for (const { page } of [ann, bob]) await page.getByRole("option", { name: /Climbers/ }).click();
+  await write(ann.page, "Tuesday?");
+  await find(bob.page, "Tuesday?").waitFor();
+  await write(bob.page, "Yes");
+  await find(ann.page, "Yes").waitFor();
+  await sees(ann.page, "Tuesday?", "Sent");
+  assert.equal(await ann.page.locator(".tick").count(), 1);
+  assertQuiet(people);
+});

@@ -1,8 +1,10 @@
 // Conversations and contacts as a list box that renders only the rows in view, so that 100,000 scroll as fast as ten.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Contact, Conversation, Group } from "../../client/src/index.ts";
+import { isMuted } from "./conversations.ts";
 import { counted, formatTime } from "./format.ts";
 import { toUserName } from "./groups/texts.ts";
+import { Icon } from "./icons.tsx";
 import { Avatar, toName, toPreview, visible } from "./people.tsx";
 import { useSession } from "./session.ts";
 import type { Pages } from "./use-pages.ts";
@@ -119,8 +121,12 @@ function Row(props: {
       <span class="contact-text">
         <span class="contact-line">
           <span class="contact-name">{name}</span>
-          {isConversation && entry.last_message && (
-            <span class="muted small">{formatTime(entry.last_message.created_at)}</span>
+          {isConversation && (
+            <span class="muted small contact-marks">
+              {entry.is_pinned && <Mark icon="pin" label="Pinned" />}
+              {isMuted(entry) && <Mark icon="muted" label="Muted" />}
+              {entry.last_message && formatTime(entry.last_message.created_at)}
+            </span>
           )}
         </span>
         <span class="contact-line small">
@@ -132,6 +138,15 @@ function Row(props: {
         </span>
       </span>
     </div>
+  );
+}
+
+function Mark({ icon, label }: { icon: "pin" | "muted"; label: string }) {
+  return (
+    <span title={label}>
+      <Icon name={icon} />
+      <span class="visually-hidden">{label}</span>
+    </span>
   );
 }
 
@@ -162,7 +177,7 @@ function Latest({ conversation }: { conversation: Conversation }) {
         {last && `${toSpeaker(conversation, me.id)}${toPreview(last)}`}
       </span>
       {unread > 0 && (
-        <span class="unread">
+        <span class={isMuted(conversation) ? "unread quiet" : "unread"}>
           {unread > 99 ? "99+" : unread}
           <span class="visually-hidden"> unread</span>
         </span>

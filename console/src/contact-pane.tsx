@@ -1,6 +1,6 @@
-// The left side: the conversations by activity, then the contacts without messages, the search, and adding a contact.
-import { useMemo, useRef, useState } from "preact/hooks";
-import type { Contact, Conversation, Group } from "../../client/src/index.ts";
+// The left side: the conversations, pinned ones first, then the contacts without messages, the search, and adding a contact.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Contact, Group } from "../../client/src/index.ts";
 import { AddContact } from "./add-contact.tsx";
 import { Choice } from "./choice.tsx";
 import { ContactList, type Entry, toPlace } from "./contact-list.tsx";
@@ -12,7 +12,7 @@ import type { Change } from "./live.ts";
 import { PageFailure, Reading } from "./page-notes.tsx";
 import { openPlace } from "./place.ts";
 import { useChanges, useSession } from "./session.ts";
-import { useInbox } from "./use-inbox.ts";
+import { type Inbox, useArchived, useInbox } from "./use-inbox.ts";
 import { type Pages, usePages } from "./use-pages.ts";
 import { useSettled } from "./use-settled.ts";
 
@@ -20,28 +20,37 @@ const PAGE = 100;
 
 const CHOICES = [
   ["active", "Contacts"],
+  ["archived", "Archived"],
   ["blocked", "Blocked"],
 ] as const;
-type Blocked = (typeof CHOICES)[number][0];
+type Shown = (typeof CHOICES)[number][0];
+const LABELS = { active: "Contacts", archived: "Archived conversations", blocked: "Blocked contacts" };
 
 export function ContactPane(props: { openId: string; onOpen: (contact: Contact, blocked: boolean) => void }) {
   const { parley } = useSession();
   const [typed, setTyped] = useState("");
   const [adding, setAdding] = useState(false);
   const [isCreating, setCreating] = useState(false);
-  const [shown, setShown] = useState<Blocked>("active");
+  const [shown, setShown] = useState<Shown>("active");
   const q = useSettled(typed.trim());
-  const contacts = usePages<Contact>(`${shown} ${q}`, (after, signal) =>
+  const isBlocked = shown === "blocked";
+  const contacts = usePages<Contact>(`${isBlocked} ${q}`, (after, signal) =>
     parley.contacts.list(
-      { limit: PAGE, active: shown === "active", ...(q && { q }), ...(after && { starting_after: after }) },
+      { limit: PAGE, active: !isBlocked, ...(q && { q }), ...(after && { starting_after: after }) },
       { signal },
     ),
   );
   const inbox = useInbox();
-  const isNarrowed = q !== "" || shown === "blocked";
+  const archived = useArchived(shown === "archived");
+  const isNarrowed = q !== "" || isBlocked;
   useContactEvents(contacts, isNarrowed);
-  const found = useFoundGroups(shown === "active" ? q : "");
-  const pages = useEntries(isNarrowed ? undefined : inbox, contacts, found);
+  const found = useFoundGroups(isBlocked ? "" : q);
+  const entries = useEntries(isNarrowed ? undefined : inbox, contacts, found);
+  const pages = shown === "archived" && q === "" ? archived : entries;
+  // A page of which nothing is listed is no end.
+  useEffect(() => {
+    if (pages.items.length === 0) pages.more();
+  });
   const pane = useRef<HTMLElement>(null);
   return (
     <nav class="contacts" aria-label="Contacts" ref={pane}>
@@ -110,18 +119,15 @@ function useFoundGroups(q: string): readonly Group[] {
 }
 
 /** Returns the conversations, and after the last one the contacts that have none. */
-function useEntries(
-  inbox: Pages<Conversation> | undefined,
-  contacts: Pages<Contact>,
-  found: readonly Group[],
-): Entries {
+function useEntries(inbox: Inbox | undefined, contacts: Pages<Contact>, found: readonly Group[]): Entries {
   const items = useMemo(() => {
     if (inbox === undefined) return [...found, ...contacts.items];
     if (!inbox.current) return [];
-    if (inbox.items.length === 0 || inbox.hasMore) return inbox.hasMore ? inbox.items : contacts.items;
-    const listed = new Set(inbox.items.map(toPlace));
-    return [...inbox.items, ...contacts.items.filter(({ id }) => !listed.has(id))];
-  }, [inbox?.items, inbox?.hasMore, inbox?.current, contacts.items, found]);
+    if (inbox.hasMore) return inbox.items;
+    if (inbox.all.length === 0) return contacts.items;
+    const known = new Set(inbox.all.map(toPlace));
+    return [...inbox.items, ...contacts.items.filter(({ id }) => !known.has(id))];
+  }, [inbox?.items, inbox?.all, inbox?.hasMore, inbox?.current, contacts.items, found]);
   const waiting = inbox && (!inbox.current || inbox.hasMore || inbox.failure) ? inbox : contacts;
   const { loading, current, more, failure, retry } = waiting;
   return { items, hasMore: waiting.hasMore || contacts.hasMore, loading, current, more, failure, retry };
@@ -130,7 +136,7 @@ function useEntries(
 function Body(props: {
   pages: Entries;
   q: string;
-  shown: Blocked;
+  shown: Shown;
   openId: string;
   onOpen: (contact: Contact, blocked: boolean) => void;
   onAdd: () => void;
@@ -141,7 +147,7 @@ function Body(props: {
       {pages.items.length > 0 ? (
         <ContactList
           key={`${shown} ${q}`}
-          label={shown === "active" ? "Contacts" : "Blocked contacts"}
+          label={LABELS[shown]}
           pages={pages}
           openId={props.openId}
           onOpen={(entry) => {
@@ -161,11 +167,12 @@ function Body(props: {
   );
 }
 
-function Emptiness(props: { pages: Entries; q: string; shown: Blocked; onAdd: () => void }) {
+function Emptiness(props: { pages: Entries; q: string; shown: Shown; onAdd: () => void }) {
   const { pages, q, shown } = props;
   // The line beside the filter already says that it loads.
-  if (pages.loading) return null;
+  if (pages.loading || pages.hasMore) return null;
   if (q) return <p class="muted">Nothing matches “{q}”.</p>;
+  if (shown === "archived") return <p class="muted">You have no archived conversations.</p>;
   if (shown === "blocked") return <p class="muted">You have no blocked contacts.</p>;
   return (
     <>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Contact } from "../../client/src/index.ts";
+import { ConversationSettings } from "./conversation-settings.tsx";
 import { ConfirmDialog } from "./dialog.tsx";
 import { EditableName } from "./editable.tsx";
 import { Icon, IconButton } from "./icons.tsx";
@@ -83,6 +84,7 @@ export function ContactHeader(props: {
         </span>
       </div>
       <div class="conversation-actions">
+        <ConversationSettings key={contact.id} id={contact.conversation_id} />
         <button
           type="button"
           class="button"

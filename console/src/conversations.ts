@@ -1,5 +1,5 @@
 // What the server last said of each conversation. What happens in one makes it ask again, so nothing is counted here.
-import type { Conversation, Parley } from "../../client/src/index.ts";
+import type { Conversation, ConversationSettings, Parley } from "../../client/src/index.ts";
 import type { Change, ChangeFeed } from "./live.ts";
 
 /** Changes within this time share one request. */
@@ -39,11 +39,19 @@ export class Conversations {
     // The user may have come back.
     this.#left.delete(id);
     const loaded = await this.#parley.conversations.retrieve(id);
-    if (this.#left.has(id)) return;
-    const before = this.#known.get(id);
-    this.keep(loaded);
-    this.#events.publish({ type: "conversation.current", payload: loaded });
-    if (!before || before.unread_count > 0 !== loaded.unread_count > 0) this.#hooks.unreadChanged();
+    if (!this.#left.has(id)) this.#show(loaded);
+  }
+
+  /** Pins, archives or mutes a conversation. */
+  async change(id: string, settings: ConversationSettings): Promise<void> {
+    this.#show(await this.#parley.conversations.update(id, settings));
+  }
+
+  #show(conversation: Conversation): void {
+    const before = this.#known.get(conversation.id);
+    this.keep(conversation);
+    this.#events.publish({ type: "conversation.current", payload: conversation });
+    if (!before || isCounted(before) !== isCounted(conversation)) this.#hooks.unreadChanged();
   }
 
   hear(change: Change): void {
@@ -84,4 +92,13 @@ export class Conversations {
     }
     this.#isBusy = false;
   }
+}
+
+export function isMuted({ muted_until }: Conversation): boolean {
+  return muted_until !== null && muted_until > Date.now() / 1000;
+}
+
+/** Whether `unread_conversations` counts it. */
+function isCounted(conversation: Conversation): boolean {
+  return conversation.unread_count > 0 && !isMuted(conversation);
 }

@@ -24,6 +24,7 @@ import { Uploads } from "./uploads.ts";
 import { Workspace } from "./workspace.tsx";
 import "./base.css";
 import "./layout.css";
+import "./contacts.css";
 import "./files.css";
 import "./messages.css";
 import "./reactions.css";

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Group } from "../../../client/src/index.ts";
 import { Header } from "../conversation-header.tsx";
+import { ConversationSettings } from "../conversation-settings.tsx";
 import { ConfirmDialog } from "../dialog.tsx";
 import { counted } from "../format.ts";
 import { Icon, IconButton } from "../icons.tsx";
@@ -32,6 +33,7 @@ export function GroupHeader({ group, onBack }: { group: Group; onBack: () => voi
         </span>
       </div>
       <div class="conversation-actions">
+        <ConversationSettings id={group.conversation_id!} />
         <button
           type="button"
           class="button"

@@ -1,0 +1,111 @@
+// What the user has chosen for a conversation. Nobody else learns of it.
+import { useState } from "preact/hooks";
+import type { Conversation, ConversationSettings as Settings } from "../../client/src/index.ts";
+import { isMuted } from "./conversations.ts";
+import { Dialog } from "./dialog.tsx";
+import { explain } from "./failures.ts";
+import { formatFullTime } from "./format.ts";
+import { IconButton } from "./icons.tsx";
+import { PageFailure, Reading } from "./page-notes.tsx";
+import { useSession } from "./session.ts";
+import { useConversation } from "./use-conversation.ts";
+
+const HOUR = 3600;
+/** In seconds. */
+const DURATIONS = [
+  [HOUR, "For 1 hour"],
+  [8 * HOUR, "For 8 hours"],
+  [7 * 24 * HOUR, "For 1 week"],
+] as const;
+/** The greatest time, which mutes for good. */
+const ALWAYS = 99_999_999_999;
+
+export function ConversationSettings({ id }: { id: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <IconButton icon="settings" label="Conversation settings" onClick={() => setOpen(true)} />
+      {isOpen && (
+        <Dialog title="Conversation settings" onClose={() => setOpen(false)}>
+          <Loaded id={id} />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function Loaded({ id }: { id: string }) {
+  const { conversation, failure, retry } = useConversation(id);
+  if (conversation) return <Fields conversation={conversation} />;
+  return failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />;
+}
+
+function Fields({ conversation }: { conversation: Conversation }) {
+  const { conversations, endIfRefused } = useSession();
+  // Rendered anew after each attempt, so that the fields show what holds.
+  const [attempt, setAttempt] = useState({ failure: "" });
+  const change = async (settings: Settings) => {
+    try {
+      await conversations.change(conversation.id, settings);
+      setAttempt({ failure: "" });
+    } catch (error) {
+      setAttempt({ failure: `The setting was not changed. ${explain(error)}` });
+      endIfRefused(error);
+    }
+  };
+  return (
+    <>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={conversation.is_pinned}
+          onChange={({ currentTarget }) => change({ is_pinned: currentTarget.checked })}
+        />
+        Pinned above the others
+      </label>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={conversation.is_archived}
+          onChange={({ currentTarget }) => change({ is_archived: currentTarget.checked })}
+        />
+        Archived, also when messages arrive
+      </label>
+      <Mute conversation={conversation} onChange={(muted_until) => change({ muted_until })} />
+      {attempt.failure && (
+        <p class="failure" role="alert">
+          {attempt.failure}
+        </p>
+      )}
+    </>
+  );
+}
+
+function Mute(props: { conversation: Conversation; onChange: (until: number | null) => void }) {
+  const { conversation, onChange } = props;
+  const until = isMuted(conversation) ? conversation.muted_until! : null;
+  return (
+    <label class="labelled">
+      Muted
+      <select
+        class="field"
+        value={until ?? ""}
+        onChange={({ currentTarget: { value } }) => {
+          const seconds = Number(value);
+          if (value === "") onChange(null);
+          else onChange(seconds === ALWAYS ? ALWAYS : Math.floor(Date.now() / 1000) + seconds);
+        }}
+      >
+        <option value="">No</option>
+        {until !== null && until !== ALWAYS && <option value={until}>Until {formatFullTime(until)}</option>}
+        {DURATIONS.map(([seconds, label]) => (
+          <option key={seconds} value={seconds}>
+            {label}
+          </option>
+        ))}
+        <option value={ALWAYS}>Always</option>
+      </select>
+      <span class="muted small">Its unread messages don't count in the title.</span>
+    </label>
+  );
+}

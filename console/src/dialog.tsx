@@ -75,14 +75,18 @@ export function ConfirmDialog(props: {
   text: string;
   action: string;
   onConfirm: () => Promise<void>;
+  /** Something else to do instead. */
+  other?: { action: string; onConfirm: () => Promise<void> };
   onClose: () => void;
 }) {
   const [busy, setBusy] = useState(false);
-  const confirm = async () => {
+  const confirm = async (act: () => Promise<void>) => {
     setBusy(true);
-    await props.onConfirm();
+    await act();
     props.onClose();
   };
+  const { action, onConfirm, other } = props;
+  const choices = other ? [other, { action, onConfirm }] : [{ action, onConfirm }];
   return (
     <Dialog title={props.title} onClose={props.onClose}>
       <p class="dialog-text">{props.text}</p>
@@ -90,9 +94,17 @@ export function ConfirmDialog(props: {
         <button type="button" class="button" onClick={props.onClose}>
           Cancel
         </button>
-        <button type="button" class="button danger" disabled={busy} onClick={confirm}>
-          {props.action}
-        </button>
+        {choices.map(({ action, onConfirm }) => (
+          <button
+            key={action}
+            type="button"
+            class="button danger"
+            disabled={busy}
+            onClick={() => confirm(onConfirm)}
+          >
+            {action}
+          </button>
+        ))}
       </div>
     </Dialog>
   );

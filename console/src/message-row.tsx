@@ -37,13 +37,15 @@ export function MessageRow(props: Row) {
 }
 
 function MessageView({ message, actions, own, follows, quoted, progress }: Row) {
+  const { me } = useSession();
   const { hasAttention, listeners } = useAttention();
+  const isMentioned = !own && message.mentions.includes(me.id);
   const { id, text, attachments, created_at, edited_at, reply_to_id } = message;
   const name = actions.toName(message.sender);
   return (
     <li
       id={id}
-      class={`message${own ? " own" : ""}${follows ? " follows" : ""}`}
+      class={`message${own ? " own" : ""}${follows ? " follows" : ""}${isMentioned ? " mentioned" : ""}`}
       tabIndex={-1}
       {...listeners}
     >
@@ -58,9 +60,10 @@ function MessageView({ message, actions, own, follows, quoted, progress }: Row) 
           ))}
         </ul>
       )}
-      {edited_at !== null && (
+      {(edited_at !== null || isMentioned) && (
         <p class="message-foot muted small">
-          <span title={formatFullTime(edited_at)}>Edited</span>
+          {isMentioned && <strong>Mentions you</strong>}
+          {edited_at !== null && <span title={formatFullTime(edited_at)}>Edited</span>}
         </p>
       )}
       {progress && <Tick progress={progress} />}

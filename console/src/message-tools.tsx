@@ -42,9 +42,7 @@ export function MessageTools(props: { message: Message; actions: MessageActions;
       {isText && <IconButton icon="reply" label="Reply" onClick={() => actions.reply(message)} />}
       <IconButton icon="react" label="React" onClick={() => actions.react(message)} />
       {isText && own && <IconButton icon="edit" label="Edit" onClick={() => actions.edit(message)} />}
-      {isText && own && (
-        <IconButton icon="trash" label="Delete" danger onClick={() => actions.remove(message)} />
-      )}
+      <IconButton icon="trash" label="Delete" danger onClick={() => actions.remove(message)} />
     </span>
   );
 }

@@ -245,7 +245,7 @@ function MessageDialog(
     // A message shows its buttons only while it has the focus or the mouse.
     focusContent(message.id);
   };
-  if (kind === "remove") return <RemoveMessage message={message} onClose={close} />;
+  if (kind === "remove") return <RemoveMessage message={message} kind={actions.kind} onClose={close} />;
   const choose = (emoji: string) => actions.toggle(message, emoji);
   return <ReactionPicker message={message} onChoose={choose} onClose={close} />;
 }

@@ -1,27 +1,43 @@
 import type { Message } from "../../client/src/index.ts";
 import { ConfirmDialog } from "./dialog.tsx";
+import type { MessageActions } from "./message-tools.tsx";
 import { useSession } from "./session.ts";
 
-export function RemoveMessage({ message, onClose }: { message: Message; onClose: () => void }) {
-  const { parley, events, say, report, refreshMe } = useSession();
-  const remove = async () => {
+export function RemoveMessage(props: {
+  message: Message;
+  kind: MessageActions["kind"];
+  onClose: () => void;
+}) {
+  const { message, kind, onClose } = props;
+  const { parley, events, me, say, report, refreshMe } = useSession();
+  const remove = async (isForMe: boolean) => {
     try {
-      await parley.messages.delete(message.id);
+      await parley.messages.delete(message.id, isForMe ? { for: "me" } : {});
       events.publish({ type: "message.deleted", payload: message });
-      say("The message was deleted.");
+      say(isForMe ? "The message was deleted for you." : "The message was deleted.");
       if (message.attachments.length > 0) refreshMe();
     } catch (error) {
       report("The message was not deleted.", error);
     }
   };
+  const forMe = { action: "Delete for me", onConfirm: () => remove(true) };
+  const shared = { title: "Delete this message?", onClose };
   const what = message.attachments.length > 0 ? "the message and its files" : "the message";
+  if (message.type !== "text" || message.sender?.id !== me.id) {
+    const text = `This deletes ${what} for you. The others keep it. You can't undo this.`;
+    return <ConfirmDialog {...shared} {...forMe} text={text} />;
+  }
+  if (kind === "self") {
+    const text = `This deletes ${what}. You can't undo this.`;
+    return <ConfirmDialog {...shared} text={text} action="Delete" onConfirm={() => remove(false)} />;
+  }
   return (
     <ConfirmDialog
-      title="Delete this message?"
-      text={`This deletes ${what} for everyone in this conversation. You can't undo this.`}
-      action="Delete"
-      onConfirm={remove}
-      onClose={onClose}
+      {...shared}
+      text={`This deletes ${what} for everyone in this conversation, or for you alone. You can't undo this: what you delete for you, you can't edit or delete for everyone later.`}
+      action="Delete for everyone"
+      onConfirm={() => remove(false)}
+      other={forMe}
     />
   );
 }

@@ -2,12 +2,12 @@
 import { useState } from "preact/hooks";
 import { ConfirmDialog } from "./dialog.tsx";
 import { counted, formatSize } from "./format.ts";
-import { IconButton } from "./icons.tsx";
+import { Icon, IconButton } from "./icons.tsx";
 import { visible } from "./people.tsx";
 import { useSession } from "./session.ts";
 
 export function Account() {
-  const { me, isAway, uploads, outbox, signOut } = useSession();
+  const { me, isAway, uploads, outbox, notifier, signOut } = useSession();
   const [asking, setAsking] = useState(false);
   const { used, quota } = me.storage;
   const text = quota === null ? `${formatSize(used)} stored` : `${formatSize(used)} of ${formatSize(quota)}`;
@@ -21,6 +21,7 @@ export function Account() {
           {isAway && "Not connected, trying again"}
         </span>
       </span>
+      {notifier.isPossible && <NotifySwitch />}
       <IconButton
         icon="signOut"
         label="Sign out"
@@ -36,6 +37,34 @@ export function Account() {
         />
       )}
     </footer>
+  );
+}
+
+/** Turns notifications of this browser on and off. */
+function NotifySwitch() {
+  const { notifier, say, report } = useSession();
+  const [isOn, setOn] = useState(notifier.isOn);
+  const toggle = async () => {
+    try {
+      if (isOn) notifier.turnOff();
+      else await notifier.turnOn();
+      say(isOn ? "You get no more notifications here." : "You get notifications while Parley is open here.");
+    } catch (error) {
+      report("Notifications stay off.", error);
+    }
+    setOn(notifier.isOn);
+  };
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      aria-label="Notifications"
+      title={isOn ? "Notifications are on" : "Notifications are off"}
+      aria-pressed={isOn}
+      onClick={toggle}
+    >
+      <Icon name={isOn ? "bell" : "muted"} />
+    </button>
   );
 }
 

@@ -76,22 +76,29 @@ export class ChangeFeed {
 
   /**
    * Follows the events while the window is visible, until it is aborted or refused. A stream holds a connection, and
-   * without TLS a browser has only six per server for all windows, so a hidden window closes its stream.
+   * without TLS a browser has only six per server for all windows, so a hidden window closes its stream, unless it
+   * `isNotifying`.
    *
    * `since` is a cursor that was read before everything else on the page; undefined if the token may not read events.
    */
-  async follow(parley: Parley, signal: AbortSignal, since: string | undefined): Promise<void> {
+  async follow(
+    parley: Parley,
+    signal: AbortSignal,
+    since: string | undefined,
+    isNotifying: () => boolean,
+  ): Promise<void> {
+    const isAsleep = () => document.hidden && !isNotifying();
     // A window that starts hidden may stay hidden for long.
-    let after = document.hidden ? undefined : since;
+    let after = isAsleep() ? undefined : since;
     for (;;) {
-      await untilVisible(signal);
+      await untilAwake(signal, isAsleep);
       if (signal.aborted) return;
       try {
         if (after === undefined) {
           after = await parley.events.cursor({ signal });
           this.publish({ type: "missed" });
         }
-        for await (const event of parley.events.stream({ signal: whileVisible(signal), after })) {
+        for await (const event of parley.events.stream({ signal: whileAwake(signal, isAsleep), after })) {
           after = event.id;
           if (isShown(event)) this.publish(event);
         }
@@ -113,10 +120,10 @@ function isShown(event: Event): event is Shown {
 
 const VISIBILITY = "visibilitychange";
 
-function untilVisible(signal: AbortSignal): Promise<void> {
+function untilAwake(signal: AbortSignal, isAsleep: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const check = () => {
-      if (document.hidden && !signal.aborted) return;
+      if (isAsleep() && !signal.aborted) return;
       document.removeEventListener(VISIBILITY, check);
       signal.removeEventListener("abort", check);
       resolve();
@@ -127,10 +134,10 @@ function untilVisible(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Returns a signal that is also aborted when the window is hidden. */
-function whileVisible(signal: AbortSignal): AbortSignal {
+/** Returns a signal that is also aborted when the window falls asleep. */
+function whileAwake(signal: AbortSignal, isAsleep: () => boolean): AbortSignal {
   const hidden = new AbortController();
-  const end = () => document.hidden && hidden.abort();
+  const end = () => isAsleep() && hidden.abort();
   document.addEventListener(VISIBILITY, end, { signal: AbortSignal.any([signal, hidden.signal]) });
   // It may already be hidden.
   end();

@@ -6,6 +6,7 @@ import { Drafts, forgetDrafts } from "./drafts.ts";
 import { explain, isAborted, isRefused } from "./failures.ts";
 import { Groups } from "./groups/groups.ts";
 import { ChangeFeed } from "./live.ts";
+import { Notifier } from "./notifier.ts";
 import { Outbox } from "./outbox.ts";
 import { Reading } from "./page-notes.tsx";
 import {
@@ -141,9 +142,10 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: (reason?: st
       failed: endIfRefused,
     });
     const groups = new Groups(parley, endIfRefused);
+    const notifier = new Notifier(user.me.id);
     const foreignFiles = new Set<string>();
     return {
-      ...{ parley, events, uploads, outbox, conversations, groups, drafts, foreignFiles },
+      ...{ parley, events, uploads, outbox, conversations, groups, notifier, drafts, foreignFiles },
       ...{ refreshMe, say, report, endIfRefused, signOut },
     };
   }, [token, signOut, add, user]);
@@ -188,12 +190,13 @@ function useLive(
   setAway: (isAway: boolean) => void,
 ) {
   useLayoutEffect(() => {
-    const { events, uploads, outbox, conversations, groups, report, refreshMe } = tools;
+    const { events, uploads, outbox, conversations, groups, notifier, report, refreshMe } = tools;
     const controller = new AbortController();
     // While uploads run, their last one reloads the used storage.
     const forget = events.listen((change) => {
       conversations.hear(change);
       groups.hear(change);
+      notifier.hear(change);
       if (change.type === "contact.deleted" || change.type === "group.deleted")
         outbox.leave(change.payload.conversation_id ?? "");
       const { type } = change;
@@ -203,10 +206,17 @@ function useLive(
     groups.load();
     const counting = setInterval(() => document.hidden && refreshMe(), HIDDEN_MS);
     const watched = connect(user.token, watchedFetch(setAway));
-    events.follow(watched, controller.signal, user.since).catch((error) => {
+    const isNotifying = () => notifier.isOn;
+    events.follow(watched, controller.signal, user.since, isNotifying).catch((error) => {
       if (!controller.signal.aborted) report("Changes by others show only after a reload.", error);
     });
+    const attend = () => !document.hidden && document.hasFocus() && notifier.clear();
+    addEventListener("focus", attend);
+    document.addEventListener("visibilitychange", attend);
     return () => {
+      removeEventListener("focus", attend);
+      document.removeEventListener("visibilitychange", attend);
+      notifier.clear();
       forget();
       clearInterval(counting);
       controller.abort();

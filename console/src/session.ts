@@ -7,6 +7,7 @@ import type { Drafts } from "./drafts.ts";
 import { isOutage } from "./failures.ts";
 import type { Groups } from "./groups/groups.ts";
 import type { Change, ChangeFeed } from "./live.ts";
+import type { Notifier } from "./notifier.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Uploads } from "./uploads.ts";
 
@@ -23,6 +24,7 @@ export interface Session {
   drafts: Drafts;
   conversations: Conversations;
   groups: Groups;
+  notifier: Notifier;
   /** Reloads the user, with the used storage, after a moment. */
   refreshMe: () => void;
   /** Shows a notice for a moment, and has it read out. */

@@ -126,3 +126,13 @@ export async function assertNoSidewaysScroll(page: Page, what: string): Promise<
   ]);
   assert.ok(content! <= view!, `${what} is ${content} wide in ${view}`);
 }
+
+/** In the page. No tab of this browser is ever behind another. */
+export function setHidden(hidden: boolean): void {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}
+
+export function hide(page: Page, hidden: boolean): Promise<void> {
+  return page.evaluate(setHidden, hidden);
+}

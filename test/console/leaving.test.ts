@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { upload } from "../support/app.ts";
-import { dropFiles, makeContact, openFiles, signIn } from "./browser.ts";
+import { dropFiles, hide, makeContact, openFiles, setHidden, signIn } from "./browser.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 import { find, introduce, say, shownTexts } from "./talk.ts";
@@ -270,16 +270,6 @@ testScenes("what is left, closed, hidden or gone", {
     assert.deepEqual(guard.complaints, []);
   },
 });
-
-/** In the page. No tab of this browser is ever behind another. */
-function setHidden(hidden: boolean): void {
-  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
-  document.dispatchEvent(new Event("visibilitychange"));
-}
-
-function hide(page: Page, hidden: boolean): Promise<void> {
-  return page.evaluate(setHidden, hidden);
-}
 
 /** Waits until the browser is back from the entry of the history that a preview has: a Back before goes further. */
 function leftPreview(page: Page): Promise<void> {

@@ -1,0 +1,69 @@
+// Notifications of the browser, while a window is open and the user looks elsewhere: a choice that each makes for a
+// browser. They lie on screens that others see, so they name nobody.
+import type { Change } from "./live.ts";
+
+/** Who has chosen it in this browser. */
+const KEY = "parley-notify";
+const TITLE = "Parley";
+/** A new one takes the place of the one before, also that of another window. */
+const TAG = "parley";
+
+export class Notifier {
+  #userId: string;
+  #shown: Notification | undefined;
+  /** The conversations that the notification is about. */
+  #about = new Set<string>();
+
+  constructor(userId: string) {
+    this.#userId = userId;
+  }
+
+  /** Whether the browser has notifications for this page at all. */
+  get isPossible(): boolean {
+    return isSecureContext && "Notification" in globalThis;
+  }
+
+  get isOn(): boolean {
+    const isChosen = localStorage.getItem(KEY) === this.#userId;
+    return isChosen && this.isPossible && Notification.permission === "granted";
+  }
+
+  /** Throws if the person or the browser does not allow it. */
+  async turnOn(): Promise<void> {
+    if ((await Notification.requestPermission()) !== "granted")
+      throw new Error("The browser does not allow them for this page.");
+    // Some browsers allow them, and then refuse each one that a page shows.
+    this.#show("Notifications are on.");
+    localStorage.setItem(KEY, this.#userId);
+  }
+
+  turnOff(): void {
+    localStorage.removeItem(KEY);
+    this.clear();
+  }
+
+  hear(change: Change): void {
+    if (change.type === "message.created" && "notify" in change && change.notify) {
+      if (!this.isOn || (!document.hidden && document.hasFocus())) return;
+      this.#about.add(change.payload.conversation_id);
+      this.#show("You have a new message.");
+    } else if (change.type === "conversation.current" && change.payload.unread_count === 0) {
+      // It was read here or elsewhere.
+      if (this.#about.delete(change.payload.id) && this.#about.size === 0) this.clear();
+    }
+  }
+
+  clear(): void {
+    this.#about.clear();
+    this.#shown?.close();
+  }
+
+  #show(body: string): void {
+    const shown = new Notification(TITLE, { body, tag: TAG });
+    shown.onclick = () => {
+      focus();
+      shown.close();
+    };
+    this.#shown = shown;
+  }
+}

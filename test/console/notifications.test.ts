@@ -1,0 +1,122 @@
+// Notifications of the browser while a window is open: only for who wants them, and without a name.
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+import { hide, signIn } from "./browser.ts";
+import { testScenes, type World } from "./scenes.ts";
+import { introduce, say } from "./talk.ts";
+
+type Noted = typeof globalThis & { noted: { title: string; body: string; isOpen: boolean }[] };
+
+/** In the page. Notes what the browser is asked to show, which it does. */
+function note(): void {
+  const { Notification } = globalThis;
+  const noted: Noted["noted"] = [];
+  const construct = (target: typeof Notification, [title, options]: [string, NotificationOptions]) => {
+    const made = new target(title, options);
+    const entry = { title, body: options.body!, isOpen: true };
+    noted.push(entry);
+    made.close = () => {
+      entry.isOpen = false;
+      target.prototype.close.call(made);
+    };
+    return made;
+  };
+  const get = (target: typeof Notification, key: keyof typeof Notification) => {
+    const value = target[key];
+    return key === "requestPermission" ? target.requestPermission.bind(target) : value;
+  };
+  Object.assign(globalThis, { noted, Notification: new Proxy(Notification, { construct, get }) });
+}
+
+const listNoted = (page: Page) => page.evaluate(() => (globalThis as Noted).noted);
+const count = (page: Page, wanted: number) =>
+  page.waitForFunction((wanted) => (globalThis as Noted).noted.length === wanted, wanted);
+const onOff = (page: Page, pressed: boolean) => page.getByRole("button", { name: "Notifications", pressed });
+
+async function settle({ server, proxy, arrive }: World) {
+  const bob = await server.user();
+  const ann = await arrive();
+  const id = await introduce(server, ann.user, bob);
+  await ann.page.context().grantPermissions(["notifications"], { origin: new URL(proxy.url).origin });
+  await ann.page.addInitScript(note);
+  await signIn(ann.page, proxy.url, ann.user.token);
+  await ann.page.getByRole("option", { name: "Bob" }).waitFor();
+  return { ...ann, bob, id };
+}
+
+async function put(world: World, headers: Record<string, string>, path: string, body: object): Promise<void> {
+  const init = { headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify(body) };
+  const response = await fetch(`${world.server.url}/v1/conversations/${path}`, { method: "PUT", ...init });
+  assert.ok(response.ok, `${response.status}`);
+}
+
+testScenes("notifications", {
+  "nobody gets any who has not asked for them": async (world) => {
+    const { server, proxy } = world;
+    const { page, guard, bob, id } = await settle(world);
+    await onOff(page, false).waitFor();
+    await hide(page, true);
+    while (proxy.openStreams() > 0) await page.waitForTimeout(20);
+    await say(server, bob, id, "psst");
+    await hide(page, false);
+    await page.getByRole("option").filter({ hasText: "psst" }).waitFor();
+    assert.deepEqual(await listNoted(page), []);
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "a hidden window tells of a message, names nobody, and takes it back once it is read": async (world) => {
+    const { server, proxy } = world;
+    const { page, guard, user, bob, id } = await settle(world);
+    await onOff(page, false).click();
+    await onOff(page, true).waitFor();
+    assert.deepEqual(await listNoted(page), [
+      { title: "Parley", body: "Notifications are on.", isOpen: true },
+    ]);
+    // Who looks sees the message itself.
+    await say(server, bob, id, "seen");
+    await page.getByRole("option").filter({ hasText: "seen" }).waitFor();
+    await hide(page, true);
+    const secret = await say(server, bob, id, "secret");
+    await count(page, 2);
+    const wanted = { title: "Parley", body: "You have a new message." };
+    assert.deepEqual((await listNoted(page)).at(-1), { ...wanted, isOpen: true });
+    // Read on another device, it is news no more.
+    await put(world, user.headers, `${id}/read`, { message_id: secret.id });
+    await page.waitForFunction(() => !(globalThis as Noted).noted.at(-1)!.isOpen);
+    // `notify` decides: not in a muted conversation, unless one is mentioned.
+    await put(world, user.headers, id, { muted_until: 99_999_999_999 });
+    await say(server, bob, id, "quiet");
+    await say(server, bob, id, "loud", { mentions: [user.id] });
+    await page.getByRole("option").filter({ hasText: "loud" }).waitFor();
+    assert.deepEqual((await listNoted(page)).slice(2), [{ ...wanted, isOpen: true }]);
+    await hide(page, false);
+    await page.waitForFunction(() => !(globalThis as Noted).noted.at(-1)!.isOpen);
+    // Off is off.
+    await onOff(page, true).click();
+    await onOff(page, false).waitFor();
+    await hide(page, true);
+    while (proxy.openStreams() > 0) await page.waitForTimeout(20);
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "the choice outlives the page, and is that of one person": async (world) => {
+    const { server, proxy } = world;
+    const { page, guard, user } = await settle(world);
+    await onOff(page, false).click();
+    await onOff(page, true).waitFor();
+    await signIn(page, proxy.url, user.token);
+    await onOff(page, true).waitFor();
+    await signIn(page, proxy.url, (await server.user()).token);
+    await onOff(page, false).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "a browser that refuses leaves them off": async (world) => {
+    const { page, guard } = await world.arrive();
+    await page.context().clearPermissions();
+    await onOff(page, false).click();
+    await page.getByRole("alert").filter({ hasText: "Notifications stay off." }).waitFor();
+    await onOff(page, false).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+});

@@ -126,12 +126,14 @@ function hidingContract(name: string, open: OpenTwice): void {
     assert.deepEqual(await reactionsOf(db, "b"), ["👍 a", "❤️ b"]);
     assert.deepEqual(await toldOf(db, "a"), ["created 👍 b", "created 👍 a"]);
     assert.equal((await toldOf(db, "b")).length, 4);
-    assert.deepEqual(await listBlockingReaders(db, M1, ["a", "b"]), ["a"]);
+    assert.deepEqual(await listBlockingReaders(db, ["a", "b"], ["a", "b"]), ["a"]);
+    assert.deepEqual(await listBlockingReaders(db, ["a"], ["a", "b"]), []);
+    assert.deepEqual((await listBlockingReaders(db, ["a", "erased"], ["a", "b"])).sort(), ["a", "b"]);
     const heart = { message_id: M1, conversation_id: SHARED, emoji: "❤️", user_id: "b" };
     assert.deepEqual(await listReactionReaders(db, heart, true, ["a", "b"]), ["b"]);
     await block(db, "a", "b", null);
     assert.deepEqual(await reactionsOf(db, "a"), ["👍 a", "❤️ b"]);
-    assert.deepEqual(await listBlockingReaders(db, M1, ["a", "b"]), []);
+    assert.deepEqual(await listBlockingReaders(db, ["a", "b"], ["a", "b"]), []);
     assert.deepEqual((await listReactionReaders(db, heart, true, ["a", "b"])).sort(), ["a", "b"]);
     const gone = { ...heart, emoji: "👍" };
     assert.deepEqual(await listReactionReaders(db, gone, true, ["a", "b"]), []);

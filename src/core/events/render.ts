@@ -80,7 +80,7 @@ export async function renderChange(
   const muted = await findMuted(core, userIds, isNew ? [event.conversationId] : []);
   const seeing = new Set(userIds);
   const mutedIds = new Set(muted.map(({ user_id }) => user_id));
-  const blocking = await findBlocking(core, found.message, userIds);
+  const blocking = await findBlocking(core, found, userIds);
   const renderOne = async (recipientId: string, event: StoredEvent) => {
     if (blocking.has(recipientId)) return (await renderEvents(core, recipientId, [event]))[0]!;
     return render(event, recipientId, seeing.has(recipientId) ? found : undefined, mutedIds.has(recipientId));
@@ -88,14 +88,16 @@ export async function renderChange(
   return Promise.all(change.map(({ recipientId, event }) => renderOne(recipientId, event)));
 }
 
-/** Finds which of the users do not see some of the reactions that a message was rendered with. */
+/** Finds which of the users do not see some of the reactions that a message was rendered with. They may be gone by now. */
 async function findBlocking(
   core: Core,
-  message: MessageRow | undefined,
+  { json, message }: Seen,
   userIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (message?.has_reactions !== 1 || userIds.length === 0) return new Set();
-  return new Set(await listBlockingReaders(core.db, message.id, userIds));
+  const { reactions } = JSON.parse(json) as TypeOf<typeof messageResource>;
+  const reacted = new Set(reactions.flatMap(({ user_ids }) => user_ids));
+  return new Set(reacted.size === 0 ? [] : await listBlockingReaders(core.db, [...reacted], userIds));
 }
 
 /** `seen` is undefined if the recipient does not see what the event is about, or it is gone. */

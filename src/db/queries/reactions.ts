@@ -58,15 +58,15 @@ export function reactionsQuery(
     WHERE r.message_id IN (${list(padded(messageIds))}) AND ${shown} ORDER BY r.message_id, r.place, r.nth`;
 }
 
-/** Returns those of the readers to whom a reaction to the message is not shown, because they have blocked its user. */
+/** Returns those of the readers to whom reactions of one of these users are not shown. */
 export async function listBlockingReaders(
   db: Reader,
-  messageId: string,
+  userIds: readonly string[],
   readerIds: readonly string[],
 ): Promise<string[]> {
   const rows = await db.all<{ id: string }>(
-    sql`SELECT o.id FROM users o WHERE o.id IN (${list(padded(readerIds))}) AND EXISTS (
-      SELECT 1 FROM reactions r WHERE r.message_id = ${messageId} AND NOT ${isShown(sql`r.user_id`, sql`o.id`)})`,
+    sql`SELECT o.id FROM users o WHERE o.id IN (${list(padded(readerIds))}) AND (SELECT COUNT(*) FROM users r
+      WHERE r.id IN (${list(padded(userIds))}) AND ${isShown(sql`r.id`, sql`o.id`)}) < ${userIds.length}`,
   );
   return rows.map(({ id }) => id);
 }

@@ -95,6 +95,8 @@ testScenes("the settings of a conversation", {
     await page.getByText("You have no archived conversations.").waitFor();
     await show(page, "Contacts");
     await openSettings(page, "Bob");
+    // What was unread is read.
+    await page.waitForFunction(() => document.title === "Bob · Parley");
     await field(page, /^Archived/).check();
     await page.keyboard.press("Escape");
     await rows(page).filter({ hasText: "Bob" }).waitFor({ state: "detached" });

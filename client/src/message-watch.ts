@@ -135,6 +135,7 @@ class View {
     }
     return [{ type: before === undefined ? "message.created" : "message.updated", message }];
   }
+
   /** Reactions to messages that are not known are not followed. */
   #toReaction(type: ReactionChange["type"], { message_id, emoji, user_id }: Reaction): ReactionChange[] {
     const before = this.#known.get(message_id)?.message;

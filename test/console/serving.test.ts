@@ -10,7 +10,7 @@ import { formatSize, initials } from "../../console/src/format.ts";
 import { startApp } from "../support/app.ts";
 
 const CONSOLE = fileURLToPath(new URL("../../console", import.meta.url));
-const MAX_GZIP = 48_000;
+const MAX_GZIP = 52_000;
 
 async function read(folder: string): Promise<Map<string, Buffer>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });

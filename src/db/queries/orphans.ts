@@ -109,7 +109,7 @@ const RULES: readonly Rule[] = [
   },
   {
     table: "grants",
-    // Who has deleted an own message for themselves still stores its files.
+    // The uploader keeps the grant of a file whose message they have deleted for themselves.
     problem: "is of a file that the user does not see",
     find: sql`SELECT r.user_id || ' ' || r.attachment_id AS row FROM grants r WHERE NOT ${IS_LEFT}
       AND NOT EXISTS (SELECT 1 FROM attachments a

@@ -8,8 +8,8 @@ interface Withheld {
 }
 
 /**
- * Part of other writes: withholds a message from members who see it, with its files, and publishes that to them. Who has uploaded a
- * file keeps its grant, by which it counts in their storage.
+ * Part of other writes: withholds a message from members who see it, with its files, and publishes that to them. The
+ * uploader of a file keeps the grant, by which it counts in their storage.
  */
 export function withdraw(
   { id, conversation_id }: Withheld,
@@ -31,7 +31,7 @@ export function withdraw(
   ];
 }
 
-/** Adds the message to the runs that no message parts from it, so that many withheld ones are few rows, and few jumps. */
+/** Extends or joins adjacent runs, so that many withheld messages are few rows, and few jumps. */
 function withhold(userId: string, conversationId: string, id: string): Statement[] {
   const isOwn = sql`w.user_id = ${userId} AND w.conversation_id = ${conversationId}`;
   const between = (from: Statement, to: Statement) =>

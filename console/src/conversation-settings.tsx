@@ -42,15 +42,21 @@ function Loaded({ id }: { id: string }) {
 
 function Fields({ conversation }: { conversation: Conversation }) {
   const { conversations, endIfRefused } = useSession();
-  // Rendered anew after each attempt, so that the fields show what holds.
-  const [attempt, setAttempt] = useState({ failure: "" });
+  const [failure, setFailure] = useState("");
+  /** What is being changed: it shows at once, and other changes of the conversation do not undo it meanwhile. */
+  const [wanted, setWanted] = useState<Settings>({});
+  const shown = { ...conversation, ...wanted } as Conversation;
   const change = async (settings: Settings) => {
+    setWanted((before) => ({ ...before, ...settings }));
     try {
       await conversations.change(conversation.id, settings);
-      setAttempt({ failure: "" });
+      setFailure("");
     } catch (error) {
-      setAttempt({ failure: `The setting was not changed. ${explain(error)}` });
+      setFailure(`The setting was not changed. ${explain(error)}`);
       endIfRefused(error);
+    } finally {
+      const isOther = ([name]: [string, unknown]) => !(name in settings);
+      setWanted((before) => Object.fromEntries(Object.entries(before).filter(isOther)));
     }
   };
   return (
@@ -58,7 +64,7 @@ function Fields({ conversation }: { conversation: Conversation }) {
       <label class="check">
         <input
           type="checkbox"
-          checked={conversation.is_pinned}
+          checked={shown.is_pinned}
           onChange={({ currentTarget }) => change({ is_pinned: currentTarget.checked })}
         />
         Pinned above the others
@@ -66,15 +72,15 @@ function Fields({ conversation }: { conversation: Conversation }) {
       <label class="check">
         <input
           type="checkbox"
-          checked={conversation.is_archived}
+          checked={shown.is_archived}
           onChange={({ currentTarget }) => change({ is_archived: currentTarget.checked })}
         />
         Archived, also when messages arrive
       </label>
-      <Mute conversation={conversation} onChange={(muted_until) => change({ muted_until })} />
-      {attempt.failure && (
+      <Mute conversation={shown} onChange={(muted_until) => change({ muted_until })} />
+      {failure && (
         <p class="failure" role="alert">
-          {attempt.failure}
+          {failure}
         </p>
       )}
     </>

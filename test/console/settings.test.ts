@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import type { TestApp, TestUser } from "../support/app.ts";
+import { eventually } from "../support/files-on-disk.ts";
 import { assertAccessible, assertNoSidewaysScroll, makeContact, signIn } from "./browser.ts";
 import { testScenes, type World } from "./scenes.ts";
 import { introduce, say } from "./talk.ts";
@@ -147,13 +148,14 @@ testScenes("the settings of a conversation", {
     await dialog(page)
       .getByRole("option", { name: /^Until / })
       .waitFor({ state: "attached" });
+    assert.ok(await eventually(async () => (await mutedUntil(server, user, bobs)) !== null));
     const left = (await mutedUntil(server, user, bobs))! - Date.now() / 1000;
     assert.ok(left > 7.9 * 3600 && left <= 8 * 3600, `${left} seconds`);
     await muted.selectOption("Always");
     await dialog(page)
       .getByRole("option", { name: /^Until / })
       .waitFor({ state: "detached" });
-    assert.equal(await mutedUntil(server, user, bobs), 99_999_999_999);
+    assert.ok(await eventually(async () => (await mutedUntil(server, user, bobs)) === 99_999_999_999));
     await page.keyboard.press("Escape");
     await page.getByRole("link", { name: "Notes to self" }).click();
     await page.waitForFunction(() => document.title === "Notes to self · Parley");

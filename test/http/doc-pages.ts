@@ -104,9 +104,12 @@ export async function runTypeScript(blocks: Block[], reader: Reader, folder: str
   await run(process.execPath, [file], reader, folder);
 }
 
+/** A page of the command line starts some fifty processes. */
+export const PAGE_MS = 240_000;
+
 function run(command: string, args: string[], reader: Reader, folder: string) {
   const env = environment(reader, folder);
-  return execute(command, args, { cwd: folder, env, timeout: 60_000 });
+  return execute(command, args, { cwd: folder, env, timeout: PAGE_MS });
 }
 
 /** Runs the block that starts the server in a terminal of its own, and resolves with the token that it prints. */

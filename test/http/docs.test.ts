@@ -19,6 +19,7 @@ import {
   blocksOf,
   lasting,
   moduleOf,
+  PAGE_MS,
   type Reader,
   ROOT,
   readersFolder,
@@ -64,7 +65,10 @@ function lastLine(answer: string): string {
 }
 
 for (const page of ["README.md", "docs/tour.md", "docs/cli.md"]) {
-  test(`every line of ${page} runs as it stands, and answers as it says`, { skip: noCurl }, async (t) => {
+  test(`every line of ${page} runs as it stands, and answers as it says`, {
+    skip: noCurl,
+    timeout: 2 * PAGE_MS,
+  }, async (t) => {
     const blocks = await blocksOf(page);
     const runnable = blocks.filter((block) => block.language.startsWith("sh") && !isNotRun(block));
     const start = runnable.find((block) => block.language === "sh server");

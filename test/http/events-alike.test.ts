@@ -44,6 +44,8 @@ async function busyGroup(server: TestApp): Promise<{ people: Person[]; group: Gr
   await read(send(server, bob, "PUT", path, { muted_until: 4_000_000_000 }), 200);
   const conversation = group.conversation_id;
   const first = await say(server, ann, conversation, "Where?");
+  // No reaction by somebody blocked: of this one Bob, who muted, is sent what all are.
+  await say(server, ann, conversation, "Anyone?");
   await say(server, ann, conversation, "Bob, you know.", { mentions: [bob.id] });
   await read(send(server, ann, "PUT", `/v1/messages/${first}`, { text: "Where to?" }), 200);
   const reactions = `/v1/messages/${first}/reactions`;

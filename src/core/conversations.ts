@@ -22,7 +22,7 @@ import {
   trueOrFalse,
 } from "./fields.ts";
 import { messageResource, renderMessages } from "./messages.ts";
-import type { Page, PageEnvelope } from "./page.ts";
+import { cutShort, type Page, type PageEnvelope } from "./page.ts";
 import { type Expected, readBack, type Versioned, versioned } from "./resource.ts";
 import {
   anyOf,
@@ -182,14 +182,11 @@ function partOf({ pinned, archived, unread }: InboxFilters): InboxPart {
 async function toInboxPage(core: Core, page: Page, found: Shown[], end?: string): Promise<PageEnvelope> {
   const shown = found.slice(0, page.limit);
   if (page.newer) shown.reverse();
-  const cursors = {
-    first: shown[0]?.row.position ?? end ?? null,
-    last: shown.at(-1)?.row.position ?? end ?? null,
-  };
-  const hasMore = found.length > page.limit || end !== undefined;
-  // A page that was cut short goes on behind what it has looked at.
-  if (end !== undefined && found.length <= page.limit) cursors[page.newer ? "first" : "last"] = end;
-  return { has_more: hasMore, data: await render(core, shown), cursors };
+  const data = await render(core, shown);
+  const cursors = { first: shown[0]?.row.position ?? null, last: shown.at(-1)?.row.position ?? null };
+  const isFull = found.length > page.limit;
+  if (isFull || end === undefined) return { has_more: isFull, data, cursors };
+  return { has_more: true, data, cursors: cutShort(page, cursors, end) };
 }
 
 /** Throws `conversation_not_found`. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { toPageRequest } from "../../src/core/fields.ts";
-import { toPage } from "../../src/core/page.ts";
+import { cursorsOf, toPage } from "../../src/core/page.ts";
 import { holds } from "../support/property.ts";
 
 type PageRequest = Parameters<typeof toPageRequest>[0];
@@ -58,3 +58,42 @@ test("a cursor goes on working when its item is gone", () => {
 
 test("an empty list is an empty page", () =>
   assert.deepEqual(pageFrom([], { limit: 10 }), { has_more: false, data: [] }));
+
+/** The page of a search for the ids that end in "0", which looks at so many ids at most. */
+function searchFrom(ids: readonly string[], request: PageRequest, most: number) {
+  const page = toPageRequest(request);
+  const beyond = ids.filter((id) => (page.newer ? id > page.cursor : id < page.cursor)).toSorted();
+  const looked = (page.newer ? beyond : beyond.reverse()).slice(0, most);
+  const found = looked.filter((id) => id.endsWith("0")).slice(0, page.limit + 1);
+  const end = looked.length < beyond.length ? looked.at(-1) : undefined;
+  const envelope = toPage(page, found, (id) => JSON.stringify({ id }), end);
+  const { first, last } = envelope.cursors ?? cursorsOf(envelope.data);
+  return { first, last, hasMore: envelope.has_more, found: envelope.data.map((json) => JSON.parse(json).id) };
+}
+
+for (const newer of [false, true]) {
+  test(`a search that stops early goes on by its cursors, and gives each once (${newer ? "to newer items" : "to older ones"})`, () =>
+    holds(
+      fc.property(lists, limits, fc.integer({ min: 1, max: 8 }), (ids, limit, most) => {
+        const seen: string[] = [];
+        for (let cursor: string | null = newer ? "con_" : "con_~", pages = 0; ; pages++) {
+          const request = newer ? { ending_before: cursor } : { starting_after: cursor };
+          const page = searchFrom(ids, { limit, ...request } as PageRequest, most);
+          seen.push(...(newer ? page.found.toReversed() : page.found));
+          assert.ok(page.found.length <= limit && pages <= ids.length);
+          if (!page.hasMore) break;
+          // Back from a page are the items before it, none of its own.
+          const back = newer ? { starting_after: page.last! } : { ending_before: page.first! };
+          const before = searchFrom(ids, { limit: 100, ...back }, 100).found;
+          assert.deepEqual(
+            before.filter((id) => page.found.includes(id)),
+            [],
+          );
+          assert.equal(before.length, seen.length - page.found.length);
+          cursor = newer ? page.first : page.last;
+        }
+        const sorted = ids.filter((id) => id.endsWith("0")).toSorted();
+        assert.deepEqual(seen, newer ? sorted : sorted.reverse());
+      }),
+    ));
+}

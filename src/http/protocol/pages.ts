@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Core } from "../../core/core.ts";
-import { NEWEST, type Page, type PageEnvelope } from "../../core/page.ts";
-import { idOf } from "../../core/resource.ts";
+import { cursorsOf, NEWEST, type Page, type PageEnvelope } from "../../core/page.ts";
 import { sendJson } from "./json.ts";
 
 /** Fields of a query that are not taken over to a neighbour's. */
@@ -15,7 +14,7 @@ export function sendPage(
   asked: Page,
   page: PageEnvelope,
 ): void {
-  const { first, last } = page.cursors ?? cursorsOf(page);
+  const { first, last } = page.cursors ?? cursorsOf(page.data);
   // On the side that the walk came from there is at least the item of the cursor, or was.
   const isLast = !page.has_more && !asked.newer;
   const isFirst = !(page.has_newer ?? (asked.newer ? page.has_more : asked.cursor !== NEWEST));
@@ -29,11 +28,6 @@ export function sendPage(
     reply.header("link", links.join(", "));
   }
   sendJson(reply, `{"has_more":${page.has_more},"data":[${page.data.join(",")}]}`);
-}
-
-function cursorsOf({ data }: PageEnvelope): { first: string | null; last: string | null } {
-  const first = data[0];
-  return first === undefined ? { first: null, last: null } : { first: idOf(first), last: idOf(data.at(-1)!) };
 }
 
 /** The query without its cursor, each field with an ampersand behind it. */

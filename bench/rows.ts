@@ -77,6 +77,10 @@ const ROWS_AT_ONCE = 100_000;
 export function fillMessages(dataFolder: string, talks: readonly Talk[]): void {
   const db = open(dataFolder);
   db.exec("PRAGMA cache_size = -1000000; PRAGMA synchronous = OFF; BEGIN");
+  // The server makes the index of the search anew, as nothing here is in it.
+  db.exec(
+    "INSERT INTO message_index (message_index) VALUES ('delete-all'); REPLACE INTO reindexing VALUES (0)",
+  );
   const body = db.prepare("INSERT INTO message_bodies (text) VALUES (?)");
   const message = db.prepare(
     `INSERT INTO messages (conversation_id, id, sender_id, type, body_id, has_files, created_at, version)

@@ -23,6 +23,7 @@ import { startActivity } from "./jobs/activity.ts";
 import { startDownloads } from "./jobs/downloads.ts";
 import { startEraser } from "./jobs/eraser.ts";
 import { startEvents } from "./jobs/events.ts";
+import { startIndexer } from "./jobs/indexer.ts";
 import type { Job } from "./jobs/job.ts";
 import { startSweep } from "./jobs/sweep.ts";
 import { startWebhooks } from "./jobs/webhooks.ts";
@@ -220,7 +221,9 @@ function startJobs(core: Core, config: Config, log: Log, wakeups: Wakeups): Back
   wakeups.on("eraser", eraser.wake).on("events", events.wake).on("events", webhooks.wake);
   wakeups.on("downloads", downloads.wake);
   const sweep = startSweep(core, config.auditDays, failed("sweep"));
-  return { jobs: [eraser, sweep, events, webhooks, startActivity(core, failed("activity"))], downloads };
+  const indexer = startIndexer(core, failed("indexer"));
+  const activity = startActivity(core, failed("activity"));
+  return { jobs: [eraser, sweep, events, webhooks, indexer, activity], downloads };
 }
 
 function identityProvider({ jwt }: Config, clock: Clock, log: Log): IdentityProvider | null {

@@ -525,8 +525,10 @@ export interface operations {
   };
   listMessages: {
     query: {
-      /** An id (cnv_…). */
-      conversation_id: string;
+      /** Required without q, which searches all of your conversations otherwise. */
+      conversation_id?: string | undefined;
+      /** Words that the text must have, the last one as the beginning of a word. 20 words at most. */
+      q?: string | undefined;
       /** A whole number from 1 to 100. */
       limit?: number | undefined;
       /** Returns items older than this one (msg_…). */

@@ -1,3 +1,4 @@
+import type { Lookup } from "../util/words.ts";
 import type { QuickReader, Write } from "./sql.ts";
 import type { writes } from "./writes.ts";
 
@@ -14,6 +15,11 @@ export interface Database extends QuickReader {
    * if it is not known whether the write was done.
    */
   write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>>;
+  /**
+   * Returns bodies of messages that have an entry in the index of the search, in no order, at most `limit`, some possibly twice.
+   * `keys` are those of their conversations (`queries/search.ts`).
+   */
+  findBodies(keys: readonly string[], lookup: Lookup, limit: number): Promise<number[]>;
   /** True if an event has its number once it is committed, and `numberEvents` has nothing to do. */
   readonly numbersEvents: boolean;
   /** Changes whenever any process revokes a token; null if it is not known now. */

@@ -25,6 +25,7 @@ import { createIntent, dropIntent, lapseIntents, renewIntent } from "./queries/i
 import { markRead, updateConversation } from "./queries/marks.ts";
 import { deleteMessage, hideMessage, updateMessage } from "./queries/messages.ts";
 import { addReaction, removeReaction } from "./queries/reactions.ts";
+import { indexMessages, rebuildIndex } from "./queries/search.ts";
 import { createMessage } from "./queries/sending.ts";
 import { lapseReservations, releaseStorage, reserveStorage } from "./queries/storage.ts";
 import { beginMove, endMove, forgetSecrets, importRows } from "./queries/tables.ts";
@@ -72,6 +73,7 @@ const single = {
   forgetSecrets,
   hideMessage,
   importRows,
+  indexMessages,
   inviteMember,
   joinGroup,
   lapseIntents,
@@ -81,6 +83,7 @@ const single = {
   numberEvents,
   placeHold,
   prepareJoin,
+  rebuildIndex,
   recordActivity,
   recordDownloads,
   redeliver,

@@ -260,7 +260,11 @@ test("fields that a message does not have, or that came twice, are 400", async (
   for (const name of ["mentions", "reply_to_id", "conversation_id"])
     faulty(await call("PUT", `${PATH}/${id}`, form({ [name]: "x" })), name, "unknown_parameter");
   faulty(await call("DELETE", `${PATH}/${id}?to=me`), "to", "unknown_parameter");
-  faulty(await call("GET", `${PATH}?conversation_id=${conversation_id}&q=hello`), "q", "unknown_parameter");
+  faulty(
+    await call("GET", `${PATH}?conversation_id=${conversation_id}&query=a`),
+    "query",
+    "unknown_parameter",
+  );
 });
 
 test("an edit changes what it names, sets the time, and clears with null or nothing", async () => {

@@ -18,10 +18,17 @@ const NOT_MOVED = [
   "carried_secrets",
   "holds",
   "incarnation",
+  "indexed_words",
+  "message_index",
+  "message_index_config",
+  "message_index_data",
+  "message_index_idx",
   "moves",
+  "reindexing",
   "reservations",
   "revocations",
   "schema_version",
+  "unindexed",
 ];
 
 interface Column {

@@ -15,7 +15,7 @@ const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "create a contact": { roundTrips: 2, statements: 7 },
   "update a contact": { roundTrips: 3, statements: 7 },
   "delete a contact": { roundTrips: 3, statements: 17 },
-  "send a message": { roundTrips: 4, statements: 10 },
+  "send a message": { roundTrips: 4, statements: 11 },
   "mark a conversation read": { roundTrips: 3, statements: 5 },
   "list conversations": { roundTrips: 3, statements: 3 },
   "react to a message": { roundTrips: 3, statements: 8 },

@@ -246,7 +246,8 @@ export const deleteAttachment = write(
   function* (input: DeleteAttachment): Write<void> {
     const attachment = input.asAdmin ? yield* getAnyAttachment(input) : yield* getOwnAttachment(input);
     const { conversation_id, message_id, body_id, has_reactions } = attachment;
-    const message = { id: message_id, conversation_id, body_id, has_reactions };
+    // Without a body, if the message is erased.
+    const message = { id: message_id, conversation_id, body_id, text: null, has_reactions };
     const others = yield* get(
       sql`SELECT id FROM attachments WHERE conversation_id = ${conversation_id} AND message_id = ${message_id}
         AND id <> ${input.id} LIMIT 1`,

@@ -1,4 +1,5 @@
 import { type Statement, sql } from "../sql.ts";
+import { dropWords, type IndexedBody } from "./search.ts";
 import { deleteSmallFile, isSmallFile } from "./small-files.ts";
 import { returnStorage } from "./storage.ts";
 import { createTombstone } from "./tombstones.ts";
@@ -20,19 +21,19 @@ export function eraseFile(file: ErasedFile, now: number): Statement[] {
   ];
 }
 
-export interface ErasedMessage {
+export interface ErasedMessage extends IndexedBody {
   id: string;
-  body_id: number | null;
   /** 1 if somebody has reacted to it. */
   has_reactions: number;
 }
 
 /** Part of other writes: erases a message with its reactions. Its files are another matter. */
-export function eraseMessage({ id, body_id, has_reactions }: ErasedMessage): Statement[] {
+export function eraseMessage(message: ErasedMessage): Statement[] {
+  const { id, has_reactions } = message;
   return [
     sql`DELETE FROM messages WHERE id = ${id}`,
     ...(has_reactions === 1 ? [sql`DELETE FROM reactions WHERE message_id = ${id}`] : []),
-    ...eraseBody(body_id),
+    ...eraseBody(message),
   ];
 }
 
@@ -40,6 +41,10 @@ export function eraseMessage({ id, body_id, has_reactions }: ErasedMessage): Sta
  * Part of other writes: erases what a user wrote. The empty row stays: to delete it SQLite may merge pages, and merging
  * leaves copies of their texts in the file. For the same reason an edited text gets a new row.
  */
-export function eraseBody(id: number | null): Statement[] {
-  return id === null ? [] : [sql`UPDATE message_bodies SET text = NULL, data = NULL WHERE id = ${id}`];
+export function eraseBody(body: IndexedBody): Statement[] {
+  if (body.body_id === null) return [];
+  return [
+    ...dropWords(body),
+    sql`UPDATE message_bodies SET text = NULL, data = NULL WHERE id = ${body.body_id}`,
+  ];
 }

@@ -1,11 +1,15 @@
 import { NEWEST } from "../page.ts";
 import { all, batch, EMPTY, eraseSome, get, list, run, type Statement, sql, type Write } from "../sql.ts";
 import { type ErasedFile, type ErasedMessage, eraseFile, eraseMessage } from "./erased.ts";
+import { upTo } from "./search.ts";
 import { addStorage } from "./storage.ts";
 import { audience } from "./visibility.ts";
 
 // Leaving decides at once who sees what: without a row in `members` nobody sees anything. What nobody sees any more is
 // erased in steps.
+
+/** Characters of erased texts in one step: each word is taken out of the index of the search. */
+const CHARACTERS = 50_000;
 
 /** Rows that a user has left behind in a conversation. */
 interface Departure {
@@ -148,9 +152,10 @@ interface OldMessage extends ErasedMessage {
 
 function findMessages(departure: Departure, { from_id, to_id }: Range, limit: number): Statement<OldMessage> {
   const id = departure.conversation_id;
-  return sql`SELECT m.id, m.body_id, m.has_reactions,
+  return sql`SELECT m.id, m.conversation_id, m.body_id, b.text, m.has_reactions,
       CASE WHEN EXISTS (SELECT 1 ${audience(id, sql`m.id`)}) THEN 1 ELSE 0 END AS is_seen
-    FROM messages m WHERE m.conversation_id = ${id} AND m.id > ${departure.after_id} AND m.id >= ${from_id}
+    FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id
+    WHERE m.conversation_id = ${id} AND m.id > ${departure.after_id} AND m.id >= ${from_id}
       AND m.id <= ${to_id} ORDER BY m.id LIMIT ${limit} + 0`;
 }
 
@@ -173,8 +178,12 @@ function* eraseUnseen(departure: Departure, now: number, limit: number): Write<n
   return limit;
 }
 
-/** Erases those of the messages that no member sees; of messages with too many files or reactions only some of these. */
-function* eraseAmong(departure: Departure, found: OldMessage[], now: number, limit: number): Write<number> {
+/**
+ * Erases those of the messages that no member sees, up to a number of characters; of messages with too many files or reactions
+ * only some of these.
+ */
+function* eraseAmong(departure: Departure, looked: OldMessage[], now: number, limit: number): Write<number> {
+  const found = upTo(CHARACTERS, looked);
   const unseen = found.filter(({ is_seen }) => is_seen === 0);
   const reactions = yield* eraseReactions(unseen, limit);
   if (reactions === limit) return limit;
@@ -186,7 +195,7 @@ function* eraseAmong(departure: Departure, found: OldMessage[], now: number, lim
   }
   yield* batch([...files.flatMap((file) => eraseFile(file, now)), ...unseen.flatMap(eraseMessage)]);
   departure.after_id = found.at(-1)!.id;
-  return found.length + files.length + reactions;
+  return found.length < looked.length ? limit : found.length + files.length + reactions;
 }
 
 /** Erases at most `limit` reactions to the messages, and returns how many. */

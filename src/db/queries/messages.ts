@@ -18,6 +18,7 @@ import { type NewEntry, recordEntry } from "./audit.ts";
 import { hasBlocked } from "./blocks.ts";
 import { type ErasedFile, type ErasedMessage, eraseBody, eraseFile, eraseMessage } from "./erased.ts";
 import { publishReference } from "./events.ts";
+import { queueBody } from "./search.ts";
 import { insertBody } from "./sending.ts";
 import { audience, type Seat, sees, walkVisible } from "./visibility.ts";
 import { withdraw } from "./withholding.ts";
@@ -199,7 +200,7 @@ interface UpdateMessage extends OwnMessageInput {
 /** Changes text and data. Throws what `getOwnMessage` throws, and `missing_parameter` if nothing would be left. */
 export const updateMessage = write({ publishesEvents: true }, function* (input: UpdateMessage): Write<void> {
   const message = yield* getOwnMessage(input);
-  const { id, body_id } = message;
+  const { id } = message;
   const { text = message.text, data = message.data } = input;
   if (text === message.text && data === message.data) return;
   if (text === null && data === null && (yield* filesOf(message)).length === 0) {
@@ -209,7 +210,8 @@ export const updateMessage = write({ publishesEvents: true }, function* (input: 
   }
   const newBody = yield* insertBody(text, data);
   yield* batch([
-    ...eraseBody(body_id),
+    ...eraseBody(message),
+    ...queueBody(newBody, text),
     sql`UPDATE messages SET body_id = ${newBody}, edited_at = ${input.now} WHERE id = ${id}`,
     ...(yield* publishChange(message, input.now)),
   ]);
@@ -278,9 +280,10 @@ export const deleteMessage = write(
 );
 
 /** Throws `message_not_found`, and `not_sender` for a message of the system. */
-function* getAnyMessage({ id, expected }: OwnMessageInput): Write<Erased & { sender_id: string }> {
-  const message = yield* get<Erased & { sender_id: string; type: string; version: number }>(
-    sql`SELECT id, conversation_id, sender_id, type, body_id, has_reactions, version FROM messages WHERE id = ${id}`,
+function* getAnyMessage({ id, expected }: OwnMessageInput): Write<ErasedMessage & { sender_id: string }> {
+  const message = yield* get<ErasedMessage & { sender_id: string; type: string; version: number }>(
+    sql`SELECT m.id, m.conversation_id, m.sender_id, m.type, m.body_id, b.text, m.has_reactions, m.version ${MESSAGES}
+      WHERE m.id = ${id}`,
   );
   if (!message) throw new ParleyError("message_not_found");
   if (message.type !== "text") throw new ParleyError("not_sender");
@@ -300,12 +303,11 @@ interface HideMessage extends OwnMessageInput {
 export const hideMessage = write(
   { publishesEvents: true, serializeBy: ({ userId }) => userId },
   function* ({ userId, id, expected, now, entry }: HideMessage): Write<void> {
-    const message = yield* get<Erased & { version: number; is_seen: number }>(
-      sql`SELECT m.id, m.conversation_id, m.body_id, m.has_reactions, m.version,
+    const message = yield* get<ErasedMessage & { version: number; is_seen: number }>(
+      sql`SELECT m.id, m.conversation_id, m.body_id, b.text, m.has_reactions, m.version,
           CASE WHEN EXISTS (SELECT 1 FROM members s WHERE s.conversation_id = m.conversation_id
             AND s.user_id <> ${userId} AND ${sees(sql`m.id`)}) THEN 1 ELSE 0 END AS is_seen
-        FROM messages m JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = ${userId}
-        JOIN users u ON u.id = s.user_id WHERE m.id = ${id} AND ${sees(sql`m.id`)}`,
+        ${SEEN_BY(userId)} JOIN users u ON u.id = s.user_id WHERE m.id = ${id} AND ${sees(sql`m.id`)}`,
     );
     if (!message) throw new ParleyError("message_not_found");
     checkVersion(expected, message.version);
@@ -315,13 +317,9 @@ export const hideMessage = write(
   },
 );
 
-interface Erased extends ErasedMessage {
-  conversation_id: string;
-}
-
 /** Part of other writes: erases a message with its files, and publishes that to those who saw it. */
 export function* eraseForAll(
-  message: Erased,
+  message: ErasedMessage,
   files: readonly ErasedFile[],
   now: number,
   entry: NewEntry,
@@ -347,7 +345,7 @@ export function membersOf(conversationId: string): Write<Member[]> {
 
 /** Part of other writes: erases a file of a message, and publishes that to those who saw it. */
 export function eraseFileForAll(
-  { id: messageId, conversation_id }: Erased,
+  { id: messageId, conversation_id }: ErasedMessage,
   members: readonly Member[],
   file: ErasedFile,
   now: number,

@@ -50,11 +50,6 @@ const RULES: readonly Rule[] = [
   },
   {
     table: "messages",
-    problem: "shares its text with another message",
-    find: sql`SELECT MAX(id) AS row FROM messages WHERE body_id IS NOT NULL GROUP BY body_id HAVING COUNT(*) > 1`,
-  },
-  {
-    table: "messages",
     problem: "is later than the last message of its conversation",
     find: sql`SELECT m.id AS row FROM messages m WHERE NOT EXISTS (SELECT 1 FROM conversations c
       WHERE c.id = m.conversation_id AND c.last_id >= m.id)`,

@@ -5,6 +5,7 @@ import { hasBlocked } from "./blocks.ts";
 import { positionOf } from "./conversations.ts";
 import { publishReference } from "./events.ts";
 import { addFile, type NewFile } from "./files.ts";
+import { queueBody } from "./search.ts";
 import { getUser, type SenderRow } from "./users.ts";
 import { audience, sees } from "./visibility.ts";
 
@@ -66,6 +67,7 @@ export const createMessage = write(
           created_at, version)
         VALUES (${conversationId}, ${id}, ${senderId}, 'text', ${bodyId}, ${files.length > 0 ? 1 : 0},
           ${input.mentions.join(" ") || null}, ${input.replyToId}, ${timeOfId(id)}, 1)`,
+      ...queueBody(bodyId, input.text),
       publishReference("message.created", now, conversationId, id, id),
       moveUp(message),
       sql`INSERT INTO marks (user_id, conversation_id, last_read_id) VALUES (${senderId}, ${conversationId}, ${id})

@@ -1,5 +1,6 @@
 import { batch, EMPTY, list, type Reader, raw, run, sql, type Value, type Write } from "../sql.ts";
 import { keepPosition } from "./events.ts";
+import { rebuildIndex } from "./search.ts";
 
 /**
  * A table as it is moved to another database: in the order of its key, so that an interrupted move continues after the
@@ -195,6 +196,7 @@ export function* beginMove(input: { from: string }): Write<void> {
 export function* endMove(input: { secrets: readonly string[]; until: number }): Write<void> {
   yield* run(sql`DELETE FROM moves`);
   yield* run(keepPosition());
+  yield* rebuildIndex();
   yield* batch(
     input.secrets.map(
       (secret) => sql`INSERT INTO carried_secrets (secret, until) VALUES (${secret}, ${input.until})

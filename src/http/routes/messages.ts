@@ -6,6 +6,7 @@ import {
   optional,
   pageFields,
   reference,
+  searchWord,
   toPageRequest,
 } from "../../core/fields.ts";
 import {
@@ -19,6 +20,7 @@ import {
 } from "../../core/messages.ts";
 import { addReaction, removeReaction } from "../../core/reactions.ts";
 import { idOf } from "../../core/resource.ts";
+import { searchMessages } from "../../core/search.ts";
 import { createMessage, messageFields } from "../../core/sending.ts";
 import { ParleyError } from "../../errors.ts";
 import { requireScope } from "../protocol/authentication.ts";
@@ -36,9 +38,20 @@ export const messageOperations: readonly Operation[] = [
     method: "GET",
     path: "/v1/messages",
     scope: "messages:read",
-    summary: "List the messages of a conversation",
+    summary: "List the messages of a conversation, or search",
     query: {
-      conversation_id: reference("cnv"),
+      conversation_id: optional(
+        describedField(
+          reference("cnv"),
+          "Required without q, which searches all of your conversations otherwise.",
+        ),
+      ),
+      q: optional(
+        describedField(
+          searchWord,
+          "Words that the text must have, the last one as the beginning of a word. 20 words at most.",
+        ),
+      ),
       ...pageFields("msg"),
       around: optional(
         describedField(
@@ -57,8 +70,33 @@ export const messageOperations: readonly Operation[] = [
           param: "around",
         });
       }
-      knownForm(page.conversation_id, "cnv", "conversation_not_found", "conversation_id");
-      return sendPage(core, request, reply, page, await listMessages(core, caller, page));
+      const { conversation_id, q } = page;
+      if (conversation_id !== undefined)
+        knownForm(conversation_id, "cnv", "conversation_not_found", "conversation_id");
+      if (q !== undefined) {
+        if (query.around !== undefined) {
+          throw new ParleyError("invalid_parameter", "Send around or q, not both.", { param: "around" });
+        }
+        const isAborted = () => request.raw.socket.destroyed;
+        const found = await searchMessages(core, caller, { ...page, q }, isAborted);
+        return sendPage(core, request, reply, page, found);
+      }
+      if (conversation_id === undefined) {
+        throw new ParleyError(
+          "missing_parameter",
+          "Send conversation_id, or q to search all conversations.",
+          {
+            param: "conversation_id",
+          },
+        );
+      }
+      return sendPage(
+        core,
+        request,
+        reply,
+        page,
+        await listMessages(core, caller, { ...page, conversation_id }),
+      );
     },
   }),
   operation({

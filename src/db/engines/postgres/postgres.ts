@@ -7,6 +7,7 @@ import { type Statement, sql, type Write } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
 import { isConflict, isLost, isNeverGiven, postgresError } from "./errors.ts";
 import { migratePostgres } from "./migrate.ts";
+import { bodiesQuery } from "./search.ts";
 import { PostgresSession } from "./session.ts";
 
 /** Connections per node, besides that of its session. */
@@ -155,6 +156,10 @@ class PostgresDatabase implements Database {
 
   async getValues<R extends unknown[]>(statement: Statement<R>): Promise<R | undefined> {
     return (await this.allValues(statement))[0];
+  }
+
+  async findBodies(...asked: Parameters<Database["findBodies"]>): Promise<number[]> {
+    return (await this.allValues(bodiesQuery(...asked))).map(([id]) => id);
   }
 
   revocations(): number | null {

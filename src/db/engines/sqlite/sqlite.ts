@@ -8,6 +8,7 @@ import type { Statement } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
 import { migrate } from "./migrate.ts";
 import { type Ask, type BatchResult, toError } from "./outcome.ts";
+import { bodiesQuery } from "./search.ts";
 import type { WriterData } from "./writer.ts";
 
 /** How long a statement waits for the write of another process, such as the command line. */
@@ -104,6 +105,10 @@ class SqliteDatabase implements Database {
   async getValues<R extends unknown[]>({ sql, params }: Statement<R>): Promise<R | undefined> {
     this.#openSnapshot();
     return this.#prepare(sql, this.#arrays).get(...params) as unknown as R | undefined;
+  }
+
+  async findBodies(...asked: Parameters<Database["findBodies"]>): Promise<number[]> {
+    return (await this.allValues(bodiesQuery(...asked))).map(([id]) => id);
   }
 
   revocations(): number {

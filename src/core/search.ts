@@ -1,0 +1,228 @@
+import { findSeat } from "../db/queries/conversations.ts";
+import { findMessages, type MessageRow } from "../db/queries/messages.ts";
+import {
+  findMessagesOfBodies,
+  getIndexState,
+  indexKey,
+  listConversationIds,
+  listIdsBetween,
+} from "../db/queries/search.ts";
+import { ParleyError } from "../errors.ts";
+import { idBound, timeOfId } from "../util/ids.ts";
+import { hasTerms, type Lookup, type Term, toLookups, toTerms } from "../util/words.ts";
+import type { Caller } from "./access/caller.ts";
+import type { Core } from "./core.ts";
+import { renderMessages } from "./messages.ts";
+import { NEWEST, type Page, type PageEnvelope, toPage } from "./page.ts";
+import { nextTurn, ROWS_PER_TURN } from "./turns.ts";
+
+/** Words of a query. */
+const MAX_TERMS = 20;
+/** Conversations that are looked up in one turn of the event loop. */
+const CONVERSATIONS_PER_TURN = 64;
+/** A word that more messages have is too frequent to look all of them up. */
+const MAX_CANDIDATES = 2000;
+/** Texts that are read in one turn. */
+const TEXTS_PER_TURN = 100;
+/** Texts that one request reads if all of its words are frequent: its page then ends before its limit. */
+const MAX_LOOKED_AT = 20_000;
+/** Messages per write of the index, and their characters, for which other writes wait. */
+export const INDEXED_AT_ONCE = { limit: 200, characters: 100_000 };
+/** Writes of the index that a search waits for. */
+const MAX_CATCH_UP = 20;
+
+interface SearchRequest extends Page {
+  q: string;
+  conversation_id?: string | undefined;
+}
+
+/**
+ * Searches the caller's messages for all words of `q`, the last one as a prefix, newest first. The index proposes messages, and
+ * their texts decide. Throws `conversation_not_found`, and `unavailable` while the index is made.
+ */
+export async function searchMessages(
+  core: Core,
+  caller: Caller,
+  request: SearchRequest,
+  isAborted: () => boolean,
+): Promise<PageEnvelope> {
+  const terms = toSearchTerms(request.q);
+  const conversationIds = await conversationsOf(core, caller, request.conversation_id);
+  await catchUp(core);
+  const search = new Search(core, caller, { ...request, terms, conversationIds, isAborted });
+  const candidates = await search.findCandidates();
+  const end = candidates ? await search.check(candidates) : await search.walk();
+  const rows = await renderMessages(core, search.found, caller.userId);
+  return toPage(request, rows, (json) => json, end);
+}
+
+function toSearchTerms(q: string): Term[] {
+  const terms = toTerms(q);
+  if (terms.length > 0 && terms.length <= MAX_TERMS) return terms;
+  const detail =
+    terms.length === 0
+      ? "q must have a letter, a digit or a symbol."
+      : `q may have ${MAX_TERMS} words. Search for fewer.`;
+  throw new ParleyError("invalid_parameter", detail, { param: "q" });
+}
+
+async function conversationsOf(core: Core, { userId }: Caller, id: string | undefined): Promise<string[]> {
+  if (id === undefined) return listConversationIds(core.db, userId);
+  if (await findSeat(core.db, id, userId)) return [id];
+  throw new ParleyError("conversation_not_found", undefined, { param: "conversation_id" });
+}
+
+/** Lets the index have everything that was sent before. */
+async function catchUp(core: Core): Promise<void> {
+  const { rebuilt, waiting } = await getIndexState(core.db);
+  let isBehind = rebuilt !== null || waiting === 1;
+  try {
+    for (let writes = 0; rebuilt === null && isBehind && writes < MAX_CATCH_UP; writes++)
+      isBehind = (await core.db.write("indexMessages", INDEXED_AT_ONCE)) > 0;
+  } catch (error) {
+    // Reads go on without a place to write, but this one would miss what came last.
+    throw error instanceof ParleyError ? new ParleyError("unavailable", undefined, { cause: error }) : error;
+  }
+  if (isBehind)
+    throw new ParleyError("unavailable", "The index of the search is being made. Try again later.");
+}
+
+/** What a search works with. */
+interface Plan extends Page {
+  terms: readonly Term[];
+  conversationIds: readonly string[];
+  conversation_id?: string | undefined;
+  isAborted: () => boolean;
+}
+
+class Search {
+  /** In the order of the page; one more than its limit means that there are more. */
+  readonly found: MessageRow[] = [];
+  readonly #core: Core;
+  readonly #userId: string;
+  readonly #plan: Plan;
+
+  constructor(core: Core, caller: Caller, plan: Plan) {
+    this.#core = core;
+    this.#userId = caller.userId;
+    this.#plan = plan;
+  }
+
+  /** Returns all messages that have a word of the query, which may have the others, too; undefined if all words are frequent. */
+  async findCandidates(): Promise<string[] | undefined> {
+    const lookups = this.#plan.terms
+      .flatMap(toLookups)
+      .sort((a, b) => Number(a.isPrefix) - Number(b.isPrefix) || b.entry.length - a.entry.length);
+    for (const lookup of lookups) {
+      const bodies = await this.#lookUp(lookup);
+      if (!bodies) continue;
+      const ids: string[] = [];
+      for (const some of parts([...new Set(bodies)], ROWS_PER_TURN)) {
+        ids.push(...(await findMessagesOfBodies(this.#core.db, some)));
+        await nextTurn();
+      }
+      return ids;
+    }
+    return undefined;
+  }
+
+  async #lookUp(lookup: Lookup): Promise<number[] | undefined> {
+    const bodies: number[] = [];
+    for (const ids of parts(this.#plan.conversationIds, CONVERSATIONS_PER_TURN)) {
+      const room = MAX_CANDIDATES + 1 - bodies.length;
+      bodies.push(...(await this.#core.db.findBodies(ids.map(indexKey), lookup, room)));
+      if (bodies.length > MAX_CANDIDATES) return undefined;
+      await nextTurn();
+    }
+    return bodies;
+  }
+
+  /** Reads the texts of these messages until the page is full. */
+  async check(ids: readonly string[]): Promise<undefined> {
+    const { cursor, newer } = this.#plan;
+    const rest = ids.filter((id) => (newer ? id > cursor : id < cursor));
+    await this.#read(this.#inOrder(rest));
+  }
+
+  /** Reads the texts of all conversations from the cursor on. Returns the last message it read, if it ended too early. */
+  async walk(): Promise<string | undefined> {
+    let left = MAX_LOOKED_AT;
+    for await (const ids of this.#windows()) {
+      const some = ids.slice(0, left);
+      await this.#read(some);
+      left -= some.length;
+      if (this.#isDone()) return undefined;
+      if (left === 0) return some.at(-1);
+    }
+    return undefined;
+  }
+
+  #isDone(): boolean {
+    return this.found.length > this.#plan.limit || this.#plan.isAborted();
+  }
+
+  async #read(ids: readonly string[]): Promise<void> {
+    const { terms, conversation_id: conversationId, limit } = this.#plan;
+    for (const some of parts(ids, TEXTS_PER_TURN)) {
+      const rows = new Map<string, MessageRow>();
+      for (const row of await findMessages(this.#core.db, this.#userId, some)) rows.set(row.id, row);
+      for (const id of some) {
+        const row = rows.get(id);
+        if (row?.text == null || row.conversation_id !== (conversationId ?? row.conversation_id)) continue;
+        if (this.found.length <= limit && hasTerms(row.text, terms)) this.found.push(row);
+      }
+      if (this.#isDone()) return;
+      await nextTurn();
+    }
+  }
+
+  #inOrder(ids: string[]): string[] {
+    ids.sort();
+    return this.#plan.newer ? ids : ids.reverse();
+  }
+
+  /**
+   * Yields the messages of all conversations in the order of the page, some at a time: those of a span of time, which is longer
+   * the fewer there are.
+   */
+  async *#windows(): AsyncGenerator<string[]> {
+    const { cursor, newer } = this.#plan;
+    const now = this.#core.clock();
+    let edge = cursor;
+    let time = cursor === NEWEST ? now : timeOfId(cursor);
+    for (let width = FIRST_SPAN_MS; ; ) {
+      const next = newer ? time + width : time - width;
+      const isLast = newer ? next > now + CLOCK_DIFFERENCE_MS : next <= 0;
+      const far = isLast ? (newer ? NEWEST : "") : idBound("msg", next);
+      const ids = await this.#listBetween(newer ? edge : far, newer ? far : edge, width > 1);
+      if (!ids) {
+        width = Math.max(1, Math.floor(width / 8));
+        continue;
+      }
+      yield this.#inOrder(ids);
+      if (isLast) return;
+      [edge, time] = [far, next];
+      if (ids.length < ROWS_PER_TURN) width *= 4;
+    }
+  }
+
+  /** Returns undefined if it `mayRefuse`, and there are too many for one window. */
+  async #listBetween(from: string, to: string, mayRefuse: boolean): Promise<string[] | undefined> {
+    const ids: string[] = [];
+    for (const some of parts(this.#plan.conversationIds, CONVERSATIONS_PER_TURN)) {
+      const limit = mayRefuse ? MAX_CANDIDATES + 1 - ids.length : Number.MAX_SAFE_INTEGER;
+      ids.push(...(await listIdsBetween(this.#core.db, some, { from, to, limit })));
+      if (mayRefuse && ids.length > MAX_CANDIDATES) return undefined;
+      await nextTurn();
+    }
+    return ids;
+  }
+}
+
+const FIRST_SPAN_MS = 60 * 60 * 1000;
+/** How far the clocks of nodes may be ahead. */
+const CLOCK_DIFFERENCE_MS = 24 * 60 * 60 * 1000;
+
+function* parts<T>(values: readonly T[], size: number): Generator<T[]> {
+  for (let at = 0; at < values.length; at += size) yield values.slice(at, at + size);
+}

@@ -1,0 +1,151 @@
+import { toEntries } from "../../util/words.ts";
+import { all, batch, get, list, padded, type QuickReader, type Statement, sql, type Write } from "../sql.ts";
+
+// A new body waits in `unindexed` until the indexer, or a search before it begins, writes its words into the index, many bodies
+// at once: for one alone that costs as much as sending the message. Words leave the index in the transaction that erases the text.
+
+/** What a write knows of a text that it adds or erases. */
+export interface IndexedBody {
+  conversation_id: string;
+  body_id: number | null;
+  text: string | null;
+}
+
+/** The part of an id that is random enough to tell conversations apart. A search checks what it finds. */
+const KEY_LENGTH = 10;
+
+/** Returns what stands before each word of the conversation in the index. */
+export function indexKey(conversationId: string): string {
+  return conversationId.slice(-KEY_LENGTH);
+}
+
+function indexedWords(conversationId: string, text: string): string {
+  const key = indexKey(conversationId);
+  return toEntries(text)
+    .map((entry) => key + entry)
+    .join(" ");
+}
+
+/** Part of other writes: lets the text be found. */
+export function queueBody(bodyId: number | null, text: string | null): Statement[] {
+  return bodyId === null || text === null ? [] : [sql`INSERT INTO unindexed (body_id) VALUES (${bodyId})`];
+}
+
+/** Part of other writes: takes the words of the text out of the index, if they are there. */
+export function dropWords({ conversation_id, body_id, text }: IndexedBody): Statement[] {
+  if (body_id === null || text === null) return [];
+  const forget = sql`DELETE FROM unindexed WHERE body_id = ${body_id}`;
+  const words = indexedWords(conversation_id, text);
+  // SQLite counts the rows of the index, and is not to take away one that never was there.
+  if (words === "") return [forget];
+  return [
+    sql`INSERT INTO message_index (message_index, rowid, words)
+      SELECT 'delete', CAST(${body_id} AS BIGINT), CAST(${words} AS TEXT)
+      WHERE NOT EXISTS (SELECT 1 FROM unindexed WHERE body_id = ${body_id})
+        AND COALESCE((SELECT MIN(after_id) FROM reindexing), ${body_id}) >= ${body_id}`,
+    forget,
+  ];
+}
+
+interface NewBody {
+  id: number;
+  conversation_id: string;
+  text: string;
+}
+
+const NEW_BODY = sql<NewBody>`SELECT b.id, m.conversation_id, b.text FROM message_bodies b
+  JOIN messages m ON m.body_id = b.id`;
+
+/**
+ * Writes the words of the next texts into the index, at most `limit` and about `characters`. Returns how many bodies it
+ * looked at: 0 if all are in the index.
+ */
+export function* indexMessages({ limit, characters }: { limit: number; characters: number }): Write<number> {
+  const rebuild = yield* get<{ after_id: number }>(sql`SELECT after_id FROM reindexing`);
+  const found = rebuild
+    ? yield* all(
+        sql<NewBody>`${NEW_BODY} WHERE b.id > ${rebuild.after_id} AND b.text IS NOT NULL ORDER BY b.id LIMIT ${limit} + 0`,
+      )
+    : yield* all(
+        sql<NewBody>`${NEW_BODY} WHERE b.id IN (SELECT body_id FROM unindexed ORDER BY body_id LIMIT ${limit} + 0)
+          ORDER BY b.id`,
+      );
+  if (found.length === 0) {
+    if (rebuild) yield* batch([sql`DELETE FROM reindexing`]);
+    return 0;
+  }
+  const bodies = upTo(characters, found);
+  const ids = padded(bodies.map(({ id }) => id));
+  yield* batch([
+    ...bodies.flatMap(({ id, conversation_id, text }) => {
+      const words = indexedWords(conversation_id, text);
+      return words === "" ? [] : [sql`INSERT INTO message_index (rowid, words) VALUES (${id}, ${words})`];
+    }),
+    sql`DELETE FROM unindexed WHERE body_id IN (${list(ids)})`,
+    ...(rebuild ? [sql`UPDATE reindexing SET after_id = ${bodies.at(-1)!.id}`] : []),
+  ]);
+  return bodies.length;
+}
+
+/** Returns the first of the texts that have so many characters together, at least one. */
+export function upTo<T extends { text: string | null }>(characters: number, found: readonly T[]): T[] {
+  let left = characters;
+  const end = found.findIndex(({ text }) => {
+    left -= text?.length ?? 0;
+    return left < 0;
+  });
+  return end === -1 ? [...found] : found.slice(0, Math.max(1, end));
+}
+
+/** Empties the index, to be made anew by `indexMessages`. Until then there is no search. */
+export function* rebuildIndex(): Write<void> {
+  yield* batch([
+    sql`INSERT INTO message_index (message_index) VALUES ('delete-all')`,
+    sql`DELETE FROM reindexing`,
+    sql`INSERT INTO reindexing (after_id) VALUES (0)`,
+  ]);
+}
+
+/** How far the index is: `rebuilt` up to this body if it is made anew; `waiting` is 1 if bodies wait for it. */
+export interface IndexState {
+  rebuilt: number | null;
+  waiting: number;
+}
+
+export async function getIndexState(db: QuickReader): Promise<IndexState> {
+  const state = await db.get<IndexState>(
+    sql`SELECT (SELECT after_id FROM reindexing) AS rebuilt,
+      CASE WHEN EXISTS (SELECT 1 FROM unindexed) THEN 1 ELSE 0 END AS waiting`,
+  );
+  return state!;
+}
+
+/** Finds the messages of these bodies. */
+export async function findMessagesOfBodies(db: QuickReader, bodyIds: readonly number[]): Promise<string[]> {
+  const found = await db.allValues(
+    sql<[id: string]>`SELECT id FROM messages WHERE body_id IN (${list(padded(bodyIds))})`,
+  );
+  return found.map(([id]) => id);
+}
+
+/** Returns the conversations of the user that have messages. */
+export async function listConversationIds(db: QuickReader, userId: string): Promise<string[]> {
+  const found = await db.allValues(
+    sql<[id: string]>`SELECT s.conversation_id FROM members s JOIN conversations c ON c.id = s.conversation_id
+      WHERE s.user_id = ${userId}`,
+  );
+  return found.map(([id]) => id);
+}
+
+/** Returns ids of messages of the conversations that are greater than `from` and less than `to`, in no order, at most `limit`. */
+export async function listIdsBetween(
+  db: QuickReader,
+  conversationIds: readonly string[],
+  { from, to, limit }: { from: string; to: string; limit: number },
+): Promise<string[]> {
+  const found = await db.allValues(
+    sql<[id: string]>`SELECT id FROM messages WHERE conversation_id IN (${list(padded(conversationIds))})
+      AND id > ${from} AND id < ${to} LIMIT ${limit} + 0`,
+  );
+  return found.map(([id]) => id);
+}

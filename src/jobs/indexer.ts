@@ -1,0 +1,17 @@
+import type { Core } from "../core/core.ts";
+import { INDEXED_AT_ONCE } from "../core/search.ts";
+import { getIndexState } from "../db/queries/search.ts";
+import { type Job, startJob } from "./job.ts";
+
+/** How long messages wait for the index, so that many are written at once. A search does not wait for it. */
+const INTERVAL_MS = 1000;
+
+/** Writes the words of new messages into the index of the search, and of all messages while it is made anew. */
+export function startIndexer(core: Core, onError: (error: unknown) => void): Job {
+  async function index(isStopped: () => boolean): Promise<void> {
+    const { rebuilt, waiting } = await getIndexState(core.db);
+    if ((rebuilt === null && waiting === 0) || core.fuse.blown || !(await core.db.claim("indexer"))) return;
+    while (!isStopped() && (await core.db.write("indexMessages", INDEXED_AT_ONCE)) > 0);
+  }
+  return startJob(index, INTERVAL_MS, onError);
+}

@@ -1,0 +1,63 @@
+// What is in the index of the search, and when, on both engines.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { deleteUser } from "../../src/core/users.ts";
+import { indexKey } from "../../src/db/queries/search.ts";
+import { sql } from "../../src/db/sql.ts";
+import { startOn, type TestApp, testConfig } from "../support/app.ts";
+import type { Json } from "../support/asker.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { add, type Person, person, read, say, send } from "../support/people.ts";
+
+type Start = (t: TestContext) => Promise<TestApp>;
+
+const ENGINES: [name: string, start: Start][] = [
+  ["sqlite", async (t) => startOn(t, await testConfig(t))],
+  ["postgres", async (t) => startOn(t, { ...(await testConfig(t)), databaseUrl: await testDatabase(t) })],
+];
+
+async function search(server: TestApp, who: Person, q: string): Promise<string[]> {
+  const page = await read<Json>(
+    send(server, who, "GET", `/v1/messages?limit=100&q=${encodeURIComponent(q)}`),
+    200,
+  );
+  return (page.data as Json[]).map(({ text }) => String(text));
+}
+
+/** How many texts of the conversation the index has, once nothing waits for it. */
+async function indexed({ app }: TestApp, conversation: string): Promise<number> {
+  const { db } = app.core;
+  await eventually(async () => (await db.get(sql`SELECT body_id FROM unindexed`)) === undefined);
+  return new Set(await db.findBodies([indexKey(conversation)], { entry: "", isPrefix: true }, 10_000)).size;
+}
+
+/** Ann and Bob, who have each other as contacts. */
+async function pair(server: TestApp): Promise<[Person, Person, string]> {
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const { conversation_id } = await add(server, ann, "bob");
+  await add(server, bob, "ann");
+  return [ann, bob, conversation_id];
+}
+
+for (const [name, start] of ENGINES) {
+  test(`${name}: words come with the message, change with an edit, and go with the last who sees it`, async (t) => {
+    const server = await start(t);
+    const [ann, bob, conversation] = await pair(server);
+    const ids: string[] = [];
+    for (const text of ["one red", "two red", "three red", "?!"])
+      ids.push(await say(server, ann, conversation, text));
+    assert.deepEqual(await search(server, bob, "red"), ["three red", "two red", "one red"]);
+    assert.equal(await indexed(server, conversation), 3);
+    await read(send(server, ann, "PUT", `/v1/messages/${ids[0]}`, { text: "one blue" }), 200);
+    assert.equal((await send(server, ann, "DELETE", `/v1/messages/${ids[1]}`)).status, 204);
+    assert.equal((await send(server, bob, "DELETE", `/v1/messages/${ids[2]}?for=me`)).status, 204);
+    for (const who of [ann, bob]) {
+      assert.deepEqual(await search(server, who, "blue"), ["one blue"]);
+      assert.deepEqual(await search(server, who, "red"), who === ann ? ["three red"] : []);
+    }
+    assert.equal(await indexed(server, conversation), 2);
+    for (const who of [ann, bob]) await deleteUser(server.app.core, null, who.id);
+    assert.ok(await eventually(async () => (await indexed(server, conversation)) === 0));
+  });
+}

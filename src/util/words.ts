@@ -21,6 +21,9 @@ const RUN =
 /** Marks without which people also write, and search: accents of Latin and Greek, vowels of Arabic and Hebrew. */
 const MARKS = /([\p{scx=Latin}\p{scx=Greek}\p{scx=Arabic}\p{scx=Hebrew}])\p{Mn}+/gu;
 
+/** Characters of a word in the index. PostgreSQL takes no entry of more than 2,704 bytes. */
+const MAX_ENTRY = 64;
+
 /** Returns the text as it is compared: by NFKC, in lower case, without optional marks. */
 function fold(text: string): string {
   const lower = text.normalize("NFKC").toLowerCase();
@@ -84,7 +87,11 @@ export function toEntries(text: string): string[] {
     const characters = [...run];
     for (const [i, character] of characters.entries()) words.add(character + (characters[i + 1] ?? ""));
   }
-  return [...words];
+  return [...new Set(words.values().map(toEntry))];
+}
+
+function toEntry(word: string): string {
+  return word.length <= MAX_ENTRY ? word : [...word].slice(0, MAX_ENTRY).join("");
 }
 
 /** What is looked up in the index: an entry, or all entries that begin so. */
@@ -100,7 +107,7 @@ export interface Lookup {
 export function toLookups({ text, kind }: Term): Lookup[] {
   const characters = [...text];
   if (kind === "prefix" && characters.length === 1) return [];
-  if (kind !== "run") return [{ entry: text, isPrefix: kind === "prefix" }];
+  if (kind !== "run") return [{ entry: toEntry(text), isPrefix: kind === "prefix" }];
   if (characters.length === 1) return [{ entry: text, isPrefix: true }];
   return characters.slice(1).map((character, i) => ({ entry: characters[i]! + character, isPrefix: false }));
 }

@@ -1,5 +1,6 @@
 // What is in the index of the search, and when, on both engines.
 import assert from "node:assert/strict";
+import { randomBytes, randomInt } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { deleteUser } from "../../src/core/users.ts";
 import { indexKey } from "../../src/db/queries/search.ts";
@@ -59,5 +60,24 @@ for (const [name, start] of ENGINES) {
     assert.equal(await indexed(server, conversation), 2);
     for (const who of [ann, bob]) await deleteUser(server.app.core, null, who.id);
     assert.ok(await eventually(async () => (await indexed(server, conversation)) === 0));
+  });
+
+  test(`${name}: a word of any length is found, and delays no other`, async (t) => {
+    const server = await start(t);
+    const ann = await person(server, "ann");
+    const { conversation_id } = await read<{ conversation_id: string }>(
+      send(server, ann, "GET", "/v1/me"),
+      200,
+    );
+    // Not one that a database could make shorter.
+    const long = Array.from({ length: 10_000 }, () => String.fromCodePoint(0x2_0000 + randomInt(40_000)));
+    const latin = randomBytes(5000).toString("hex");
+    for (const text of [latin, long.join(""), `${latin.slice(0, 100)}x`, "short"])
+      await say(server, ann, conversation_id, text);
+    assert.deepEqual(await search(server, ann, "short"), ["short"]);
+    assert.deepEqual(await search(server, ann, latin.slice(0, 128)), [latin]);
+    assert.deepEqual(await search(server, ann, latin.slice(0, 20)), [`${latin.slice(0, 100)}x`, latin]);
+    assert.deepEqual(await search(server, ann, `${latin.slice(0, 100)}x short`), []);
+    assert.deepEqual(await search(server, ann, long.slice(5000, 5100).join("")), [long.join("")]);
   });
 }

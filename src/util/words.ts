@@ -13,24 +13,51 @@ export interface Term {
   kind: "word" | "prefix" | "run";
 }
 
-const ASCII = /^[\0-\x7f]*$/;
-const ASCII_WORD = /[a-z0-9]+/g;
-const WORD = /[\p{L}\p{M}\p{N}]+|\p{So}/gu;
-const RUN =
-  /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+/gu;
+/** Letters that stand for others in search, since people also write and search the others. */
+const LETTERS = new Map([
+  ..."ıi ßss đd ðd łl øo ħh æae œoe þth".split(" ").map(toPair),
+  ..."ςσ ёе ىي یي کك ةه ەه ँं".split(" ").map(toPair),
+  // Apostrophes, also as a letter, marks of Hebrew abbreviations, and the joint of Persian words.
+  ...[..."’ʼʻ׳״\u200c"].map((sign) => [sign, "'"] as const),
+  ...[..."‐־"].map((sign) => [sign, "-"] as const),
+  ...[..."٠۰०০๐"].flatMap(toDigits),
+]);
+const REPLACED = new RegExp(`[${[...LETTERS.keys()].join("")}]`, "gu");
+/** Invisible characters, the variants of emoji, the Arabic line that widens a word, and a dot of Devanagari that is optional. */
+const IGNORED = /(?!\u200c)[\p{Cf}\p{VS}\u0640\u093c]/gu;
 /** Marks without which people also write, and search: accents of Latin and Greek, vowels of Arabic and Hebrew. */
 const MARKS = /([\p{scx=Latin}\p{scx=Greek}\p{scx=Arabic}\p{scx=Hebrew}])\p{Mn}+/gu;
+
+const ASCII = /^[\0-\x7f]*$/;
+/** What joins the parts of a word in a text: it is found by its parts, and by all of them together. In a query a hyphen is a space. */
+const JOINT = /['"-]/;
+const JOINTS = /['"-]/g;
+const ASCII_WORD = /[a-z0-9]+(?:['"-][a-z0-9]+)*/g;
+const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:['"-][\p{L}\p{N}][\p{L}\p{M}\p{N}]*)*|\p{RI}\p{RI}|\p{So}/gu;
+const RUN =
+  /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+/gu;
 
 /** Characters of a word in the index. PostgreSQL takes no entry of more than 2,704 bytes. */
 const MAX_ENTRY = 64;
 
-/** Returns the text as it is compared: by NFKC, in lower case, without optional marks. */
-function fold(text: string): string {
-  const lower = text.normalize("NFKC").toLowerCase();
-  return lower.normalize("NFD").replace(MARKS, "$1").normalize("NFKC");
+function toPair(text: string): readonly [letter: string, replacement: string] {
+  const [letter = "", ...replacement] = text;
+  return [letter, replacement.join("")];
 }
 
-/** Yields the words and runs of a text in their order. */
+function toDigits(zero: string): (readonly [digit: string, replacement: string])[] {
+  const first = zero.charCodeAt(0);
+  return [..."0123456789"].map((digit) => [String.fromCharCode(first + Number(digit)), digit]);
+}
+
+/** Returns the text as it is compared: by NFKC, in lower case, without optional marks, each letter as the one that stands for it. */
+function fold(text: string): string {
+  const lower = text.normalize("NFKC").toLowerCase();
+  const plain = lower.normalize("NFD").replace(MARKS, "$1").replace(IGNORED, "");
+  return plain.normalize("NFKC").replace(REPLACED, (letter) => LETTERS.get(letter)!);
+}
+
+/** Yields the words and runs of a text in their order, words with what joins their parts. */
 function* split(text: string): Generator<{ text: string; isRun: boolean }> {
   if (ASCII.test(text)) {
     for (const [word] of text.toLowerCase().matchAll(ASCII_WORD)) yield { text: word, isRun: false };
@@ -47,24 +74,38 @@ function* split(text: string): Generator<{ text: string; isRun: boolean }> {
   }
 }
 
+/** The words of `it's-me` are `it`, `s`, `its`, `me` and `itsme`. */
 function toWords(text: string): Words {
   const found: Words = { words: new Set(), runs: [] };
   for (const { text: part, isRun } of split(text)) {
     if (isRun) found.runs.push(part);
-    else found.words.add(part);
+    else if (!JOINT.test(part)) found.words.add(part);
+    else {
+      const groups = part.split("-");
+      for (const group of groups)
+        for (const word of [...group.split(JOINT), without(group)]) found.words.add(word);
+      found.words.add(without(part));
+    }
   }
+  found.words.delete("");
   return found;
 }
 
 /** Returns what a text must have to be found: all words, the last one as a prefix. Equal terms are one. */
 export function toTerms(query: string): Term[] {
-  const parts = [...split(query)];
+  const parts = [...split(query)]
+    .flatMap(({ text, isRun }) => text.split("-").map((group) => ({ text: without(group), isRun })))
+    .filter(({ text }) => text !== "");
   const terms = new Map<string, Term>();
   for (const [i, { text, isRun }] of parts.entries()) {
-    const kind = isRun ? "run" : i === parts.length - 1 && !/^\p{So}$/u.test(text) ? "prefix" : "word";
+    const kind = isRun ? "run" : i === parts.length - 1 && !/^\p{So}/u.test(text) ? "prefix" : "word";
     terms.set(`${kind} ${text}`, { text, kind });
   }
   return [...terms.values()];
+}
+
+function without(text: string): string {
+  return text.replaceAll(JOINTS, "");
 }
 
 /** Reports whether the text has all that the query wants. */

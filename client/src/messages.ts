@@ -3,7 +3,14 @@ import { List } from "./list.ts";
 import { type MessageChange, type MessageWatchOptions, watchMessages } from "./message-watch.ts";
 import { toSource, type UploadSource } from "./source.ts";
 import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
-import type { Message, MessageChanges, MessageDeletion, MessageQuery, NewMessage } from "./types.ts";
+import type {
+  Message,
+  MessageChanges,
+  MessageDeletion,
+  MessageQuery,
+  MessageSearch,
+  NewMessage,
+} from "./types.ts";
 import { sendFiles, type UploadProgress } from "./upload.ts";
 
 const PATH = ["v1", "messages"];
@@ -27,6 +34,14 @@ export class Messages {
 
   /** Lists the messages of a conversation, newest first, or those around one of them. */
   list(query: MessageQuery, options: CallOptions = {}): List<Message> {
+    return new List(this.#transport, PATH, query, options);
+  }
+
+  /**
+   * Searches the caller's messages, or those of one conversation, for all words of `q`, the last one as a prefix. Newest
+   * first. A page can have fewer items than its limit, even none, and not be the last.
+   */
+  search(query: MessageSearch, options: CallOptions = {}): List<Message> {
     return new List(this.#transport, PATH, query, options);
   }
 

@@ -525,9 +525,9 @@ export interface operations {
   };
   listMessages: {
     query: {
-      /** Required without q, which searches all of your conversations otherwise. */
+      /** The conversation to list or search. Without it, q searches all of your conversations. */
       conversation_id?: string | undefined;
-      /** Words that the text must have, the last one as the beginning of a word. 20 words at most. */
+      /** Returns messages whose text has all of these words, in any order. The last word can be the beginning of one. At most 20 words. */
       q?: string | undefined;
       /** A whole number from 1 to 100. */
       limit?: number | undefined;

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { etagOf, type List, Parley, type UploadProgress } from "../../client/src/index.ts";
+import { etagOf, type List, type Message, Parley, type UploadProgress } from "../../client/src/index.ts";
 import { SCOPES } from "../../src/core/access/tokens.ts";
 import { startApp, startOn } from "../support/app.ts";
+import { type Fate, proxy } from "../support/proxy.ts";
 import { receiver } from "../support/receiver.ts";
 import { clientOf, onEachEngine } from "./engines.ts";
 import { failure } from "./failure.ts";
@@ -88,6 +89,33 @@ onEachEngine("messages", async (t, config) => {
   assert.equal((await failure(messages.retrieve(hidden.id))).code, "message_not_found");
   assert.equal(await messages.delete(hello.id), undefined);
   assert.equal((await failure(messages.retrieve(hello.id))).code, "message_not_found");
+});
+
+onEachEngine("a search goes through all pages, also those without hits", async (t, config) => {
+  const server = await startOn(t, config);
+  const { token } = await server.user();
+  const parley = new Parley({ url: server.url, token });
+  const { messages } = parley;
+  const { conversation_id: notes } = await parley.me();
+  const { conversation_id } = await parley.contacts.create({ username: "ada", phone_number: "555-0100" });
+  for (const text of ["green tea", "black tea", "coffee", "teapot"])
+    await messages.create({ conversation_id, text });
+  await messages.create({ conversation_id: notes, text: "buy tea" });
+  const texts = (found: Message[]) => found.map(({ text }) => text);
+  const all = ["buy tea", "teapot", "black tea", "green tea"];
+  assert.deepEqual(texts((await messages.search({ q: "tea" })).data), all);
+  assert.deepEqual(texts((await messages.search({ q: "tea", conversation_id })).data), all.slice(1));
+  const first = await messages.search({ q: "tea", limit: 2 });
+  assert.equal(first.has_more, true);
+  const link = `<${server.url}/v1/messages?q=tea&limit=2&starting_after=${first.data[1]!.id}>; rel="next"`;
+  const empty: Fate = { status: 200, headers: { link }, body: '{"has_more":true,"data":[]}' };
+  const between = await proxy(t, server.url, (_path, { length }) => (length === 1 ? empty : "pass"));
+  const through = new Parley({ url: between.url, token });
+  assert.deepEqual(texts(await Array.fromAsync(through.messages.search({ q: "tea", limit: 2 }))), all);
+  assert.equal(between.seen.length, 3);
+  const back = messages.search({ q: "tea", limit: 1, ending_before: first.data[1]!.id });
+  assert.deepEqual(texts(await Array.fromAsync(back)), ["buy tea"]);
+  assert.equal((await failure(messages.search({ q: "?" }))).param, "q");
 });
 
 onEachEngine("conversations", async (t, config) => {

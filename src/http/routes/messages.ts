@@ -43,13 +43,13 @@ export const messageOperations: readonly Operation[] = [
       conversation_id: optional(
         describedField(
           reference("cnv"),
-          "Required without q, which searches all of your conversations otherwise.",
+          "The conversation to list or search. Without it, q searches all of your conversations.",
         ),
       ),
       q: optional(
         describedField(
           searchWord,
-          "Words that the text must have, the last one as the beginning of a word. 20 words at most.",
+          "Returns messages whose text has all of these words, in any order. The last word can be the beginning of one. At most 20 words.",
         ),
       ),
       ...pageFields("msg"),
@@ -82,21 +82,11 @@ export const messageOperations: readonly Operation[] = [
         return sendPage(core, request, reply, page, found);
       }
       if (conversation_id === undefined) {
-        throw new ParleyError(
-          "missing_parameter",
-          "Send conversation_id, or q to search all conversations.",
-          {
-            param: "conversation_id",
-          },
-        );
+        const detail = "Send conversation_id, or q to search all of your conversations.";
+        throw new ParleyError("missing_parameter", detail, { param: "conversation_id" });
       }
-      return sendPage(
-        core,
-        request,
-        reply,
-        page,
-        await listMessages(core, caller, { ...page, conversation_id }),
-      );
+      const listed = await listMessages(core, caller, { ...page, conversation_id });
+      return sendPage(core, request, reply, page, listed);
     },
   }),
   operation({

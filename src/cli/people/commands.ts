@@ -238,6 +238,14 @@ function addMessageCommands(program: Command, io: Io, end: End): void {
       end(await (await import("./messages.ts")).listMessages(io, who, options)),
     );
   program
+    .command("search")
+    .argument("<words...>", "words that the text has, the last one or its beginning")
+    .option("--in <conversation>", `only in this conversation: ${CONVERSATION}`)
+    .option(...LIMIT)
+    .option(...JSON_OPTION)
+    .description("search your messages, newest first")
+    .action(async (words, options) => end(await (await import("./search.ts")).search(io, words, options)));
+  program
     .command("send")
     .argument("<conversation>", CONVERSATION)
     .argument("[text]", "text of the message; - for standard input")

@@ -1,4 +1,3 @@
-import type { List } from "../../../client/src/index.ts";
 import type { Io } from "../io.ts";
 import { startTable } from "../table.ts";
 import { harmless, jsonLine } from "../text.ts";
@@ -20,7 +19,7 @@ export function pageSize({ limit = 100 }: ListOptions): number {
 /** Prints a list while it arrives, until `limit` or until the reader of the output has gone. `empty` is printed on a terminal if there are no items. */
 export async function printList<T extends { id: string }>(
   io: Io,
-  list: List<T>,
+  list: AsyncIterable<T>,
   columns: readonly Column<T>[],
   { limit = Infinity, json }: ListOptions,
   empty: string,

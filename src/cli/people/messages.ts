@@ -13,7 +13,7 @@ import { getSize, STDIN } from "./upload.ts";
 
 const CONVERSATION_COLUMNS: readonly Column<Conversation>[] = [
   ["ID", ({ id }) => id],
-  ["NAME", ({ kind, name }) => (kind === "self" ? "(notes to self)" : (name ?? ""))],
+  ["NAME", conversationName],
   ["UNREAD", ({ unread_count }) => (unread_count >= 100 ? "100+" : String(unread_count))],
   ["LAST", ({ last_message }) => (last_message ? isoTime(last_message.created_at) : "")],
   ["MESSAGE", ({ last_message }) => (last_message ? summary(last_message) : "")],
@@ -83,6 +83,10 @@ async function getSizeToSend(file: string): Promise<number> {
   } catch (error) {
     throw error instanceof OperatorError ? new OperatorError(`Cannot send ${file}: ${error.message}`) : error;
   }
+}
+
+export function conversationName({ kind, name }: Conversation): string {
+  return kind === "self" ? "(notes to self)" : (name ?? "");
 }
 
 export function senderName({ sender }: Message): string {

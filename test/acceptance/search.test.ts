@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, json, type Message, me, messages, type Options, problem } from "./client.ts";
+import { invite, join, leave, newGroup } from "./in-groups.ts";
 import { newMessage, PATH, send } from "./send.ts";
 import { needsSecond, second, target } from "./target.ts";
-import { pair, theirs } from "./two-users.ts";
+import { add, pair, part, theirs } from "./two-users.ts";
+import { newAttachment } from "./upload.ts";
 
 const skip = needsSecond;
 
@@ -86,6 +88,82 @@ test("what is deleted for oneself is found by others only", { skip }, async () =
   assert.deepEqual(await found(word, "", theirs()), []);
   assert.deepEqual(await found(word, "", { token: target.token }), [id]);
   assert.ok(second());
+});
+
+test("an edited message keeps its place; names of files, data and quoted texts are not searched", async () => {
+  const [word, other] = [rare(), rare()];
+  const sent: string[] = [];
+  for (const text of [word, `old ${other}`, word]) sent.push((await newMessage({ text })).id);
+  await call("PUT", `${PATH}/${sent[1]}`, json({ text: `new ${word}` }));
+  assert.deepEqual(await found(word), sent.toReversed());
+  assert.deepEqual(await found(other), []);
+  await newAttachment({ name: `${other}.txt` });
+  const { id: quoted } = await newMessage({ data: { text: other }, text: "card" });
+  const { id: reply } = await newMessage({ text: `re ${word}`, reply_to_id: quoted });
+  assert.deepEqual(await found(`${word} re`), [reply]);
+  assert.deepEqual(await found(`card ${word}`), []);
+  assert.deepEqual(await found(other), []);
+  await call("PUT", `${PATH}/${reply}`, json({ text: null, data: { text: word } }));
+  assert.deepEqual(await found(word), sent.toReversed());
+});
+
+test("what blocked users send is never found, and no more what they edit", { skip }, async () => {
+  const word = rare();
+  const conversation_id = await pair();
+  const { username } = await me(second());
+  const write = (text: string) => newMessage({ conversation_id, text }, theirs());
+  const [kept, edited] = [await write(`${word} kept`), await write(`${word} edited`)];
+  assert.equal((await call("PUT", `/v1/blocks/${encodeURIComponent(username)}`)).status, 204);
+  const hidden = await write(`${word} hidden`);
+  await call("PUT", `${PATH}/${edited.id}`, { ...json({ text: `${word} anew` }), ...theirs() });
+  const inOrder = [hidden.id, edited.id, kept.id];
+  assert.deepEqual([await found(word), await found(word, "", theirs())], [[kept.id], inOrder]);
+  assert.equal((await call("DELETE", `/v1/blocks/${encodeURIComponent(username)}`)).status, 204);
+  const after = await write(`${word} after`);
+  assert.deepEqual(await found(word), [after.id, kept.id]);
+});
+
+test("who adds a contact finds what waits; who has left and comes back, only what is new", {
+  skip,
+}, async () => {
+  const word = rare();
+  await part();
+  const { conversation_id, id } = await add(target.token, second());
+  const waiting = await newMessage({ conversation_id, text: word });
+  assert.deepEqual(await found(word, "", theirs()), []);
+  await add(second(), target.token);
+  assert.deepEqual(await found(word, "", theirs()), [waiting.id]);
+  assert.equal((await call("DELETE", `/v1/contacts/${id}`)).status, 204);
+  assert.deepEqual([await found(word), await found(word, "", theirs())], [[], [waiting.id]]);
+  assert.equal((await add(target.token, second())).conversation_id, conversation_id);
+  const after = await newMessage({ conversation_id, text: word });
+  assert.deepEqual(await found(word), [after.id]);
+  assert.deepEqual(await found(word, "", theirs()), [after.id, waiting.id]);
+});
+
+test("members of a group find what its history shows them, and nothing once they have left", {
+  skip,
+}, async () => {
+  const { username } = await me(second());
+  await pair();
+  for (const history of ["joined", "all"]) {
+    const word = rare();
+    const { id: groupId, conversation_id } = await newGroup({ history, name: word });
+    const before = await newMessage({ conversation_id: conversation_id!, text: word });
+    assert.equal((await invite(groupId, username)).status, 201);
+    assert.deepEqual(await found(word, "", theirs()), []);
+    await join(groupId);
+    const after = await newMessage({ conversation_id: conversation_id!, text: word });
+    const all = [after.id, before.id];
+    assert.deepEqual(await found(word, "", theirs()), history === "all" ? all : [after.id]);
+    await leave(groupId, theirs());
+    assert.deepEqual([await found(word), await found(word, "", theirs())], [all, []]);
+    const within = `${PATH}?q=${word}&conversation_id=${conversation_id}`;
+    problem(await call("GET", within, theirs()), 404, "conversation_not_found");
+    assert.equal((await invite(groupId, username)).status, 201);
+    await join(groupId);
+    assert.deepEqual(await found(word, "", theirs()), []);
+  }
 });
 
 const CORPUS: [text: string, hits: string[], misses: string[]][] = [

@@ -27,6 +27,10 @@ const REPLACED = new RegExp(`[${[...LETTERS.keys()].join("")}]`, "gu");
 const IGNORED = /(?!\u200c)[\p{Cf}\p{VS}\u0640\u093c]/gu;
 /** Marks without which people also write, and search: accents of Latin and Greek, vowels of Arabic and Hebrew. */
 const MARKS = /([\p{scx=Latin}\p{scx=Greek}\p{scx=Arabic}\p{scx=Hebrew}])\p{Mn}+/gu;
+/** Thousands of marks in a row take long to normalize. */
+const MANY_MARKS = /(\p{M}{16})\p{M}+/gu;
+/** UTF-16 units of a normalized text: NFKC makes 18 of some letters. */
+const MAX_LENGTH = 30_000;
 
 const ASCII = /^[\0-\x7f]*$/;
 /** What joins the parts of a word in a text: it is found by its parts, and by all of them together. In a query a hyphen is a space. */
@@ -52,7 +56,7 @@ function toDigits(zero: string): (readonly [digit: string, replacement: string])
 
 /** Returns the text as it is compared: by NFKC, in lower case, without optional marks, each letter as the one that stands for it. */
 function fold(text: string): string {
-  const lower = text.normalize("NFKC").toLowerCase();
+  const lower = text.replace(MANY_MARKS, "$1").normalize("NFKC").slice(0, MAX_LENGTH).toLowerCase();
   const plain = lower.normalize("NFD").replace(MARKS, "$1").replace(IGNORED, "");
   return plain.normalize("NFKC").replace(REPLACED, (letter) => LETTERS.get(letter)!);
 }

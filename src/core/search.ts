@@ -63,7 +63,7 @@ function toSearchTerms(q: string): Term[] {
   if (terms.length > 0 && terms.length <= MAX_TERMS) return terms;
   const detail =
     terms.length === 0
-      ? "q must have a letter, a digit or a symbol."
+      ? "q must have a letter, a digit or an emoji."
       : `q may have ${MAX_TERMS} words. Search for fewer.`;
   throw new ParleyError("invalid_parameter", detail, { param: "q" });
 }
@@ -85,8 +85,7 @@ async function catchUp(core: Core): Promise<void> {
     // Reads go on without a place to write, but this one would miss what came last.
     throw error instanceof ParleyError ? new ParleyError("unavailable", undefined, { cause: error }) : error;
   }
-  if (isBehind)
-    throw new ParleyError("unavailable", "The index of the search is being made. Try again later.");
+  if (isBehind) throw new ParleyError("unavailable", "The search index is being built. Try again later.");
 }
 
 /** What a search works with. */

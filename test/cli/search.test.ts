@@ -53,7 +53,7 @@ onEachServer("messages are found by their words, in all conversations or in one"
 test("a search ends when nobody reads it, and says so while there is no index", async (t) => {
   const operator = await commandLine(t);
   const token = tokenOf(await operator.serve());
-  const detail = "The index of the search is being made. Try again later.";
+  const detail = "The search index is being built. Try again later.";
   const body = JSON.stringify({ type: "x", title: "x", status: 503, detail, code: "unavailable" });
   const headers = { "content-type": "application/problem+json", "retry-after": "0" };
   const { url } = await proxy(t, operator.url, (path) =>

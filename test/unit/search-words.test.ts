@@ -95,7 +95,7 @@ test("a text that has the terms has an entry for each lookup", () => {
 test("what makes a text longer or harder to normalize has an end", () => {
   assert.ok(toEntries(Array.from({ length: 10_000 }, (_, i) => `ﷺ${i}`).join("")).length < 5000);
   assert.ok(hasTerms(`a${"\u0301\u0327".repeat(5000)} b`, toTerms("a b")));
-  assert.deepEqual(toEntries(`ก${"\u0e49".repeat(5000)}`), ["ก\u0e49", "\u0e49\u0e49", "\u0e49"]);
+  assert.equal(toTerms(`ก${"\u0e49".repeat(100)}`)[0]!.text.length, 17);
 });
 
 test("entries are words that the index of neither engine parts", () =>

@@ -12,6 +12,7 @@ const PARLEY_IN: Record<string, string> = {
   retrieve: "parley",
   list: "few",
   create: "ascending",
+  send: "parley",
   upload4k: "parley",
   download4k: "parley",
   upload64m: "parley",

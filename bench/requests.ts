@@ -63,3 +63,11 @@ export function form(size: number): Buffer {
     Buffer.from("\r\n--b--\r\n"),
   ]);
 }
+
+const LETTERS = "etaoinshrdlu";
+
+/** Words of which each is one of 1,728. */
+export function twentyWords(): string {
+  const letter = () => LETTERS[below(LETTERS.length)]!;
+  return Array.from({ length: 20 }, () => `w${letter()}${letter()}${letter()}`).join(" ");
+}

@@ -1,6 +1,7 @@
 // All that the bench does to Parley's database behind its back.
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { idOfBits } from "../src/util/ids.ts";
 
 /** The id of a contact that was filled in; ids sort by their numbers. */
 export function filledId(number: number): string {
@@ -53,9 +54,12 @@ export function fillContacts(dataFolder: string, ownerId: string, first: number,
   db.close();
 }
 
+/** When the first message that was filled in was sent: one each millisecond. */
+const FIRST_MESSAGE_AT = 1_700_000_000_000;
+
 /** The id of a message that was filled in; ids sort by their numbers. */
-function filledMessageId(number: number): string {
-  return `msg_0${String(number).padStart(25, "0")}`;
+export function filledMessageId(number: number): string {
+  return idOfBits("msg", FIRST_MESSAGE_AT + number, 0n);
 }
 
 /** A conversation to fill with messages, as sending would have left them. */
@@ -67,14 +71,18 @@ export interface Talk {
   /** The number of the first message. */
   first: number;
   count: number;
+  /** The number of each further message is greater by this; otherwise by 1. */
+  step?: number;
   /** The reader has blocked the sender before these, the last ones. */
   withheld?: number;
 }
 
+const filledText = (number: number) => `This is message ${number}, as long as most that people write.`;
+
 const ROWS_AT_ONCE = 100_000;
 
 /** Adds messages to conversations, after all that are there. */
-export function fillMessages(dataFolder: string, talks: readonly Talk[]): void {
+export function fillMessages(dataFolder: string, talks: readonly Talk[], textOf = filledText): void {
   const db = open(dataFolder);
   db.exec("PRAGMA cache_size = -1000000; PRAGMA synchronous = OFF; BEGIN");
   // The server makes the index of the search anew, as nothing here is in it.
@@ -99,15 +107,21 @@ export function fillMessages(dataFolder: string, talks: readonly Talk[]): void {
   const withhold = db.prepare(
     "INSERT INTO withheld (user_id, conversation_id, from_id, to_id) VALUES (?, ?, ?, ?)",
   );
-  for (const { conversationId, senderId, readerId, first, count, withheld = 0 } of talks) {
-    for (let i = first; i < first + count; i++) {
-      const { lastInsertRowid } = body.run(`This is message ${i}, as long as most that people write.`);
-      message.run(conversationId, filledMessageId(i), senderId, lastInsertRowid, 1_700_000_000_000 + i);
+  for (const { conversationId, senderId, readerId, first, count, step = 1, withheld = 0 } of talks) {
+    for (let i = 0, number = first; i < count; i++, number += step) {
+      const { lastInsertRowid } = body.run(textOf(number));
+      message.run(
+        conversationId,
+        filledMessageId(number),
+        senderId,
+        lastInsertRowid,
+        FIRST_MESSAGE_AT + number,
+      );
       // The server writes, too.
-      if (i % ROWS_AT_ONCE === 0) db.exec("COMMIT; BEGIN");
+      if (number % ROWS_AT_ONCE === 0) db.exec("COMMIT; BEGIN");
     }
-    const last = filledMessageId(first + count - 1);
-    const lastSeen = filledMessageId(first + count - 1 - withheld);
+    const last = filledMessageId(first + (count - 1) * step);
+    const lastSeen = filledMessageId(first + (count - 1) * step - withheld);
     conversation.run(conversationId, last);
     place.run(senderId, conversationId, last.slice(4), 0);
     place.run(readerId, conversationId, lastSeen.slice(4), 1);

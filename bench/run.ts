@@ -26,6 +26,7 @@ import {
   shown,
   verdict,
 } from "./results.ts";
+import { searches, searchesOnPostgres } from "./search.ts";
 import { pinLoad } from "./servers.ts";
 import { fillSubject, startSubject } from "./subject.ts";
 import { fillTable, fullLoad, readsBesideCreates, starts } from "./whole.ts";
@@ -40,6 +41,7 @@ const QUICK = [
   "retrieve",
   "list",
   "create",
+  "send",
   "upload4k",
   "download4k",
   "upload64m",
@@ -48,7 +50,9 @@ const QUICK = [
   "beside",
   "load",
 ];
-const PARTS = [...QUICK, "long", "peers"];
+const PARTS = [...QUICK, "search", "long", "peers"];
+/** Parts with a server of their own. */
+const BESIDE = ["start", "events", "filters", "messages", "groups", "search", "peers"];
 const HELP = `npm run bench -- [--only PART,PART] [--rounds N] [--ms N] [--long [--minutes N]] [--peers] [--page] [--against DIR]
   --only     parts of ${PARTS.join(", ")}
   --rounds   how often each server is measured (3; with --against 7)
@@ -191,7 +195,11 @@ async function run(): Promise<void> {
     report(results, await groupCosts(folder));
     report(results, await groupCostsOnNodes(folder));
   }
-  if (parts.some((part) => !["start", "events", "filters", "messages", "groups", "peers"].includes(part))) {
+  if (parts.includes("search")) {
+    report(results, await searches(folder, rounds * ms));
+    report(results, await searchesOnPostgres(folder, rounds * ms));
+  }
+  if (parts.some((part) => !BESIDE.includes(part))) {
     await measureParley(stack, folder, results);
   }
   if (parts.includes("peers")) {

@@ -13,6 +13,7 @@ import {
   PAGE,
   post,
   randomContact,
+  twentyWords,
 } from "./requests.ts";
 import type { Rate } from "./results.ts";
 import { filledId } from "./rows.ts";
@@ -121,6 +122,27 @@ async function creates(subject: Subject): Promise<Record<string, Work>> {
   };
 }
 
+/** A message of twenty words, as people send them, in the user's own notes. */
+async function sends(subject: Subject): Promise<Record<string, Work>> {
+  const { port } = subject.parley;
+  const headers = { ...subject.users.writer.headers, ...JSON_TYPE };
+  const me = await fetch(`http://127.0.0.1:${port}/v1/me`, { headers });
+  const { conversation_id } = (await me.json()) as { conversation_id: string };
+  const message = () => Buffer.from(JSON.stringify({ conversation_id, text: twentyWords() }));
+  const init = { method: "POST", headers, body: new Uint8Array(message()) };
+  await replay(subject, "/send", "/v1/messages", init);
+  const common = { connections: CONNECTIONS, status: 201 };
+  return {
+    send: {
+      contenders: {
+        bare: { ...common, port: subject.bare.port, next: () => post("/send", headers, message()) },
+        parley: { ...common, port, next: () => post("/v1/messages", headers, message()) },
+      },
+      ratios: [{ row: "sendWords", of: "parley", to: "bare" }],
+    },
+  };
+}
+
 async function files(subject: Subject): Promise<Record<string, Work>> {
   const headers = { ...subject.users.writer.headers, ...FORM_TYPE };
   const made: Record<string, Work> = {};
@@ -167,5 +189,10 @@ async function files(subject: Subject): Promise<Record<string, Work>> {
 
 /** All the work, by name. */
 export async function allWorks(subject: Subject): Promise<Record<string, Work>> {
-  return { ...(await reads(subject)), ...(await creates(subject)), ...(await files(subject)) };
+  return {
+    ...(await reads(subject)),
+    ...(await creates(subject)),
+    ...(await sends(subject)),
+    ...(await files(subject)),
+  };
 }

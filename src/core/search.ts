@@ -22,6 +22,8 @@ const MAX_TERMS = 20;
 const CONVERSATIONS_PER_TURN = 64;
 /** A word that more messages have is too frequent to look all of them up. */
 const MAX_CANDIDATES = 2000;
+/** So many texts are read without a look into the index. */
+const FEW_MESSAGES = 50;
 /** Texts that are read in one turn. */
 const TEXTS_PER_TURN = 100;
 /** Characters of texts that are compared in one turn, which takes 4 ms, and up to 40 for letters that NFKC makes longer. */
@@ -52,7 +54,7 @@ export async function searchMessages(
   const conversationIds = await conversationsOf(core, caller, request.conversation_id);
   await catchUp(core);
   const search = new Search(core, caller, { ...request, terms, conversationIds, isAborted });
-  const candidates = await search.findCandidates();
+  const candidates = (await search.listFew()) ?? (await search.findCandidates());
   const end = candidates ? await search.check(candidates) : await search.walk();
   const rows = await renderMessages(core, search.found, caller.userId);
   return toPage(request, rows, (json) => json, end);
@@ -107,6 +109,11 @@ class Search {
     this.#core = core;
     this.#userId = caller.userId;
     this.#plan = plan;
+  }
+
+  /** Returns all messages if they are so few that reading them costs less than the index, however many others it has. */
+  listFew(): Promise<string[] | undefined> {
+    return this.#listBetween("", NEWEST, FEW_MESSAGES);
   }
 
   /** Returns all messages that have a word of the query, which may have the others, too; undefined if all words are frequent. */
@@ -200,7 +207,8 @@ class Search {
       const next = newer ? time + width : time - width;
       const isLast = newer ? next > now + CLOCK_DIFFERENCE_MS : next <= 0;
       const far = isLast ? (newer ? NEWEST : "") : idBound("msg", next);
-      const ids = await this.#listBetween(newer ? edge : far, newer ? far : edge, width > 1);
+      const most = width > 1 ? MAX_CANDIDATES : Number.MAX_SAFE_INTEGER - 1;
+      const ids = await this.#listBetween(newer ? edge : far, newer ? far : edge, most);
       if (!ids) {
         width = Math.max(1, Math.floor(width / 8));
         continue;
@@ -212,13 +220,13 @@ class Search {
     }
   }
 
-  /** Returns undefined if it `mayRefuse`, and there are too many for one window. */
-  async #listBetween(from: string, to: string, mayRefuse: boolean): Promise<string[] | undefined> {
+  /** Returns undefined if there are more than `most`. */
+  async #listBetween(from: string, to: string, most: number): Promise<string[] | undefined> {
     const ids: string[] = [];
     for (const some of parts(this.#plan.conversationIds, CONVERSATIONS_PER_TURN)) {
-      const limit = mayRefuse ? MAX_CANDIDATES + 1 - ids.length : Number.MAX_SAFE_INTEGER;
+      const limit = most + 1 - ids.length;
       ids.push(...(await listIdsBetween(this.#core.db, some, { from, to, limit })));
-      if (mayRefuse && ids.length > MAX_CANDIDATES) return undefined;
+      if (ids.length > most) return undefined;
       await nextTurn();
     }
     return ids;

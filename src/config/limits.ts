@@ -45,6 +45,8 @@ export interface Limits {
   shutdownTimeoutMs: number;
   /** How many rows one write of the eraser deletes, while other writes wait. A file takes up to three. */
   erasedRowsAtOnce: number;
+  /** Messages that a search reads without its index, if its user sees no more. */
+  messagesReadAtOnce: number;
   /** Unexpired tokens of one user; 0: no limit. */
   maxTokens: number;
   /** Webhooks of one user; 0: no limit. */
@@ -78,4 +80,5 @@ export const LIMITS = {
   webhookTimeoutMs: 15_000,
   shutdownTimeoutMs: 8_000,
   erasedRowsAtOnce: 250,
+  messagesReadAtOnce: 50,
 };

@@ -22,8 +22,6 @@ const MAX_TERMS = 20;
 const CONVERSATIONS_PER_TURN = 64;
 /** A word that more messages have is too frequent to look all of them up. */
 const MAX_CANDIDATES = 2000;
-/** So many texts are read without a look into the index. */
-const FEW_MESSAGES = 50;
 /** Texts that are read in one turn. */
 const TEXTS_PER_TURN = 100;
 /** Characters of texts that are compared in one turn, which takes 4 ms, and up to 40 for letters that NFKC makes longer. */
@@ -113,7 +111,7 @@ class Search {
 
   /** Returns all messages if they are so few that reading them costs less than the index, however many others it has. */
   listFew(): Promise<string[] | undefined> {
-    return this.#listBetween("", NEWEST, FEW_MESSAGES);
+    return this.#listBetween("", NEWEST, this.#core.limits.messagesReadAtOnce);
   }
 
   /** Returns all messages that have a word of the query, which may have the others, too; undefined if all words are frequent. */

@@ -1,6 +1,6 @@
 // Messages found by their words.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { before, test } from "node:test";
 import { call, json, type Message, me, messages, type Options, problem } from "./client.ts";
 import { invite, join, leave, newGroup } from "./in-groups.ts";
 import { newMessage, PATH, send } from "./send.ts";
@@ -9,6 +9,13 @@ import { add, pair, part, theirs } from "./two-users.ts";
 import { newAttachment } from "./upload.ts";
 
 const skip = needsSecond;
+
+/** The texts of a user with fewer messages are read without a look into the index. */
+const ENOUGH = 60;
+
+before(async () => {
+  for (let i = 0; i < ENOUGH; i++) await newMessage({ text: `one of many ${i}` });
+});
 
 let made = 0;
 /** A word that no other message of the users has. */

@@ -13,9 +13,15 @@ import { add, type Person, person, read, say, send } from "../support/people.ts"
 
 type Start = (t: TestContext) => Promise<TestApp>;
 
+/** However few messages there are. */
+const INDEXED = { messagesReadAtOnce: 0 };
+
 const ENGINES: [name: string, start: Start][] = [
-  ["sqlite", async (t) => startOn(t, await testConfig(t))],
-  ["postgres", async (t) => startOn(t, { ...(await testConfig(t)), databaseUrl: await testDatabase(t) })],
+  ["sqlite", async (t) => startOn(t, await testConfig(t, INDEXED))],
+  [
+    "postgres",
+    async (t) => startOn(t, { ...(await testConfig(t, INDEXED)), databaseUrl: await testDatabase(t) }),
+  ],
 ];
 
 async function search(server: TestApp, who: Person, q: string): Promise<string[]> {

@@ -204,7 +204,13 @@ export function listMessages(world: World, user: User, conversation: string): Pr
 }
 
 /** All pages, newest first. */
-async function walk(world: World, user: User, path: string, cursor: string, limit = LIMIT): Promise<Shown[]> {
+export async function walk(
+  world: World,
+  user: User,
+  path: string,
+  cursor: string,
+  limit = LIMIT,
+): Promise<Shown[]> {
   const found: Shown[] = [];
   const isUp = cursor === "ending_before";
   for (let at = isUp ? "msg_00000000000000000000000000" : ""; ; ) {

@@ -36,6 +36,7 @@ import {
   sendMessage,
 } from "./sharing-messages.ts";
 import { changeReaction } from "./sharing-reactions.ts";
+import { checkSearch } from "./sharing-search.ts";
 import type { Group, Message, User } from "./sharing-types.ts";
 import { oneOf, type World } from "./sharing-world.ts";
 
@@ -303,6 +304,7 @@ export async function checkLists(world: World): Promise<void> {
     await checkFiles(world, user);
     for (const conversation of world.model.conversationsOf(user))
       await checkMessages(world, user, conversation);
+    await checkSearch(world, user);
     await checkInbox(world, user);
     await checkStorage(world, user);
     await checkGroups(world, user);

@@ -77,7 +77,7 @@ type Met = Record<string, number>;
 
 /** Deletes erase so few rows at once that most of them leave some to the background, while the next operations come. */
 async function start(t: TestContext, engine: string, clock: Clock): Promise<TestApp> {
-  const config = await testConfig(t, { erasedRowsAtOnce: 2, maxMembers: MAX_MEMBERS });
+  const config = await testConfig(t, { erasedRowsAtOnce: 2, maxMembers: MAX_MEMBERS, messagesReadAtOnce: 0 });
   const parts = { clock: () => clock.now };
   if (engine === "sqlite") return startOn(t, config, parts);
   const databaseUrl = await testDatabase(t);

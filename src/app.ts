@@ -15,6 +15,7 @@ import { refuseHalfMove } from "./core/upkeep/move.ts";
 import type { Database } from "./db/database.ts";
 import { lockFolder } from "./db/engines/sqlite/lock.ts";
 import { hasStoredFiles } from "./db/queries/integrity.ts";
+import { findPushKey } from "./db/queries/push-subscriptions.ts";
 import { hasLapsedReservations } from "./db/queries/storage.ts";
 import { allCarriedSecrets } from "./db/queries/tables.ts";
 import { openDatabase, openStore } from "./engines.ts";
@@ -34,6 +35,7 @@ import { createFuse, type Fuse } from "./util/fuse.ts";
 import type { Random } from "./util/ids.ts";
 import { createLog, errorFields, type Log } from "./util/log.ts";
 import { Rate } from "./util/rate.ts";
+import { createPushKey, PushIdentity } from "./util/web-push.ts";
 
 /** What a test may replace. */
 export interface Parts {
@@ -110,6 +112,7 @@ async function buildApp(config: Config, ground: Ground): Promise<App> {
     origin: () => origin,
     fuse,
     seal: new Seal(secrets, accounts.random),
+    pushIdentity: await openPushIdentity(accounts, () => origin),
     identityProvider: identityProvider(config, accounts.clock, log),
     downloadLog: new DownloadLog(() => wakeups.emit("downloads")),
     messageRate: messageRate(accounts),
@@ -160,6 +163,15 @@ async function buildApp(config: Config, ground: Ground): Promise<App> {
     },
     stop: () => (stopping ??= release()),
   };
+}
+
+/** Its key is made at the first start. Push servers refuse a contact that is not on the web. */
+async function openPushIdentity(
+  { db, clock, random }: Accounts,
+  origin: () => string,
+): Promise<PushIdentity> {
+  const key = (await findPushKey(db)) ?? (await db.write("createPushKey", { key: createPushKey(random) }));
+  return new PushIdentity(key, () => (origin().startsWith("https:") ? origin() : undefined), clock);
 }
 
 const MINUTE_SECONDS = 60;

@@ -113,6 +113,11 @@ export const catalogue = {
     title: "Webhook not found",
     explanation: "The id is unknown or malformed, the webhook was deleted, or it belongs to another user.",
   },
+  push_subscription_not_found: {
+    title: "Push subscription not found",
+    explanation:
+      "The id is unknown or malformed, the subscription belongs to another user, or it has ended: it was deleted, its token was revoked, or its push server answered 404 or 410.",
+  },
   delivery_not_found: {
     title: "Delivery not found",
     explanation: "The id is unknown or malformed, or the delivery is too old and was deleted.",

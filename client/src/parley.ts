@@ -6,6 +6,7 @@ import { Events } from "./events.ts";
 import { Groups } from "./groups.ts";
 import { List } from "./list.ts";
 import { Messages } from "./messages.ts";
+import { PushSubscriptions } from "./push-subscriptions.ts";
 import { Tokens } from "./tokens.ts";
 import { type CallOptions, type ParleyOptions, Transport } from "./transport.ts";
 import type { AuditEntry, AuditQuery, Me } from "./types.ts";
@@ -25,6 +26,7 @@ export class Parley {
   readonly attachments: Attachments;
   readonly events: Events;
   readonly webhooks: Webhooks;
+  readonly pushSubscriptions: PushSubscriptions;
   readonly users: Users;
   readonly tokens: Tokens;
   /** The audit trail, newest first. Needs the scope `admin`. */
@@ -41,6 +43,7 @@ export class Parley {
     this.attachments = new Attachments(transport);
     this.events = new Events(transport);
     this.webhooks = new Webhooks(transport);
+    this.pushSubscriptions = new PushSubscriptions(transport);
     this.users = new Users(transport);
     this.tokens = new Tokens(transport);
     this.audit = { list: (query = {}, options = {}) => new List(transport, ["v1", "audit"], query, options) };

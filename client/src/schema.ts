@@ -263,6 +263,21 @@ export interface components {
       has_more: boolean;
       data: (components["schemas"]["Delivery"])[];
     };
+    PushSubscription: {
+      id: string;
+      /** As the URL Standard (WHATWG) writes it. */
+      endpoint: string;
+      /** When it ends with the token that made it. Unix seconds, UTC; null if that never expires, or was a JWT. */
+      expires_at: number | null;
+      /** Unix seconds, UTC. */
+      created_at: number;
+    };
+    /** Items, newest first. */
+    PushSubscriptionPage: {
+      /** Whether more items follow. */
+      has_more: boolean;
+      data: (components["schemas"]["PushSubscription"])[];
+    };
     Me: {
       id: string;
       username: string;
@@ -275,6 +290,8 @@ export interface components {
       created_at: number;
       /** Without muted ones; 100 means 100 or more. */
       unread_conversations: number;
+      /** The `applicationServerKey` of push subscriptions: a point on P-256 in base64url. */
+      push_public_key: string;
       storage: {
         /** Bytes. */
         used: number;
@@ -427,7 +444,7 @@ export interface components {
       /** What is wrong and what to do. */
       detail: string;
       /** From a closed list; for programs to check. */
-      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "body_too_large" | "rate_limited" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
+      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "body_too_large" | "rate_limited" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
       /** The field at fault, if there is one. */
       param?: string;
       /** The contact or user that has the username (`contact_exists`, `username_taken`). */
@@ -709,6 +726,26 @@ export interface operations {
       starting_after?: string | undefined;
       /** Returns items newer than this one (dlv_…). */
       ending_before?: string | undefined;
+    };
+  };
+  listPushSubscriptions: {
+    query: {
+      /** A whole number from 1 to 100. */
+      limit?: number | undefined;
+      /** Returns items older than this one (psh_…). */
+      starting_after?: string | undefined;
+      /** Returns items newer than this one (psh_…). */
+      ending_before?: string | undefined;
+    };
+  };
+  createPushSubscription: {
+    body: {
+      /** An https URL of at most 2048 characters with a public address, without credentials and without a fragment. */
+      endpoint: string;
+      /** A public key on the curve P-256: 65 bytes (uncompressed) in base64url without padding. */
+      p256dh: string;
+      /** 16 bytes in base64url without padding. */
+      auth: string;
     };
   };
   listUsers: {

@@ -51,7 +51,9 @@ export interface Limits {
   maxTokens: number;
   /** Webhooks of one user; 0: no limit. */
   maxWebhooks: number;
-  /** Whether webhooks may use private addresses and `http:`. */
+  /** Push subscriptions of one user. */
+  maxPushSubscriptions: number;
+  /** Whether webhooks and push subscriptions may use private addresses and `http:`. */
   webhooksAllowPrivate: boolean;
   /** Whether webhooks of all users get ids only. */
   webhookIdsOnly: boolean;
@@ -77,6 +79,7 @@ export const LIMITS = {
   uploadsPerUser: 100,
   eventHeartbeatMs: 15_000,
   eventStallMs: 30_000,
+  maxPushSubscriptions: 20,
   webhookTimeoutMs: 15_000,
   shutdownTimeoutMs: 8_000,
   erasedRowsAtOnce: 250,

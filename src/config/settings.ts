@@ -172,7 +172,7 @@ const SETTINGS = {
   },
   webhooksAllowPrivate: {
     name: "PARLEY_WEBHOOKS_ALLOW_PRIVATE",
-    accepts: "true (webhooks may use http: and private addresses) or false",
+    accepts: "true (webhooks and push subscriptions may use http: and private addresses) or false",
     fallback: "false",
     parse: parseFlag("false", "true"),
   },

@@ -6,6 +6,7 @@ import type { Clock } from "../util/clock.ts";
 import type { Fuse } from "../util/fuse.ts";
 import type { NewId, Random } from "../util/ids.ts";
 import type { Rate } from "../util/rate.ts";
+import type { PushIdentity } from "../util/web-push.ts";
 import type { VerifiedTokens } from "./access/caller.ts";
 import type { KeySet } from "./access/key-set.ts";
 import type { Seal } from "./access/seal.ts";
@@ -42,6 +43,7 @@ export interface Core extends Accounts {
   activity: Activity;
   seal: Seal;
   eventHub: EventHub;
+  pushIdentity: PushIdentity;
   /** Creates the DNS resolver for host names that users choose. */
   makeResolver: () => Resolver;
   /** User and Idempotency-Key of each request under way. */

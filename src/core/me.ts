@@ -33,6 +33,10 @@ export const meResource = resource("Me", {
   ),
   created_at: time,
   unread_conversations: described(count, "Without muted ones; 100 means 100 or more."),
+  push_public_key: described(
+    text,
+    "The `applicationServerKey` of push subscriptions: a point on P-256 in base64url.",
+  ),
   storage: object({ used: bytes, quota: described(orNull(integer), "Bytes; null if there is no quota.") }),
   limits: object({
     max_file_size: described(orNull(integer), "Bytes; null if there is no limit."),
@@ -64,6 +68,7 @@ export async function getMe(core: Core, caller: Caller): Promise<Me> {
     conversation_id: user.conversation_id,
     created_at: toSeconds(user.created_at),
     unread_conversations: await countUnreadConversations(core, user.id),
+    push_public_key: core.pushIdentity.publicKey,
     storage: { used: await storageUsed(core.db, user.id), quota: limits.userQuotaBytes || null },
     limits: {
       max_file_size: limits.maxFileBytes || null,

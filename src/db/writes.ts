@@ -24,6 +24,14 @@ import { createIdentity } from "./queries/identities.ts";
 import { createIntent, dropIntent, lapseIntents, renewIntent } from "./queries/intents.ts";
 import { markRead, updateConversation } from "./queries/marks.ts";
 import { deleteMessage, hideMessage, updateMessage } from "./queries/messages.ts";
+import {
+  createPushKey,
+  createPushSubscription,
+  deletePushSubscription,
+  endPushSubscription,
+  settlePush,
+  skipPush,
+} from "./queries/push-subscriptions.ts";
 import { addReaction, removeReaction } from "./queries/reactions.ts";
 import { indexMessages, rebuildIndex } from "./queries/search.ts";
 import { createMessage } from "./queries/sending.ts";
@@ -50,6 +58,8 @@ const single = {
   createIdentity,
   createIntent,
   createMessage,
+  createPushKey,
+  createPushSubscription,
   createToken,
   createUser,
   createWebhook,
@@ -57,6 +67,7 @@ const single = {
   deleteContact,
   deleteIdentities,
   deleteMessage,
+  deletePushSubscription,
   deleteTokens,
   deleteUser,
   deleteWebhook,
@@ -64,6 +75,7 @@ const single = {
   dropIntent,
   dropTombstones,
   endMove,
+  endPushSubscription,
   eraseStep,
   forgetEntries,
   forgetDeliveries,
@@ -97,7 +109,9 @@ const single = {
   rotateSecret,
   setBlock,
   settleDelivery,
+  settlePush,
   skipDelivery,
+  skipPush,
   updateContact,
   updateConversation,
   updateGroup,

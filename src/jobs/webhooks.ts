@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Core } from "../core/core.ts";
+import { deliver } from "../core/events/delivery.ts";
 import { HandOut } from "../core/events/hand-out.ts";
-import { deliver } from "../core/events/webhook-delivery.ts";
 import { type DueDelivery, type DueWebhook, listDue, webhooksWithDue } from "../db/queries/deliveries.ts";
 import { hasEnabled, listEnabled } from "../db/queries/webhooks.ts";
 import { type Job, startJob } from "./job.ts";
@@ -17,7 +17,7 @@ const AT_ONCE = 4;
 const PAUSE_MS = 5000;
 
 /**
- * Sends events to webhooks, on one node for all. Attempts under way are known to this process only, so those of a
+ * Sends events to webhooks and push servers, on one node for all. Attempts under way are known to this process only, so those of a
  * process that died are due again. `onNoAnswer` gets the reason when no answer came.
  */
 export function startWebhooks(

@@ -13,6 +13,7 @@ export type IdKind =
   | "aud"
   | "evt"
   | "whk"
+  | "psh"
   | "dlv";
 export type NewId = (kind: IdKind) => string;
 /** Fills the bytes from a cryptographic source, like `crypto.randomFillSync`. */

@@ -1,16 +1,16 @@
 import type { LookupAddress } from "node:dns";
 import type { Resolver } from "node:dns/promises";
-import type { RequestOptions } from "node:http";
+import type { IncomingMessage, RequestOptions } from "node:http";
 import type { LookupFunction } from "node:net";
 import { isPublicAddress, mayBePublic } from "./public-address.ts";
 
 /** Bytes read of an answer before the connection is closed. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-interface Post {
+export interface Post {
   url: string;
   headers: Record<string, string>;
-  body: string;
+  body: string | Uint8Array;
   /** Covers everything from the DNS lookup to the end of the answer. */
   timeoutMs: number;
   /** Whether private addresses and `http:` are allowed; names are then resolved by the system. */
@@ -19,6 +19,13 @@ interface Post {
   makeResolver: () => Resolver;
   /** Aborts the post. */
   signal: AbortSignal;
+}
+
+/** What came of a post. */
+export interface Answer {
+  status: number;
+  /** The header `Retry-After`. */
+  retryAfter: string | undefined;
 }
 
 /** Returns all addresses of a name. Throws if there are none, or if any is not public. */
@@ -55,10 +62,10 @@ export function mayPostTo(url: URL, allowPrivate: boolean): boolean {
 }
 
 /**
- * Posts to a URL that a user chose, and returns the status of the answer. Follows no redirects, uses no proxy and
+ * Posts to a URL that a user chose, and returns the answer without its body. Follows no redirects, uses no proxy and
  * reuses no connection. Throws if no answer came; the message is for the operator, not for that user.
  */
-export function post(what: Post): Promise<number> {
+export function post(what: Post): Promise<Answer> {
   const { headers, body, timeoutMs, allowPrivate, makeResolver } = what;
   const url = new URL(what.url);
   if (!mayPostTo(url, allowPrivate)) throw new Error(`${url.hostname} is not public, or not asked by https`);
@@ -74,12 +81,12 @@ export function post(what: Post): Promise<number> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error) =>
       reject(late.aborted ? new Error(`no whole answer came within ${timeoutMs / 1000} s`) : error);
-    let status: number | undefined;
+    let answer: Answer | undefined;
     // Loaded here, because most servers never post.
     const http = process.getBuiltinModule(url.protocol === "https:" ? "node:https" : "node:http");
     const request = http.request(url, options, (response) => {
       // The status counts, even if the body is cut short.
-      status = response.statusCode;
+      answer = toAnswer(response);
       let bytes = 0;
       response.on("data", (chunk: Uint8Array) => {
         bytes += chunk.length;
@@ -89,17 +96,21 @@ export function post(what: Post): Promise<number> {
     });
     // An answer that upgrades to another protocol has neither body nor end.
     request.on("upgrade", (response, socket) => {
-      status = response.statusCode;
+      answer = toAnswer(response);
       socket.destroy();
     });
     request.on("error", (error) => {
-      if (status === undefined) fail(error);
+      if (!answer) fail(error);
     });
     request.on("close", () => {
       resolver?.cancel();
-      if (status === undefined) fail(new Error("the connection ended without an answer"));
-      else resolve(status);
+      if (answer) resolve(answer);
+      else fail(new Error("the connection ended without an answer"));
     });
     request.end(body);
   });
+}
+
+function toAnswer({ statusCode, headers }: IncomingMessage): Answer {
+  return { status: statusCode!, retryAfter: headers["retry-after"] };
 }

@@ -77,6 +77,13 @@ test("one token leaves less than a megabyte of rows a second at the default rate
   await measure("new addresses of a webhook", (i) =>
     send("PUT", `/v1/webhooks/${hook.id}`, { url: `https://a.example/${"a".repeat(2000)}${i}` }),
   );
+  await measure("new keys of a push subscription", (i) =>
+    send("POST", "/v1/push_subscriptions", {
+      endpoint: `https://a.example/${"a".repeat(2000)}`,
+      p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+      auth: Buffer.alloc(16, `${i}`).toString("base64url"),
+    }),
+  );
 });
 
 test("a write counts for its rows also if its client hangs up", async (t) => {

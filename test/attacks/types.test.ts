@@ -13,6 +13,7 @@ const KINDS: Record<string, string> = {
   groups: "grp",
   attachments: "att",
   webhooks: "whk",
+  push_subscriptions: "psh",
   users: "usr",
   tokens: "tok",
 };
@@ -22,6 +23,10 @@ const REQUIRED: Record<string, string> = {
   phone_number: "555",
   user_id: `usr_${UNKNOWN}`,
   url: "https://1.1.1.1/",
+  endpoint: "https://1.1.1.1/",
+  // The keys of RFC 8291, section 5.
+  p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+  auth: "BTBZMqHH6r4Tts7J_aSIgg",
   conversation_id: `cnv_${UNKNOWN}`,
   message_id: `msg_${UNKNOWN}`,
   name: "climbers",

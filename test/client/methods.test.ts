@@ -237,6 +237,23 @@ onEachEngine("webhooks", async (t, config) => {
   assert.equal((await failure(webhooks.retrieve(made.id))).code, "webhook_not_found");
 });
 
+onEachEngine("push subscriptions", async (t, config) => {
+  const parley = await clientOf(await startOn(t, config));
+  const { pushSubscriptions } = parley;
+  assert.match((await parley.me()).push_public_key, /^B[\w-]{86}$/);
+  const keys = {
+    // Those of RFC 8291, section 5.
+    p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+    auth: "BTBZMqHH6r4Tts7J_aSIgg",
+  };
+  const made = await pushSubscriptions.create({ endpoint: "https://push.invalid/a", ...keys });
+  assert.deepEqual(await pushSubscriptions.create({ endpoint: "https://push.invalid/a", ...keys }), made);
+  assert.deepEqual(await pushSubscriptions.retrieve(made.id), made);
+  assert.deepEqual(await pushSubscriptions.list({ limit: 5 }), { has_more: false, data: [made] });
+  assert.equal(await pushSubscriptions.delete(made.id), undefined);
+  assert.equal((await failure(pushSubscriptions.retrieve(made.id))).code, "push_subscription_not_found");
+});
+
 onEachEngine("users, tokens, the audit trail and the caller", async (t, config) => {
   const server = await startOn(t, config);
   const parley = await clientOf(server, {}, { scopes: SCOPES });

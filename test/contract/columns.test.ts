@@ -10,6 +10,7 @@ import { invitedQuery, membersQuery } from "../../src/db/queries/group-members.t
 import { findGroups, findJoined, groupSeat, joinedQuery } from "../../src/db/queries/groups.ts";
 import { listBehind } from "../../src/db/queries/hand-out.ts";
 import { invitationsQuery, seenInvitation } from "../../src/db/queries/invitations.ts";
+import { pushSubscriptionsQuery } from "../../src/db/queries/push-subscriptions.ts";
 import { allTokens, findTokenById, tokensQuery } from "../../src/db/queries/tokens.ts";
 import { allUsers, findUserById, usersQuery } from "../../src/db/queries/users.ts";
 import { findWebhook, webhooksQuery } from "../../src/db/queries/webhooks.ts";
@@ -75,6 +76,7 @@ const WEBHOOK = {
   ...({ id: true, user_id: true, url: true, types: true, scopes: true, all_users: true } as const),
   ...({ secret: true, old_secret: true, old_until: true, disabled_at: true, failing_since: true } as const),
   ...({ since_position: true, backlog_from: true, created_at: true, version: true } as const),
+  ...({ public_key: true, token_id: true, expires_at: true } as const),
 };
 const DELIVERY = {
   ...({ id: true, event_id: true, type: true, state: true, attempts: true, next_at: true } as const),
@@ -115,6 +117,7 @@ async function allExpected(): Promise<Expected[]> {
     expect(attachmentsQuery("a", "b", PAGE), FILE),
     expect(entriesQuery(PAGE), ENTRY),
     expect(webhooksQuery("a", PAGE), WEBHOOK),
+    expect(pushSubscriptionsQuery("a", PAGE), WEBHOOK),
     expect(deliveriesQuery("a", PAGE), DELIVERY),
     expect(joinedQuery("a", PAGE), { ...GROUP, role: true }),
     expect(groupSeat("a", "b"), SEAT),

@@ -26,6 +26,9 @@ const HOOK: WebhookRow = {
   failing_since: null,
   since_position: 0,
   backlog_from: null,
+  public_key: null,
+  token_id: null,
+  expires_at: null,
   created_at: 1,
   version: 1,
 };

@@ -282,6 +282,9 @@ async function addWebhooks(db: Database): Promise<void> {
       failing_since: null,
       backlog_from: null,
       since_position: 0,
+      public_key: null,
+      token_id: null,
+      expires_at: null,
       created_at: 1,
     };
     await db.write("createWebhook", {

@@ -64,6 +64,14 @@ const PLANTED: [table: string, row: Record<string, Value>, found: string[]][] = 
     aFile(messageId(1), "b"),
     Array(2).fill("attachments att_x is not listed for a member who sees it"),
   ],
+  [
+    "webhooks",
+    {
+      ...{ id: "psh_x", user_id: "a", url: "https://a/", scopes: "messages:read", all_users: 0, secret: "x" },
+      ...{ since_position: 0, public_key: "x", token_id: "tok_x", created_at: 1, version: 1 },
+    },
+    ["webhooks psh_x is of a token that is gone"],
+  ],
   ["groups", aGroup("grp_x"), ["groups grp_x has no member"]],
   ["members", aSeat("grp_x", "cnv_x", "member"), ["members cnv_x a is of a group that is gone"]],
   ["invitations", anInvitation("grp_x", "a"), ["invitations grp_x mem_x a is into a group that is gone"]],

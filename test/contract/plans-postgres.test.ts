@@ -6,6 +6,7 @@ import { entriesQuery } from "../../src/db/queries/audit.ts";
 import { blocksQuery } from "../../src/db/queries/blocks.ts";
 import { deliveriesQuery } from "../../src/db/queries/deliveries.ts";
 import { inboxQuery, maybeUnreadQuery } from "../../src/db/queries/inbox.ts";
+import { pushSubscriptionsQuery } from "../../src/db/queries/push-subscriptions.ts";
 import { reactionsQuery } from "../../src/db/queries/reactions.ts";
 import { tokensQuery } from "../../src/db/queries/tokens.ts";
 import { usersQuery } from "../../src/db/queries/users.ts";
@@ -91,6 +92,7 @@ function statements(): (Statement | ContactQuery)[] {
       for (const usernameKey of [undefined, "77"]) found.push(usersQuery({ usernameKey }, page));
       for (const userId of [undefined, "usr_x"]) found.push(tokensQuery({ userId }, page));
       found.push(entriesQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));
+      found.push(pushSubscriptionsQuery("usr_x", page));
       found.push(blocksQuery("usr_x", page), ...groupQueries(page));
     }
     for (const cursor of [NEWEST, "00012000"]) {

@@ -7,6 +7,7 @@ import { entriesQuery } from "../../src/db/queries/audit.ts";
 import { blocksQuery } from "../../src/db/queries/blocks.ts";
 import { deliveriesQuery } from "../../src/db/queries/deliveries.ts";
 import { inboxQuery, maybeUnreadQuery } from "../../src/db/queries/inbox.ts";
+import { pushSubscriptionsQuery } from "../../src/db/queries/push-subscriptions.ts";
 import { reactionsQuery } from "../../src/db/queries/reactions.ts";
 import { tokensQuery } from "../../src/db/queries/tokens.ts";
 import { usersQuery } from "../../src/db/queries/users.ts";
@@ -64,6 +65,7 @@ test("every other page is one range of an index: no scan of a table, no sort, no
     for (const usernameKey of [undefined, "a"]) statements.push(usersQuery({ usernameKey }, page));
     for (const userId of [undefined, "usr_x"]) statements.push(tokensQuery({ userId }, page));
     statements.push(entriesQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));
+    statements.push(pushSubscriptionsQuery("usr_x", page));
     statements.push(blocksQuery("usr_x", page), ...groupQueries(page));
   }
   for (const statement of statements) {

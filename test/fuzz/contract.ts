@@ -53,6 +53,14 @@ const ADDRESSES = oneOf(
   "http://127.0.0.1:9/hook|http://127.0.0.1:9/[?a=ä|https://[::1]:9/|http://127.1:9|ftp://127.0.0.1/",
 );
 
+/** The keys of a device, by their pattern: those of RFC 8291, section 5. */
+const DEVICE: Readonly<Record<string, string[]>> = {
+  "^[A-Za-z0-9_-]{87}$": [
+    "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+  ],
+  "^[A-Za-z0-9_-]{22}$": ["BTBZMqHH6r4Tts7J_aSIgg"],
+};
+
 /** Values that a schema allows. */
 function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
   const {
@@ -77,7 +85,7 @@ function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
   const kind = /^\^(\w{3})_/.exec(pattern ?? "")?.[1];
   if (kind) return ids(kind);
   if (format !== undefined) return ADDRESSES;
-  if (pattern !== undefined) return fc.constantFrom("key-1", "key-2", "key-3");
+  if (pattern !== undefined) return fc.constantFrom(...(DEVICE[pattern] ?? ["key-1", "key-2", "key-3"]));
   return fc.oneof(
     // Each does as a name and as a number of a phone.
     { weight: 3, arbitrary: oneOf("grace 555|alan 0100|+15550102") },

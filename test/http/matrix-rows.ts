@@ -11,6 +11,13 @@ export type Person = (typeof PEOPLE)[number];
 /** The name leads nowhere. */
 export const HOOK = { url: "https://receiver.invalid/" };
 
+/** The keys are those of RFC 8291, section 5. */
+export const DEVICE = {
+  endpoint: "https://push.invalid/",
+  p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+  auth: "BTBZMqHH6r4Tts7J_aSIgg",
+};
+
 export interface Row {
   /** As the routes are told; ids in angle brackets are those of the scene. */
   route: string;
@@ -251,6 +258,24 @@ export const ROWS: Row[] = [
     expected: own(200),
   },
   { route: "DELETE /v1/webhooks/:id", path: "/v1/webhooks/<webhook>", expected: own(204) },
+  { route: "GET /v1/push_subscriptions", path: "/v1/push_subscriptions", expected: all(200) },
+  {
+    route: "POST /v1/push_subscriptions",
+    path: "/v1/push_subscriptions",
+    body: DEVICE,
+    // The owner has it already, which nobody else can tell.
+    expected: { ...all(201), owner: 200 },
+  },
+  {
+    route: "GET /v1/push_subscriptions/:id",
+    path: "/v1/push_subscriptions/<subscription>",
+    expected: own(200),
+  },
+  {
+    route: "DELETE /v1/push_subscriptions/:id",
+    path: "/v1/push_subscriptions/<subscription>",
+    expected: own(204),
+  },
   { route: "GET /v1/me", path: "/v1/me", expected: all(200) },
   { route: "GET /v1/users", path: "/v1/users", expected: all(403) },
   { route: "POST /v1/users", path: "/v1/users", body: { username: "new" }, expected: all(403) },

@@ -12,7 +12,7 @@ import { asker, type Json } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { startProxy } from "../support/engines/postgres-proxy.ts";
 import { GROUP_ROWS } from "./matrix-groups.ts";
-import { HOOK, ROWS as OTHER_ROWS, PEOPLE, type Person, type Row } from "./matrix-rows.ts";
+import { DEVICE, HOOK, ROWS as OTHER_ROWS, PEOPLE, type Person, type Row } from "./matrix-rows.ts";
 import { otherScopes, routeScopes } from "./scopes.ts";
 
 type People = Record<Person, TestUser>;
@@ -107,10 +107,13 @@ async function makeScene(server: TestApp): Promise<Scene> {
     user: owner.id,
     token: (await createToken(server.app.core, null, owner.id, {})).id,
     webhook: "",
+    subscription: "",
     delivery: "",
   };
   const { body: webhook } = await asker(server, owner)("POST", "/v1/webhooks", HOOK);
   ids.webhook = String(webhook.id);
+  const { body: subscription } = await asker(server, owner)("POST", "/v1/push_subscriptions", DEVICE);
+  ids.subscription = String(subscription.id);
   const { body: delivery } = await asker(server, owner)("POST", `/v1/webhooks/${ids.webhook}/test`);
   ids.delivery = String(delivery.id);
   return { server, stranger, invited, blocked, member, owner, admin, ids };

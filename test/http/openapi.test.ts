@@ -88,6 +88,7 @@ async function realAnswers(t: TestContext): Promise<Examples> {
     updateAttachment: { request: newName, body: await json(server, user, "PUT", attachmentPath, newName) },
     ...(await messageAnswers(server, user, contact.conversation_id)),
     retrieveMe: { body: await json(server, user, "GET", "/v1/me") },
+    ...(await pushAnswers(server, user)),
     // Last: deliveries take random numbers at a time of their own.
     ...(await webhookAnswers(server, user)),
   };
@@ -111,6 +112,23 @@ async function messageAnswers(server: TestApp, user: TestUser, conversation: str
     updateMessage: { request: edit, body: await json(server, user, "PUT", path, edit) },
     listMessages: {
       body: await json(server, user, "GET", `/v1/messages?conversation_id=${conversation}&limit=1`),
+    },
+  };
+}
+
+async function pushAnswers(server: TestApp, user: TestUser): Promise<Examples> {
+  const device = {
+    endpoint: "https://push.example.com/send/f7Hk2cQ",
+    // The ones of RFC 8291, section 5.
+    p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+    auth: "BTBZMqHH6r4Tts7J_aSIgg",
+  };
+  const subscription = (await json(server, user, "POST", "/v1/push_subscriptions", device)) as Made;
+  return {
+    createPushSubscription: { request: device, body: subscription },
+    listPushSubscriptions: { body: await json(server, user, "GET", "/v1/push_subscriptions") },
+    retrievePushSubscription: {
+      body: await json(server, user, "GET", `/v1/push_subscriptions/${subscription.id}`),
     },
   };
 }
@@ -213,7 +231,7 @@ test("every answer in the document conforms to its schema, and the check can fai
       }
     }
   }
-  assert.equal(checked, Object.keys(components.examples).length + 27);
+  assert.equal(checked, Object.keys(components.examples).length + 30);
 });
 
 test("every POST takes an Idempotency-Key, and the document tells all that comes of it", async () => {
@@ -221,7 +239,7 @@ test("every POST takes an Idempotency-Key, and the document tells all that comes
   const posts = Object.values(paths as Record<string, { post?: PostDescription }>).flatMap(
     ({ post }) => post ?? [],
   );
-  assert.equal(posts.length, 12);
+  assert.equal(posts.length, 13);
   for (const { operationId, parameters, responses } of posts) {
     const key = parameters.find(({ name }) => name === "Idempotency-Key");
     assert.equal(key?.in, "header", operationId);

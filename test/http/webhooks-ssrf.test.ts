@@ -3,13 +3,15 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { type TestContext, test } from "node:test";
+import { sql } from "../../src/db/sql.ts";
 import { post, publicLookup } from "../../src/util/post.ts";
 import { startApp, startOn, testConfig } from "../support/app.ts";
 import { asker, type Json } from "../support/asker.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { hook, newest } from "../support/hooks.ts";
-import { add, person } from "../support/people.ts";
+import { add, person, read, say, send } from "../support/people.ts";
 import { type Receiver, receiver } from "../support/receiver.ts";
+import { DEVICE } from "./matrix-rows.ts";
 import { ALIAS, nameServer } from "./name-server.ts";
 
 const REFUSED = [
@@ -70,20 +72,28 @@ test("only https to a public address is taken, in whatever spelling, and also in
   const ask = asker(server, await person(server, "ann"));
   const { body } = await ask("POST", "/v1/webhooks", { url: TAKEN[0] });
   for (const url of REFUSED) {
-    for (const [method, path] of [
-      ["POST", "/v1/webhooks"],
-      ["PUT", `/v1/webhooks/${body.id}`],
+    for (const [method, path, param] of [
+      ["POST", "/v1/webhooks", "url"],
+      ["PUT", `/v1/webhooks/${body.id}`, "url"],
+      ["POST", "/v1/push_subscriptions", "endpoint"],
     ] as const) {
-      const refused = await ask(method, path, { url });
+      const refused = await ask(method, path, param === "url" ? { url } : { ...DEVICE, endpoint: url });
       assert.deepEqual(
         [refused.status, refused.body.code, refused.body.param],
-        [400, "invalid_parameter", "url"],
+        [400, "invalid_parameter", param],
         url,
       );
-      assert.match(String(refused.body.detail), /^url must .*https/);
+      assert.match(String(refused.body.detail), new RegExp(`^${param} must .*https`));
     }
   }
-  for (const url of TAKEN) assert.equal((await ask("POST", "/v1/webhooks", { url })).status, 201, url);
+  for (const url of TAKEN) {
+    assert.equal((await ask("POST", "/v1/webhooks", { url })).status, 201, url);
+    assert.equal(
+      (await ask("POST", "/v1/push_subscriptions", { ...DEVICE, endpoint: url })).status,
+      201,
+      url,
+    );
+  }
 });
 
 test("with PARLEY_WEBHOOKS_ALLOW_PRIVATE others are taken, but not with credentials or a fragment", async (t) => {
@@ -171,6 +181,31 @@ test("no spelling of a name of this machine leads to it, and with PARLEY_WEBHOOK
   const url = `http://localhost:${canary.port}/`;
   await assert.rejects(async () => post({ ...what, url, allowPrivate: true }));
   assert.equal(canary.connections, 1);
+});
+
+test("a push goes where a webhook may go: what was allowed before, or leads here by its name, gets nothing", async (t) => {
+  const canary = await canaryServer(t);
+  const makeResolver = await nameServer(t, () => ["127.0.0.1"]);
+  const config = await testConfig(t);
+  const allowing = { ...config, limits: { ...config.limits, webhooksAllowPrivate: true } };
+  const first = await startOn(t, allowing);
+  const [ann, bob] = [await person(first, "ann"), await person(first, "bob")];
+  const { conversation_id } = await add(first, ann, "bob");
+  await add(first, bob, "ann");
+  for (const host of ["127.0.0.1", "localhost", "push.example"]) {
+    const endpoint = `https://${host}:${canary.port}/`;
+    await read(send(first, ann, "POST", "/v1/push_subscriptions", { ...DEVICE, endpoint }), 201);
+  }
+  await first.app.stop();
+  const second = await startOn(t, config, { makeResolver });
+  await say(second, bob, conversation_id, "hello");
+  const attempts = () => second.app.core.db.all<{ attempts: number }>(sql`SELECT attempts FROM deliveries`);
+  const isTried = async () => {
+    const found = await attempts();
+    return found.length === 3 && found.every((each) => each.attempts > 0);
+  };
+  assert.ok(await eventually(isTried));
+  assert.equal(canary.connections, 0);
 });
 
 test("a name that leads elsewhere each time it is asked for (DNS rebinding) never leads to this machine", async (t) => {

@@ -183,7 +183,7 @@ const SETTINGS: Record<string, Setting> = {
   PARLEY_WEBHOOKS_ALLOW_PRIVATE: {
     read: (config) => config.limits.webhooksAllowPrivate,
     fallback: false,
-    form: "true (webhooks may use http: and private addresses) or false",
+    form: "true (webhooks and push subscriptions may use http: and private addresses) or false",
     good: [
       ["true", true],
       ["false", false],

@@ -77,8 +77,8 @@ export const access: readonly Mutant[] = [
   {
     name: "a token that was revoked goes on",
     file: "src/db/queries/tokens.ts",
-    find: "yield* batch([...records, NOTE_REVOCATION]);",
-    replace: "yield* batch(records);",
+    find: "yield* batch([...records, ...ended, NOTE_REVOCATION]);",
+    replace: "yield* batch([...records, ...ended]);",
     tests: ["http/tokens"],
   },
   {
@@ -218,8 +218,8 @@ export const access: readonly Mutant[] = [
   {
     name: "a webhook is anybody's",
     file: "src/db/queries/webhooks.ts",
-    find: "FROM webhooks WHERE user_id = ${userId} AND id = ${id}`;",
-    replace: "FROM webhooks WHERE (user_id = ${userId} OR TRUE) AND id = ${id}`;",
+    find: "${HOOK_COLUMNS} ${ownHooks(userId)} AND id = ${id}`;",
+    replace: "${HOOK_COLUMNS} FROM webhooks WHERE (user_id = ${userId} OR TRUE) AND id = ${id}`;",
     tests: ["http/matrix"],
   },
   {

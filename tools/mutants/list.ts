@@ -8,6 +8,7 @@ import { groups } from "./groups.ts";
 import { messages } from "./messages.ts";
 import type { Mutant } from "./mutant.ts";
 import { outside } from "./outside.ts";
+import { push } from "./push.ts";
 import { reactions } from "./reactions.ts";
 import { requests } from "./requests.ts";
 import { visibility } from "./visibility.ts";
@@ -25,4 +26,5 @@ export const mutants: readonly Mutant[] = [
   ...groups,
   ...erasing,
   ...outside,
+  ...push,
 ];

@@ -19,10 +19,10 @@ export const outside: readonly Mutant[] = [
   {
     name: "follow redirects of a webhook",
     file: POST,
-    find: "      status = response.statusCode;\n      let bytes = 0;\n",
+    find: "      answer = toAnswer(response);\n      let bytes = 0;\n",
     replace:
-      "      status = response.statusCode;\n      const { location } = response.headers;\n      if (location) return resolve(post({ ...what, url: location }));\n      let bytes = 0;\n",
-    tests: ["http/webhooks-retries"],
+      "      answer = toAnswer(response);\n      const { location } = response.headers;\n      if (location) return resolve(post({ ...what, url: location }));\n      let bytes = 0;\n",
+    tests: ["http/webhooks-retries", "http/push-retries"],
   },
   {
     name: "look at no address when it is connected to",
@@ -98,10 +98,10 @@ export const outside: readonly Mutant[] = [
     tests: ["http/webhooks"],
   },
   {
-    name: "a delivery says why no answer came",
+    name: "a delivery says where no answer came from",
     file: DELIVERY,
-    find: "    error = `No answer came within ${request.timeoutMs / SECOND_MS} s, or the address could not be reached.`;\n",
-    replace: "    error = String((cause as Error).message);\n",
+    find: "error: answer ? null : noAnswer(core),",
+    replace: "error: answer ? null : `${noAnswer(core)} ${new URL(hook.url).host}`,",
     tests: ["http/webhooks-ssrf"],
   },
   {

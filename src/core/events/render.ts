@@ -1,7 +1,8 @@
 import { findAttachments, findLinkedAttachment } from "../../db/queries/attachments.ts";
+import type { DueDelivery } from "../../db/queries/deliveries.ts";
 import { toReference } from "../../db/queries/events.ts";
 import { findOwnSeat, findSeated } from "../../db/queries/group-members.ts";
-import { listMuted } from "../../db/queries/marks.ts";
+import { hasRead, listMuted } from "../../db/queries/marks.ts";
 import { findAnyMessage, findMessages, type MessageRow } from "../../db/queries/messages.ts";
 import { listBlockingReaders, listReactionReaders, type Reaction } from "../../db/queries/reactions.ts";
 import { listSeeing } from "../../db/queries/visibility.ts";
@@ -262,6 +263,20 @@ export async function renderForAll(
   };
   if (core.limits.webhookIdsOnly) return withPayload(head, onlyIds(event));
   return withPayload(head, message ? withoutReactions(json) : json);
+}
+
+/**
+ * Renders a new message for a push: ids only. Returns undefined if it does not alert the recipient, or if they have read it
+ * meanwhile.
+ */
+export async function renderPush(core: Core, delivery: DueDelivery): Promise<string | undefined> {
+  const { event_id: id, type, told_at: at, recipient_id: userId, conversation_id, payload } = delivery;
+  const [message] = await findMessages(core.db, userId, [JSON.parse(payload).id]);
+  if (!message || (await hasRead(core.db, userId, message))) return undefined;
+  const muted = await findMuted(core, [userId], [conversation_id]);
+  if (!notifies(message, userId, muted.length > 0)) return undefined;
+  const head = { id, type, timestamp: toSeconds(at), user_id: userId, conversation_id, notify: true };
+  return withPayload(head, payload);
 }
 
 /** Reactions depend on whom the recipient blocks. */

@@ -32,7 +32,7 @@ const hookEvents = nullable<string, true>({
 const MAX_URL_CHARACTERS = 2048;
 
 /** Checks the form only; `refuseAddress` checks whether the server may send there. */
-const hookUrl: Field<string, true> = {
+export const hookUrl: Field<string, true> = {
   required: true,
   accepts: `an https URL of at most ${MAX_URL_CHARACTERS} characters with a public address, without credentials and without a fragment`,
   schema: { type: "string", format: "uri", maxLength: MAX_URL_CHARACTERS },

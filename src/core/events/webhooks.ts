@@ -43,7 +43,7 @@ export async function createWebhook(
   fields: Parsed<typeof webhookFields>,
   key: string | undefined,
 ): Promise<ShownSecret> {
-  refuseAddress(core, fields.url);
+  refuseAddress(core, "url", fields.url);
   if (fields.all_users) demandAdmin(caller);
   requireShown(caller.scopes, fields.events?.split(" ") ?? []);
   const secret = makeSecret(core);
@@ -62,6 +62,9 @@ export async function createWebhook(
     failing_since: null,
     backlog_from: null,
     since_position: await lastPosition(core.db),
+    public_key: null,
+    token_id: null,
+    expires_at: null,
     created_at: entry.at,
     version: 1,
   };
@@ -132,12 +135,13 @@ function makeSecret(core: Core): string {
   return `whsec_${Buffer.from(bytes).toString("base64")}`;
 }
 
-function refuseAddress(core: Core, address: string): void {
+/** Throws `invalid_parameter` for an address that the server may not send to. `param` has it. */
+export function refuseAddress(core: Core, param: string, address: string): void {
   if (mayPostTo(new URL(address), core.limits.webhooksAllowPrivate)) return;
   throw new ParleyError(
     "invalid_parameter",
-    "url must start with https: and have a public address. The operator can allow others with PARLEY_WEBHOOKS_ALLOW_PRIVATE=true.",
-    { param: "url" },
+    `${param} must start with https: and have a public address. The operator can allow others with PARLEY_WEBHOOKS_ALLOW_PRIVATE=true.`,
+    { param },
   );
 }
 
@@ -181,7 +185,7 @@ export async function updateWebhook(
   expected: Expected,
 ): Promise<Versioned> {
   await getOwn(core, caller, id);
-  if (fields.url !== undefined) refuseAddress(core, fields.url);
+  if (fields.url !== undefined) refuseAddress(core, "url", fields.url);
   requireShown(caller.scopes, fields.events?.split(" ") ?? []);
   const { url, events: types, enabled } = fields;
   const row = await core.db.write("updateWebhook", {

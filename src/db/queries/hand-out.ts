@@ -110,7 +110,7 @@ function addDelivery(delivery: NewDelivery, now: number): Statement {
   const { id, webhookId, eventId, position, lastPosition } = delivery;
   return sql`${INTO_DELIVERIES} SELECT ${id}, w.id, ${eventId}, e.position, CAST(${lastPosition} AS BIGINT),
       ${lastPosition === null ? sql`e.recipient_id` : sql`''`}, e.conversation_id, e.type, e.created_at, e.payload,
-      'pending', 0, CASE WHEN EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id
+      'pending', 0, CASE WHEN w.public_key IS NULL AND EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id
         AND d.conversation_id = e.conversation_id AND d.state = 'pending')
           THEN NULL ELSE CAST(${now} AS BIGINT) END, ${now}, ${now}
     FROM webhooks w JOIN events e ON e.position = (SELECT f.position FROM events f WHERE f.position >= ${position}

@@ -147,3 +147,16 @@ export function listMuted(
       AND conversation_id IN (${list(conversationIds)}) AND muted_until > ${now}`,
   );
 }
+
+/** Reports whether the user has read a message. */
+export async function hasRead(
+  db: Reader,
+  userId: string,
+  message: { id: string; conversation_id: string },
+): Promise<boolean> {
+  const row = await db.get(
+    sql`SELECT 1 AS one FROM marks WHERE user_id = ${userId} AND conversation_id = ${message.conversation_id}
+      AND last_read_id >= ${message.id}`,
+  );
+  return row !== undefined;
+}

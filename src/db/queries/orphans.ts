@@ -166,6 +166,12 @@ const RULES: readonly Rule[] = [
         AND EXISTS (SELECT 1 FROM users u WHERE u.id = r.user_id))`,
   },
   {
+    table: "webhooks",
+    problem: "is of a token that is gone",
+    find: sql`SELECT w.id AS row FROM webhooks w WHERE w.token_id IS NOT NULL AND NOT ${isErased(sql`w.user_id`)}
+      AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.id = w.token_id)`,
+  },
+  {
     table: "contacts",
     problem: "and the list of blocks differ",
     find: sql`SELECT c.id AS row FROM contacts c

@@ -119,7 +119,16 @@ export const TABLES: readonly Table[] = [
     ["id"],
     [
       ...["user_id", "url", "types", "all_users", "secret", "old_secret", "old_until", "disabled_at"],
-      ...["failing_since", "since_position", "backlog_from", "scopes", "created_at", "version"],
+      ...[
+        "failing_since",
+        "since_position",
+        "backlog_from",
+        "scopes",
+        "public_key",
+        "token_id",
+        "expires_at",
+      ],
+      ...["created_at", "version"],
     ],
   ),
   table(
@@ -132,6 +141,7 @@ export const TABLES: readonly Table[] = [
   ),
   table("webhook_cursor", ["id"], ["position"]),
   table("deleted_webhooks", ["id"], []),
+  table("push_keys", ["id"], ["private_key"]),
   table("audit", ["id"], ["at", "actor_id", "token_id", "action", "object_id", "details"]),
 ];
 /** Bytes still to be erased from the store; not moved if the files move to another store. */

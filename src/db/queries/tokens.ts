@@ -1,7 +1,8 @@
 import { ParleyError } from "../../errors.ts";
 import { type Page, pageClause } from "../page.ts";
-import { batch, EMPTY, type Reader, run, type Statement, sql, type Write, write } from "../sql.ts";
+import { all, batch, EMPTY, list, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
+import { endPushSubscriptionsOf } from "./push-subscriptions.ts";
 
 export interface TokenRow {
   id: string;
@@ -111,7 +112,7 @@ interface DeleteToken {
   entry: NewEntry;
 }
 
-/** Returns how many of these tokens existed. */
+/** Returns how many of these tokens existed. Push subscriptions made with them end. */
 export const deleteTokens = write(
   { publishesEvents: true, revokesTokens: true },
   function* (input: { tokens: readonly DeleteToken[] }): Write<number> {
@@ -123,7 +124,9 @@ export const deleteTokens = write(
     const records = input.tokens.flatMap(({ id, entry }, i) =>
       gone[i]!.map((row) => recordEntry(entry, "token.revoked", id, detailsOf(row))),
     );
-    if (records.length > 0) yield* batch([...records, NOTE_REVOCATION]);
+    if (records.length === 0) return 0;
+    const ended = input.tokens.flatMap(({ id }) => endPushSubscriptionsOf(list([id])));
+    yield* batch([...records, ...ended, NOTE_REVOCATION]);
     return records.length;
   },
 );
@@ -155,10 +158,15 @@ export async function hasTokensExpiredBefore(db: Reader, time: number): Promise<
   return (await db.get(sql`SELECT 1 AS one FROM tokens WHERE expires_at < ${time} LIMIT 1`)) !== undefined;
 }
 
-/** Erases a few at a time. Expired tokens are refused anyway, so no process has to be notified. */
+/**
+ * Erases a few at a time, with the push subscriptions made with them. Expired tokens are refused anyway, so no process has
+ * to be notified.
+ */
 export function* forgetExpiredTokens(input: { before: number; limit: number }): Write<void> {
-  yield* run(
+  const gone = yield* all<{ id: string }>(
     sql`DELETE FROM tokens WHERE hash IN
-      (SELECT hash FROM tokens WHERE expires_at < ${input.before} ORDER BY expires_at LIMIT ${input.limit} + 0)`,
+      (SELECT hash FROM tokens WHERE expires_at < ${input.before} ORDER BY expires_at LIMIT ${input.limit} + 0)
+      RETURNING id`,
   );
+  if (gone.length > 0) yield* batch(endPushSubscriptionsOf(list(gone.map(({ id }) => id))));
 }

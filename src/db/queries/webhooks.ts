@@ -27,18 +27,33 @@ export interface WebhookRow {
   since_position: number;
   /** The position of the first event of its backlog; null if it has none. */
   backlog_from: number | null;
+  /** The key of the device of a push subscription, whose secret is also the device's; null for any other webhook. */
+  public_key: string | null;
+  /** The token that a push subscription was made with. */
+  token_id: string | null;
+  /** When that token expires (milliseconds). */
+  expires_at: number | null;
   created_at: number;
   version: number;
 }
 
 const NAMES = [
   ...(["id", "user_id", "url", "types", "scopes", "all_users", "secret", "old_secret", "old_until"] as const),
-  ...(["disabled_at", "failing_since", "since_position", "backlog_from", "created_at", "version"] as const),
+  ...(["disabled_at", "failing_since", "since_position", "backlog_from", "public_key", "token_id"] as const),
+  ...(["expires_at", "created_at", "version"] as const),
 ];
-const COLUMNS = raw(NAMES.join(", "));
+export const HOOK_COLUMNS = raw(NAMES.join(", "));
+
+/** Part of other writes. */
+export function insertHook(row: WebhookRow): Statement {
+  return sql`INSERT INTO webhooks (${HOOK_COLUMNS}) VALUES (${list(NAMES.map((name) => row[name]))})`;
+}
+
+/** Of the user's rows: push subscriptions are a resource of their own. */
+const ownHooks = (userId: string) => sql`FROM webhooks WHERE user_id = ${userId} AND public_key IS NULL`;
 
 function findOwn(userId: string, id: string): Statement<WebhookRow> {
-  return sql`SELECT ${COLUMNS} FROM webhooks WHERE user_id = ${userId} AND id = ${id}`;
+  return sql`SELECT ${HOOK_COLUMNS} ${ownHooks(userId)} AND id = ${id}`;
 }
 
 /** A webhook as the API returns it: without its secret. */
@@ -59,7 +74,7 @@ export function findWebhook(db: Reader, userId: string, id: string): Promise<Web
 
 /** Finds a webhook to send to; undefined if it is deleted or disabled. */
 export function findEnabledWebhook(db: Reader, id: string): Promise<WebhookRow | undefined> {
-  return db.get(sql`SELECT ${COLUMNS} FROM webhooks WHERE id = ${id} AND disabled_at IS NULL`);
+  return db.get(sql`SELECT ${HOOK_COLUMNS} FROM webhooks WHERE id = ${id} AND disabled_at IS NULL`);
 }
 
 /** Whether any webhook of any user is enabled. */
@@ -81,7 +96,7 @@ export function listWebhookRows(db: Reader, userId: string, page: Page): Promise
 }
 
 export function webhooksQuery(userId: string, page: Page): Statement<WebhookRow> {
-  return sql`SELECT ${COLUMNS} FROM webhooks WHERE user_id = ${userId} AND ${pageClause(page)}`;
+  return sql`SELECT ${HOOK_COLUMNS} ${ownHooks(userId)} AND ${pageClause(page)}`;
 }
 
 interface CreateWebhook {
@@ -106,7 +121,7 @@ export const createWebhook = write(
     const { row, limit } = input;
     const [user, [counted]] = yield* batch([
       sql`SELECT 1 AS one FROM users WHERE id = ${row.user_id}`,
-      sql<{ count: number }>`SELECT COUNT(*) AS count FROM webhooks WHERE user_id = ${row.user_id}`,
+      sql<{ count: number }>`SELECT COUNT(*) AS count ${ownHooks(row.user_id)}`,
     ]);
     // Deleted after the token was checked.
     if (user.length === 0) throw new ParleyError("invalid_token");
@@ -118,7 +133,7 @@ export const createWebhook = write(
       );
     }
     yield* batch([
-      sql`INSERT INTO webhooks (${COLUMNS}) VALUES (${list(NAMES.map((name) => row[name]))})`,
+      insertHook(row),
       recordEntry(input.entry, "webhook.created", row.id, {
         origin: originOf(row),
         all_users: row.all_users === 1,
@@ -129,7 +144,7 @@ export const createWebhook = write(
 );
 
 /** The audit trail stores only the origin of a URL: the rest of it may be a secret. */
-function originOf({ url }: Pick<WebhookRow, "url">): string {
+export function originOf({ url }: Pick<WebhookRow, "url">): string {
   return new URL(url).origin;
 }
 
@@ -251,7 +266,7 @@ export function noteFailing(id: string, at: number | null): Statement {
 export function* disableWebhook(id: string, entry: NewEntry): Write<void> {
   const row = yield* get<WebhookRow>(
     sql`UPDATE webhooks SET disabled_at = ${entry.at}, version = version + 1 WHERE id = ${id} AND disabled_at IS NULL
-      RETURNING ${COLUMNS}`,
+      RETURNING ${HOOK_COLUMNS}`,
   );
   if (!row) return;
   yield* batch([

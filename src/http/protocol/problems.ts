@@ -26,6 +26,7 @@ const statuses: Record<ErrorCode, number> = {
   user_not_found: 404,
   token_not_found: 404,
   webhook_not_found: 404,
+  push_subscription_not_found: 404,
   delivery_not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,

@@ -11,6 +11,7 @@ import { healthOperations } from "./health.ts";
 import { meOperation } from "./me.ts";
 import { messageOperations } from "./messages.ts";
 import { metricsOperation } from "./metrics.ts";
+import { pushSubscriptionOperations } from "./push-subscriptions.ts";
 import { tokenOperations } from "./tokens.ts";
 import { userOperations } from "./users.ts";
 import { webhookOperations } from "./webhooks.ts";
@@ -56,6 +57,11 @@ export const groups: readonly Group[] = [
   { tag: "files", description: "The bytes of attachments.", operations: [fileOperation] },
   { tag: "events", description: "Changes of what the caller can see.", operations: [eventOperation] },
   { tag: "webhooks", description: "Addresses that Parley sends events to.", operations: webhookOperations },
+  {
+    tag: "push_subscriptions",
+    description: "Devices that Parley alerts of new messages.",
+    operations: pushSubscriptionOperations,
+  },
   { tag: "me", description: "The caller.", operations: [meOperation] },
   { tag: "users", description: "The users of the service, for your back end.", operations: userOperations },
   { tag: "tokens", description: "The access tokens of users.", operations: tokenOperations },

@@ -71,6 +71,12 @@ interface Write {
 
 const contact = (unique: string) => ({ username: `contact-${unique}`, phone_number: "555-0100" });
 const group = (unique: string) => ({ name: `group-${unique}` });
+/** The keys are those of RFC 8291, section 5. */
+const device = () => ({
+  endpoint: HOOK,
+  p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+  auth: "BTBZMqHH6r4Tts7J_aSIgg",
+});
 const account = (unique: string) => ({ username: `somebody-${unique}` });
 
 /** `user`: whom tokens are made for. `notes`: the conversation that messages go to. `contacts`, `webhooks` and `groups`: the paths of as many as there are runners. */
@@ -115,6 +121,17 @@ function writes(
     { ...post, path: "/v1/webhooks", field: "url", rule: hookUrl, sent: inQuery },
     { ...post, path: "/v1/webhooks", field: "events", rule: none, rest: hook },
     { ...post, path: "/v1/webhooks", field: "all_users", rule: yesOrNo, rest: hook },
+    { ...post, path: "/v1/push_subscriptions", field: "endpoint", rule: hookUrl, rest: device },
+    {
+      ...post,
+      path: "/v1/push_subscriptions",
+      field: "endpoint",
+      rule: hookUrl,
+      rest: device,
+      sent: inQuery,
+    },
+    { ...post, path: "/v1/push_subscriptions", field: "p256dh", rule: none, rest: device },
+    { ...post, path: "/v1/push_subscriptions", field: "auth", rule: none, rest: device },
     { method: "PUT", path: contacts, field: "display_name", rule: name },
     { method: "PUT", path: webhooks, field: "url", rule: hookUrl, sent: inQuery },
     { method: "PUT", path: webhooks, field: "events", rule: none },
@@ -155,8 +172,8 @@ async function send(ask: Ask, write: Write, swap: boolean, tally: Tally): Promis
     }
     assert.equal(resource[field], expected, field);
     tally.kept++;
-    // A user may have few webhooks, and a group few members.
-    if (place === "/v1/webhooks" || place.endsWith("/members"))
+    // A user may have few webhooks and push subscriptions, and a group few members.
+    if (/^\/v1\/(?:webhooks|push_subscriptions)$|\/members$/.test(place))
       await ask("DELETE", `${place}/${resource.id}`);
     else if (method === "POST") tally.made.set(String(resource.id), resource);
   });

@@ -1,0 +1,143 @@
+import {
+  createCipheriv,
+  createECDH,
+  createPrivateKey,
+  ECDH,
+  hkdfSync,
+  type KeyObject,
+  sign,
+} from "node:crypto";
+import { type Clock, toSeconds } from "./clock.ts";
+import type { Random } from "./ids.ts";
+
+const CURVE = "prime256v1";
+const PUBLIC_KEY_BYTES = 65;
+const SALT_BYTES = 16;
+const RECORD_BYTES = 4096;
+/** Ends the only record of a message (RFC 8188). */
+const LAST = 2;
+
+/** Whom a message is encrypted for. Both are base64url. */
+export interface PushReceiver {
+  /** A point on P-256, uncompressed. */
+  publicKey: string;
+  /** The secret of the subscription. */
+  secret: string;
+}
+
+/** Reports whether it is an uncompressed point on P-256, in base64url without padding. */
+export function isPublicKey(text: string): boolean {
+  const bytes = Buffer.from(text, "base64url");
+  if (bytes.length !== PUBLIC_KEY_BYTES || bytes.toString("base64url") !== text) return false;
+  try {
+    return ECDH.convertKey(text, CURVE, "base64url", "base64url", "uncompressed") === text;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns a key pair for one message. */
+export function createSender(): ECDH {
+  const sender = createECDH(CURVE);
+  sender.generateKeys();
+  return sender;
+}
+
+/**
+ * Encrypts a text for the receiver (RFC 8291, aes128gcm). It is padded to `length` bytes, so that the size tells nothing.
+ * Each message needs its own sender and salt.
+ */
+export function encryptPush(
+  text: string,
+  { publicKey, secret }: PushReceiver,
+  { sender, salt, length }: { sender: ECDH; salt: Uint8Array; length: number },
+): Uint8Array {
+  const theirs = Buffer.from(publicKey, "base64url");
+  const ours = sender.getPublicKey();
+  const shared = sender.computeSecret(theirs);
+  const info = Buffer.concat([Buffer.from("WebPush: info\0"), theirs, ours]);
+  const key = derive(shared, Buffer.from(secret, "base64url"), info, 32);
+  const padded = Buffer.alloc(length + 1);
+  padded[padded.write(text)] = LAST;
+  const cipher = createCipheriv(
+    "aes-128-gcm",
+    derive(key, salt, "Content-Encoding: aes128gcm\0", 16),
+    derive(key, salt, "Content-Encoding: nonce\0", 12),
+  );
+  const head = Buffer.alloc(SALT_BYTES + 5);
+  head.set(salt);
+  head.writeUInt32BE(RECORD_BYTES, SALT_BYTES);
+  head[SALT_BYTES + 4] = ours.length;
+  return Buffer.concat([head, ours, cipher.update(padded), cipher.final(), cipher.getAuthTag()]);
+}
+
+function derive(key: Uint8Array, salt: Uint8Array, info: string | Uint8Array, length: number): Uint8Array {
+  return new Uint8Array(hkdfSync("sha256", key, salt, info, length));
+}
+
+/** RFC 8292 allows 24 hours, less what the clocks of the servers differ by. */
+const SIGNATURE_LIFE_MS = 12 * 3600 * 1000;
+/** Origins of push servers whose signature is kept. The least recent are dropped first. */
+const MAX_ORIGINS = 1000;
+
+/** How many points P-256 has. */
+const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+const PRIVATE_KEY_BYTES = 32;
+/** More than a key has, so that the remainder is as likely to be any key (FIPS 186-5, A.2.1). */
+const RANDOM_BYTES = 40;
+
+/** Returns a new private key on P-256, in base64url. */
+export function createPushKey(random: Random): string {
+  const bytes = new Uint8Array(RANDOM_BYTES);
+  random(bytes);
+  const key = (BigInt(`0x${Buffer.from(bytes).toString("hex")}`) % (ORDER - 1n)) + 1n;
+  return Buffer.from(key.toString(16).padStart(2 * PRIVATE_KEY_BYTES, "0"), "hex").toString("base64url");
+}
+
+/** Identifies this service to push servers (VAPID, RFC 8292). */
+export class PushIdentity {
+  /** What clients subscribe with, base64url. */
+  readonly publicKey: string;
+  readonly #key: KeyObject;
+  readonly #contact: () => string | undefined;
+  readonly #clock: Clock;
+  /** By origin. */
+  readonly #signed = new Map<string, { authorization: string; until: number }>();
+
+  /** `contact` is a URL at which the operators of push servers find the one of this service. */
+  constructor(privateKey: string, contact: () => string | undefined, clock: Clock) {
+    const pair = createECDH(CURVE);
+    pair.setPrivateKey(privateKey, "base64url");
+    const point = pair.getPublicKey();
+    const [x, y] = [point.subarray(1, 33), point.subarray(33)].map((each) => each.toString("base64url"));
+    const jwk = { kty: "EC", crv: "P-256", d: privateKey, x: x!, y: y! };
+    this.publicKey = point.toString("base64url");
+    this.#key = createPrivateKey({ key: jwk, format: "jwk" });
+    this.#contact = contact;
+    this.#clock = clock;
+  }
+
+  /** Returns the header `Authorization` for a push server. */
+  authorization(origin: string): string {
+    const now = this.#clock();
+    const known = this.#signed.get(origin);
+    if (known && known.until > now) return known.authorization;
+    const authorization = `vapid t=${this.#sign(origin, now)}, k=${this.publicKey}`;
+    this.#signed.delete(origin);
+    // Renewed in time for a push server whose clock is ahead.
+    this.#signed.set(origin, { authorization, until: now + SIGNATURE_LIFE_MS / 2 });
+    if (this.#signed.size > MAX_ORIGINS) this.#signed.delete(this.#signed.keys().next().value!);
+    return authorization;
+  }
+
+  #sign(origin: string, now: number): string {
+    const claims = { aud: origin, exp: toSeconds(now + SIGNATURE_LIFE_MS), sub: this.#contact() };
+    const text = [{ typ: "JWT", alg: "ES256" }, claims].map(toBase64).join(".");
+    const signature = sign("sha256", Buffer.from(text), { key: this.#key, dsaEncoding: "ieee-p1363" });
+    return `${text}.${signature.toString("base64url")}`;
+  }
+}
+
+function toBase64(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}

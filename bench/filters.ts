@@ -1,9 +1,9 @@
-// Lists of contacts by each filter, among few and among many contacts; and what searches cost other requests.
+// Lists of contacts by each filter, and of files by name, among few and among many; and what searches cost other requests.
 import { join } from "node:path";
 import type { Costed } from "./cost.ts";
 import { closedLoop, median, openLoop, percentile } from "./load.ts";
 import { below, CONNECTIONS, get } from "./requests.ts";
-import { blockFilled, filledDigits, filledId, filledName } from "./rows.ts";
+import { blockFilled, filledDigits, filledFileId, filledId, filledName, fillFiles } from "./rows.ts";
 import { PARLEY, startParley } from "./servers.ts";
 import { addFilledUser, FEW, settle } from "./subject.ts";
 
@@ -22,7 +22,7 @@ interface Owner {
   contacts: number;
 }
 
-/** A server with one user who has `FEW` contacts and one who has many. */
+/** A server with one user who has `FEW` contacts and as many files, and one who has many. */
 export interface FilterSubject {
   folder: string;
   pid: number;
@@ -42,15 +42,19 @@ export async function startFilters(stack: AsyncDisposableStack, folder: string):
   const few = add("few", 0, FEW);
   const many = add("many", FEW, MANY_FILTERED);
   blockFilled(dataFolder, BLOCKED_STEP);
+  fillFiles(dataFolder, "few", few.first, few.contacts);
+  fillFiles(dataFolder, "many", many.first, many.contacts);
   settle(folder);
   return { folder, pid, port, few, many };
 }
 
 const FILTERS: Record<string, (number: number) => string> = {
-  filterUsername: (number) => `username=${encodeURIComponent(filledName(number))}`,
-  filterPhone: (number) => `phone_number=${filledDigits(number)}`,
-  filterActive: (number) => `active=true&starting_after=${filledId(number)}`,
-  filterBlocked: (number) => `active=false&ending_before=${filledId(number)}`,
+  filterUsername: (number) => `/contacts?username=${encodeURIComponent(filledName(number))}`,
+  filterPhone: (number) => `/contacts?phone_number=${filledDigits(number)}`,
+  filterActive: (number) => `/contacts?active=true&starting_after=${filledId(number)}`,
+  filterBlocked: (number) => `/contacts?active=false&ending_before=${filledId(number)}`,
+  filterWords: (number) => `/contacts?q=name+us&starting_after=${filledId(number)}`,
+  filterFiles: (number) => `/attachments?q=pdf+rep&starting_after=${filledFileId(number)}`,
 };
 
 /** For each filter, the requests of who has few contacts and of who has many; the filter is of any contact of theirs. */
@@ -62,7 +66,7 @@ export function filterRequests({ pid, port, few, many }: FilterSubject): [row: s
       connections: CONNECTIONS,
       status: 200,
       // The pages of both begin far from the ends of the list, so that they are full.
-      next: () => get(`/v1/contacts?${query(first + contacts / 4 + below(contacts / 4))}`, headers),
+      next: () => get(`/v1${query(first + contacts / 4 + below(contacts / 4))}`, headers),
     },
   });
   return Object.entries(FILTERS).map(([row, query]) => [row, from(query, few), from(query, many)]);

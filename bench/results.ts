@@ -100,6 +100,8 @@ export const OTHERS: Record<string, Row> = {
   filterPhone: { title: "CPU of phone_number= among 100,000, times among 1,000", unit: "", most: 1.5 },
   filterActive: { title: "CPU of active=true among 100,000, times among 1,000", unit: "", most: 1.5 },
   filterBlocked: { title: "CPU of active=false among 100,000, times among 1,000", unit: "", most: 1.5 },
+  filterWords: { title: "CPU of q= of two words among 100,000, times among 1,000", unit: "", most: 1.5 },
+  filterFiles: { title: "CPU of files by q= among 100,000, times among 1,000", unit: "", most: 1.5 },
   searchAlone: { title: "p99 of 2,000 retrieves/s alone, before searches", unit: "ms" },
   searchBeside: { title: "p99 of them beside 4 searches of 100,000 contacts", unit: "ms" },
   searchTimes: { title: "the latter, times the former", unit: "", most: 2 },

@@ -57,6 +57,35 @@ export function fillContacts(dataFolder: string, ownerId: string, first: number,
 /** When the first message that was filled in was sent: one each millisecond. */
 const FIRST_MESSAGE_AT = 1_700_000_000_000;
 
+/** The id of a file that was filled in; ids sort by their numbers. */
+export function filledFileId(number: number): string {
+  return `att_0${String(number).padStart(25, "0")}`;
+}
+
+/** Adds files to the notes of one user, as uploads would have left them but for their bytes, numbered from `first`. */
+export function fillFiles(dataFolder: string, username: string, first: number, count: number): void {
+  const db = open(dataFolder);
+  db.exec("PRAGMA cache_size = -1000000; PRAGMA synchronous = OFF; BEGIN");
+  const { id, conversation_id } = db
+    .prepare("SELECT id, conversation_id FROM users WHERE username_key = ?")
+    .get(username) as { id: string; conversation_id: string };
+  const file = db.prepare(
+    `INSERT INTO attachments (id, message_id, conversation_id, uploader_id, filename, file_type, file_size, sha256, blob_key,
+         created_at, version)
+       VALUES (?, ?, ?, ?, ?, 'application/pdf', 1000, ?, ?, ?, 1)`,
+  );
+  const grant = db.prepare("INSERT INTO grants (user_id, attachment_id, conversation_id) VALUES (?, ?, ?)");
+  for (let i = first; i < first + count; i++) {
+    const fileId = filledFileId(i);
+    const name = `Report_${filledDigits(i)}-final.pdf`;
+    const sha256 = new Uint8Array(32);
+    file.run(fileId, filledMessageId(i), conversation_id, id, name, sha256, fileId, FIRST_MESSAGE_AT + i);
+    grant.run(id, fileId, conversation_id);
+  }
+  db.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
+  db.close();
+}
+
 /** The id of a message that was filled in; ids sort by their numbers. */
 export function filledMessageId(number: number): string {
   return idOfBits("msg", FIRST_MESSAGE_AT + number, 0n);

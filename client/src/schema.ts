@@ -468,7 +468,7 @@ export interface operations {
       username?: string | undefined;
       /** A string of 3 to 64 characters with at least 3 digits, without control characters. */
       phone_number?: string | undefined;
-      /** The beginning of a word of the username or the display name. */
+      /** The beginnings of words of the username and the display name, in any order, or three or more digits of the phone number. */
       q?: string | undefined;
       /** True selects contacts that are not blocked, false blocked ones. */
       active?: boolean | undefined;
@@ -650,6 +650,8 @@ export interface operations {
       ending_before?: string | undefined;
       /** An id (cnv_…). */
       conversation_id?: string | undefined;
+      /** The beginnings of words of the file name, in any order. */
+      q?: string | undefined;
     };
   };
   createAttachment: {

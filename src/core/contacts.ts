@@ -1,17 +1,19 @@
 import {
   type ContactFilter,
-  type ContactRow,
-  findContact,
   findContactBehind,
-  type ListedContact,
-  lastActive,
   listContacts as listContactRows,
   mustSearch,
+} from "../db/queries/contact-lists.ts";
+import {
+  type ContactRow,
+  findContact,
+  type ListedContact,
+  lastActive,
   toContact,
 } from "../db/queries/contacts.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
-import { phoneDigits, searchKey, usernameKey } from "../util/text.ts";
+import { phoneDigits, searchDigits, searchKey, searchPart, searchWords, usernameKey } from "../util/text.ts";
 import type { Caller } from "./access/caller.ts";
 import { newEntry } from "./audit.ts";
 import type { Core } from "./core.ts";
@@ -19,11 +21,11 @@ import {
   avatarUrl,
   describedField,
   displayName,
+  nameWords,
   newUsername,
   optional,
   type Parsed,
   phoneNumber,
-  searchWord,
   trueOrFalse,
   username,
 } from "./fields.ts";
@@ -64,7 +66,12 @@ export const contactFields = {
 export const contactFilters = {
   username: optional(username),
   phone_number: optional(phoneNumber),
-  q: optional(describedField(searchWord, "The beginning of a word of the username or the display name.")),
+  q: optional(
+    describedField(
+      nameWords,
+      "The beginnings of words of the username and the display name, in any order, or three or more digits of the phone number.",
+    ),
+  ),
   active: optional(
     describedField(trueOrFalse, "True selects contacts that are not blocked, false blocked ones."),
   ),
@@ -128,14 +135,20 @@ export async function listContacts(
   const filter: ContactFilter = {
     usernameKey: request.username === undefined ? undefined : usernameKey(request.username),
     phoneDigits: request.phone_number === undefined ? undefined : phoneDigits(request.phone_number),
-    // Punctuation alone is a prefix of every word.
-    wordPrefix: (request.q && searchKey(request.q).slice(1)) || undefined,
+    search: toSearch(request.q ?? ""),
     blocked: request.active === undefined ? undefined : !request.active,
   };
   const rows = mustSearch(filter)
     ? await searchContacts(core, caller.userId, filter, request, isAborted)
     : await listContactRows(core.db, caller.userId, filter, request);
   return toPage(request, rows, toContact);
+}
+
+/** Text without words, such as punctuation alone, finds everything. */
+function toSearch(text: string): ContactFilter["search"] {
+  const words = searchWords(text);
+  if (words.length === 0) return undefined;
+  return { parts: words.map(searchPart), digits: searchDigits(text) };
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   isCleanLines,
   isCleanText,
   phoneDigits,
+  searchWords,
   usernameKey,
 } from "../util/text.ts";
 
@@ -283,11 +284,22 @@ const limit = text(
   (value) => (/^[1-9][0-9]{0,2}$/.test(value) && Number(value) <= MAX_LIMIT ? Number(value) : undefined),
 );
 
-/** A word to search by, as it is typed. */
+/** Words to search messages by, as they are typed. */
 export const searchWord = text(
   "a string of 0 to 128 characters without control characters",
   { maxLength: 128 },
   (value) => (within(value, 0, 128) ? value : undefined),
+);
+
+const MAX_NAME_LENGTH = 255;
+const MAX_NAME_WORDS = 32;
+
+/** Words to search names by, as they are typed: also the longest name of a file. */
+export const nameWords = text(
+  `a string of 0 to ${MAX_NAME_LENGTH} characters without control characters, at most ${MAX_NAME_WORDS} words`,
+  { maxLength: MAX_NAME_LENGTH },
+  (value) =>
+    within(value, 0, MAX_NAME_LENGTH) && searchWords(value).length <= MAX_NAME_WORDS ? value : undefined,
 );
 
 export const trueOrFalse: Field<boolean, true> = {

@@ -9,21 +9,58 @@ export function usernameKey(username: string): string {
 
 const BETWEEN_WORDS = /[\p{P}\p{Z}\p{C}]+/u;
 
-/**
- * Returns the form in which a contact is searched by word prefix: each word of its names after a space. Punctuation and
- * spaces separate words.
- */
+/** Returns the words of a text in the form in which they are compared. Punctuation and spaces separate words. */
+export function searchWords(text: string): string[] {
+  return usernameKey(text)
+    .split(BETWEEN_WORDS)
+    .filter((word) => word !== "");
+}
+
+/** Returns the form in which names are searched: each of their words after a space. */
 export function searchKey(...names: (string | null)[]): string {
   let key = "";
-  for (const name of names) {
-    for (const word of usernameKey(name ?? "").split(BETWEEN_WORDS)) if (word !== "") key += ` ${word}`;
-  }
+  for (const name of names) for (const word of searchWords(name ?? "")) key += ` ${word}`;
   return key;
+}
+
+/** Scripts that write words, or the parts of names, without spaces between. */
+const UNSPACED = String.raw`[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]`;
+const STARTS_UNSPACED = new RegExp(`^${UNSPACED}`, "u");
+
+/**
+ * Returns what a search key must contain to have this word of a search: the beginning of one of its words, or in scripts
+ * without spaces any part of one.
+ */
+export function searchPart(word: string): string {
+  return STARTS_UNSPACED.test(word) ? word : ` ${word}`;
+}
+
+/** In file names words also begin where letters, digits and symbols meet. */
+const RUNS = new RegExp(`${UNSPACED}+|[\\p{L}\\p{M}]+|\\p{N}+|[^\\p{L}\\p{M}\\p{N} ]`, "gu");
+
+/** Reports whether the name of a file has all these words of a search. */
+export function hasWords(filename: string, words: readonly string[]): boolean {
+  const key = searchKey(filename);
+  if (!words.every((word) => key.includes(word))) return false;
+  const begins = Array.from(key.matchAll(RUNS), ({ index }) => index);
+  return words.every(
+    (word) => STARTS_UNSPACED.test(word) || begins.some((index) => key.startsWith(word, index)),
+  );
 }
 
 /** Returns the form by which phone numbers are searched: only the digits 0 to 9. */
 export function phoneDigits(phoneNumber: string): string {
   return (ASCII.test(phoneNumber) ? phoneNumber : phoneNumber.normalize("NFKC")).replace(/[^0-9]/g, "");
+}
+
+const PHONE_PART = /^[0-9\p{Z}\p{Cf}\p{Pd}+()./]+$/u;
+
+/** Returns the digits of a text that can be a part of a phone number, at least three of them; undefined for other text. */
+export function searchDigits(text: string): string | undefined {
+  const digits = phoneDigits(text);
+  if (digits.length < 3 || !PHONE_PART.test(text.normalize("NFKC"))) return undefined;
+  // Before a whole number zeros stand for a prefix, which the international form does not have.
+  return digits.replace(/^0+(?=[0-9]{6})/, "");
 }
 
 export function codePoints(text: string): number {

@@ -1,15 +1,16 @@
-// Lists that are made as expensive as they can be: many contacts, of whom a filter leaves few. SQLite is read on the thread
+// Lists that are made as expensive as they can be: many contacts or files, of which a filter leaves few. SQLite is read on the thread
 // that answers everybody (CWE-407).
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import type { Statement } from "../../src/db/sql.ts";
-import { startApp, type TestApp, type TestUser } from "../support/app.ts";
+import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
+import { addFiles } from "../support/many-files.ts";
 import { read, send } from "../support/people.ts";
 import { openSocket } from "../support/raw-socket.ts";
 
-/** Contacts that a search for ten looks through at once, and those in each turn after that. */
+/** Contacts or files that a search for ten looks through at once, and those in each turn after that. */
 const FIRST_LOOK = 22;
 const ROWS_PER_TURN = 500;
 
@@ -65,7 +66,7 @@ interface Asked extends Statement {
   turn: number;
 }
 
-/** Notes what the server asks about lists of contacts. */
+/** Notes what the server asks about lists of contacts, and about names of files. */
 function watch(t: TestContext, server: TestApp): Asked[] {
   const asked: Asked[] = [];
   const { db } = server.app.core;
@@ -76,7 +77,7 @@ function watch(t: TestContext, server: TestApp): Asked[] {
   });
   t.after(() => clearImmediate(next));
   const note = (statement: Statement) => {
-    if (/FROM contacts c\b.* LIMIT/s.test(statement.sql)) asked.push({ ...statement, turn });
+    if (/FROM (contacts c|grants g)\b.* LIMIT/s.test(statement.sql)) asked.push({ ...statement, turn });
   };
   const { allValues, getValues } = db;
   db.allValues = (statement) => {
@@ -195,7 +196,7 @@ test("a search whose client has gone stops", async (t) => {
   const user = await server.user();
   fill(openFile(t, server), user, strangers(100_000));
   const asked = watch(t, server);
-  const partsOf = (word: string) => asked.filter(({ params }) => params.includes(`% ${word}%`)).length;
+  const partsOf = (word: string) => asked.filter(({ params }) => params.includes(` ${word}`)).length;
   const socket = await openSocket(server.url);
   socket.write(
     `GET /v1/contacts?q=gone HTTP/1.1\r\nhost: x\r\nauthorization: ${user.headers.authorization}\r\n\r\n`,
@@ -208,6 +209,49 @@ test("a search whose client has gone stops", async (t) => {
   assert.equal(partsOf("here"), parts);
   t.diagnostic(`${partsOf("gone")} parts of ${parts}`);
   assert.ok(partsOf("gone") < parts, `${partsOf("gone")} parts of ${parts}`);
+});
+
+/** A user with so many files that no search finds. */
+async function withFiles(server: TestApp, count: number): Promise<TestUser> {
+  const user = await server.user();
+  const made = await upload(server.url, user, new File(["x"], "first.txt"));
+  addFiles(server, user.id, ((await made.json()) as { id: string }).id, "0000", count);
+  return user;
+}
+
+test("several searches at once look at 500 names of files in one turn of the event loop, all together", async (t) => {
+  const files = 4999;
+  const server = await startApp(t);
+  const user = await withFiles(server, files);
+  const asked = watch(t, server);
+  const searches = ["q=nobody", "q=none&limit=10", "q=no%20one", "q=nil"];
+  const answers = await Promise.all(
+    searches.map((query) => read(send(server, user, "GET", `/v1/attachments?${query}`), 200)),
+  );
+  for (const answer of answers) assert.deepEqual(answer, { has_more: false, data: [] });
+  const looks = asked.map(({ params }) => Number(params.at(-1)));
+  const later = asked.filter((_, i) => looks[i] !== FIRST_LOOK);
+  assert.equal(asked.length - later.length, searches.length);
+  for (const look of looks) assert.ok(look === FIRST_LOOK || look === ROWS_PER_TURN);
+  assert.equal(later.length, searches.length * Math.ceil((files + 1 - FIRST_LOOK) / ROWS_PER_TURN));
+  assert.equal(new Set(later.map(({ turn }) => turn)).size, later.length, "each part has a turn of its own");
+});
+
+test("a search for files whose client has gone stops", async (t) => {
+  const server = await startApp(t);
+  const user = await withFiles(server, 15_000);
+  const asked = watch(t, server);
+  const socket = await openSocket(server.url);
+  socket.write(
+    `GET /v1/attachments?q=gone HTTP/1.1\r\nhost: x\r\nauthorization: ${user.headers.authorization}\r\n\r\n`,
+  );
+  while (asked.length === 0) await new Promise(setImmediate);
+  socket.destroy();
+  // It takes turns with the first one, and so ends after it.
+  await read(send(server, user, "GET", "/v1/attachments?q=here"), 200);
+  const parts = 1 + Math.ceil((15_001 - FIRST_LOOK) / ROWS_PER_TURN);
+  t.diagnostic(`${asked.length - parts} parts of ${parts}`);
+  assert.ok(asked.length < 2 * parts, `${asked.length - parts} parts of ${parts}`);
 });
 
 test("pages of a search have every contact once, in both directions, while others come and go between its turns", async (t) => {

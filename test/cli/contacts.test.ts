@@ -25,11 +25,13 @@ onEachServer("contacts are added, found, renamed, blocked and removed, by name o
     (await ada.run("contacts", "list")).stdout,
     /^ID +USERNAME +NAME +PHONE +LAST ACTIVE\ncon_\w+ +carol +\+15550102\ncon_\w+ +bob +Bob B\. +\+15550101\n$/,
   );
-  const found = items(await ada.run("contacts", "search", "bo", "--json"));
-  assert.deepEqual(
-    found.map((each) => each.id),
-    [id],
-  );
+  for (const text of ["bo", "b. bob", "0101"]) {
+    const found = items(await ada.run("contacts", "search", text, "--json"));
+    assert.deepEqual(
+      found.map((each) => each.id),
+      [id],
+    );
+  }
   assert.equal((await ada.run("contacts", "rename", "bob", "Robert")).stderr, "bob is now called Robert.\n");
   assert.equal(items(await ada.run("contacts", "rename", id, "", "--json"))[0].display_name, null);
   assert.equal((await ada.run("contacts", "block", "bob")).stderr, "bob is blocked.\n");

@@ -26,6 +26,12 @@ onEachServer("files go to a contact or to oneself, and come back whole", async (
   assert.deepEqual(await names(ada), ["empty.txt", "empty.txt", "photo.bin"]);
   assert.deepEqual(await names(ada, "--with", "bob", "--limit", "1"), ["empty.txt"]);
   assert.deepEqual(await names(bob), ["empty.txt", "photo.bin"]);
+  const found = async (who: typeof ada, ...what: string[]) =>
+    items(await who.run("attachments", "search", "--json", ...what)).map((each) => each.filename);
+  assert.deepEqual(await found(ada, "txt EMP"), ["empty.txt", "empty.txt"]);
+  assert.deepEqual(await found(ada, "empty", "--with", "bob"), ["empty.txt"]);
+  assert.deepEqual(await found(ada, "empty", "--limit", "1"), ["empty.txt"]);
+  assert.deepEqual(await found(bob, "hoto"), []);
   assert.match(
     (await bob.run("attachments", "list")).stdout,
     /^ID +FILENAME +SIZE +TYPE +SENT\n.* empty\.txt +0 B .*\n.* photo\.bin +2\.9 MiB .*Z\n$/,

@@ -25,6 +25,7 @@ onEachEngine("contacts", async (t, config) => {
   assert.equal(await contacts.unblock(ada.id), undefined);
   assert.deepEqual((await contacts.list({ active: false })).data, []);
   assert.equal((await contacts.list({ q: "gr", phone_number: "5550101", active: true })).data.length, 1);
+  assert.equal((await contacts.list({ q: "550101" })).data.length, 1);
   assert.equal(await contacts.delete(ada.id), undefined);
   assert.equal((await failure(contacts.retrieve(ada.id))).code, "contact_not_found");
 });
@@ -41,6 +42,7 @@ onEachEngine("attachments", async (t, config) => {
   assert.deepEqual(await attachments.retrieve(first.id), first);
   assert.deepEqual(await attachments.list({ conversation_id }), { has_more: false, data: [second, first] });
   assert.deepEqual((await attachments.list({ limit: 1 })).data, [note]);
+  assert.deepEqual((await attachments.list({ conversation_id, q: "TXT sec" })).data, [second]);
   const renamed = await attachments.update(first.id, { filename: "renamed.txt" });
   assert.equal(renamed.filename, "renamed.txt");
   assert.equal(await (await (await attachments.download(renamed)).blob()).text(), "first");

@@ -4,7 +4,7 @@ import {
   contactBehindQuery,
   contactsQuery,
   mustSearch,
-} from "../../src/db/queries/contacts.ts";
+} from "../../src/db/queries/contact-lists.ts";
 import type { Statement } from "../../src/db/sql.ts";
 
 export type ContactIndex = "primary" | "username" | "phone" | "blocked";
@@ -21,9 +21,9 @@ const FILTERS: [ContactFilter, ContactIndex][] = [];
 for (const usernameKey of [undefined, "name 77"]) {
   for (const phoneDigits of [undefined, "555"]) {
     for (const blocked of [undefined, false, true]) {
-      for (const wordPrefix of [undefined, "name"]) {
+      for (const search of [undefined, { parts: [" name"] }, { parts: [" 77", "名"], digits: "077" }]) {
         const index = usernameKey ? "username" : phoneDigits ? "phone" : blocked ? "blocked" : "primary";
-        FILTERS.push([{ usernameKey, phoneDigits, blocked, wordPrefix }, index]);
+        FILTERS.push([{ usernameKey, phoneDigits, blocked, search }, index]);
       }
     }
   }

@@ -9,7 +9,7 @@ import {
   isOwnMessage,
   listAttachments,
 } from "../../src/db/queries/attachments.ts";
-import { listContacts } from "../../src/db/queries/contacts.ts";
+import { listContacts } from "../../src/db/queries/contact-lists.ts";
 import { listTombstones } from "../../src/db/queries/tombstones.ts";
 import { findUserByName } from "../../src/db/queries/users.ts";
 import { raw, sql } from "../../src/db/sql.ts";

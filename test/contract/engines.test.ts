@@ -10,12 +10,8 @@ import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
 import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
 import { NEWEST } from "../../src/db/page.ts";
 import { findAttachment, listAttachments } from "../../src/db/queries/attachments.ts";
-import {
-  type ContactFilter,
-  findContact,
-  findContactBehind,
-  listContacts,
-} from "../../src/db/queries/contacts.ts";
+import { type ContactFilter, findContactBehind, listContacts } from "../../src/db/queries/contact-lists.ts";
+import { findContact } from "../../src/db/queries/contacts.ts";
 import { findSmallFile } from "../../src/db/queries/small-files.ts";
 import { allUsers, findUserByName } from "../../src/db/queries/users.ts";
 import { createFuse } from "../../src/util/fuse.ts";
@@ -76,14 +72,15 @@ async function same<T>(both: readonly Database[], ask: (db: Database) => Promise
 }
 
 function filters(person: { username: string; display: string; phone: string }): ContactFilter[] {
-  const wordPrefix = searchKey(person.display, null).slice(1, 4) || undefined;
+  const key = searchKey(person.username, person.display);
+  const search = key === "" ? undefined : { parts: [key.slice(0, 3), key.slice(1, 2)], digits: "01" };
   return [
     {},
     { usernameKey: usernameKey(person.username) },
     { phoneDigits: phoneDigits(person.phone) },
-    { blocked: false, wordPrefix },
+    { blocked: false, search },
     { blocked: true },
-    { blocked: true, wordPrefix, phoneDigits: phoneDigits(person.phone) },
+    { blocked: true, search, phoneDigits: phoneDigits(person.phone) },
   ];
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NEWEST } from "../../src/db/page.ts";
-import { attachmentsQuery } from "../../src/db/queries/attachments.ts";
+import { attachmentsQuery, grantedNamesQuery } from "../../src/db/queries/attachments.ts";
 import { entriesQuery } from "../../src/db/queries/audit.ts";
 import { blocksQuery } from "../../src/db/queries/blocks.ts";
 import { deliveriesQuery } from "../../src/db/queries/deliveries.ts";
@@ -88,7 +88,10 @@ function statements(): (Statement | ContactQuery)[] {
       const page = { cursor, newer, limit: 10 };
       found.push(...contactQueries("usr_x", page, "con_00012500"));
       for (const conversation of [undefined, "cnv_3"])
-        found.push(attachmentsQuery("usr_x", conversation, page));
+        found.push(
+          attachmentsQuery("usr_x", conversation, page),
+          grantedNamesQuery("usr_x", conversation, page),
+        );
       for (const usernameKey of [undefined, "77"]) found.push(usersQuery({ usernameKey }, page));
       for (const userId of [undefined, "usr_x"]) found.push(tokensQuery({ userId }, page));
       found.push(entriesQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));

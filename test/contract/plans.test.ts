@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { NEWEST, OLDEST } from "../../src/db/page.ts";
-import { attachmentsQuery } from "../../src/db/queries/attachments.ts";
+import { attachmentsQuery, grantedNamesQuery } from "../../src/db/queries/attachments.ts";
 import { entriesQuery } from "../../src/db/queries/audit.ts";
 import { blocksQuery } from "../../src/db/queries/blocks.ts";
 import { deliveriesQuery } from "../../src/db/queries/deliveries.ts";
@@ -61,7 +61,10 @@ test("every other page is one range of an index: no scan of a table, no sort, no
   for (const newer of [false, true]) {
     const page = { cursor: NEWEST, newer, limit: 10 };
     for (const conversation of [undefined, "cnv_x"])
-      statements.push(attachmentsQuery("usr_x", conversation, page));
+      statements.push(
+        attachmentsQuery("usr_x", conversation, page),
+        grantedNamesQuery("usr_x", conversation, page),
+      );
     for (const usernameKey of [undefined, "a"]) statements.push(usersQuery({ usernameKey }, page));
     for (const userId of [undefined, "usr_x"]) statements.push(tokensQuery({ userId }, page));
     statements.push(entriesQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));

@@ -16,6 +16,7 @@ const SHARES = {
   ranges: 1,
   links: 1,
   pages: 1,
+  searches: 1,
   conditions: 1,
   retries: 2,
   tokens: 1,

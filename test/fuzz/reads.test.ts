@@ -221,3 +221,53 @@ test("a page is exactly what its place in the list says, of the caller's own alo
     assert.equal(page.has_more, data.length < all.length);
   });
 });
+
+test("a search takes any clean text that is not too long, and finds what is of that name", async (t) => {
+  const subject = await startSubject(t);
+  const { url } = subject;
+  const grace = await subject.user();
+  const file = await upload(url, grace, new File(["x"], "notes.txt"));
+  const kept = ((await file.json()) as { id: string }).id;
+  let names = 0;
+  const parts = fc.oneof(
+    { weight: 3, arbitrary: texts },
+    fc.constantFrom("notes", "txt notes", "9".repeat(200)),
+  );
+  const inputs = fc.array(parts, { minLength: 1, maxLength: 20 }).map((all) => all.join(" "));
+  await fuzz(t, subject, "searches", inputs, async (q) => {
+    const text = q.toWellFormed();
+    const words = text
+      .normalize("NFKC")
+      .split(/[\p{P}\p{Z}\p{C}]+/u)
+      .filter(Boolean);
+    const isClean = !/\p{Cc}/u.test(text) && [...text].length <= 255 && words.length <= 32;
+    const query = new URLSearchParams({ q: text, limit: "100" });
+    const find = async (list: string) => {
+      const answer = await ask(url, { target: `/v1/${list}?${query}`, headers: grace.headers });
+      if (answer.status === 431) return undefined;
+      assert.equal(answer.status, isClean ? 200 : 400, JSON.stringify(text));
+      if (!isClean) return undefined;
+      return json<{ data: { id: string }[] }>(answer).data.map(({ id }) => id);
+    };
+    const files = await find("attachments");
+    const isKept = words.every((word) =>
+      ["notes", "txt"].some((each) => each.startsWith(word.toLowerCase())),
+    );
+    if (files) assert.deepEqual(files, isKept ? [kept] : [], JSON.stringify(text));
+    // As a name it is found by itself.
+    const fields = { username: text, phone_number: "555" };
+    const made = await ask(url, {
+      method: "POST",
+      target: "/v1/contacts",
+      headers: { ...grace.headers, "content-type": "application/json" },
+      body: Buffer.from(JSON.stringify(fields)),
+    });
+    const found = await find("contacts");
+    if (made.status !== 201 || !found) return;
+    names++;
+    const { id } = json<{ id: string }>(made);
+    assert.ok(found.includes(id), JSON.stringify(text));
+    await ask(url, { method: "DELETE", target: `/v1/contacts/${id}`, headers: grace.headers });
+  });
+  t.diagnostic(`${names} names were found`);
+});

@@ -10,6 +10,7 @@ import {
   type Field,
   filename,
   flag,
+  nameWords,
   newUsername,
   nullable,
   optional,
@@ -17,7 +18,6 @@ import {
   phoneNumber,
   readFields,
   reference,
-  searchWord,
   someOf,
   toPageRequest,
   trueOrFalse,
@@ -69,7 +69,7 @@ const ACCEPTED: Record<string, { field: Field<unknown>; values: unknown[] }> = {
   filename: { field: filename, values: ["a", ".hidden", "...", "é".repeat(127), "x".repeat(255), " a "] },
   cursor: { field: cursor("con"), values: [ID, `con_${"0".repeat(26)}`] },
   file_cursor: { field: cursor("att"), values: [ID.replace("con", "att")] },
-  q: { field: searchWord, values: ["", " ", "a", "x".repeat(128), "😀".repeat(128)] },
+  q: { field: nameWords, values: ["", " ", "a", "x".repeat(255), "😀".repeat(255), "a ".repeat(32)] },
   anyText: { field: anyText, values: ["", " ", "x".repeat(10_000)] },
 };
 
@@ -178,9 +178,9 @@ const REFUSED: Record<string, { field: Field<unknown>; accepts: string; values: 
   id: { field: anyText, accepts: "a string", values: [null] },
   conversation_id: { field: reference("cnv"), accepts: "an id (cnv_…)", values: [null] },
   q: {
-    field: searchWord,
-    accepts: "a string of 0 to 128 characters without control characters",
-    values: ["x".repeat(129), "😀".repeat(129), null],
+    field: nameWords,
+    accepts: "a string of 0 to 255 characters without control characters, at most 32 words",
+    values: ["x".repeat(256), "😀".repeat(256), "a ".repeat(33), "ﷺ".repeat(11), null],
   },
   active: {
     field: trueOrFalse,

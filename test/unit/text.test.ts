@@ -4,9 +4,13 @@ import fc from "fast-check";
 import {
   cleanFilename,
   codePoints,
+  hasWords,
   isCleanText,
   phoneDigits,
+  searchDigits,
   searchKey,
+  searchPart,
+  searchWords,
   usernameKey,
 } from "../../src/util/text.ts";
 import { holds } from "../support/property.ts";
@@ -103,6 +107,93 @@ const PHONES: [typed: string, digits: string][] = [
 for (const [typed, digits] of PHONES) {
   test(`the phone number ${JSON.stringify(typed)} is searched as ${JSON.stringify(digits)}`, () =>
     assert.equal(phoneDigits(typed), digits));
+}
+
+/** The beginning of a word, and a part inside it, in each script; in those without spaces both are found. */
+const SCRIPTS: [script: string, name: string, begins: string, inside: string, isUnspaced: boolean][] = [
+  ["Latin", "Ångström", "ång", "ström", false],
+  ["Greek", "Νίκος", "ΝΊ", "κος", false],
+  ["Cyrillic", "Юлия", "юл", "лия", false],
+  ["Hebrew", "שלומית", "שלו", "מית", false],
+  ["Arabic", "عبدالله", "عبد", "الله", false],
+  ["Devanagari", "प्रियंका", "प्रि", "यंका", false],
+  ["Armenian", "Արամազդ", "արա", "մազդ", false],
+  ["Georgian", "თამარი", "თამ", "მარი", false],
+  ["Han", "李小美", "李小", "美", true],
+  ["Hiragana", "さくらこ", "さく", "らこ", true],
+  ["Katakana", "タナカー", "ﾀﾅ", "カー", true],
+  ["Hangul", "김민수", "김", "민수", true],
+  ["Thai", "สมชาย", "สม", "ชาย", true],
+  ["Lao", "ສົມພອນ", "ສົມ", "ພອນ", true],
+  ["Khmer", "សុខា", "សុ", "ខា", true],
+  ["Myanmar", "အောင်ဆန်း", "အောင်", "ဆန်း", true],
+];
+
+for (const [script, name, begins, inside, isUnspaced] of SCRIPTS) {
+  test(`a search finds names in ${script} by their beginning${isUnspaced ? " and inside" : " alone"}`, () => {
+    const isFound = (q: string) => searchWords(q).every((word) => searchKey(name).includes(searchPart(word)));
+    const isFileFound = (q: string) => hasWords(`${name}.pdf`, searchWords(q));
+    for (const found of [isFound, isFileFound]) {
+      assert.equal(found(begins), true);
+      assert.equal(found(name), true);
+      assert.equal(found(inside), isUnspaced);
+      assert.equal(found(`${begins}x`), false);
+    }
+  });
+}
+
+const FILES: [filename: string, found: string[], missed: string[]][] = [
+  [
+    "Report_2024-final.pdf",
+    ["report 2024", "FINAL rep", "pdf", ".pdf", "report_2024-final.pdf", "2", "2024 2024", "*.pdf"],
+    ["port", "024", "report 2025", "df", "reports"],
+  ],
+  [
+    "invoice17.pdf",
+    ["invoice 17", "17", "1", "invoice17", "inv", "17 inv"],
+    ["7", "voice", "invoice 7", "17inv"],
+  ],
+  ["IMG20240131_235959.JPG", ["img", "2024", "img2024", "2359", "jpg"], ["0131", "mg"]],
+  ["MeetingNotes.docx", ["meeting", "meetingnotes"], ["notes"]],
+  [
+    "東京tower2024報告.pdf",
+    ["東京", "京", "tower", "2024", "報告", "報告 東京", "告.pdf"],
+    ["ower", "024", "告 x"],
+  ],
+  ["🎉party+cake(1).png", ["party", "cake", "🎉", "🎉party", "+cake", "1"], ["arty", "🎊"]],
+  ["Zu\u0308rich ﬁnal.txt", ["zürich", "zu\u0308r", "final", "ＦＩＮＡＬ"], ["rich"]],
+  ["c++.h", ["c++", "c", "+", "h"], ["c+++"]],
+  ["...", ["..."], ["a"]],
+];
+
+for (const [filename, found, missed] of FILES) {
+  test(`the file ${filename} is found by the beginnings of its words`, () => {
+    for (const q of found) assert.equal(hasWords(filename, searchWords(q)), true, q);
+    for (const q of missed) assert.equal(hasWords(filename, searchWords(q)), false, q);
+  });
+}
+
+const DIALLED: [typed: string, digits: string | undefined][] = [
+  ["555", "555"],
+  ["0100", "0100"],
+  ["55", undefined],
+  ["+49 (171) 555-0100", "491715550100"],
+  ["0171/555.0100", "1715550100"],
+  ["0049 171 5550100", "491715550100"],
+  ["000000", "000000"],
+  ["555\u2011010\u20130", "5550100"],
+  ["\u202a+1 555\u00a00100\u202c", "15550100"],
+  ["５５５", "555"],
+  ["555a", undefined],
+  ["ada 555", undefined],
+  ["555,010", undefined],
+  ["٥٥٥", undefined],
+  ["", undefined],
+];
+
+for (const [typed, digits] of DIALLED) {
+  test(`the search for ${JSON.stringify(typed)} is for the digits ${digits}`, () =>
+    assert.equal(searchDigits(typed), digits));
 }
 
 test("a length is counted in code points", () => {

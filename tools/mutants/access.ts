@@ -125,7 +125,7 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "a list has everybody's contacts",
-    file: CONTACTS,
+    file: "src/db/queries/contact-lists.ts",
     find: "let range = sql`c.owner_id = ${ownerId}`;",
     replace: "let range = sql`(c.owner_id = ${ownerId} OR TRUE)`;",
     tests: ["contract/database"],
@@ -147,8 +147,8 @@ export const access: readonly Mutant[] = [
   {
     name: "a list has everybody's attachments",
     file: ATTACHMENTS,
-    find: "WHERE g.user_id = ${userId} ${conversation} AND",
-    replace: "WHERE (g.user_id = ${userId} OR TRUE) ${conversation} AND",
+    find: "const own = sql`g.user_id = ${userId} ${conversation}`;",
+    replace: "const own = sql`(g.user_id = ${userId} OR TRUE) ${conversation}`;",
     tests: ["http/sharing"],
   },
   {

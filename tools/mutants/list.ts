@@ -7,6 +7,7 @@ import { files } from "./files.ts";
 import { groups } from "./groups.ts";
 import { messages } from "./messages.ts";
 import type { Mutant } from "./mutant.ts";
+import { names } from "./names.ts";
 import { outside } from "./outside.ts";
 import { push } from "./push.ts";
 import { reactions } from "./reactions.ts";
@@ -23,6 +24,7 @@ export const mutants: readonly Mutant[] = [
   ...conversations,
   ...events,
   ...files,
+  ...names,
   ...groups,
   ...erasing,
   ...outside,

@@ -14,19 +14,19 @@ const COLUMNS: readonly Column<Attachment>[] = [
   ["SENT", ({ created_at }) => isoTime(created_at)],
 ];
 
-/** Lists the files of the conversation `with`, or of all conversations. */
-export function listAttachments(io: Io, options: ListOptions & { with?: string }): Promise<number> {
+/** Lists the files of the conversation `with`, or of all conversations; only those that `text` finds if it is given. */
+export function listAttachments(
+  io: Io,
+  text: string | undefined,
+  options: ListOptions & { with?: string },
+): Promise<number> {
+  const empty =
+    text === undefined ? "No files yet. Upload one: parley upload FILE --to CONTACT" : "No files found.";
   return asPerson(io, async (parley) => {
     const conversation_id =
       options.with === undefined ? undefined : await getConversationId(io, parley, options.with);
-    const query = { limit: pageSize(options), conversation_id };
-    await printList(
-      io,
-      parley.attachments.list(query, { signal: io.stop }),
-      COLUMNS,
-      options,
-      "No files yet. Upload one: parley upload FILE --to CONTACT",
-    );
+    const query = { limit: pageSize(options), conversation_id, q: text };
+    await printList(io, parley.attachments.list(query, { signal: io.stop }), COLUMNS, options, empty);
     return 0;
   });
 }

@@ -67,7 +67,7 @@ function addContactCommands(contacts: Command, io: Io, end: End): void {
     );
   contacts
     .command("search")
-    .argument("<text>", "the beginning of a word of the username or name")
+    .argument("<text>", "beginnings of words of the username or name, or digits of the phone number")
     .option(...LIMIT)
     .option(...JSON_OPTION)
     .description("search contacts")
@@ -288,7 +288,19 @@ function addAttachmentCommands(attachments: Command, io: Io, end: End): void {
     .option(...LIMIT)
     .option(...JSON_OPTION)
     .description("list the files in your conversations, newest first")
-    .action(async (options) => end(await (await import("./attachments.ts")).listAttachments(io, options)));
+    .action(async (options) =>
+      end(await (await import("./attachments.ts")).listAttachments(io, undefined, options)),
+    );
+  attachments
+    .command("search")
+    .argument("<text>", "beginnings of words of the filename")
+    .option("--with <conversation>", `only of this conversation: ${CONVERSATION}`)
+    .option(...LIMIT)
+    .option(...JSON_OPTION)
+    .description("search files")
+    .action(async (text, options) =>
+      end(await (await import("./attachments.ts")).listAttachments(io, text, options)),
+    );
   attachments
     .command("rename")
     .argument("<id>", "id of the file (att_…)")

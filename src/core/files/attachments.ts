@@ -1,9 +1,11 @@
 import {
   type AttachmentRow,
   findAttachment,
+  findAttachments,
   findLinkedAttachment,
   isOwnMessage,
   listAttachments as listAttachmentRows,
+  listGrantedNames,
   type ShownAttachment,
   type Target,
 } from "../../db/queries/attachments.ts";
@@ -11,13 +13,16 @@ import { findSeat } from "../../db/queries/conversations.ts";
 import type { NewFile } from "../../db/queries/files.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
+import { hasWords, searchWords } from "../../util/text.ts";
 import type { Caller } from "../access/caller.ts";
 import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
+import { describedField, nameWords, optional, type Parsed, reference } from "../fields.ts";
 import { isReplay } from "../idempotency.ts";
 import { type Page, type PageEnvelope, toPage } from "../page.ts";
 import { type Expected, readBack, type Versioned } from "../resource.ts";
 import { bytes, described, id, resource, type TypeOf, text, time, url } from "../schema.ts";
+import { nextTurn, ROWS_PER_TURN } from "../turns.ts";
 import { commitUploads, type ReceivedFile, storeFile } from "./received.ts";
 import { Upload } from "./uploads.ts";
 
@@ -91,15 +96,68 @@ export async function createAttachment(
   return versioned(core, toNewAttachment(file, result.message_id));
 }
 
-/** Lists the attachments of a conversation, or without one all that the caller may see. */
+/** The filters of a list of attachments. */
+export const attachmentFilters = {
+  conversation_id: optional(reference("cnv")),
+  q: optional(describedField(nameWords, "The beginnings of words of the file name, in any order.")),
+};
+type AttachmentsRequest = Page & Parsed<typeof attachmentFilters>;
+
+/** Lists the attachments of a conversation, or without one all that the caller may see. `isAborted` reports whether the client has gone. */
 export async function listAttachments(
   core: Core,
   caller: Caller,
-  request: Page & { conversation_id?: string | undefined },
+  request: AttachmentsRequest,
+  isAborted: () => boolean,
 ): Promise<PageEnvelope> {
   if (request.conversation_id !== undefined) await checkMember(core, caller, request.conversation_id);
+  const words = searchWords(request.q ?? "");
+  if (words.length > 0) return searchAttachments(core, caller.userId, words, request, isAborted);
   const rows = await listAttachmentRows(core.db, caller.userId, request.conversation_id, request);
   return toPage(request, rows, (row) => linked(core, row));
+}
+
+/** The most files whose names one request looks at. */
+const MAX_LOOKED_AT = 20_000;
+
+/**
+ * Searches the names of the user's files in several turns of the event loop, as contacts are searched. Looks at a limited
+ * number of files: a page with fewer than its limit may have more after it.
+ */
+async function searchAttachments(
+  core: Core,
+  userId: string,
+  words: readonly string[],
+  request: AttachmentsRequest,
+  isAborted: () => boolean,
+): Promise<PageEnvelope> {
+  const shape = (row: AttachmentRow) => linked(core, row);
+  const found: AttachmentRow[] = [];
+  let { cursor } = request;
+  // Many searches are for frequent words: their pages end here and cost little more than others.
+  let steps = 2 * (request.limit + 1);
+  for (let looked = 0; looked < MAX_LOOKED_AT && !isAborted(); steps = ROWS_PER_TURN) {
+    if (looked > 0) await nextTurn();
+    const walk: Page = { cursor, newer: request.newer, limit: Math.min(steps, MAX_LOOKED_AT - looked) };
+    const names = await listGrantedNames(core.db, userId, request.conversation_id, walk);
+    looked += names.length;
+    const matching = names.filter(([, name]) => name !== null && hasWords(name, words)).map(([id]) => id);
+    const wanted = matching.slice(0, request.limit + 1 - found.length);
+    found.push(...(await findInOrder(core, userId, wanted)));
+    const isWhole = wanted.length === matching.length;
+    if (found.length > request.limit || (isWhole && names.length < walk.limit)) {
+      return toPage(request, found, shape);
+    }
+    cursor = isWhole ? names.at(-1)![0] : wanted.at(-1)!;
+  }
+  return toPage(request, found, shape, cursor);
+}
+
+/** Returns those of the attachments that this user sees. */
+async function findInOrder(core: Core, userId: string, ids: readonly string[]): Promise<AttachmentRow[]> {
+  if (ids.length === 0) return [];
+  const rows = await findAttachments(core.db, userId, ids);
+  return ids.flatMap((id) => rows.find((row) => row.id === id) ?? []);
 }
 
 /** Throws `attachment_not_found`, also for an attachment that the caller may not see. */

@@ -1,6 +1,18 @@
 import { ParleyError } from "../../errors.ts";
 import type { Page } from "../page.ts";
-import { batch, EMPTY, get, list, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
+import {
+  batch,
+  EMPTY,
+  get,
+  list,
+  padded,
+  type QuickReader,
+  type Reader,
+  type Statement,
+  sql,
+  type Write,
+  write,
+} from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { publishReference } from "./events.ts";
@@ -53,7 +65,7 @@ export function findAttachments(
   userId: string,
   ids: readonly string[],
 ): Promise<AttachmentRow[]> {
-  return db.all(sql<AttachmentRow>`${findSeen(userId)} AND a.id IN (${list(ids)})`);
+  return db.all(sql<AttachmentRow>`${findSeen(userId)} AND a.id IN (${list(padded(ids))})`);
 }
 
 /** Returns the attachments of messages of these conversations, whoever sees them, in the order of their ids. */
@@ -93,18 +105,46 @@ export function listAttachments(
 export function attachmentsQuery(
   userId: string,
   conversationId: string | undefined,
-  { cursor, newer, limit }: Page,
+  page: Page,
 ): Statement<AttachmentRow> {
-  const conversation = conversationId === undefined ? EMPTY : sql`AND g.conversation_id = ${conversationId}`;
-  const walk = newer
-    ? { range: sql`g.attachment_id > ${cursor}`, order: sql`g.attachment_id ASC` }
-    : { range: sql`g.attachment_id < ${cursor}`, order: sql`g.attachment_id DESC` };
+  const { range, order } = walkGrants(userId, conversationId, page);
   // A scalar of the grant alone, so that a planner walks through the grants in their order.
   return sql`SELECT ${COLUMNS} FROM grants g JOIN attachments a ON a.id = g.attachment_id
-    WHERE g.user_id = ${userId} ${conversation} AND ${walk.range}
+    WHERE ${range}
       AND (SELECT s.user_id FROM attachments f JOIN members s ON s.conversation_id = f.conversation_id
         WHERE f.id = g.attachment_id AND s.user_id = g.user_id AND ${sees(sql`f.message_id`)}) IS NOT NULL
-    ORDER BY ${walk.order} LIMIT ${limit + 1} + 0`;
+    ORDER BY ${order} LIMIT ${page.limit + 1} + 0`;
+}
+
+function walkGrants(userId: string, conversationId: string | undefined, { cursor, newer }: Page) {
+  const conversation = conversationId === undefined ? EMPTY : sql`AND g.conversation_id = ${conversationId}`;
+  const own = sql`g.user_id = ${userId} ${conversation}`;
+  return newer
+    ? { range: sql`${own} AND g.attachment_id > ${cursor}`, order: sql`g.attachment_id ASC` }
+    : { range: sql`${own} AND g.attachment_id < ${cursor}`, order: sql`g.attachment_id DESC` };
+}
+
+/** The name of a file that was granted; null if it has been deleted. */
+type GrantedName = [id: string, filename: string | null];
+
+/** Returns the names of granted files in the order of the list, at most `limit`. Not all of them are seen. */
+export function listGrantedNames(
+  db: QuickReader,
+  userId: string,
+  conversationId: string | undefined,
+  page: Page,
+): Promise<GrantedName[]> {
+  return db.allValues(grantedNamesQuery(userId, conversationId, page));
+}
+
+export function grantedNamesQuery(
+  userId: string,
+  conversationId: string | undefined,
+  page: Page,
+): Statement<GrantedName> {
+  const { range, order } = walkGrants(userId, conversationId, page);
+  return sql`SELECT g.attachment_id, (SELECT a.filename FROM attachments a WHERE a.id = g.attachment_id) AS filename
+    FROM grants g WHERE ${range} ORDER BY ${order} LIMIT ${page.limit} + 0`;
 }
 
 /** Reports whether a committed attachment has these bytes. */

@@ -9,6 +9,7 @@ import {
   toPageRequest,
 } from "../../core/fields.ts";
 import {
+  attachmentFilters,
   attachmentResource,
   createAttachment,
   deleteAttachment,
@@ -35,14 +36,15 @@ export const attachmentOperations: readonly Operation[] = [
     path: "/v1/attachments",
     scope: "attachments:read",
     summary: "List attachments",
-    query: { ...pageFields("att"), conversation_id: optional(reference("cnv")) },
+    query: { ...pageFields("att"), ...attachmentFilters },
     body: {},
     answer: { status: 200, page: attachmentResource },
     errors: ["conversation_not_found"],
     async handle({ core, caller, query, request, reply }) {
       const page = toPageRequest(query);
       if (page.conversation_id !== undefined) checkConversation(page.conversation_id);
-      return sendPage(core, request, reply, page, await listAttachments(core, caller, page));
+      const isAborted = () => request.raw.socket.destroyed;
+      return sendPage(core, request, reply, page, await listAttachments(core, caller, page, isAborted));
     },
   }),
   operation({

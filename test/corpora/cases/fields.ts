@@ -195,7 +195,10 @@ async function list(ask: Ask, path: string): Promise<Map<string, Fields>> {
 /** A secret is in the first answer alone. */
 const known = ({ token, secret, ...resource }: Fields) => resource;
 
-/** Each that was kept is found by its name, and by the words of it. */
+/** The most words of a search. */
+const MAX_WORDS = 32;
+
+/** Each that was kept is found by its name, and by the words of it in any order. */
 async function search(ask: Ask, contacts: Iterable<Fields>): Promise<number> {
   const names = [...contacts].filter(({ username }) => !String(username).startsWith("contact-"));
   const find = async (query: Record<string, string>) =>
@@ -203,8 +206,12 @@ async function search(ask: Ask, contacts: Iterable<Fields>): Promise<number> {
   await each(names, async (one) => {
     const username = String(one.username);
     assert.deepEqual(await find({ username }), [one]);
-    const found = await find({ q: username, limit: "100" });
-    assert.ok(found.length === 100 || found.some(({ id }) => id === one.id), "not found by its words");
+    const words = username.normalize("NFKC").split(/[\p{P}\p{Z}\p{C}]+/u);
+    const q = words.slice(0, MAX_WORDS).toReversed().join(" ");
+    for (const text of words.length <= MAX_WORDS ? [q, username] : [q]) {
+      const found = await find({ q: text, limit: "100" });
+      assert.ok(found.length === 100 || found.some(({ id }) => id === one.id), "not found by its words");
+    }
   });
   return names.length;
 }

@@ -1,7 +1,18 @@
 // The Big List of Naughty Strings as names of files, in every way in which clients send one, and as what is in them.
 import assert from "node:assert/strict";
 import { naughty, naughtyPart } from "../packages.ts";
-import { accepted, client, each, form, json, refused, type Target, turn } from "../target.ts";
+import {
+  accepted,
+  client,
+  each,
+  type Fields,
+  form,
+  json,
+  parsed,
+  refused,
+  type Target,
+  turn,
+} from "../target.ts";
 import { download, fileForm, quoted, upload } from "../uploads.ts";
 
 const extended = (name: string) =>
@@ -56,7 +67,19 @@ export async function names(target: Target, some = ways.length): Promise<string>
       await ask("PUT", `/v1/attachments/${id}`, turn([json, form], index)({ filename })),
     );
     judge(renamed?.filename, /[/\\]/.test(filename) ? undefined : fileName(filename));
-    if (renamed) await download(ask, renamed, content);
+    if (!renamed) return;
+    await download(ask, renamed, content);
+    await isFound(renamed);
+  };
+  /** By its words, of which a search takes 32 with 255 characters. */
+  const isFound = async ({ id, filename }: Fields) => {
+    const words = String(filename)
+      .normalize("NFKC")
+      .split(/[\p{P}\p{Z}\p{C}]+/u);
+    const q = [...words.slice(0, 32).join(" ")].slice(0, 255).join("");
+    const query = new URLSearchParams({ q, limit: "100" });
+    const { data } = parsed<{ data: Fields[] }>(await ask("GET", `/v1/attachments?${query}`));
+    assert.ok(data.length === 100 || data.some((each) => each.id === id), "not found by its words");
   };
   for (const [number, [how, encode, expected]] of ways.slice(0, some).entries())
     await each(naughty, async (name, index) => {

@@ -1,0 +1,123 @@
+// Search in names of contacts and files: what it finds, and how much of it one request looks at.
+import type { Mutant } from "./mutant.ts";
+
+const TEXT = "src/util/text.ts";
+const FILES = "src/core/files/attachments.ts";
+const CONTACTS = "src/db/queries/contact-lists.ts";
+const PAGE = "src/core/page.ts";
+
+export const names: readonly Mutant[] = [
+  {
+    name: "find a contact by any part of a name",
+    file: TEXT,
+    find: "STARTS_UNSPACED.test(word) ? word : ` ${word}`",
+    replace: "word",
+    tests: ["unit/text", "acceptance/name-search"],
+  },
+  {
+    name: "find a Chinese name by its beginning alone",
+    file: TEXT,
+    find: "STARTS_UNSPACED.test(word) ? word : ` ${word}`",
+    replace: "` ${word}`",
+    tests: ["unit/text", "acceptance/name-search"],
+  },
+  {
+    name: "find a file by any part of its name",
+    file: TEXT,
+    find: "STARTS_UNSPACED.test(word) || begins.some(",
+    replace: "word !== '' || begins.some(",
+    tests: ["unit/text", "acceptance/name-search"],
+  },
+  {
+    name: "find a file by numbers of its name only after a space",
+    file: TEXT,
+    find: "|[\\\\p{L}\\\\p{M}]+|\\\\p{N}+|",
+    replace: "|[\\\\p{L}\\\\p{M}\\\\p{N}]+|",
+    tests: ["unit/text", "acceptance/name-search"],
+  },
+  {
+    name: "take letters beside digits for a phone number",
+    file: TEXT,
+    find: ' || !PHONE_PART.test(text.normalize("NFKC"))',
+    replace: "",
+    tests: ["unit/text", "acceptance/name-search"],
+  },
+  {
+    name: "look for a number with the zeros that are dialled before it",
+    file: TEXT,
+    find: 'digits.replace(/^0+(?=[0-9]{6})/, "")',
+    replace: "digits",
+    tests: ["unit/text", "acceptance/name-search"],
+  },
+  {
+    name: "find contacts that have one word of several",
+    file: CONTACTS,
+    find: "sql`${condition} AND ${each}`",
+    replace: "sql`${condition} OR ${each}`",
+    tests: ["acceptance/name-search", "http/name-search"],
+  },
+  {
+    name: "find everybody's contacts by digits",
+    file: CONTACTS,
+    find: "AND (${isFoundBy(search)})`",
+    replace: "AND ${isFoundBy(search)}`",
+    tests: ["http/name-search"],
+  },
+  {
+    name: "search for any number of words",
+    file: "src/core/fields.ts",
+    find: " && searchWords(value).length <= MAX_NAME_WORDS",
+    replace: "",
+    tests: ["unit/fields", "acceptance/name-search"],
+  },
+  {
+    name: "find files that the caller does not see",
+    file: "src/db/queries/attachments.ts",
+    find: "${findSeen(userId)} AND a.id IN (${list(padded(ids))})",
+    replace: "SELECT ${COLUMNS} FROM attachments a WHERE a.id IN (${list(padded(ids))})",
+    tests: ["http/name-search"],
+  },
+  {
+    name: "skip files behind those that match and are not seen",
+    file: FILES,
+    find: "cursor = isWhole ? names.at(-1)![0] : wanted.at(-1)!;",
+    replace: "cursor = names.at(-1)![0];",
+    tests: ["http/name-search"],
+  },
+  {
+    name: "look at the names of all files for one request",
+    file: FILES,
+    find: "looked < MAX_LOOKED_AT && !isAborted()",
+    replace: "!isAborted()",
+    tests: ["http/name-search"],
+  },
+  {
+    name: "look at the names of all files in one turn of the event loop",
+    file: FILES,
+    find: "    if (looked > 0) await nextTurn();\n",
+    replace: "",
+    tests: ["attacks/lists"],
+  },
+  {
+    name: "look at names of files for a client that has gone",
+    file: FILES,
+    find: "looked < MAX_LOOKED_AT && !isAborted()",
+    replace: "looked < MAX_LOOKED_AT",
+    tests: ["attacks/lists"],
+  },
+  {
+    name: "go on behind the items of a page that was cut short, not behind what was looked at",
+    file: PAGE,
+    find: "newer ? { first: end, last: last ?? end } : { first: first ?? end, last: end }",
+    replace:
+      "newer ? { first: first ?? end, last: last ?? end } : { first: first ?? end, last: last ?? end }",
+    tests: ["unit/page", "http/name-search"],
+  },
+  {
+    name: "end a list with a page that was cut short",
+    file: PAGE,
+    find: "{ has_more: true, data, cursors:",
+    replace: "{ has_more: false, data, cursors:",
+    tests: ["unit/page", "http/name-search"],
+  },
+];

@@ -16,6 +16,7 @@ import type { Database } from "./db/database.ts";
 import { lockFolder } from "./db/engines/sqlite/lock.ts";
 import { hasStoredFiles } from "./db/queries/integrity.ts";
 import { findPushKey } from "./db/queries/push-subscriptions.ts";
+import { followsRule } from "./db/queries/search.ts";
 import { hasLapsedReservations } from "./db/queries/storage.ts";
 import { allCarriedSecrets } from "./db/queries/tables.ts";
 import { openDatabase, openStore } from "./engines.ts";
@@ -73,6 +74,7 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
   const db = await openDatabase(config, fuse, { onEvents: () => wakeups.emit("events") });
   opened.defer(() => db.close());
   await refuseHalfMove(db);
+  if (!(await followsRule(db))) await db.write("rebuildIndex", undefined);
   const accounts = createAccounts(config, db, parts, () => wakeups.emit("eraser"));
   const app = await buildApp(config, { accounts, parts, log, fuse, folder, wakeups });
   // From here on the app releases it.

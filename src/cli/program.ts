@@ -58,8 +58,12 @@ function addDataCommands(program: Command, io: Io, end: (exitCode: number) => vo
   program
     .command("check")
     .option("--json", "print JSON, one object per line")
+    .option("--repair-search", "make the index of the search anew, and check nothing")
     .description("verify the database and every file, also while the server runs")
-    .action(async (options) => end(await (await import("./server/check.ts")).check(io, options)));
+    .action(async (options) => {
+      if (options.repairSearch) await (await import("./server/repair-search.ts")).repairSearch(io);
+      else end(await (await import("./server/check.ts")).check(io, options));
+    });
   program
     .command("backup")
     .argument("<dir>", "a new or empty folder")

@@ -13,6 +13,9 @@ export interface Term {
   kind: "word" | "prefix" | "run";
 }
 
+/** Names how texts are split: change the number with this file. Another Unicode may split the same text differently. */
+export const WORD_RULE = `1, Unicode ${process.versions.unicode}`;
+
 /** Letters that stand for others in search, since people also write and search the others. */
 const LETTERS = new Map([
   ..."ıi ßss đd ðd łl øo ħh æae œoe þth".split(" ").map(toPair),

@@ -29,6 +29,7 @@ const NOT_MOVED = [
   "revocations",
   "schema_version",
   "unindexed",
+  "word_rule",
 ];
 
 interface Column {

@@ -103,7 +103,8 @@ async function fill(io: Io, accounts: Accounts, from: string, to: string): Promi
     await withReadOnly(database, (snapshot) => copyRest(snapshot, from, to, watch, made, report));
   });
   await withReadOnly(database, async (snapshot) => {
-    for (const message of await findCorruption(snapshot)) report(databaseFinding(databaseOf(from), message));
+    for (const message of (await findCorruption(snapshot)).rows)
+      report(databaseFinding(databaseOf(from), message));
     await removeOthers(snapshot, to);
   });
   await copySecret(from, to);

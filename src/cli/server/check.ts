@@ -2,10 +2,13 @@ import type { BlobReader } from "../../blobs/store.ts";
 import { type Config, readConfig } from "../../config/settings.ts";
 import { checkFiles, findStrays } from "../../core/upkeep/integrity.ts";
 import { refuseHalfMove } from "../../core/upkeep/move.ts";
+import { postgresIndex } from "../../db/engines/postgres/search.ts";
+import { sqliteIndex } from "../../db/engines/sqlite/search.ts";
 import { withReadOnly } from "../../db/engines/sqlite/snapshot.ts";
-import { findCorruption } from "../../db/queries/integrity.ts";
+import { type Corruption, findCorruption } from "../../db/queries/integrity.ts";
 import { countIntents } from "../../db/queries/intents.ts";
 import { findOrphans } from "../../db/queries/orphans.ts";
+import { findIndexFaults, type IndexReader } from "../../db/queries/search-check.ts";
 import { findMiscounts } from "../../db/queries/storage.ts";
 import { hasTable } from "../../db/queries/tables.ts";
 import { countTombstones } from "../../db/queries/tombstones.ts";
@@ -21,6 +24,8 @@ import {
   fileFinding,
   formatFinding,
   inBucket,
+  indexDamageFinding,
+  indexFinding,
   inFolder,
   miscountFinding,
   orphanFinding,
@@ -43,9 +48,14 @@ export async function check(io: Io, options: { json?: boolean }): Promise<number
       config.store === null ? inFolder(config.dataFolder, database) : inBucket(config.store.bucket, database);
     const watch = createWatch(io);
     let findings = 0;
-    const corruption = config.databaseUrl === null ? await findCorruption(db) : [];
-    const has = async (table: string) => config.databaseUrl !== null || (await hasTable(db, table));
-    const schema = { isCounted: await has("storage"), hasMessages: await has("message_bodies") };
+    const isSqlite = config.databaseUrl === null;
+    const corruption = isSqlite ? await findCorruption(db) : { rows: [], index: [] };
+    const has = async (table: string) => !isSqlite || (await hasTable(db, table));
+    const schema: Schema = {
+      isCounted: await has("storage"),
+      hasMessages: await has("message_bodies"),
+      index: (await has("message_index")) ? (isSqlite ? sqliteIndex : postgresIndex) : undefined,
+    };
     for await (const finding of findAll(place, db, blobs, watch, corruption, schema)) {
       findings++;
       io.print(
@@ -77,17 +87,25 @@ async function withReader<T>(config: Config, work: (db: Reader) => Promise<T>): 
   }
 }
 
+/** What the schema has to compare. */
+interface Schema {
+  isCounted: boolean;
+  hasMessages: boolean;
+  index: IndexReader | undefined;
+}
+
 async function* findAll(
   place: Place,
   db: Reader,
   blobs: BlobReader,
   watch: Watch,
-  corruption: string[],
-  schema: { isCounted: boolean; hasMessages: boolean },
+  corruption: Corruption,
+  schema: Schema,
 ): AsyncGenerator<Finding> {
-  for (const message of corruption) yield databaseFinding(place.database, message);
+  for (const message of corruption.rows) yield databaseFinding(place.database, message);
+  for (const message of corruption.index) yield indexDamageFinding(place.database, message);
   // A damaged database would report intact files as damaged.
-  if (corruption.length > 0) return;
+  if (corruption.rows.length > 0) return;
   for await (const { file, fault } of checkFiles(db, blobs, watch.onChunk)) {
     watch.onFile();
     if (fault) yield fileFinding(place, file, fault);
@@ -95,6 +113,8 @@ async function* findAll(
   for await (const stray of findStrays(db, blobs)) yield strayFinding(place, stray);
   if (schema.isCounted) for await (const miscount of findMiscounts(db)) yield miscountFinding(miscount);
   if (schema.hasMessages) for await (const orphan of findOrphans(db)) yield orphanFinding(orphan);
+  if (schema.index && corruption.index.length === 0)
+    for await (const fault of findIndexFaults(db, schema.index)) yield indexFinding(fault);
 }
 
 function summary(watch: Watch, findings: number, waiting: { tombstones: number; intents: number }): string {

@@ -3,6 +3,7 @@ import { blobPath } from "../../blobs/disk.ts";
 import type { Fault, Stray } from "../../core/upkeep/integrity.ts";
 import type { StoredFile } from "../../db/queries/integrity.ts";
 import type { Orphan } from "../../db/queries/orphans.ts";
+import type { IndexFault } from "../../db/queries/search-check.ts";
 import { isSmallFile } from "../../db/queries/small-files.ts";
 import type { Miscount } from "../../db/queries/storage.ts";
 import { databaseOf } from "../../util/data-folder.ts";
@@ -139,6 +140,29 @@ export function databaseFinding(path: string, message: string): Finding {
     data: { kind: "database", path, message },
     text: `${path} is damaged: ${message}`,
     hint: "Stop the server, move the data folder away, and restore a backup: parley restore BACKUP.",
+  };
+}
+
+const REPAIR_SEARCH = "Make the index anew, also while the server runs: parley check --repair-search.";
+
+/** Reports a text that a search does not find, or a deleted one whose words are still in the index. */
+export function indexFinding({ body_id, message_id }: IndexFault): Finding {
+  return {
+    data: { kind: "search", message_id, body_id },
+    text:
+      message_id === null
+        ? `The index of the search has words of a deleted text, ${body_id}.`
+        : `The index of the search lacks words of the message ${message_id}.`,
+    hint: REPAIR_SEARCH,
+  };
+}
+
+/** Reports damage that SQLite found in the index of the search. */
+export function indexDamageFinding(path: string, message: string): Finding {
+  return {
+    data: { kind: "search", path, message },
+    text: `The index of the search in ${path} is damaged: ${message}`,
+    hint: REPAIR_SEARCH,
   };
 }
 

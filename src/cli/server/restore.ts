@@ -13,7 +13,14 @@ import { asOperatorError } from "../system-errors.ts";
 import { counted } from "../text.ts";
 import { copyBlob, copySecret, FOLDER_MODE } from "./copies.ts";
 import { readEmbeddedConfig } from "./data.ts";
-import { databaseFinding, type Finding, fileFinding, formatFinding, inFolder } from "./findings.ts";
+import {
+  databaseFinding,
+  type Finding,
+  fileFinding,
+  formatFinding,
+  indexDamageFinding,
+  inFolder,
+} from "./findings.ts";
 import { amount, createWatch, type Watch } from "./watch.ts";
 
 /** What an empty data folder may contain: old locks, and what file systems create. */
@@ -94,7 +101,9 @@ async function fill(io: Io, from: string, to: string, watch: Watch): Promise<voi
   makeStoreFolders(to);
   await copyDatabase(databaseOf(from), databaseOf(to));
   await withReadOnly(databaseOf(to), async (db) => {
-    for (const message of await findCorruption(db)) report(databaseFinding(databaseOf(from), message));
+    const { rows, index } = await findCorruption(db);
+    for (const message of rows) report(databaseFinding(databaseOf(from), message));
+    for (const message of index) io.warn(formatFinding(indexDamageFinding(databaseOf(from), message)));
     const blobs = readDiskStore(from);
     for await (const file of storedFiles(db)) {
       watch.onFile();

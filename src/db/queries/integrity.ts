@@ -54,13 +54,24 @@ export async function isBlobKnown(db: Reader, blobKey: string): Promise<boolean>
   return (await db.get(known)) !== undefined;
 }
 
+/** Faults in a database file. */
+export interface Corruption {
+  /** In the index of the search, which can be made anew. */
+  index: string[];
+  rows: string[];
+}
+
 /**
  * Returns the faults that SQLite finds in the database file. It reads the whole file and compares each index with its
  * table, which `quick_check` does not: lists are read from indexes.
  */
-export async function findCorruption(db: Reader): Promise<string[]> {
-  const rows = await db.all<{ integrity_check: string }>(
+export async function findCorruption(db: Reader): Promise<Corruption> {
+  const found = await db.all<{ integrity_check: string }>(
     sql`PRAGMA integrity_check(${raw(`${MAX_FAULTS}`)})`,
   );
-  return rows.map((row) => row.integrity_check).filter((message) => message !== "ok");
+  const messages = found.map((row) => row.integrity_check).filter((message) => message !== "ok");
+  const { index = [], rows = [] } = Object.groupBy(messages, (message) =>
+    message.includes("message_index") ? "index" : "rows",
+  );
+  return { index, rows };
 }

@@ -1,5 +1,17 @@
-import { toEntries } from "../../util/words.ts";
-import { all, batch, get, list, padded, type QuickReader, type Statement, sql, type Write } from "../sql.ts";
+import { toEntries, WORD_RULE } from "../../util/words.ts";
+import {
+  all,
+  batch,
+  get,
+  list,
+  padded,
+  type QuickReader,
+  type Reader,
+  type Statement,
+  sql,
+  type Write,
+  write,
+} from "../sql.ts";
 
 // A new body waits in `unindexed` until the indexer, or a search before it begins, writes its words into the index, many bodies
 // at once: for one alone that costs as much as sending the message. Words leave the index in the transaction that erases the text.
@@ -19,11 +31,16 @@ export function indexKey(conversationId: string): string {
   return conversationId.slice(-KEY_LENGTH);
 }
 
-function indexedWords(conversationId: string, text: string): string {
+/** Returns what the index has of a text. */
+export function indexedWords(conversationId: string, text: string): string[] {
   const key = indexKey(conversationId);
-  return toEntries(text)
-    .map((entry) => key + entry)
-    .join(" ");
+  return toEntries(text).map((entry) => key + entry);
+}
+
+/** Reports whether the words of a text are in the index. */
+export function isIndexed(bodyId: Statement): Statement {
+  return sql`NOT EXISTS (SELECT 1 FROM unindexed WHERE body_id = ${bodyId})
+    AND COALESCE((SELECT MIN(after_id) FROM reindexing), ${bodyId}) >= ${bodyId}`;
 }
 
 /** Part of other writes: lets the text be found. */
@@ -35,14 +52,12 @@ export function queueBody(bodyId: number | null, text: string | null): Statement
 export function dropWords({ conversation_id, body_id, text }: IndexedBody): Statement[] {
   if (body_id === null || text === null) return [];
   const forget = sql`DELETE FROM unindexed WHERE body_id = ${body_id}`;
-  const words = indexedWords(conversation_id, text);
+  const words = indexedWords(conversation_id, text).join(" ");
   // SQLite counts the rows of the index, and is not to take away one that never was there.
   if (words === "") return [forget];
   return [
     sql`INSERT INTO message_index (message_index, rowid, words)
-      SELECT 'delete', CAST(${body_id} AS BIGINT), CAST(${words} AS TEXT)
-      WHERE NOT EXISTS (SELECT 1 FROM unindexed WHERE body_id = ${body_id})
-        AND COALESCE((SELECT MIN(after_id) FROM reindexing), ${body_id}) >= ${body_id}`,
+      SELECT 'delete', CAST(${body_id} AS BIGINT), CAST(${words} AS TEXT) WHERE ${isIndexed(sql`${body_id}`)}`,
     forget,
   ];
 }
@@ -56,11 +71,18 @@ interface NewBody {
 const NEW_BODY = sql<NewBody>`SELECT b.id, m.conversation_id, b.text FROM message_bodies b
   JOIN messages m ON m.body_id = b.id`;
 
+/** How much of the index is written at once. */
+interface Portion {
+  limit: number;
+  characters: number;
+}
+
 /**
  * Writes the words of the next texts into the index, at most `limit` and about `characters`. Returns how many bodies it
  * looked at: 0 if all are in the index.
  */
-export function* indexMessages({ limit, characters }: { limit: number; characters: number }): Write<number> {
+export const indexMessages = write({ serializeBy: () => "index" }, function* (input: Portion): Write<number> {
+  const { limit, characters } = input;
   const rebuild = yield* get<{ after_id: number }>(sql`SELECT after_id FROM reindexing`);
   const found = rebuild
     ? yield* all(
@@ -78,14 +100,14 @@ export function* indexMessages({ limit, characters }: { limit: number; character
   const ids = padded(bodies.map(({ id }) => id));
   yield* batch([
     ...bodies.flatMap(({ id, conversation_id, text }) => {
-      const words = indexedWords(conversation_id, text);
+      const words = indexedWords(conversation_id, text).join(" ");
       return words === "" ? [] : [sql`INSERT INTO message_index (rowid, words) VALUES (${id}, ${words})`];
     }),
     sql`DELETE FROM unindexed WHERE body_id IN (${list(ids)})`,
     ...(rebuild ? [sql`UPDATE reindexing SET after_id = ${bodies.at(-1)!.id}`] : []),
   ]);
   return bodies.length;
-}
+});
 
 /** Returns the first of the texts that have so many characters together, at least one. */
 export function upTo<T extends { text: string | null }>(characters: number, found: readonly T[]): T[] {
@@ -102,8 +124,15 @@ export function* rebuildIndex(): Write<void> {
   yield* batch([
     sql`INSERT INTO message_index (message_index) VALUES ('delete-all')`,
     sql`DELETE FROM reindexing`,
-    sql`INSERT INTO reindexing (after_id) VALUES (0)`,
+    sql`INSERT INTO reindexing (after_id) SELECT 0 WHERE EXISTS (SELECT 1 FROM messages)`,
+    sql`DELETE FROM word_rule`,
+    sql`INSERT INTO word_rule (rule) VALUES (${WORD_RULE})`,
   ]);
+}
+
+/** Reports whether the words in the index are those that texts have now. Otherwise they could not be taken out of it. */
+export async function followsRule(db: Reader): Promise<boolean> {
+  return (await db.get<{ rule: string }>(sql`SELECT rule FROM word_rule`))?.rule === WORD_RULE;
 }
 
 /** How far the index is: `rebuilt` up to this body if it is made anew; `waiting` is 1 if bodies wait for it. */
@@ -118,6 +147,11 @@ export async function getIndexState(db: QuickReader): Promise<IndexState> {
       CASE WHEN EXISTS (SELECT 1 FROM unindexed) THEN 1 ELSE 0 END AS waiting`,
   );
   return state!;
+}
+
+/** Returns the id of the newest body, 0 without any. */
+export async function lastBody(db: Reader): Promise<number> {
+  return (await db.get<{ id: number }>(sql`SELECT COALESCE(MAX(id), 0) AS id FROM message_bodies`))!.id;
 }
 
 /** Finds the messages of these bodies. */

@@ -1,5 +1,10 @@
+import { ParleyError } from "../../../errors.ts";
 import type { Lookup } from "../../../util/words.ts";
+import type { IndexReader } from "../../queries/search-check.ts";
 import { type Statement, sql } from "../../sql.ts";
+
+// https://sqlite.org/rescode.html#corrupt_vtab: of the database only the index of the search is a virtual table.
+const SQLITE_CORRUPT_VTAB = 267;
 
 /** Finds bodies by an entry behind any of the keys, see `Database.findBodies`. */
 export function bodiesQuery(
@@ -10,4 +15,34 @@ export function bodiesQuery(
   // Keys and entries have letters, digits and symbols, so there is nothing to escape.
   const any = keys.map((key) => `"${key}${entry}"${isPrefix ? "*" : ""}`).join(" OR ");
   return sql`SELECT rowid FROM message_index WHERE message_index MATCH ${any} LIMIT ${limit} + 0`;
+}
+
+/** Reads the words of the index in their order, one row for each body that has it. */
+const ENTRIES = sql`CREATE VIRTUAL TABLE IF NOT EXISTS temp.entries USING fts5vocab(main, message_index, instance)`;
+
+export const sqliteIndex: IndexReader = {
+  find(words, from, to) {
+    // FTS5 would ignore a bound that is a float, as all numbers of Node are.
+    return sql`SELECT i.rowid AS body_id FROM json_each(${JSON.stringify(words)}) k
+      JOIN message_index i ON message_index MATCH '"' || k.value || '"'
+        AND i.rowid BETWEEN CAST(${from} AS INTEGER) AND CAST(${to} AS INTEGER)`;
+  },
+  async *bodiesWithoutText(db) {
+    await db.all(ENTRIES);
+    const found = sql<{ body_id: number }>`SELECT DISTINCT doc AS body_id FROM temp.entries
+      WHERE NOT EXISTS (SELECT 1 FROM message_bodies b WHERE b.id = doc AND b.text IS NOT NULL)`;
+    for (const { body_id } of await db.all(found)) yield body_id;
+  },
+};
+
+export function isDamagedIndex(error: unknown): boolean {
+  return (error as { errcode?: number }).errcode === SQLITE_CORRUPT_VTAB;
+}
+
+/** What a read or a write is answered that met the damage. */
+export function damagedIndex(error: unknown): ParleyError {
+  const cause = new Error("The index of the search is damaged, and is made anew: see parley check.", {
+    cause: error,
+  });
+  return new ParleyError("unavailable", undefined, { cause });
 }

@@ -8,7 +8,7 @@ import type { Statement } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
 import { migrate } from "./migrate.ts";
 import { type Ask, type BatchResult, toError } from "./outcome.ts";
-import { bodiesQuery } from "./search.ts";
+import { bodiesQuery, damagedIndex, isDamagedIndex } from "./search.ts";
 import type { WriterData } from "./writer.ts";
 
 /** How long a statement waits for the write of another process, such as the command line. */
@@ -108,7 +108,13 @@ class SqliteDatabase implements Database {
   }
 
   async findBodies(...asked: Parameters<Database["findBodies"]>): Promise<number[]> {
-    return (await this.allValues(bodiesQuery(...asked))).map(([id]) => id);
+    try {
+      return (await this.allValues(bodiesQuery(...asked))).map(([id]) => id);
+    } catch (error) {
+      if (!isDamagedIndex(error)) throw error;
+      await this.write("rebuildIndex", undefined);
+      throw damagedIndex(error);
+    }
   }
 
   revocations(): number {

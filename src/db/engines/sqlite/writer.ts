@@ -5,6 +5,7 @@ import { ParleyError } from "../../../errors.ts";
 import type { Statement } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
 import { type Ask, type BatchResult, type Outcome, toFailure } from "./outcome.ts";
+import { damagedIndex, isDamagedIndex } from "./search.ts";
 
 /** The input that the thread is started with. */
 export interface WriterData {
@@ -101,11 +102,19 @@ function commit(asked: Ask[]): BatchResult {
       return { outcomes: transaction(asked, runInSavepoint) };
     }
   } catch (error) {
+    if (isDamagedIndex(error)) rebuildIndex();
     const failure = toFailure(engineError(error));
     const answer: BatchResult = { outcomes: asked.map(() => ({ failure })) };
     if (primaryCode(error) === SQLITE_IOERR || db.isTransaction) answer.damage = toFailure(error);
     return answer;
   }
+}
+
+/** Otherwise no message could be deleted. If even this fails, the next write tries again. */
+function rebuildIndex(): void {
+  try {
+    transaction([{ name: "rebuildIndex", input: undefined }], runBare);
+  } catch {}
 }
 
 function transaction(asked: Ask[], runOne: (ask: Ask) => Outcome): Outcome[] {
@@ -141,7 +150,7 @@ function runBare({ name, input }: Ask): Outcome {
     return { result: step.value };
   } catch (error) {
     // Some errors, such as a full disk, end the whole transaction: then nothing of it is kept.
-    if (!db.isTransaction || primaryCode(error) === SQLITE_IOERR) throw error;
+    if (!db.isTransaction || primaryCode(error) === SQLITE_IOERR || isDamagedIndex(error)) throw error;
     if (changed) throw new Tainted("", { cause: error });
     return { failure: toFailure(engineError(error)) };
   }
@@ -185,6 +194,7 @@ function primaryCode(error: unknown): number {
 
 /** Translates an engine's error; others are returned unchanged and logged as unknown. */
 function engineError(error: unknown): unknown {
+  if (isDamagedIndex(error)) return damagedIndex(error);
   const code = primaryCode(error);
   if (code === SQLITE_FULL) return new ParleyError("disk_full", undefined, { cause: error });
   if (code === SQLITE_BUSY) return new ParleyError("unavailable", undefined, { cause: error });

@@ -14,4 +14,9 @@ CREATE TABLE reindexing (
 ) STRICT;
 INSERT INTO reindexing (after_id) SELECT 0 WHERE EXISTS (SELECT 1 FROM messages);
 
+-- The rule by which the texts in the index were split into words.
+CREATE TABLE word_rule (
+  rule TEXT PRIMARY KEY
+) STRICT;
+
 CREATE UNIQUE INDEX messages_by_body ON messages (body_id) WHERE body_id IS NOT NULL;

@@ -1,0 +1,28 @@
+import { readConfig } from "../../config/settings.ts";
+import { INDEXED_AT_ONCE } from "../../core/search.ts";
+import { getIndexState, lastBody } from "../../db/queries/search.ts";
+import { OperatorError } from "../../errors.ts";
+import type { Io } from "../io.ts";
+import { startProgress } from "../progress.ts";
+import { withAccounts } from "./data.ts";
+
+/** Makes the index of the search anew, also while a server runs, which goes on with it if this is stopped. */
+export async function repairSearch(io: Io): Promise<void> {
+  await withAccounts(readConfig(io.env), async ({ db }) => {
+    await db.write("rebuildIndex", undefined);
+    const progress = startProgress(io, "indexing messages", await lastBody(db), String);
+    try {
+      for (;;) {
+        const { rebuilt } = await getIndexState(db);
+        if (rebuilt === null) break;
+        progress.at(rebuilt);
+        if (io.stop.aborted)
+          throw new OperatorError("Stopped before completion. The server goes on with the index.");
+        await db.write("indexMessages", INDEXED_AT_ONCE);
+      }
+    } finally {
+      progress.end();
+    }
+  });
+  io.print("Made the index of the search anew.");
+}

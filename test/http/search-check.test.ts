@@ -1,0 +1,269 @@
+// `parley check` and the index of the search, on both engines.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { chmod } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type TestContext, test } from "node:test";
+import { type CommandLine, commandLine, type Served, tokenOf } from "../support/command.ts";
+import { nothing, write } from "../support/command-writers.ts";
+import { administer, settingsOn, testDatabase } from "../support/engines/postgres.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { columnOf, findIndexProblems } from "../support/search-index.ts";
+
+interface Site {
+  command: CommandLine;
+  headers: Record<string, string>;
+  /** Changes rows behind the server's back. */
+  change(sql: string): Promise<unknown>;
+  problems(): Promise<string[]>;
+}
+
+const folderOf = ({ env }: CommandLine) => env.PARLEY_DATA!;
+
+async function onSqlite(t: TestContext): Promise<[CommandLine, Site["change"]]> {
+  const command = await commandLine(t);
+  const change = async (sql: string) => {
+    const db = new DatabaseSync(join(folderOf(command), "parley.db"), { timeout: 5000 });
+    db.enableDefensive(false);
+    db.exec(sql);
+    db.close();
+  };
+  return [command, change];
+}
+
+async function onPostgres(t: TestContext): Promise<[CommandLine, Site["change"]]> {
+  const url = await testDatabase(t);
+  return [await commandLine(t, settingsOn(url)), (sql) => administer(url, sql)];
+}
+
+const ENGINES = { sqlite: onSqlite, postgres: onPostgres };
+
+async function startSite(t: TestContext, engine: keyof typeof ENGINES): Promise<[Site, Served]> {
+  const [command, change] = await ENGINES[engine](t);
+  const server = await command.serve();
+  const headers = { authorization: `Bearer ${tokenOf(server)}` };
+  const databaseUrl = command.env.PARLEY_DATABASE_URL ?? null;
+  const problems = () => findIndexProblems(columnOf({ databaseUrl, dataFolder: folderOf(command) }));
+  return [{ command, headers, change, problems }, server];
+}
+
+async function say({ command, headers }: Site, text: string): Promise<string> {
+  const me = (await (await fetch(`${command.url}/v1/me`, { headers })).json()) as { conversation_id: string };
+  const body = new URLSearchParams({ conversation_id: me.conversation_id, text });
+  const answer = await fetch(`${command.url}/v1/messages`, { method: "POST", headers, body });
+  return ((await answer.json()) as { id: string }).id;
+}
+
+/** The texts that it finds, or "503". */
+async function search({ command, headers }: Site, q: string): Promise<string[]> {
+  const answer = await fetch(`${command.url}/v1/messages?limit=100&q=${encodeURIComponent(q)}`, { headers });
+  if (answer.status !== 200) {
+    assert.equal(answer.headers.get("retry-after"), "1");
+    return [String(answer.status)];
+  }
+  return ((await answer.json()) as { data: { text: string }[] }).data.map(({ text }) => text);
+}
+
+/** Waits while the index is made anew. */
+async function searchAgain(site: Site, q: string): Promise<string[]> {
+  let found: string[] = [];
+  await eventually(async () => {
+    found = await search(site, q);
+    return found[0] !== "503";
+  });
+  return found;
+}
+
+async function findings({ command }: Site): Promise<Record<string, string | number | null>[]> {
+  const { stdout, stderr, code } = await command.run("check", "--json");
+  const lines = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.equal(code, lines.length > 1 ? 1 : 0, stderr);
+  return lines.slice(0, -1);
+}
+
+const HINT = "Make the index anew, also while the server runs: parley check --repair-search.";
+
+for (const engine of ["sqlite", "postgres"] as const) {
+  test(`${engine}: check names texts that the index lacks and deleted ones that it has, and a repair mends both`, async (t) => {
+    const [site, server] = await startSite(t, engine);
+    const ids: string[] = [];
+    for (const text of ["one red fox", "two red 東京都", "three blue", "?!"]) ids.push(await say(site, text));
+    assert.equal((await search(site, "red")).length, 2);
+    assert.deepEqual(await findings(site), []);
+    const bodyOf = (id: string) => `(SELECT body_id FROM messages WHERE id = '${id}')`;
+    // One word more than the index has; a text that it never got; one that is gone and stays in it.
+    await site.change(`UPDATE message_bodies SET text = 'one red fox jumps' WHERE id = ${bodyOf(ids[0]!)}`);
+    await site.change(`INSERT INTO message_bodies (text) VALUES ('never')`);
+    await site.change(
+      `UPDATE messages SET body_id = (SELECT MAX(id) FROM message_bodies) WHERE id = '${ids[3]}'`,
+    );
+    await site.change(`UPDATE message_bodies SET text = NULL WHERE id = ${bodyOf(ids[2]!)}`);
+    for (const stop of [false, true]) {
+      if (stop) await server.stop();
+      const found = await findings(site);
+      const kinds = found.filter(({ kind }) => kind === "search");
+      assert.deepEqual(
+        kinds.map(({ message_id, hint }) => [message_id, hint]),
+        [ids[0], ids[3], null].map((id) => [id, HINT]),
+      );
+      const words = (await site.command.run("check")).stdout;
+      assert.ok(words.includes(`The index of the search lacks words of the message ${ids[3]}.\n  ${HINT}\n`));
+      assert.ok(
+        words.includes(`The index of the search has words of a deleted text, ${kinds[2]!.body_id}.\n`),
+      );
+    }
+    const { code, stdout } = await site.command.run("check", "--repair-search");
+    assert.deepEqual([code, stdout], [0, "Made the index of the search anew.\n"]);
+    assert.deepEqual(await site.problems(), []);
+    assert.ok(!(await findings(site)).some(({ kind }) => kind === "search"));
+  });
+
+  test(`${engine}: beside a server under load check raises no false alarm, and a repair loses nothing`, async (t) => {
+    const [site] = await startSite(t, engine);
+    const known = nothing();
+    let goesOn = true;
+    t.after(() => {
+      goesOn = false;
+    });
+    const writers = Array.from({ length: 4 }, () => write(site.command, site.headers, known, () => goesOn));
+    for (let i = 0; i < 3; i++) {
+      const { code, stdout, stderr } = await site.command.run("check", "--repair-search");
+      assert.equal(code, 0, stdout + stderr);
+      assert.deepEqual(await findings(site), []);
+    }
+    goesOn = false;
+    await Promise.all(writers);
+    assert.ok(known.messages.size > 0);
+    assert.deepEqual(await site.problems(), []);
+  });
+
+  test(`${engine}: what a killed repair has left, the server makes`, async (t) => {
+    const [site, server] = await startSite(t, engine);
+    for (let i = 0; i < 30; i++) await say(site, `word ${i} ${"x".repeat(5000)}`);
+    assert.equal((await searchAgain(site, "word")).length, 30);
+    await server.stop();
+    const repair = site.command.start("check", "--repair-search");
+    const databaseUrl = site.command.env.PARLEY_DATABASE_URL ?? null;
+    const column = columnOf({ databaseUrl, dataFolder: folderOf(site.command) });
+    const isUnderWay = async () => (await column("SELECT after_id FROM reindexing")).length > 0;
+    while (repair.exitCode === null && !(await isUnderWay()));
+    repair.kill("SIGKILL");
+    if (repair.exitCode === null && repair.signalCode === null) await once(repair, "exit");
+    await site.command.serve();
+    assert.equal((await searchAgain(site, "word")).length, 30);
+    assert.deepEqual(await site.problems(), []);
+  });
+}
+
+for (const engine of ["sqlite", "postgres"] as const) {
+  test(`${engine}: an index whose words another Unicode split is made anew at the start`, async (t) => {
+    const [site, server] = await startSite(t, engine);
+    await say(site, "red fox");
+    assert.deepEqual(await search(site, "red"), ["red fox"]);
+    await server.stop();
+    const words = "SELECT replace(word, 'fox', 'f') FROM indexed_words";
+    const databaseUrl = site.command.env.PARLEY_DATABASE_URL ?? null;
+    const column = columnOf({ databaseUrl, dataFolder: folderOf(site.command) });
+    const old = (await column(words)).sort().join(" ");
+    const body = "(SELECT MAX(id) FROM message_bodies)";
+    // What the texts were by another rule: none of these could be taken out of the index.
+    await site.change("INSERT INTO message_index (message_index) VALUES ('delete-all')");
+    await site.change(`INSERT INTO message_index (rowid, words) SELECT ${body}, '${old}'`);
+    await (await site.command.serve()).stop();
+    assert.notDeepEqual(await site.problems(), []);
+    assert.equal((await findings(site)).length, 1);
+    await site.change("UPDATE word_rule SET rule = '1, Unicode 1.0'");
+    assert.deepEqual(await findings(site), [], "the next start makes it anew");
+    const again = await site.command.serve();
+    assert.deepEqual(await searchAgain(site, "fo"), ["red fox"]);
+    assert.deepEqual(await site.problems(), []);
+    assert.deepEqual(await column("SELECT rule FROM word_rule"), [`1, Unicode ${process.versions.unicode}`]);
+    await again.stop();
+    const before = await column("SELECT after_id FROM reindexing");
+    await site.command.serve();
+    assert.deepEqual([before, await column("SELECT after_id FROM reindexing")], [[], []], "and only once");
+  });
+}
+
+/** Overwrites what SQLite keeps of the index: all of its rows, or those of its words alone. */
+const damage = (rows: string) =>
+  `UPDATE message_index_data SET block = zeroblob(length(block)) WHERE id ${rows}`;
+const WORDS = damage("> 10");
+const STRUCTURE = `UPDATE message_index_data SET block = x'${"ff".repeat(41)}' WHERE id = 10`;
+
+for (const [name, sql] of Object.entries({ words: WORDS, structure: STRUCTURE })) {
+  test(`damaged ${name} of the index: check says so, a backup restores, and a search makes it anew`, async (t) => {
+    const [site, server] = await startSite(t, "sqlite");
+    await say(site, "red fox");
+    assert.deepEqual(await search(site, "red"), ["red fox"]);
+    await server.stop();
+    await site.change(sql);
+    const [found, ...others] = await findings(site);
+    assert.deepEqual(others, []);
+    const { message, ...finding } = found!;
+    assert.match(String(message), /fts5.*message_index/);
+    assert.deepEqual(finding, {
+      kind: "search",
+      path: join(folderOf(site.command), "parley.db"),
+      hint: HINT,
+    });
+    const backup = join(folderOf(site.command), "../backup");
+    assert.equal((await site.command.run("backup", backup)).code, 0);
+    const elsewhere = await commandLine(t);
+    const restored = await elsewhere.run("restore", backup);
+    assert.equal(restored.code, 0, restored.stderr);
+    assert.ok(restored.stderr.includes("--repair-search"), restored.stderr);
+    const again = await elsewhere.serve();
+    const there = { ...site, command: elsewhere };
+    assert.deepEqual(await search(there, "red"), ["503"]);
+    assert.deepEqual(await searchAgain(there, "red"), ["red fox"]);
+    assert.match(again.stderr(), /The index of the search is damaged, and is made anew: see parley check/);
+    assert.deepEqual(await findings(there), []);
+  });
+
+  test(`damaged ${name} of the index keep nobody from deleting a message for more than a moment`, async (t) => {
+    const [site, server] = await startSite(t, "sqlite");
+    const ids = [await say(site, "red fox"), await say(site, "red dog")];
+    assert.deepEqual(await search(site, "red"), ["red dog", "red fox"]);
+    await server.stop();
+    await site.change(sql);
+    const again = await site.command.serve();
+    const remove = () =>
+      fetch(`${site.command.url}/v1/messages/${ids[0]}`, { method: "DELETE", headers: site.headers });
+    const first = await remove();
+    assert.deepEqual([first.status, first.headers.get("retry-after")], [503, "1"]);
+    assert.match(again.stderr(), /The index of the search is damaged, and is made anew: see parley check/);
+    assert.equal((await remove()).status, 204);
+    assert.deepEqual(await searchAgain(site, "red"), ["red dog"]);
+    const column = columnOf({ databaseUrl: null, dataFolder: folderOf(site.command) });
+    assert.deepEqual(await column("SELECT text FROM message_bodies ORDER BY text"), [null, "red dog"]);
+    assert.deepEqual(await findings(site), []);
+  });
+}
+
+test("check compares the index of a folder that nobody can write to", async (t) => {
+  const [site, server] = await startSite(t, "sqlite");
+  await say(site, "red fox");
+  assert.deepEqual(await search(site, "red"), ["red fox"]);
+  await server.stop();
+  await site.change("UPDATE message_bodies SET text = 'red fox jumps'; PRAGMA journal_mode = DELETE");
+  const folder = folderOf(site.command);
+  await chmod(join(folder, "parley.db"), 0o400);
+  await chmod(folder, 0o500);
+  const found = await findings(site).finally(() => chmod(folder, 0o700));
+  assert.equal(found.length, 1);
+});
+
+test("a repair needs data, but no message", async (t) => {
+  const command = await commandLine(t);
+  const nowhere = await command.run("check", "--repair-search");
+  assert.equal(nowhere.code, 2);
+  assert.match(nowhere.stderr, /There is no Parley data/);
+  await (await command.serve()).stop();
+  const repair = await command.run("check", "--repair-search");
+  assert.deepEqual([repair.code, repair.stdout], [0, "Made the index of the search anew.\n"]);
+});

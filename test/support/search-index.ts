@@ -1,0 +1,53 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Config } from "../../src/config/settings.ts";
+import { indexKey } from "../../src/db/queries/search.ts";
+import { toEntries } from "../../src/util/words.ts";
+import { administer } from "./engines/postgres.ts";
+import { eventually } from "./files-on-disk.ts";
+
+/** Runs a query on a database of either engine and returns the first column. */
+export type Column = (sql: string) => Promise<unknown[]>;
+
+/** Lets SQLite answer as PostgreSQL does what words the index has. */
+const INDEXED_WORDS = `CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, message_index, instance);
+  CREATE TEMP VIEW indexed_words AS SELECT term AS word, doc AS body_id FROM temp.entries`;
+
+export function openIndexed(folder: string): DatabaseSync {
+  const db = new DatabaseSync(join(folder, "parley.db"), { readOnly: true });
+  db.exec(INDEXED_WORDS);
+  return db;
+}
+
+export function columnOf({ databaseUrl, dataFolder }: Pick<Config, "databaseUrl" | "dataFolder">): Column {
+  if (databaseUrl !== null) return (sql) => administer(databaseUrl, sql);
+  return async (sql) => {
+    const db = openIndexed(dataFolder);
+    try {
+      return db
+        .prepare(sql)
+        .all()
+        .map((row) => Object.values(row)[0]);
+    } finally {
+      db.close();
+    }
+  };
+}
+
+/** Returns what the index has and the texts have not, and the other way round, once nothing waits for the index. */
+export async function findIndexProblems(column: Column): Promise<string[]> {
+  const isWaiting = "SELECT body_id FROM unindexed UNION ALL SELECT after_id FROM reindexing";
+  if (!(await eventually(async () => (await column(isWaiting)).length === 0)))
+    return ["texts wait for the index"];
+  const wanted = new Set<string>();
+  for (const row of await column(
+    `SELECT b.id || ' ' || m.conversation_id || ' ' || b.text FROM message_bodies b
+      JOIN messages m ON m.body_id = b.id WHERE b.text IS NOT NULL`,
+  )) {
+    const [, id, conversation, text] = /^(\d+) (\S+) (.*)$/s.exec(String(row))!;
+    for (const entry of toEntries(text!)) wanted.add(`${id} ${indexKey(conversation!)}${entry}`);
+  }
+  const found = await column("SELECT body_id || ' ' || word FROM indexed_words");
+  const problems = found.filter((entry) => !wanted.delete(String(entry))).map((entry) => `surplus: ${entry}`);
+  return [...problems, ...[...wanted].map((entry) => `missing: ${entry}`)];
+}

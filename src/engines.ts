@@ -1,8 +1,10 @@
 import { openDiskStore, readDiskStore } from "./blobs/disk.ts";
 import type { BlobReader, BlobStore } from "./blobs/store.ts";
 import type { Config } from "./config/settings.ts";
-import type { Database } from "./db/database.ts";
+import type { Database, IndexReader } from "./db/database.ts";
+import { postgresIndex } from "./db/engines/postgres/search.ts";
 import { migrate, requireCurrentSchema } from "./db/engines/sqlite/migrate.ts";
+import { sqliteIndex } from "./db/engines/sqlite/search.ts";
 import { openSqlite } from "./db/engines/sqlite/sqlite.ts";
 import { databaseOf } from "./util/data-folder.ts";
 import { createFuse, type Fuse } from "./util/fuse.ts";
@@ -31,6 +33,10 @@ export async function openCurrentDatabase(config: Config, alone = false): Promis
   const { openPostgres } = await import("./db/engines/postgres/postgres.ts");
   const { requireCurrentPostgres } = await import("./db/engines/postgres/migrate.ts");
   return openPostgres(config.databaseUrl, requireCurrentPostgres, alone);
+}
+
+export function readIndex({ databaseUrl }: Config): IndexReader {
+  return databaseUrl === null ? sqliteIndex : postgresIndex;
 }
 
 /** `mayMake` decides whether a missing bucket is created: only if the database has no files yet. */

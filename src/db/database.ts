@@ -1,5 +1,5 @@
 import type { Lookup } from "../util/words.ts";
-import type { QuickReader, Write } from "./sql.ts";
+import type { QuickReader, Reader, Statement, Write } from "./sql.ts";
 import type { writes } from "./writes.ts";
 
 type Writes = typeof writes;
@@ -29,4 +29,12 @@ export interface Database extends QuickReader {
   /** Returns the number of waiting writes. */
   queueLength(): number;
   close(): Promise<void>;
+}
+
+/** What an engine has for comparing the index of the search with the texts. */
+export interface IndexReader {
+  /** Finds the bodies of this range of ids that have the words: one row for each word of each body. */
+  find(words: readonly string[], from: number, to: number): Statement<{ body_id: number }>;
+  /** Yields the bodies that are in the index and have no text, once each. */
+  bodiesWithoutText(db: Reader): AsyncGenerator<number>;
 }

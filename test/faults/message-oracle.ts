@@ -3,6 +3,9 @@ import type { Client } from "../support/client.ts";
 import type { AckRecord, SentMessage } from "../support/record.ts";
 import type { Message, Talkers } from "../support/sending.ts";
 
+/** Characters that each text of the writers begins with, see `newText`. */
+const OWN_WORD = 16;
+
 /** Returns all messages that the first user sees, and what is wrong with them. Texts are compared by the caller. */
 export async function findMessageProblems(
   subject: Talkers & { record: AckRecord },
@@ -36,6 +39,22 @@ export async function findMessageProblems(
     }
   }
   return { messages: new Map([...talk, ...own].map((message) => [message.id, message])), problems };
+}
+
+/** Each text is found by its words, and by nothing else: each has a word of its own. */
+export async function findUnfound(
+  { client }: Talkers,
+  messages: ReadonlyMap<string, Message>,
+): Promise<string[]> {
+  const problems: string[] = [];
+  for (const { id, text } of messages.values()) {
+    if (text === null) continue;
+    const q = encodeURIComponent(text.slice(0, OWN_WORD));
+    const { data } = await client.get<{ data: Message[] }>(`/v1/messages?q=${q}`);
+    if (data.length !== 1 || data[0]!.id !== id)
+      problems.push(`${id} is not found by its words, but ${data.map((found) => found.id)}`);
+  }
+  return problems;
 }
 
 async function listMessages(client: Client, conversationId: string): Promise<Message[]> {

@@ -2,13 +2,13 @@
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import type { Client } from "../support/client.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import type { AckRecord } from "../support/record.ts";
+import { findIndexProblems, openIndexed } from "../support/search-index.ts";
 import { retrySendings, stateOf, type Talkers } from "../support/sending.ts";
 import { findEventProblems, type Present, type Tables } from "./event-oracle.ts";
-import { findMessageProblems } from "./message-oracle.ts";
+import { findMessageProblems, findUnfound } from "./message-oracle.ts";
 
 interface Row {
   id: string;
@@ -56,6 +56,7 @@ export async function findProblems(
   problems.push(...(await findFileProblems(subject, files)));
   const present = new Map<string, Present>([...contacts, ...files, ...messages]);
   problems.push(...(await findEventProblems(subject, present, tables)));
+  problems.push(...(await findIndexProblems(tables)), ...(await findUnfound(subject, messages)));
   return [...problems, ...(await findLeftovers(subject.data, tables))];
 }
 
@@ -115,7 +116,7 @@ async function findDamage(client: Client, row: Row, acknowledged: string | undef
 
 export function sqliteTables(folder: string): Tables {
   return async (sql) => {
-    const db = new DatabaseSync(join(folder, "parley.db"), { readOnly: true });
+    const db = openIndexed(folder);
     try {
       const integrity = Object.values(db.prepare("PRAGMA integrity_check").get()!)[0];
       if (integrity !== "ok") throw new Error(`integrity_check: ${integrity}`);

@@ -1,10 +1,12 @@
 // What the service keeps, compared with what the model of docs/sharing.md knows.
 import assert from "node:assert/strict";
+import { INDEXED_AT_ONCE } from "../../src/core/search.ts";
 import { hasRemains } from "../../src/db/queries/erasing.ts";
 import { raw, type Statement, sql } from "../../src/db/sql.ts";
 import type { TestApp } from "../support/app.ts";
 import { eventually, storedFiles } from "../support/files-on-disk.ts";
 import { checkOrphans } from "../support/orphans.ts";
+import { columnOf, findIndexProblems } from "../support/search-index.ts";
 import { isFileThere, isStored, isThere, Model } from "./sharing-model.ts";
 import type { Message } from "./sharing-types.ts";
 
@@ -118,6 +120,8 @@ export async function checkRows(server: TestApp, models: readonly Model[]): Prom
     assert.deepEqual(lines(found), lines(wanted.flatMap((each) => each[query]!)), query);
   }
   await checkOrphans(server.app.core.db);
+  while ((await server.app.core.db.write("indexMessages", INDEXED_AT_ONCE)) > 0);
+  assert.deepEqual(await findIndexProblems(columnOf(server.config)), []);
 }
 
 function lines(rows: readonly unknown[][]): string[] {

@@ -2,18 +2,17 @@ import type { BlobReader } from "../../blobs/store.ts";
 import { type Config, readConfig } from "../../config/settings.ts";
 import { checkFiles, findStrays } from "../../core/upkeep/integrity.ts";
 import { refuseHalfMove } from "../../core/upkeep/move.ts";
-import { postgresIndex } from "../../db/engines/postgres/search.ts";
-import { sqliteIndex } from "../../db/engines/sqlite/search.ts";
+import type { IndexReader } from "../../db/database.ts";
 import { withReadOnly } from "../../db/engines/sqlite/snapshot.ts";
 import { type Corruption, findCorruption } from "../../db/queries/integrity.ts";
 import { countIntents } from "../../db/queries/intents.ts";
 import { findOrphans } from "../../db/queries/orphans.ts";
-import { findIndexFaults, type IndexReader } from "../../db/queries/search-check.ts";
+import { findIndexFaults } from "../../db/queries/search-check.ts";
 import { findMiscounts } from "../../db/queries/storage.ts";
 import { hasTable } from "../../db/queries/tables.ts";
 import { countTombstones } from "../../db/queries/tombstones.ts";
 import type { Reader } from "../../db/sql.ts";
-import { openCurrentDatabase, readStore } from "../../engines.ts";
+import { openCurrentDatabase, readIndex, readStore } from "../../engines.ts";
 import { databaseOf } from "../../util/data-folder.ts";
 import type { Io } from "../io.ts";
 import { counted } from "../text.ts";
@@ -54,7 +53,7 @@ export async function check(io: Io, options: { json?: boolean }): Promise<number
     const schema: Schema = {
       isCounted: await has("storage"),
       hasMessages: await has("message_bodies"),
-      index: (await has("message_index")) ? (isSqlite ? sqliteIndex : postgresIndex) : undefined,
+      index: (await has("message_index")) ? readIndex(config) : undefined,
     };
     for await (const finding of findAll(place, db, blobs, watch, corruption, schema)) {
       findings++;

@@ -1,18 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import { type Reader, type Statement, sql } from "../sql.ts";
+import type { IndexReader } from "../database.ts";
+import { type Reader, sql } from "../sql.ts";
 import { followsRule, indexedWords, isIndexed, upTo } from "./search.ts";
 
 /** Texts that are compared at a time, and their characters. */
 const PAGE = 200;
 const CHARACTERS = 100_000;
-
-/** What an engine has for comparing the index with the texts. */
-export interface IndexReader {
-  /** Finds the bodies of this range of ids that have the words: one row for each word of each body. */
-  find(words: readonly string[], from: number, to: number): Statement<{ body_id: number }>;
-  /** Yields the bodies that are in the index and have no text, once each. */
-  bodiesWithoutText(db: Reader): AsyncGenerator<number>;
-}
 
 /** A difference between the index and the texts. */
 export interface IndexFault {

@@ -123,6 +123,8 @@ export function upTo<T extends { text: string | null }>(characters: number, foun
 export function* rebuildIndex(): Write<void> {
   yield* batch([
     sql`INSERT INTO message_index (message_index) VALUES ('delete-all')`,
+    // A write that takes these into the index meanwhile must fail: PostgreSQL does not see that the index is emptied.
+    sql`DELETE FROM unindexed`,
     sql`DELETE FROM reindexing`,
     sql`INSERT INTO reindexing (after_id) SELECT 0 WHERE EXISTS (SELECT 1 FROM messages)`,
     sql`DELETE FROM word_rule`,

@@ -1,5 +1,5 @@
 import type { Lookup } from "../../../util/words.ts";
-import type { IndexReader } from "../../queries/search-check.ts";
+import type { IndexReader } from "../../database.ts";
 import { list, type Statement, sql } from "../../sql.ts";
 
 /** Rows of the index that are read at a time. */

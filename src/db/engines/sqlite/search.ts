@@ -1,6 +1,6 @@
 import { ParleyError } from "../../../errors.ts";
 import type { Lookup } from "../../../util/words.ts";
-import type { IndexReader } from "../../queries/search-check.ts";
+import type { IndexReader } from "../../database.ts";
 import { type Statement, sql } from "../../sql.ts";
 
 // https://sqlite.org/rescode.html#corrupt_vtab: of the database only the index of the search is a virtual table.

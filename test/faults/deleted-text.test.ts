@@ -18,6 +18,12 @@ const AT_ONCE = 16;
 /** So many characters at most lie between two marks of a text: no mark is cut by the end of a page more than once. */
 const BETWEEN_MARKS = 60;
 const MAX_REPEATS = 60;
+/**
+ * Digits of the word of each text, and its last ones that tell it from all others: SQLite's index keeps of a word only where it
+ * differs from the one before.
+ */
+const WORD_DIGITS = 24;
+const TELLING_DIGITS = 14;
 const SMALL_FILE_BYTES = 400;
 const LARGE_FILE_BYTES = 60_000;
 
@@ -26,16 +32,22 @@ class Marks {
   readonly prefix = `mark-${randomBytes(6).toString("hex")}-`;
   readonly kept = new Set<string>();
   readonly gone = new Set<string>();
+  /** The end of all words, and the mark of each by its telling digits. */
+  readonly ending = `x${randomBytes(6).toString("hex")}`;
+  readonly words = new Map<string, string>();
 
-  /** A text that has a new mark again and again. */
-  text(repeats: number): { mark: string; text: string } {
+  /** A text that has a new mark again and again, and a word of its own. */
+  text(repeats: number): { mark: string; text: string; word: string } {
     const mark = String(this.kept.size + this.gone.size).padStart(6, "0");
     this.kept.add(mark);
     const pieces = Array.from({ length: repeats }, (_, i) => {
       const filling = randomBytes(BETWEEN_MARKS / 2).toString("hex");
       return this.prefix + mark + (i === repeats - 1 ? "" : filling);
     });
-    return { mark, text: pieces.join(" ") };
+    const digits = randomBytes(WORD_DIGITS / 2).toString("hex");
+    this.words.set(digits.slice(-TELLING_DIGITS), mark);
+    const word = digits + this.ending;
+    return { mark, text: `${pieces.join(" ")} ${word}`, word };
   }
 
   remove(mark: string): void {
@@ -57,8 +69,18 @@ class Marks {
         if (this.gone.has(mark)) found.gone.set(mark, path);
         if (this.kept.has(mark)) found.kept.add(mark);
       }
+      for (const mark of this.ofWords(bytes.toString("latin1")))
+        if (this.gone.has(mark)) found.gone.set(mark, path);
     }
     return found;
+  }
+
+  /** The marks of the words in these bytes. */
+  *ofWords(bytes: string): Generator<string> {
+    for (let at = bytes.indexOf(this.ending); at !== -1; at = bytes.indexOf(this.ending, at + 1)) {
+      const mark = this.words.get(bytes.slice(at - TELLING_DIGITS, at));
+      if (mark !== undefined) yield mark;
+    }
   }
 
   /** All that stays is found in the folder, which shows that one can find it, and nothing that is gone. */
@@ -136,6 +158,11 @@ async function writeAndDelete(t: TestContext, client: Client): Promise<Marks> {
     const { status, body } = await patiently(() => sendMessage(client, fields, file));
     assert.equal(status, 201, String(body));
     const path = `/v1/messages/${JSON.parse(body.toString()).id}`;
+    // Puts all that was sent before into the index.
+    if (chance() < 0.3) {
+      const found = await patiently(() => client.send("GET", `/v1/messages?q=${text.word}`));
+      assert.equal(JSON.parse(String(found.body)).data.length, 1, String(found.body));
+    }
     const fate = chance();
     if (fate < 1 / 6) {
       assert.equal((await patiently(() => client.send("DELETE", path))).status, 204);
@@ -212,9 +239,10 @@ test("what was deleted is in no row of PostgreSQL, after VACUUM FULL in no file 
   await keepUncompressed(url);
   const { marks, server, command } = await start(t, settingsOn(url));
   const rows = await allRows(url);
-  const inRows = new Set(
-    [...rows.matchAll(new RegExp(`${marks.prefix}(\\d{6})`, "g"))].map(([, mark]) => mark!),
-  );
+  const inRows = new Set([
+    ...[...rows.matchAll(new RegExp(`${marks.prefix}(\\d{6})`, "g"))].map(([, mark]) => mark!),
+    ...marks.ofWords(rows),
+  ]);
   assert.deepEqual([...inRows.intersection(marks.gone)].slice(0, 5), [], "deleted text in a row");
   const [data] = await administer(url, "CHECKPOINT; SHOW data_directory");
   const heap = join(String(data), "base");

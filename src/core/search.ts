@@ -205,7 +205,7 @@ class Search {
       const next = newer ? time + width : time - width;
       const isLast = newer ? next > now + CLOCK_DIFFERENCE_MS : next <= 0;
       const far = isLast ? (newer ? NEWEST : "") : idBound("msg", next);
-      const most = width > 1 ? MAX_CANDIDATES : Number.MAX_SAFE_INTEGER - 1;
+      const most = width > 1 ? MAX_CANDIDATES : NO_LIMIT;
       const ids = await this.#listBetween(newer ? edge : far, newer ? far : edge, most);
       if (!ids) {
         width = Math.max(1, Math.floor(width / 8));
@@ -231,6 +231,8 @@ class Search {
   }
 }
 
+/** One less than the greatest limit of a statement of PostgreSQL's. */
+const NO_LIMIT = 2 ** 31 - 2;
 const FIRST_SPAN_MS = 60 * 60 * 1000;
 /** How far the clocks of nodes may be ahead. */
 const CLOCK_DIFFERENCE_MS = 24 * 60 * 60 * 1000;

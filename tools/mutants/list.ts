@@ -12,6 +12,7 @@ import { outside } from "./outside.ts";
 import { push } from "./push.ts";
 import { reactions } from "./reactions.ts";
 import { requests } from "./requests.ts";
+import { search } from "./search.ts";
 import { visibility } from "./visibility.ts";
 
 export const mutants: readonly Mutant[] = [
@@ -20,6 +21,7 @@ export const mutants: readonly Mutant[] = [
   ...access,
   ...messages,
   ...reactions,
+  ...search,
   ...visibility,
   ...conversations,
   ...events,

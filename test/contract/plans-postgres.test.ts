@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { bodiesQuery } from "../../src/db/engines/postgres/search.ts";
 import { NEWEST } from "../../src/db/page.ts";
 import { attachmentsQuery, grantedNamesQuery } from "../../src/db/queries/attachments.ts";
 import { entriesQuery } from "../../src/db/queries/audit.ts";
@@ -17,6 +18,7 @@ import { openPlainPostgres } from "./databases.ts";
 import { groupQueries } from "./group-queries.ts";
 import { memberQueries } from "./member-queries.ts";
 import { plansOf } from "./postgres-plans.ts";
+import { lookups, searchQueries } from "./search-queries.ts";
 
 const CONTACT_INDEXES: Record<ContactIndex, string> = {
   primary: "contacts_pkey",
@@ -47,8 +49,11 @@ const FILL = [
    SELECT user_id, conversation_id, lpad(row_number() OVER ()::text, 8, '0'), row_number() OVER () % 9 / 8,
      row_number() OVER () % 50 / 49, row_number() OVER () % 2 FROM members`,
   `INSERT INTO marks (user_id, conversation_id) SELECT user_id, conversation_id FROM members`,
-  `INSERT INTO messages (conversation_id, id, sender_id, type, has_files, created_at, version)
-   SELECT conversation_id, 'msg_' || row_number() OVER (), user_id, 'text', 0, 1, 1 FROM members`,
+  `INSERT INTO messages (conversation_id, id, sender_id, type, body_id, has_files, created_at, version)
+   SELECT conversation_id, 'msg_' || row_number() OVER (), user_id, 'text', row_number() OVER (), 0, 1, 1 FROM members`,
+  `INSERT INTO message_bodies (id, text) SELECT body_id, 'the' FROM messages`,
+  `INSERT INTO indexed_words (word, body_id) SELECT right(conversation_id, 10) || word, body_id
+   FROM messages, unnest(ARRAY['the', 'they', 'fox', 'a']) word`,
   `INSERT INTO blocks (owner_id, username_key, username, created_at)
    SELECT CASE WHEN n % 6 = 0 THEN 'usr_y' ELSE 'usr_x' END, 'name ' || n, 'name ' || n, 1 FROM generate_series(1, ${CONTACTS}) n`,
   `INSERT INTO activity (user_id, seen_at) SELECT 'usr_' || n, 1 FROM generate_series(1, ${CONTACTS}) n`,
@@ -145,6 +150,27 @@ test(`postgres: among ${CONTACTS} rows every page is read by an index in its ord
     assert.match(plan, /Scan (?:using|on) reactions_pkey/, told);
     assert.match(plan, /Scan using users_pkey/, told);
     assert.doesNotMatch(plan, /Seq Scan|Hash|Merge/, told);
+  }
+  await client.query("DEALLOCATE ALL");
+  for await (const { statement, plan, told } of plansOf(client, await searchQueries())) {
+    assert.doesNotMatch(plan, /Seq Scan|Sort/, told);
+    if (statement.sql.includes("id > ?"))
+      assert.match(
+        plan,
+        /messages_pkey[^\n]*\n *(?:->[^\n]*\n *)*Index Cond: \(+conversation_id = .* AND \(id > .* AND \(id < /,
+        told,
+      );
+    // Each other one begins with keys.
+    else assert.match(plan, /Index Cond: \(+(?:p\.)?(?:user_id|(?:m\.)?id|body_id) = /, told);
+  }
+  await client.query("DEALLOCATE ALL");
+  for await (const { plan, told } of plansOf(client, lookups(bodiesQuery))) {
+    assert.match(
+      plan,
+      /Index Only Scan using indexed_words_pkey[^\n]*\n *Index Cond: \(+(?:w\.)?word (?:=|>=) /,
+      told,
+    );
+    assert.doesNotMatch(plan, /Seq Scan|Sort|Hash|Merge/, told);
   }
   t.diagnostic(`${asked.length} statements, each a scan of an index`);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
+import { bodiesQuery } from "../../src/db/engines/sqlite/search.ts";
 import { NEWEST, OLDEST } from "../../src/db/page.ts";
 import { attachmentsQuery, grantedNamesQuery } from "../../src/db/queries/attachments.ts";
 import { entriesQuery } from "../../src/db/queries/audit.ts";
@@ -17,6 +18,7 @@ import { type ContactIndex, contactQueries } from "./contact-queries.ts";
 import { openPlainSqlite } from "./databases.ts";
 import { groupQueries } from "./group-queries.ts";
 import { memberQueries } from "./member-queries.ts";
+import { lookups, searchQueries } from "./search-queries.ts";
 
 /** How SQLite reads contacts from each index, one range of it. */
 const CONTACT_STEPS: Record<ContactIndex, RegExp> = {
@@ -142,6 +144,30 @@ test("what rendering an event asks of members is looked up by their keys", async
           statement.sql,
         );
     }
+  }
+});
+
+test("a search reads its conversations alone, by keys and ranges of ids, and its index by words", async (t) => {
+  const db = await openPlainSqlite(t);
+  const message =
+    db.prepare(`INSERT INTO messages (conversation_id, id, sender_id, type, body_id, has_files, created_at, version)
+    VALUES (?, ?, 'usr_x', 'text', ?, 0, 1, 1)`);
+  for (let i = 0; i < 2000; i++) message.run(`cnv_${i % 5}`, `msg_${i}`, i + 1);
+  for (const prepare of ["", "ANALYZE"]) {
+    db.exec(prepare);
+    for (const statement of await searchQueries()) {
+      const steps = planOf(db, statement);
+      for (const step of steps)
+        assert.match(
+          step,
+          /^(?:SEARCH \w+ USING (?:COVERING )?(?:INDEX \w+|PRIMARY KEY|INTEGER PRIMARY KEY) \(|CORRELATED SCALAR SUBQUERY)/,
+          `${statement.sql}: ${step}`,
+        );
+      if (statement.sql.includes("id > ?"))
+        assert.deepEqual(steps, ["SEARCH messages USING PRIMARY KEY (conversation_id=? AND id>? AND id<?)"]);
+    }
+    for (const statement of lookups(bodiesQuery))
+      assert.deepEqual(planOf(db, statement), ["SCAN message_index VIRTUAL TABLE INDEX 0:M1"]);
   }
 });
 

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import { sql } from "../../src/db/sql.ts";
 import { startOn, type TestUser, testConfig, upload } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { startProxy } from "../support/engines/postgres-proxy.ts";
@@ -16,6 +17,7 @@ const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "update a contact": { roundTrips: 3, statements: 7 },
   "delete a contact": { roundTrips: 3, statements: 17 },
   "send a message": { roundTrips: 4, statements: 11 },
+  "search the messages of a conversation": { roundTrips: 6, statements: 6 },
   "mark a conversation read": { roundTrips: 3, statements: 5 },
   "list conversations": { roundTrips: 3, statements: 3 },
   "react to a message": { roundTrips: 3, statements: 8 },
@@ -84,7 +86,7 @@ test("each operation costs the round trips and statements that the docs say", as
   // events, on which it would look whether that work is its own.
   proxy.rewrite = (sql) => sql.replace("; LISTEN parley_events", "");
   const secrets = ["s".repeat(32)];
-  await startOn(t, { ...(await testConfig(t)), databaseUrl: database, secrets });
+  const index = await startOn(t, { ...(await testConfig(t)), databaseUrl: database, secrets });
   const server = await startOn(t, { ...(await testConfig(t)), databaseUrl: proxy.url, secrets });
   const user = await server.user();
   const sendAs: Send = async (who, method, path, fields) => {
@@ -113,6 +115,11 @@ test("each operation costs the round trips and statements that the docs say", as
         sent,
         JSON.parse(await send("POST", "/v1/messages", { conversation_id: notes, text: "x" })),
       ),
+    // After another node has put it into the index.
+    "(wait)": async () => {
+      while ((await index.app.core.db.get(sql`SELECT body_id FROM unindexed`)) !== undefined) await sleep(20);
+    },
+    "search the messages of a conversation": () => send("GET", `/v1/messages?conversation_id=${notes}&q=x`),
     // Sending has marked it as read for the sender; this discloses it.
     "mark a conversation read": () => send("PUT", `/v1/conversations/${notes}/read`, { message_id: sent.id }),
     "list conversations": () => send("GET", "/v1/conversations?limit=10"),

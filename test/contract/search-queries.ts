@@ -1,0 +1,37 @@
+import { findMessages } from "../../src/db/queries/messages.ts";
+import {
+  findMessagesOfBodies,
+  indexKey,
+  listConversationIds,
+  listIdsBetween,
+} from "../../src/db/queries/search.ts";
+import type { QuickReader, Statement } from "../../src/db/sql.ts";
+import type { Lookup } from "../../src/util/words.ts";
+
+const CONVERSATIONS = ["cnv_7", "cnv_8", "cnv_9"];
+
+/** What a search asks of the tables. */
+export async function searchQueries(): Promise<Statement[]> {
+  const asked: Statement[] = [];
+  const note = async (statement: Statement) => {
+    asked.push(statement);
+    return [];
+  };
+  const nothing = async () => undefined;
+  const db: QuickReader = { all: note, allValues: note, get: nothing, getValues: nothing };
+  await listConversationIds(db, "usr_x");
+  for (const to of ["msg_9", "msg_~"])
+    await listIdsBetween(db, CONVERSATIONS, { from: "msg_1", to, limit: 2001 });
+  await findMessagesOfBodies(db, [7, 8, 9]);
+  await findMessages(db, "usr_x", ["msg_7", "msg_8"]);
+  return asked;
+}
+
+/** What it asks of the index. */
+export function lookups(
+  bodiesQuery: (keys: readonly string[], lookup: Lookup, limit: number) => Statement,
+): Statement[] {
+  return [true, false].map((isPrefix) =>
+    bodiesQuery(CONVERSATIONS.map(indexKey), { entry: "the", isPrefix }, 2001),
+  );
+}

@@ -17,6 +17,7 @@ const SHARES = {
   links: 1,
   pages: 1,
   searches: 1,
+  words: 1,
   conditions: 1,
   retries: 2,
   tokens: 1,

@@ -271,3 +271,42 @@ test("a search takes any clean text that is not too long, and finds what is of t
   });
   t.diagnostic(`${names} names were found`);
 });
+
+const MAX_QUERY = 128;
+
+test("a message is found by its own text, and no text is a command to the search", async (t) => {
+  const subject = await startSubject(t);
+  const { url, mine } = subject;
+  const { conversation_id } = json<{ conversation_id: string }>(
+    await ask(url, { target: "/v1/me", headers: mine.headers }),
+  );
+  const find = (q: string) =>
+    ask(url, { target: `/v1/messages?limit=100&${new URLSearchParams({ q })}`, headers: mine.headers });
+  const inputs = fc.record({ text: texts.map((text) => text.toWellFormed()), other: texts });
+  await fuzz(t, subject, "words", inputs, async ({ text, other }) => {
+    const body = Buffer.from(JSON.stringify({ conversation_id, text }));
+    const headers = { ...mine.headers, "content-type": "application/json" };
+    const sent = await ask(url, { method: "POST", target: "/v1/messages", headers, body });
+    assert.ok([201, 400].includes(sent.status), sent.body.toString());
+    for (const q of [other.toWellFormed(), `"${text}`, `${text}* NEAR(a b) OR ^${other.toWellFormed()}`])
+      assert.ok([200, 400].includes((await find(q)).status), q);
+    if (sent.status !== 201 || [...text].length > MAX_QUERY) return;
+    const found = await find(text);
+    assert.ok([200, 400].includes(found.status), found.body.toString());
+    if (found.status === 400) return;
+    const { data } = json<{ data: { id: string }[] }>(found);
+    const { id } = json<{ id: string }>(sent);
+    assert.ok(
+      data.some((message) => message.id === id),
+      text,
+    );
+    assert.equal(
+      (await ask(url, { method: "DELETE", target: `/v1/messages/${id}`, headers: mine.headers })).status,
+      204,
+    );
+    assert.ok(
+      !json<{ data: { id: string }[] }>(await find(text)).data.some((message) => message.id === id),
+      text,
+    );
+  });
+});

@@ -96,6 +96,12 @@ export const ROWS: Row[] = [
     expected: { ...own(200), blocked: 200 },
   },
   {
+    route: "GET /v1/messages",
+    path: "/v1/messages?q=x&conversation_id=<conversation>",
+    expected: { ...own(200), member: 200 },
+  },
+  { route: "GET /v1/messages", path: "/v1/messages?q=x", expected: all(200) },
+  {
     route: "POST /v1/messages",
     path: "/v1/messages",
     body: { conversation_id: "<conversation>", text: "x" },

@@ -117,6 +117,21 @@ async function indexAll(db: Database): Promise<void> {
 }
 
 for (const [name, open] of Object.entries(ENGINES)) {
+  test(`${name}: a text that never was in the index goes, also while the index is made anew`, async (t) => {
+    const site = await open(t);
+    const [db] = site.nodes;
+    await db.write("createUser", aUser("a", { conversationId: NOTES }));
+    const own = { userId: "a", expected: null, now: 1, entry: anEntry() };
+    for (const isRebuilt of [false, true]) {
+      const id = messageId(isRebuilt ? 1 : 0);
+      await db.write("createMessage", message("a", isRebuilt ? 1 : 0, NOTES));
+      if (isRebuilt) await db.write("rebuildIndex", undefined);
+      await db.write("deleteMessage", { ...own, id });
+      await indexAll(db);
+      assert.deepEqual(await findIndexProblems(site.column), []);
+    }
+  });
+
   test(`${name}: sent, edited and deleted in any order between its steps, the index has the words of the texts`, async (t) => {
     const site = await open(t);
     await site.nodes[0].write("createUser", aUser("a", { conversationId: NOTES }));

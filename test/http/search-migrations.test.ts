@@ -150,13 +150,16 @@ for (const { engine, version, open } of SCHEMAS) {
     };
     const release = await hold();
     const server = await startOn(t, config);
-    const refused = await search(server, me, "red");
-    assert.equal(refused.headers.get("retry-after"), "1");
-    assert.equal((await read<Json>(Promise.resolve(refused), 503)).code, "unavailable");
-    // What holds SQLite's index holds all writes.
-    if (engine === "postgres") await change(server);
-    assert.equal((await search(server, me, "red")).status, 503);
-    await release();
+    try {
+      const refused = await search(server, me, "red");
+      assert.equal((await read<Json>(Promise.resolve(refused), 503)).code, "unavailable");
+      assert.equal(refused.headers.get("retry-after"), "1");
+      // What holds SQLite's index holds all writes.
+      if (engine === "postgres") await change(server);
+      assert.equal((await search(server, me, "red")).status, 503);
+    } finally {
+      await release();
+    }
     if (engine === "sqlite") await change(server);
     assert.ok(await eventually(async () => (await search(server, me, "red")).status === 200));
     assert.deepEqual(await textsOf(server, me, "red"), ["new red", "edited red 東京", "old red"]);

@@ -94,7 +94,7 @@ export const search: readonly Mutant[] = [
     file: SEARCH,
     find: "this.found.length <= limit && hasTerms(row.text, terms)",
     replace: "this.found.length <= limit && terms.length > 0",
-    tests: ["acceptance/search", "http/search-pages"],
+    tests: ["acceptance/search"],
   },
   {
     name: "search: pages end where they should begin",
@@ -128,8 +128,22 @@ export const search: readonly Mutant[] = [
     name: "search: a walk through frequent words skips what is newer than its window",
     file: SEARCH,
     find: "[edge, time] = [far, next];",
-    replace: "[edge, time] = [far, newer ? next + width : next - width];",
+    replace: 'time = next; edge = idBound("msg", newer ? next + width : next - width);',
     tests: ["http/search-pages"],
+  },
+  {
+    name: "search: a departure takes the words of any number of long texts away at once",
+    file: "src/db/queries/leaving.ts",
+    find: "const CHARACTERS_PER_ROW = 200;",
+    replace: "const CHARACTERS_PER_ROW = 1e9;",
+    tests: ["contract/search-erasing"],
+  },
+  {
+    name: "search: of the texts between others a departure takes any number away at once",
+    file: "src/db/queries/leaving.ts",
+    find: "reactions + Math.floor(characters / CHARACTERS_PER_ROW);",
+    replace: "reactions;",
+    tests: ["contract/search-erasing"],
   },
   {
     name: "search: a rule of another Unicode leaves the index as it is",

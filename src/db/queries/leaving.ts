@@ -8,8 +8,8 @@ import { audience } from "./visibility.ts";
 // Leaving decides at once who sees what: without a row in `members` nobody sees anything. What nobody sees any more is
 // erased in steps.
 
-/** Characters of erased texts in one step: each word is taken out of the index of the search. */
-const CHARACTERS = 50_000;
+/** Characters of erased texts that count as one more row: each word is taken out of the index of the search. */
+const CHARACTERS_PER_ROW = 200;
 
 /** Rows that a user has left behind in a conversation. */
 interface Departure {
@@ -179,11 +179,11 @@ function* eraseUnseen(departure: Departure, now: number, limit: number): Write<n
 }
 
 /**
- * Erases those of the messages that no member sees, up to a number of characters; of messages with too many files or reactions
- * only some of these.
+ * Erases those of the messages that no member sees, as many as their characters allow, and at least one; of messages with too
+ * many files or reactions only some of these.
  */
 function* eraseAmong(departure: Departure, looked: OldMessage[], now: number, limit: number): Write<number> {
-  const found = upTo(CHARACTERS, looked);
+  const found = upTo(limit * CHARACTERS_PER_ROW, looked);
   const unseen = found.filter(({ is_seen }) => is_seen === 0);
   const reactions = yield* eraseReactions(unseen, limit);
   if (reactions === limit) return limit;
@@ -195,7 +195,9 @@ function* eraseAmong(departure: Departure, looked: OldMessage[], now: number, li
   }
   yield* batch([...files.flatMap((file) => eraseFile(file, now)), ...unseen.flatMap(eraseMessage)]);
   departure.after_id = found.at(-1)!.id;
-  return found.length < looked.length ? limit : found.length + files.length + reactions;
+  if (found.length < looked.length) return limit;
+  const characters = unseen.reduce((sum, { text }) => sum + (text?.length ?? 0), 0);
+  return found.length + files.length + reactions + Math.floor(characters / CHARACTERS_PER_ROW);
 }
 
 /** Erases at most `limit` reactions to the messages, and returns how many. */

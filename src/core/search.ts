@@ -80,7 +80,7 @@ async function catchUp(core: Core): Promise<void> {
   let isBehind = rebuilt !== null || waiting === 1;
   try {
     for (let writes = 0; rebuilt === null && isBehind && writes < MAX_CATCH_UP; writes++)
-      isBehind = (await core.db.write("indexMessages", INDEXED_AT_ONCE)) > 0;
+      isBehind = await core.db.write("indexMessages", INDEXED_AT_ONCE);
   } catch (error) {
     // Reads go on without a place to write, but this one would miss what came last.
     throw error instanceof ParleyError ? new ParleyError("unavailable", undefined, { cause: error }) : error;

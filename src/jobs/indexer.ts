@@ -11,7 +11,7 @@ export function startIndexer(core: Core, onError: (error: unknown) => void): Job
   async function index(isStopped: () => boolean): Promise<void> {
     const { rebuilt, waiting } = await getIndexState(core.db);
     if ((rebuilt === null && waiting === 0) || core.fuse.blown || !(await core.db.claim("indexer"))) return;
-    while (!isStopped() && (await core.db.write("indexMessages", INDEXED_AT_ONCE)) > 0);
+    while (!isStopped() && (await core.db.write("indexMessages", INDEXED_AT_ONCE)));
   }
   return startJob(index, INTERVAL_MS, onError);
 }

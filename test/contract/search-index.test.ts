@@ -113,7 +113,7 @@ async function ifThere(writing: Promise<void>): Promise<void> {
 }
 
 async function indexAll(db: Database): Promise<void> {
-  while ((await db.write("indexMessages", PORTION)) > 0);
+  while (await db.write("indexMessages", PORTION));
 }
 
 for (const [name, open] of Object.entries(ENGINES)) {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomInt } from "node:crypto";
 import { type TestContext, test } from "node:test";
+import { INDEXED_AT_ONCE } from "../../src/core/search.ts";
 import { deleteUser } from "../../src/core/users.ts";
 import { indexKey } from "../../src/db/queries/search.ts";
 import { sql } from "../../src/db/sql.ts";
@@ -66,6 +67,15 @@ for (const [name, start] of ENGINES) {
     assert.equal(await indexed(server, conversation), 2);
     for (const who of [ann, bob]) await deleteUser(server.app.core, null, who.id);
     assert.ok(await eventually(async () => (await indexed(server, conversation)) === 0));
+  });
+
+  test(`${name}: one write takes all that waits, so a search does not wait for messages that are sent meanwhile`, async (t) => {
+    const server = await start(t);
+    const [ann, , conversation] = await pair(server);
+    for (const text of ["one red", "two red"]) await say(server, ann, conversation, text);
+    const { db } = server.app.core;
+    assert.equal(await db.write("indexMessages", INDEXED_AT_ONCE), false);
+    assert.equal(await db.get(sql`SELECT body_id FROM unindexed`), undefined);
   });
 
   test(`${name}: a word of any length is found, and delays no other`, async (t) => {

@@ -7,6 +7,7 @@ import {
   padded,
   type QuickReader,
   type Reader,
+  run,
   type Statement,
   sql,
   type Write,
@@ -78,36 +79,38 @@ interface Portion {
 }
 
 /**
- * Writes the words of the next texts into the index, at most `limit` and about `characters`. Returns how many bodies it
- * looked at: 0 if all are in the index.
+ * Writes the words of the next texts into the index, at most `limit` and about `characters`. Returns false if the index then has
+ * all that were committed when the write began.
  */
-export const indexMessages = write({ serializeBy: () => "index" }, function* (input: Portion): Write<number> {
-  const { limit, characters } = input;
-  const rebuild = yield* get<{ after_id: number }>(sql`SELECT after_id FROM reindexing`);
-  const found = rebuild
-    ? yield* all(
-        sql<NewBody>`${NEW_BODY} WHERE b.id > ${rebuild.after_id} AND b.text IS NOT NULL ORDER BY b.id LIMIT ${limit} + 0`,
-      )
-    : yield* all(
-        sql<NewBody>`${NEW_BODY} WHERE b.id IN (SELECT body_id FROM unindexed ORDER BY body_id LIMIT ${limit} + 0)
+export const indexMessages = write(
+  { serializeBy: () => "index" },
+  function* ({ limit, characters }: Portion): Write<boolean> {
+    const rebuild = yield* get<{ after_id: number }>(sql`SELECT after_id FROM reindexing`);
+    const found = rebuild
+      ? yield* all(
+          sql<NewBody>`${NEW_BODY} WHERE b.id > ${rebuild.after_id} AND b.text IS NOT NULL ORDER BY b.id LIMIT ${limit} + 0`,
+        )
+      : yield* all(
+          sql<NewBody>`${NEW_BODY} WHERE b.id IN (SELECT body_id FROM unindexed ORDER BY body_id LIMIT ${limit} + 0)
           ORDER BY b.id`,
-      );
-  if (found.length === 0) {
-    if (rebuild) yield* batch([sql`DELETE FROM reindexing`]);
-    return 0;
-  }
-  const bodies = upTo(characters, found);
-  const ids = padded(bodies.map(({ id }) => id));
-  yield* batch([
-    ...bodies.flatMap(({ id, conversation_id, text }) => {
-      const words = indexedWords(conversation_id, text).join(" ");
-      return words === "" ? [] : [sql`INSERT INTO message_index (rowid, words) VALUES (${id}, ${words})`];
-    }),
-    sql`DELETE FROM unindexed WHERE body_id IN (${list(ids)})`,
-    ...(rebuild ? [sql`UPDATE reindexing SET after_id = ${bodies.at(-1)!.id}`] : []),
-  ]);
-  return bodies.length;
-});
+        );
+    if (found.length === 0) {
+      if (rebuild) yield* run(sql`DELETE FROM reindexing`);
+      return rebuild !== undefined;
+    }
+    const bodies = upTo(characters, found);
+    const ids = padded(bodies.map(({ id }) => id));
+    yield* batch([
+      ...bodies.flatMap(({ id, conversation_id, text }) => {
+        const words = indexedWords(conversation_id, text).join(" ");
+        return words === "" ? [] : [sql`INSERT INTO message_index (rowid, words) VALUES (${id}, ${words})`];
+      }),
+      sql`DELETE FROM unindexed WHERE body_id IN (${list(ids)})`,
+      ...(rebuild ? [sql`UPDATE reindexing SET after_id = ${bodies.at(-1)!.id}`] : []),
+    ]);
+    return rebuild !== undefined || bodies.length < found.length || found.length === limit;
+  },
+);
 
 /** Returns the first of the texts that have so many characters together, at least one. */
 export function upTo<T extends { text: string | null }>(characters: number, found: readonly T[]): T[] {

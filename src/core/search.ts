@@ -26,7 +26,7 @@ const MAX_CANDIDATES = 2000;
 const TEXTS_PER_TURN = 100;
 /** Characters of texts that are compared in one turn, which takes 4 ms, and up to 40 for letters that NFKC makes longer. */
 const CHARACTERS_PER_TURN = 10_000;
-/** Texts that one request reads if all of its words are frequent: its page then ends before its limit. */
+/** A request that has read so many texts, because all of its words are frequent, ends its page before its limit. */
 const MAX_LOOKED_AT = 20_000;
 /** Messages per write of the index, and their characters, for which other writes wait. */
 export const INDEXED_AT_ONCE = { limit: 200, characters: 100_000 };
@@ -150,15 +150,16 @@ class Search {
     await this.#read(this.#inOrder(rest));
   }
 
-  /** Reads the texts of all conversations from the cursor on. Returns the last message it read, if it ended too early. */
+  /** Reads the texts of all conversations from the cursor on. Returns where the next page goes on, if it ended too early. */
   async walk(): Promise<string | undefined> {
     let left = MAX_LOOKED_AT;
-    for await (const ids of this.#windows()) {
-      const some = ids.slice(0, left);
+    for await (const { ids, end } of this.#windows()) {
+      const some = ids.slice(0, MAX_LOOKED_AT);
       await this.#read(some);
       left -= some.length;
       if (this.#isDone()) return undefined;
-      if (left === 0) return some.at(-1);
+      if (some.length < ids.length) return some.at(-1);
+      if (left <= 0) return end;
     }
     return undefined;
   }
@@ -194,9 +195,10 @@ class Search {
 
   /**
    * Yields the messages of all conversations in the order of the page, some at a time: those of a span of time, which is longer
-   * the fewer there are.
+   * the fewer there are. Each with a cursor at the end of the span, which tells nothing of messages that the user does not see;
+   * none at the last.
    */
-  async *#windows(): AsyncGenerator<string[]> {
+  async *#windows(): AsyncGenerator<{ ids: string[]; end: string | undefined }> {
     const { cursor, newer } = this.#plan;
     const now = this.#core.clock();
     let edge = cursor;
@@ -211,7 +213,7 @@ class Search {
         width = Math.max(1, Math.floor(width / 8));
         continue;
       }
-      yield this.#inOrder(ids);
+      yield { ids: this.#inOrder(ids), end: isLast ? undefined : far };
       if (isLast) return;
       [edge, time] = [far, next];
       if (ids.length < ROWS_PER_TURN) width *= 4;
@@ -223,7 +225,7 @@ class Search {
     const ids: string[] = [];
     for (const some of parts(this.#plan.conversationIds, CONVERSATIONS_PER_TURN)) {
       const limit = most + 1 - ids.length;
-      ids.push(...(await listIdsBetween(this.#core.db, some, { from, to, limit })));
+      ids.push(...(await listIdsBetween(this.#core.db, this.#userId, some, { from, to, limit })));
       if (ids.length > most) return undefined;
       await nextTurn();
     }

@@ -81,10 +81,10 @@ export function createIds(clock: Clock, random: Random): NewId {
 
 /**
  * Returns a bound that sorts before every id of this kind created at this time (milliseconds) or later, and after all
- * older ones.
+ * older ones. It has the form of an id, and is none.
  */
 export function idBound(kind: IdKind, time: number): string {
-  return `${kind}_${base32(Math.max(0, time), 10)}`;
+  return `${kind}_${base32(Math.max(0, time), 10)}${"0".repeat(16)}`;
 }
 
 /** Returns the id with this time (milliseconds) and these 74 bits after it, split around version and variant. */

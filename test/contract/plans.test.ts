@@ -10,6 +10,7 @@ import { deliveriesQuery } from "../../src/db/queries/deliveries.ts";
 import { inboxQuery, maybeUnreadQuery } from "../../src/db/queries/inbox.ts";
 import { pushSubscriptionsQuery } from "../../src/db/queries/push-subscriptions.ts";
 import { reactionsQuery } from "../../src/db/queries/reactions.ts";
+import { idsQuery } from "../../src/db/queries/search.ts";
 import { tokensQuery } from "../../src/db/queries/tokens.ts";
 import { usersQuery } from "../../src/db/queries/users.ts";
 import { webhooksQuery } from "../../src/db/queries/webhooks.ts";
@@ -94,6 +95,18 @@ test("the reactions of a page are read by the key of each message, in their orde
     const steps = planOf(db, reactionsQuery(["msg_x", "msg_y"], reader));
     assert.equal(steps[0], "SEARCH r USING PRIMARY KEY (message_id=?)");
     assert.doesNotMatch(steps.join(), /SCAN|TEMP B-TREE/);
+  }
+});
+
+test("a search reads one range of each conversation, with and without statistics", async (t) => {
+  const db = await openPlainSqlite(t);
+  const ids = ["cnv_x", "cnv_y"];
+  for (const prepare of ["", "ANALYZE"]) {
+    db.exec(prepare);
+    assert.deepEqual(planOf(db, idsQuery("usr_x", ids, { from: "msg_x", to: NEWEST, limit: 10 })), [
+      "SEARCH s USING PRIMARY KEY (conversation_id=? AND user_id=?)",
+      "SEARCH m USING PRIMARY KEY (conversation_id=? AND id>? AND id<?)",
+    ]);
   }
 });
 

@@ -1,11 +1,14 @@
 // What is in the index of the search, and when, on both engines.
 import assert from "node:assert/strict";
 import { randomBytes, randomInt } from "node:crypto";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { INDEXED_AT_ONCE } from "../../src/core/search.ts";
 import { deleteUser } from "../../src/core/users.ts";
 import { indexKey } from "../../src/db/queries/search.ts";
 import { sql } from "../../src/db/sql.ts";
+import { idOfBits } from "../../src/util/ids.ts";
 import { startOn, type TestApp, testConfig } from "../support/app.ts";
 import type { Json } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
@@ -97,3 +100,37 @@ for (const [name, start] of ENGINES) {
     assert.deepEqual(await search(server, ann, long.slice(5000, 5100).join("")), [long.join("")]);
   });
 }
+
+test("a page that ends early goes on by time, and tells of no message that the user does not see", async (t) => {
+  const server = await startOn(t, await testConfig(t, INDEXED));
+  const [ann, bob, conversation] = await pair(server);
+  const from = Date.now() - 3_600_000;
+  const ids = Array.from({ length: 25_000 }, (_, i) => idOfBits("msg", from + i, 1n));
+  await say(server, bob, conversation, "wool");
+  const db = new DatabaseSync(join(server.config.dataFolder, "parley.db"), { timeout: 5000 });
+  t.after(() => db.close());
+  const insert =
+    db.prepare(`INSERT INTO messages (conversation_id, id, sender_id, type, has_files, created_at, version)
+    VALUES (?, ?, ?, 'text', 0, ?, 1)`);
+  db.exec("BEGIN");
+  for (const id of ids) insert.run(conversation, id, bob.id, from);
+  db.exec("COMMIT");
+  // One letter is in no index.
+  const path = "/v1/messages?limit=5&q=w";
+  const linkOf = (answer: Response) =>
+    /[?&]starting_after=(msg_\w+)[^>]*>; rel="next"/.exec(String(answer.headers.get("link")))?.[1];
+  const hide = db.prepare(
+    "INSERT INTO withheld (user_id, conversation_id, from_id, to_id) VALUES (?, ?, ?, ?)",
+  );
+  hide.run(ann.id, conversation, ids[0]!, ids.at(-1)!);
+  const early = await send(server, ann, "GET", path);
+  const page = await read<Json>(Promise.resolve(early), 200);
+  assert.deepEqual([page.has_more, (page.data as Json[]).length], [true, 1]);
+  const cursor = linkOf(early)!;
+  assert.ok(cursor > ids[0]! && cursor < ids.at(-1)! && !ids.includes(cursor));
+  const next = await read<Json>(send(server, ann, "GET", `${path}&starting_after=${cursor}`), 200);
+  assert.deepEqual([next.has_more, next.data], [false, []]);
+  db.prepare("UPDATE members SET since_id = ? WHERE user_id = ?").run(ids.at(-1)!, ann.id);
+  const all = await read<Json>(send(server, ann, "GET", path), 200);
+  assert.deepEqual([all.has_more, (all.data as Json[]).map(({ text }) => text)], [false, ["wool"]]);
+});

@@ -176,15 +176,26 @@ export async function listConversationIds(db: QuickReader, userId: string): Prom
   return found.map(([id]) => id);
 }
 
-/** Returns ids of messages of the conversations that are greater than `from` and less than `to`, in no order, at most `limit`. */
+/**
+ * Returns ids of messages of the conversations that are greater than `from` and less than `to`, in no order, at most `limit`. None
+ * from before the user joined, and possibly some that are withheld from the user.
+ */
 export async function listIdsBetween(
   db: QuickReader,
+  userId: string,
+  conversationIds: readonly string[],
+  range: { from: string; to: string; limit: number },
+): Promise<string[]> {
+  const found = await db.allValues(idsQuery(userId, conversationIds, range));
+  return found.map(([id]) => id);
+}
+
+export function idsQuery(
+  userId: string,
   conversationIds: readonly string[],
   { from, to, limit }: { from: string; to: string; limit: number },
-): Promise<string[]> {
-  const found = await db.allValues(
-    sql<[id: string]>`SELECT id FROM messages WHERE conversation_id IN (${list(padded(conversationIds))})
-      AND id > ${from} AND id < ${to} LIMIT ${limit} + 0`,
-  );
-  return found.map(([id]) => id);
+): Statement<[id: string]> {
+  return sql`SELECT m.id FROM members s JOIN messages m ON m.conversation_id = s.conversation_id
+      AND m.id > CASE WHEN s.since_id > ${from} THEN s.since_id ELSE ${from} END AND m.id < ${to}
+    WHERE s.user_id = ${userId} AND s.conversation_id IN (${list(padded(conversationIds))}) LIMIT ${limit} + 0`;
 }

@@ -1,10 +1,11 @@
 import { findSeat } from "../db/queries/conversations.ts";
 import { findMessages, type MessageRow } from "../db/queries/messages.ts";
 import {
+  type ConversationEnd,
   findMessagesOfBodies,
   getIndexState,
   indexKey,
-  listConversationIds,
+  listConversationEnds,
   listIdsBetween,
 } from "../db/queries/search.ts";
 import { ParleyError } from "../errors.ts";
@@ -40,7 +41,8 @@ interface SearchRequest extends Page {
 
 /**
  * Searches the caller's messages for all words of `q`, the last one as a prefix, newest first. The index proposes messages, and
- * their texts decide. Throws `conversation_not_found`, and `unavailable` while the index is made.
+ * their texts decide. Throws `conversation_not_found`, and `unavailable` if it needs the index while
+ * that is made.
  */
 export async function searchMessages(
   core: Core,
@@ -49,10 +51,13 @@ export async function searchMessages(
   isAborted: () => boolean,
 ): Promise<PageEnvelope> {
   const terms = toSearchTerms(request.q);
-  const conversationIds = await conversationsOf(core, caller, request.conversation_id);
-  await catchUp(core);
-  const search = new Search(core, caller, { ...request, terms, conversationIds, isAborted });
-  const candidates = (await search.listFew()) ?? (await search.findCandidates());
+  const conversations = await conversationsOf(core, caller, request.conversation_id);
+  const search = new Search(core, caller, { ...request, terms, conversations, isAborted });
+  let candidates = await search.listFew();
+  if (!candidates) {
+    await catchUp(core);
+    candidates = await search.findCandidates();
+  }
   const end = candidates ? await search.check(candidates) : await search.walk();
   const rows = await renderMessages(core, search.found, caller.userId);
   return toPage(request, rows, (json) => json, end);
@@ -68,10 +73,14 @@ function toSearchTerms(q: string): Term[] {
   throw new ParleyError("invalid_parameter", detail, { param: "q" });
 }
 
-async function conversationsOf(core: Core, { userId }: Caller, id: string | undefined): Promise<string[]> {
-  if (id === undefined) return listConversationIds(core.db, userId);
-  if (await findSeat(core.db, id, userId)) return [id];
-  throw new ParleyError("conversation_not_found", undefined, { param: "conversation_id" });
+async function conversationsOf(
+  core: Core,
+  { userId }: Caller,
+  id: string | undefined,
+): Promise<ConversationEnd[]> {
+  if (id !== undefined && !(await findSeat(core.db, id, userId)))
+    throw new ParleyError("conversation_not_found", undefined, { param: "conversation_id" });
+  return listConversationEnds(core.db, userId, id);
 }
 
 /** Lets the index have everything that was sent before. */
@@ -91,7 +100,7 @@ async function catchUp(core: Core): Promise<void> {
 /** What a search works with. */
 interface Plan extends Page {
   terms: readonly Term[];
-  conversationIds: readonly string[];
+  conversations: readonly ConversationEnd[];
   conversation_id?: string | undefined;
   isAborted: () => boolean;
 }
@@ -102,11 +111,13 @@ class Search {
   readonly #core: Core;
   readonly #userId: string;
   readonly #plan: Plan;
+  readonly #conversationIds: readonly string[];
 
   constructor(core: Core, caller: Caller, plan: Plan) {
     this.#core = core;
     this.#userId = caller.userId;
     this.#plan = plan;
+    this.#conversationIds = plan.conversations.map(([id]) => id);
   }
 
   /** Returns all messages if they are so few that reading them costs less than the index, however many others it has. */
@@ -134,7 +145,7 @@ class Search {
 
   async #lookUp(lookup: Lookup): Promise<number[] | undefined> {
     const bodies: number[] = [];
-    for (const ids of parts(this.#plan.conversationIds, CONVERSATIONS_PER_TURN)) {
+    for (const ids of parts(this.#conversationIds, CONVERSATIONS_PER_TURN)) {
       const room = MAX_CANDIDATES + 1 - bodies.length;
       bodies.push(...(await this.#core.db.findBodies(ids.map(indexKey), lookup, room)));
       if (bodies.length > MAX_CANDIDATES) return undefined;
@@ -199,13 +210,14 @@ class Search {
    * none at the last.
    */
   async *#windows(): AsyncGenerator<{ ids: string[]; end: string | undefined }> {
-    const { cursor, newer } = this.#plan;
-    const now = this.#core.clock();
+    const { cursor, newer, conversations } = this.#plan;
+    // Not by this node's clock: others may be ahead, and so may be the messages of a time when one was wrong.
+    const newest = conversations.reduce((time, [, lastId]) => Math.max(time, timeOfId(lastId)), 0);
     let edge = cursor;
-    let time = cursor === NEWEST ? now : timeOfId(cursor);
+    let time = cursor === NEWEST ? newest + 1 : timeOfId(cursor);
     for (let width = FIRST_SPAN_MS; ; ) {
       const next = newer ? time + width : time - width;
-      const isLast = newer ? next > now + CLOCK_DIFFERENCE_MS : next <= 0;
+      const isLast = newer ? next > newest : next <= 0;
       const far = isLast ? (newer ? NEWEST : "") : idBound("msg", next);
       const most = width > 1 ? MAX_CANDIDATES : NO_LIMIT;
       const ids = await this.#listBetween(newer ? edge : far, newer ? far : edge, most);
@@ -223,7 +235,7 @@ class Search {
   /** Returns undefined if there are more than `most`. */
   async #listBetween(from: string, to: string, most: number): Promise<string[] | undefined> {
     const ids: string[] = [];
-    for (const some of parts(this.#plan.conversationIds, CONVERSATIONS_PER_TURN)) {
+    for (const some of parts(this.#conversationIds, CONVERSATIONS_PER_TURN)) {
       const limit = most + 1 - ids.length;
       ids.push(...(await listIdsBetween(this.#core.db, this.#userId, some, { from, to, limit })));
       if (ids.length > most) return undefined;
@@ -236,9 +248,6 @@ class Search {
 /** One less than the greatest limit of a statement of PostgreSQL's. */
 const NO_LIMIT = 2 ** 31 - 2;
 const FIRST_SPAN_MS = 60 * 60 * 1000;
-/** How far the clocks of nodes may be ahead. */
-const CLOCK_DIFFERENCE_MS = 24 * 60 * 60 * 1000;
-
 function* parts<T>(values: readonly T[], size: number): Generator<T[]> {
   for (let at = 0; at < values.length; at += size) yield values.slice(at, at + size);
 }

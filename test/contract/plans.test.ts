@@ -177,7 +177,10 @@ test("a search reads its conversations alone, by keys and ranges of ids, and its
           `${statement.sql}: ${step}`,
         );
       if (statement.sql.includes("id > ?"))
-        assert.deepEqual(steps, ["SEARCH messages USING PRIMARY KEY (conversation_id=? AND id>? AND id<?)"]);
+        assert.deepEqual(steps, [
+          "SEARCH s USING PRIMARY KEY (conversation_id=? AND user_id=?)",
+          "SEARCH m USING PRIMARY KEY (conversation_id=? AND id>? AND id<?)",
+        ]);
     }
     for (const statement of lookups(bodiesQuery))
       assert.deepEqual(planOf(db, statement), ["SCAN message_index VIRTUAL TABLE INDEX 0:M1"]);

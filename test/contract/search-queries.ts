@@ -2,7 +2,7 @@ import { findMessages } from "../../src/db/queries/messages.ts";
 import {
   findMessagesOfBodies,
   indexKey,
-  listConversationIds,
+  listConversationEnds,
   listIdsBetween,
 } from "../../src/db/queries/search.ts";
 import type { QuickReader, Statement } from "../../src/db/sql.ts";
@@ -19,9 +19,9 @@ export async function searchQueries(): Promise<Statement[]> {
   };
   const nothing = async () => undefined;
   const db: QuickReader = { all: note, allValues: note, get: nothing, getValues: nothing };
-  await listConversationIds(db, "usr_x");
+  for (const id of [undefined, "cnv_7"]) await listConversationEnds(db, "usr_x", id);
   for (const to of ["msg_9", "msg_~"])
-    await listIdsBetween(db, CONVERSATIONS, { from: "msg_1", to, limit: 2001 });
+    await listIdsBetween(db, "usr_x", CONVERSATIONS, { from: "msg_1", to, limit: 2001 });
   await findMessagesOfBodies(db, [7, 8, 9]);
   await findMessages(db, "usr_x", ["msg_7", "msg_8"]);
   return asked;

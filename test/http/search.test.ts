@@ -51,6 +51,14 @@ async function pair(server: TestApp): Promise<[Person, Person, string]> {
   return [ann, bob, conversation_id];
 }
 
+test("few messages are searched while the index is made", async (t) => {
+  const server = await startOn(t, await testConfig(t));
+  const [ann, , conversation] = await pair(server);
+  await say(server, ann, conversation, "red");
+  await server.app.core.db.write("rebuildIndex", undefined);
+  assert.deepEqual(await search(server, ann, "red"), ["red"]);
+});
+
 for (const [name, start] of ENGINES) {
   test(`${name}: words come with the message, change with an edit, and go with the last who sees it`, async (t) => {
     const server = await start(t);
@@ -101,36 +109,45 @@ for (const [name, start] of ENGINES) {
   });
 }
 
-test("a page that ends early goes on by time, and tells of no message that the user does not see", async (t) => {
-  const server = await startOn(t, await testConfig(t, INDEXED));
-  const [ann, bob, conversation] = await pair(server);
-  const from = Date.now() - 3_600_000;
-  const ids = Array.from({ length: 25_000 }, (_, i) => idOfBits("msg", from + i, 1n));
-  await say(server, bob, conversation, "wool");
-  const db = new DatabaseSync(join(server.config.dataFolder, "parley.db"), { timeout: 5000 });
-  t.after(() => db.close());
-  const insert =
-    db.prepare(`INSERT INTO messages (conversation_id, id, sender_id, type, has_files, created_at, version)
+for (const [when, ago] of [
+  ["an hour ago", 3_600_000],
+  ["by a clock a year ahead", -31_536_000_000],
+] as const)
+  test(`a page that ends early, among messages sent ${when}, goes on by time and tells of none that the user does not see`, async (t) => {
+    const server = await startOn(t, await testConfig(t, INDEXED));
+    const [ann, bob, conversation] = await pair(server);
+    const from = Date.now() - ago;
+    const ids = Array.from({ length: 25_000 }, (_, i) => idOfBits("msg", from + i, 1n));
+    await say(server, bob, conversation, "cotton");
+    const db = new DatabaseSync(join(server.config.dataFolder, "parley.db"), { timeout: 5000 });
+    t.after(() => db.close());
+    const insert =
+      db.prepare(`INSERT INTO messages (conversation_id, id, sender_id, type, has_files, created_at, version)
     VALUES (?, ?, ?, 'text', 0, ?, 1)`);
-  db.exec("BEGIN");
-  for (const id of ids) insert.run(conversation, id, bob.id, from);
-  db.exec("COMMIT");
-  // One letter is in no index.
-  const path = "/v1/messages?limit=5&q=w";
-  const linkOf = (answer: Response) =>
-    /[?&]starting_after=(msg_\w+)[^>]*>; rel="next"/.exec(String(answer.headers.get("link")))?.[1];
-  const hide = db.prepare(
-    "INSERT INTO withheld (user_id, conversation_id, from_id, to_id) VALUES (?, ?, ?, ?)",
-  );
-  hide.run(ann.id, conversation, ids[0]!, ids.at(-1)!);
-  const early = await send(server, ann, "GET", path);
-  const page = await read<Json>(Promise.resolve(early), 200);
-  assert.deepEqual([page.has_more, (page.data as Json[]).length], [true, 1]);
-  const cursor = linkOf(early)!;
-  assert.ok(cursor > ids[0]! && cursor < ids.at(-1)! && !ids.includes(cursor));
-  const next = await read<Json>(send(server, ann, "GET", `${path}&starting_after=${cursor}`), 200);
-  assert.deepEqual([next.has_more, next.data], [false, []]);
-  db.prepare("UPDATE members SET since_id = ? WHERE user_id = ?").run(ids.at(-1)!, ann.id);
-  const all = await read<Json>(send(server, ann, "GET", path), 200);
-  assert.deepEqual([all.has_more, (all.data as Json[]).map(({ text }) => text)], [false, ["wool"]]);
-});
+    db.exec("BEGIN");
+    for (const id of ids) insert.run(conversation, id, bob.id, from);
+    db.prepare("UPDATE conversations SET last_id = MAX(last_id, ?) WHERE id = ?").run(
+      ids.at(-1)!,
+      conversation,
+    );
+    db.exec("COMMIT");
+    await say(server, bob, conversation, "wool");
+    // One letter is in no index.
+    const path = "/v1/messages?limit=5&q=w";
+    const linkOf = (answer: Response) =>
+      /[?&]starting_after=(msg_\w+)[^>]*>; rel="next"/.exec(String(answer.headers.get("link")))?.[1];
+    const hide = db.prepare(
+      "INSERT INTO withheld (user_id, conversation_id, from_id, to_id) VALUES (?, ?, ?, ?)",
+    );
+    hide.run(ann.id, conversation, ids[0]!, ids.at(-1)!);
+    const early = await send(server, ann, "GET", path);
+    const page = await read<Json>(Promise.resolve(early), 200);
+    assert.deepEqual([page.has_more, (page.data as Json[]).length], [true, 1]);
+    const cursor = linkOf(early)!;
+    assert.ok(cursor > ids[0]! && cursor < ids.at(-1)! && !ids.includes(cursor));
+    const next = await read<Json>(send(server, ann, "GET", `${path}&starting_after=${cursor}`), 200);
+    assert.deepEqual([next.has_more, next.data], [false, []]);
+    db.prepare("UPDATE members SET since_id = ? WHERE user_id = ?").run(ids.at(-1)!, ann.id);
+    const all = await read<Json>(send(server, ann, "GET", path), 200);
+    assert.deepEqual([all.has_more, (all.data as Json[]).map(({ text }) => text)], [false, ["wool"]]);
+  });

@@ -2,6 +2,7 @@ import { toEntries, WORD_RULE } from "../../util/words.ts";
 import {
   all,
   batch,
+  EMPTY,
   get,
   list,
   padded,
@@ -167,13 +168,19 @@ export async function findMessagesOfBodies(db: QuickReader, bodyIds: readonly nu
   return found.map(([id]) => id);
 }
 
-/** Returns the conversations in which the user has got a message. */
-export async function listConversationIds(db: QuickReader, userId: string): Promise<string[]> {
-  const found = await db.allValues(
-    sql<[id: string]>`SELECT p.conversation_id FROM places p JOIN conversations c ON c.id = p.conversation_id
-      WHERE p.user_id = ${userId} AND p.position IS NOT NULL`,
+export type ConversationEnd = [id: string, lastId: string];
+
+/** Returns the conversations in which the user has got a message, or this one if it is one of them. */
+export async function listConversationEnds(
+  db: QuickReader,
+  userId: string,
+  conversationId: string | undefined,
+): Promise<ConversationEnd[]> {
+  const isThis = conversationId === undefined ? EMPTY : sql`AND p.conversation_id = ${conversationId}`;
+  return db.allValues(
+    sql`SELECT p.conversation_id, c.last_id FROM places p JOIN conversations c ON c.id = p.conversation_id
+      WHERE p.user_id = ${userId} AND p.position IS NOT NULL ${isThis}`,
   );
-  return found.map(([id]) => id);
 }
 
 /**

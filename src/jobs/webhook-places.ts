@@ -64,8 +64,10 @@ export class Places {
     return controller.signal;
   }
 
-  leave({ id }: DueDelivery, webhook: DueWebhook, wasQuick: boolean): void {
+  /** `wasQuick` is undefined if nothing was sent, which tells nothing of the receiver. */
+  leave({ id }: DueDelivery, webhook: DueWebhook, wasQuick: boolean | undefined): void {
     this.#taken.delete(id);
+    if (wasQuick === undefined) return;
     this.#quick.delete(webhook.id);
     if (wasQuick) this.#quick.add(webhook.id);
     if (this.#quick.size > MAX_KNOWN) this.#quick.delete(this.#quick.values().next().value!);

@@ -17,8 +17,8 @@ const AT_ONCE = 4;
 const PAUSE_MS = 5000;
 
 /**
- * Sends events to webhooks and push servers, on one node for all. Attempts under way are known to this process only, so those of a
- * process that died are due again. `onNoAnswer` gets the reason when no answer came.
+ * Sends events to webhooks and push servers, on one node for all. Attempts under way are known to this process only, so
+ * those of a process that died are due again. `onNoAnswer` gets the reason when no answer came.
  */
 export function startWebhooks(
   core: Core,
@@ -73,8 +73,8 @@ export function startWebhooks(
     underWay.add(done);
   }
 
-  /** Returns whether the receiver accepted it. */
-  async function attempt(delivery: DueDelivery, signal: AbortSignal): Promise<boolean> {
+  /** Returns whether the receiver accepted it; undefined if nothing was sent. */
+  async function attempt(delivery: DueDelivery, signal: AbortSignal): Promise<boolean | undefined> {
     try {
       return await deliver(core, delivery, signal, onNoAnswer);
     } catch (error) {

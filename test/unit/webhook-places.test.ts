@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Turns } from "../../src/jobs/webhook-places.ts";
+import type { DueDelivery } from "../../src/db/queries/deliveries.ts";
+import { Places, Turns } from "../../src/jobs/webhook-places.ts";
 
 const hooks = (user_id: string, count: number) =>
   Array.from({ length: count }, (_, i) => ({ id: `${user_id}${i}`, user_id }));
@@ -20,4 +21,28 @@ test("who was served comes behind those who were not, users as well as webhooks 
   assert.deepEqual(ids(turns, due), ["b0", "a1", "b1", "a2", "a0"]);
   turns.note(due[3]!);
   assert.deepEqual(ids(turns, due), ["a1", "b1", "a2", "b0", "a0"]);
+});
+
+test("a webhook is slow until it accepts quickly, and what is skipped does not change that", () => {
+  const [webhook] = hooks("a", 1);
+  const delivery = (id: string) => ({ id }) as DueDelivery;
+  const places = new Places();
+  /** How many attempts it may make at once. */
+  function room(): number {
+    let taken = 0;
+    for (; places.hasRoomFor(webhook!); taken++) places.take(delivery(`${taken}`), webhook!);
+    for (let i = 0; i < taken; i++) places.leave(delivery(`${i}`), webhook!, undefined);
+    return taken;
+  }
+  assert.equal(room(), 1);
+  for (const [wasQuick, expected] of [
+    [true, 4],
+    [undefined, 4],
+    [false, 1],
+    [undefined, 1],
+  ] as const) {
+    places.take(delivery("x"), webhook!);
+    places.leave(delivery("x"), webhook!, wasQuick);
+    assert.equal(room(), expected, `${wasQuick}`);
+  }
 });

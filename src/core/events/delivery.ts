@@ -11,21 +11,21 @@ const FAILING_MS = 4 * 24 * 3600 * 1000;
 
 /**
  * Attempts a delivery and stores the outcome, unless `signal` aborted it, which is not the receiver's failure. Returns
- * whether the receiver accepted it. `onNoAnswer` gets the reason when no answer came.
+ * whether the receiver accepted it; undefined if nothing was sent. `onNoAnswer` gets the reason when no answer came.
  */
 export async function deliver(
   core: Core,
   delivery: DueDelivery,
   signal: AbortSignal,
   onNoAnswer: (webhookId: string, error: unknown) => void,
-): Promise<boolean> {
+): Promise<boolean | undefined> {
   const hook = await findEnabledWebhook(core.db, delivery.webhook_id);
-  if (!hook) return false;
+  if (!hook) return undefined;
   const kind = hook.public_key === null ? webhookDelivery : pushDelivery;
   const request = await kind.toRequest(core, hook, delivery);
   if (!request) {
     await kind.skip(core, hook, delivery);
-    return false;
+    return undefined;
   }
   let answer: Answer | null = null;
   try {

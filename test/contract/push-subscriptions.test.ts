@@ -56,9 +56,11 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
         ["psh_0", "psh_1"],
       ],
     );
-    await db.write("endPushSubscription", { id: "psh_2", entry: anEntry() });
-    // It may have ended meanwhile.
-    await db.write("endPushSubscription", { id: "psh_2", entry: anEntry() });
+    // It may have got new keys meanwhile, or have ended.
+    await db.write("endPushSubscription", { id: "psh_2", version: 9, entry: anEntry() });
+    assert.deepEqual(await left(db), ["psh_2", "psh_3"]);
+    for (let i = 0; i < 2; i++)
+      await db.write("endPushSubscription", { id: "psh_2", version: 1, entry: anEntry() });
     assert.deepEqual([await left(db), await deleted(db)], [["psh_3"], ["psh_0", "psh_1", "psh_2"]]);
   });
 

@@ -182,6 +182,8 @@ for (const [engine, begin] of Object.entries(ENGINES)) {
       ["/kept"],
     );
     assert.deepEqual(await list(), [third.id]);
+    const entries = (await asker(server, admin)("GET", "/v1/audit?limit=100")).body.data as Json[];
+    assert.ok(entries.every(({ action }) => action !== "push_subscription.deleted"));
   });
 }
 

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
+import type { NewEntry } from "../../db/queries/audit.ts";
 import type { WebhookRow } from "../../db/queries/webhooks.ts";
 import { createSender, encryptPush } from "../../util/web-push.ts";
-import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
 import { type Attempt, type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";
 import { renderPush } from "./render.ts";
@@ -46,13 +46,13 @@ export const pushDelivery: DeliveryKind = {
   },
 
   async skip(core, hook, { id }) {
-    if (isExpired(hook, core.clock())) await end(core, hook);
+    if (isExpired(hook, core.clock())) await end(core, hook, null);
     else await core.db.write("skipPush", { webhookId: hook.id, id });
   },
 
   async settle(core, attempt) {
     const { hook, delivery, attempts, answer, isDelivered, isFailing, entry } = attempt;
-    if (isFailing || (answer && ENDED.has(answer.status))) return end(core, hook);
+    if (isFailing || (answer && ENDED.has(answer.status))) return end(core, hook, entry);
     const nextAt = isDelivered ? null : retryAt(core, attempt);
     await core.db.write("settlePush", {
       webhookId: hook.id,
@@ -72,8 +72,8 @@ function isExpired({ expires_at }: WebhookRow, now: number): boolean {
   return expires_at !== null && expires_at <= now;
 }
 
-async function end(core: Core, { id }: WebhookRow): Promise<void> {
-  await core.db.write("endPushSubscription", { id, entry: newEntry(core, null) });
+async function end(core: Core, { id, version }: WebhookRow, entry: NewEntry | null): Promise<void> {
+  await core.db.write("endPushSubscription", { id, version, entry });
   core.wakeEraser();
 }
 

@@ -117,16 +117,23 @@ export function* deletePushSubscription(input: {
   const row = yield* get(findOwn(input.userId, input.id));
   if (!row) throw new ParleyError("push_subscription_not_found");
   checkVersion(input.expected, row.version);
-  yield* endPushSubscription(input);
+  yield* endPushSubscription({ ...row, entry: input.entry });
 }
 
-/** Ends a subscription, if it is there: the eraser removes its deliveries. */
-export function* endPushSubscription({ id, entry }: { id: string; entry: NewEntry }): Write<void> {
-  const row = yield* get<Pick<WebhookRow, "url">>(sql`DELETE FROM webhooks WHERE id = ${id} RETURNING url`);
+interface EndPushSubscription extends Pick<WebhookRow, "id" | "version"> {
+  /** Null if it ends with its token. */
+  entry: NewEntry | null;
+}
+
+/** Ends a subscription, unless it has ended or changed since it was read: the eraser removes its deliveries. */
+export function* endPushSubscription({ id, version, entry }: EndPushSubscription): Write<void> {
+  const row = yield* get<Pick<WebhookRow, "url">>(
+    sql`DELETE FROM webhooks WHERE id = ${id} AND version = ${version} RETURNING url`,
+  );
   if (!row) return;
   yield* batch([
     sql`INSERT INTO deleted_webhooks (id) VALUES (${id})`,
-    recordEntry(entry, "push_subscription.deleted", id, { origin: originOf(row) }),
+    ...(entry ? [recordEntry(entry, "push_subscription.deleted", id, { origin: originOf(row) })] : []),
   ]);
 }
 

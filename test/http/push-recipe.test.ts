@@ -27,19 +27,20 @@ interface Sent {
   ring: boolean;
 }
 
-/** Devices that list what they are sent, and refuse while `isDown` names them. */
+/** Devices that list what they are sent, and what they refuse while `isDown` names them. */
 async function startDevices(t: TestContext) {
   const sent: Sent[] = [];
+  const refused: Sent[] = [];
   const isDown = new Set<string>();
   const server = createServer(async (request, response) => {
     const push = JSON.parse(Buffer.concat(await request.toArray()).toString()) as Sent;
-    if (isDown.has(push.device)) return response.writeHead(503).end();
-    sent.push(push);
-    return response.end();
+    const isRefused = isDown.has(push.device);
+    (isRefused ? refused : sent).push(push);
+    return response.writeHead(isRefused ? 503 : 200).end();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   t.after(() => server.close());
-  return { sent, isDown, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
+  return { sent, refused, isDown, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
 }
 
 /** The reader's part: which devices a user has, and how they are reached. */
@@ -125,12 +126,18 @@ test("the receiver of docs/push.md rings each device once, sets the badge, and t
 test("the receiver of docs/push.md rings a device that failed when it is back, and nobody who has muted", async (t) => {
   const { server, admin, ann, bob, hook, devices, conversation, look, push } = await start(t);
   devices.isDown.add("tablet");
-  await say(server, bob, conversation, "are you there?");
+  const message = await say(server, bob, conversation, "are you there?");
   const isFailed = async () =>
     (await deliveries(server, admin, hook)).some(({ last_status }) => last_status === 500);
   assert.ok(await eventually(isFailed));
   devices.isDown.clear();
   assert.deepEqual(await look(), [push("phone", 1, true), push("tablet", 1, true)]);
+  devices.isDown.add("tablet");
+  const path = `/v1/conversations/${conversation}/read`;
+  assert.equal((await send(server, ann, "PUT", path, { message_id: message })).status, 204);
+  assert.ok(await eventually(async () => devices.refused.some(({ ring }) => !ring)));
+  devices.isDown.clear();
+  assert.deepEqual(await look(), [push("phone", 0, false), push("tablet", 0, false)], "also what is taken away");
   const mute = { muted_until: Math.floor(Date.now() / 1000) + 3600 };
   assert.equal((await send(server, ann, "PUT", `/v1/conversations/${conversation}`, mute)).status, 200);
   await say(server, bob, conversation, "quiet");

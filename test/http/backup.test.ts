@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
-import { type CommandLine, commandLine, tokenOf } from "../support/command.ts";
+import { type CommandLine, commandLine, pushKeyOf, tokenOf } from "../support/command.ts";
 import { type Acknowledged, flipBit, nothing, send, sha256, write } from "../support/command-writers.ts";
 
 const SCHEMA = new URL("../../src/db/engines/sqlite/migrations/0001-first.sql", import.meta.url);
@@ -31,14 +31,15 @@ async function linksOf(command: CommandLine, headers: Record<string, string>): P
   return links;
 }
 
-/** Starts a server and demands of it all that was acknowledged, also by links that the old one has given. */
+/** Starts a server and demands of it all that was acknowledged, also by links that the old one has given, and the key of devices. */
 async function serveAll(
   restored: CommandLine,
   headers: Record<string, string>,
   known: Acknowledged,
-  links: ReadonlyMap<string, string>,
+  { links, pushKey }: { links: ReadonlyMap<string, string>; pushKey: string },
 ): Promise<void> {
   const server = await restored.serve();
+  assert.equal(await pushKeyOf(restored, headers), pushKey);
   assert.ok(!server.stdout().includes("parley_"), "it is no new Parley");
   for (const id of known.contacts)
     assert.equal((await fetch(`${restored.url}/v1/contacts/${id}`, { headers })).status, 200, id);
@@ -76,7 +77,7 @@ test("a backup under load has all that was acknowledged before, and restores to 
   const { code, stdout, stderr } = await command.run("backup", folder);
   assert.equal(code, 0, stdout + stderr);
   assert.match(stdout, /^Backed up \d+ files, .* to .*\/backup: 0 findings\.\n$/);
-  const links = await linksOf(command, headers);
+  const shown = { links: await linksOf(command, headers), pushKey: await pushKeyOf(command, headers) };
   goesOn = false;
   await Promise.all(writers);
   assert.equal((await command.run("check")).code, 0);
@@ -96,7 +97,7 @@ test("a backup under load has all that was acknowledged before, and restores to 
   assert.equal(ended.code, 0, ended.stderr);
   assert.match(ended.stdout, /^Restored \d+ files, .*Start the server\.\n$/);
   assert.equal((await restored.run("check")).code, 0);
-  await serveAll(restored, headers, before, links);
+  await serveAll(restored, headers, before, shown);
   t.diagnostic(
     `${before.messages.size} messages and ${before.files.size} files before, ${known.files.size} after; ${known.deleted.size} deletes`,
   );

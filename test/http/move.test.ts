@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClientBase } from "pg";
 import { migratePostgres } from "../../src/db/engines/postgres/migrate.ts";
 import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
-import { type CommandLine, commandLine, tokenOf } from "../support/command.ts";
+import { type CommandLine, commandLine, pushKeyOf, tokenOf } from "../support/command.ts";
 import { administer, LOCKS, testDatabase } from "../support/engines/postgres.ts";
 import { allEvents, type TestEvent } from "../support/event-stream.ts";
 import { eventually } from "../support/files-on-disk.ts";
@@ -149,7 +149,7 @@ function plain(events: TestEvent[]): unknown[] {
   return JSON.parse(JSON.stringify(events), (key, value) => (key === "file_url" ? undefined : value));
 }
 
-test("what happens after a move is handed to webhooks, also where the last events went with their user", async (t) => {
+test("what happens after a move is handed to webhooks, also where the last events went with their user; devices stay subscribed", async (t) => {
   const command = await stopped(t);
   Object.assign(command.env, { PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true", PARLEY_SECRET: SECRET });
   const token = (
@@ -177,6 +177,7 @@ test("what happens after a move is handed to webhooks, also where the last event
   await read(send(command, admin, "POST", "/v1/webhooks", hook), 201);
   for (const name of ["a", "b", "c"]) await add(command, bob, name);
   await to.wait(3);
+  const key = await pushKeyOf(command, admin.headers);
   await server.stop();
   assert.equal((await command.run("user", "remove", "bob")).code, 0);
   const folder = join(command.env.HOME!, "other");
@@ -191,6 +192,7 @@ test("what happens after a move is handed to webhooks, also where the last event
     server = await command.serve();
     for (let i = 0; i < 4; i++) await add(command, admin, `${had} ${i}`);
     await to.wait(had + 4);
+    assert.equal(await pushKeyOf(command, admin.headers), key);
     await server.stop();
   }
 });

@@ -137,7 +137,11 @@ test("the receiver of docs/push.md rings a device that failed when it is back, a
   assert.equal((await send(server, ann, "PUT", path, { message_id: message })).status, 204);
   assert.ok(await eventually(async () => devices.refused.some(({ ring }) => !ring)));
   devices.isDown.clear();
-  assert.deepEqual(await look(), [push("phone", 0, false), push("tablet", 0, false)], "also what is taken away");
+  assert.deepEqual(
+    await look(),
+    [push("phone", 0, false), push("tablet", 0, false)],
+    "also what is taken away",
+  );
   const mute = { muted_until: Math.floor(Date.now() / 1000) + 3600 };
   assert.equal((await send(server, ann, "PUT", `/v1/conversations/${conversation}`, mute)).status, 200);
   await say(server, bob, conversation, "quiet");

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
@@ -120,4 +121,11 @@ export async function freePort(): Promise<number> {
 /** The token that the first start of a server printed. */
 export function tokenOf(server: Served): string {
   return /export PARLEY_TOKEN=(\S+)/.exec(server.stdout())![1]!;
+}
+
+/** Returns the key that devices subscribe to at the command's server. */
+export async function pushKeyOf({ url }: CommandLine, headers: Record<string, string>): Promise<string> {
+  const me = (await (await fetch(`${url}/v1/me`, { headers })).json()) as { push_public_key: string };
+  assert.match(me.push_public_key, /^B[\w-]{86}$/);
+  return me.push_public_key;
 }

@@ -168,11 +168,8 @@ async function buildApp(config: Config, ground: Ground): Promise<App> {
 }
 
 /** Its key is made at the first start. Push servers refuse a contact that is not on the web. */
-async function openPushIdentity(
-  { db, clock, random }: Accounts,
-  origin: () => string,
-): Promise<PushIdentity> {
-  const key = (await findPushKey(db)) ?? (await db.write("createPushKey", { key: createPushKey(random) }));
+async function openPushIdentity({ db, clock }: Accounts, origin: () => string): Promise<PushIdentity> {
+  const key = (await findPushKey(db)) ?? (await db.write("createPushKey", { key: createPushKey() }));
   return new PushIdentity(key, () => (origin().startsWith("https:") ? origin() : undefined), clock);
 }
 

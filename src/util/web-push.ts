@@ -3,12 +3,12 @@ import {
   createECDH,
   createPrivateKey,
   ECDH,
+  generateKeyPairSync,
   hkdfSync,
   type KeyObject,
   sign,
 } from "node:crypto";
 import { type Clock, toSeconds } from "./clock.ts";
-import type { Random } from "./ids.ts";
 
 const CURVE = "prime256v1";
 const PUBLIC_KEY_BYTES = 65;
@@ -80,18 +80,9 @@ const SIGNATURE_LIFE_MS = 12 * 3600 * 1000;
 /** Origins of push servers whose signature is kept. The least recent are dropped first. */
 const MAX_ORIGINS = 1000;
 
-/** How many points P-256 has. */
-const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
-const PRIVATE_KEY_BYTES = 32;
-/** More than a key has, so that the remainder is as likely to be any key (FIPS 186-5, A.2.1). */
-const RANDOM_BYTES = 40;
-
 /** Returns a new private key on P-256, in base64url. */
-export function createPushKey(random: Random): string {
-  const bytes = new Uint8Array(RANDOM_BYTES);
-  random(bytes);
-  const key = (BigInt(`0x${Buffer.from(bytes).toString("hex")}`) % (ORDER - 1n)) + 1n;
-  return Buffer.from(key.toString(16).padStart(2 * PRIVATE_KEY_BYTES, "0"), "hex").toString("base64url");
+export function createPushKey(): string {
+  return generateKeyPairSync("ec", { namedCurve: CURVE }).privateKey.export({ format: "jwk" }).d!;
 }
 
 /** Identifies this service to push servers (VAPID, RFC 8292). */

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { commandLine } from "../support/command.ts";
 import { nothing, write } from "../support/command-writers.ts";
 import { columnOf } from "../support/search-index.ts";
-import { folderOf, type Site, say, search, searchAgain, startSite } from "./search-site.ts";
+import { folderOf, type Site, say, sayMany, search, searchAgain, startSite } from "./search-site.ts";
 
 async function findings({ command }: Site): Promise<Record<string, string | number | null>[]> {
   const { stdout, stderr, code } = await command.run("check", "--json");
@@ -132,6 +132,7 @@ const STRUCTURE = `UPDATE message_index_data SET block = x'${"ff".repeat(41)}' W
 for (const [name, sql] of Object.entries({ words: WORDS, structure: STRUCTURE })) {
   test(`damaged ${name} of the index: check says so, a backup restores, and a search makes it anew`, async (t) => {
     const [site, server] = await startSite(t, "sqlite");
+    await sayMany(site);
     await say(site, "red fox");
     assert.deepEqual(await search(site, "red"), ["red fox"]);
     await server.stop();

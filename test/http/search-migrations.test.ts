@@ -5,14 +5,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
-import { createAccounts } from "../../src/accounts.ts";
+import { createApp } from "../../src/app.ts";
 import type { Config } from "../../src/config/settings.ts";
 import { createToken } from "../../src/core/access/tokens.ts";
-import type { Database } from "../../src/db/database.ts";
 import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
 import { holdWrites } from "../../src/db/engines/sqlite/lock.ts";
-import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
-import { createFuse } from "../../src/util/fuse.ts";
 import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import type { Json } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
@@ -20,6 +17,9 @@ import { eventually } from "../support/files-on-disk.ts";
 import { read, say, send } from "../support/people.ts";
 import { messageId } from "../support/rows.ts";
 import { columnOf, findIndexProblems } from "../support/search-index.ts";
+
+/** However few messages there are. */
+const INDEXED = { messagesReadAtOnce: 0 };
 
 type Row = Record<string, string | number | null>;
 
@@ -68,16 +68,16 @@ interface Old {
   hold(): Promise<() => Promise<void>>;
 }
 
-/** Does what a start does before it serves. */
-async function migrate(config: Config, db: Database): Promise<string> {
-  await db.write("rebuildIndex", undefined);
-  const { token } = await createToken(createAccounts(config, db), null, "usr_1", {});
-  await db.close();
+/** Migrates as a start does, without the work in the background. Returns a token. */
+async function migrate(config: Config): Promise<string> {
+  const app = await createApp(config);
+  const { token } = await createToken(app.core, null, "usr_1", {});
+  await app.stop();
   return token;
 }
 
 async function onSqlite(t: TestContext, version: number): Promise<Old> {
-  const config = await testConfig(t);
+  const config = await testConfig(t, INDEXED);
   await mkdir(config.dataFolder);
   const path = join(config.dataFolder, "parley.db");
   const old = new DatabaseSync(path);
@@ -89,7 +89,7 @@ async function onSqlite(t: TestContext, version: number): Promise<Old> {
   }
   old.exec(`PRAGMA user_version = ${version}`);
   old.close();
-  const token = await migrate(config, openSqlite(path, createFuse(assert.ifError)));
+  const token = await migrate(config);
   return {
     config,
     token,
@@ -113,8 +113,8 @@ async function onPostgres(t: TestContext, version: number): Promise<Old> {
   await client.query("SELECT setval(pg_get_serial_sequence('message_bodies', 'id'), 6)");
   await client.query(`CREATE TABLE schema_version AS SELECT ${version} AS version`);
   await client.end();
-  const config = { ...(await testConfig(t)), databaseUrl };
-  const token = await migrate(config, await openPostgres(databaseUrl));
+  const config = { ...(await testConfig(t, INDEXED)), databaseUrl };
+  const token = await migrate(config);
   return {
     config,
     token,

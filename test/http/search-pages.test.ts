@@ -8,11 +8,17 @@ import { testDatabase } from "../support/engines/postgres.ts";
 import { add, person, read, send } from "../support/people.ts";
 import { aUser, contact, message, messageId } from "../support/rows.ts";
 
+/** However few messages there are. */
+const INDEXED = { messagesReadAtOnce: 0 };
+
 type Start = (t: TestContext) => Promise<TestApp>;
 
 const ENGINES: [name: string, start: Start][] = [
-  ["sqlite", async (t) => startOn(t, await testConfig(t))],
-  ["postgres", async (t) => startOn(t, { ...(await testConfig(t)), databaseUrl: await testDatabase(t) })],
+  ["sqlite", async (t) => startOn(t, await testConfig(t, INDEXED))],
+  [
+    "postgres",
+    async (t) => startOn(t, { ...(await testConfig(t, INDEXED)), databaseUrl: await testDatabase(t) }),
+  ],
 ];
 
 /** More than a search looks up at once. */

@@ -52,6 +52,13 @@ export async function say({ command, headers }: Site, text: string): Promise<str
   return ((await answer.json()) as { id: string }).id;
 }
 
+/** More than a search reads without the index. */
+const MANY = 60;
+
+export async function sayMany(site: Site): Promise<void> {
+  await Promise.all(Array.from({ length: MANY }, (_, i) => say(site, `other ${i}`)));
+}
+
 /** Returns the texts that it finds, or "503". */
 export async function search({ command, headers }: Site, q: string): Promise<string[]> {
   const answer = await fetch(`${command.url}/v1/messages?limit=100&q=${encodeURIComponent(q)}`, { headers });

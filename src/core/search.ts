@@ -248,6 +248,7 @@ class Search {
 /** One less than the greatest limit of a statement of PostgreSQL's. */
 const NO_LIMIT = 2 ** 31 - 2;
 const FIRST_SPAN_MS = 60 * 60 * 1000;
+
 function* parts<T>(values: readonly T[], size: number): Generator<T[]> {
   for (let at = 0; at < values.length; at += size) yield values.slice(at, at + size);
 }

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { commandLine } from "../support/command.ts";
 import { nothing, write } from "../support/command-writers.ts";
 import { columnOf } from "../support/search-index.ts";
-import { folderOf, type Site, say, sayMany, search, searchAgain, startSite } from "./search-site.ts";
+import { folderOf, type Site, say, search, searchAgain, startSite } from "./search-site.ts";
 
 async function findings({ command }: Site): Promise<Record<string, string | number | null>[]> {
   const { stdout, stderr, code } = await command.run("check", "--json");
@@ -99,14 +99,16 @@ for (const engine of ["sqlite", "postgres"] as const) {
     await say(site, "red fox");
     assert.deepEqual(await search(site, "red"), ["red fox"]);
     await server.stop();
-    const words = "SELECT replace(word, 'fox', 'f') FROM indexed_words";
     const databaseUrl = site.command.env.PARLEY_DATABASE_URL ?? null;
     const column = columnOf({ databaseUrl, dataFolder: folderOf(site.command) });
-    const old = (await column(words)).sort().join(" ");
     const body = "(SELECT MAX(id) FROM message_bodies)";
-    // What the texts were by another rule: none of these could be taken out of the index.
-    await site.change("INSERT INTO message_index (message_index) VALUES ('delete-all')");
-    await site.change(`INSERT INTO message_index (rowid, words) SELECT ${body}, '${old}'`);
+    const now = (await column(`SELECT word FROM indexed_words WHERE body_id = ${body}`)).join(" ");
+    // What the text was by another rule: it could not be taken out of the index.
+    await site.change(
+      `INSERT INTO message_index (message_index, rowid, words) SELECT 'delete', ${body}, '${now}'`,
+    );
+    const before = now.replace("fox", "f");
+    await site.change(`INSERT INTO message_index (rowid, words) SELECT ${body}, '${before}'`);
     await (await site.command.serve()).stop();
     assert.notDeepEqual(await site.problems(), []);
     assert.equal((await findings(site)).length, 1);
@@ -117,9 +119,8 @@ for (const engine of ["sqlite", "postgres"] as const) {
     assert.deepEqual(await site.problems(), []);
     assert.deepEqual(await column("SELECT rule FROM word_rule"), [`1, Unicode ${process.versions.unicode}`]);
     await again.stop();
-    const before = await column("SELECT after_id FROM reindexing");
     await site.command.serve();
-    assert.deepEqual([before, await column("SELECT after_id FROM reindexing")], [[], []], "and only once");
+    assert.deepEqual(await column("SELECT after_id FROM reindexing"), [], "and only once");
   });
 }
 
@@ -132,7 +133,6 @@ const STRUCTURE = `UPDATE message_index_data SET block = x'${"ff".repeat(41)}' W
 for (const [name, sql] of Object.entries({ words: WORDS, structure: STRUCTURE })) {
   test(`damaged ${name} of the index: check says so, a backup restores, and a search makes it anew`, async (t) => {
     const [site, server] = await startSite(t, "sqlite");
-    await sayMany(site);
     await say(site, "red fox");
     assert.deepEqual(await search(site, "red"), ["red fox"]);
     await server.stop();
@@ -175,7 +175,7 @@ for (const [name, sql] of Object.entries({ words: WORDS, structure: STRUCTURE })
     assert.equal((await remove()).status, 204);
     assert.deepEqual(await searchAgain(site, "red"), ["red dog"]);
     const column = columnOf({ databaseUrl: null, dataFolder: folderOf(site.command) });
-    assert.deepEqual(await column("SELECT text FROM message_bodies ORDER BY text"), [null, "red dog"]);
+    assert.deepEqual(await column("SELECT text FROM message_bodies WHERE text LIKE '%red%'"), ["red dog"]);
     assert.deepEqual(await findings(site), []);
   });
 }
@@ -185,7 +185,9 @@ test("check compares the index of a folder that nobody can write to", async (t) 
   await say(site, "red fox");
   assert.deepEqual(await search(site, "red"), ["red fox"]);
   await server.stop();
-  await site.change("UPDATE message_bodies SET text = 'red fox jumps'; PRAGMA journal_mode = DELETE");
+  await site.change(
+    "UPDATE message_bodies SET text = 'red fox jumps' WHERE text = 'red fox'; PRAGMA journal_mode = DELETE",
+  );
   const folder = folderOf(site.command);
   await chmod(join(folder, "parley.db"), 0o400);
   await chmod(folder, 0o500);

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { commandLine } from "../support/command.ts";
 import { settingsOn, testDatabase } from "../support/engines/postgres.ts";
 import { columnOf, findIndexProblems } from "../support/search-index.ts";
-import { folderOf, type Site, say, sayMany, search, searchAgain, startSite } from "./search-site.ts";
+import { folderOf, type Site, say, search, searchAgain, startSite } from "./search-site.ts";
 
 const TEXTS = ["one red", "two red 東京", "three blue red"];
 const FOUND = TEXTS.toReversed();
@@ -14,7 +14,6 @@ const FOUND = TEXTS.toReversed();
 async function stopped(t: TestContext, indexed: boolean): Promise<Site> {
   const [site, server] = await startSite(t, "sqlite");
   const { command, headers } = site;
-  await sayMany(site);
   const gone = await say(site, "gone red");
   for (const text of TEXTS.with(1, "early red")) await say(site, text);
   if (indexed) assert.equal((await search(site, "red")).length, 4);

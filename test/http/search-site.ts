@@ -36,13 +36,19 @@ async function onPostgres(t: TestContext): Promise<[CommandLine, Site["change"]]
 
 const ENGINES = { sqlite: onSqlite, postgres: onPostgres };
 
+/** More than a search reads without the index. */
+const MANY = 60;
+
+/** Starts a server with many messages of no interest. */
 export async function startSite(t: TestContext, engine: keyof typeof ENGINES): Promise<[Site, Served]> {
   const [command, change] = await ENGINES[engine](t);
   const server = await command.serve();
   const headers = { authorization: `Bearer ${tokenOf(server)}` };
   const databaseUrl = command.env.PARLEY_DATABASE_URL ?? null;
   const problems = () => findIndexProblems(columnOf({ databaseUrl, dataFolder: folderOf(command) }));
-  return [{ command, headers, change, problems }, server];
+  const site = { command, headers, change, problems };
+  await Promise.all(Array.from({ length: MANY }, (_, i) => say(site, `other ${i}`)));
+  return [site, server];
 }
 
 export async function say({ command, headers }: Site, text: string): Promise<string> {
@@ -50,13 +56,6 @@ export async function say({ command, headers }: Site, text: string): Promise<str
   const body = new URLSearchParams({ conversation_id: me.conversation_id, text });
   const answer = await fetch(`${command.url}/v1/messages`, { method: "POST", headers, body });
   return ((await answer.json()) as { id: string }).id;
-}
-
-/** More than a search reads without the index. */
-const MANY = 60;
-
-export async function sayMany(site: Site): Promise<void> {
-  await Promise.all(Array.from({ length: MANY }, (_, i) => say(site, `other ${i}`)));
 }
 
 /** Returns the texts that it finds, or "503". */

@@ -54,11 +54,14 @@ db.exec("PRAGMA secure_delete = ON");
 const statements = new Map<string, Prepared>();
 
 let uncopied = 0;
+let meetsDamagedIndex = false;
 let cleaning: NodeJS.Timeout | undefined;
 
 parentPort!.on("message", (asked: Ask[] | "close") => {
   if (asked !== "close") {
-    parentPort!.postMessage(commit(asked));
+    const answer = commit(asked);
+    if (meetsDamagedIndex) rebuildIndex();
+    parentPort!.postMessage(answer);
     uncopied += asked.length;
     if (uncopied >= WRITES_PER_CHECKPOINT) checkpoint("PASSIVE");
     cleaning ??= setTimeout(clean, CLEAN_AFTER_MS);
@@ -102,7 +105,6 @@ function commit(asked: Ask[]): BatchResult {
       return { outcomes: transaction(asked, runInSavepoint) };
     }
   } catch (error) {
-    if (isDamagedIndex(error)) rebuildIndex();
     const failure = toFailure(engineError(error));
     const answer: BatchResult = { outcomes: asked.map(() => ({ failure })) };
     if (primaryCode(error) === SQLITE_IOERR || db.isTransaction) answer.damage = toFailure(error);
@@ -112,6 +114,7 @@ function commit(asked: Ask[]): BatchResult {
 
 /** Otherwise no message could be deleted. If even this fails, the next write tries again. */
 function rebuildIndex(): void {
+  meetsDamagedIndex = false;
   try {
     transaction([{ name: "rebuildIndex", input: undefined }], runBare);
   } catch {}
@@ -150,7 +153,7 @@ function runBare({ name, input }: Ask): Outcome {
     return { result: step.value };
   } catch (error) {
     // Some errors, such as a full disk, end the whole transaction: then nothing of it is kept.
-    if (!db.isTransaction || primaryCode(error) === SQLITE_IOERR || isDamagedIndex(error)) throw error;
+    if (!db.isTransaction || primaryCode(error) === SQLITE_IOERR) throw error;
     if (changed) throw new Tainted("", { cause: error });
     return { failure: toFailure(engineError(error)) };
   }
@@ -194,7 +197,10 @@ function primaryCode(error: unknown): number {
 
 /** Translates an engine's error; others are returned unchanged and logged as unknown. */
 function engineError(error: unknown): unknown {
-  if (isDamagedIndex(error)) return damagedIndex(error);
+  if (isDamagedIndex(error)) {
+    meetsDamagedIndex = true;
+    return damagedIndex(error);
+  }
   const code = primaryCode(error);
   if (code === SQLITE_FULL) return new ParleyError("disk_full", undefined, { cause: error });
   if (code === SQLITE_BUSY) return new ParleyError("unavailable", undefined, { cause: error });

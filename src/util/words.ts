@@ -142,6 +142,8 @@ function toEntry(word: string): string {
   return word.length <= MAX_ENTRY ? word : [...word].slice(0, MAX_ENTRY).join("");
 }
 
+const SHORTEST_PREFIX = 3;
+
 /** What is looked up in the index: an entry, or all entries that begin so. */
 export interface Lookup {
   entry: string;
@@ -149,12 +151,12 @@ export interface Lookup {
 }
 
 /**
- * Returns lookups, each of which finds every text that has the term, and possibly others. None for a single letter, with which
- * too many words begin.
+ * Returns lookups, each of which finds every text that has the term, and possibly others. None for one or two letters,
+ * with which too many words begin: SQLite reads all of these at once.
  */
 export function toLookups({ text, kind }: Term): Lookup[] {
   const characters = [...text];
-  if (kind === "prefix" && characters.length === 1) return [];
+  if (kind === "prefix" && characters.length < SHORTEST_PREFIX) return [];
   if (kind !== "run") return [{ entry: toEntry(text), isPrefix: kind === "prefix" }];
   if (characters.length === 1) return [{ entry: text, isPrefix: true }];
   return characters.slice(1).map((character, i) => ({ entry: characters[i]! + character, isPrefix: false }));

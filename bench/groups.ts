@@ -79,7 +79,7 @@ async function costOfListening(stack: AsyncDisposableStack, group: Group): Promi
 }
 
 /** Makes a group of all of them and returns its conversation. */
-async function gather(port: number, members: Person[]): Promise<string> {
+export async function gather(port: number, members: Person[]): Promise<string> {
   const [owner, ...others] = members as [Person, ...Person[]];
   for (const other of others) await introduce(port, owner, other);
   const made = await postTo<{ id: string; conversation_id: string }>(port, "/v1/groups", owner.headers, {

@@ -102,7 +102,7 @@ export async function openStream(
     const frames = (rest + text).split("\n\n");
     rest = frames.pop()!;
     for (const frame of frames) {
-      const id = /"payload":\{"id":"(\w+)"/.exec(frame)?.[1];
+      const id = /"payload":\{"(?:conversation_)?id":"(\w+)"/.exec(frame)?.[1];
       if (id !== undefined) arrivals.add(id);
     }
   });

@@ -40,7 +40,7 @@ export interface Results {
 /** What the rows are: `least` and `most` are bounds (the value lies below `most`), and a goal lies beyond its bound. */
 export interface Row {
   title: string;
-  unit: "" | "us" | "ms" | "MB";
+  unit: "" | "us" | "ms" | "MB" | "%";
   least?: number;
   most?: number;
   goal?: number;
@@ -96,6 +96,11 @@ export const OTHERS: Record<string, Row> = {
   groupNodes: { title: "CPU of two nodes for such a message if all listen", unit: "ms" },
   messageMedian: { title: "500 messages/s on their way to 1,000 listeners, p50", unit: "ms" },
   message: { title: "500 messages/s on their way to 1,000 listeners, p99", unit: "ms", most: 50 },
+  typing: { title: "1,000 people type to a contact who listens: of a core", unit: "%", most: 10 },
+  typingRetrieve: { title: "as many retrieves/s beside the same streams: of a core", unit: "%" },
+  typingIdle: { title: "the same streams alone: of a core", unit: "%" },
+  typingPostgres: { title: "1,000 people type, on PostgreSQL: of a core", unit: "%" },
+  typingGroup: { title: "CPU of typing in a group of 256 who all listen", unit: "ms", most: 8 },
   filterUsername: { title: "CPU of username= among 100,000, times among 1,000", unit: "", most: 1.5 },
   filterPhone: { title: "CPU of phone_number= among 100,000, times among 1,000", unit: "", most: 1.5 },
   filterActive: { title: "CPU of active=true among 100,000, times among 1,000", unit: "", most: 1.5 },

@@ -29,6 +29,7 @@ import {
 import { searches, searchesOnPostgres } from "./search.ts";
 import { pinLoad } from "./servers.ts";
 import { fillSubject, startSubject } from "./subject.ts";
+import { typingCosts, typingCostsOnPostgres } from "./typing.ts";
 import { fillTable, fullLoad, readsBesideCreates, starts } from "./whole.ts";
 import { allWorks, measure, type Work } from "./works.ts";
 
@@ -38,6 +39,7 @@ const QUICK = [
   "filters",
   "messages",
   "groups",
+  "typing",
   "retrieve",
   "list",
   "create",
@@ -52,7 +54,7 @@ const QUICK = [
 ];
 const PARTS = [...QUICK, "search", "long", "peers"];
 /** Parts with a server of their own. */
-const BESIDE = ["start", "events", "filters", "messages", "groups", "search", "peers"];
+const BESIDE = ["start", "events", "filters", "messages", "groups", "typing", "search", "peers"];
 const HELP = `npm run bench -- [--only PART,PART] [--rounds N] [--ms N] [--long [--minutes N]] [--peers] [--page] [--against DIR]
   --only     parts of ${PARTS.join(", ")}
   --rounds   how often each server is measured (3; with --against 7)
@@ -194,6 +196,10 @@ async function run(): Promise<void> {
   if (parts.includes("groups")) {
     report(results, await groupCosts(folder));
     report(results, await groupCostsOnNodes(folder));
+  }
+  if (parts.includes("typing")) {
+    report(results, await typingCosts(folder));
+    report(results, await typingCostsOnPostgres(folder));
   }
   if (parts.includes("search")) {
     report(results, await searches(folder, rounds * ms));

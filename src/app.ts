@@ -9,10 +9,12 @@ import { Seal } from "./core/access/seal.ts";
 import { Activity } from "./core/activity.ts";
 import type { Accounts, Core, IdentityProvider } from "./core/core.ts";
 import { EventHub } from "./core/events/event-hub.ts";
+import { deliverTyping } from "./core/events/typing.ts";
+import { Typists } from "./core/events/typists.ts";
 import { DownloadLog } from "./core/files/download-log.ts";
 import { createLinks } from "./core/files/links.ts";
 import { refuseHalfMove } from "./core/upkeep/move.ts";
-import type { Database } from "./db/database.ts";
+import type { Callbacks, Database } from "./db/database.ts";
 import { lockFolder } from "./db/engines/sqlite/lock.ts";
 import { hasStoredFiles } from "./db/queries/integrity.ts";
 import { findPushKey } from "./db/queries/push-subscriptions.ts";
@@ -48,8 +50,10 @@ export interface Parts {
 /** Timeout of a DNS query in milliseconds, and attempts per name server. */
 const NAMES = { timeout: 1000, tries: 2 };
 
-/** Wakes background work after a change. */
-type Wakeups = EventEmitter<Record<"eraser" | "events" | "downloads", []>>;
+/** Wakes background work after a change, and passes on what nodes broadcast. */
+type Wakeups = EventEmitter<
+  Record<"eraser" | "events" | "downloads", []> & { broadcast: [texts: readonly string[]] }
+>;
 
 export interface App {
   core: Core;
@@ -71,7 +75,11 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
   const folder = await takeFolder(config);
   if (folder) opened.defer(() => folder.unlock());
   const wakeups: Wakeups = new EventEmitter();
-  const db = await openDatabase(config, fuse, { onEvents: () => wakeups.emit("events") });
+  const callbacks: Callbacks = {
+    onEvents: () => wakeups.emit("events"),
+    onBroadcast: (texts) => wakeups.emit("broadcast", texts),
+  };
+  const db = await openDatabase(config, fuse, { callbacks });
   opened.defer(() => db.close());
   await refuseHalfMove(db);
   if (!(await followsRule(db))) await db.write("rebuildIndex", undefined);
@@ -118,6 +126,7 @@ async function buildApp(config: Config, ground: Ground): Promise<App> {
     identityProvider: identityProvider(config, accounts.clock, log),
     downloadLog: new DownloadLog(() => wakeups.emit("downloads")),
     messageRate: messageRate(accounts),
+    typists: new Typists(accounts.db, accounts.clock),
     ...madeAnew(parts),
   };
   // Loaded here, so that commands beside a server start without it.
@@ -231,6 +240,7 @@ function startJobs(core: Core, config: Config, log: Log, wakeups: Wakeups): Back
   );
   wakeups.on("eraser", eraser.wake).on("events", events.wake).on("events", webhooks.wake);
   wakeups.on("downloads", downloads.wake);
+  wakeups.on("broadcast", (texts) => void deliverTyping(core, texts).catch(failed("typing")));
   const sweep = startSweep(core, config.auditDays, failed("sweep"));
   const indexer = startIndexer(core, failed("indexer"));
   const activity = startActivity(core, failed("activity"));

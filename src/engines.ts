@@ -1,7 +1,7 @@
 import { openDiskStore, readDiskStore } from "./blobs/disk.ts";
 import type { BlobReader, BlobStore } from "./blobs/store.ts";
 import type { Config } from "./config/settings.ts";
-import type { Database, IndexReader } from "./db/database.ts";
+import { type Callbacks, type Database, type IndexReader, NO_CALLBACKS } from "./db/database.ts";
 import { postgresIndex } from "./db/engines/postgres/search.ts";
 import { migrate, requireCurrentSchema } from "./db/engines/sqlite/migrate.ts";
 import { sqliteIndex } from "./db/engines/sqlite/search.ts";
@@ -12,16 +12,16 @@ import { createFuse, type Fuse } from "./util/fuse.ts";
 // Opens what the configuration names: SQLite or PostgreSQL for rows, a folder or S3 for bytes. PostgreSQL and S3 are
 // loaded only if they are used.
 
-/** Opens the database, and creates or migrates it if needed. `alone` and `onEvents` as in `openPostgres`. */
+/** Opens the database, and creates or migrates it if needed. `alone` as in `openPostgres`. */
 export async function openDatabase(
   config: Config,
   fuse: Fuse,
-  { alone = false, onEvents = () => {} }: { alone?: boolean; onEvents?: () => void } = {},
+  { alone = false, callbacks = NO_CALLBACKS }: { alone?: boolean; callbacks?: Callbacks } = {},
 ): Promise<Database> {
-  if (config.databaseUrl === null) return openSqlite(databaseOf(config.dataFolder), fuse, migrate, onEvents);
+  if (config.databaseUrl === null) return openSqlite(databaseOf(config.dataFolder), fuse, migrate, callbacks);
   const { openPostgres } = await import("./db/engines/postgres/postgres.ts");
   const { migratePostgres } = await import("./db/engines/postgres/migrate.ts");
-  return openPostgres(config.databaseUrl, migratePostgres, alone, onEvents);
+  return openPostgres(config.databaseUrl, migratePostgres, alone, callbacks);
 }
 
 /** Opens an existing database with the current schema, also beside a running server. */

@@ -30,4 +30,12 @@ export class Conversations {
   markRead(id: string, position: ReadPosition, options: CallOptions = {}): Promise<void> {
     return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id, "read"], body: position });
   }
+  /**
+   * Shows the other members for six seconds that the caller is typing. Call it every few seconds while that is so: more than
+   * once in three seconds has no effect. It is not retried, because later it may no longer be so.
+   */
+  typing(id: string, options: CallOptions = {}): Promise<void> {
+    const path = [...PATH, id, "typing"];
+    return this.#transport.call({ ...options, method: "POST", path, canRepeat: () => false });
+  }
 }

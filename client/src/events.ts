@@ -4,7 +4,7 @@ import { isOutage, pauseBefore, sleep } from "./retries.ts";
 import { readMessages } from "./server-sent-events.ts";
 import { bodyChunks } from "./streams.ts";
 import { type CallOptions, cursorOf, type Transport, toCursor, type WatchedResponse } from "./transport.ts";
-import type { Event, EventQuery, EventType } from "./types.ts";
+import type { Event, EventQuery, EventType, StreamEvent } from "./types.ts";
 
 const PATH = ["v1", "events"];
 /** The server sends a heartbeat every 15 seconds. */
@@ -12,7 +12,7 @@ const IDLE_MS = 45_000;
 
 export interface StreamOptions extends CallOptions {
   /** All types by default. */
-  types?: readonly EventType[] | undefined;
+  types?: readonly StreamEvent["type"][] | undefined;
   /**
    * The cursor or the id of the event after which to begin. Null begins with the oldest event kept; by default the stream
    * begins with the next event.
@@ -45,7 +45,7 @@ export class Events {
    * as long as that takes and continues after the last event. It ends when `signal` is aborted or the loop is left. Throws
    * if the server refuses, for example `events_erased` if the next event is no longer kept.
    */
-  async *stream({ types, after, signal }: StreamOptions = {}): AsyncGenerator<Event, void, undefined> {
+  async *stream({ types, after, signal }: StreamOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
     try {
       let last = after ?? undefined;
       if (after === null) {
@@ -64,7 +64,7 @@ export class Events {
           for await (const event of readEvents(answer)) {
             if (signal?.aborted) return;
             yield event;
-            last = event.id;
+            if (event.type !== "typing") last = event.id;
             failures = 1;
           }
         } catch (error) {
@@ -78,13 +78,15 @@ export class Events {
   }
 
   /** Returns all events that the server keeps, oldest first. */
-  async #kept(types: readonly EventType[] | undefined, signal: AbortSignal | undefined): Promise<Event[]> {
+  async #kept(types: StreamOptions["types"], signal: AbortSignal | undefined): Promise<Event[]> {
     const kept: Event[] = [];
-    for await (const event of this.list({ types }, { signal })) kept.push(event);
+    const stored = types?.filter((type): type is EventType => type !== "typing");
+    if (stored?.length === 0) return kept;
+    for await (const event of this.list({ types: stored }, { signal })) kept.push(event);
     return kept.reverse();
   }
 
-  #open(types: readonly EventType[] | undefined, last: string | undefined, signal: AbortSignal | undefined) {
+  #open(types: StreamOptions["types"], last: string | undefined, signal: AbortSignal | undefined) {
     const headers = {
       accept: "text/event-stream",
       ...(last === undefined ? {} : { "last-event-id": last }),
@@ -101,7 +103,7 @@ export class Events {
 }
 
 /** Yields the events of one connection, and throws when it ends. */
-async function* readEvents(answer: WatchedResponse): AsyncGenerator<Event, never, undefined> {
+async function* readEvents(answer: WatchedResponse): AsyncGenerator<StreamEvent, never, undefined> {
   try {
     for await (const message of readMessages(bodyChunks(answer))) yield JSON.parse(message);
   } finally {

@@ -4,7 +4,7 @@ import type { List } from "./list.ts";
 import { withReaction } from "./reactions.ts";
 import { isOutage, pauseBefore, sleep } from "./retries.ts";
 import type { CallOptions } from "./transport.ts";
-import type { Event, Message, MessageQuery, Reaction } from "./types.ts";
+import type { Message, MessageQuery, Reaction, StreamEvent } from "./types.ts";
 
 export interface MessageWatchOptions extends CallOptions {
   /** How many existing messages to begin with, 1 to 100; 20 by default. */
@@ -104,7 +104,7 @@ class View {
   }
 
   /** Returns no change for what the list already had. */
-  toChanges(event: Event): MessageChange[] {
+  toChanges(event: StreamEvent): MessageChange[] {
     if (event.type === "message.deleted") return this.#toDeletion(event.payload.id);
     if (event.type === "reaction.created" || event.type === "reaction.deleted")
       return this.#toReaction(event.type, event.payload);

@@ -415,6 +415,18 @@ export interface components {
         id: string;
       };
     };
+    /** Somebody is typing. Only streams have it, and no cursor is behind it. */
+    TypingEvent: {
+      type: "typing";
+      conversation_id: string;
+      payload: {
+        conversation_id: string;
+        /** Who is typing. */
+        user_id: string;
+        /** Until when to show it. */
+        expires_at: number;
+      };
+    };
     /** What an event is about, if the recipient can't see it any more. */
     Reference: {
       id: string;
@@ -686,7 +698,7 @@ export interface operations {
       starting_after?: string | undefined;
       /** Returns items newer than this one (evt_…). */
       ending_before?: string | undefined;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.updated, reaction.created, reaction.deleted, webhook.disabled, separated by commas. */
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.updated, reaction.created, reaction.deleted, webhook.disabled, typing, separated by commas; typing in streams only. */
       types?: string | undefined;
     };
   };

@@ -48,6 +48,10 @@ export type Event =
   | EventOf<"member.deleted", Required<MemberReference>>
   | EventOf<"webhook.disabled", Webhook>;
 
+/** Somebody is typing. It is stored nowhere, so only a stream has it, and it has no id. */
+export type TypingEvent = Schemas["TypingEvent"];
+export type StreamEvent = Event | TypingEvent;
+
 export type ContactQuery = operations["listContacts"]["query"];
 export type NewContact = operations["createContact"]["body"];
 export type ContactChanges = operations["updateContact"]["body"];

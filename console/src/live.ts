@@ -99,6 +99,7 @@ export class ChangeFeed {
           this.publish({ type: "missed" });
         }
         for await (const event of parley.events.stream({ signal: whileAwake(signal, isAsleep), after })) {
+          if (event.type === "typing") continue;
           after = event.id;
           if (isShown(event)) this.publish(event);
         }

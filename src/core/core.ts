@@ -12,6 +12,7 @@ import type { KeySet } from "./access/key-set.ts";
 import type { Seal } from "./access/seal.ts";
 import type { Activity } from "./activity.ts";
 import type { EventHub } from "./events/event-hub.ts";
+import type { Typists } from "./events/typists.ts";
 import type { DownloadLog } from "./files/download-log.ts";
 import type { Links } from "./files/links.ts";
 
@@ -52,6 +53,7 @@ export interface Core extends Accounts {
   uploadsUnderWay: Map<string, number>;
   /** Messages that each user sends to others on this node; null: no limit. */
   messageRate: Rate | null;
+  typists: Typists;
   /** Null if none is configured. */
   identityProvider: IdentityProvider | null;
   /** Downloads by link, to be written into the audit trail. */

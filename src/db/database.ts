@@ -7,6 +7,16 @@ export type WriteName = keyof Writes;
 export type WriteInput<N extends WriteName> = Parameters<Writes[N]>[0];
 export type WriteResult<N extends WriteName> = ReturnType<Writes[N]> extends Write<infer T> ? T : never;
 
+/** What a database tells its process. */
+export interface Callbacks {
+  /** Called when any node may have published or numbered events, or revoked tokens. */
+  onEvents(): void;
+  /** Called with texts that a node broadcasts. */
+  onBroadcast(texts: readonly string[]): void;
+}
+
+export const NO_CALLBACKS: Callbacks = { onEvents() {}, onBroadcast() {} };
+
 /** A database of either engine. Writes are named and take plain data, so that they can run anywhere. */
 export interface Database extends QuickReader {
   /**
@@ -26,6 +36,8 @@ export interface Database extends QuickReader {
   revocations(): number | null;
   /** Reports whether this process may do this kind of background work now: one of those that share a database may. */
   claim(work: string): Promise<boolean>;
+  /** Sends short ASCII texts without line breaks to all nodes, this one included. They are stored nowhere, and may be lost. */
+  broadcast(texts: readonly string[]): void;
   /** Returns the number of waiting writes. */
   queueLength(): number;
   close(): Promise<void>;

@@ -80,6 +80,14 @@ export function list(values: readonly Value[]): Statement {
   return new Statement(values.map(() => "?").join(", "), [...values]);
 }
 
+/** Creates the parameters of `VALUES …`, row by row. */
+export function rows(values: readonly (readonly Value[])[]): Statement {
+  return join(
+    values.map((row) => sql`(${list(row)})`),
+    ", ",
+  );
+}
+
 /** Repeats the last value up to a power of two: each length is a statement of its own, which stays prepared. */
 export function padded<V>(values: readonly V[]): V[] {
   const missing = 2 ** Math.ceil(Math.log2(values.length)) - values.length;

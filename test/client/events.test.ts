@@ -1,7 +1,7 @@
 // A stream of events tells each of them once, in order, whatever becomes of its connection.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Event, Parley } from "../../client/src/index.ts";
+import { Parley, type StreamEvent } from "../../client/src/index.ts";
 import { readMessages } from "../../client/src/server-sent-events.ts";
 import { startApp, startOn, type TestApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
@@ -14,7 +14,7 @@ type Options = Parameters<Parley["events"]["stream"]>[0];
 /** Collects what a stream tells until it is closed. */
 function listen(parley: Parley, options: Options = {}) {
   const stop = new AbortController();
-  const events: Event[] = [];
+  const events: StreamEvent[] = [];
   const ended = (async () => {
     for await (const event of parley.events.stream({ ...options, signal: stop.signal })) events.push(event);
   })();
@@ -142,7 +142,7 @@ test("events of some types, and behind one that is known; what one is tells what
 });
 
 /** Says what an event of a group is about, as its type says that the payload is. */
-function ofGroup(event: Event): unknown[] {
+function ofGroup(event: StreamEvent): unknown[] {
   const { type, payload } = event;
   switch (type) {
     case "group.created":
@@ -194,6 +194,46 @@ test("events of a group and its members have what their types say", async (t) =>
   await bobs.close();
 });
 
+onEachEngine(
+  "who is typing comes to streams, which go on behind the last event that is kept",
+  async (t, config) => {
+    const server = await startOn(t, config);
+    let isAway = false;
+    const between = await proxy(t, server.url, () => (isAway ? { status: 502 } : "pass"));
+    const { parley: bob, direct, connected } = await listener(server, between.url);
+    const ann = await clientOf(server);
+    const [{ id: user_id, username }, me] = [await ann.me(), await direct.me()];
+    const { conversation_id } = await add(ann, me.username);
+    await add(direct, username);
+    const stream = listen(bob, { after: null, types: ["contact.created", "typing"] });
+    await connected(1);
+    assert.equal(await ann.conversations.typing(conversation_id), undefined);
+    assert.ok(await stream.has(2));
+    const [, typing] = stream.events;
+    assert.ok(typing?.type === "typing");
+    assert.deepEqual(Object.keys(typing), ["type", "conversation_id", "payload"]);
+    const { expires_at, ...payload } = typing.payload;
+    assert.deepEqual([typing.conversation_id, payload], [conversation_id, { conversation_id, user_id }]);
+    assert.ok(Number.isInteger(expires_at));
+    isAway = true;
+    between.cut();
+    await add(direct, "grace");
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    isAway = false;
+    assert.ok(await stream.has(3));
+    assert.deepEqual(await stream.close(), [username, undefined, "grace"]);
+    const only = listen(ann, { after: null, types: ["typing"] });
+    // It begins a moment after it is opened.
+    const types = async () => {
+      await direct.conversations.typing(conversation_id);
+      return only.events.length > 0;
+    };
+    assert.ok(await eventually(types));
+    await only.close();
+    assert.equal(only.events[0]!.type, "typing");
+  },
+);
+
 test("a loop that is left closes the connection; what the server refuses ends the stream", async (t) => {
   const server = await startApp(t);
   const between = await proxy(t, server.url, () => "pass");
@@ -208,7 +248,7 @@ test("a loop that is left closes the connection; what the server refuses ends th
   assert.ok(await eventually(async () => between.underWay() === 0));
   const bad = await failure(parley.events.stream({ after: "evt_x" }).next());
   assert.deepEqual([bad.code, bad.param], ["invalid_parameter", "Last-Event-ID"]);
-  const none: Event[] = [];
+  const none: StreamEvent[] = [];
   for await (const event of parley.events.stream({ signal: AbortSignal.abort() })) none.push(event);
   assert.deepEqual(none, []);
 });

@@ -132,6 +132,7 @@ onEachEngine("conversations", async (t, config) => {
   const stale = conversations.update(conversation_id, { is_pinned: true }, { ifMatch });
   assert.equal((await failure(stale)).code, "precondition_failed");
   assert.equal(await conversations.markRead(conversation_id, { message_id, private: true }), undefined);
+  assert.equal(await conversations.typing(conversation_id), undefined);
   assert.deepEqual((await conversations.list({ kind: "contact" })).data, [muted]);
 });
 

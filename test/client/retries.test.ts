@@ -59,6 +59,12 @@ onEachEngine(
   },
 );
 
+test("who is typing is not told again, when it may no longer be so", async (t) => {
+  const { parley, seen } = await behind(t, await startApp(t), busy());
+  const error = await failure(parley.conversations.typing("cnv_x"));
+  assert.deepEqual([error.status, seen.length], [503, 1]);
+});
+
 test("a stream is sent again only where nothing of it was read", async (t) => {
   const server = await startApp(t);
   async function* chunks() {

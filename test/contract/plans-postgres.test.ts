@@ -10,6 +10,7 @@ import { inboxQuery, maybeUnreadQuery } from "../../src/db/queries/inbox.ts";
 import { pushSubscriptionsQuery } from "../../src/db/queries/push-subscriptions.ts";
 import { reactionsQuery } from "../../src/db/queries/reactions.ts";
 import { tokensQuery } from "../../src/db/queries/tokens.ts";
+import { seatedQuery, typingAudienceQuery } from "../../src/db/queries/typing.ts";
 import { usersQuery } from "../../src/db/queries/users.ts";
 import { webhooksQuery } from "../../src/db/queries/webhooks.ts";
 import type { Statement } from "../../src/db/sql.ts";
@@ -171,6 +172,12 @@ test(`postgres: among ${CONTACTS} rows every page is read by an index in its ord
       told,
     );
     assert.doesNotMatch(plan, /Seq Scan|Sort|Hash|Merge/, told);
+  }
+  await client.query("DEALLOCATE ALL");
+  const typists = ["usr_x", "usr_y", "usr_z"].map((user_id) => ({ conversation_id: "cnv_7", user_id }));
+  for await (const { plan, told } of plansOf(client, [seatedQuery(typists), typingAudienceQuery(typists)])) {
+    assert.match(plan, /Index (?:Only )?Scan using members_pkey on members t/, told);
+    assert.doesNotMatch(plan, /Seq Scan|Merge/, told);
   }
   t.diagnostic(`${asked.length} statements, each a scan of an index`);
 });

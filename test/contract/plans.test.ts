@@ -12,6 +12,7 @@ import { pushSubscriptionsQuery } from "../../src/db/queries/push-subscriptions.
 import { reactionsQuery } from "../../src/db/queries/reactions.ts";
 import { idsQuery } from "../../src/db/queries/search.ts";
 import { tokensQuery } from "../../src/db/queries/tokens.ts";
+import { seatedQuery, typingAudienceQuery } from "../../src/db/queries/typing.ts";
 import { usersQuery } from "../../src/db/queries/users.ts";
 import { webhooksQuery } from "../../src/db/queries/webhooks.ts";
 import type { Statement } from "../../src/db/sql.ts";
@@ -107,6 +108,19 @@ test("a search reads one range of each conversation, with and without statistics
       "SEARCH s USING PRIMARY KEY (conversation_id=? AND user_id=?)",
       "SEARCH m USING PRIMARY KEY (conversation_id=? AND id>? AND id<?)",
     ]);
+  }
+});
+
+test("who is typing, and who sees that, is found by the keys of members", async (t) => {
+  const db = await openPlainSqlite(t);
+  const typists = ["usr_x", "usr_y", "usr_z"].map((user_id) => ({ conversation_id: "cnv_x", user_id }));
+  for (const query of [seatedQuery(typists), typingAudienceQuery(typists)]) {
+    const steps = planOf(db, query).filter((step) => step !== "SCAN 4-ROW VALUES CLAUSE");
+    assert.equal(steps[0], "SEARCH t USING PRIMARY KEY (conversation_id=? AND user_id=?)");
+    assert.doesNotMatch(steps.join(), /SCAN|TEMP B-TREE/);
+    const members = steps.filter((step) => step.startsWith("SEARCH s"));
+    const isAudience = query.sql.includes("reader_id");
+    assert.deepEqual(members, isAudience ? ["SEARCH s USING PRIMARY KEY (conversation_id=?)"] : []);
   }
 });
 

@@ -178,6 +178,7 @@ async function waitingListener(
       at = upTo;
     },
     wake: (upTo) => told.woken.push(upTo - number),
+    sendTyping() {},
     isAllowed,
     end: () => told.ended++,
   };

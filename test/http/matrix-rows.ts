@@ -86,6 +86,16 @@ export const ROWS: Row[] = [
     expected: { ...own(204), blocked: 204 },
   },
   {
+    route: "POST /v1/conversations/:id/typing",
+    path: "/v1/conversations/<conversation>/typing",
+    expected: { ...own(204), member: 204 },
+  },
+  {
+    route: "POST /v1/conversations/:id/typing",
+    path: "/v1/conversations/<conversationWithBlocked>/typing",
+    expected: { ...own(204), blocked: 204 },
+  },
+  {
     route: "GET /v1/messages",
     path: "/v1/messages?conversation_id=<conversation>",
     expected: { ...own(200), member: 200 },

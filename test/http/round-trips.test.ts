@@ -19,6 +19,7 @@ const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "send a message": { roundTrips: 4, statements: 11 },
   "search the messages of a conversation": { roundTrips: 5, statements: 5 },
   "mark a conversation read": { roundTrips: 3, statements: 5 },
+  "show that one is typing": { roundTrips: 1, statements: 1 },
   "list conversations": { roundTrips: 3, statements: 3 },
   "react to a message": { roundTrips: 3, statements: 8 },
   "remove a reaction": { roundTrips: 3, statements: 6 },
@@ -120,6 +121,7 @@ test("each operation costs the round trips and statements that the docs say", as
     "search the messages of a conversation": () => send("GET", `/v1/messages?conversation_id=${notes}&q=x`),
     // Sending has marked it as read for the sender; this discloses it.
     "mark a conversation read": () => send("PUT", `/v1/conversations/${notes}/read`, { message_id: sent.id }),
+    "show that one is typing": () => send("POST", `/v1/conversations/${notes}/typing`),
     "list conversations": () => send("GET", "/v1/conversations?limit=10"),
     "react to a message": () => send("PUT", `/v1/messages/${sent.id}/reactions/x`),
     "remove a reaction": () => send("DELETE", `/v1/messages/${sent.id}/reactions/x`),

@@ -13,6 +13,7 @@ import { push } from "./push.ts";
 import { reactions } from "./reactions.ts";
 import { requests } from "./requests.ts";
 import { search } from "./search.ts";
+import { typing } from "./typing.ts";
 import { visibility } from "./visibility.ts";
 
 export const mutants: readonly Mutant[] = [
@@ -25,6 +26,7 @@ export const mutants: readonly Mutant[] = [
   ...visibility,
   ...conversations,
   ...events,
+  ...typing,
   ...files,
   ...names,
   ...groups,

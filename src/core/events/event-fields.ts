@@ -20,6 +20,7 @@ import {
   time,
   withOptional,
 } from "../schema.ts";
+import { TYPING } from "./shown-types.ts";
 import { webhookResource } from "./webhook-fields.ts";
 
 export const referenceResource = resource(
@@ -91,6 +92,21 @@ export const eventResource = withOptional(
     "A change of something that the recipient can see.",
   ),
   "notify",
+);
+
+/** The same for all recipients: a frame is made once. */
+export const typingEventResource = resource(
+  "TypingEvent",
+  {
+    type: { type: "string", const: TYPING },
+    conversation_id: id("cnv"),
+    payload: object({
+      conversation_id: id("cnv"),
+      user_id: described(id("usr"), "Who is typing."),
+      expires_at: described(time, "Until when to show it."),
+    }),
+  },
+  "Somebody is typing. Only streams have it, and no cursor is behind it.",
 );
 
 export const sharedEventResource = resource(

@@ -31,6 +31,8 @@ export interface Listener {
   send(events: readonly RenderedEvent[], upTo: number): void;
   /** Called when the stream has to read the events up to this number. */
   wake(upTo: number): void;
+  /** Sends a frame of an event that is stored nowhere, at once or not at all. */
+  sendTyping(frame: Uint8Array): void;
   /** Resolves to false once the token of the stream is no longer valid. Never rejects. */
   isAllowed(): Promise<boolean>;
   /** Ends the stream. */
@@ -150,6 +152,17 @@ export class EventHub {
     if (this.#allowed.get(listener) !== this.#round && !(await this.#isAllowed(listener))) return;
     if (areNext && listener.waitsAfter() === after) listener.send(events, upTo);
     else listener.wake(upTo);
+  }
+
+  /** Sends a frame to the streams of the user that show who is typing. */
+  sendTyping(core: Ground, userId: string, frame: Uint8Array): void {
+    const listeners = this.#listeners.get(userId);
+    if (!listeners) return;
+    this.#lookForRevocations(core);
+    for (const listener of listeners) {
+      if (this.#allowed.get(listener) === this.#round) listener.sendTyping(frame);
+      else void this.#isAllowed(listener).then((isAllowed) => isAllowed && listener.sendTyping(frame));
+    }
   }
 
   /** Ends all streams and refuses new ones. */

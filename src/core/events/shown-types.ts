@@ -3,12 +3,16 @@ import { ParleyError } from "../../errors.ts";
 import type { Scope } from "../access/tokens.ts";
 import { type Field, someOf } from "../fields.ts";
 
+/** Who is typing: an event that is stored nowhere, so only streams have it. */
+export const TYPING = "typing";
+const STREAM_EVENTS = [...RESOURCE_EVENTS, TYPING];
+
 /** The types of events in a list or a stream. */
 export const eventTypes: Field<string[], true> = {
   required: true,
-  accepts: `one or more of ${RESOURCE_EVENTS.join(", ")}, separated by commas`,
+  accepts: `one or more of ${STREAM_EVENTS.join(", ")}, separated by commas; ${TYPING} in streams only`,
   schema: { type: "string" },
-  parse: (value) => someOf(RESOURCE_EVENTS, value),
+  parse: (value) => someOf(STREAM_EVENTS, value),
 };
 
 /** The scope that shows the events of a family. Those of webhooks need none beside `events:read`. */
@@ -20,11 +24,12 @@ const SHOWN_BY: Readonly<Record<string, Scope>> = {
   member: "groups:read",
   message: "messages:read",
   reaction: "messages:read",
+  [TYPING]: "messages:read",
 };
 
 /** Returns the scope that shows events of this type; undefined if none is needed. */
 function scopeFor(type: string): Scope | undefined {
-  return SHOWN_BY[type.slice(0, type.indexOf("."))];
+  return SHOWN_BY[type.split(".")[0]!];
 }
 
 export function isShown(scopes: ReadonlySet<string>, type: string): boolean {
@@ -46,6 +51,11 @@ export function shownTypes(
   }
   const shown = RESOURCE_EVENTS.filter((type) => isShown(scopes, type));
   return shown.length === RESOURCE_EVENTS.length ? undefined : shown;
+}
+
+/** Reports whether a stream of these types, or of all, shows who is typing. */
+export function showsTyping(scopes: ReadonlySet<string>, asked: readonly string[] | undefined): boolean {
+  return isShown(scopes, TYPING) && (asked?.includes(TYPING) ?? true);
 }
 
 /** Throws `insufficient_scope` if the token must not see events of one of these types. */

@@ -26,8 +26,8 @@ export interface Reaction {
   user_id: string;
 }
 
-/** Holds if reactions of the user are shown to the reader: neither erased, nor blocked by the reader. */
-function isShown(userId: Statement, readerId: Statement): Statement {
+/** Holds if what the user does is shown to the reader: neither erased, nor blocked by the reader. */
+export function isShown(userId: Statement, readerId: Statement): Statement {
   return sql`EXISTS (SELECT 1 FROM users u WHERE u.id = ${userId} AND (u.id = ${readerId} OR NOT EXISTS
     (SELECT 1 FROM blocks b WHERE b.owner_id = ${readerId} AND b.username_key = u.username_key)))`;
 }

@@ -5,11 +5,12 @@ import {
   referenceResource,
   sharedEventResource,
   testEventResource,
+  typingEventResource,
 } from "../../core/events/event-fields.ts";
 import type { Field, Shape } from "../../core/fields.ts";
 import type { Resource } from "../../core/schema.ts";
 import { headers } from "../protocol/headers.ts";
-import { KEY, type Operation } from "../protocol/operation.ts";
+import { KEY, type Operation, takesKey } from "../protocol/operation.ts";
 import { MAX_MESSAGE_FILES } from "../protocol/uploads.ts";
 import type { Group } from "../routes/operations.ts";
 import { examplesOf, problem, responsesOf, toPageSchema } from "./responses.ts";
@@ -71,6 +72,7 @@ function schemasOf(operations: readonly Operation[]): object {
     eventResource,
     sharedEventResource,
     testEventResource,
+    typingEventResource,
     referenceResource,
     memberReferenceResource,
     reactionResource,
@@ -147,7 +149,7 @@ function headerParameters(operation: Operation): object[] {
       description,
       schema,
     })),
-    ...(method === "POST"
+    ...(takesKey(operation)
       ? [
           header("Idempotency-Key", "Retry a request with the same key: it takes effect once.", {
             pattern: KEY.source,

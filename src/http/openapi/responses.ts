@@ -1,7 +1,7 @@
 import { described, id, integer, oneOf, type Resource, type Schema, text, url } from "../../core/schema.ts";
 import { catalogue, type ErrorCode } from "../../errors.ts";
 import type { HeaderName } from "../protocol/headers.ts";
-import type { Operation } from "../protocol/operation.ts";
+import { type Operation, takesKey } from "../protocol/operation.ts";
 import { problemOf, statusOf } from "../protocol/problems.ts";
 import { CODE_HEADERS, headersNamed, RATE_HEADERS } from "./headers.ts";
 
@@ -84,7 +84,7 @@ export function responsesOf(operation: Operation, example: unknown): object {
   const { status, resource, page, versioned, content, headers = [], others } = answer;
   const always = headersOfAll(operation);
   const own: HeaderName[] = [...always, ...headers];
-  if (operation.method === "POST") own.push("Idempotent-Replayed");
+  if (takesKey(operation)) own.push("Idempotent-Replayed");
   if (status === 201) own.push("Location");
   if (page) own.push("Link");
   if (versioned) own.push("ETag");
@@ -130,7 +130,8 @@ function headersOfAll({ access }: Operation): readonly HeaderName[] {
   return access === "link" ? ["Referrer-Policy", ...RATE_HEADERS] : RATE_HEADERS;
 }
 
-function codesOf({ access, method, body, errors }: Operation): ErrorCode[] {
+function codesOf(operation: Operation): ErrorCode[] {
+  const { access, method, body, errors } = operation;
   const reads = method === "GET";
   const upload = body === "file";
   return [
@@ -139,7 +140,7 @@ function codesOf({ access, method, body, errors }: Operation): ErrorCode[] {
     // Also without fields: a body is read and refused.
     ...(reads || upload ? [] : (["body_too_large", "request_timeout"] as const)),
     ...(reads ? [] : (["digest_mismatch", "outcome_unknown"] as const)),
-    ...(method === "POST" ? (["idempotency_in_progress", "idempotency_key_reused"] as const) : []),
+    ...(takesKey(operation) ? (["idempotency_in_progress", "idempotency_key_reused"] as const) : []),
     ...errors,
   ];
 }

@@ -68,6 +68,8 @@ export interface Operation<Q extends Shape = Shape, B extends Shape = Shape> {
   body: B | "file";
   /** The fields may also come as a multipart form with files. The operation reads its body of any type by itself. */
   withFiles?: true;
+  /** A write that leaves no rows: they are not counted, and an Idempotency-Key has no effect. */
+  storesNothing?: true;
   /** The body may be as large as the longest text of a message. */
   isLong?: true;
   answer: Answer;
@@ -101,6 +103,7 @@ export function operation<Q extends Shape, B extends Shape>(described: Operation
 export function addOperation(app: FastifyInstance, context: HttpContext, described: Operation): void {
   const { core, limits, log, metrics, rates } = context;
   const isRead = described.method === "GET";
+  const mayHaveKey = takesKey(described);
   const { id: idRule, innerId: innerRule, pathField, query, answer, access, orAdmin } = described;
   const body = described.withFiles ? "file" : described.body;
   const lists = listsOf(body === "file" ? {} : body);
@@ -113,7 +116,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
     exposeHeadRoute: access !== "link",
     url: described.path,
     config: { scope: described.scope, orAdmin, public: access !== undefined },
-    ...(!isRead && { onSend: countWrite }),
+    ...(!isRead && !described.storesNothing && { onSend: countWrite }),
     handler: isRead || body === "file" ? run : readAndRun,
   });
 
@@ -154,7 +157,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
       pathValue: "",
       query: readFields(query, queryOf(request), " in the query"),
       body: body === "file" ? {} : readFields(body, fields),
-      key: described.method === "POST" ? idempotencyKey(request) : undefined,
+      key: mayHaveKey ? idempotencyKey(request) : undefined,
       request,
       reply,
     };
@@ -169,6 +172,11 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
     if (key === undefined) return described.handle(call);
     return oneAtATime(core, call.caller, key, () => described.handle(call));
   }
+}
+
+/** Whether the operation is done once for each Idempotency-Key. */
+export function takesKey({ method, storesNothing }: Operation): boolean {
+  return method === "POST" && !storesNothing;
 }
 
 /** The form of an Idempotency-Key. */

@@ -8,6 +8,7 @@ import {
   readFields,
   updateConversation,
 } from "../../core/conversations.ts";
+import { announceTyping } from "../../core/events/typing.ts";
 import { inboxPageFields, toPageRequest } from "../../core/fields.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
@@ -75,5 +76,19 @@ export const conversationOperations: readonly Operation[] = [
     answer: { status: 204 },
     errors: ["missing_parameter", "conversation_not_found", "message_not_found"],
     handle: ({ core, caller, id, body }) => markRead(core, caller, id, body),
+  }),
+  operation({
+    name: "announceTyping",
+    method: "POST",
+    path: "/v1/conversations/:id/typing",
+    id,
+    scope: "messages:write",
+    summary: "Show the other members that you are typing",
+    storesNothing: true,
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["conversation_not_found"],
+    handle: ({ core, caller, id }) => announceTyping(core, caller, id),
   }),
 ];

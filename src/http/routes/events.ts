@@ -1,12 +1,13 @@
+import type { ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isStillValid } from "../../core/access/authentication.ts";
-import { eventResource } from "../../core/events/event-fields.ts";
+import { eventResource, typingEventResource } from "../../core/events/event-fields.ts";
 import { type Listener, type RenderedEvent, SENT_AT_ONCE } from "../../core/events/event-hub.ts";
 import { findStart, listEvents, newestEventId, nextEvents } from "../../core/events/events.ts";
 import { renderEvents } from "../../core/events/render.ts";
-import { eventTypes, shownTypes } from "../../core/events/shown-types.ts";
+import { eventTypes, shownTypes, showsTyping, TYPING } from "../../core/events/shown-types.ts";
 import { optional, pageFields, toPageRequest } from "../../core/fields.ts";
-import { described, text } from "../../core/schema.ts";
+import { anyOf, described, text } from "../../core/schema.ts";
 import { ParleyError } from "../../errors.ts";
 import { isId } from "../../util/ids.ts";
 import { tokenOf } from "../protocol/authentication.ts";
@@ -16,6 +17,11 @@ import { sendPage } from "../protocol/pages.ts";
 import { sendChunks } from "../protocol/send-file.ts";
 
 const STREAM = "text/event-stream";
+
+const frames = described(
+  { ...text, contentSchema: anyOf(eventResource, typingEventResource) },
+  "Server-sent events; `contentSchema` is that of the data of each.",
+);
 
 /** Changes of what the caller sees, in pages or as a stream (https://html.spec.whatwg.org/#server-sent-events). */
 export const eventOperation: Operation = operation({
@@ -29,7 +35,7 @@ export const eventOperation: Operation = operation({
   answer: {
     status: 200,
     page: eventResource,
-    content: { [STREAM]: text },
+    content: { [STREAM]: frames },
     headers: ["Last-Event-ID"],
   },
   headers: {
@@ -43,13 +49,14 @@ export const eventOperation: Operation = operation({
     const { core, caller, query, request, reply } = call;
     reply.header("vary", "accept");
     if (mediaType(request.headers.accept?.split(",", 1)[0]) !== STREAM) {
+      refuseTyping(query.types);
       const page = toPageRequest(query);
       // Read before the page, so that no event is on neither side of it.
       reply.header("last-event-id", await newestEventId(core, caller));
       return sendPage(core, request, reply, page, await listEvents(core, caller, page));
     }
     const given = ["limit", "starting_after", "ending_before"].find((name) => name in query);
-    if (given === undefined) return stream(call as never, shownTypes(caller.scopes, query.types));
+    if (given === undefined) return stream(call as never, query.types);
     throw new ParleyError(
       "unknown_parameter",
       `${given} works with pages only. A stream continues after the Last-Event-ID header, or starts now.`,
@@ -58,10 +65,20 @@ export const eventOperation: Operation = operation({
   },
 });
 
+function refuseTyping(types: readonly string[] | undefined): void {
+  if (!types?.includes(TYPING)) return;
+  throw new ParleyError(
+    "invalid_parameter",
+    `${TYPING} works with streams only: send Accept: ${STREAM}, or leave it out of types.`,
+    { param: "types" },
+  );
+}
+
 async function stream(
   { core, caller, request, reply }: Pick<Call<never, never>, "core" | "caller" | "request" | "reply">,
-  types: readonly string[] | undefined,
+  asked: readonly string[] | undefined,
 ): Promise<FastifyReply> {
+  const types = shownTypes(caller.scopes, asked);
   const lastId = lastEventId(request) ?? (await newestEventId(core, caller));
   const after = await findStart(core, caller, lastId);
   reply.header("content-type", STREAM);
@@ -91,6 +108,7 @@ async function stream(
       told = Math.max(told, upTo);
       pause.end("");
     },
+    sendTyping: showsTyping(caller.scopes, asked) ? (frame) => sendNow(reply.raw, frame) : () => {},
     isAllowed: () => isStillValid(core, token, caller.userId),
     end: () => {
       ended.abort();
@@ -139,6 +157,11 @@ async function stream(
     clearInterval(heartbeat);
   }
   return reply;
+}
+
+/** Sends a frame beside what the stream sends, unless the client reads slowly. */
+function sendNow(raw: ServerResponse, frame: Uint8Array): void {
+  if (raw.headersSent && !raw.writableEnded && !raw.writableNeedDrain) raw.write(frame);
 }
 
 /** The wait of a stream for what it sends next. */

@@ -2,7 +2,14 @@ import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { OperatorError, ParleyError } from "../../../errors.ts";
-import type { Database, WriteInput, WriteName, WriteResult } from "../../database.ts";
+import {
+  type Callbacks,
+  type Database,
+  NO_CALLBACKS,
+  type WriteInput,
+  type WriteName,
+  type WriteResult,
+} from "../../database.ts";
 import { type Statement, sql, type Write } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
 import { isConflict, isLost, isNeverGiven, postgresError } from "./errors.ts";
@@ -44,13 +51,13 @@ const types: pg.CustomTypesConfig = {
 
 /**
  * Connects; `bringSchema` migrates or checks the schema. With `alone` it throws if anybody else uses the database, and keeps
- * others out. `onEvents` is called when any node may have published or numbered events.
+ * others out.
  */
 export async function openPostgres(
   url: string,
   bringSchema: (client: pg.ClientBase) => Promise<void> = migratePostgres,
   alone = false,
-  onEvents: () => void = () => {},
+  callbacks: Callbacks = NO_CALLBACKS,
 ): Promise<Database> {
   const sockets = new Set<Socket>();
   // A move counts and reads whole tables.
@@ -83,7 +90,7 @@ export async function openPostgres(
   const session = new PostgresSession(
     () => connect({ pipeline: true, query_timeout: SESSION_TIMEOUT_MS }),
     alone,
-    onEvents,
+    callbacks,
   );
   try {
     await session.enter();
@@ -213,6 +220,10 @@ class PostgresDatabase implements Database {
         await sleep(RETRY_MS * tries * Math.random());
       }
     }
+  }
+
+  broadcast(texts: readonly string[]): void {
+    this.#session.broadcast(texts);
   }
 
   queueLength(): number {

@@ -1,12 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
 import { OperatorError } from "../../../errors.ts";
+import type { Callbacks } from "../../database.ts";
 import { isLost } from "./errors.ts";
 
 /** How often a lost session is reopened and an open one is checked. */
 const POLL_MS = 400;
 /** How long events are batched before other nodes are notified. */
 const NOTIFY_AFTER_MS = 5;
+/** A notification has fewer bytes. */
+const PAYLOAD_BYTES = 8000;
+/** Broadcasts that may be on their way; further ones are lost. */
+const MAX_BROADCASTS = 20;
 /** How long the session's last answer is valid. Tokens revoked by another node may still be accepted for so long. */
 const TRUST_MS = 1000;
 /** How long to wait for another process to leave the database, which takes a moment even after it was killed. */
@@ -22,7 +27,7 @@ const SILENCE_MS = 10_000;
 export class PostgresSession {
   readonly #connect: () => Promise<Client>;
   readonly #alone: boolean;
-  readonly #onEvents: () => void;
+  readonly #callbacks: Callbacks;
   readonly #held = new Set<string>();
   readonly #timer: NodeJS.Timeout;
   #client: Client | undefined;
@@ -35,15 +40,13 @@ export class PostgresSession {
   #closed = false;
   #wasOpen = false;
   #notifying: NodeJS.Timeout | undefined;
+  #broadcasts = 0;
 
-  /**
-   * `alone`: nobody else may use the database meanwhile, as a move needs. `onEvents` is called when any node may have published
-   * or numbered events, or revoked tokens.
-   */
-  constructor(connect: () => Promise<Client>, alone: boolean, onEvents: () => void) {
+  /** `alone`: nobody else may use the database meanwhile, as a move needs. */
+  constructor(connect: () => Promise<Client>, alone: boolean, callbacks: Callbacks) {
     this.#connect = connect;
     this.#alone = alone;
-    this.#onEvents = onEvents;
+    this.#callbacks = callbacks;
     this.#timer = setInterval(() => void this.poll().catch(() => {}), POLL_MS);
   }
 
@@ -98,6 +101,21 @@ export class PostgresSession {
     }, NOTIFY_AFTER_MS);
   }
 
+  /** Sends texts to all nodes, this one included, unless too many are on their way: later they would be out of date. */
+  broadcast(texts: readonly string[]): void {
+    if (this.#broadcasts >= MAX_BROADCASTS) return;
+    this.#broadcasts++;
+    this.#send(toPayloads(texts))
+      .catch(() => {})
+      .finally(() => this.#broadcasts--);
+  }
+
+  async #send(payloads: readonly string[]): Promise<void> {
+    const client = await this.#session();
+    for (const payload of payloads)
+      await client.query("SELECT pg_notify('parley_broadcasts', $1)", [payload]);
+  }
+
   /** Reports whether this node may do this kind of work. */
   async claim(work: string): Promise<boolean> {
     if (this.#held.has(work)) return true;
@@ -137,7 +155,7 @@ export class PostgresSession {
     try {
       await this.#enter(client);
       await client.query(
-        `SET idle_session_timeout = ${SILENCE_MS}; LISTEN parley_revocations; LISTEN parley_events`,
+        `SET idle_session_timeout = ${SILENCE_MS}; LISTEN parley_revocations; LISTEN parley_events; LISTEN parley_broadcasts`,
       );
     } catch (error) {
       void client.end().catch(() => {});
@@ -147,9 +165,10 @@ export class PostgresSession {
     this.#wasOpen = true;
     client.on("error", () => this.#lose(client));
     client.on("end", () => this.#lose(client));
-    client.on("notification", ({ channel }) => {
+    client.on("notification", ({ channel, payload }) => {
+      if (channel === "parley_broadcasts") return this.#callbacks.onBroadcast(payload!.split("\n"));
       if (channel === "parley_revocations") void this.poll().catch(() => {});
-      this.#onEvents();
+      this.#callbacks.onEvents();
     });
     return client;
   }
@@ -176,4 +195,15 @@ export class PostgresSession {
     this.#confirmedAt = Number.NEGATIVE_INFINITY;
     void client.end().catch(() => {});
   }
+}
+
+/** Joins texts by lines, as many as a notification takes. */
+function toPayloads(texts: readonly string[]): string[] {
+  const payloads: string[] = [];
+  for (const text of texts) {
+    const joined = `${payloads.at(-1)}\n${text}`;
+    if (payloads.length > 0 && joined.length < PAYLOAD_BYTES) payloads[payloads.length - 1] = joined;
+    else payloads.push(text);
+  }
+  return payloads;
 }

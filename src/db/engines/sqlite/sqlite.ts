@@ -3,7 +3,14 @@ import { setTimeout } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { OperatorError, ParleyError } from "../../../errors.ts";
 import type { Fuse } from "../../../util/fuse.ts";
-import type { Database, WriteInput, WriteName, WriteResult } from "../../database.ts";
+import {
+  type Callbacks,
+  type Database,
+  NO_CALLBACKS,
+  type WriteInput,
+  type WriteName,
+  type WriteResult,
+} from "../../database.ts";
 import type { Statement } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
 import { migrate } from "./migrate.ts";
@@ -26,15 +33,12 @@ interface Queued extends Ask {
   reject: (error: unknown) => void;
 }
 
-/**
- * Opens the database file, or creates it. `bringSchema` migrates or checks its schema. `onEvents` is called after each write
- * that may have published or numbered events.
- */
+/** Opens the database file, or creates it. `bringSchema` migrates or checks its schema. */
 export function openSqlite(
   path: string,
   fuse: Fuse,
   bringSchema: (db: DatabaseSync) => void = migrate,
-  onEvents: () => void = () => {},
+  callbacks: Callbacks = NO_CALLBACKS,
 ): Database {
   const db = connect(path);
   try {
@@ -52,7 +56,7 @@ export function openSqlite(
       cause: error,
     });
   }
-  return new SqliteDatabase(db, path, fuse, onEvents);
+  return new SqliteDatabase(db, path, fuse, callbacks);
 }
 
 function connect(path: string): DatabaseSync {
@@ -69,7 +73,7 @@ class SqliteDatabase implements Database {
   readonly #db: DatabaseSync;
   readonly #path: string;
   readonly #fuse: Fuse;
-  readonly #onEvents: () => void;
+  readonly #callbacks: Callbacks;
   readonly #rows = new Map<string, StatementSync>();
   readonly #arrays = new Map<string, StatementSync>();
   #writer: Worker | undefined;
@@ -80,11 +84,11 @@ class SqliteDatabase implements Database {
   #revocations = 0;
   #closed: Promise<void> | undefined;
 
-  constructor(db: DatabaseSync, path: string, fuse: Fuse, onEvents: () => void) {
+  constructor(db: DatabaseSync, path: string, fuse: Fuse, callbacks: Callbacks) {
     this.#db = db;
     this.#path = path;
     this.#fuse = fuse;
-    this.#onEvents = onEvents;
+    this.#callbacks = callbacks;
   }
 
   async all<R>({ sql, params }: Statement<R>): Promise<R[]> {
@@ -136,6 +140,11 @@ class SqliteDatabase implements Database {
     // All writes that arrive in this turn of the event loop share the commit and its sync.
     if (this.#waiting.length === 1 && this.#underWay.length === 0) setImmediate(this.#send);
     return promise as Promise<WriteResult<N>>;
+  }
+
+  /** A data folder has one server. */
+  broadcast(texts: readonly string[]): void {
+    this.#callbacks.onBroadcast(texts);
   }
 
   queueLength(): number {
@@ -250,7 +259,7 @@ class SqliteDatabase implements Database {
     const batch = this.#underWay;
     this.#underWay = [];
     this.#send();
-    if (batch.some(({ name }) => getWrite(name).publishesEvents)) this.#onEvents();
+    if (batch.some(({ name }) => getWrite(name).publishesEvents)) this.#callbacks.onEvents();
     for (const [i, outcome] of outcomes.entries()) {
       if ("result" in outcome) batch[i]!.resolve(outcome.result);
       else batch[i]!.reject(toError(outcome.failure));

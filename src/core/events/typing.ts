@@ -1,0 +1,33 @@
+// Shows in the open streams of the other members who is typing. Nothing of it is stored.
+import { listTypingAudience } from "../../db/queries/typing.ts";
+import { ParleyError } from "../../errors.ts";
+import type { Caller } from "../access/caller.ts";
+import type { Core } from "../core.ts";
+import type { TypeOf } from "../schema.ts";
+import type { typingEventResource } from "./event-fields.ts";
+import { TYPING } from "./shown-types.ts";
+import { keyOf, type Typing } from "./typists.ts";
+
+/** Shows the other members that the caller is typing. Throws `conversation_not_found`. */
+export async function announceTyping(core: Core, caller: Caller, conversationId: string): Promise<void> {
+  const typist = { conversation_id: conversationId, user_id: caller.userId };
+  if (!(await core.typists.add(typist))) throw new ParleyError("conversation_not_found");
+}
+
+/** Sends what was broadcast to the streams of this node whose users are to see it now. */
+export async function deliverTyping(core: Core, texts: readonly string[]): Promise<void> {
+  const { db, eventHub, typists } = core;
+  const all = texts.map((text): Typing => JSON.parse(text));
+  for (const typing of all) typists.note(typing);
+  if (!eventHub.hasListeners()) return;
+  const frames = new Map(all.map((typing) => [keyOf(typing), toFrame(typing)]));
+  for (const { reader_id, ...typist } of await listTypingAudience(db, all))
+    eventHub.sendTyping(core, reader_id, frames.get(keyOf(typist))!);
+}
+
+/** Without an id: a client that continues after its last event is not affected. */
+function toFrame(payload: Typing): Uint8Array {
+  const { conversation_id } = payload;
+  const event: TypeOf<typeof typingEventResource> = { type: TYPING, conversation_id, payload };
+  return Buffer.from(`event: ${TYPING}\ndata: ${JSON.stringify(event)}\n\n`);
+}

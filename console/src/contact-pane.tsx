@@ -4,14 +4,16 @@ import type { Contact, Group } from "../../client/src/index.ts";
 import { AddContact } from "./add-contact.tsx";
 import { Choice } from "./choice.tsx";
 import { ContactList, type Entry, toPlace } from "./contact-list.tsx";
+import { FoundList, toHitPlace } from "./found-list.tsx";
 import { CreateGroup } from "./groups/create-group.tsx";
 import { Invitations } from "./groups/invitations.tsx";
 import { useGroups } from "./groups/use-groups.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import type { Change } from "./live.ts";
-import { PageFailure, Reading } from "./page-notes.tsx";
+import { PageFailure, Reading, toCount } from "./page-notes.tsx";
 import { openPlace } from "./place.ts";
 import { useChanges, useSession } from "./session.ts";
+import { type Hit, MAX_QUERY, useFound } from "./use-found.ts";
 import { type Inbox, useArchived, useInbox } from "./use-inbox.ts";
 import { type Pages, usePages } from "./use-pages.ts";
 import { useSettled } from "./use-settled.ts";
@@ -44,29 +46,41 @@ export function ContactPane(props: { openId: string; onOpen: (contact: Contact, 
   const archived = useArchived(shown === "archived");
   const isNarrowed = q !== "" || isBlocked;
   useContactEvents(contacts, isNarrowed);
-  const found = useFoundGroups(isBlocked ? "" : q);
-  const entries = useEntries(isNarrowed ? undefined : inbox, contacts, found);
+  const groups = useFoundGroups(isBlocked ? "" : q);
+  const entries = useEntries(isNarrowed ? undefined : inbox, contacts, groups);
+  const found = useFound(isBlocked ? "" : q);
   const pages = shown === "archived" && q === "" ? archived : entries;
   // A page of which nothing is listed is no end.
   useEffect(() => {
     if (pages.items.length === 0) pages.more();
   });
   const pane = useRef<HTMLElement>(null);
+  const clear = () => {
+    setTyped("");
+    pane.current!.querySelector("input")!.focus();
+  };
   return (
-    <nav class="contacts" aria-label="Contacts" ref={pane}>
+    <nav
+      class="contacts"
+      aria-label="Contacts"
+      ref={pane}
+      onKeyDown={(event) => {
+        if (event.key === "Escape" && typed !== "" && !(event.target as Element).closest("dialog")) clear();
+      }}
+    >
       <div class="search-row">
         <label class="search">
           <Icon name="search" />
           <input
             type="search"
-            aria-label="Search contacts and groups"
+            aria-label="Search contacts, groups and messages"
             placeholder="Search"
             autocomplete="off"
             spellcheck={false}
+            maxLength={MAX_QUERY}
             value={typed}
             onInput={(event) => setTyped(event.currentTarget.value)}
             onKeyDown={(event) => {
-              if (event.key === "Escape") setTyped("");
               if (event.key !== "ArrowDown") return;
               event.preventDefault();
               pane.current!.querySelector<HTMLElement>("[role=listbox]")?.focus();
@@ -84,10 +98,12 @@ export function ContactPane(props: { openId: string; onOpen: (contact: Contact, 
           choices={CHOICES}
           onChoose={setShown}
         />
-        {!pages.current && <Reading />}
+        {(!pages.current || !found.current) && <Reading />}
       </div>
       <Invitations />
-      <Body {...props} pages={pages} q={q} shown={shown} onAdd={() => setAdding(true)} />
+      <div class={q === "" ? "results" : "results found"}>
+        <Body {...props} pages={pages} q={q} found={found} shown={shown} onAdd={() => setAdding(true)} />
+      </div>
       {isCreating && <CreateGroup onClose={() => setCreating(false)} />}
       {adding && (
         <AddContact
@@ -133,15 +149,18 @@ function useEntries(inbox: Inbox | undefined, contacts: Pages<Contact>, found: r
   return { items, hasMore: waiting.hasMore || contacts.hasMore, loading, current, more, failure, retry };
 }
 
-function Body(props: {
+interface BodyProps {
   pages: Entries;
   q: string;
+  found: Pages<Hit>;
   shown: Shown;
   openId: string;
   onOpen: (contact: Contact, blocked: boolean) => void;
   onAdd: () => void;
-}) {
-  const { pages, q, shown } = props;
+}
+
+function Body(props: BodyProps) {
+  const { pages, q, found, shown } = props;
   return (
     <>
       {pages.items.length > 0 ? (
@@ -163,14 +182,44 @@ function Body(props: {
         )
       )}
       <PageFailure pages={pages} />
+      {q !== "" && <FoundMessages found={found} q={q} />}
     </>
   );
 }
 
-function Emptiness(props: { pages: Entries; q: string; shown: Shown; onAdd: () => void }) {
-  const { pages, q, shown } = props;
+/** The messages that the search has found, below the contacts. */
+function FoundMessages({ found, q }: { found: Pages<Hit>; q: string }) {
+  const { jumps } = useSession();
+  const [chosenId, setChosenId] = useState("");
+  const isAny = found.items.length > 0;
+  return (
+    <>
+      {isAny && <h2 class="found-head muted small">Messages</h2>}
+      <span class="visually-hidden" role="status">
+        {isAny && toCount(found)}
+      </span>
+      {isAny && (
+        <FoundList
+          pages={found}
+          q={q}
+          isHere={false}
+          chosenId={chosenId}
+          onOpen={(hit) => {
+            setChosenId(hit.id);
+            jumps.to(hit.message, toHitPlace(hit));
+          }}
+        />
+      )}
+      <PageFailure pages={found} />
+    </>
+  );
+}
+
+function Emptiness(props: BodyProps) {
+  const { pages, q, found, shown } = props;
   // The line beside the filter already says that it loads.
   if (pages.loading || pages.hasMore) return null;
+  if (q && (found.loading || found.failure || found.items.length > 0)) return null;
   if (q) return <p class="muted">Nothing matches “{q}”.</p>;
   if (shown === "archived") return <p class="muted">You have no archived conversations.</p>;
   if (shown === "blocked") return <p class="muted">You have no blocked contacts.</p>;

@@ -1,12 +1,13 @@
 // The right side: a conversation with its messages and its files, and the drop zone.
 import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Choice } from "./choice.tsx";
 import { useDrop } from "./drop.ts";
 import { explainSize } from "./failures.ts";
 import { FilesPane } from "./files-pane.tsx";
 import { Icon } from "./icons.tsx";
 import { MessagesPane } from "./messages-pane.tsx";
+import { focusIfLost } from "./open-file.tsx";
 import { useSession } from "./session.ts";
 
 const TABS = [
@@ -23,8 +24,13 @@ export function Conversation(props: {
   header: ComponentChildren;
 }) {
   const { id, name } = props;
-  const { uploads, drafts, say, report, me } = useSession();
+  const { uploads, drafts, jumps, say, report, me } = useSession();
   const [tab, setTab] = useState<"messages" | "files">("messages");
+  const search = useSearch();
+  const show = (next: "messages" | "files") => {
+    setTab(next);
+    search.close();
+  };
   const picker = useRef<HTMLInputElement>(null);
   const pick = () => picker.current!.click();
   const add = (files: File[]) => {
@@ -40,17 +46,32 @@ export function Conversation(props: {
   const { zone, over } = useDrop(add, () =>
     say("Folders cannot be uploaded. Drop the files in them instead."),
   );
+  useLayoutEffect(() => jumps.watch(() => jumps.isFor(id) && show("messages")), [jumps, id]);
+  const panes = { id, name, onPick: pick, isSearching: search.isOn, onSearchEnd: search.end };
   return (
-    <section class="conversation" tabIndex={-1} ref={zone} aria-label={`Conversation: ${name}`}>
+    <section
+      class="conversation"
+      tabIndex={-1}
+      ref={zone}
+      aria-label={`Conversation: ${name}`}
+      onKeyDown={search.onKeyDown}
+    >
       {props.header}
       <div class="tab-row">
-        <Choice legend="What is shown" name="tab" chosen={tab} choices={TABS} onChoose={setTab} />
+        <Choice legend="What is shown" name="tab" chosen={tab} choices={TABS} onChoose={show} />
+        <button
+          ref={search.button}
+          type="button"
+          class="icon-button"
+          aria-label={`Search ${tab}`}
+          aria-pressed={search.isOn}
+          title={`Search ${tab} (Ctrl+F)`}
+          onClick={() => (search.isOn ? search.end() : search.begin())}
+        >
+          <Icon name="search" />
+        </button>
       </div>
-      {tab === "files" ? (
-        <FilesPane id={id} name={name} onPick={pick} />
-      ) : (
-        <MessagesPane id={id} name={name} kind={props.kind} onPick={pick} />
-      )}
+      {tab === "files" ? <FilesPane {...panes} /> : <MessagesPane {...panes} kind={props.kind} />}
       <input
         ref={picker}
         type="file"
@@ -69,4 +90,38 @@ export function Conversation(props: {
       )}
     </section>
   );
+}
+
+/** The search in the tab that is shown. */
+function useSearch() {
+  const [isOn, setOn] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const begin = () => setOn(true);
+  const close = () => setOn(false);
+  /** Returns the focus to the message that was shown last, or the button. */
+  const end = (shownId = "") => {
+    close();
+    focusIfLost(() => document.getElementById(shownId) ?? button.current);
+  };
+  useEffect(() => {
+    const find = (event: KeyboardEvent) => {
+      const isFind = (event.ctrlKey || event.metaKey) && event.key === "f";
+      const field = document.querySelector<HTMLInputElement>(".search-bar input");
+      // Once more, and the browser searches what is on the page.
+      if (!isFind || document.activeElement === field || document.querySelector("dialog")) return;
+      event.preventDefault();
+      begin();
+      field?.focus();
+      field?.select();
+    };
+    addEventListener("keydown", find);
+    return () => removeEventListener("keydown", find);
+  }, []);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const isElsewhere = event.defaultPrevented || (event.target as Element).closest("dialog");
+    if (!isOn || event.key !== "Escape" || event.isComposing || isElsewhere) return;
+    event.preventDefault();
+    end();
+  };
+  return { isOn, button, begin, close, end, onKeyDown };
 }

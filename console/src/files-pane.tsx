@@ -6,20 +6,41 @@ import { isForeign } from "./failures.ts";
 import { type FileActions, FileCard } from "./file-card.tsx";
 import { Icon } from "./icons.tsx";
 import { focusContent, OpenFile, useCopyLink } from "./open-file.tsx";
-import { PageFailure, Reading } from "./page-notes.tsx";
+import { PageFailure, Reading, toCount } from "./page-notes.tsx";
 import { useOpenFile } from "./place.ts";
+import { SearchBar } from "./search-bar.tsx";
 import { useSession } from "./session.ts";
 import { useFiles } from "./use-files.ts";
 import type { Pages } from "./use-pages.ts";
+import { useSettled } from "./use-settled.ts";
 
-export function FilesPane(props: { id: string; name: string; onPick: () => void }) {
-  const pages = useFiles(props.id);
+export function FilesPane(props: {
+  id: string;
+  name: string;
+  onPick: () => void;
+  isSearching: boolean;
+  onSearchEnd: () => void;
+}) {
+  const { isSearching, onSearchEnd } = props;
+  const [typed, setTyped] = useState("");
+  useEffect(() => {
+    if (!isSearching) setTyped("");
+  }, [isSearching]);
+  const q = useSettled(isSearching ? typed.trim() : "");
+  const pages = useFiles(props.id, q);
   const [opened, lookAt] = useOpenFile();
   const [removing, setRemoving] = useState<Attachment>();
   const actions = useFileActions(pages, lookAt, setRemoving);
   return (
     <>
-      <Files pages={pages} actions={actions} name={props.name} onPick={props.onPick} />
+      {isSearching && (
+        <SearchBar label="Search files" typed={typed} onType={setTyped} onClose={onSearchEnd}>
+          <span class="muted small" role="status">
+            {q && toCount(pages)}
+          </span>
+        </SearchBar>
+      )}
+      <Files pages={pages} actions={actions} q={q} name={props.name} onPick={props.onPick} />
       <OpenFile files={pages.items} opened={opened} lookAt={lookAt} more={pages.more} />
       {removing && <RemoveFile file={removing} pages={pages} onClose={() => setRemoving(undefined)} />}
     </>
@@ -83,8 +104,14 @@ function RemoveFile(props: { file: Attachment; pages: Pages<Attachment>; onClose
   );
 }
 
-function Files(props: { pages: Pages<Attachment>; actions: FileActions; name: string; onPick: () => void }) {
-  const { pages, actions } = props;
+function Files(props: {
+  pages: Pages<Attachment>;
+  actions: FileActions;
+  q: string;
+  name: string;
+  onPick: () => void;
+}) {
+  const { pages, actions, q } = props;
   const { foreignFiles } = useSession();
   const end = useRef<HTMLDivElement>(null);
   const more = useRef(pages.more);
@@ -102,19 +129,13 @@ function Files(props: { pages: Pages<Attachment>; actions: FileActions; name: st
     <div class="files" tabIndex={length === 0 ? -1 : 0} role="group" aria-label={`Files of ${props.name}`}>
       {length > 0 && (
         <ul class="grid">
-          <li class="card add-card">
-            <button type="button" class="add-files" onClick={props.onPick}>
-              <Icon name="upload" />
-              <strong>Add files</strong>
-              <span class="muted small">or drop or paste them here</span>
-            </button>
-          </li>
+          {q === "" && <AddCard onPick={props.onPick} />}
           {pages.items.map((file) => (
             <FileCard key={file.id} file={file} actions={actions} foreign={foreignFiles.has(file.id)} />
           ))}
         </ul>
       )}
-      {length === 0 && !pages.loading && !pages.failure && <Empty name={props.name} onPick={props.onPick} />}
+      {length === 0 && !pages.loading && !pages.failure && <Empty {...props} />}
       {length === 0 && pages.loading && <Reading />}
       <PageFailure pages={pages} />
       <div ref={end} />
@@ -122,7 +143,20 @@ function Files(props: { pages: Pages<Attachment>; actions: FileActions; name: st
   );
 }
 
-function Empty({ name, onPick }: { name: string; onPick: () => void }) {
+function AddCard({ onPick }: { onPick: () => void }) {
+  return (
+    <li class="card add-card">
+      <button type="button" class="add-files" onClick={onPick}>
+        <Icon name="upload" />
+        <strong>Add files</strong>
+        <span class="muted small">or drop or paste them here</span>
+      </button>
+    </li>
+  );
+}
+
+function Empty({ q, name, onPick }: { q: string; name: string; onPick: () => void }) {
+  if (q !== "") return <p class="muted">Nothing matches “{q}”.</p>;
   return (
     <div class="files-empty">
       <span class="empty-art">

@@ -33,6 +33,7 @@ const PATHS = {
   signOut: "M14 4H5v16h9M10 12h10m-3.5-3.500L20 12l-3.5 3.5",
   text: "M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6",
   trash: "M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13M10 11v5M14 11v5",
+  up: "M12 19V5m-6 6l6-6 6 6",
   upload: "M12 16V5M7.5 9.500L12 5l4.5 4.500M5 20h14",
   video: "M4 6h11v12H4zM15 10.500L20 8v8l-5-2.5",
 };

@@ -5,6 +5,7 @@ import { Conversations } from "./conversations.ts";
 import { Drafts, forgetDrafts } from "./drafts.ts";
 import { explain, isAborted, isRefused } from "./failures.ts";
 import { Groups } from "./groups/groups.ts";
+import { Jumps } from "./jumps.ts";
 import { ChangeFeed } from "./live.ts";
 import { Notifier } from "./notifier.ts";
 import { Outbox } from "./outbox.ts";
@@ -144,8 +145,9 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: (reason?: st
     const groups = new Groups(parley, endIfRefused);
     const notifier = new Notifier(user.me.id);
     const foreignFiles = new Set<string>();
+    const jumps = new Jumps();
     return {
-      ...{ parley, events, uploads, outbox, conversations, groups, notifier, drafts, foreignFiles },
+      ...{ parley, events, uploads, outbox, conversations, groups, notifier, drafts, foreignFiles, jumps },
       ...{ refreshMe, say, report, endIfRefused, signOut },
     };
   }, [token, signOut, add, user]);

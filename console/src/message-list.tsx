@@ -21,7 +21,10 @@ const NEAR = 40;
 const RUN_SECONDS = 300;
 
 /** A message to show: centred and marked, or at the top where the unread ones begin. Or the end of the conversation. */
-export type Target = { id: string; how: "marked" | "first" } | { how: "end" };
+export type Target =
+  | { id: string; how: "marked"; isFocused: boolean }
+  | { id: string; how: "first" }
+  | { how: "end" };
 
 export function MessageList(props: {
   name: string;
@@ -38,6 +41,8 @@ export function MessageList(props: {
   onSeen: (id: string) => void;
   /** Goes to the end of the conversation. */
   onNewest: () => void;
+  /** Called if the message to show does not exist any more. */
+  onGone: () => void;
 }) {
   const { pages, outgoing, actions, newAfter } = props;
   const { me } = useSession();
@@ -181,7 +186,8 @@ function show(box: HTMLElement, target: Target, { loading }: Messages): boolean 
     box.scrollTop += row.getBoundingClientRect().top - box.getBoundingClientRect().top - 80;
   else {
     row.scrollIntoView({ block: "center" });
-    row.focus({ preventScroll: true });
+    if (target.isFocused) row.focus({ preventScroll: true });
+    for (const before of box.querySelectorAll(".marked")) before.classList.remove("marked");
     row.classList.add("marked");
     row.addEventListener("animationend", () => row.classList.remove("marked"), { once: true });
   }
@@ -225,7 +231,9 @@ function useScroll(
     const isShown = target.current && show(element, target.current, pages);
     if (!isShown && before) restore(element, before);
     // What is not there once everything is loaded never comes.
-    if (!pages.loading) target.current = undefined;
+    const isGone = !isShown && !pages.loading && !pages.failure;
+    if (isGone && target.current?.how === "marked") latest.current.onGone();
+    if (isShown || isGone) target.current = undefined;
     check.current();
   });
   useLayoutEffect(() => {

@@ -5,6 +5,7 @@ import { Composer } from "./composer.tsx";
 import { toUserName } from "./groups/texts.ts";
 import { Icon } from "./icons.tsx";
 import { MessageList, type Target } from "./message-list.tsx";
+import { MessageSearch } from "./message-search.tsx";
 import type { MessageActions } from "./message-tools.tsx";
 import { focusContent, OpenFile } from "./open-file.tsx";
 import type { Outgoing } from "./outbox.ts";
@@ -34,6 +35,9 @@ interface Pane {
   name: string;
   kind: "contact" | "group" | "self";
   onPick: () => void;
+  isSearching: boolean;
+  /** Called with the message that the search has shown last. */
+  onSearchEnd: (shownId: string) => void;
 }
 
 export function MessagesPane(props: Pane) {
@@ -42,34 +46,24 @@ export function MessagesPane(props: Pane) {
   return <div class="messages">{failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />}</div>;
 }
 
-function View({ id, name, kind, onPick, conversation }: Pane & { conversation: Conversation }) {
-  const { me, drafts, outbox } = useSession();
+function View(props: Pane & { conversation: Conversation }) {
+  const { id, name, kind, onPick, conversation } = props;
+  const { me, drafts, outbox, jumps, say } = useSession();
   const held = useRef<string | undefined>(undefined);
-  const [around] = useState(() =>
+  const [wanted] = useState(() => jumps.take(id));
+  const [unread] = useState(() =>
     conversation.unread_count > MAX_ON_PAGE ? (conversation.last_read_id ?? BEFORE_ALL) : undefined,
   );
-  const pages = useMessages(id, around, held);
+  const pages = useMessages(id, wanted ?? unread, held);
   const newLine = useNewLine(conversation);
   const outgoing = useOutgoing(id, pages.items);
-  const target = useTarget(pages, newLine.after);
+  const target = useTarget(pages, newLine.after, wanted);
+  useLayoutEffect(() => jumps.watch(() => jumps.isFor(id) && target.show(jumps.take(id)!)), [jumps, target]);
   const [opened, lookAt] = useOpenFile();
   const [asking, ask] = useState<Question>();
   const [editing, setEditing] = useState<Message>();
-  useChanges((change) => {
-    if (change.type !== "message.deleted") return;
-    const { id: gone } = change.payload;
-    if (drafts.get(id).replyTo?.id === gone) drafts.change(id, { replyTo: undefined });
-    if (editing?.id === gone) setEditing(undefined);
-  });
-  const actions = useActions({
-    name,
-    id,
-    kind,
-    setEditing,
-    ask,
-    lookAt,
-    show: target.show,
-  });
+  useForgetting(id, editing, setEditing);
+  const actions = useActions({ name, id, kind, setEditing, ask, lookAt, show: target.show });
   const news = useNews(id, name, actions.toName);
   const markRead = useMarkRead(conversation, pages.items);
   const files = useMemo(() => pages.items.flatMap(({ attachments }) => attachments).reverse(), [pages.items]);
@@ -87,6 +81,9 @@ function View({ id, name, kind, onPick, conversation }: Pane & { conversation: C
       <div class="visually-hidden" role="status">
         {news}
       </div>
+      {props.isSearching && (
+        <MessageSearch conversationId={id} onShow={target.show} onClose={props.onSearchEnd} />
+      )}
       {isEmpty && !pages.loading && !pages.failure ? (
         <Empty name={name} isOwn={kind === "self"} />
       ) : (
@@ -101,6 +98,7 @@ function View({ id, name, kind, onPick, conversation }: Pane & { conversation: C
           held={held}
           onSeen={markRead}
           onNewest={target.toEnd}
+          onGone={() => say("This message was deleted.")}
         />
       )}
       {conversation.contact_joined === false && kind !== "self" && (
@@ -128,6 +126,21 @@ function View({ id, name, kind, onPick, conversation }: Pane & { conversation: C
       )}
     </>
   );
+}
+
+/** Ends replies to a message that is deleted, and its editing. */
+function useForgetting(
+  conversationId: string,
+  editing: Message | undefined,
+  setEditing: (message: undefined) => void,
+): void {
+  const { drafts } = useSession();
+  useChanges((change) => {
+    if (change.type !== "message.deleted") return;
+    const { id } = change.payload;
+    if (drafts.get(conversationId).replyTo?.id === id) drafts.change(conversationId, { replyTo: undefined });
+    if (editing?.id === id) setEditing(undefined);
+  });
 }
 
 function Empty({ name, isOwn }: { name: string; isOwn: boolean }) {
@@ -164,12 +177,17 @@ function useOutgoing(id: string, items: readonly Message[]): readonly Outgoing[]
   return missing.map((each) => ({ ...each, isHeldUp: first?.isHeldUp ?? false }));
 }
 
-/** Decides what the list scrolls to: at first the line "New", later a message that is jumped to, or the end. */
-function useTarget(pages: Messages, newAfter: string | undefined) {
-  const current = useRef<Target | undefined>(undefined);
+/**
+ * Decides what the list scrolls to: at first the message that is `wanted` or the line "New", later a message that is
+ * jumped to, or the end.
+ */
+function useTarget(pages: Messages, newAfter: string | undefined, wanted: string | undefined) {
+  const current = useRef<Target | undefined>(
+    wanted === undefined ? undefined : { id: wanted, how: "marked", isFocused: true },
+  );
   const latest = useRef(pages);
   latest.current = pages;
-  const isBegun = useRef(false);
+  const isBegun = useRef(wanted !== undefined);
   const { me } = useSession();
   if (!isBegun.current && !pages.loading && pages.items.length > 0) {
     isBegun.current = true;
@@ -181,9 +199,9 @@ function useTarget(pages: Messages, newAfter: string | undefined) {
   return useMemo(
     () => ({
       current,
-      show: (id: string) => {
-        current.current = { id, how: "marked" };
-        if (latest.current.items.some((each) => each.id === id)) redraw();
+      show: (id: string, isFocused = true) => {
+        current.current = { id, how: "marked", isFocused };
+        if (document.getElementById(id)) redraw();
         else latest.current.open(id);
       },
       toEnd: () => {

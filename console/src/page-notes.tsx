@@ -21,3 +21,14 @@ export function PageFailure({ pages }: { pages: Pick<Pages<unknown>, "failure" |
     </div>
   );
 }
+
+/** Returns how many were found; empty until that is known. */
+export function toCount({
+  items,
+  hasMore,
+  current,
+  failure,
+}: Pick<Pages<unknown>, "items" | "hasMore" | "current" | "failure">): string {
+  if (!current || failure) return "";
+  return `${items.length || "None"}${hasMore ? "+" : ""} found`;
+}

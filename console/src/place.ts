@@ -2,6 +2,9 @@
 // on a phone.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
+/** The place of notes to self. */
+export const NOTES = "notes";
+
 export function openPlace(place: string): void {
   location.hash = place;
 }

@@ -6,6 +6,7 @@ import type { Conversations } from "./conversations.ts";
 import type { Drafts } from "./drafts.ts";
 import { isOutage } from "./failures.ts";
 import type { Groups } from "./groups/groups.ts";
+import type { Jumps } from "./jumps.ts";
 import type { Change, ChangeFeed } from "./live.ts";
 import type { Notifier } from "./notifier.ts";
 import type { Outbox } from "./outbox.ts";
@@ -24,6 +25,7 @@ export interface Session {
   drafts: Drafts;
   conversations: Conversations;
   groups: Groups;
+  jumps: Jumps;
   notifier: Notifier;
   /** Reloads the user, with the used storage, after a moment. */
   refreshMe: () => void;

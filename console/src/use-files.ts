@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Attachment } from "../../client/src/index.ts";
 import { counted } from "./format.ts";
 import { useChanges, useSession } from "./session.ts";
-import { type Pages, usePages } from "./use-pages.ts";
+import { type Pages, readFound, usePages } from "./use-pages.ts";
 
 const PAGE = 48;
 /** Links are valid for at least an hour. */
@@ -12,13 +12,16 @@ const RENEW_MS = 30 * 60 * 1000;
 const GATHER_MS = 300;
 const MAX_NAMED = 3;
 
-export function useFiles(conversationId: string): Pages<Attachment> {
+/** `q`: words of their names; empty for all. */
+export function useFiles(conversationId: string, q: string): Pages<Attachment> {
   const { parley, uploads, endIfRefused } = useSession();
-  const pages = usePages<Attachment>(conversationId, (after, signal) =>
-    parley.attachments.list(
-      { limit: PAGE, conversation_id: conversationId, ...(after && { starting_after: after }) },
-      { signal },
-    ),
+  const narrowed = { conversation_id: conversationId, ...(q && { q }) };
+  const pages = usePages<Attachment>(`${conversationId} ${q}`, (after, signal) =>
+    readFound((query) => parley.attachments.list(query, { signal }), {
+      ...narrowed,
+      limit: PAGE,
+      ...(after && { starting_after: after }),
+    }),
   );
   const latest = useRef(pages);
   latest.current = pages;
@@ -28,7 +31,9 @@ export function useFiles(conversationId: string): Pages<Attachment> {
     if (change.type === "missed") reload();
     else if (change.type === "attachment.created" && change.conversation_id === conversationId) {
       const { payload } = change;
-      edit((items) => withNew(items, payload, hasMore));
+      // Only the server knows whether it is found.
+      if (q) reload();
+      else edit((items) => withNew(items, payload, hasMore));
       const isKnown = items.some(({ id }) => id === payload.id);
       if (!isKnown && !uploads.isOwn(payload, conversationId)) sayNew(payload.filename);
     } else if (change.type === "attachment.updated") {
@@ -40,7 +45,7 @@ export function useFiles(conversationId: string): Pages<Attachment> {
   useEffect(() => {
     const renew = async () => {
       const fresh = new Map<string, Attachment>();
-      for await (const file of parley.attachments.list({ conversation_id: conversationId })) {
+      for await (const file of parley.attachments.list(narrowed)) {
         if (fresh.size >= latest.current.items.length) break;
         fresh.set(file.id, file);
       }
@@ -48,7 +53,7 @@ export function useFiles(conversationId: string): Pages<Attachment> {
     };
     const timer = setInterval(() => renew().catch(endIfRefused), RENEW_MS);
     return () => clearInterval(timer);
-  }, [parley, endIfRefused, conversationId]);
+  }, [parley, endIfRefused, conversationId, q]);
   return pages;
 }
 

@@ -1,6 +1,7 @@
 // A list that loads page by page, newest first, like every list of the API.
 import { useLayoutEffect, useReducer, useState } from "preact/hooks";
 import type { Page } from "../../client/src/index.ts";
+import { neighbourOf } from "../../client/src/transport.ts";
 import { explain, isAborted } from "./failures.ts";
 import { oncePerFrame } from "./frames.ts";
 import { useSession } from "./session.ts";
@@ -32,6 +33,16 @@ export interface Pages<Item> extends State<Item> {
 type ToCursor<Item> = (item: Item) => string;
 
 type ReadPage<Item> = (after: string | undefined, signal: AbortSignal) => PromiseLike<Page<Item>>;
+
+/** Reads a page of a search, or the next one that is not empty: the server ends a page where it has looked at many items. */
+export async function readFound<Item, Query extends object>(
+  read: (query: Query) => PromiseLike<Page<Item>>,
+  query: Query,
+): Promise<Page<Item>> {
+  let page = await read(query);
+  while (page.data.length === 0 && page.has_more) page = await read(neighbourOf(page, "next") as Query);
+  return page;
+}
 
 class PageReader<Item extends { id: string }> {
   state: State<Item> = { items: [], hasMore: false, loading: true, current: false, failure: "" };

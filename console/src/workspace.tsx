@@ -11,12 +11,10 @@ import { useGroups } from "./groups/use-groups.ts";
 import { Icon } from "./icons.tsx";
 import { Reading } from "./page-notes.tsx";
 import { toName } from "./people.tsx";
-import { leaveForGood, openPlace, usePlace } from "./place.ts";
+import { leaveForGood, NOTES, openPlace, usePlace } from "./place.ts";
 import { useChanges, useSession } from "./session.ts";
 import { Mark } from "./sign-in.tsx";
 import { UploadTray } from "./upload-tray.tsx";
-
-const NOTES = "notes";
 
 interface Open {
   contact: Contact;

@@ -1,5 +1,5 @@
 // What happened in a group, and who its people are, in words.
-import type { Group, Member, Message } from "../../../client/src/index.ts";
+import type { Conversation, Group, Member, Message } from "../../../client/src/index.ts";
 import { visible } from "../people.tsx";
 
 type User = NonNullable<Message["sender"]>;
@@ -11,6 +11,13 @@ export function toUserName(user: Pick<User, "username" | "display_name">): strin
 
 export function toMemberName({ username, display_name }: Member): string {
   return username === null ? "Deleted user" : toUserName({ username, display_name });
+}
+
+/** Returns who wrote a message, if that is not clear from the name of the conversation. */
+export function toSpeaker({ kind }: Conversation, { sender }: Message, meId: string): string {
+  if (kind === "self") return "";
+  if (sender?.id === meId) return "You: ";
+  return kind === "group" && sender ? `${toUserName(sender)}: ` : "";
 }
 
 /** Returns who has invited the user, with the username, which nobody else can have. */

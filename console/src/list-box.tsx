@@ -1,0 +1,123 @@
+// A list box that renders only the rows in view, so that 100,000 scroll as fast as ten.
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Pages } from "./use-pages.ts";
+
+/** Extra rows beyond the edges, so that no gap shows while scrolling. */
+const SPARE = 8;
+/** How many rows before the end the next page is requested. */
+const AHEAD = 60;
+
+export function ListBox<Item>(props: {
+  label: string;
+  pages: Pick<Pages<Item>, "items" | "hasMore" | "loading" | "more">;
+  /** In pixels. */
+  rowHeight: number;
+  /** Returns what is unique on the page. */
+  toId: (item: Item) => string;
+  /** The id of the item that is open. */
+  openId: string;
+  onOpen: (item: Item) => void;
+  children: (item: Item) => ComponentChildren;
+}) {
+  const { pages, rowHeight, toId, onOpen } = props;
+  const { items } = pages;
+  const box = useRef<HTMLDivElement>(null);
+  const { first, count } = useWindow(box, rowHeight);
+  // Rows move when messages arrive, and the active one must not become another item.
+  const [active, setActive] = useState({ id: "", at: 0 });
+  const found = useMemo(() => items.findIndex((each) => toId(each) === active.id), [items, active.id]);
+  const at = found >= 0 ? found : Math.min(active.at, items.length - 1);
+  const start = Math.max(0, Math.min(first, items.length - 1) - SPARE);
+  const end = Math.min(items.length, first + count + SPARE);
+  useEffect(() => {
+    if (first + count + AHEAD > items.length) pages.more();
+  });
+  const move = (to: number) => {
+    const next = Math.max(0, Math.min(items.length - 1, to));
+    setActive({ id: toId(items[next]!), at: next });
+    reveal(box.current!, next * rowHeight, rowHeight);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const steps: Record<string, number> = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1,
+      PageDown: at + count - 1,
+      PageUp: at - count + 1,
+      Home: 0,
+      End: items.length - 1,
+    };
+    const to = steps[event.key];
+    if (to !== undefined) move(to);
+    else if ((event.key === "Enter" || event.key === " ") && items[at]) onOpen(items[at]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div
+      ref={box}
+      class="list-box"
+      role="listbox"
+      tabIndex={0}
+      aria-label={props.label}
+      aria-busy={pages.loading}
+      aria-activedescendant={items[at] && at >= start && at < end ? toId(items[at]) : undefined}
+      onKeyDown={onKeyDown}
+    >
+      <div class="list-rows" role="presentation" style={{ height: `${items.length * rowHeight}px` }}>
+        {items.slice(start, end).map((item, offset) => {
+          const id = toId(item);
+          const place = start + offset;
+          return (
+            <div
+              key={id}
+              id={id}
+              class={place === at ? "list-row active" : "list-row"}
+              role="option"
+              aria-selected={id === props.openId}
+              aria-posinset={place + 1}
+              aria-setsize={pages.hasMore ? -1 : items.length}
+              style={{ height: `${rowHeight}px`, transform: `translateY(${place * rowHeight}px)` }}
+              onClick={() => {
+                setActive({ id, at: place });
+                onOpen(item);
+              }}
+            >
+              {props.children(item)}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function reveal(box: HTMLElement, top: number, height: number): void {
+  if (top < box.scrollTop) box.scrollTop = top;
+  else if (top + height > box.scrollTop + box.clientHeight) box.scrollTop = top + height - box.clientHeight;
+}
+
+/** Returns the rows in view. Renders again when another row scrolls in, not for each pixel. */
+function useWindow(
+  box: { current: HTMLElement | null },
+  rowHeight: number,
+): { first: number; count: number } {
+  const [rows, setRows] = useState({ first: 0, count: 20 });
+  useLayoutEffect(() => {
+    const element = box.current!;
+    const measure = () => {
+      const first = Math.floor(element.scrollTop / rowHeight);
+      const count = Math.ceil(element.clientHeight / rowHeight) + 1;
+      setRows((old) => (old.first === first && old.count === count ? old : { first, count }));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    element.addEventListener("scroll", measure, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", measure);
+    };
+  }, [box, rowHeight]);
+  return rows;
+}

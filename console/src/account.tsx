@@ -7,7 +7,7 @@ import { visible } from "./people.tsx";
 import { useSession } from "./session.ts";
 
 export function Account() {
-  const { me, isAway, uploads, outbox, notifier, signOut } = useSession();
+  const { me, isAway, uploads, outbox, notifier, pusher, signOut } = useSession();
   const [asking, setAsking] = useState(false);
   const { used, quota } = me.storage;
   const text = quota === null ? `${formatSize(used)} stored` : `${formatSize(used)} of ${formatSize(quota)}`;
@@ -22,6 +22,7 @@ export function Account() {
         </span>
       </span>
       {notifier.isPossible && <NotifySwitch />}
+      {pusher.isPossible && <PushSwitch />}
       <IconButton
         icon="signOut"
         label="Sign out"
@@ -65,6 +66,47 @@ function NotifySwitch() {
     >
       <Icon name={isOn ? "bell" : "muted"} />
     </button>
+  );
+}
+
+/** Turns notifications while no window is open on and off. */
+function PushSwitch() {
+  const { pusher, say, report } = useSession();
+  const [isOn, setOn] = useState(pusher.isOn);
+  const [asking, setAsking] = useState(false);
+  const toggle = async () => {
+    try {
+      if (isOn) await pusher.turnOff();
+      else await pusher.turnOn();
+      say(`Notifications while Parley is closed are ${isOn ? "off" : "on"}.`);
+    } catch (error) {
+      report(`Notifications while Parley is closed ${isOn ? "were not turned off" : "stay off"}.`, error);
+    }
+    setOn(pusher.isOn);
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label="Push notifications"
+        title={`Notifications while Parley is closed are ${isOn ? "on" : "off"}`}
+        aria-pressed={isOn}
+        onClick={() => (isOn ? toggle() : setAsking(true))}
+      >
+        <Icon name="device" />
+      </button>
+      {asking && (
+        <ConfirmDialog
+          title="Get notifications while Parley is closed?"
+          text="Your browser then talks to its own push service, which learns when a message arrives for you, but neither from whom nor what it says."
+          action="Turn on"
+          isHarmless
+          onConfirm={toggle}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </>
   );
 }
 

@@ -77,6 +77,8 @@ export function ConfirmDialog(props: {
   onConfirm: () => Promise<void>;
   /** Something else to do instead. */
   other?: { action: string; onConfirm: () => Promise<void> };
+  /** Nothing is lost. */
+  isHarmless?: boolean;
   onClose: () => void;
 }) {
   const [busy, setBusy] = useState(false);
@@ -98,7 +100,7 @@ export function ConfirmDialog(props: {
           <button
             key={action}
             type="button"
-            class="button danger"
+            class={props.isHarmless ? "button primary" : "button danger"}
             disabled={busy}
             onClick={() => confirm(onConfirm)}
           >

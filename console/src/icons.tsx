@@ -13,6 +13,7 @@ const PATHS = {
   clock: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18ZM12 7v5l3.500 2",
   close: "M6 6l12 12M18 6L6 18",
   copy: "M9 9h10v11H9zM15 9V4H5v11h4",
+  device: "M7 3h10v18H7zM11 18h2",
   download: "M12 4v11m-4.5-4.500L12 15l4.5-4.500M5 20h14",
   edit: "M4 20l1-4L16 5l3 3L8 19zM14 7l3 3",
   file: "M6 3h8l4 4v14H6zM14 3v4h4",

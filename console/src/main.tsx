@@ -10,6 +10,7 @@ import { ChangeFeed } from "./live.ts";
 import { Notifier } from "./notifier.ts";
 import { Outbox } from "./outbox.ts";
 import { Reading } from "./page-notes.tsx";
+import { endPush, Pusher } from "./pusher.ts";
 import {
   connect,
   keepToken,
@@ -73,7 +74,13 @@ function App() {
       </main>
     );
   }
-  if (phase.at === "unreachable") return <Unreachable {...phase} onRetry={start} onSignOut={signOut} />;
+  if (phase.at === "unreachable") {
+    const leave = () => {
+      void endPush();
+      signOut();
+    };
+    return <Unreachable {...phase} onRetry={start} onSignOut={leave} />;
+  }
   if (phase.at === "in") return <SignedIn user={phase.user} signOut={signOut} />;
   return <SignIn reason={phase.reason} onSignedIn={(user) => setPhase({ at: "in", user })} />;
 }
@@ -108,11 +115,15 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: (reason?: st
     const parley = connect(token);
     const say = (text: string) => add(text, false);
     const drafts = new Drafts(user.me.id);
+    const leave = (reason?: string) => {
+      pusher.turnOff().catch(() => {});
+      signOut(reason);
+    };
     const endIfRefused = (error: unknown) => {
       if (!isRefused(error)) return;
       drafts.takeBack(outbox.all);
       outbox.stop();
-      signOut(`You were signed out. ${explain(error)}`);
+      leave(`You were signed out. ${explain(error)}`);
     };
     const report = (doing: string, error: unknown) => {
       if (isRefused(error)) endIfRefused(error);
@@ -143,12 +154,25 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: (reason?: st
       failed: endIfRefused,
     });
     const groups = new Groups(parley, endIfRefused);
-    const notifier = new Notifier(user.me.id);
+    const pusher = new Pusher(parley, user.me);
+    const notifier = new Notifier(user.me.id, () => pusher.isOn);
     const foreignFiles = new Set<string>();
     const jumps = new Jumps();
     return {
-      ...{ parley, events, uploads, outbox, conversations, groups, notifier, drafts, foreignFiles, jumps },
-      ...{ refreshMe, say, report, endIfRefused, signOut },
+      ...{
+        parley,
+        events,
+        uploads,
+        outbox,
+        conversations,
+        groups,
+        notifier,
+        drafts,
+        foreignFiles,
+        jumps,
+        pusher,
+      },
+      ...{ refreshMe, say, report, endIfRefused, signOut: leave },
     };
   }, [token, signOut, add, user]);
   useLive(user, tools, setAway);
@@ -192,7 +216,7 @@ function useLive(
   setAway: (isAway: boolean) => void,
 ) {
   useLayoutEffect(() => {
-    const { events, uploads, outbox, conversations, groups, notifier, report, refreshMe } = tools;
+    const { events, uploads, outbox, conversations, groups, notifier, pusher, report, refreshMe } = tools;
     const controller = new AbortController();
     // While uploads run, their last one reloads the used storage.
     const forget = events.listen((change) => {
@@ -208,11 +232,17 @@ function useLive(
     groups.load();
     const counting = setInterval(() => document.hidden && refreshMe(), HIDDEN_MS);
     const watched = connect(user.token, watchedFetch(setAway));
-    const isNotifying = () => notifier.isOn;
+    const isNotifying = () => notifier.isNeeded;
     events.follow(watched, controller.signal, user.since, isNotifying).catch((error) => {
       if (!controller.signal.aborted) report("Changes by others show only after a reload.", error);
     });
-    const attend = () => !document.hidden && document.hasFocus() && notifier.clear();
+    const attend = () => {
+      if (document.hidden || !document.hasFocus()) return;
+      notifier.clear();
+      void pusher.clear();
+    };
+    attend();
+    pusher.renew().catch((error) => report("Notifications may not reach you while Parley is closed.", error));
     addEventListener("focus", attend);
     document.addEventListener("visibilitychange", attend);
     return () => {

@@ -10,12 +10,15 @@ const TAG = "parley";
 
 export class Notifier {
   #userId: string;
+  #isPushed: () => boolean;
   #shown: Notification | undefined;
   /** The conversations that the notification is about. */
   #about = new Set<string>();
 
-  constructor(userId: string) {
+  /** `isPushed`: whether this browser also gets each by push. */
+  constructor(userId: string, isPushed: () => boolean) {
     this.#userId = userId;
+    this.#isPushed = isPushed;
   }
 
   /** Whether the browser has notifications for this page at all. */
@@ -26,6 +29,11 @@ export class Notifier {
   get isOn(): boolean {
     const isChosen = localStorage.getItem(KEY) === this.#userId;
     return isChosen && this.isPossible && Notification.permission === "granted";
+  }
+
+  /** Whether it is up to this page, and a hidden window follows events for it. */
+  get isNeeded(): boolean {
+    return this.isOn && !this.#isPushed();
   }
 
   /** Throws if the person or the browser does not allow it. */
@@ -44,7 +52,7 @@ export class Notifier {
 
   hear(change: Change): void {
     if (change.type === "message.created" && "notify" in change && change.notify) {
-      if (!this.isOn || (!document.hidden && document.hasFocus())) return;
+      if (!this.isNeeded || (!document.hidden && document.hasFocus())) return;
       this.#about.add(change.payload.conversation_id);
       this.#show("You have a new message.");
     } else if (change.type === "conversation.current" && change.payload.unread_count === 0) {

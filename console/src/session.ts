@@ -10,6 +10,7 @@ import type { Jumps } from "./jumps.ts";
 import type { Change, ChangeFeed } from "./live.ts";
 import type { Notifier } from "./notifier.ts";
 import type { Outbox } from "./outbox.ts";
+import type { Pusher } from "./pusher.ts";
 import type { Uploads } from "./uploads.ts";
 
 export interface Session {
@@ -27,6 +28,7 @@ export interface Session {
   groups: Groups;
   jumps: Jumps;
   notifier: Notifier;
+  pusher: Pusher;
   /** Reloads the user, with the used storage, after a moment. */
   refreshMe: () => void;
   /** Shows a notice for a moment, and has it read out. */

@@ -116,6 +116,7 @@ function openKinds(page: string, asset: string): Kind[] {
     get("the console", 200, "/"),
     get("the console that has not changed", 304, "/", `if-none-match: ${page}`),
     get("an asset of the console", 200, `/assets/${asset}`),
+    get("the worker of the console", 200, "/push-worker.js"),
     {
       what: "a preflight",
       status: 204,

@@ -31,7 +31,8 @@ function note(): void {
 const listNoted = (page: Page) => page.evaluate(() => (globalThis as Noted).noted);
 const count = (page: Page, wanted: number) =>
   page.waitForFunction((wanted) => (globalThis as Noted).noted.length === wanted, wanted);
-const onOff = (page: Page, pressed: boolean) => page.getByRole("button", { name: "Notifications", pressed });
+const onOff = (page: Page, pressed: boolean) =>
+  page.getByRole("button", { name: "Notifications", exact: true, pressed });
 
 async function settle({ server, proxy, arrive }: World) {
   const bob = await server.user();

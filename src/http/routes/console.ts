@@ -19,7 +19,8 @@ const POLICY = [
   "base-uri 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
+  // It makes one address: that of the service worker.
+  "trusted-types push-worker",
 ].join("; ");
 
 const SAFETY = {
@@ -40,8 +41,15 @@ const TYPES = new Map([
 export function consoleRoutes(app: FastifyInstance): void {
   const page = fixedAnswer("text/html; charset=utf-8", readFileSync(new URL("index.html", DIST)), SAFETY);
   const assets = readAssets();
+  const worker = fixedAnswer(
+    TYPES.get("js")!,
+    readFileSync(new URL("push-worker.js", DIST)),
+    // It has no part of its own, and asks nobody.
+    { ...SAFETY, "content-security-policy": "default-src 'none'" },
+  );
   const open = { config: { public: true } };
   app.get("/", open, async (request, reply) => sendFixed(request, reply, page));
+  app.get("/push-worker.js", open, async (request, reply) => sendFixed(request, reply, worker));
   app.get("/assets/:name", open, async (request, reply) => {
     const asset = assets.get((request.params as { name: string }).name);
     if (!asset) throw new ParleyError("route_not_found");

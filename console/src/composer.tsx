@@ -28,7 +28,7 @@ interface Composing {
 
 export function Composer(props: Composing) {
   const { editing, toName } = props;
-  const { drafts } = useSession();
+  const { drafts, typists } = useSession();
   const draft = useDraft(props.conversationId);
   const change = (change: Partial<Draft>) => drafts.change(props.conversationId, change);
   const [edited, setEdited] = useState("");
@@ -92,7 +92,11 @@ export function Composer(props: Composing) {
           aria-label={editing ? "Edit the message" : `Message to ${props.name}`}
           placeholder="Write a message"
           value={text}
-          onInput={({ currentTarget: { value } }) => (editing ? setEdited(value) : change({ text: value }))}
+          onInput={({ currentTarget: { value } }) => {
+            if (editing) return setEdited(value);
+            change({ text: value });
+            if (value.trim() !== "") typists.announce(props.conversationId);
+          }}
           onKeyDown={onKeyDown}
         />
         <button

@@ -8,6 +8,7 @@ import { ListBox } from "./list-box.tsx";
 import { Avatar, toName, toPreview, visible } from "./people.tsx";
 import { useSession } from "./session.ts";
 import type { Pages } from "./use-pages.ts";
+import { useTyping } from "./use-typing.ts";
 
 const ROW = 60;
 
@@ -85,11 +86,16 @@ function toHint(contact: Contact | Group): string {
 function Latest({ conversation }: { conversation: Conversation }) {
   const { me } = useSession();
   const { last_message: last, unread_count: unread } = conversation;
+  const typing = useTyping(conversation.id, toEntryName(conversation));
   return (
     <>
-      <span class={unread > 0 ? "ellipsis strong" : "muted ellipsis"}>
-        {last && `${toSpeaker(conversation, last, me.id)}${toPreview(last)}`}
-      </span>
+      {typing ? (
+        <span class="typing ellipsis">{typing}</span>
+      ) : (
+        <span class={unread > 0 ? "ellipsis strong" : "muted ellipsis"}>
+          {last && `${toSpeaker(conversation, last, me.id)}${toPreview(last)}`}
+        </span>
+      )}
       {unread > 0 && (
         <span class={isMuted(conversation) ? "unread quiet" : "unread"}>
           {unread > 99 ? "99+" : unread}

@@ -12,6 +12,7 @@ import {
   ParleyApiError,
   type Reaction,
   type Reference,
+  type TypingEvent,
 } from "../../client/src/index.ts";
 import { isOutage } from "./failures.ts";
 
@@ -44,6 +45,7 @@ export type Change =
   | { type: "message.created" | "message.updated"; payload: Message }
   | { type: "message.deleted"; payload: Reference }
   | ReactionChange
+  | TypingEvent
   | { type: "group.created" | "group.updated"; payload: Group }
   | { type: "group.deleted"; payload: Reference }
   | { type: "member.updated"; payload: Member }
@@ -99,7 +101,10 @@ export class ChangeFeed {
           this.publish({ type: "missed" });
         }
         for await (const event of parley.events.stream({ signal: whileAwake(signal, isAsleep), after })) {
-          if (event.type === "typing") continue;
+          if (event.type === "typing") {
+            this.publish(event);
+            continue;
+          }
           after = event.id;
           if (isShown(event)) this.publish(event);
         }

@@ -23,11 +23,13 @@ import {
 } from "./session.ts";
 import { Mark, SignIn } from "./sign-in.tsx";
 import { Toasts, useToasts } from "./toasts.tsx";
+import { Typists } from "./typists.ts";
 import { Uploads } from "./uploads.ts";
 import { Workspace } from "./workspace.tsx";
 import "./base.css";
 import "./layout.css";
 import "./contacts.css";
+import "./search.css";
 import "./files.css";
 import "./messages.css";
 import "./reactions.css";
@@ -158,6 +160,7 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: (reason?: st
     const notifier = new Notifier(user.me.id, () => pusher.isOn);
     const foreignFiles = new Set<string>();
     const jumps = new Jumps();
+    const typists = new Typists(parley, user.me.id, conversations);
     return {
       ...{
         parley,
@@ -170,6 +173,7 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: (reason?: st
         drafts,
         foreignFiles,
         jumps,
+        typists,
         pusher,
       },
       ...{ refreshMe, say, report, endIfRefused, signOut: leave },
@@ -216,13 +220,15 @@ function useLive(
   setAway: (isAway: boolean) => void,
 ) {
   useLayoutEffect(() => {
-    const { events, uploads, outbox, conversations, groups, notifier, pusher, report, refreshMe } = tools;
+    const { events, uploads, outbox, conversations, groups, notifier, pusher, typists, report, refreshMe } =
+      tools;
     const controller = new AbortController();
     // While uploads run, their last one reloads the used storage.
     const forget = events.listen((change) => {
       conversations.hear(change);
       groups.hear(change);
       notifier.hear(change);
+      typists.hear(change);
       if (change.type === "contact.deleted" || change.type === "group.deleted")
         outbox.leave(change.payload.conversation_id ?? "");
       const { type } = change;
@@ -254,6 +260,7 @@ function useLive(
       controller.abort();
       uploads.stop();
       outbox.stop();
+      typists.stop();
     };
   }, [user, tools, setAway]);
 }

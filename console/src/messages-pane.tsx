@@ -18,6 +18,7 @@ import { useChanges, useSession } from "./session.ts";
 import { useConversation } from "./use-conversation.ts";
 import { type Messages, useMessages } from "./use-messages.ts";
 import { isNews, useMarkRead, useNewLine, useNews } from "./use-reading.ts";
+import { useTyping } from "./use-typing.ts";
 
 /** If fewer are unread, the newest page has them all. */
 const MAX_ON_PAGE = 45;
@@ -106,6 +107,7 @@ function View(props: Pane & { conversation: Conversation }) {
           Waiting until {name} adds you. They get your messages then.
         </p>
       )}
+      <TypingLine id={id} name={name} />
       <Composer
         conversationId={id}
         name={name}
@@ -141,6 +143,16 @@ function useForgetting(
     if (drafts.get(conversationId).replyTo?.id === id) drafts.change(conversationId, { replyTo: undefined });
     if (editing?.id === id) setEditing(undefined);
   });
+}
+
+/** Who is typing, over the lower edge of the messages, so that nothing moves. Read out, but not for each key. */
+function TypingLine({ id, name }: { id: string; name: string }) {
+  const text = useTyping(id, name);
+  return (
+    <div class="typing-line" role="status">
+      {text && <span class="small">{text}</span>}
+    </div>
+  );
 }
 
 function Empty({ name, isOwn }: { name: string; isOwn: boolean }) {

@@ -11,6 +11,7 @@ import type { Change, ChangeFeed } from "./live.ts";
 import type { Notifier } from "./notifier.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Pusher } from "./pusher.ts";
+import type { Typists } from "./typists.ts";
 import type { Uploads } from "./uploads.ts";
 
 export interface Session {
@@ -29,6 +30,7 @@ export interface Session {
   jumps: Jumps;
   notifier: Notifier;
   pusher: Pusher;
+  typists: Typists;
   /** Reloads the user, with the used storage, after a moment. */
   refreshMe: () => void;
   /** Shows a notice for a moment, and has it read out. */

@@ -78,6 +78,8 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
   const callbacks: Callbacks = {
     onEvents: () => wakeups.emit("events"),
     onBroadcast: (texts) => wakeups.emit("broadcast", texts),
+    onDamagedIndex: (cause) =>
+      log.error(errorFields(cause), "the search index was damaged and is being rebuilt: run parley check"),
   };
   const db = await openDatabase(config, fuse, { callbacks });
   opened.defer(() => db.close());

@@ -58,7 +58,7 @@ function addDataCommands(program: Command, io: Io, end: (exitCode: number) => vo
   program
     .command("check")
     .option("--json", "print JSON, one object per line")
-    .option("--repair-search", "make the index of the search anew, and check nothing")
+    .option("--repair-search", "rebuild the search index, and check nothing")
     .description("verify the database and every file, also while the server runs")
     .action(async (options) => {
       if (options.repairSearch) await (await import("./server/repair-search.ts")).repairSearch(io);

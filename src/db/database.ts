@@ -13,9 +13,11 @@ export interface Callbacks {
   onEvents(): void;
   /** Called with texts that a node broadcasts. */
   onBroadcast(texts: readonly string[]): void;
+  /** Called if the search index was damaged and is being rebuilt. */
+  onDamagedIndex(cause: unknown): void;
 }
 
-export const NO_CALLBACKS: Callbacks = { onEvents() {}, onBroadcast() {} };
+export const NO_CALLBACKS: Callbacks = { onEvents() {}, onBroadcast() {}, onDamagedIndex() {} };
 
 /** A database of either engine. Writes are named and take plain data, so that they can run anywhere. */
 export interface Database extends QuickReader {

@@ -2,11 +2,13 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
+import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
-import type { Database } from "../../src/db/database.ts";
+import { type Database, NO_CALLBACKS } from "../../src/db/database.ts";
 import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
 import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
+import { sql } from "../../src/db/sql.ts";
 import { createFuse } from "../../src/util/fuse.ts";
 import { testConfig } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
@@ -148,3 +150,36 @@ for (const [name, open] of Object.entries(ENGINES)) {
     await holds(property, scaled(40, 1000));
   });
 }
+
+test("sqlite: writes that meet a damaged index are done, and it is made anew", async (t) => {
+  const { dataFolder } = await testConfig(t);
+  await mkdir(dataFolder);
+  const path = `${dataFolder}/parley.db`;
+  const damages: unknown[] = [];
+  const onDamage = (cause: unknown) => void damages.push(cause);
+  const db = openSqlite(path, createFuse(assert.ifError), undefined, {
+    ...NO_CALLBACKS,
+    onDamagedIndex: onDamage,
+  });
+  t.after(() => db.close());
+  await db.write("createUser", aUser("a", { conversationId: NOTES }));
+  await db.write("createMessage", message("a", 1, NOTES));
+  await indexAll(db);
+  const other = new DatabaseSync(path, { timeout: 5000 });
+  other.enableDefensive(false);
+  other.exec(`UPDATE message_index_data SET block = x'${"ff".repeat(41)}' WHERE id = 10`);
+  other.close();
+  const erase = { userId: "a", id: messageId(1), expected: null, now: 1, entry: anEntry() };
+  // All of these share a commit.
+  await Promise.all([
+    db.write("createUser", aUser("b")),
+    db.write("deleteMessage", erase),
+    db.write("createUser", aUser("c")),
+  ]);
+  assert.equal(damages.length, 1);
+  const users = await db.allValues(sql<[id: string]>`SELECT id FROM users ORDER BY id`);
+  assert.deepEqual(users.flat(), ["a", "b", "c"]);
+  await assert.rejects(db.write("deleteMessage", erase), { code: "message_not_found" });
+  await indexAll(db);
+  assert.deepEqual(await findIndexProblems(columnOf({ databaseUrl: null, dataFolder })), []);
+});

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Typists } from "../../src/core/events/typists.ts";
-import type { Callbacks, Database } from "../../src/db/database.ts";
+import { type Callbacks, type Database, NO_CALLBACKS } from "../../src/db/database.ts";
 import { migratePostgres } from "../../src/db/engines/postgres/migrate.ts";
 import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
 import { migrate } from "../../src/db/engines/sqlite/migrate.ts";
@@ -27,7 +27,7 @@ interface Node {
 
 function listener(): { callbacks: Callbacks; texts: string[] } {
   const texts: string[] = [];
-  return { texts, callbacks: { onEvents() {}, onBroadcast: (some) => texts.push(...some) } };
+  return { texts, callbacks: { ...NO_CALLBACKS, onBroadcast: (some) => texts.push(...some) } };
 }
 
 async function onSqlite(t: TestContext): Promise<Node[]> {

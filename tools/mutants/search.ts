@@ -155,9 +155,9 @@ export const search: readonly Mutant[] = [
   {
     name: "search: a damaged index keeps messages from being deleted",
     file: "src/db/engines/sqlite/writer.ts",
-    find: "    if (meetsDamagedIndex) rebuildIndex();\n",
-    replace: "",
-    tests: ["http/search-check"],
+    find: "isDamagedIndex(error) && !isRepaired",
+    replace: "isDamagedIndex(error) && isRepaired",
+    tests: ["http/search-check", "contract/search-index"],
   },
   {
     name: "search: a damaged index is searched for ever",

@@ -143,7 +143,7 @@ export function databaseFinding(path: string, message: string): Finding {
   };
 }
 
-const REPAIR_SEARCH = "Make the index anew, also while the server runs: parley check --repair-search.";
+const REPAIR_SEARCH = "Rebuild it, also while the server runs: parley check --repair-search.";
 
 /** Reports a text that a search does not find, or a deleted one whose words are still in the index. */
 export function indexFinding({ body_id, message_id }: IndexFault): Finding {
@@ -151,8 +151,8 @@ export function indexFinding({ body_id, message_id }: IndexFault): Finding {
     data: { kind: "search", message_id, body_id },
     text:
       message_id === null
-        ? `The index of the search has words of a deleted text, ${body_id}.`
-        : `The index of the search lacks words of the message ${message_id}.`,
+        ? `The search index has words of a deleted text, ${body_id}.`
+        : `The search index lacks words of the message ${message_id}.`,
     hint: REPAIR_SEARCH,
   };
 }
@@ -161,7 +161,7 @@ export function indexFinding({ body_id, message_id }: IndexFault): Finding {
 export function indexDamageFinding(path: string, message: string): Finding {
   return {
     data: { kind: "search", path, message },
-    text: `The index of the search in ${path} is damaged: ${message}`,
+    text: `The search index in ${path} is damaged: ${message}`,
     hint: REPAIR_SEARCH,
   };
 }

@@ -17,12 +17,12 @@ export async function repairSearch(io: Io): Promise<void> {
         if (rebuilt === null) break;
         progress.at(rebuilt);
         if (io.stop.aborted)
-          throw new OperatorError("Stopped before completion. The server goes on with the index.");
+          throw new OperatorError("Stopped before completion. A running server continues.");
         await db.write("indexMessages", INDEXED_AT_ONCE);
       }
     } finally {
       progress.end();
     }
   });
-  io.print("Made the index of the search anew.");
+  io.print("Rebuilt the search index.");
 }

@@ -10,10 +10,13 @@ export interface Ask {
 /** The outcome of a write. */
 export type Outcome = { result: unknown } | { failure: Failure };
 
-/** The outcomes of a batch of writes, in their order; `damage` if the disk failed, which may be between batches. */
+/** The outcomes of a batch of writes, in their order. */
 export interface BatchResult {
   outcomes: Outcome[];
+  /** The disk failed, maybe between batches. */
   damage?: Failure;
+  /** The index of the search was damaged, and is made anew. */
+  damagedIndex?: Failure;
 }
 
 /** An error as plain data: classes and their fields do not pass between threads. */

@@ -1,4 +1,3 @@
-import { ParleyError } from "../../../errors.ts";
 import type { Lookup } from "../../../util/words.ts";
 import type { IndexReader } from "../../database.ts";
 import { type Statement, sql } from "../../sql.ts";
@@ -37,12 +36,4 @@ export const sqliteIndex: IndexReader = {
 
 export function isDamagedIndex(error: unknown): boolean {
   return (error as { errcode?: number }).errcode === SQLITE_CORRUPT_VTAB;
-}
-
-/** What a read or a write is answered that met the damage. */
-export function damagedIndex(error: unknown): ParleyError {
-  const cause = new Error("The index of the search is damaged, and is made anew: see parley check.", {
-    cause: error,
-  });
-  return new ParleyError("unavailable", undefined, { cause });
 }

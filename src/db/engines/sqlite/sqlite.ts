@@ -15,7 +15,7 @@ import type { Statement } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
 import { migrate } from "./migrate.ts";
 import { type Ask, type BatchResult, toError } from "./outcome.ts";
-import { bodiesQuery, damagedIndex, isDamagedIndex } from "./search.ts";
+import { bodiesQuery, isDamagedIndex } from "./search.ts";
 import type { WriterData } from "./writer.ts";
 
 /** How long a statement waits for the write of another process, such as the command line. */
@@ -116,8 +116,9 @@ class SqliteDatabase implements Database {
       return (await this.allValues(bodiesQuery(...asked))).map(([id]) => id);
     } catch (error) {
       if (!isDamagedIndex(error)) throw error;
+      this.#callbacks.onDamagedIndex(error);
       await this.write("rebuildIndex", undefined);
-      throw damagedIndex(error);
+      throw new ParleyError("unavailable", undefined, { cause: error });
     }
   }
 
@@ -252,8 +253,9 @@ class SqliteDatabase implements Database {
     return writer;
   }
 
-  #settle({ outcomes, damage }: BatchResult): void {
+  #settle({ outcomes, damage, damagedIndex }: BatchResult): void {
     this.#closeSnapshot();
+    if (damagedIndex) this.#callbacks.onDamagedIndex(toError(damagedIndex));
     if (damage) this.#fuse.blow(toError(damage));
     if (outcomes.length === 0) return;
     const batch = this.#underWay;

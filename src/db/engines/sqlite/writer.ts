@@ -5,7 +5,7 @@ import { ParleyError } from "../../../errors.ts";
 import type { Statement } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
 import { type Ask, type BatchResult, type Outcome, toFailure } from "./outcome.ts";
-import { damagedIndex, isDamagedIndex } from "./search.ts";
+import { isDamagedIndex } from "./search.ts";
 
 /** The input that the thread is started with. */
 export interface WriterData {
@@ -54,14 +54,11 @@ db.exec("PRAGMA secure_delete = ON");
 const statements = new Map<string, Prepared>();
 
 let uncopied = 0;
-let meetsDamagedIndex = false;
 let cleaning: NodeJS.Timeout | undefined;
 
 parentPort!.on("message", (asked: Ask[] | "close") => {
   if (asked !== "close") {
-    const answer = commit(asked);
-    if (meetsDamagedIndex) rebuildIndex();
-    parentPort!.postMessage(answer);
+    parentPort!.postMessage(commit(asked));
     uncopied += asked.length;
     if (uncopied >= WRITES_PER_CHECKPOINT) checkpoint("PASSIVE");
     cleaning ??= setTimeout(clean, CLEAN_AFTER_MS);
@@ -95,8 +92,11 @@ function checkpoint(mode: "PASSIVE" | "TRUNCATE"): boolean {
   }
 }
 
-/** Commits all waiting writes in one transaction with one sync. A write that fails fails alone. */
-function commit(asked: Ask[]): BatchResult {
+/**
+ * Commits all waiting writes in one transaction with one sync. A write that fails fails alone. If one meets damage in the index
+ * of the search, all are done again on an empty one: otherwise no message could be deleted.
+ */
+function commit(asked: Ask[], isRepaired = false): BatchResult {
   try {
     try {
       return { outcomes: transaction(asked, runBare) };
@@ -105,19 +105,15 @@ function commit(asked: Ask[]): BatchResult {
       return { outcomes: transaction(asked, runInSavepoint) };
     }
   } catch (error) {
+    if (isDamagedIndex(error) && !isRepaired) {
+      const repair = commit([{ name: "rebuildIndex", input: undefined }], true);
+      if ("result" in repair.outcomes[0]!) return { ...commit(asked, true), damagedIndex: toFailure(error) };
+    }
     const failure = toFailure(engineError(error));
     const answer: BatchResult = { outcomes: asked.map(() => ({ failure })) };
     if (primaryCode(error) === SQLITE_IOERR || db.isTransaction) answer.damage = toFailure(error);
     return answer;
   }
-}
-
-/** Otherwise no message could be deleted. If even this fails, the next write tries again. */
-function rebuildIndex(): void {
-  meetsDamagedIndex = false;
-  try {
-    transaction([{ name: "rebuildIndex", input: undefined }], runBare);
-  } catch {}
 }
 
 function transaction(asked: Ask[], runOne: (ask: Ask) => Outcome): Outcome[] {
@@ -153,7 +149,7 @@ function runBare({ name, input }: Ask): Outcome {
     return { result: step.value };
   } catch (error) {
     // Some errors, such as a full disk, end the whole transaction: then nothing of it is kept.
-    if (!db.isTransaction || primaryCode(error) === SQLITE_IOERR) throw error;
+    if (!db.isTransaction || primaryCode(error) === SQLITE_IOERR || isDamagedIndex(error)) throw error;
     if (changed) throw new Tainted("", { cause: error });
     return { failure: toFailure(engineError(error)) };
   }
@@ -197,12 +193,9 @@ function primaryCode(error: unknown): number {
 
 /** Translates an engine's error; others are returned unchanged and logged as unknown. */
 function engineError(error: unknown): unknown {
-  if (isDamagedIndex(error)) {
-    meetsDamagedIndex = true;
-    return damagedIndex(error);
-  }
   const code = primaryCode(error);
   if (code === SQLITE_FULL) return new ParleyError("disk_full", undefined, { cause: error });
-  if (code === SQLITE_BUSY) return new ParleyError("unavailable", undefined, { cause: error });
+  if (code === SQLITE_BUSY || isDamagedIndex(error))
+    return new ParleyError("unavailable", undefined, { cause: error });
   return error;
 }

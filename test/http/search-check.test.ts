@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { commandLine } from "../support/command.ts";
 import { nothing, write } from "../support/command-writers.ts";
 import { columnOf } from "../support/search-index.ts";
@@ -82,9 +83,11 @@ for (const engine of ["sqlite", "postgres"] as const) {
     const databaseUrl = site.command.env.PARLEY_DATABASE_URL ?? null;
     const column = columnOf({ databaseUrl, dataFolder: folderOf(site.command) });
     const isUnderWay = async () => (await column("SELECT after_id FROM reindexing")).length > 0;
-    while (repair.exitCode === null && !(await isUnderWay()));
+    const ended = once(repair, "exit");
+    // It may also have ended before anybody looked.
+    while (repair.exitCode === null && !(await isUnderWay())) await sleep(1);
     repair.kill("SIGKILL");
-    if (repair.exitCode === null && repair.signalCode === null) await once(repair, "exit");
+    await ended;
     await site.command.serve();
     assert.equal((await searchAgain(site, "word")).length, 30);
     assert.deepEqual(await site.problems(), []);

@@ -92,6 +92,13 @@ export async function act(
   button: "Reply" | "React" | "Edit" | "Delete",
 ): Promise<void> {
   const message = find(page, text);
-  await message.hover();
-  await message.getByRole("button", { name: button, exact: true }).click();
+  // A message that moves from under the mouse, when it or one above it has been sent, takes its buttons away.
+  for (let attempt = 1; ; attempt++) {
+    await message.hover();
+    try {
+      return await message.getByRole("button", { name: button, exact: true }).click({ timeout: 3000 });
+    } catch (error) {
+      if (attempt === 5) throw error;
+    }
+  }
 }

@@ -20,11 +20,11 @@ import { nextTurn, ROWS_PER_TURN } from "./turns.ts";
 /** Words of a query. */
 const MAX_TERMS = 20;
 /** Conversations that are looked up in one turn of the event loop. */
-const CONVERSATIONS_PER_TURN = 64;
+const CONVERSATIONS_PER_TURN = 16;
 /** A word that more messages have is too frequent to look all of them up. */
 const MAX_CANDIDATES = 2000;
 /** Texts that are read in one turn. */
-const TEXTS_PER_TURN = 100;
+const TEXTS_PER_TURN = 25;
 /** Characters of texts that are compared in one turn, which takes 4 ms, and up to 40 for letters that NFKC makes longer. */
 const CHARACTERS_PER_TURN = 10_000;
 /** A request that has read so many texts, because all of its words are frequent, ends its page before its limit. */
@@ -148,8 +148,8 @@ class Search {
     for (const ids of parts(this.#conversationIds, CONVERSATIONS_PER_TURN)) {
       const room = MAX_CANDIDATES + 1 - bodies.length;
       bodies.push(...(await this.#core.db.findBodies(ids.map(indexKey), lookup, room)));
-      if (bodies.length > MAX_CANDIDATES) return undefined;
       await nextTurn();
+      if (bodies.length > MAX_CANDIDATES) return undefined;
     }
     return bodies;
   }
@@ -238,8 +238,8 @@ class Search {
     for (const some of parts(this.#conversationIds, CONVERSATIONS_PER_TURN)) {
       const limit = most + 1 - ids.length;
       ids.push(...(await listIdsBetween(this.#core.db, this.#userId, some, { from, to, limit })));
-      if (ids.length > most) return undefined;
       await nextTurn();
+      if (ids.length > most) return undefined;
     }
     return ids;
   }

@@ -89,7 +89,9 @@ export const indexMessages = write(
     const rebuild = yield* get<{ after_id: number }>(sql`SELECT after_id FROM reindexing`);
     const found = rebuild
       ? yield* all(
-          sql<NewBody>`${NEW_BODY} WHERE b.id > ${rebuild.after_id} AND b.text IS NOT NULL ORDER BY b.id LIMIT ${limit} + 0`,
+          // Both sides are bounded: PostgreSQL would read all messages before these.
+          sql<NewBody>`${NEW_BODY} WHERE b.id > ${rebuild.after_id} AND m.body_id > ${rebuild.after_id}
+            AND b.text IS NOT NULL ORDER BY b.id LIMIT ${limit} + 0`,
         )
       : yield* all(
           sql<NewBody>`${NEW_BODY} WHERE b.id IN (SELECT body_id FROM unindexed ORDER BY body_id LIMIT ${limit} + 0)

@@ -9,6 +9,7 @@ import { deliveriesQuery } from "../../src/db/queries/deliveries.ts";
 import { inboxQuery, maybeUnreadQuery } from "../../src/db/queries/inbox.ts";
 import { pushSubscriptionsQuery } from "../../src/db/queries/push-subscriptions.ts";
 import { reactionsQuery } from "../../src/db/queries/reactions.ts";
+import { bodiesBehind } from "../../src/db/queries/search.ts";
 import { tokensQuery } from "../../src/db/queries/tokens.ts";
 import { seatedQuery, typingAudienceQuery } from "../../src/db/queries/typing.ts";
 import { usersQuery } from "../../src/db/queries/users.ts";
@@ -172,6 +173,12 @@ test(`postgres: among ${CONTACTS} rows every page is read by an index in its ord
       told,
     );
     assert.doesNotMatch(plan, /Seq Scan|Sort|Hash|Merge/, told);
+  }
+  await client.query("DEALLOCATE ALL");
+  for await (const { plan, told } of plansOf(client, [bodiesBehind(CONTACTS / 2, 200)])) {
+    assert.equal(plan.match(/Index Scan using/g)?.length, 2, told);
+    assert.equal(plan.match(/Index Cond: /g)?.length, 2, told);
+    assert.doesNotMatch(plan, /Seq Scan|Sort/, told);
   }
   await client.query("DEALLOCATE ALL");
   const typists = ["usr_x", "usr_y", "usr_z"].map((user_id) => ({ conversation_id: "cnv_7", user_id }));

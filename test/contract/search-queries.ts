@@ -4,6 +4,7 @@ import {
   indexKey,
   listConversationEnds,
   listIdsBetween,
+  listTexts,
 } from "../../src/db/queries/search.ts";
 import type { QuickReader, Statement } from "../../src/db/sql.ts";
 import type { Lookup } from "../../src/util/words.ts";
@@ -23,6 +24,7 @@ export async function searchQueries(): Promise<Statement[]> {
   for (const to of ["msg_9", "msg_~"])
     await listIdsBetween(db, "usr_x", CONVERSATIONS, { from: "msg_1", to, limit: 2001 });
   await findMessagesOfBodies(db, [7, 8, 9]);
+  await listTexts(db, ["msg_7", "msg_8"]);
   await findMessages(db, "usr_x", ["msg_7", "msg_8"]);
   return asked;
 }

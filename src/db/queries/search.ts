@@ -73,6 +73,12 @@ interface NewBody {
 const NEW_BODY = sql<NewBody>`SELECT b.id, m.conversation_id, b.text FROM message_bodies b
   JOIN messages m ON m.body_id = b.id`;
 
+export function bodiesBehind(id: number, limit: number): Statement<NewBody> {
+  // Both tables are bounded: PostgreSQL would begin with the first message.
+  return sql`${NEW_BODY} WHERE b.id > ${id} AND m.body_id > ${id} AND b.text IS NOT NULL
+    ORDER BY b.id LIMIT ${limit} + 0`;
+}
+
 /** How much of the index is written at once. */
 interface Portion {
   limit: number;
@@ -88,11 +94,7 @@ export const indexMessages = write(
   function* ({ limit, characters }: Portion): Write<boolean> {
     const rebuild = yield* get<{ after_id: number }>(sql`SELECT after_id FROM reindexing`);
     const found = rebuild
-      ? yield* all(
-          // Both sides are bounded: PostgreSQL would read all messages before these.
-          sql<NewBody>`${NEW_BODY} WHERE b.id > ${rebuild.after_id} AND m.body_id > ${rebuild.after_id}
-            AND b.text IS NOT NULL ORDER BY b.id LIMIT ${limit} + 0`,
-        )
+      ? yield* all(bodiesBehind(rebuild.after_id, limit))
       : yield* all(
           sql<NewBody>`${NEW_BODY} WHERE b.id IN (SELECT body_id FROM unindexed ORDER BY body_id LIMIT ${limit} + 0)
           ORDER BY b.id`,
@@ -168,6 +170,17 @@ export async function findMessagesOfBodies(db: QuickReader, bodyIds: readonly nu
     sql<[id: string]>`SELECT id FROM messages WHERE body_id IN (${list(padded(bodyIds))})`,
   );
   return found.map(([id]) => id);
+}
+
+/** Returns the texts of those of the messages that have one, whoever sees them. */
+export async function listTexts(
+  db: QuickReader,
+  ids: readonly string[],
+): Promise<[id: string, text: string][]> {
+  return db.allValues(
+    sql`SELECT m.id, b.text FROM messages m JOIN message_bodies b ON b.id = m.body_id
+      WHERE m.id IN (${list(padded(ids))}) AND b.text IS NOT NULL`,
+  );
 }
 
 export type ConversationEnd = [id: string, lastId: string];

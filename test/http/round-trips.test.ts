@@ -17,7 +17,7 @@ const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "update a contact": { roundTrips: 3, statements: 7 },
   "delete a contact": { roundTrips: 3, statements: 17 },
   "send a message": { roundTrips: 4, statements: 11 },
-  "search the messages of a conversation": { roundTrips: 5, statements: 5 },
+  "search the messages of a conversation": { roundTrips: 6, statements: 6 },
   "mark a conversation read": { roundTrips: 3, statements: 5 },
   "show that one is typing": { roundTrips: 1, statements: 1 },
   "list conversations": { roundTrips: 3, statements: 3 },

@@ -67,7 +67,8 @@ async function isDone(
 ) {
   // What was done before, or has no address of its own, may be gone by now.
   if (operation.method === "GET" || answer.headers.has("idempotent-replayed")) return;
-  if (/secret|test|redeliver|block$|blocks\/|reactions\/|read$|typing$|join$|members/.test(operation.path)) return;
+  if (/secret|test|redeliver|block$|blocks\/|reactions\/|read$|typing$|join$|members/.test(operation.path))
+    return;
   const target = answer.headers.get("location")?.slice(url.length) ?? path;
   const read = await ask(url, { target, headers });
   const refused = [401, 403].includes(read.status);

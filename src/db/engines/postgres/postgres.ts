@@ -10,10 +10,18 @@ import {
   type WriteName,
   type WriteResult,
 } from "../../database.ts";
-import { type Statement, sql, type Write } from "../../sql.ts";
+import type { Statement, Write } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
 import { isConflict, isLost, isNeverGiven, postgresError } from "./errors.ts";
 import { migratePostgres } from "./migrate.ts";
+import {
+  findOutcome,
+  IDENTIFY,
+  type Identity,
+  type LostCommit,
+  NOT_COMMITTED,
+  type Outcome,
+} from "./outcome.ts";
 import { bodiesQuery } from "./search.ts";
 import { PostgresSession } from "./session.ts";
 
@@ -344,31 +352,11 @@ class PostgresDatabase implements Database {
   }
 }
 
-/** Identifies a transaction. */
-interface Identity {
-  xid: string;
-  /** The id in the unlogged table `incarnation`, which a crash of PostgreSQL empties; null if it is empty. */
-  incarnation: string | null;
-}
-
-/** A COMMIT that was sent and not answered. */
-interface LostCommit extends Identity {
-  cause: Error;
-}
-
 /** A transaction whose steps all succeeded. */
 interface Ended<T> {
   value: T;
   lost?: LostCommit;
 }
-
-interface Outcome {
-  /** Null if it is too long ago. */
-  status: "in progress" | "committed" | "aborted" | null;
-  incarnation: string | null;
-}
-
-const NOT_COMMITTED: Outcome = { status: "aborted", incarnation: null };
 
 /**
  * Not part of the connection's start-up, because a connection pooler may refuse unknown settings. Every statement finds
@@ -386,12 +374,6 @@ const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE";
  * of a transaction.
  */
 const READ_ONLY = "SET default_transaction_read_only = on";
-const IDENTIFY = {
-  name: "parley_identify",
-  text: "SELECT pg_current_xact_id()::text AS xid, (SELECT id FROM incarnation) AS incarnation",
-};
-const findOutcome = (xid: string) =>
-  sql`SELECT pg_xact_status(${xid}::xid8) AS status, (SELECT id FROM incarnation) AS incarnation`;
 const KNOW_INCARNATION = `INSERT INTO incarnation (one, id) VALUES (true, gen_random_uuid()::text)
   ON CONFLICT DO NOTHING`;
 

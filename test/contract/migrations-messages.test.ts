@@ -336,7 +336,9 @@ for (const [engine, { open, shared, stepwise }] of Object.entries(SCHEMAS)) {
       for (const user of members) {
         const number = 90 + USERS.indexOf(user);
         const sent = await db.write("createMessage", message(user, number, CONVERSATION));
-        await db.write("createAttachment", attachment(user, number, { messageId: sent.id }));
+        // Files from before may have this number, too; a blob has one file.
+        const later = attachment(user, number, { messageId: sent.id }, { blobKey: `later-${number}` });
+        await db.write("createAttachment", later);
       }
       for (const user of members) {
         const numbers = (await seenBy(db, user, CONVERSATION)).filter((number) => number >= 90);

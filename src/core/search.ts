@@ -136,7 +136,7 @@ class Search {
       if (!bodies) continue;
       const ids: string[] = [];
       for (const some of parts([...new Set(bodies)], ROWS_PER_TURN)) {
-        ids.push(...(await findMessagesOfBodies(this.#core.db, some)));
+        ids.push(...(await findMessagesOfBodies(this.#core.db.background, some)));
         await nextTurn();
       }
       return ids;
@@ -190,7 +190,7 @@ class Search {
 
   /** Returns the messages whose texts have all words. The user may not see some. */
   async #match(ids: readonly string[]): Promise<string[]> {
-    const texts = new Map(await listTexts(this.#core.db, ids));
+    const texts = new Map(await listTexts(this.#core.db.background, ids));
     const matching: string[] = [];
     let characters = 0;
     for (const id of ids) {
@@ -257,7 +257,7 @@ class Search {
     const ids: string[] = [];
     for (const some of parts(this.#conversationIds, CONVERSATIONS_PER_TURN)) {
       const limit = most + 1 - ids.length;
-      ids.push(...(await listIdsBetween(this.#core.db, this.#userId, some, { from, to, limit })));
+      ids.push(...(await listIdsBetween(this.#core.db.background, this.#userId, some, { from, to, limit })));
       await nextTurn();
       if (ids.length > most) return undefined;
     }

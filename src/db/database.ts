@@ -1,5 +1,5 @@
 import type { Lookup } from "../util/words.ts";
-import type { QuickReader, Reader, Statement, Write } from "./sql.ts";
+import type { QuickReader, Reader, Statement, ValuesReader, Write } from "./sql.ts";
 import type { writes } from "./writes.ts";
 
 type Writes = typeof writes;
@@ -21,6 +21,8 @@ export const NO_CALLBACKS: Callbacks = { onEvents() {}, onBroadcast() {}, onDama
 
 /** A database of either engine. Writes are named and take plain data, so that they can run anywhere. */
 export interface Database extends QuickReader {
+  /** For requests that read a lot: other reads and all writes come first. */
+  readonly background: ValuesReader;
   /**
    * Runs a named write in a transaction. Resolves only once it is durable; rejects with what the write threw,
    * or with `unavailable` or `disk_full` if the engine failed. Rejects with `outcome_unknown`, or with an unknown error,

@@ -100,10 +100,13 @@ export interface Reader {
   get<R>(statement: Statement<R>): Promise<R | undefined>;
 }
 
-/** What the most frequent requests need besides. */
-export interface QuickReader extends Reader {
+export interface ValuesReader {
   /** Returns rows as arrays of their columns, which are cheaper than objects. */
   allValues<R extends unknown[]>(statement: Statement<R>): Promise<R[]>;
+}
+
+/** What the most frequent requests need besides. */
+export interface QuickReader extends Reader, ValuesReader {
   getValues<R extends unknown[]>(statement: Statement<R>): Promise<R | undefined>;
 }
 

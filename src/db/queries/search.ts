@@ -11,6 +11,7 @@ import {
   run,
   type Statement,
   sql,
+  type ValuesReader,
   type Write,
   write,
 } from "../sql.ts";
@@ -165,7 +166,7 @@ export async function lastBody(db: Reader): Promise<number> {
 }
 
 /** Finds the messages of these bodies. */
-export async function findMessagesOfBodies(db: QuickReader, bodyIds: readonly number[]): Promise<string[]> {
+export async function findMessagesOfBodies(db: ValuesReader, bodyIds: readonly number[]): Promise<string[]> {
   const found = await db.allValues(
     sql<[id: string]>`SELECT id FROM messages WHERE body_id IN (${list(padded(bodyIds))})`,
   );
@@ -174,7 +175,7 @@ export async function findMessagesOfBodies(db: QuickReader, bodyIds: readonly nu
 
 /** Returns the texts of those of the messages that have one, whoever sees them. */
 export async function listTexts(
-  db: QuickReader,
+  db: ValuesReader,
   ids: readonly string[],
 ): Promise<[id: string, text: string][]> {
   return db.allValues(
@@ -203,7 +204,7 @@ export async function listConversationEnds(
  * from before the user joined, and possibly some that are withheld from the user.
  */
 export async function listIdsBetween(
-  db: QuickReader,
+  db: ValuesReader,
   userId: string,
   conversationIds: readonly string[],
   range: { from: string; to: string; limit: number },

@@ -10,8 +10,9 @@ import {
   type WriteName,
   type WriteResult,
 } from "../../database.ts";
-import type { Statement, Write } from "../../sql.ts";
+import type { Statement, ValuesReader, Write } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
+import { Background } from "./background.ts";
 import { isConflict, isLost, isNeverGiven, postgresError } from "./errors.ts";
 import { migratePostgres } from "./migrate.ts";
 import {
@@ -122,6 +123,7 @@ export async function openPostgres(
 
 class PostgresDatabase implements Database {
   readonly numbersEvents = false;
+  readonly background: ValuesReader = new Background(this);
   readonly #pool: pg.Pool;
   readonly #session: PostgresSession;
   /** The sockets of all connections. */
@@ -174,7 +176,7 @@ class PostgresDatabase implements Database {
   }
 
   async findBodies(...asked: Parameters<Database["findBodies"]>): Promise<number[]> {
-    return (await this.allValues(bodiesQuery(...asked))).map(([id]) => id);
+    return (await this.background.allValues(bodiesQuery(...asked))).map(([id]) => id);
   }
 
   revocations(): number | null {

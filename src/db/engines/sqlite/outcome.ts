@@ -19,6 +19,9 @@ export interface BatchResult {
   damagedIndex?: Failure;
 }
 
+/** The outcome of a background read. */
+export type ReadResult = { rows: unknown[] } | { failure: Failure; isDamagedIndex: boolean };
+
 /** An error as plain data: classes and their fields do not pass between threads. */
 interface Failure {
   name: string;

@@ -13,9 +13,10 @@ import {
 } from "../../database.ts";
 import type { Statement } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
+import { Background } from "./background.ts";
 import { migrate } from "./migrate.ts";
 import { type Ask, type BatchResult, toError } from "./outcome.ts";
-import { bodiesQuery, isDamagedIndex } from "./search.ts";
+import { bodiesQuery } from "./search.ts";
 import type { WriterData } from "./writer.ts";
 
 /** How long a statement waits for the write of another process, such as the command line. */
@@ -70,6 +71,7 @@ function connect(path: string): DatabaseSync {
 /** Reads in the calling thread and writes in another one. */
 class SqliteDatabase implements Database {
   readonly numbersEvents = true;
+  readonly background: Background;
   readonly #db: DatabaseSync;
   readonly #path: string;
   readonly #fuse: Fuse;
@@ -89,6 +91,11 @@ class SqliteDatabase implements Database {
     this.#path = path;
     this.#fuse = fuse;
     this.#callbacks = callbacks;
+    const data = { path, busyTimeoutMs: BUSY_TIMEOUT_MS, cacheKib: CACHE_KIB };
+    this.background = new Background(data, async (cause) => {
+      callbacks.onDamagedIndex(cause);
+      await this.write("rebuildIndex", undefined);
+    });
   }
 
   async all<R>({ sql, params }: Statement<R>): Promise<R[]> {
@@ -112,14 +119,7 @@ class SqliteDatabase implements Database {
   }
 
   async findBodies(...asked: Parameters<Database["findBodies"]>): Promise<number[]> {
-    try {
-      return (await this.allValues(bodiesQuery(...asked))).map(([id]) => id);
-    } catch (error) {
-      if (!isDamagedIndex(error)) throw error;
-      this.#callbacks.onDamagedIndex(error);
-      await this.write("rebuildIndex", undefined);
-      throw new ParleyError("unavailable", undefined, { cause: error });
-    }
+    return (await this.background.allValues(bodiesQuery(...asked))).map(([id]) => id);
   }
 
   revocations(): number {
@@ -165,6 +165,7 @@ class SqliteDatabase implements Database {
       this.#writer = undefined;
       await new Promise((resolve) => writer.once("exit", resolve).postMessage("close"));
     }
+    await this.background.close();
     this.#closeSnapshot();
     this.#db.close();
   }

@@ -1,0 +1,73 @@
+import { Worker } from "node:worker_threads";
+import { ParleyError } from "../../../errors.ts";
+import type { Statement, ValuesReader } from "../../sql.ts";
+import { type ReadResult, toError } from "./outcome.ts";
+import type { ReaderData } from "./reader.ts";
+
+const READER_YOUNG_MB = 8;
+/** Background reads that may wait for the one before; one more is answered `unavailable`. */
+const MAX_QUEUED_READS = 10_000;
+
+interface Queued {
+  resolve: (result: ReadResult) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Reads in a thread of their own, which is started for the first of them. */
+export class Background implements ValuesReader {
+  readonly #data: ReaderData;
+  readonly #onDamagedIndex: (cause: Error) => Promise<void>;
+  #reader: Worker | undefined;
+  readonly #underWay: Queued[] = [];
+  #isClosed = false;
+
+  /** `onDamagedIndex` makes the index of the search anew. */
+  constructor(data: ReaderData, onDamagedIndex: (cause: Error) => Promise<void>) {
+    this.#data = data;
+    this.#onDamagedIndex = onDamagedIndex;
+  }
+
+  async allValues<R extends unknown[]>(statement: Statement<R>): Promise<R[]> {
+    const result = await this.#ask(statement);
+    if ("rows" in result) return result.rows as R[];
+    const error = toError(result.failure);
+    if (!result.isDamagedIndex) throw error;
+    await this.#onDamagedIndex(error);
+    throw new ParleyError("unavailable", undefined, { cause: error });
+  }
+
+  #ask({ sql, params }: Statement): Promise<ReadResult> {
+    if (this.#isClosed || this.#underWay.length >= MAX_QUEUED_READS)
+      return Promise.reject(new ParleyError("unavailable"));
+    const { promise, resolve, reject } = Promise.withResolvers<ReadResult>();
+    this.#underWay.push({ resolve, reject });
+    this.#reader ??= this.#start();
+    this.#reader.postMessage({ sql, params });
+    return promise;
+  }
+
+  #start(): Worker {
+    const reader = new Worker(new URL("./reader.ts", import.meta.url), {
+      workerData: this.#data,
+      resourceLimits: { maxYoungGenerationSizeMb: READER_YOUNG_MB },
+    });
+    let failure: unknown;
+    reader.on("message", (result: ReadResult) => this.#underWay.shift()!.resolve(result));
+    reader.on("error", (error) => {
+      failure = error;
+    });
+    reader.on("exit", () => {
+      this.#reader = undefined;
+      for (const { reject } of this.#underWay.splice(0))
+        reject(new ParleyError("unavailable", undefined, { cause: failure }));
+    });
+    return reader;
+  }
+
+  /** Lets the reads under way finish first. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const reader = this.#reader;
+    if (reader) await new Promise((resolve) => reader.once("exit", resolve).postMessage("close"));
+  }
+}

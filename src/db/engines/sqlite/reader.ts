@@ -1,9 +1,7 @@
-// The thread of background reads. Where the system allows it, all other threads have the processor first.
-import { readlinkSync } from "node:fs";
-import { constants, setPriority } from "node:os";
-import { basename } from "node:path";
+// The thread of background reads: all other threads have the processor first.
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
+import { lowerThreadPriority } from "../../../util/thread-priority.ts";
 import type { Statement } from "../../sql.ts";
 import { type ReadResult, toFailure } from "./outcome.ts";
 import { isDamagedIndex } from "./search.ts";
@@ -19,22 +17,13 @@ const { path, busyTimeoutMs, cacheKib } = workerData as ReaderData;
 const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
 db.exec(`PRAGMA query_only = ON; PRAGMA cache_size = -${cacheKib}`);
 const statements = new Map<string, StatementSync>();
-lowerPriority();
+lowerThreadPriority();
 
 parentPort!.on("message", (asked: Statement | "close") => {
   if (asked !== "close") return parentPort!.postMessage(read(asked));
   db.close();
   parentPort!.close();
 });
-
-/** Only Linux has a priority for each thread. Without it this thread is like all others, and reads none the less. */
-function lowerPriority(): void {
-  if (process.platform !== "linux") return;
-  try {
-    const thread = Number(basename(readlinkSync("/proc/thread-self")));
-    setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {}
-}
 
 function read({ sql, params }: Statement): ReadResult {
   try {

@@ -114,7 +114,7 @@ const ROWS_AT_ONCE = 100_000;
 export function fillMessages(dataFolder: string, talks: readonly Talk[], textOf = filledText): void {
   const db = open(dataFolder);
   db.exec("PRAGMA cache_size = -1000000; PRAGMA synchronous = OFF; BEGIN");
-  // The server makes the index of the search anew, as nothing here is in it.
+  // The server rebuilds the search index, as nothing here is in it.
   db.exec(
     "INSERT INTO message_index (message_index) VALUES ('delete-all'); REPLACE INTO reindexing VALUES (0)",
   );

@@ -30,7 +30,7 @@ export interface Database extends QuickReader {
    */
   write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>>;
   /**
-   * Returns bodies of messages that have an entry in the index of the search, in no order, at most `limit`, some possibly twice.
+   * Returns bodies of messages that have an entry in the search index, in no order, at most `limit`, some possibly twice.
    * `keys` are those of their conversations (`queries/search.ts`).
    */
   findBodies(keys: readonly string[], lookup: Lookup, limit: number): Promise<number[]>;
@@ -47,7 +47,7 @@ export interface Database extends QuickReader {
   close(): Promise<void>;
 }
 
-/** What an engine has for comparing the index of the search with the texts. */
+/** What an engine has for comparing the search index with the texts. */
 export interface IndexReader {
   /** Finds the bodies of this range of ids that have the words: one row for each word of each body. */
   find(words: readonly string[], from: number, to: number): Statement<{ body_id: number }>;

@@ -6,7 +6,7 @@ import { type Job, startJob } from "./job.ts";
 /** How long messages wait for the index, so that many are written at once. A search does not wait for it. */
 const INTERVAL_MS = 1000;
 
-/** Writes the words of new messages into the index of the search, and of all messages while it is made anew. */
+/** Writes the words of new messages into the search index, and of all messages while it is rebuilt. */
 export function startIndexer(core: Core, onError: (error: unknown) => void): Job {
   async function index(isStopped: () => boolean): Promise<void> {
     const { rebuilt, waiting } = await getIndexState(core.db);

@@ -36,7 +36,10 @@ export function searchPart(word: string): string {
 }
 
 /** In file names words also begin where letters, digits and symbols meet. */
-const RUNS = new RegExp(`${UNSPACED}+|[\\p{L}\\p{M}]+|\\p{N}+|[^\\p{L}\\p{M}\\p{N} ]`, "gu");
+const RUNS = new RegExp(
+  `${UNSPACED}+|[[\\p{L}\\p{M}]--${UNSPACED}]+|[\\p{N}--${UNSPACED}]+|[^\\p{L}\\p{M}\\p{N} ]`,
+  "gv",
+);
 
 /** Reports whether the name of a file has all these words of a search. */
 export function hasWords(filename: string, words: readonly string[]): boolean {

@@ -107,7 +107,7 @@ function rowsOfTables(): Record<string, Row[]> {
     ...{ conversation_id: id("cnv", 0), user_id: id("usr", 1), joined_at: 1 },
     since_id: id("msg", ROWS / 2),
   });
-  // No body is in the index of the search.
+  // No body is in the search index.
   add("reindexing", { after_id: -1 });
   add("conversations", { id: id("notes", 0), last_id: id("msg", ROWS) });
   add("members", { conversation_id: id("notes", 0), user_id: id("usr", 0), joined_at: 1, since_id: "" });

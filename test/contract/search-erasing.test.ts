@@ -1,4 +1,4 @@
-// Texts are erased in steps that take few words out of the index of the search, on both engines.
+// Texts are erased in steps that take few words out of the search index, on both engines.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Database } from "../../src/db/database.ts";

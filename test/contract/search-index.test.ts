@@ -1,4 +1,4 @@
-// The index of the search has the words of the texts and nothing else, whatever comes between the steps that write it.
+// The search index has the words of the texts and nothing else, whatever comes between the steps that write it.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
@@ -119,7 +119,7 @@ async function indexAll(db: Database): Promise<void> {
 }
 
 for (const [name, open] of Object.entries(ENGINES)) {
-  test(`${name}: a text that never was in the index goes, also while the index is made anew`, async (t) => {
+  test(`${name}: a text that never was in the index goes, also while the index is rebuilt`, async (t) => {
     const site = await open(t);
     const [db] = site.nodes;
     await db.write("createUser", aUser("a", { conversationId: NOTES }));
@@ -151,7 +151,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
   });
 }
 
-test("sqlite: writes that meet a damaged index are done, and it is made anew", async (t) => {
+test("sqlite: writes that meet a damaged index are done, and it is rebuilt", async (t) => {
   const { dataFolder } = await testConfig(t);
   await mkdir(dataFolder);
   const path = `${dataFolder}/parley.db`;

@@ -121,7 +121,7 @@ const isFound = (names: string[], q: string, inFile: boolean) =>
 
 function isDialled(phoneNumber: string, q: string): boolean {
   const digits = [...q].filter((each) => /[0-9]/.test(each)).join("");
-  if (digits.length < 3 || /[^0-9 +()]/.test(q)) return false;
+  if (digits.length < 3 || /[^0-9 +().\u3000\u200b-]/.test(q)) return false;
   for (let from = 0; from === 0 || digits[from - 1] === "0"; from++) {
     if (from > 0 && digits.length - from < 6) break;
     if (phoneNumber.includes(digits.slice(from))) return true;

@@ -5,14 +5,13 @@ import type { ServerResponse } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { Limits } from "../../src/config/limits.ts";
-import { raw } from "../../src/db/sql.ts";
 import { startOn, type TestApp, testConfig } from "../support/app.ts";
 import { asker, type Json } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { DAY_MS, LIMITS } from "../support/hooks.ts";
 import { add, type Person, person, say } from "../support/people.ts";
-import { type Push, pushServer, settled, subscribe } from "../support/push-server.ts";
+import { type Pending, type Push, pending, pushServer, settled, subscribe } from "../support/push-server.ts";
 import { receiver } from "../support/receiver.ts";
 
 /** A service whose clock the test sets, and two who talk. */
@@ -26,14 +25,6 @@ async function begin(t: TestContext, limits: Partial<Limits> = {}, databaseUrl?:
   await add(server, bob, "ann");
   return { clock, config: stored, server, ann, bob, conversation };
 }
-
-interface Pending {
-  attempts: number;
-  next_at: number;
-}
-
-const pending = (server: TestApp) =>
-  server.app.core.db.all<Pending>(raw("SELECT attempts, next_at FROM deliveries ORDER BY next_at") as never);
 
 async function subscriptions(server: TestApp, who: Person): Promise<string[]> {
   const { body } = await asker(server, who)("GET", "/v1/push_subscriptions");
@@ -168,7 +159,7 @@ test("a subscription whose push server has accepted nothing for four days ends",
 });
 
 test("silence, a cut connection and an answer without end are no worse than an error", async (t) => {
-  const { clock, server, ann, bob, conversation } = await begin(t, { webhookTimeoutMs: 500 });
+  const { clock, server, ann, bob, conversation } = await begin(t, { webhookTimeoutMs: 2000 });
   const failures: ((response: ServerResponse) => unknown)[] = [
     () => true,
     (response) => response.destroy(),

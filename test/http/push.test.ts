@@ -5,10 +5,11 @@ import type { Config } from "../../src/config/settings.ts";
 import { startOn, type TestApp, testConfig } from "../support/app.ts";
 import { asker, type Json } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
+import { eventually } from "../support/files-on-disk.ts";
 import { fillGroups } from "../support/groups.ts";
 import { LIMITS } from "../support/hooks.ts";
 import { add, type Person, person, say, send } from "../support/people.ts";
-import { pushServer, settled, subscribe } from "../support/push-server.ts";
+import { pending, pushServer, settled, subscribe } from "../support/push-server.ts";
 
 type Begin = (t: TestContext, changes?: Partial<Config>) => Promise<TestApp>;
 
@@ -195,6 +196,8 @@ test("what the user has read meanwhile is not pushed, also by a retry", async (t
   await subscribe(server, ann, to.device());
   const message = await say(server, bob, conversation, "hello");
   await to.wait(1);
+  // The retry is due by the clock of then.
+  assert.ok(await eventually(async () => (await pending(server))[0]?.attempts === 1));
   await markRead(server, ann, conversation, message);
   now += 60_000;
   await settled(server);

@@ -1,4 +1,4 @@
-// `parley check` and the index of the search, on both engines.
+// `parley check` and the search index, on both engines.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { chmod } from "node:fs/promises";
@@ -95,7 +95,7 @@ for (const engine of ["sqlite", "postgres"] as const) {
 }
 
 for (const engine of ["sqlite", "postgres"] as const) {
-  test(`${engine}: an index whose words another Unicode split is made anew at the start`, async (t) => {
+  test(`${engine}: an index whose words another Unicode split is rebuilt at the start`, async (t) => {
     const [site, server] = await startSite(t, engine);
     await say(site, "red fox");
     assert.deepEqual(await search(site, "red"), ["red fox"]);
@@ -114,7 +114,7 @@ for (const engine of ["sqlite", "postgres"] as const) {
     assert.notDeepEqual(await site.problems(), []);
     assert.equal((await findings(site)).length, 1);
     await site.change("UPDATE word_rule SET rule = '1, Unicode 1.0'");
-    assert.deepEqual(await findings(site), [], "the next start makes it anew");
+    assert.deepEqual(await findings(site), [], "the next start rebuilds it");
     const again = await site.command.serve();
     assert.deepEqual(await searchAgain(site, "fo"), ["red fox"]);
     assert.deepEqual(await site.problems(), []);
@@ -134,7 +134,7 @@ const STRUCTURE = `UPDATE message_index_data SET block = x'${"ff".repeat(41)}' W
 const LOGGED = /"the search index was damaged and is being rebuilt: run parley check"/;
 
 for (const [name, sql] of Object.entries({ words: WORDS, structure: STRUCTURE })) {
-  test(`damaged ${name} of the index: check says so, a backup restores, and a search makes it anew`, async (t) => {
+  test(`damaged ${name} of the index: check says so, a backup restores, and a search rebuilds it`, async (t) => {
     const [site, server] = await startSite(t, "sqlite");
     await say(site, "red fox");
     assert.deepEqual(await search(site, "red"), ["red fox"]);

@@ -1,4 +1,4 @@
-// The index of the search in a backup and after a move.
+// The search index in a backup and after a move.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";

@@ -68,7 +68,7 @@ export async function search({ command, headers }: Site, q: string): Promise<str
   return ((await answer.json()) as { data: { text: string }[] }).data.map(({ text }) => text);
 }
 
-/** Waits while the index is made anew. */
+/** Waits while the index is rebuilt. */
 export async function searchAgain(site: Site, q: string): Promise<string[]> {
   let found: string[] = [];
   await eventually(async () => {

@@ -1,4 +1,4 @@
-// What is in the index of the search, and when, on both engines.
+// What is in the search index, and when, on both engines.
 import assert from "node:assert/strict";
 import { randomBytes, randomInt } from "node:crypto";
 import { join } from "node:path";

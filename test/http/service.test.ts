@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SCOPES } from "../../src/core/access/tokens.ts";
 import { startApp, startOn, testConfig } from "../support/app.ts";
+import { eventually } from "../support/files-on-disk.ts";
 import { openSocket } from "../support/raw-socket.ts";
 
 test("health is told without a token, metrics only to admin", async (t) => {
@@ -51,9 +52,13 @@ test("a client that hangs up counts as aborted, once", async (t) => {
   );
   await new Promise((resolve) => setTimeout(resolve, 50));
   socket.resetAndDestroy();
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  const text = await (await fetch(`${server.url}/metrics`, { headers: admin.headers })).text();
-  assert.match(text, /parley_http_requests_total\{method="POST",route="\/v1\/contacts",status="aborted"\} 1/);
+  const aborted = /parley_http_requests_total\{method="POST",route="\/v1\/contacts",status="aborted"\} 1/;
+  let text = "";
+  const isCounted = async () => {
+    text = await (await fetch(`${server.url}/metrics`, { headers: admin.headers })).text();
+    return aborted.test(text);
+  };
+  assert.ok(await eventually(isCounted), text);
   assert.equal(text.match(/requests_total\{method="POST"/g)?.length, 1);
 });
 

@@ -138,7 +138,7 @@ test("a body that ends before its closing boundary is 400, whatever its length s
 });
 
 test("a stalled body is answered 408, and a slow but steady one is taken", async (t) => {
-  const server = await startApp(t, { bodyIdleTimeoutMs: 300, minBodyBytesPerSecond: 1 });
+  const server = await startApp(t, { bodyIdleTimeoutMs: 1000, minBodyBytesPerSecond: 1 });
   const user = await server.user();
   const stalled = await openSocket(server.url);
   stalled.write(`${requestHead(user, { "content-length": 1000 })}${formHead()}half`);
@@ -147,8 +147,9 @@ test("a stalled body is answered 408, and a slow but steady one is taken", async
   const body = `${formHead()}steady\r\n--${BOUNDARY}--\r\n`;
   const slow = await openSocket(server.url);
   slow.write(requestHead(user, { "content-length": body.length }));
-  for (let at = 0; at < body.length; at += 20) {
-    slow.write(body.slice(at, at + 20));
+  // Longer than a body may stall.
+  for (let at = 0; at < body.length; at += 8) {
+    slow.write(body.slice(at, at + 8));
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   assert.match(await readAnswer(slow), /^HTTP\/1\.1 201 /);

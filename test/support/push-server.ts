@@ -150,6 +150,15 @@ export async function subscribe(
   return body as Json & { id: string };
 }
 
+/** A push that was not accepted yet. */
+export interface Pending {
+  attempts: number;
+  next_at: number;
+}
+
+export const pending = (server: TestApp) =>
+  server.app.core.db.all<Pending>(raw("SELECT attempts, next_at FROM deliveries ORDER BY next_at") as never);
+
 /** Resolves once all that has happened was sent, or was not to be. */
 export async function settled(server: TestApp): Promise<void> {
   const { db } = server.app.core;

@@ -3,13 +3,12 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
 import { checkDigest, formatDigest, parseDigest } from "../../src/http/protocol/digests.ts";
+import { holds } from "../support/property.ts";
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest();
-const seed = Math.floor(Math.random() * 2 ** 31);
 
-test("a digest that was written is read back, alone or among others, and fits its bytes alone", (t) => {
-  t.diagnostic(`seed ${seed}`);
-  fc.assert(
+test("a digest that was written is read back, alone or among others, and fits its bytes alone", () =>
+  holds(
     fc.property(
       fc.uint8Array(),
       fc.uint8Array(),
@@ -21,9 +20,7 @@ test("a digest that was written is read back, alone or among others, and fits it
         assert.throws(() => checkDigest(parseDigest(header)!, sha256(other)), { code: "digest_mismatch" });
       },
     ),
-    { seed },
-  );
-});
+  ));
 
 test("no digest is nothing to check", () => {
   assert.equal(parseDigest(undefined), undefined);

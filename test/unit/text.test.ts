@@ -164,6 +164,8 @@ const FILES: [filename: string, found: string[], missed: string[]][] = [
   ["Zu\u0308rich ﬁnal.txt", ["zürich", "zu\u0308r", "final", "ＦＩＮＡＬ"], ["rich"]],
   ["c++.h", ["c++", "c", "+", "h"], ["c+++"]],
   ["...", ["..."], ["a"]],
+  ["आप手机pro.pdf", ["pro", "手机", "आप pro"], ["ro"]],
+  ["1๑2.pdf", ["1", "๑", "2"], []],
 ];
 
 for (const [filename, found, missed] of FILES) {

@@ -31,8 +31,8 @@ export const names: readonly Mutant[] = [
   {
     name: "find a file by numbers of its name only after a space",
     file: TEXT,
-    find: "|[\\\\p{L}\\\\p{M}]+|\\\\p{N}+|",
-    replace: "|[\\\\p{L}\\\\p{M}\\\\p{N}]+|",
+    find: "[[\\\\p{L}\\\\p{M}]--${UNSPACED}]+|[\\\\p{N}--${UNSPACED}]+",
+    replace: "[[\\\\p{L}\\\\p{M}\\\\p{N}]--${UNSPACED}]+",
     tests: ["unit/text", "acceptance/name-search"],
   },
   {

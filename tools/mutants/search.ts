@@ -62,7 +62,7 @@ export const search: readonly Mutant[] = [
     tests: ["http/search"],
   },
   {
-    name: "search: it goes on while the index is made anew",
+    name: "search: it goes on while the index is rebuilt",
     file: SEARCH,
     find: "let isBehind = rebuilt !== null || waiting === 1;",
     replace: "let isBehind = rebuilt === null && waiting === 1;",

@@ -239,7 +239,7 @@ function addMessageCommands(program: Command, io: Io, end: End): void {
     );
   program
     .command("search")
-    .argument("<words...>", "words that the text has, the last one or its beginning")
+    .argument("<words...>", "words of the text; the last one can be the beginning of a word")
     .option("--in <conversation>", `only in this conversation: ${CONVERSATION}`)
     .option(...LIMIT)
     .option(...JSON_OPTION)

@@ -157,7 +157,7 @@ export function indexFinding({ body_id, message_id }: IndexFault): Finding {
   };
 }
 
-/** Reports damage that SQLite found in the index of the search. */
+/** Reports damage that SQLite found in the search index. */
 export function indexDamageFinding(path: string, message: string): Finding {
   return {
     data: { kind: "search", path, message },

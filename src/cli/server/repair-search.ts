@@ -6,7 +6,7 @@ import type { Io } from "../io.ts";
 import { startProgress } from "../progress.ts";
 import { withAccounts } from "./data.ts";
 
-/** Makes the index of the search anew, also while a server runs, which goes on with it if this is stopped. */
+/** Rebuilds the search index, also while a server runs, which continues if this is stopped. */
 export async function repairSearch(io: Io): Promise<void> {
   await withAccounts(readConfig(io.env), async ({ db }) => {
     await db.write("rebuildIndex", undefined);

@@ -56,7 +56,7 @@ export async function isBlobKnown(db: Reader, blobKey: string): Promise<boolean>
 
 /** Faults in a database file. */
 export interface Corruption {
-  /** In the index of the search, which can be made anew. */
+  /** In the search index, which can be rebuilt. */
   index: string[];
   rows: string[];
 }

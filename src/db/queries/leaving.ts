@@ -8,7 +8,7 @@ import { audience } from "./visibility.ts";
 // Leaving decides at once who sees what: without a row in `members` nobody sees anything. What nobody sees any more is
 // erased in steps.
 
-/** Characters of erased texts that count as one more row: each word is taken out of the index of the search. */
+/** Characters of erased texts that count as one more row: each word is taken out of the search index. */
 const CHARACTERS_PER_ROW = 200;
 
 /** Rows that a user has left behind in a conversation. */

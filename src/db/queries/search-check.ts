@@ -26,7 +26,7 @@ const INDEXED = sql<Indexed>`SELECT b.id, m.id AS message_id, m.conversation_id,
 
 /**
  * Yields the texts whose words are not all in the index, and the deleted texts that are; correct also beside a running server.
- * Yields nothing if the index follows another rule: the next start of a server makes it anew.
+ * Yields nothing if the index follows another rule: the next start of a server rebuilds it.
  */
 export async function* findIndexFaults(db: Reader, index: IndexReader): AsyncGenerator<IndexFault> {
   if (!(await followsRule(db))) return;

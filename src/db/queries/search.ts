@@ -128,7 +128,7 @@ export function upTo<T extends { text: string | null }>(characters: number, foun
   return end === -1 ? [...found] : found.slice(0, Math.max(1, end));
 }
 
-/** Empties the index, to be made anew by `indexMessages`. Until then there is no search. */
+/** Empties the index, which `indexMessages` then rebuilds. Until that is done there is no search. */
 export function* rebuildIndex(): Write<void> {
   yield* batch([
     sql`INSERT INTO message_index (message_index) VALUES ('delete-all')`,
@@ -146,7 +146,7 @@ export async function followsRule(db: Reader): Promise<boolean> {
   return (await db.get<{ rule: string }>(sql`SELECT rule FROM word_rule`))?.rule === WORD_RULE;
 }
 
-/** How far the index is: `rebuilt` up to this body if it is made anew; `waiting` is 1 if bodies wait for it. */
+/** How far the index is: `rebuilt` up to this body while it is rebuilt; `waiting` is 1 if bodies wait for it. */
 export interface IndexState {
   rebuilt: number | null;
   waiting: number;

@@ -21,7 +21,7 @@ export class Background implements ValuesReader {
   readonly #underWay: Queued[] = [];
   #isClosed = false;
 
-  /** `onDamagedIndex` makes the index of the search anew. */
+  /** `onDamagedIndex` rebuilds the search index. */
   constructor(data: ReaderData, onDamagedIndex: (cause: Error) => Promise<void>) {
     this.#data = data;
     this.#onDamagedIndex = onDamagedIndex;

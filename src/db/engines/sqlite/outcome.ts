@@ -15,7 +15,7 @@ export interface BatchResult {
   outcomes: Outcome[];
   /** The disk failed, maybe between batches. */
   damage?: Failure;
-  /** The index of the search was damaged, and is made anew. */
+  /** The search index was damaged, and is being rebuilt. */
   damagedIndex?: Failure;
 }
 

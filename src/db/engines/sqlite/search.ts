@@ -2,7 +2,7 @@ import type { Lookup } from "../../../util/words.ts";
 import type { IndexReader } from "../../database.ts";
 import { type Statement, sql } from "../../sql.ts";
 
-// https://sqlite.org/rescode.html#corrupt_vtab: of the database only the index of the search is a virtual table.
+// https://sqlite.org/rescode.html#corrupt_vtab: of the database only the search index is a virtual table.
 const SQLITE_CORRUPT_VTAB = 267;
 
 /** Finds bodies by an entry behind any of the keys, see `Database.findBodies`. */

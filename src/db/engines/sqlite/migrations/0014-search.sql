@@ -8,7 +8,7 @@ CREATE TABLE unindexed (
   body_id INTEGER PRIMARY KEY
 ) STRICT;
 
--- While there is a row, the index is made anew: it has the bodies up to this one.
+-- While there is a row, the index is being rebuilt: it has the bodies up to this one.
 CREATE TABLE reindexing (
   after_id INTEGER PRIMARY KEY
 ) STRICT;

@@ -180,6 +180,21 @@ for (const [name, sql] of Object.entries({ words: WORDS, structure: STRUCTURE })
   });
 }
 
+test("an index whose list of segments is empty does not stop the server: it is made anew", async (t) => {
+  const [site, server] = await startSite(t, "sqlite");
+  await say(site, "red fox");
+  assert.deepEqual(await search(site, "red"), ["red fox"]);
+  await server.stop();
+  // A list of no segments: FTS5 numbers the next one as the one that is there, and fails at the commit.
+  await site.change(damage("= 10"));
+  assert.ok((await findings(site)).every(({ kind, hint }) => kind === "search" && hint === HINT));
+  const again = await site.command.serve();
+  await say(site, "red dog");
+  assert.deepEqual(await searchAgain(site, "red"), ["red dog", "red fox"]);
+  assert.match(again.stderr(), LOGGED);
+  assert.deepEqual(await findings(site), []);
+});
+
 test("check compares the index of a folder that nobody can write to", async (t) => {
   const [site, server] = await startSite(t, "sqlite");
   await say(site, "red fox");

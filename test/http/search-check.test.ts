@@ -195,6 +195,15 @@ test("an index whose list of segments is empty does not stop the server: it is m
   assert.deepEqual(await findings(site), []);
 });
 
+test("a repair that the database refuses says what to do", async (t) => {
+  const [site, server] = await startSite(t, "sqlite");
+  await server.stop();
+  await site.change("DELETE FROM message_index_config");
+  const { code, stdout, stderr } = await site.command.run("check", "--repair-search");
+  assert.deepEqual([code, stdout], [2, ""]);
+  assert.match(stderr, /^parley: The search index cannot be rebuilt: .+ restore a backup\.\n$/);
+});
+
 test("check compares the index of a folder that nobody can write to", async (t) => {
   const [site, server] = await startSite(t, "sqlite");
   await say(site, "red fox");

@@ -16,6 +16,8 @@ const RUN =
 const ACCENTS = /([\p{scx=Latin}\p{scx=Greek}\p{scx=Arabic}\p{scx=Hebrew}])\p{Mn}+/gu;
 /** Thousands of marks in a row take long to normalize. */
 const MANY_MARKS = /(\p{M}{16})\p{M}+/gu;
+/** Symbols of which NFKC makes several letters. Each is a word. */
+const SYMBOLS = /[℀℁℅℆№℠℡™℻\u3371-\u337a\u3380-\u33df\u33ff]/g;
 const INVISIBLE = /(?!\u200c)[\p{Cf}\p{VS}\u0640\u093c]/gu;
 
 /** How many UTF-16 units of a text an excerpt has before the first match, and in all. */
@@ -143,7 +145,8 @@ function fold(text: string): { folded: string; places: Range[] } {
     ? [...text].map((segment, index) => ({ segment, index }))
     : characters.segment(text);
   for (const { segment, index } of all) {
-    const lower = segment.replace(MANY_MARKS, "$1").normalize("NFKC").toLowerCase();
+    const apart = segment.replace(MANY_MARKS, "$1").replace(SYMBOLS, " $& ");
+    const lower = apart.normalize("NFKC").toLowerCase();
     const plain = lower.normalize("NFD").replace(ACCENTS, "$1").replace(INVISIBLE, "").normalize("NFKC");
     const part = [...plain].map((letter) => LETTERS.get(letter) ?? letter).join("");
     folded += part;

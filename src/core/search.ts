@@ -70,7 +70,7 @@ function toSearchTerms(q: string): Term[] {
   const detail =
     terms.length === 0
       ? "q must have a letter, a digit or an emoji."
-      : `q may have ${MAX_TERMS} words. Search for fewer.`;
+      : `q must have at most ${MAX_TERMS} words.`;
   throw new ParleyError("invalid_parameter", detail, { param: "q" });
 }
 

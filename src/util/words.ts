@@ -14,7 +14,7 @@ export interface Term {
 }
 
 /** Names how texts are split: change the number with this file. Another Unicode may split the same text differently. */
-export const WORD_RULE = `1, Unicode ${process.versions.unicode}`;
+export const WORD_RULE = `2, Unicode ${process.versions.unicode}`;
 
 /** Letters that stand for others in search, since people also write and search the others. */
 const LETTERS = new Map([
@@ -30,6 +30,8 @@ const REPLACED = new RegExp(`[${[...LETTERS.keys()].join("")}]`, "gu");
 const IGNORED = /(?!\u200c)[\p{Cf}\p{VS}\u0640\u093c]/gu;
 /** Marks without which people also write, and search: accents of Latin and Greek, vowels of Arabic and Hebrew. */
 const MARKS = /([\p{scx=Latin}\p{scx=Greek}\p{scx=Arabic}\p{scx=Hebrew}])\p{Mn}+/gu;
+/** Symbols of which NFKC makes several letters. Each is a word: otherwise `Parley™` would be `parleytm`. */
+const SYMBOLS = /[℀℁℅℆№℠℡™℻\u3371-\u337a\u3380-\u33df\u33ff]/g;
 /** Thousands of marks in a row take long to normalize. */
 const MANY_MARKS = /(\p{M}{16})\p{M}+/gu;
 /** UTF-16 units of a normalized text: NFKC makes 18 of some letters. */
@@ -60,7 +62,8 @@ function toDigits(zero: string): (readonly [digit: string, replacement: string])
 /** Returns the text as it is compared: by NFKC, in lower case, without optional marks, each letter as the one that stands for it. */
 function fold(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
-  const lower = text.replace(MANY_MARKS, "$1").normalize("NFKC").slice(0, MAX_LENGTH).toLowerCase();
+  const apart = text.replace(MANY_MARKS, "$1").replace(SYMBOLS, " $& ");
+  const lower = apart.normalize("NFKC").slice(0, MAX_LENGTH).toLowerCase();
   const plain = lower.normalize("NFD").replace(MARKS, "$1").replace(IGNORED, "");
   return plain.normalize("NFKC").replace(REPLACED, (letter) => LETTERS.get(letter)!);
 }

@@ -32,6 +32,8 @@ test("whole words are marked, and the beginning of a word by the last one", () =
     ["Straße", "strass", "[Straß]e"],
     ["una co\u00adoperation", "coop", "una [co\u00adop]eration"],
     ["🇩🇪 and 🇫🇷", "🇫🇷", "🇩🇪 and [🇫🇷]"],
+    ["Parley™ rocks", "parley ro", "[Parley]™ [ro]cks"],
+    ["Дом №7, 5㎏", "7 kg", "Дом №[7], 5[㎏]"],
     ["nothing of it", "else", "nothing of it"],
     ["a <b>bold</b> text", "b", "a <[b]>[b]old</[b]> text"],
   ] as const)

@@ -233,3 +233,19 @@ test("every relative link of every page leads to a file, and to a heading of it"
     }
   }
 });
+
+test("no two pages create the same contact: a reader follows one after the other", async () => {
+  const creations = /\/v1\/contacts" (?:[^\n|]|\\\n)*?username=(\w+)/g;
+  const pageOf = new Map<string, string>();
+  for (const page of ["README.md", ...(await apiPages())]) {
+    const shell = (await blocksOf(page)).filter(({ language }) => language === "sh");
+    const names = new Set(
+      shell.flatMap(({ text }) => [...text.matchAll(creations)].map(([, name]) => name!)),
+    );
+    for (const name of names) {
+      assert.equal(pageOf.get(name), undefined, `${name}, ${page}`);
+      pageOf.set(name, page);
+    }
+  }
+  assert.ok(pageOf.size > 5);
+});

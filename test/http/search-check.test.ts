@@ -113,12 +113,12 @@ for (const engine of ["sqlite", "postgres"] as const) {
     await (await site.command.serve()).stop();
     assert.notDeepEqual(await site.problems(), []);
     assert.equal((await findings(site)).length, 1);
-    await site.change("UPDATE word_rule SET rule = '1, Unicode 1.0'");
+    await site.change("UPDATE word_rule SET rule = '2, Unicode 1.0'");
     assert.deepEqual(await findings(site), [], "the next start rebuilds it");
     const again = await site.command.serve();
     assert.deepEqual(await searchAgain(site, "fo"), ["red fox"]);
     assert.deepEqual(await site.problems(), []);
-    assert.deepEqual(await column("SELECT rule FROM word_rule"), [`1, Unicode ${process.versions.unicode}`]);
+    assert.deepEqual(await column("SELECT rule FROM word_rule"), [`2, Unicode ${process.versions.unicode}`]);
     await again.stop();
     await site.command.serve();
     assert.deepEqual(await column("SELECT after_id FROM reindexing"), [], "and only once");
@@ -179,6 +179,30 @@ for (const [name, sql] of Object.entries({ words: WORDS, structure: STRUCTURE })
     assert.deepEqual(await findings(site), []);
   });
 }
+
+test("an index whose list of segments is empty does not stop the server: it is made anew", async (t) => {
+  const [site, server] = await startSite(t, "sqlite");
+  await say(site, "red fox");
+  assert.deepEqual(await search(site, "red"), ["red fox"]);
+  await server.stop();
+  // A list of no segments: FTS5 numbers the next one as the one that is there, and fails at the commit.
+  await site.change(damage("= 10"));
+  assert.ok((await findings(site)).every(({ kind, hint }) => kind === "search" && hint === HINT));
+  const again = await site.command.serve();
+  await say(site, "red dog");
+  assert.deepEqual(await searchAgain(site, "red"), ["red dog", "red fox"]);
+  assert.match(again.stderr(), LOGGED);
+  assert.deepEqual(await findings(site), []);
+});
+
+test("a repair that the database refuses says what to do", async (t) => {
+  const [site, server] = await startSite(t, "sqlite");
+  await server.stop();
+  await site.change("DELETE FROM message_index_config");
+  const { code, stdout, stderr } = await site.command.run("check", "--repair-search");
+  assert.deepEqual([code, stdout], [2, ""]);
+  assert.match(stderr, /^parley: The search index cannot be rebuilt: .+ restore a backup\.\n$/);
+});
 
 test("check compares the index of a folder that nobody can write to", async (t) => {
   const [site, server] = await startSite(t, "sqlite");

@@ -10,6 +10,10 @@ const ENTRIES: [text: string, entries: string[]][] = [
   ["l’après-midi בית־ספר", ["l", "apres", "lapres", "midi", "lapresmidi", "בית", "ספר", "ביתספר"]],
   ["’tis rock’n’roll's", ["tis", "rock", "n", "roll", "s", "rocknrolls"]],
   ["Ｆｕｌｌ ﬁne ²", ["full", "fine", "2"]],
+  [
+    "Parley™, дом №7, 5㎏, Ⓜetro, ㍿日本",
+    ["parley", "tm", "дом", "no", "7", "5", "kg", "metro", "株式", "式会", "会社", "社日", "日本", "本"],
+  ],
   ["Café, naïve, ΚΑΛΗΜΈΡΑ", ["cafe", "naive", "καλημερα"]],
   ["Ёлка й п’ять пʼять", ["елка", "й", "п", "ять", "пять"]],
   [
@@ -68,6 +72,8 @@ const HITS: [query: string, text: string, isHit: boolean][] = [
   ["🇩🇪", "🇩🇰 🇪🇸", false],
   ["❤️", "❤", true],
   ["手'机", "手 机", true],
+  ["parley rocks", "Parley™ rocks", true],
+  ["№7", "дом № 7", true],
 ];
 
 for (const [query, text, isHit] of HITS) {

@@ -1,7 +1,7 @@
 import { readConfig } from "../../config/settings.ts";
 import { INDEXED_AT_ONCE } from "../../core/search.ts";
 import { getIndexState, lastBody } from "../../db/queries/search.ts";
-import { OperatorError } from "../../errors.ts";
+import { OperatorError, ParleyError } from "../../errors.ts";
 import type { Io } from "../io.ts";
 import { startProgress } from "../progress.ts";
 import { withAccounts } from "./data.ts";
@@ -9,7 +9,13 @@ import { withAccounts } from "./data.ts";
 /** Rebuilds the search index, also while a server runs, which continues if this is stopped. */
 export async function repairSearch(io: Io): Promise<void> {
   await withAccounts(readConfig(io.env), async ({ db }) => {
-    await db.write("rebuildIndex", undefined);
+    await db.write("rebuildIndex", undefined).catch((error: Error) => {
+      if (error instanceof ParleyError) throw error;
+      throw new OperatorError(
+        `The search index cannot be rebuilt: ${error.message}. The database is damaged: restore a backup.`,
+        { cause: error },
+      );
+    });
     const progress = startProgress(io, "indexing messages", await lastBody(db), String);
     try {
       for (;;) {

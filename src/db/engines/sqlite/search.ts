@@ -4,6 +4,8 @@ import { type Statement, sql } from "../../sql.ts";
 
 // https://sqlite.org/rescode.html#corrupt_vtab: of the database only the search index is a virtual table.
 const SQLITE_CORRUPT_VTAB = 267;
+/** Without an extended code: FTS5 wrote a row that is there, because its list of segments lacks one. Tables have extended codes. */
+const SQLITE_CONSTRAINT = 19;
 
 /** Finds bodies by an entry behind any of the keys, see `Database.findBodies`. */
 export function bodiesQuery(
@@ -37,5 +39,6 @@ export const sqliteIndex: IndexReader = {
 };
 
 export function isDamagedIndex(error: unknown): boolean {
-  return (error as { errcode?: number }).errcode === SQLITE_CORRUPT_VTAB;
+  const { errcode } = error as { errcode?: number };
+  return errcode === SQLITE_CORRUPT_VTAB || errcode === SQLITE_CONSTRAINT;
 }

@@ -180,7 +180,7 @@ for (const [name, sql] of Object.entries({ words: WORDS, structure: STRUCTURE })
   });
 }
 
-test("an index whose list of segments is empty does not stop the server: it is made anew", async (t) => {
+test("an index whose list of segments is empty does not stop the server: it is rebuilt", async (t) => {
   const [site, server] = await startSite(t, "sqlite");
   await say(site, "red fox");
   assert.deepEqual(await search(site, "red"), ["red fox"]);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
+import { queryObjects } from "node:v8";
 import { createToken } from "../../src/core/access/tokens.ts";
 import { startApp, startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import { allEvents, listen } from "../support/event-stream.ts";
@@ -132,6 +133,27 @@ test("a stream sends heartbeats while only events of types happen that it leaves
   const isAlive = () => text.includes(": listening\n\n:\n\n");
   for (let i = 0; i < 400 && !isAlive(); i++) await add(server, ann, `friend ${i}`);
   assert.ok(isAlive(), text);
+});
+
+test("a stream that waits holds neither timers nor promises", async (t) => {
+  const server = await startApp(t);
+  const ann = await person(server, "ann");
+  const held = () => ({
+    timers: process.getActiveResourcesInfo().filter((name) => name === "Timeout").length,
+    promises: queryObjects(Promise, { format: "count" }),
+  });
+  // The first stream starts what all of them share.
+  await once((await openStream(server, ann)).resume(), "data");
+  const before = held();
+  const streams = await Promise.all(Array.from({ length: 19 }, () => openStream(server, ann)));
+  for (const stream of streams) await once(stream.resume(), "data");
+  await add(server, ann, "friend");
+  for (const stream of streams) await once(stream, "data");
+  const isAsBefore = async () => {
+    const { timers, promises } = held();
+    return timers < before.timers + 10 && promises < before.promises + 10;
+  };
+  assert.ok(await eventually(isAsBefore), JSON.stringify([before, held()]));
 });
 
 test("HEAD answers as a stream would begin, and listens to nothing", async (t) => {

@@ -6,6 +6,7 @@ const MARKS = "src/db/queries/marks.ts";
 const MESSAGES = "src/db/queries/messages.ts";
 const HUB = "src/core/events/event-hub.ts";
 const RENDER = "src/core/events/render.ts";
+const STREAM = "src/http/protocol/event-stream.ts";
 
 export const events: readonly Mutant[] = [
   {
@@ -152,16 +153,23 @@ export const events: readonly Mutant[] = [
   },
   {
     name: "events: streams that wait are sent all types",
-    file: "src/http/routes/events.ts",
+    file: STREAM,
     find: "events.filter(({ type }) => !types || types.includes(type))",
     replace: "events",
     tests: ["http/events-alike"],
   },
   {
     name: "events: a stream sends no heartbeats",
-    file: "src/http/routes/events.ts",
-    find: '        yield Buffer.from(":\\n\\n");\n',
-    replace: "",
+    file: STREAM,
+    find: '      return this.#write(":\\n\\n");\n',
+    replace: "      return;\n",
+    tests: ["http/events-listeners"],
+  },
+  {
+    name: "events: a client that reads nothing is not cut",
+    file: STREAM,
+    find: "setTimeout(() => this.#response.destroy(), this",
+    replace: "setTimeout(() => {}, this",
     tests: ["http/events-listeners"],
   },
   {

@@ -4,7 +4,6 @@ const QUERIES = "src/db/queries/typing.ts";
 const TYPING = "src/core/events/typing.ts";
 const TYPISTS = "src/core/events/typists.ts";
 const TYPES = "src/core/events/shown-types.ts";
-const ROUTE = "src/http/routes/events.ts";
 
 /** Who is typing: who may say so, how often, and to whose streams it comes. */
 export const typing: readonly Mutant[] = [
@@ -59,15 +58,15 @@ export const typing: readonly Mutant[] = [
   },
   {
     name: "typing: a page of it is empty",
-    file: ROUTE,
+    file: "src/http/routes/events.ts",
     find: "      refuseTyping(query.types);\n",
     replace: "",
     tests: ["http/typing", "acceptance/typing"],
   },
   {
     name: "typing: any number of frames waits for a client that does not read",
-    file: ROUTE,
-    find: " && !raw.writableNeedDrain",
+    file: "src/http/protocol/event-stream.ts",
+    find: " || writableNeedDrain",
     replace: "",
     tests: ["http/typing"],
   },

@@ -1,10 +1,6 @@
-import type { ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { isStillValid } from "../../core/access/authentication.ts";
 import { eventResource, typingEventResource } from "../../core/events/event-fields.ts";
-import { type Listener, type RenderedEvent, SENT_AT_ONCE } from "../../core/events/event-hub.ts";
-import { findStart, listEvents, newestEventId, nextEvents } from "../../core/events/events.ts";
-import { renderEvents } from "../../core/events/render.ts";
+import { findStart, listEvents, newestEventId } from "../../core/events/events.ts";
 import { eventTypes, shownTypes, showsTyping, TYPING } from "../../core/events/shown-types.ts";
 import { optional, pageFields, toPageRequest } from "../../core/fields.ts";
 import { anyOf, described, text } from "../../core/schema.ts";
@@ -12,9 +8,10 @@ import { ParleyError } from "../../errors.ts";
 import { isId } from "../../util/ids.ts";
 import { tokenOf } from "../protocol/authentication.ts";
 import { mediaType } from "../protocol/bodies.ts";
+import { EventStream } from "../protocol/event-stream.ts";
 import { type Call, type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
-import { sendChunks } from "../protocol/send-file.ts";
+import { sendHead } from "../protocol/send-file.ts";
 
 const STREAM = "text/event-stream";
 
@@ -56,7 +53,7 @@ export const eventOperation: Operation = operation({
       return sendPage(core, request, reply, page, await listEvents(core, caller, page));
     }
     const given = ["limit", "starting_after", "ending_before"].find((name) => name in query);
-    if (given === undefined) return stream(call as never, query.types);
+    if (given === undefined) return startStream(call as never, query.types);
     throw new ParleyError(
       "unknown_parameter",
       `${given} works with pages only. A stream continues after the Last-Event-ID header, or starts now.`,
@@ -74,7 +71,7 @@ function refuseTyping(types: readonly string[] | undefined): void {
   );
 }
 
-async function stream(
+async function startStream(
   { core, caller, request, reply }: Pick<Call<never, never>, "core" | "caller" | "request" | "reply">,
   asked: readonly string[] | undefined,
 ): Promise<FastifyReply> {
@@ -84,108 +81,20 @@ async function stream(
   reply.header("content-type", STREAM);
   reply.header("last-event-id", lastId);
   if (request.method === "HEAD") return reply.send();
-  const token = tokenOf(request)!;
-  let at = after;
-  /** Up to this number there are events to read; infinite while it is not known how far. */
-  let told = Number.POSITIVE_INFINITY;
-  const pause = new Pause();
-  let isHeartbeatDue = false;
-  // Not restarted by events: those of other types send nothing.
-  const heartbeat = setInterval(() => {
-    isHeartbeatDue = true;
-    pause.end("");
-  }, core.limits.eventHeartbeatMs);
-  const ended = new AbortController();
-  const listener: Listener = {
+  const stream = new EventStream(core, reply.raw, {
     userId: caller.userId,
-    waitsAfter: () => (pause.isOn ? at : undefined),
-    send: (events, upTo) => {
-      at = upTo;
-      const shown = events.filter(({ type }) => !types || types.includes(type));
-      pause.end(shown.map(frame).join(""));
-    },
-    wake: (upTo) => {
-      told = Math.max(told, upTo);
-      pause.end("");
-    },
-    sendTyping: showsTyping(caller.scopes, asked) ? (frame) => sendNow(reply.raw, frame) : () => {},
-    isAllowed: () => isStillValid(core, token, caller.userId),
-    end: () => {
-      ended.abort();
-      pause.end("");
-    },
-  };
-  reply.raw.once("close", listener.end);
-
-  async function* chunks(): AsyncGenerator<Uint8Array> {
-    // Sends the headers at once.
-    yield Buffer.from(": listening\n\n");
-    while (!ended.signal.aborted) {
-      if (isHeartbeatDue) {
-        isHeartbeatDue = false;
-        yield Buffer.from(":\n\n");
-        continue;
-      }
-      if (told <= at) {
-        const frames = await pause.begin();
-        if (frames !== "") yield Buffer.from(frames);
-        continue;
-      }
-      // All that was told until now is there to be read.
-      told = 0;
-      const next = await nextEvents(core, caller.userId, at, types);
-      // A client that resumes gets the error.
-      if (!next) return;
-      if (next.hasMore) told = Number.POSITIVE_INFINITY;
-      at = next.after;
-      // A few are rendered when those before have left: a slow client gets nothing that it must not see any more.
-      for (let i = 0; i < next.events.length && !ended.signal.aborted; i += SENT_AT_ONCE) {
-        const some = next.events.slice(i, i + SENT_AT_ONCE);
-        yield Buffer.from((await renderEvents(core, caller.userId, some)).map(frame).join(""));
-      }
-    }
-  }
-
-  try {
-    await core.eventHub.add(core, listener);
-    // A stream ends with its connection (RFC 9112, section 6.3): framed as chunks, each write takes three buffers.
-    reply.header("connection", "close");
-    reply.raw.removeHeader("transfer-encoding");
-    await sendChunks(reply, chunks(), core.limits.eventStallMs);
-  } finally {
-    core.eventHub.remove(listener);
-    clearInterval(heartbeat);
-  }
+    token: tokenOf(request)!,
+    types,
+    showsTyping: showsTyping(caller.scopes, asked),
+    after,
+  });
+  await stream.open();
+  // A stream ends with its connection (RFC 9112, section 6.3): framed as chunks, each write takes three buffers.
+  reply.header("connection", "close");
+  reply.raw.removeHeader("transfer-encoding");
+  sendHead(reply);
+  stream.start();
   return reply;
-}
-
-/** Sends a frame beside what the stream sends, unless the client reads slowly. */
-function sendNow(raw: ServerResponse, frame: Uint8Array): void {
-  if (raw.headersSent && !raw.writableEnded && !raw.writableNeedDrain) raw.write(frame);
-}
-
-/** The wait of a stream for what it sends next. */
-class Pause {
-  #end: ((frames: string) => void) | undefined;
-
-  get isOn(): boolean {
-    return this.#end !== undefined;
-  }
-
-  begin(): Promise<string> {
-    const { promise, resolve } = Promise.withResolvers<string>();
-    this.#end = resolve;
-    return promise;
-  }
-
-  end(frames: string): void {
-    this.#end?.(frames);
-    this.#end = undefined;
-  }
-}
-
-function frame({ id, type, json }: RenderedEvent): string {
-  return `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`;
 }
 
 function lastEventId(request: FastifyRequest): string | undefined {

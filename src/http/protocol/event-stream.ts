@@ -1,0 +1,168 @@
+import type { ServerResponse } from "node:http";
+import { isStillValid } from "../../core/access/authentication.ts";
+import type { Core } from "../../core/core.ts";
+import { type Listener, type RenderedEvent, SENT_AT_ONCE } from "../../core/events/event-hub.ts";
+import { nextEvents } from "../../core/events/events.ts";
+import { renderEvents } from "../../core/events/render.ts";
+
+/** Whose events a stream sends, and which. */
+interface Subscription {
+  userId: string;
+  token: string;
+  /** Undefined means all. */
+  types: readonly string[] | undefined;
+  showsTyping: boolean;
+  /** The number of the event after which the stream begins. */
+  after: number;
+}
+
+/**
+ * Sends events as they come (https://html.spec.whatwg.org/#server-sent-events). Between two of them it holds no promise,
+ * buffer or timer: held that long they would be promoted to the old generation, and wait there for a full collection.
+ */
+export class EventStream implements Listener {
+  readonly #core: Core;
+  readonly #response: ServerResponse;
+  readonly #subscription: Subscription;
+  /** The number of the last event that was sent. */
+  #at: number;
+  /** Up to this number there are events to read; infinite while it is not known how far. */
+  #told = Number.POSITIVE_INFINITY;
+  #isHeartbeatDue = false;
+  /** Also until the start. */
+  #isSending = true;
+  #hasEnded = false;
+  /** Called when what was written has left, or never will. */
+  #onLeft: (() => void) | undefined;
+
+  constructor(core: Core, response: ServerResponse, subscription: Subscription) {
+    this.#core = core;
+    this.#response = response;
+    this.#subscription = subscription;
+    this.#at = subscription.after;
+  }
+
+  get userId(): string {
+    return this.#subscription.userId;
+  }
+
+  /** Throws `too_many_streams`, or `unavailable` if the server is stopping. Afterwards the response can be started. */
+  async open(): Promise<void> {
+    this.#response.once("close", () => {
+      this.end();
+      this.#onLeft?.();
+    });
+    try {
+      await this.#core.eventHub.add(this.#core, this);
+    } catch (error) {
+      this.end();
+      throw error;
+    }
+  }
+
+  /** Begins to send. The head of the response leaves with the first bytes. */
+  start(): void {
+    // The timer that each connection has anyway. It starts again with everything that is sent.
+    this.#response.setTimeout(this.#core.limits.eventHeartbeatMs, () => this.#onQuiet());
+    this.#isSending = false;
+    if (this.#hasEnded) this.#response.end();
+    else void this.#run(": listening\n\n");
+  }
+
+  waitsAfter(): number | undefined {
+    return this.#isSending || this.#hasEnded ? undefined : this.#at;
+  }
+
+  send(events: readonly RenderedEvent[], upTo: number): void {
+    const { types } = this.#subscription;
+    this.#at = upTo;
+    const shown = events.filter(({ type }) => !types || types.includes(type));
+    if (shown.length > 0) void this.#run(shown.map(frame).join(""));
+  }
+
+  wake(upTo: number): void {
+    this.#told = Math.max(this.#told, upTo);
+    void this.#run();
+  }
+
+  /** Beside what the stream sends, unless the client reads slowly. */
+  sendTyping(frame: Uint8Array): void {
+    const { headersSent, writableEnded, writableNeedDrain } = this.#response;
+    if (!this.#subscription.showsTyping || !headersSent || writableEnded || writableNeedDrain) return;
+    this.#response.write(frame);
+  }
+
+  isAllowed(): Promise<boolean> {
+    return isStillValid(this.#core, this.#subscription.token, this.userId);
+  }
+
+  end(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#core.eventHub.remove(this);
+    if (!this.#isSending) this.#response.end();
+  }
+
+  #onQuiet(): void {
+    // Bytes before the end may not have left.
+    if (this.#hasEnded) this.#response.destroy();
+    this.#isHeartbeatDue = true;
+    void this.#run();
+  }
+
+  /** Sends these frames, then what else is due, unless that is being done. */
+  async #run(frames?: string): Promise<void> {
+    if (this.#isSending || this.#hasEnded) return;
+    this.#isSending = true;
+    try {
+      if (frames !== undefined) await this.#write(frames);
+      while (!this.#hasEnded && (this.#isHeartbeatDue || this.#told > this.#at)) await this.#sendNext();
+    } catch {
+      // A client that resumes gets the error.
+      this.#response.destroy();
+      this.end();
+    }
+    this.#isSending = false;
+    if (this.#hasEnded) this.#response.end();
+  }
+
+  async #sendNext(): Promise<void> {
+    if (this.#isHeartbeatDue) {
+      this.#isHeartbeatDue = false;
+      return this.#write(":\n\n");
+    }
+    // All that was told until now is there to be read.
+    this.#told = 0;
+    const { userId, types } = this.#subscription;
+    const next = await nextEvents(this.#core, userId, this.#at, types);
+    // Events are gone: a client that resumes gets the error.
+    if (!next) return this.end();
+    if (next.hasMore) this.#told = Number.POSITIVE_INFINITY;
+    this.#at = next.after;
+    // A few are rendered when those before have left: a slow client gets nothing that it must not see any more.
+    for (let i = 0; i < next.events.length && !this.#hasEnded; i += SENT_AT_ONCE) {
+      const some = next.events.slice(i, i + SENT_AT_ONCE);
+      await this.#write((await renderEvents(this.#core, userId, some)).map(frame).join(""));
+    }
+  }
+
+  /** Resolves when the text has left, or the client is gone. Cuts a client that takes too long. */
+  #write(text: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const stalled = setTimeout(() => this.#response.destroy(), this.#core.limits.eventStallMs);
+    this.#onLeft = () => {
+      this.#onLeft = undefined;
+      clearTimeout(stalled);
+      resolve();
+    };
+    this.#response.write(text, (error) => {
+      if (error) this.end();
+      this.#onLeft?.();
+    });
+    return promise;
+  }
+}
+
+function frame({ id, type, json }: RenderedEvent): string {
+  return `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`;
+}

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import Fastify, {
   type FastifyError,
   type FastifyInstance,
@@ -53,12 +54,12 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   const { limits, trustedProxies } = config;
   const metrics = new Metrics(core);
   const context = { core, limits, log, metrics, rates: new RateLimits(limits, core.clock) };
-  const answered: Answered = (request, reply, route, ms) => {
+  const answered: Answered = (request, response, route, ms) => {
     void discardRest(request.raw);
     // The client hung up before the end of the answer.
-    const isAborted = reply.raw.destroyed && !reply.raw.writableFinished;
-    const status = isAborted ? "aborted" : reply.statusCode;
-    metrics.requests.add(request.method, route ?? "none", status, ms / 1000);
+    const isAborted = response.destroyed && !response.writableFinished;
+    const status = isAborted ? "aborted" : response.statusCode;
+    metrics.requests.add(request.raw.method!, route ?? "none", status, ms / 1000);
     if (log.isDebug) log.debug({ ...requestFields(request), status, ms }, "answered");
   };
   const app = Fastify({
@@ -98,8 +99,11 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
     // Read once: the framework creates it on each access.
     const { url, config } = request.routeOptions;
     request.routeConfig = config;
+    // Not the request and the reply of the framework: a stream would keep them as long as it is open.
+    const { id, raw } = request;
+    const response = reply.raw;
     // Fastify's onResponse is never called if the client hangs up.
-    reply.raw.on("close", () => answered(request, reply, url, performance.now() - begun));
+    response.on("close", () => answered({ id, raw }, response, url, performance.now() - begun));
     done();
   });
   await allowOrigins(app, config.corsOrigins);
@@ -137,7 +141,10 @@ function setErrorAnswers(app: FastifyInstance, context: HttpContext): void {
 }
 
 /** Called once after each answer, with its route and duration. */
-type Answered = (request: FastifyRequest, reply: FastifyReply, route: string | undefined, ms: number) => void;
+type Answered = (request: Received, response: ServerResponse, route: string | undefined, ms: number) => void;
+
+/** What is logged of a request. */
+type Received = Pick<FastifyRequest, "id" | "raw">;
 
 function addHooks(app: FastifyInstance, context: HttpContext): void {
   app.decorateRequest("caller", null as never);
@@ -236,7 +243,7 @@ async function handleFrameworkError(
   }
   setCommonHeaders(request, reply);
   sendError(context, problem, request, reply);
-  answered(request, reply, undefined, performance.now() - begun);
+  answered(request, reply.raw, undefined, performance.now() - begun);
 }
 
 /** Throws the error of the field that such a path ends with, if it has one. */
@@ -264,9 +271,9 @@ const NOT_FOUND_PAGE = htmlPage(
 const QUERY = /\?|%3f/i;
 
 /** The log fields of a request: never its query, which may contain a signature, nor a token sent as an id. */
-function requestFields(request: FastifyRequest): object {
-  const { method, url } = request.raw;
-  return { request_id: request.id, method, path: hideTokens(url!.split(QUERY, 1)[0]!) };
+function requestFields({ id, raw }: Received): object {
+  const { method, url } = raw;
+  return { request_id: id, method, path: hideTokens(url!.split(QUERY, 1)[0]!) };
 }
 
 function sendError(

@@ -16,6 +16,10 @@ export interface Answer {
   upload?: "file" | "drop";
   /** Send this file, not the body. */
   file?: string;
+  /** Keep the answer open, as a stream of events. */
+  stream?: true;
+  /** Also send this event to the streams of a path. */
+  event?: { path: string; text: string };
 }
 
 /** Sets the answer to a path, or deletes the files that were uploaded. */
@@ -24,6 +28,7 @@ export type Order = { path: string; answer: Answer } | "clear";
 const folder = process.argv[2]!;
 const answers = new Map<string, Answer>();
 const UNKNOWN: Answer = { status: 404, headers: {}, body: "" };
+const streams = new Map<string, Set<ServerResponse>>();
 let files: string[] = [];
 
 async function sendFile(response: ServerResponse, answer: Answer, file: string): Promise<void> {
@@ -32,10 +37,22 @@ async function sendFile(response: ServerResponse, answer: Answer, file: string):
   createReadStream(file).pipe(response);
 }
 
+function stream(path: string, response: ServerResponse, answer: Answer): void {
+  response.writeHead(answer.status, answer.headers).write(answer.body);
+  const others = streams.get(path) ?? new Set();
+  streams.set(path, others.add(response));
+  response.on("close", () => others.delete(response));
+}
+
 const server = createServer((request, response) => {
   const answer = answers.get(request.url!) ?? UNKNOWN;
-  const send = () => response.writeHead(answer.status, answer.headers).end(answer.body);
-  if (answer.file !== undefined) sendFile(response, answer, answer.file);
+  const send = () => {
+    response.writeHead(answer.status, answer.headers).end(answer.body);
+    if (!answer.event) return;
+    for (const listener of streams.get(answer.event.path) ?? []) listener.write(answer.event.text);
+  };
+  if (answer.stream) stream(request.url!, response, answer);
+  else if (answer.file !== undefined) sendFile(response, answer, answer.file);
   else if (request.method === "GET") send();
   else if (answer.upload === "file") {
     const file = join(folder, `upload-${files.length}`);

@@ -1,12 +1,14 @@
-// How long an event is on its way to those who listen, and what they cost.
+// How long an event is on its way to those who listen, and what they cost, beside bare node:http that sends as many.
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Answer } from "./bare.ts";
 import { median, percentile } from "./load.ts";
-import { Arrivals, addPeople, openStream, type Person, postTo } from "./people.ts";
-import { randomContact } from "./requests.ts";
-import { memory, startParley } from "./servers.ts";
+import { Arrivals, addPeople, type Headers, openStream, postTo } from "./people.ts";
+import { JSON_TYPE, randomContact } from "./requests.ts";
+import { memory, startBare, startParley } from "./servers.ts";
 
 const MB = 1_000_000;
+const KB = 1000;
 const USERS = 50;
 const LISTENERS_OF_A_USER = 20;
 const CHANGES_PER_SECOND = 100;
@@ -15,38 +17,88 @@ const ROUNDS = 3;
 /** How long the last events of a round are waited for. */
 const LATE_MS = 10_000;
 
-/** A thousand streams, and changes at a fixed rate: from the arrival of the 201 to that of the event. */
+/** A server on which each user makes changes and listens to them. */
+interface Place {
+  port: number;
+  pid: number;
+  users: { headers: Headers; changes: string; types: string }[];
+}
+
+interface Listened {
+  /** Sorted delays of each round, in milliseconds. */
+  rounds: number[][];
+  /** Bytes, before the listeners and after all rounds. */
+  before: number;
+  after: number;
+}
+
 export async function eventDelivery(folder: string): Promise<Record<string, number>> {
-  await using servers = new AsyncDisposableStack();
-  const dataFolder = join(folder, "events");
-  const { port, pid } = await startParley(servers, dataFolder);
-  const names = Array.from({ length: USERS }, (_, i) => `user ${i}`);
-  const users = await addPeople(port, dataFolder, names);
-  const before = memory(pid).now / MB;
-  const arrivals = new Arrivals();
-  for (const user of users) {
-    const opening = Array.from({ length: LISTENERS_OF_A_USER }, () =>
-      openStream(port, user.headers, "contact.created", arrivals),
-    );
-    for (const socket of await Promise.all(opening)) servers.defer(() => void socket.destroy());
-  }
-  const taken = { p50: [] as number[], p99: [] as number[] };
-  for (let round = -1; round < ROUNDS; round++) {
-    const delays = (await changeAndListen(port, users, arrivals)).sort((a, b) => a - b);
-    if (round < 0) continue;
-    taken.p50.push(percentile(delays, 50));
-    taken.p99.push(percentile(delays, 99));
-  }
+  const parley = await listenTo((servers) => placeOfParley(servers, join(folder, "events")));
+  const bare = await listenTo((servers) => placeOfBare(servers, join(folder, "events-bare")));
+  const each = ({ before, after }: Listened) => (after - before) / (USERS * LISTENERS_OF_A_USER) / KB;
   return {
-    eventMedian: median(taken.p50),
-    event: median(taken.p99),
-    listened: memory(pid).now / MB,
-    unlistened: before,
+    eventMedian: median(parley.rounds.map((delays) => percentile(delays, 50))),
+    event: median(parley.rounds.map((delays) => percentile(delays, 99))),
+    listened: parley.after / MB,
+    unlistened: parley.before / MB,
+    listener: each(parley),
+    listenerBare: each(bare),
   };
 }
 
+async function placeOfParley(servers: AsyncDisposableStack, dataFolder: string): Promise<Place> {
+  const { port, pid } = await startParley(servers, dataFolder);
+  const names = Array.from({ length: USERS }, (_, i) => `user ${i}`);
+  const people = await addPeople(port, dataFolder, names);
+  const users = people.map(({ headers }) => ({ headers, changes: "/v1/contacts", types: "contact.created" }));
+  return { port, pid, users };
+}
+
+/** Has a path for the changes of each user, and another for their streams. */
+async function placeOfBare(servers: AsyncDisposableStack, folder: string): Promise<Place> {
+  const { port, pid, set } = await startBare(servers, folder);
+  const contact = { id: "con_01m7yvg7a8e078jd3v0s8t52bw", ...JSON.parse(String(randomContact())) };
+  const data = { type: "contact.created", timestamp: 1_795_258_063, payload: contact };
+  const text = `id: ${contact.id}\nevent: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+  const head = { "content-type": "text/event-stream" };
+  const listening: Answer = { status: 200, headers: head, body: ": listening\n\n", stream: true };
+  const users = Array.from({ length: USERS }, (_, i) => ({
+    headers: { authorization: "Bearer none" },
+    changes: `/changes/${i}`,
+    types: String(i),
+  }));
+  for (const { changes, types } of users) {
+    const path = `/v1/events?types=${types}`;
+    await set(path, listening);
+    const body = JSON.stringify(contact);
+    await set(changes, { status: 201, headers: JSON_TYPE, body, event: { path, text } });
+  }
+  return { port, pid, users };
+}
+
+/** A thousand streams, and changes at a fixed rate, first without streams: from the arrival of the 201 to that of the event. */
+async function listenTo(start: (servers: AsyncDisposableStack) => Promise<Place>): Promise<Listened> {
+  await using servers = new AsyncDisposableStack();
+  const place = await start(servers);
+  const arrivals = new Arrivals();
+  await changeAndListen(place, arrivals, 0);
+  const before = memory(place.pid).now;
+  for (const { headers, types } of place.users) {
+    const opening = Array.from({ length: LISTENERS_OF_A_USER }, () =>
+      openStream(place.port, headers, types, arrivals),
+    );
+    for (const socket of await Promise.all(opening)) servers.defer(() => void socket.destroy());
+  }
+  const rounds: number[][] = [];
+  for (let round = -1; round < ROUNDS; round++) {
+    const delays = await changeAndListen(place, arrivals, LISTENERS_OF_A_USER);
+    if (round >= 0) rounds.push(delays.sort((a, b) => a - b));
+  }
+  return { rounds, before, after: memory(place.pid).now };
+}
+
 /** Milliseconds; an event that came before its 201 took none. */
-async function changeAndListen(port: number, users: Person[], arrivals: Arrivals): Promise<number[]> {
+async function changeAndListen(place: Place, arrivals: Arrivals, listeners: number): Promise<number[]> {
   arrivals.forget();
   const answered = new Map<string, number>();
   const changes: Promise<void>[] = [];
@@ -54,14 +106,16 @@ async function changeAndListen(port: number, users: Person[], arrivals: Arrivals
   const count = (ROUND_MS * CHANGES_PER_SECOND) / 1000;
   for (let i = 0; i < count; i++) {
     await sleep(Math.max(0, begun + (i * 1000) / CHANGES_PER_SECOND - performance.now()));
-    const { headers } = users[i % USERS]!;
-    const change = postTo<{ id: string }>(port, "/v1/contacts", headers, randomContact());
+    const { headers, changes: path } = place.users[i % USERS]!;
+    const change = postTo<{ id: string }>(place.port, path, headers, randomContact());
     changes.push(change.then(({ id }) => void answered.set(id, performance.now())));
   }
   await Promise.all(changes);
-  const all = count * LISTENERS_OF_A_USER;
+  const all = count * listeners;
   for (const deadline = performance.now() + LATE_MS; arrivals.count < all; await sleep(10)) {
     if (performance.now() > deadline) throw new Error(`${arrivals.count} of ${all} events came.`);
   }
-  return [...answered].flatMap(([id, at]) => arrivals.times.get(id)!.map((time) => Math.max(0, time - at)));
+  return [...answered].flatMap(([id, at]) =>
+    (arrivals.times.get(id) ?? []).map((time) => Math.max(0, time - at)),
+  );
 }

@@ -40,7 +40,7 @@ export interface Results {
 /** What the rows are: `least` and `most` are bounds (the value lies below `most`), and a goal lies beyond its bound. */
 export interface Row {
   title: string;
-  unit: "" | "us" | "ms" | "MB" | "%";
+  unit: "" | "us" | "ms" | "kB" | "MB" | "%";
   least?: number;
   most?: number;
   goal?: number;
@@ -150,6 +150,8 @@ export const OTHERS: Record<string, Row> = {
   event: { title: "an event on its way to 1,000 listeners, p99", unit: "ms", most: 250 },
   listened: { title: "memory (RSS) with them", unit: "MB" },
   unlistened: { title: "memory (RSS) before they come", unit: "MB" },
+  listener: { title: "memory (RSS) of each of them", unit: "kB" },
+  listenerBare: { title: "memory (RSS) of each of them, bare node:http", unit: "kB" },
   idle: { title: "memory (RSS), idle", unit: "MB" },
   idleBare: { title: "memory (RSS), idle, bare node:http", unit: "MB" },
   peak: { title: "memory (RSS), peak under full load", unit: "MB", most: 250 },

@@ -265,4 +265,7 @@ test("a repair needs data, but no message", async (t) => {
   await (await command.serve()).stop();
   const repair = await command.run("check", "--repair-search");
   assert.deepEqual([repair.code, repair.stdout], [0, "Rebuilt the search index.\n"]);
+  const { code, stdout } = await command.run("check", "--repair-search", "--json");
+  assert.equal(code, 0);
+  assert.deepEqual(JSON.parse(stdout), { kind: "summary", rebuilt: "search" });
 });

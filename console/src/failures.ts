@@ -12,6 +12,11 @@ export function isOutage(error: unknown): boolean {
   return error instanceof ParleyApiError && (error.status === 0 || error.status >= 500);
 }
 
+/** Whether the same request may succeed later. */
+export function isPassing(error: unknown): boolean {
+  return isOutage(error) || (error instanceof ParleyApiError && error.status === 429);
+}
+
 /** Whether it does not exist, or not any more. */
 export function isGone(error: unknown): boolean {
   return error instanceof ParleyApiError && error.status === 404;

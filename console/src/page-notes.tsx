@@ -15,9 +15,11 @@ export function PageFailure({ pages }: { pages: Pick<Pages<unknown>, "failure" |
   return (
     <div class="page-failure" role="alert">
       <p class="failure">{pages.failure}</p>
-      <button type="button" class="button" onClick={pages.retry}>
-        Try again
-      </button>
+      {pages.retry && (
+        <button type="button" class="button" onClick={pages.retry}>
+          Try again
+        </button>
+      )}
     </div>
   );
 }

@@ -2,7 +2,7 @@
 import { useLayoutEffect, useReducer, useState } from "preact/hooks";
 import type { Page } from "../../client/src/index.ts";
 import { neighbourOf } from "../../client/src/transport.ts";
-import { explain, isAborted } from "./failures.ts";
+import { explain, isAborted, isPassing } from "./failures.ts";
 import { oncePerFrame } from "./frames.ts";
 import { useSession } from "./session.ts";
 
@@ -14,19 +14,21 @@ interface State<Item> {
   current: boolean;
   /** The error of the page that failed; empty if none did. */
   failure: string;
+  /** Whether the failed page may load later. */
+  isPassing: boolean;
 }
 
 /** Changes a list. Applying it twice has the same result. */
 type Edit<Item> = (items: Item[]) => Item[];
 
-export interface Pages<Item> extends State<Item> {
+export interface Pages<Item> extends Omit<State<Item>, "isPassing"> {
   /** Loads the next page, unless there is none, it is loading, or it failed. */
   more: () => void;
   /** Applies a change of the server to the items. */
   edit: (change: Edit<Item>) => void;
   reload: () => void;
-  /** Loads the failed page again. */
-  retry: () => void;
+  /** Loads the failed page again; undefined if that cannot help. */
+  retry: (() => void) | undefined;
 }
 
 /** Returns where the page after an item starts. */
@@ -45,7 +47,10 @@ export async function readFound<Item, Query extends object>(
 }
 
 class PageReader<Item extends { id: string }> {
-  state: State<Item> = { items: [], hasMore: false, loading: true, current: false, failure: "" };
+  state: State<Item> = {
+    ...{ items: [], hasMore: false, loading: true, current: false },
+    ...{ failure: "", isPassing: false },
+  };
   #read: ReadPage<Item>;
   #toCursor: ToCursor<Item>;
   #redraw: () => void;
@@ -120,7 +125,13 @@ class PageReader<Item extends { id: string }> {
       if (signal.aborted || isAborted(error)) return;
       // Items of another query must not pass for results of this one.
       const items = this.state.current ? this.state.items : [];
-      this.#set({ items, loading: false, current: true, failure: explain(error) });
+      this.#set({
+        items,
+        loading: false,
+        current: true,
+        failure: explain(error),
+        isPassing: isPassing(error),
+      });
       this.#refused(error);
     }
   }
@@ -142,11 +153,12 @@ export function usePages<Item extends { id: string }>(
     reader.restart(read);
     return () => reader.stop();
   }, [key]);
+  const { isPassing: canRetry, ...state } = reader.state;
   return {
-    ...reader.state,
+    ...state,
     more: () => reader.more(),
     edit: (change) => reader.edit(change),
     reload: () => reader.restart(),
-    retry: () => reader.retry(),
+    retry: canRetry ? () => reader.retry() : undefined,
   };
 }

@@ -61,7 +61,7 @@ function addDataCommands(program: Command, io: Io, end: (exitCode: number) => vo
     .option("--repair-search", "rebuild the search index, and check nothing")
     .description("verify the database and every file, also while the server runs")
     .action(async (options) => {
-      if (options.repairSearch) await (await import("./server/repair-search.ts")).repairSearch(io);
+      if (options.repairSearch) await (await import("./server/repair-search.ts")).repairSearch(io, options);
       else end(await (await import("./server/check.ts")).check(io, options));
     });
   program

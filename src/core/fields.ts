@@ -286,9 +286,9 @@ const limit = text(
 
 /** Words to search messages by, as they are typed. */
 export const searchWord = text(
-  "a string of 0 to 128 characters without control characters",
-  { maxLength: 128 },
-  (value) => (within(value, 0, 128) ? value : undefined),
+  "a string of 1 to 128 characters without control characters",
+  { minLength: 1, maxLength: 128 },
+  (value) => (within(value, 1, 128) ? value : undefined),
 );
 
 const MAX_NAME_LENGTH = 255;

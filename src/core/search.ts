@@ -93,9 +93,14 @@ async function catchUp(core: Core): Promise<void> {
       isBehind = await core.db.write("indexMessages", INDEXED_AT_ONCE);
   } catch (error) {
     // Reads go on without a place to write, but this one would miss what came last.
-    throw error instanceof ParleyError ? new ParleyError("unavailable", undefined, { cause: error }) : error;
+    throw unusableIndex(error);
   }
   if (isBehind) throw new ParleyError("unavailable", "The search index is being built. Try again later.");
+}
+
+/** The index cannot be reached, or is damaged beyond a rebuild, while all else works. */
+function unusableIndex(cause: unknown): ParleyError {
+  return new ParleyError("unavailable", undefined, { cause });
 }
 
 /** What a search works with. */
@@ -148,7 +153,8 @@ class Search {
     const bodies: number[] = [];
     for (const ids of parts(this.#conversationIds, CONVERSATIONS_PER_TURN)) {
       const room = MAX_CANDIDATES + 1 - bodies.length;
-      bodies.push(...(await this.#core.db.findBodies(ids.map(indexKey), lookup, room)));
+      const some = this.#core.db.findBodies(ids.map(indexKey), lookup, room);
+      bodies.push(...(await some.catch((error) => Promise.reject(unusableIndex(error)))));
       await nextTurn();
       if (bodies.length > MAX_CANDIDATES) return undefined;
     }

@@ -24,7 +24,7 @@ export function searchKey(...names: (string | null)[]): string {
 }
 
 /** Scripts that write words, or the parts of names, without spaces between. */
-const UNSPACED = String.raw`[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]`;
+const UNSPACED = String.raw`[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]`;
 const STARTS_UNSPACED = new RegExp(`^${UNSPACED}`, "u");
 
 /**

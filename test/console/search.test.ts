@@ -256,7 +256,9 @@ testScenes("messages are searched", {
     assert.equal(await hits(page).count(), 1);
     await page.unrouteAll();
     await field(page).fill("a b c d e f g h i j k l m n o p q r s t u");
-    await page.getByRole("alert").filter({ hasText: "Search for at most 20 words." }).waitFor();
+    const refusal = page.getByRole("alert").filter({ hasText: "Search for at most 20 words." });
+    await refusal.waitFor();
+    assert.equal(await refusal.getByRole("button").count(), 0, "a retry would be refused, too");
     assert.deepEqual(guard.complaints, []);
   },
 

@@ -117,7 +117,7 @@ async function allExpected(): Promise<Expected[]> {
     expect(attachmentsQuery("a", "b", PAGE), FILE),
     expect(entriesQuery(PAGE), ENTRY),
     expect(webhooksQuery("a", PAGE), WEBHOOK),
-    expect(pushSubscriptionsQuery("a", PAGE), WEBHOOK),
+    expect(pushSubscriptionsQuery("a", PAGE, 0), WEBHOOK),
     expect(deliveriesQuery("a", PAGE), DELIVERY),
     expect(joinedQuery("a", PAGE), { ...GROUP, role: true }),
     expect(groupSeat("a", "b"), SEAT),

@@ -102,7 +102,7 @@ function statements(): (Statement | ContactQuery)[] {
       for (const usernameKey of [undefined, "77"]) found.push(usersQuery({ usernameKey }, page));
       for (const userId of [undefined, "usr_x"]) found.push(tokensQuery({ userId }, page));
       found.push(entriesQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));
-      found.push(pushSubscriptionsQuery("usr_x", page));
+      found.push(pushSubscriptionsQuery("usr_x", page, 0));
       found.push(blocksQuery("usr_x", page), ...groupQueries(page));
     }
     for (const cursor of [NEWEST, "00012000"]) {

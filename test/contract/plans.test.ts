@@ -72,7 +72,7 @@ test("every other page is one range of an index: no scan of a table, no sort, no
     for (const usernameKey of [undefined, "a"]) statements.push(usersQuery({ usernameKey }, page));
     for (const userId of [undefined, "usr_x"]) statements.push(tokensQuery({ userId }, page));
     statements.push(entriesQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));
-    statements.push(pushSubscriptionsQuery("usr_x", page));
+    statements.push(pushSubscriptionsQuery("usr_x", page, 0));
     statements.push(blocksQuery("usr_x", page), ...groupQueries(page));
   }
   for (const statement of statements) {

@@ -28,8 +28,8 @@ const aSubscription = (id: string, fields: Partial<WebhookRow> = {}): WebhookRow
 
 const subscribe = (db: Database, row: WebhookRow, limit = 20) =>
   db.write("createPushSubscription", { row, limit, entry: anEntry() });
-const left = async (db: Database) =>
-  (await listPushSubscriptionRows(db, "a", walk("", 50, true))).map(({ id }) => id);
+const left = async (db: Database, now = 0) =>
+  (await listPushSubscriptionRows(db, "a", walk("", 50, true), now)).map(({ id }) => id);
 const deleted = async (db: Database) =>
   (await db.all<{ id: string }>(sql`SELECT id FROM deleted_webhooks ORDER BY id`)).map(({ id }) => id);
 
@@ -41,7 +41,7 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
       await db.write("createToken", aToken("a", i, { expiresAt }));
     for (const i of [0, 1, 2]) await subscribe(db, aSubscription(`psh_${i}`, { token_id: `tok_000${i}` }));
     await subscribe(db, aSubscription("psh_3"));
-    const rows = await listPushSubscriptionRows(db, "a", walk("", 50, true));
+    const rows = await listPushSubscriptionRows(db, "a", walk("", 50, true), 0);
     assert.deepEqual(
       rows.map(({ expires_at }) => expires_at),
       [null, 1000, 5000, null],
@@ -80,8 +80,12 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
     const hook = aSubscription("whk_1", { public_key: null });
     await db.write("createWebhook", { row: hook, limit: 1, entry: anEntry(), sealed: null });
     await subscribe(db, aSubscription("psh_2"), 1);
-    await assert.rejects(subscribe(db, aSubscription("psh_3"), 1), { code: "count_limit_reached" });
-    assert.deepEqual(await left(db), ["psh_1", "psh_2"]);
+    // Also with the endpoint of the one that has expired.
+    for (const url of ["https://push.invalid/psh_1", "https://push.invalid/psh_3"])
+      await assert.rejects(subscribe(db, aSubscription("psh_3", { url }), 1), {
+        code: "count_limit_reached",
+      });
+    assert.deepEqual([await left(db), await left(db, 1)], [["psh_1", "psh_2"], ["psh_2"]]);
     assert.equal(await findWebhook(db, "a", "psh_1"), undefined);
     await assert.rejects(
       db.write("deletePushSubscription", { userId: "a", id: "whk_1", expected: null, entry: anEntry() }),

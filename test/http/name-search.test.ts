@@ -96,7 +96,7 @@ const wordsOf = (text: string) =>
     .filter(Boolean);
 
 const isUnspaced = (text: string) =>
-  ["Han", "Hira", "Kana", "Hang", "Thai", "Laoo", "Khmr", "Mymr"].some((script) =>
+  ["Han", "Hira", "Kana", "Hang", "Bopo", "Thai", "Laoo", "Khmr", "Mymr"].some((script) =>
     new RegExp(`^\\p{scx=${script}}`, "u").test(text),
   );
 

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Config } from "../../src/config/settings.ts";
+import { sql } from "../../src/db/sql.ts";
 import { startOn, type TestApp, testConfig } from "../support/app.ts";
 import { asker, type Json } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
@@ -176,13 +177,19 @@ for (const [engine, begin] of Object.entries(ENGINES)) {
       ((await asker(server, ann)("GET", "/v1/push_subscriptions")).body.data as Json[]).map(({ id }) => id);
     assert.deepEqual(await list(), [third.id, second.id]);
     now = expires * 1000;
+    assert.deepEqual(await list(), [third.id]);
+    for (const method of ["GET", "DELETE"]) {
+      const ended = await asker(server, ann)(method, `/v1/push_subscriptions/${second.id}`);
+      assert.deepEqual([ended.status, ended.body.code], [404, "push_subscription_not_found"]);
+    }
     await say(server, bob, conversation, "to one");
     await settled(server);
     assert.deepEqual(
       to.pushed.slice(3).map(({ path }) => path),
       ["/kept"],
     );
-    assert.deepEqual(await list(), [third.id]);
+    const rows = await server.app.core.db.all(sql`SELECT 1 AS one FROM webhooks WHERE id = ${second.id}`);
+    assert.deepEqual(rows, [], "the event deleted it");
     const entries = (await asker(server, admin)("GET", "/v1/audit?limit=100")).body.data as Json[];
     assert.ok(entries.every(({ action }) => action !== "push_subscription.deleted"));
   });

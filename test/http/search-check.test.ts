@@ -1,8 +1,9 @@
 // `parley check` and the search index, on both engines.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { chmod } from "node:fs/promises";
+import { chmod, open } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { commandLine } from "../support/command.ts";
@@ -195,14 +196,51 @@ test("an index whose list of segments is empty does not stop the server: it is r
   assert.deepEqual(await findings(site), []);
 });
 
-test("a repair that the database refuses says what to do", async (t) => {
-  const [site, server] = await startSite(t, "sqlite");
-  await server.stop();
-  await site.change("DELETE FROM message_index_config");
-  const { code, stdout, stderr } = await site.command.run("check", "--repair-search");
-  assert.deepEqual([code, stdout], [2, ""]);
-  assert.match(stderr, /^parley: The search index cannot be rebuilt: .+ restore a backup\.\n$/);
-});
+/** Overwrites a page of the database file that only the index has. */
+async function overwritePage(site: Site): Promise<void> {
+  const path = join(folderOf(site.command), "parley.db");
+  const db = new DatabaseSync(path);
+  const root = db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'message_index_data'").get();
+  const { page_size: size } = db.prepare("PRAGMA page_size").get() as { page_size: number };
+  db.close();
+  const file = await open(path, "r+");
+  await file.write(Buffer.alloc(size, 0xff), 0, size, (Number(root!.rootpage) - 1) * size);
+  await file.close();
+}
+
+for (const [name, spoil] of Object.entries({
+  settings: (site: Site) => site.change("DELETE FROM message_index_config"),
+  page: overwritePage,
+})) {
+  test(`an index whose ${name} FTS5 cannot read: searches are 503, and log, check and repair say what to do`, async (t) => {
+    const [site, server] = await startSite(t, "sqlite");
+    await say(site, "red fox");
+    assert.deepEqual(await search(site, "red"), ["red fox"]);
+    await server.stop();
+    await spoil(site);
+    const repair = await site.command.run("check", "--repair-search");
+    assert.deepEqual([repair.code, repair.stdout], [2, ""]);
+    assert.match(repair.stderr, /^parley: The search index cannot be rebuilt: .+ restore a backup\.\n$/);
+    const check = await site.command.run("check");
+    assert.equal(check.code, 1, check.stderr);
+    assert.match(
+      check.stdout,
+      /parley\.db is damaged: the search index cannot be read or rebuilt: .+\n {2}Stop the server.+ parley restore BACKUP\.\n/,
+    );
+    assert.match(check.stdout, /: 1 finding\.\n$/);
+    const backup = await site.command.run("backup", join(folderOf(site.command), "../backup"));
+    assert.equal(backup.code, 1, backup.stderr);
+    assert.match(backup.stdout, /: the search index cannot be read or rebuilt: /);
+    const again = await site.command.serve();
+    assert.deepEqual(await search(site, "red"), ["503"]);
+    assert.match(
+      again.stderr(),
+      /"cause":\{[^}]*"message":"(?:invalid fts5|database disk image).*"request failed"/,
+    );
+    await say(site, "red dog");
+    assert.deepEqual(await search(site, "red"), ["503"]);
+  });
+}
 
 test("check compares the index of a folder that nobody can write to", async (t) => {
   const [site, server] = await startSite(t, "sqlite");
@@ -227,4 +265,7 @@ test("a repair needs data, but no message", async (t) => {
   await (await command.serve()).stop();
   const repair = await command.run("check", "--repair-search");
   assert.deepEqual([repair.code, repair.stdout], [0, "Rebuilt the search index.\n"]);
+  const { code, stdout } = await command.run("check", "--repair-search", "--json");
+  assert.equal(code, 0);
+  assert.deepEqual(JSON.parse(stdout), { kind: "summary", rebuilt: "search" });
 });

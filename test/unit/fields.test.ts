@@ -18,6 +18,7 @@ import {
   phoneNumber,
   readFields,
   reference,
+  searchWord,
   someOf,
   toPageRequest,
   trueOrFalse,
@@ -141,6 +142,11 @@ const REFUSED: Record<string, { field: Field<unknown>; accepts: string; values: 
     field: phoneNumber,
     accepts: "a string of 3 to 64 characters with at least 3 digits, without control characters",
     values: ["", "12", "12-", "ab12", "+--", "٣٤٥", `123${"-".repeat(62)}`, `123${"😀".repeat(62)}`, null],
+  },
+  q: {
+    field: searchWord,
+    accepts: "a string of 1 to 128 characters without control characters",
+    values: ["", "x".repeat(129), "😀".repeat(129), null],
   },
   display_name: {
     field: displayName,

@@ -123,6 +123,7 @@ const SCRIPTS: [script: string, name: string, begins: string, inside: string, is
   ["Hiragana", "さくらこ", "さく", "らこ", true],
   ["Katakana", "タナカー", "ﾀﾅ", "カー", true],
   ["Hangul", "김민수", "김", "민수", true],
+  ["Bopomofo", "ㄅㄆㄇㄈ", "ㄅㄆ", "ㄇㄈ", true],
   ["Thai", "สมชาย", "สม", "ชาย", true],
   ["Lao", "ສົມພອນ", "ສົມ", "ພອນ", true],
   ["Khmer", "សុខា", "សុ", "ខា", true],

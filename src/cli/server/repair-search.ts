@@ -7,7 +7,7 @@ import { startProgress } from "../progress.ts";
 import { withAccounts } from "./data.ts";
 
 /** Rebuilds the search index, also while a server runs, which continues if this is stopped. */
-export async function repairSearch(io: Io): Promise<void> {
+export async function repairSearch(io: Io, options: { json?: boolean }): Promise<void> {
   await withAccounts(readConfig(io.env), async ({ db }) => {
     await db.write("rebuildIndex", undefined).catch((error: Error) => {
       if (error instanceof ParleyError) throw error;
@@ -30,5 +30,6 @@ export async function repairSearch(io: Io): Promise<void> {
       progress.end();
     }
   });
-  io.print("Rebuilt the search index.");
+  if (options.json) io.print(JSON.stringify({ kind: "summary", rebuilt: "search" }));
+  else io.print("Rebuilt the search index.");
 }

@@ -99,13 +99,13 @@ export async function createPushSubscription(
 }
 
 export async function listPushSubscriptions(core: Core, caller: Caller, page: Page): Promise<PageEnvelope> {
-  const rows = await listPushSubscriptionRows(core.db, caller.userId, page);
+  const rows = await listPushSubscriptionRows(core.db, caller.userId, page, core.clock());
   return toPage(page, rows, (row) => JSON.stringify(toPushSubscription(row)));
 }
 
 /** Throws `push_subscription_not_found`. */
 export async function getPushSubscription(core: Core, caller: Caller, id: string): Promise<Versioned> {
-  const row = await findPushSubscription(core.db, caller.userId, id);
+  const row = await findPushSubscription(core.db, caller.userId, id, core.clock());
   if (!row) throw new ParleyError("push_subscription_not_found");
   return { json: JSON.stringify(toPushSubscription(row)), version: String(row.version) };
 }

@@ -56,7 +56,7 @@ export async function isBlobKnown(db: Reader, blobKey: string): Promise<boolean>
 
 /** Faults in a database file. */
 export interface Corruption {
-  /** In the search index, which can be rebuilt. */
+  /** In the search index, if it can be rebuilt. */
   index: string[];
   rows: string[];
 }
@@ -66,12 +66,33 @@ export interface Corruption {
  * table, which `quick_check` does not: lists are read from indexes.
  */
 export async function findCorruption(db: Reader): Promise<Corruption> {
-  const found = await db.all<{ integrity_check: string }>(
-    sql`PRAGMA integrity_check(${raw(`${MAX_FAULTS}`)})`,
+  try {
+    const messages = await checkIntegrity(db, `${MAX_FAULTS}`);
+    const { index = [], rows = [] } = Object.groupBy(messages, (message) =>
+      message.includes("message_index") ? "index" : "rows",
+    );
+    return { index, rows };
+  } catch (error) {
+    const rows = await findRowCorruption(db);
+    // Nothing else fails the check instead of being reported by it. FTS5 then cannot empty the index either.
+    return {
+      index: [],
+      rows: [`the search index cannot be read or rebuilt: ${(error as Error).message}`, ...rows],
+    };
+  }
+}
+
+async function findRowCorruption(db: Reader): Promise<string[]> {
+  const tables = await db.all<{ name: string }>(
+    sql`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'message_index%'`,
   );
-  const messages = found.map((row) => row.integrity_check).filter((message) => message !== "ok");
-  const { index = [], rows = [] } = Object.groupBy(messages, (message) =>
-    message.includes("message_index") ? "index" : "rows",
-  );
-  return { index, rows };
+  const messages: string[] = [];
+  for (const { name } of tables) messages.push(...(await checkIntegrity(db, name)));
+  return messages;
+}
+
+/** `what` is a table, or the most faults that are returned of all tables. */
+async function checkIntegrity(db: Reader, what: string): Promise<string[]> {
+  const found = await db.all<{ integrity_check: string }>(sql`PRAGMA integrity_check(${raw(what)})`);
+  return found.map((row) => row.integrity_check).filter((message) => message !== "ok");
 }

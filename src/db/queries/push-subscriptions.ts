@@ -8,11 +8,12 @@ import { HOOK_COLUMNS, insertHook, noteFailing, originOf, type WebhookRow } from
 
 // A push subscription is a webhook with a public key: it is handed events as all webhooks are.
 
-/** Of the user's rows. */
-const ownPushes = (userId: string) => sql`FROM webhooks WHERE user_id = ${userId} AND public_key IS NOT NULL`;
+/** Of the user's rows. Those whose token has expired have ended, and stay until an event or the sweep deletes them. */
+const ownPushes = (userId: string, now: number) => sql`FROM webhooks
+  WHERE user_id = ${userId} AND public_key IS NOT NULL AND (expires_at IS NULL OR expires_at > ${now})`;
 
-function findOwn(userId: string, id: string): Statement<WebhookRow> {
-  return sql`SELECT ${HOOK_COLUMNS} ${ownPushes(userId)} AND id = ${id}`;
+function findOwn(userId: string, id: string, now: number): Statement<WebhookRow> {
+  return sql`SELECT ${HOOK_COLUMNS} ${ownPushes(userId, now)} AND id = ${id}`;
 }
 
 /** A push subscription as the API returns it: without its keys. */
@@ -29,17 +30,23 @@ export function findPushSubscription(
   db: Reader,
   userId: string,
   id: string,
+  now: number,
 ): Promise<WebhookRow | undefined> {
-  return db.get(findOwn(userId, id));
+  return db.get(findOwn(userId, id, now));
 }
 
 /** Returns the rows of a page, and one more if there is one. */
-export function listPushSubscriptionRows(db: Reader, userId: string, page: Page): Promise<WebhookRow[]> {
-  return db.all(pushSubscriptionsQuery(userId, page));
+export function listPushSubscriptionRows(
+  db: Reader,
+  userId: string,
+  page: Page,
+  now: number,
+): Promise<WebhookRow[]> {
+  return db.all(pushSubscriptionsQuery(userId, page, now));
 }
 
-export function pushSubscriptionsQuery(userId: string, page: Page): Statement<WebhookRow> {
-  return sql`SELECT ${HOOK_COLUMNS} ${ownPushes(userId)} AND ${pageClause(page)}`;
+export function pushSubscriptionsQuery(userId: string, page: Page, now: number): Statement<WebhookRow> {
+  return sql`SELECT ${HOOK_COLUMNS} ${ownPushes(userId, now)} AND ${pageClause(page)}`;
 }
 
 interface CreatePushSubscription {
@@ -65,9 +72,8 @@ export const createPushSubscription = write(
     const [user, [token], [was], [counted]] = yield* batch([
       sql`SELECT 1 AS one FROM users WHERE id = ${row.user_id}`,
       sql<{ expires_at: number | null }>`SELECT expires_at FROM tokens WHERE id = ${row.token_id}`,
-      sql<WebhookRow>`SELECT ${HOOK_COLUMNS} ${ownPushes(row.user_id)} AND url = ${row.url}`,
-      sql<{ count: number }>`SELECT COUNT(*) AS count ${ownPushes(row.user_id)}
-        AND (expires_at IS NULL OR expires_at > ${entry.at})`,
+      sql<WebhookRow>`SELECT ${HOOK_COLUMNS} ${ownPushes(row.user_id, entry.at)} AND url = ${row.url}`,
+      sql<{ count: number }>`SELECT COUNT(*) AS count ${ownPushes(row.user_id, entry.at)}`,
     ]);
     // Deleted or revoked after the token was checked.
     if (user.length === 0 || (row.token_id !== null && !token)) throw new ParleyError("invalid_token");
@@ -114,7 +120,7 @@ export function* deletePushSubscription(input: {
   expected: Expected;
   entry: NewEntry;
 }): Write<void> {
-  const row = yield* get(findOwn(input.userId, input.id));
+  const row = yield* get(findOwn(input.userId, input.id, input.entry.at));
   if (!row) throw new ParleyError("push_subscription_not_found");
   checkVersion(input.expected, row.version);
   yield* endPushSubscription({ ...row, entry: input.entry });

@@ -1,1 +1,0 @@
-import{t as e}from"./index-B5M5l7aL.js";var t=e(((e,t)=>{t.exports={}}));export default t();

@@ -11,7 +11,7 @@ export const push: readonly Mutant[] = [
   {
     name: "a push subscription is anybody's",
     file: QUERIES,
-    find: "  return sql`SELECT ${HOOK_COLUMNS} ${ownPushes(userId)} AND id = ${id}`;",
+    find: "  return sql`SELECT ${HOOK_COLUMNS} ${ownPushes(userId, now)} AND id = ${id}`;",
     replace:
       "  return sql`SELECT ${HOOK_COLUMNS} FROM webhooks WHERE (user_id = ${userId} OR TRUE) AND id = ${id}`;",
     tests: ["http/matrix"],
@@ -26,9 +26,16 @@ export const push: readonly Mutant[] = [
   {
     name: "webhooks are listed as push subscriptions",
     file: QUERIES,
-    find: "WHERE user_id = ${userId} AND public_key IS NOT NULL`",
-    replace: "WHERE user_id = ${userId}`",
+    find: "user_id = ${userId} AND public_key IS NOT NULL AND",
+    replace: "user_id = ${userId} AND",
     tests: ["http/push-subscriptions"],
+  },
+  {
+    name: "a push subscription is shown after its token has expired",
+    file: QUERIES,
+    find: "(expires_at IS NULL OR expires_at > ${now})",
+    replace: "(expires_at IS NULL OR expires_at > ${now - now})",
+    tests: ["http/push", "contract/push-subscriptions"],
   },
   {
     name: "a user has any number of push subscriptions",

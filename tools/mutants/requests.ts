@@ -257,16 +257,15 @@ export const requests: readonly Mutant[] = [
   {
     name: "log the headers of a request",
     file: SERVER,
-    find: "  const { method, url } = request.raw;\n  return { request_id: request.id,",
-    replace:
-      "  const { method, url } = request.raw;\n  return { headers: request.headers, request_id: request.id,",
+    find: "  const { method, url } = raw;\n  return { request_id: id,",
+    replace: "  const { method, url, headers } = raw;\n  return { headers, request_id: id,",
     tests: ["http/logs"],
   },
   {
     name: "log the query of a request",
     file: SERVER,
     find: "path: hideTokens(url!.split(QUERY, 1)[0]!) };",
-    replace: "path: request.raw.url! };",
+    replace: "path: url! };",
     tests: ["http/logs"],
   },
   {

@@ -43,7 +43,7 @@ interface SearchRequest extends Page {
 /**
  * Searches the caller's messages for all words of `q`, the last one as a prefix, newest first. The index proposes messages, and
  * their texts decide. Throws `conversation_not_found`, and `unavailable` if it needs the index while
- * that is made.
+ * that is rebuilt or cannot be used.
  */
 export async function searchMessages(
   core: Core,

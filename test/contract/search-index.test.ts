@@ -24,21 +24,27 @@ const NOTES = "cnv_01kc0000000000000000000000";
 interface Site {
   nodes: [Database, Database];
   column: Column;
+  /** What the engine has found to be damaged, and rebuilds. */
+  damages: unknown[];
 }
 
 async function onSqlite(t: TestContext): Promise<Site> {
   const { dataFolder } = await testConfig(t);
   await mkdir(dataFolder);
-  const db = openSqlite(`${dataFolder}/parley.db`, createFuse(assert.ifError));
+  const damages: unknown[] = [];
+  const db = openSqlite(`${dataFolder}/parley.db`, createFuse(assert.ifError), undefined, {
+    ...NO_CALLBACKS,
+    onDamagedIndex: (cause) => void damages.push(cause),
+  });
   t.after(() => db.close());
-  return { nodes: [db, db], column: columnOf({ databaseUrl: null, dataFolder }) };
+  return { nodes: [db, db], column: columnOf({ databaseUrl: null, dataFolder }), damages };
 }
 
 async function onPostgres(t: TestContext): Promise<Site> {
   const databaseUrl = await testDatabase(t);
   const nodes: [Database, Database] = [await openPostgres(databaseUrl), await openPostgres(databaseUrl)];
   t.after(() => Promise.all(nodes.map((node) => node.close())));
-  return { nodes, column: columnOf({ databaseUrl, dataFolder: "" }) };
+  return { nodes, column: columnOf({ databaseUrl, dataFolder: "" }), damages: [] };
 }
 
 const ENGINES = { sqlite: onSqlite, postgres: onPostgres };
@@ -132,6 +138,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
       await indexAll(db);
       assert.deepEqual(await findIndexProblems(site.column), []);
     }
+    assert.deepEqual(site.damages, []);
   });
 
   test(`${name}: sent, edited and deleted in any order between its steps, the index has the words of the texts`, async (t) => {
@@ -145,6 +152,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
         for (const round of rounds) await Promise.all(round.map((step) => talk.run(step)));
         await indexAll(site.nodes[0]);
         assert.deepEqual(await findIndexProblems(site.column), []);
+        assert.deepEqual(site.damages, []);
       },
     );
     await holds(property, scaled(40, 1000));

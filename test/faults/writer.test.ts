@@ -1,21 +1,12 @@
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
-import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import workerThreads, { type Worker } from "node:worker_threads";
 import { createFuse } from "../../src/util/fuse.ts";
 import { aUser } from "../support/rows.ts";
+import { threads } from "../support/threads.ts";
 
-const threads: Worker[] = [];
-workerThreads.Worker = class extends workerThreads.Worker {
-  constructor(...options: ConstructorParameters<typeof Worker>) {
-    super(...options);
-    threads.push(this);
-  }
-};
-syncBuiltinESMExports();
 // Loaded now, so that it starts the threads that are noted.
 const { openSqlite } = await import("../../src/db/engines/sqlite/sqlite.ts");
 const { allUsers } = await import("../../src/db/queries/users.ts");

@@ -83,7 +83,11 @@ function View(props: Pane & { conversation: Conversation }) {
         {news}
       </div>
       {props.isSearching && (
-        <MessageSearch conversationId={id} onShow={target.show} onClose={props.onSearchEnd} />
+        <MessageSearch
+          conversationId={id}
+          onShow={target.show}
+          onClose={(id) => props.onSearchEnd(target.focus(id))}
+        />
       )}
       {isEmpty && !pages.loading && !pages.failure ? (
         <Empty name={name} isOwn={kind === "self"} />
@@ -213,8 +217,15 @@ function useTarget(pages: Messages, newAfter: string | undefined, wanted: string
       current,
       show: (id: string, isFocused = true) => {
         current.current = { id, how: "marked", isFocused };
-        if (document.getElementById(id)) redraw();
+        // What is loading may be without it.
+        if (document.getElementById(id) && !latest.current.loading) redraw();
         else latest.current.open(id);
+      },
+      /** Lets a message that is still to be shown have the focus then. Returns its id. */
+      focus: (id: string) => {
+        const target = current.current;
+        if (target?.how === "marked" && target.id === id) current.current = { ...target, isFocused: true };
+        return id;
       },
       toEnd: () => {
         current.current = { how: "end" };

@@ -158,6 +158,36 @@ testScenes("messages are searched", {
     assert.deepEqual(guard.complaints, []);
   },
 
+  "one leaves at the last match, whatever is still loading": async (world) => {
+    const toText = (at: number) => (at === 5 || at === 125 ? `apple ${at}` : `line ${at}`);
+    const { page, guard } = await settle(world, 130, toText);
+    await page.getByRole("option", { name: "Bob" }).click();
+    await find(page, "line 129").waitFor();
+    // From the newer one to the older one, first while that is not there yet, then while others are loading in its place.
+    for (let round = 0; round < 2; round++) {
+      await page.keyboard.press("Control+f");
+      await page.keyboard.type("apple");
+      await status(page, "2 found").waitFor();
+      const released = Promise.withResolvers<void>();
+      await page.route(/around=/, (route) => released.promise.then(() => route.continue()).catch(() => {}));
+      for (const text of ["1 of 2", "2 of 2"]) {
+        await page.keyboard.press("Enter");
+        await status(page, text).waitFor();
+      }
+      await page.keyboard.press("Escape");
+      await fieldHere(page).waitFor({ state: "detached" });
+      const answered = page.waitForResponse(/around=/);
+      released.resolve();
+      await (await answered).finished();
+      await page.evaluate(
+        () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+      );
+      await find(page, "apple 5").and(focused(page)).waitFor();
+      await page.unrouteAll({ behavior: "wait" });
+    }
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "a hit that was deleted or changed meanwhile": async (world) => {
     const { server, proxy } = world;
     const { page, guard, user, ids } = await settle(world, 120, (at) =>

@@ -1,5 +1,6 @@
 import type { Lookup } from "../util/words.ts";
-import type { QuickReader, Reader, Statement, ValuesReader, Write } from "./sql.ts";
+import type { QuickReader, Reader, Statement, ValuesReader } from "./sql.ts";
+import type { Write } from "./write.ts";
 import type { writes } from "./writes.ts";
 
 type Writes = typeof writes;

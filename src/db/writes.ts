@@ -1,3 +1,4 @@
+import { BulkRow } from "./bulk.ts";
 import { recordActivity } from "./queries/activity.ts";
 import { createAttachment, deleteAttachment, renameAttachment } from "./queries/attachments.ts";
 import { forgetEntries, recordDownloads } from "./queries/audit.ts";
@@ -41,7 +42,7 @@ import { createToken, deleteIdentities, deleteTokens, forgetExpiredTokens } from
 import { dropTombstones } from "./queries/tombstones.ts";
 import { createFirstUser, createUser } from "./queries/users.ts";
 import { createWebhook, deleteWebhook, rotateSecret, updateWebhook } from "./queries/webhooks.ts";
-import { type Declaration, type Write, write } from "./sql.ts";
+import { type Declaration, doRow, type Write, write } from "./write.ts";
 
 /** Each by its name. */
 const single = {
@@ -133,6 +134,17 @@ interface IdempotentWrite<N extends SingleName> {
 
 type DeclaredWrite = ((input: unknown) => Write<unknown>) & Declaration<unknown>;
 
+/** Does a write that is the row of a bulk, unless the key was used; otherwise nothing, and returns undefined. */
+function* doFirstRow(steps: Write<unknown>, key: IdempotentRequest): Write<{ result: unknown } | undefined> {
+  const first = steps.next();
+  const row = first.done ? undefined : first.value[0];
+  const found = row instanceof BulkRow && (yield* doRow(row.unlessUsed(key)));
+  if (!found) return undefined;
+  const last = steps.next([[found]]);
+  if (!last.done) throw new TypeError("A write whose row was found has more steps.");
+  return { result: last.value };
+}
+
 /** The result must be plain JSON. Throws what the write throws, and `idempotency_key_reused`. */
 const runIdempotent = write(
   {
@@ -144,11 +156,15 @@ const runIdempotent = write(
     input,
     request,
   }: IdempotentWrite<N>): Write<{ result: Result<N>; replayed: boolean }> {
-    const stored = yield* findResult(request);
-    if (stored !== undefined) return { result: JSON.parse(stored), replayed: true };
-    const result = (yield* (single[name] as DeclaredWrite)(input)) as Result<N>;
-    yield* storeResult(request, JSON.stringify(result));
-    return { result, replayed: false };
+    const write = single[name] as DeclaredWrite;
+    let found = request.replayOnly ? undefined : yield* doFirstRow(write(input), request);
+    if (!found) {
+      const stored = yield* findResult(request);
+      if (stored !== undefined) return { result: JSON.parse(stored), replayed: true };
+      found = { result: yield* write(input) };
+    }
+    yield* storeResult(request, JSON.stringify(found.result));
+    return { result: found.result as Result<N>, replayed: false };
   },
 );
 

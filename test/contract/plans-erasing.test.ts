@@ -4,7 +4,8 @@ import type { StatementSync } from "node:sqlite";
 import { test } from "node:test";
 import { deleteContact } from "../../src/db/queries/contacts.ts";
 import { deleteUser, eraseStep } from "../../src/db/queries/erasing.ts";
-import type { Statement, Write } from "../../src/db/sql.ts";
+import { Statement } from "../../src/db/sql.ts";
+import type { Write } from "../../src/db/write.ts";
 import { anEntry } from "../support/rows.ts";
 import { openPlainPostgres, openPlainSqlite } from "./databases.ts";
 import { numbered, plansOf } from "./postgres-plans.ts";
@@ -122,6 +123,7 @@ async function eraseAll(run: (statement: Statement) => Promise<unknown[]>): Prom
     while (!step.done) {
       const rows: unknown[][] = [];
       for (const each of step.value) {
+        assert.ok(each instanceof Statement);
         done.set(each.sql, each);
         rows.push(await run(each));
       }

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as events from "../../src/db/queries/events.ts";
 import { listBacklog } from "../../src/db/queries/hand-out.ts";
-import { batch, type Reader, type Statement, type Write } from "../../src/db/sql.ts";
+import { type Reader, Statement } from "../../src/db/sql.ts";
+import { batch, type Write } from "../../src/db/write.ts";
 import { openPlainPostgres, openPlainSqlite } from "./databases.ts";
 import { numbered, plansOf } from "./postgres-plans.ts";
 
@@ -55,7 +56,10 @@ async function doAll(run: Run): Promise<Statement[]> {
   const write = steps();
   for (let step = write.next(); !step.done; ) {
     const rows: unknown[][] = [];
-    for (const statement of step.value) rows.push(await all(statement));
+    for (const statement of step.value) {
+      assert.ok(statement instanceof Statement);
+      rows.push(await all(statement));
+    }
     step = write.next(rows);
   }
   return done;

@@ -1,4 +1,5 @@
-import { all, raw, type Write } from "../../src/db/sql.ts";
+import { raw } from "../../src/db/sql.ts";
+import { all, type Write } from "../../src/db/write.ts";
 import { writes } from "../../src/db/writes.ts";
 
 /** Each returns one row, which both engines must hand to the write. */

@@ -73,7 +73,7 @@ test("directions: what each room may import", () => {
       'import type { Config } from "../config/settings.ts"; import type { Disk } from "../blobs/disk.ts";',
     "src/core/contacts.ts":
       'import { insert } from "../db/queries/contacts.ts"; import { fail } from "../errors.ts";',
-    "src/db/queries/contacts.ts": 'import { run } from "../sql.ts";',
+    "src/db/queries/contacts.ts": 'import { run } from "../write.ts";',
     "src/util/ids.ts": 'import { fail } from "../errors.ts"; import "fastify";',
     "test/unit/ids.test.ts": 'import { id } from "../../src/util/ids.ts";',
   };

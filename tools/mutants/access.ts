@@ -315,7 +315,7 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "of two who take the last room at once both find it",
-    file: "src/db/engines/postgres/postgres.ts",
+    file: "src/db/engines/postgres/transactions.ts",
     find: "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE",
     replace: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
     tests: ["http/sharing-races"],

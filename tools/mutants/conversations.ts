@@ -47,7 +47,7 @@ const once: readonly Mutant[] = [
   {
     name: "once: the result of a key is not stored",
     file: "src/db/writes.ts",
-    find: "    yield* storeResult(request, JSON.stringify(result));\n",
+    find: "    yield* storeResult(request, JSON.stringify(found.result));\n",
     replace: "",
     tests: ["acceptance/message-files"],
   },
@@ -232,8 +232,8 @@ const counts: readonly Mutant[] = [
   {
     name: "unread: a new message of a conversation that was read is not a candidate",
     file: SENDING,
-    find: "THEN 0 ELSE 1 END",
-    replace: "THEN 0 ELSE 0 END",
+    find: "s.user_id = found.sender_id THEN 0 ELSE 1 END",
+    replace: "s.user_id = found.sender_id THEN 0 ELSE 0 END",
     tests: ["contract/inbox"],
   },
   {

@@ -1,4 +1,5 @@
-import { batch, sql, type Write } from "../sql.ts";
+import { sql } from "../sql.ts";
+import { batch, type Write } from "../write.ts";
 
 /** Stores when users last made a request (milliseconds). Skips users who were erased meanwhile. */
 export function* recordActivity(input: { seen: [userId: string, at: number][] }): Write<void> {

@@ -1,19 +1,8 @@
 import { ParleyError } from "../../errors.ts";
 import type { Page } from "../page.ts";
-import {
-  batch,
-  EMPTY,
-  get,
-  list,
-  padded,
-  type QuickReader,
-  type Reader,
-  type Statement,
-  sql,
-  type Write,
-  write,
-} from "../sql.ts";
+import { EMPTY, list, padded, type QuickReader, type Reader, type Statement, sql } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
+import { batch, get, type Write, write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { publishReference } from "./events.ts";
 import { addFile, type NewFile } from "./files.ts";

@@ -1,5 +1,6 @@
 import { type Page, pageClause } from "../page.ts";
-import { batch, type Reader, run, type Statement, sql, type Write } from "../sql.ts";
+import { type Reader, type Statement, sql } from "../sql.ts";
+import { batch, run, type Write } from "../write.ts";
 
 /** Who makes a change, and when: what an audit entry is recorded with. */
 export interface NewEntry {
@@ -45,11 +46,11 @@ type Action =
   | "webhook.disabled"
   | "webhook.deleted";
 
-const INTO = sql`INSERT INTO audit (id, at, actor_id, token_id, action, object_id, details)`;
+export const INTO_AUDIT = sql`INSERT INTO audit (id, at, actor_id, token_id, action, object_id, details)`;
 
 /** Part of other writes: records an entry in the audit trail. */
 export function recordEntry(entry: NewEntry, action: Action, objectId: string, details?: object): Statement {
-  return sql`${INTO} VALUES (${valuesOf(entry, action, objectId, details)})`;
+  return sql`${INTO_AUDIT} VALUES (${valuesOf(entry, action, objectId, details)})`;
 }
 
 /** Does the same if a row matches. The condition is "FROM table WHERE …" and matches at most one. */
@@ -59,7 +60,7 @@ export function recordEntryIf(
   action: Action,
   objectId: string,
 ): Statement {
-  return sql`${INTO} SELECT ${valuesOf(entry, action, objectId)} ${condition}`;
+  return sql`${INTO_AUDIT} SELECT ${valuesOf(entry, action, objectId)} ${condition}`;
 }
 
 function valuesOf(

@@ -1,5 +1,6 @@
 import type { Page } from "../page.ts";
-import { batch, get, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
+import { type Reader, type Statement, sql } from "../sql.ts";
+import { batch, get, type Write, write } from "../write.ts";
 import { publishInvitationsOf } from "./invitations.ts";
 import { hidePresence, showPresence, withholdWaiting } from "./peers.ts";
 

@@ -1,11 +1,13 @@
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { searchKey } from "../../util/text.ts";
-import { batch, get, type QuickReader, run, type Statement, sql, type Write, write } from "../sql.ts";
+import { Bulk, type BulkRow, none } from "../bulk.ts";
+import { type QuickReader, type Statement, sql } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
-import { type NewEntry, recordEntry, recordEntryIf } from "./audit.ts";
+import { batch, doRow, get, run, type Write, write } from "../write.ts";
+import { INTO_AUDIT, type NewEntry, recordEntry, recordEntryIf } from "./audit.ts";
 import { setBlock } from "./blocks.ts";
-import { publishEvent, publishNewContact } from "./events.ts";
+import { INTO_OUTBOX, publishEvent, publishNewContact } from "./events.ts";
 import { countInvitationsBy, publishInvitationsOf } from "./invitations.ts";
 import { leaveConversation, noteDeparture } from "./leaving.ts";
 import { findPeerId, forgetWaiting, hidePresence, joinPeer } from "./peers.ts";
@@ -74,6 +76,68 @@ export interface CreateContact {
   tokenId: string | null;
 }
 
+/**
+ * Contacts whose username names nobody who has the owner as a contact, and whom the owner has not blocked: nothing has to be
+ * joined. Two users who add each other at once are not done here, because neither would see the other.
+ */
+const NEW_CONTACTS = new Bulk({
+  input: {
+    owner_id: "TEXT",
+    id: "TEXT",
+    username_key: "TEXT",
+    phone_digits: "TEXT",
+    search_key: "TEXT",
+    conversation_id: "TEXT",
+    body: "TEXT",
+    created_at: "BIGINT",
+    act_id: "TEXT",
+    token_id: "TEXT",
+  },
+  found: {},
+  joined: sql`JOIN users u ON u.id = input.owner_id
+    LEFT JOIN users them ON them.username_key = input.username_key AND them.id <> u.id`,
+  condition: sql`${none(sql`SELECT c.username_key FROM contacts c
+      WHERE c.owner_id = input.owner_id AND c.username_key = input.username_key`)}
+    AND ${none(sql`SELECT b.owner_id FROM blocks b
+      WHERE b.owner_id = input.owner_id AND b.username_key = input.username_key`)}
+    AND (them.id IS NULL OR (${none(sql`SELECT c.username_key FROM contacts c
+        WHERE c.owner_id = them.id AND c.username_key = u.username_key`)}
+      AND ${none(sql`SELECT other.owner_id FROM input other WHERE other.owner_id = them.id`)}
+      AND ${none(sql`SELECT i.inviter_id FROM invitations i
+        WHERE i.inviter_id = them.id AND i.username_key = u.username_key`)}))`,
+  changes: [
+    sql`INSERT INTO contacts
+        (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body)
+      SELECT found.owner_id, found.id, found.username_key, found.phone_digits, found.search_key,
+        found.conversation_id, 1, found.body FROM found`,
+    sql`INSERT INTO members (conversation_id, user_id, joined_at, contact_id)
+      SELECT found.conversation_id, found.owner_id, found.created_at, found.id FROM found`,
+    sql`${INTO_OUTBOX} SELECT found.owner_id, 'contact.created', found.conversation_id, found.created_at, found.body
+      FROM found`,
+    sql`${INTO_AUDIT} SELECT found.act_id, found.created_at, found.owner_id, found.token_id, 'contact.created', found.id, NULL
+      FROM found`,
+  ],
+});
+
+function toBulkRow({ blocked, maxContacts, ...input }: CreateContact): BulkRow | undefined {
+  if (blocked || maxContacts > 0) return undefined;
+  return NEW_CONTACTS.row(
+    {
+      owner_id: input.ownerId,
+      id: input.id,
+      username_key: input.usernameKey,
+      phone_digits: input.phoneDigits,
+      search_key: input.searchKey,
+      conversation_id: input.conversationId,
+      body: input.body,
+      created_at: input.createdAt,
+      act_id: input.actId,
+      token_id: input.tokenId,
+    },
+    [`${input.ownerId} ${input.usernameKey}`],
+  );
+}
+
 /** What the database decides about a new contact: all that is stored of it for a retry, which has the rest itself. */
 interface CreatedContact {
   id: string;
@@ -93,6 +157,10 @@ export const createContact = write(
   },
   function* (input: CreateContact): Write<CreatedContact> {
     const { ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, createdAt } = input;
+    const bulkRow = toBulkRow(input);
+    if (bulkRow && (yield* doRow(bulkRow))) {
+      return { id, conversation_id: conversationId, created_at: toSeconds(createdAt) };
+    }
     const entry = { id: input.actId, at: createdAt, actorId: ownerId, tokenId: input.tokenId };
     if (input.maxContacts > 0 && (yield* countContacts(ownerId, input.maxContacts)) >= input.maxContacts) {
       yield* refuseExisting(ownerId, usernameKey);

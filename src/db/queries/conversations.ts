@@ -1,4 +1,5 @@
-import { type QuickReader, run, sql, type Write } from "../sql.ts";
+import { type QuickReader, sql } from "../sql.ts";
+import { run, type Write } from "../write.ts";
 import type { Seat } from "./visibility.ts";
 
 /** Part of other writes: creates a conversation by its first member. It exists as long as it has one. */

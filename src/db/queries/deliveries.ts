@@ -1,17 +1,7 @@
 import { ParleyError } from "../../errors.ts";
 import { type Page, pageClause } from "../page.ts";
-import {
-  all,
-  batch,
-  eraseSome,
-  get,
-  type Reader,
-  run,
-  type Statement,
-  sql,
-  type Write,
-  write,
-} from "../sql.ts";
+import { type Reader, type Statement, sql } from "../sql.ts";
+import { all, batch, eraseSome, get, run, type Write, write } from "../write.ts";
 import type { NewEntry } from "./audit.ts";
 import { INTO_DELIVERIES, MAX_PENDING, PENDING } from "./hand-out.ts";
 import { disableWebhook, getWebhook, noteFailing } from "./webhooks.ts";

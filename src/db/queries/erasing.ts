@@ -1,5 +1,6 @@
 import { ParleyError } from "../../errors.ts";
-import { all, batch, eraseSome, get, type Reader, run, sql, type Write, write } from "../sql.ts";
+import { type Reader, sql } from "../sql.ts";
+import { all, batch, eraseSome, get, run, type Write, write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { forgetDeletedWebhooks, forgetWebhooksOf } from "./deliveries.ts";
 import { forgetEventsOf } from "./events.ts";

@@ -1,15 +1,5 @@
-import {
-  all,
-  batch,
-  EMPTY,
-  eraseSome,
-  list,
-  type Reader,
-  type Statement,
-  sql,
-  type Write,
-  write,
-} from "../sql.ts";
+import { EMPTY, list, type Reader, type Statement, sql } from "../sql.ts";
+import { all, batch, eraseSome, type Write, write } from "../write.ts";
 import { audience } from "./visibility.ts";
 
 /** Events of resources, published to the users who see them. */

@@ -1,5 +1,6 @@
 import { ParleyError } from "../../errors.ts";
-import { batch, get, type Statement, sql, type Write } from "../sql.ts";
+import { type Statement, sql } from "../sql.ts";
+import { batch, get, type Write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { publishReference } from "./events.ts";
 import { settleIntent } from "./intents.ts";

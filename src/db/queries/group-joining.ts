@@ -1,5 +1,6 @@
 import { ParleyError } from "../../errors.ts";
-import { all, batch, eraseSome, get, type Statement, sql, type Write, write } from "../sql.ts";
+import { type Statement, sql } from "../sql.ts";
+import { all, batch, eraseSome, get, type Write, write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { publishEvent, publishToMembers, toGroupReference, toMemberReference } from "./events.ts";
 import { leave } from "./group-leaving.ts";

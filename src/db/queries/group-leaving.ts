@@ -1,7 +1,8 @@
 import { ParleyError } from "../../errors.ts";
 import { laterId } from "../../util/ids.ts";
-import { all, batch, get, type Statement, sql, type Write, write } from "../sql.ts";
+import { type Statement, sql } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
+import { all, batch, get, type Write, write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { INTO_OUTBOX, publishToMembers, toGroupReference } from "./events.ts";
 import { changeRole, findHeir } from "./group-roles.ts";

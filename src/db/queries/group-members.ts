@@ -1,5 +1,6 @@
 import { type Page, pageClause } from "../page.ts";
-import { batch, get, list, padded, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
+import { list, padded, type Reader, type Statement, sql } from "../sql.ts";
+import { batch, get, type Write, write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { leave } from "./group-leaving.ts";
 import { type ChangeMember, findExpectedSeat } from "./group-roles.ts";

@@ -1,6 +1,7 @@
 import { ParleyError } from "../../errors.ts";
-import { batch, get, run, sql, type Write, write } from "../sql.ts";
+import { sql } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
+import { batch, get, run, type Write, write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { publishEvent, publishToMembers, toGroupReference, toMemberReference } from "./events.ts";
 import { type GroupSeat, getAdminSeat, type Role } from "./groups.ts";

@@ -1,8 +1,9 @@
 import { ParleyError } from "../../errors.ts";
 import { usernameKey } from "../../util/text.ts";
 import { type Page, pageClause } from "../page.ts";
-import { batch, get, list, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
+import { list, type Reader, type Statement, sql } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
+import { batch, get, type Write, write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { positionOf } from "./conversations.ts";
 import { publishEvent, publishToMembers, toGroupReference, toMemberReference } from "./events.ts";

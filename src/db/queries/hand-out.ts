@@ -1,4 +1,5 @@
-import { batch, get, list, type Reader, raw, type Statement, sql, type Write } from "../sql.ts";
+import { list, type Reader, raw, type Statement, sql } from "../sql.ts";
+import { batch, get, type Write } from "../write.ts";
 import { eventsBehind, type PlacedEvent } from "./events.ts";
 
 /**

@@ -1,4 +1,5 @@
-import { get, run, sql, type Write } from "../sql.ts";
+import { sql } from "../sql.ts";
+import { get, run, type Write } from "../write.ts";
 
 interface Hold {
   name: string;

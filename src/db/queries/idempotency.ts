@@ -1,5 +1,7 @@
 import { ParleyError } from "../../errors.ts";
-import { eraseSome, get, type Reader, run, type Statement, sql, type Write } from "../sql.ts";
+import { Bulk } from "../bulk.ts";
+import { EMPTY, type Reader, type Statement, sql } from "../sql.ts";
+import { doRow, eraseSome, get, run, type Write } from "../write.ts";
 
 /** A request with an Idempotency-Key: a replay gets the result of the first. */
 export interface IdempotentRequest {
@@ -51,14 +53,23 @@ export function* findResult(request: IdempotentRequest): Write<string | undefine
   return stored.result;
 }
 
-/** Part of other writes. */
-export function* storeResult(request: IdempotentRequest, result: string): Write<void> {
-  yield* run(
+const RESULTS = new Bulk({
+  input: { user_id: "TEXT", hash: "BYTEA", fingerprint: "BYTEA", result: "TEXT", until: "BIGINT" },
+  found: {},
+  joined: EMPTY,
+  condition: sql`true`,
+  changes: [
     sql`INSERT INTO idempotency (user_id, key_hash, fingerprint, result, until)
-      VALUES (${request.userId}, ${request.keyHash}, ${request.fingerprint}, ${result}, ${request.until})
+      SELECT found.user_id, found.hash, found.fingerprint, found.result, found.until FROM found WHERE true
       ON CONFLICT (user_id, key_hash) DO UPDATE SET fingerprint = excluded.fingerprint,
         result = excluded.result, until = excluded.until`,
-  );
+  ],
+});
+
+/** Part of other writes. */
+export function* storeResult(request: IdempotentRequest, result: string): Write<void> {
+  const { userId, keyHash, fingerprint, until } = request;
+  yield* doRow(RESULTS.row({ user_id: userId, hash: keyHash, fingerprint, result, until }, []));
 }
 
 /** Part of erasing a user. Returns how many were erased; fewer than `limit` means that none are left. */

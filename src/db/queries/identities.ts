@@ -1,4 +1,5 @@
-import { get, type Reader, run, type Statement, sql, type Write } from "../sql.ts";
+import { type Reader, type Statement, sql } from "../sql.ts";
+import { get, run, type Write } from "../write.ts";
 import { type CreateUser, createUser } from "./users.ts";
 
 function find(issuer: string, subject: string): Statement<{ user_id: string }> {

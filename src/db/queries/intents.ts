@@ -1,4 +1,5 @@
-import { all, batch, get, type Reader, run, type Statement, sql, type Write } from "../sql.ts";
+import { type Reader, type Statement, sql } from "../sql.ts";
+import { all, batch, get, run, type Write } from "../write.ts";
 import { createTombstone } from "./tombstones.ts";
 
 interface Intent {

@@ -1,4 +1,5 @@
-import { all, batch, type Reader, type Statement, sql, type Write } from "../sql.ts";
+import { type Reader, type Statement, sql } from "../sql.ts";
+import { all, batch, type Write } from "../write.ts";
 import { INTO_OUTBOX, toGroupReference } from "./events.ts";
 import { whenErased } from "./peers.ts";
 

@@ -1,5 +1,6 @@
 import { NEWEST } from "../page.ts";
-import { all, batch, get, list, run, type Statement, sql, type Write } from "../sql.ts";
+import { list, type Statement, sql } from "../sql.ts";
+import { all, batch, get, run, type Write } from "../write.ts";
 import { type Seat, sees } from "./visibility.ts";
 
 // Joining decides at once what the new member sees. Grants, by which attachments are listed, follow in steps.

@@ -1,5 +1,6 @@
 import { NEWEST } from "../page.ts";
-import { all, batch, EMPTY, eraseSome, get, list, run, type Statement, sql, type Write } from "../sql.ts";
+import { EMPTY, list, type Statement, sql } from "../sql.ts";
+import { all, batch, eraseSome, get, run, type Write } from "../write.ts";
 import { type ErasedFile, type ErasedMessage, eraseFile, eraseMessage } from "./erased.ts";
 import { upTo } from "./search.ts";
 import { addStorage } from "./storage.ts";

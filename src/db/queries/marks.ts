@@ -1,6 +1,7 @@
 import { ParleyError } from "../../errors.ts";
-import { batch, get, list, padded, type Reader, run, sql, type Write, write } from "../sql.ts";
+import { list, padded, type Reader, sql } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
+import { batch, get, run, type Write, write } from "../write.ts";
 import { publishReferenceTo } from "./events.ts";
 import { unreadQuery } from "./inbox.ts";
 import type { Seat } from "./visibility.ts";

@@ -1,19 +1,9 @@
 import { ParleyError } from "../../errors.ts";
 import { laterId } from "../../util/ids.ts";
 import { NEWEST, type Page } from "../page.ts";
-import {
-  all,
-  batch,
-  get,
-  list,
-  type QuickReader,
-  run,
-  type Statement,
-  sql,
-  type Write,
-  write,
-} from "../sql.ts";
+import { list, type QuickReader, type Statement, sql } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
+import { all, batch, get, run, type Write, write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { hasBlocked } from "./blocks.ts";
 import { type ErasedFile, type ErasedMessage, eraseBody, eraseFile, eraseMessage } from "./erased.ts";

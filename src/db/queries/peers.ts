@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { idBound } from "../../util/ids.ts";
-import { batch, get, type Statement, sql, type Write } from "../sql.ts";
+import { type Statement, sql } from "../sql.ts";
+import { batch, get, type Write } from "../write.ts";
 import { positionOf } from "./conversations.ts";
 import { publishNewContact } from "./events.ts";
 import { receiveWaiting } from "./joining.ts";

@@ -1,8 +1,9 @@
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { type Page, pageClause } from "../page.ts";
-import { batch, get, type Reader, run, type Statement, sql, type Write, write } from "../sql.ts";
+import { type Reader, type Statement, sql } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
+import { batch, get, run, type Write, write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { HOOK_COLUMNS, insertHook, noteFailing, originOf, type WebhookRow } from "./webhooks.ts";
 

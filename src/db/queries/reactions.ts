@@ -1,17 +1,6 @@
 import { ParleyError } from "../../errors.ts";
-import {
-  batch,
-  EMPTY,
-  get,
-  list,
-  padded,
-  type QuickReader,
-  type Reader,
-  type Statement,
-  sql,
-  type Write,
-  write,
-} from "../sql.ts";
+import { EMPTY, list, padded, type QuickReader, type Reader, type Statement, sql } from "../sql.ts";
+import { batch, get, type Write, write } from "../write.ts";
 import { INTO_OUTBOX } from "./events.ts";
 import { audience, sees } from "./visibility.ts";
 

@@ -1,20 +1,15 @@
 import { toEntries, WORD_RULE } from "../../util/words.ts";
 import {
-  all,
-  batch,
   EMPTY,
-  get,
   list,
   padded,
   type QuickReader,
   type Reader,
-  run,
   type Statement,
   sql,
   type ValuesReader,
-  type Write,
-  write,
 } from "../sql.ts";
+import { all, batch, get, run, type Write, write } from "../write.ts";
 
 // A new body waits in `unindexed` until the indexer, or a search before it begins, writes its words into the index, many bodies
 // at once: for one alone that costs as much as sending the message. Words leave the index in the transaction that erases the text.

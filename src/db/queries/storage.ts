@@ -1,6 +1,7 @@
 import { ParleyError } from "../../errors.ts";
 import { roundedSize } from "../../util/sizes.ts";
-import { get, type Reader, run, type Statement, sql, type Write, write } from "../sql.ts";
+import { type Reader, type Statement, sql } from "../sql.ts";
+import { get, run, type Write, write } from "../write.ts";
 
 // The used storage of a user: the sum of the files that the user has uploaded and still sees. It is kept as a counter;
 // `parley check` compares it with the rows.

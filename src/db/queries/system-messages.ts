@@ -1,5 +1,6 @@
 import { laterId, timeOfId } from "../../util/ids.ts";
-import { get, type Statement, sql, type Write } from "../sql.ts";
+import { type Statement, sql } from "../sql.ts";
+import { get, type Write } from "../write.ts";
 import { publishReference } from "./events.ts";
 import { insertBody } from "./sending.ts";
 

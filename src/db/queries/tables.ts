@@ -1,4 +1,5 @@
-import { batch, EMPTY, list, type Reader, raw, run, sql, type Value, type Write } from "../sql.ts";
+import { EMPTY, list, type Reader, raw, sql, type Value } from "../sql.ts";
+import { batch, run, type Write } from "../write.ts";
 import { keepPosition } from "./events.ts";
 import { rebuildIndex } from "./search.ts";
 

@@ -1,6 +1,7 @@
 import { ParleyError } from "../../errors.ts";
 import { type Page, pageClause } from "../page.ts";
-import { all, batch, EMPTY, list, type Reader, type Statement, sql, type Write, write } from "../sql.ts";
+import { EMPTY, list, type Reader, type Statement, sql } from "../sql.ts";
+import { all, batch, type Write, write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { endPushSubscriptionsOf } from "./push-subscriptions.ts";
 

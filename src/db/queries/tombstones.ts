@@ -1,4 +1,5 @@
-import { batch, type Reader, type Statement, sql, type Write } from "../sql.ts";
+import { type Reader, type Statement, sql } from "../sql.ts";
+import { batch, type Write } from "../write.ts";
 
 /**
  * Lists the keys of deleted bytes that are still to be erased, oldest first. None while a hold is valid at `now`

@@ -1,6 +1,7 @@
 import { ParleyError } from "../../errors.ts";
 import { type Page, pageClause } from "../page.ts";
-import { batch, EMPTY, get, list, type Reader, type Statement, sql, type Write } from "../sql.ts";
+import { EMPTY, list, type Reader, type Statement, sql } from "../sql.ts";
+import { batch, get, type Write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { createConversation, positionOf } from "./conversations.ts";
 import { type CreateToken, createToken } from "./tokens.ts";

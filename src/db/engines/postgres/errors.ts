@@ -7,11 +7,12 @@ const CONFLICTS = new Set([
   "40P01", // deadlock_detected
   "23505", // unique_violation: another did the same first, which the next try sees
 ]);
+const LOCK_NOT_AVAILABLE = "55P03";
 const FULL = new Set(["53100"]);
 /** Temporary errors: a retry, maybe on another connection, can succeed. */
 const PASSING = new Set([
   "57014", // query_canceled by its time-out
-  "55P03", // lock_not_available
+  LOCK_NOT_AVAILABLE,
   "25006", // read_only_sql_transaction: a server that is a replica now, or a BEGIN that failed
   "0A000", // feature_not_supported: also on a replica, and where a newer schema has changed what a statement gives
   "53200", // out_of_memory
@@ -24,6 +25,10 @@ function stateOf(error: unknown): string {
 /** Reports whether the same write can be retried from its start. */
 export function isConflict(error: unknown): boolean {
   return CONFLICTS.has(stateOf(error));
+}
+
+export function isLockTimeout(error: unknown): boolean {
+  return stateOf(error) === LOCK_NOT_AVAILABLE;
 }
 
 /** Messages of the driver for a connection that ended, failed or is not available; these errors have no code. */

@@ -10,21 +10,15 @@ import {
   type WriteName,
   type WriteResult,
 } from "../../database.ts";
-import type { Statement, ValuesReader, Write } from "../../sql.ts";
+import type { Statement, ValuesReader } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
 import { Background } from "./background.ts";
-import { isConflict, isLost, isNeverGiven, postgresError } from "./errors.ts";
+import { isConflict, postgresError } from "./errors.ts";
+import { Lane } from "./lane.ts";
 import { migratePostgres } from "./migrate.ts";
-import {
-  findOutcome,
-  IDENTIFY,
-  type Identity,
-  type LostCommit,
-  NOT_COMMITTED,
-  type Outcome,
-} from "./outcome.ts";
 import { bodiesQuery } from "./search.ts";
 import { PostgresSession } from "./session.ts";
+import { Transactions } from "./transactions.ts";
 
 /** Connections per node, besides that of its session. */
 const POOL_SIZE = 10;
@@ -45,9 +39,6 @@ const MAX_QUEUED = 10_000;
 /** How often a write is retried after a conflict. */
 const MAX_TRIES = 20;
 const RETRY_MS = 5;
-/** How long to look for the outcome of a commit whose answer was lost. */
-const OUTCOME_TIMEOUT_MS = 15_000;
-const OUTCOME_POLL_MS = 100;
 
 const INT8 = 20;
 const NUMERIC = 1700;
@@ -125,6 +116,8 @@ class PostgresDatabase implements Database {
   readonly numbersEvents = false;
   readonly background: ValuesReader = new Background(this);
   readonly #pool: pg.Pool;
+  readonly #transactions: Transactions;
+  readonly #lane: Lane;
   readonly #session: PostgresSession;
   /** The sockets of all connections. */
   readonly #sockets: ReadonlySet<Socket>;
@@ -154,6 +147,12 @@ class PostgresDatabase implements Database {
         client.query(sql).catch(() => void (client as unknown as pg.Client).end().catch(() => {}));
       }
     });
+    this.#transactions = new Transactions(
+      this.#pool,
+      (statement) => this.#query(statement),
+      () => this.#closed !== undefined,
+    );
+    this.#lane = new Lane(this.#transactions);
     this.#session = session;
     this.#sockets = sockets;
   }
@@ -192,9 +191,18 @@ class PostgresDatabase implements Database {
   }
 
   async write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>> {
-    const key = getWrite(name).serializeBy?.(input);
-    if (key === undefined) return this.#write(name, input);
     this.#refuseMore();
+    const write = getWrite(name);
+    const key = write.serializeBy?.(input);
+    // Not beside others of its key, with which it would conflict.
+    if (key === undefined || !this.#turns.has(key)) {
+      const done = await this.#lane.add(() => write(input));
+      if (done) {
+        if (write.publishesEvents) this.#session.notify();
+        return done.value as WriteResult<N>;
+      }
+    }
+    if (key === undefined) return this.#write(name, input);
     this.#waitingTurns++;
     const before = this.#turns.get(key);
     const mine = (before ?? Promise.resolve()).then(() => {
@@ -219,7 +227,7 @@ class PostgresDatabase implements Database {
     for (let tries = 1; ; tries++) {
       try {
         const lock = key !== undefined && this.#contended.has(key) ? key : undefined;
-        const result = (await this.#transaction(write(input), lock)) as WriteResult<N>;
+        const result = (await this.#transactions.run(write(input), lock)) as WriteResult<N>;
         // Tokens revoked by this write are refused on this node from now on.
         if (write.revokesTokens) await this.#session.poll().catch(() => {});
         if (write.publishesEvents) this.#session.notify();
@@ -237,7 +245,7 @@ class PostgresDatabase implements Database {
   }
 
   queueLength(): number {
-    return this.#pool.waitingCount + this.#waitingTurns;
+    return this.#pool.waitingCount + this.#waitingTurns + this.#lane.length;
   }
 
   close(): Promise<void> {
@@ -278,86 +286,6 @@ class PostgresDatabase implements Database {
   #refuseMore(): void {
     if (this.#closed || this.queueLength() >= MAX_QUEUED) throw new ParleyError("unavailable");
   }
-
-  /**
-   * Runs the steps in one serializable transaction. Statements that are yielded together are sent together. The lock is taken
-   * before, because a transaction that waited for it would still see what was there when it began to wait.
-   */
-  async #transaction<T>(steps: Write<T>, lock?: string): Promise<T> {
-    this.#refuseMore();
-    const client = await this.#pool.connect();
-    let ended: Ended<T>;
-    let broken: Error | undefined;
-    try {
-      if (lock !== undefined) await client.query(LOCK, [lock]);
-      ended = await this.#attempt(client, steps);
-      broken = ended.lost?.cause;
-    } catch (error) {
-      // The connection is reused only if the transaction was rolled back on it.
-      if (!(error instanceof ParleyError) && !isConflict(error)) broken = error as Error;
-      throw error;
-    } finally {
-      // With a broken connection the lock goes, too.
-      if (lock !== undefined && !broken) await client.query(UNLOCK).catch((error) => (broken = error));
-      client.release(broken);
-    }
-    // After the connection is released, because finding outcomes takes connections, possibly all at once.
-    if (ended.lost) await this.#findOutcome(ended.lost);
-    return ended.value;
-  }
-
-  async #attempt<T>(client: pg.PoolClient, steps: Write<T>): Promise<Ended<T>> {
-    let identity: Identity | undefined;
-    let step = steps.next();
-    try {
-      while (!step.done) {
-        const begin = identity ? [] : [client.query(BEGIN)];
-        const work = step.value.map((statement) => client.query(this.#query(statement)));
-        const identify = identity ? [] : [client.query(IDENTIFY)];
-        const results = await allOf([...begin, ...work, ...identify]);
-        identity ??= results.at(-1)!.rows[0] as Identity;
-        step = steps.next(results.slice(begin.length, begin.length + work.length).map(({ rows }) => rows));
-      }
-    } catch (error) {
-      if (!isLost(error)) await client.query("ROLLBACK");
-      throw error;
-    }
-    if (!identity) return { value: step.value };
-    try {
-      await client.query("COMMIT");
-    } catch (error) {
-      if (!isLost(error)) throw error;
-      return { value: step.value, lost: { ...identity, cause: error as Error } };
-    }
-    return { value: step.value };
-  }
-
-  /**
-   * Finds the outcome after the answer to a COMMIT was lost: asks PostgreSQL on another connection, and waits while the
-   * old backend is still working. Returns if the transaction was committed; throws `unavailable` if it was not,
-   * `outcome_unknown` if that is unknown.
-   */
-  async #findOutcome({ xid, incarnation, cause }: LostCommit): Promise<void> {
-    const deadline = performance.now() + OUTCOME_TIMEOUT_MS;
-    for (; performance.now() < deadline && !this.#closed; await sleep(OUTCOME_POLL_MS)) {
-      const row = await this.#pool.query<Outcome>(this.#query(findOutcome(xid))).then(
-        ({ rows }) => rows[0],
-        (error) => (isNeverGiven(error) ? NOT_COMMITTED : undefined),
-      );
-      if (!row || row.status === "in progress") continue;
-      if (row.status === "aborted") throw new ParleyError("unavailable", undefined, { cause });
-      // After a crash the number may have been reused by a transaction that was committed.
-      if (row.status === "committed" && incarnation !== null && row.incarnation === incarnation) return;
-      break;
-    }
-    throw new ParleyError("outcome_unknown", undefined, { cause });
-  }
-}
-
-/** A transaction whose steps all succeeded. */
-interface Ended<T> {
-  value: T;
-  lost?: LostCommit;
 }
 
 /**
@@ -368,9 +296,6 @@ interface Ended<T> {
 const SET_UP = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
   SET lock_timeout = ${LOCK_TIMEOUT_MS};
   SET idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}; SET enable_seqscan = off`;
-const LOCK = "SELECT pg_advisory_lock(1, hashtext($1))";
-const UNLOCK = "SELECT pg_advisory_unlock_all()";
-const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE";
 /**
  * Statements are sent after BEGIN without waiting: if BEGIN fails, for example by a timeout, they must not run outside
  * of a transaction.
@@ -378,12 +303,3 @@ const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE";
 const READ_ONLY = "SET default_transaction_read_only = on";
 const KNOW_INCARNATION = `INSERT INTO incarnation (one, id) VALUES (true, gen_random_uuid()::text)
   ON CONFLICT DO NOTHING`;
-
-/** Returns all results or throws the first error, once all have settled, so that the connection is idle. */
-async function allOf(queries: Promise<pg.QueryResult>[]): Promise<pg.QueryResult[]> {
-  const settled = await Promise.allSettled(queries);
-  return settled.map((each) => {
-    if (each.status === "rejected") throw each.reason;
-    return each.value;
-  });
-}

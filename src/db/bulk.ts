@@ -1,0 +1,103 @@
+import { type Statement, sql, type Value } from "./sql.ts";
+
+type ColumnType = "TEXT" | "BIGINT" | "BYTEA";
+type Columns = Record<string, ColumnType>;
+type Input<C extends Columns> = {
+  [K in keyof C]: (C[K] extends "TEXT" ? string : C[K] extends "BIGINT" ? number : Uint8Array) | null;
+};
+
+/** The key of a request with an Idempotency-Key: a row of it is done only if the key was never used. */
+export interface RequestKey {
+  userId: string;
+  /** SHA-256 of the key. */
+  keyHash: Uint8Array;
+}
+
+const KEY_COLUMNS = { key_user: "TEXT", key_hash: "BYTEA" } as const satisfies Columns;
+const IS_UNUSED = none(
+  sql`SELECT k.until FROM idempotency k WHERE k.user_id = input.key_user AND k.key_hash = input.key_hash`,
+);
+
+/**
+ * Holds if the statement has no row. A scalar with a limit: PostgreSQL would look for all rows of `NOT EXISTS` together, and then
+ * may read a whole table. What is selected is best in the index that finds it.
+ */
+export function none(statement: Statement): Statement {
+  return sql`(${statement} LIMIT 1) IS NULL`;
+}
+
+/** Holds if the statement has a row, likewise. */
+export function some(statement: Statement): Statement {
+  return sql`(${statement} LIMIT 1) IS NOT NULL`;
+}
+
+/** A bulk in SQL without parameters. */
+interface Definition<C extends Columns, F> {
+  /** The columns of `input`, one row of which a write brings. */
+  input: C;
+  /** What is found for a row beside its input: expressions by their names. */
+  found: { [K in keyof F]: Statement<F[K]> };
+  /** Tables joined to `input`, and the condition under which a row is found. */
+  joined: Statement;
+  condition: Statement;
+  /** Statements that change rows, as `INSERT … SELECT … FROM found`. None sees what another of them has done. */
+  changes: readonly Statement[];
+}
+
+/**
+ * The whole work of a frequent write, for any number of writes at once: PostgreSQL does many rows in one statement, SQLite one
+ * after the other. A row that is not found changes nothing: then the write does its work, or finds the reason to refuse it, by
+ * steps of its own. If it is found, the write is done.
+ *
+ *     const RENAMING = new Bulk({
+ *       input: { id: "TEXT", name: "TEXT" },
+ *       found: { was: sql`u.name` },
+ *       joined: sql`JOIN users u ON u.id = input.id`,
+ *       condition: sql`u.name <> input.name`,
+ *       changes: [sql`UPDATE users SET name = found.name FROM found WHERE users.id = found.id`],
+ *     });
+ */
+export class Bulk<C extends Columns = Columns, F = Record<string, Value>> {
+  readonly columns: Columns;
+  readonly found: readonly [name: string, expression: string][];
+  /** What follows `SELECT … FROM input`. */
+  readonly source: string;
+  readonly changes: readonly string[];
+
+  constructor({ input, found, joined, condition, changes }: Definition<C, F>) {
+    this.columns = { ...KEY_COLUMNS, ...input };
+    this.found = Object.entries<Statement>(found).map(([name, { sql }]) => [name, sql]);
+    this.source = `${joined.sql} WHERE ${condition.sql} AND ${IS_UNUSED.sql}`;
+    this.changes = changes.map((change) => change.sql);
+  }
+
+  /**
+   * A row of the bulk. Two rows that share a place, such as a conversation of which both change the last message, are done
+   * in two statements.
+   */
+  row(input: Input<C>, places: readonly string[]): BulkRow<F> {
+    return new BulkRow(this, { key_user: null, key_hash: null, ...input }, places);
+  }
+}
+
+/** The part of a bulk that one write brings; `F` is what is found for it. */
+export class BulkRow<F = unknown> {
+  readonly bulk: Bulk;
+  readonly input: Record<string, Value>;
+  readonly places: readonly string[];
+  /** Never set: it carries the type. */
+  declare readonly row?: F;
+
+  constructor(bulk: Bulk<never, F>, input: Record<string, Value>, places: readonly string[]) {
+    this.bulk = bulk as unknown as Bulk;
+    this.input = input;
+    this.places = places;
+  }
+
+  /** The same row, done only if the key was never used. */
+  unlessUsed({ userId, keyHash }: RequestKey): BulkRow<F> {
+    const place = `${userId} ${Buffer.from(keyHash).toString("latin1")}`;
+    const input = { ...this.input, key_user: userId, key_hash: keyHash };
+    return new BulkRow<F>(this.bulk as unknown as Bulk<never, F>, input, [...this.places, place]);
+  }
+}

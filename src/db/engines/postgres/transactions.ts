@@ -1,0 +1,221 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
+import { ParleyError } from "../../../errors.ts";
+import { BulkRow } from "../../bulk.ts";
+import type { Statement } from "../../sql.ts";
+import type { Step, Write } from "../../write.ts";
+import { bulkStatement } from "./bulk.ts";
+import { isConflict, isLost, isNeverGiven } from "./errors.ts";
+import {
+  findOutcome,
+  IDENTIFY,
+  type Identity,
+  type LostCommit,
+  NOT_COMMITTED,
+  type Outcome,
+} from "./outcome.ts";
+
+/** How long a transaction of many writes waits for a lock; after that each is done alone, and waits longer. */
+const BULK_LOCK_TIMEOUT_MS = 500;
+/** How long to look for the outcome of a commit whose answer was lost. */
+const OUTCOME_TIMEOUT_MS = 15_000;
+const OUTCOME_POLL_MS = 100;
+
+const LOCK = "SELECT pg_advisory_lock(1, hashtext($1))";
+const UNLOCK = "SELECT pg_advisory_unlock_all()";
+const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE";
+/** A join that reads a whole table, which a planner prefers while it is small, would conflict with all writes to it. */
+const BEGIN_BULK = `${BEGIN}; SET LOCAL lock_timeout = ${BULK_LOCK_TIMEOUT_MS};
+  SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`;
+
+/** A write in a transaction of many: its steps, which have begun with this row. */
+export interface BulkWrite {
+  steps: Write<unknown>;
+  row: BulkRow;
+  /** Set once the row was found and the write is done. */
+  done?: { value: unknown };
+}
+
+/** Runs serializable transactions on connections of a pool. */
+export class Transactions {
+  readonly #pool: pg.Pool;
+  readonly #toQuery: (statement: Statement) => pg.QueryConfig;
+  readonly #isClosed: () => boolean;
+
+  constructor(pool: pg.Pool, toQuery: (statement: Statement) => pg.QueryConfig, isClosed: () => boolean) {
+    this.#pool = pool;
+    this.#toQuery = toQuery;
+    this.#isClosed = isClosed;
+  }
+
+  /** Runs the steps of one write, maybe behind a lock that all nodes know. */
+  async run<T>(steps: Write<T>, lock?: string): Promise<T> {
+    const { value, lost } = await this.#onConnection((client) => this.#attempt(client, steps), lock);
+    // After the connection is released, because finding outcomes takes connections, possibly all at once.
+    if (lost) await this.findOutcome(lost);
+    return value;
+  }
+
+  /**
+   * Runs writes in one transaction, in two round trips: their rows, then what those that were found do next, with the
+   * commit. Returns the commit if its answer was lost.
+   */
+  async runBulk(writes: readonly BulkWrite[]): Promise<LostCommit | undefined> {
+    return (await this.#onConnection((client) => this.#attemptBulk(client, writes))).lost;
+  }
+
+  /**
+   * Takes a connection, and the lock before the transaction begins: one that waited for it would still see what was there
+   * when it began to wait.
+   */
+  async #onConnection<T>(
+    work: (client: pg.PoolClient) => Promise<Ended<T>>,
+    lock?: string,
+  ): Promise<Ended<T>> {
+    const client = await this.#pool.connect();
+    let broken: Error | undefined;
+    try {
+      if (lock !== undefined) await client.query(LOCK, [lock]);
+      const ended = await work(client);
+      broken = ended.lost?.cause;
+      return ended;
+    } catch (error) {
+      // The connection is reused only if the transaction was rolled back on it.
+      if (!(error instanceof ParleyError) && !isConflict(error)) broken = error as Error;
+      throw error;
+    } finally {
+      // With a broken connection the lock goes, too.
+      if (lock !== undefined && !broken) await client.query(UNLOCK).catch((error) => (broken = error));
+      client.release(broken);
+    }
+  }
+
+  /** Statements that are yielded together are sent together. */
+  async #attempt<T>(client: pg.PoolClient, steps: Write<T>): Promise<Ended<T>> {
+    let identity: Identity | undefined;
+    let step = steps.next();
+    try {
+      while (!step.done) {
+        const begin = identity ? [] : [client.query(BEGIN)];
+        const work = step.value.map((each) => this.#send(client, each));
+        const identify = identity ? [] : [client.query(IDENTIFY)];
+        const results = await allOf([...begin, ...work, ...identify]);
+        identity ??= results.at(-1)!.rows[0] as Identity;
+        step = steps.next(results.slice(begin.length, begin.length + work.length).map(({ rows }) => rows));
+      }
+    } catch (error) {
+      if (!isLost(error)) await client.query("ROLLBACK");
+      throw error;
+    }
+    if (!identity) return { value: step.value };
+    try {
+      await client.query("COMMIT");
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      return { value: step.value, lost: { ...identity, cause: error as Error } };
+    }
+    return { value: step.value };
+  }
+
+  #send(client: pg.PoolClient, step: Step): Promise<pg.QueryResult> {
+    return client.query(this.#toQuery(step instanceof BulkRow ? bulkStatement([step]) : step));
+  }
+
+  async #attemptBulk(client: pg.PoolClient, writes: readonly BulkWrite[]): Promise<Ended<void>> {
+    let identity: Identity | undefined;
+    try {
+      const parts = inTurn(writes);
+      const results = await allOf([
+        client.query(BEGIN_BULK),
+        ...parts.map((part) => client.query(this.#toQuery(toStatement(part)))),
+        client.query(IDENTIFY),
+      ]);
+      const next = goOn(parts, results.slice(1));
+      identity = results.at(-1)!.rows[0] as Identity;
+      const lastParts = inTurn(next);
+      const last = await allOf([
+        ...lastParts.map((part) => client.query(this.#toQuery(toStatement(part)))),
+        client.query("COMMIT"),
+      ]);
+      if (goOn(lastParts, last).length > 0) throw new TypeError("A write of a bulk has more than two steps.");
+      return { value: undefined };
+    } catch (error) {
+      if (!isLost(error)) await client.query("ROLLBACK");
+      else if (identity) return { value: undefined, lost: { ...identity, cause: error as Error } };
+      throw error;
+    }
+  }
+
+  /**
+   * Finds the outcome after the answer to a COMMIT was lost: asks PostgreSQL on another connection, and waits while the
+   * old backend is still working. Returns if the transaction was committed; throws `unavailable` if it was not,
+   * `outcome_unknown` if that is unknown.
+   */
+  async findOutcome({ xid, incarnation, cause }: LostCommit): Promise<void> {
+    const deadline = performance.now() + OUTCOME_TIMEOUT_MS;
+    for (; performance.now() < deadline && !this.#isClosed(); await sleep(OUTCOME_POLL_MS)) {
+      const row = await this.#pool.query<Outcome>(this.#toQuery(findOutcome(xid))).then(
+        ({ rows }) => rows[0],
+        (error) => (isNeverGiven(error) ? NOT_COMMITTED : undefined),
+      );
+      if (!row || row.status === "in progress") continue;
+      if (row.status === "aborted") throw new ParleyError("unavailable", undefined, { cause });
+      // After a crash the number may have been reused by a transaction that was committed.
+      if (row.status === "committed" && incarnation !== null && row.incarnation === incarnation) return;
+      break;
+    }
+    throw new ParleyError("outcome_unknown", undefined, { cause });
+  }
+}
+
+/** A transaction whose steps all succeeded. */
+interface Ended<T> {
+  value: T;
+  lost?: LostCommit;
+}
+
+/** Divides writes into statements: rows of one bulk that share no place, each after those before it that share one. */
+function inTurn(writes: readonly BulkWrite[]): BulkWrite[][] {
+  const turns: Map<unknown, BulkWrite[]>[] = [];
+  const next = new Map<string, number>();
+  for (const write of writes) {
+    const { bulk, places } = write.row;
+    const turn = Math.max(0, ...places.map((place) => next.get(place) ?? 0));
+    for (const place of places) next.set(place, turn + 1);
+    turns[turn] ??= new Map();
+    const part = turns[turn].get(bulk);
+    if (part) part.push(write);
+    else turns[turn].set(bulk, [write]);
+  }
+  return turns.flatMap((turn) => [...turn.values()]);
+}
+
+function toStatement(part: readonly BulkWrite[]): Statement {
+  return bulkStatement(part.map(({ row }) => row));
+}
+
+/** Hands each write the row that was found for it, if there is one. Returns those that have another row to do. */
+function goOn(parts: readonly BulkWrite[][], results: readonly pg.QueryResult[]): BulkWrite[] {
+  const next: BulkWrite[] = [];
+  for (const [index, part] of parts.entries()) {
+    for (const { n, ...row } of results[index]!.rows) {
+      const write = part[n]!;
+      const step = write.steps.next([[row]]);
+      if (step.done) write.done = { value: step.value };
+      else {
+        write.row = step.value[0] as BulkRow;
+        next.push(write);
+      }
+    }
+  }
+  return next;
+}
+
+/** Returns all results or throws the first error, once all have settled, so that the connection is idle. */
+async function allOf(queries: Promise<pg.QueryResult>[]): Promise<pg.QueryResult[]> {
+  const settled = await Promise.allSettled(queries);
+  return settled.map((each) => {
+    if (each.status === "rejected") throw each.reason;
+    return each.value;
+  });
+}

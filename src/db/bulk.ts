@@ -37,10 +37,14 @@ interface Definition<C extends Columns, F> {
   input: C;
   /** What is found for a row beside its input: expressions by their names. */
   found: { [K in keyof F]: Statement<F[K]> };
-  /** Tables joined to `input`, and the condition under which a row is found. */
-  joined: Statement;
+  /** What a row is looked for in; `EMPTY`: the input is all. */
+  tables: Statement;
+  /** The condition under which a row is found. */
   condition: Statement;
-  /** Statements that change rows, as `INSERT … SELECT … FROM found`. None sees what another of them has done. */
+  /**
+   * Statements that change rows, as `INSERT … SELECT … FROM found, members s WHERE …`. None sees what another of them has
+   * done, and they are done in any order.
+   */
   changes: readonly Statement[];
 }
 
@@ -52,22 +56,26 @@ interface Definition<C extends Columns, F> {
  *     const RENAMING = new Bulk({
  *       input: { id: "TEXT", name: "TEXT" },
  *       found: { was: sql`u.name` },
- *       joined: sql`JOIN users u ON u.id = input.id`,
- *       condition: sql`u.name <> input.name`,
+ *       tables: sql`users u`,
+ *       condition: sql`u.id = input.id AND u.name <> input.name`,
  *       changes: [sql`UPDATE users SET name = found.name FROM found WHERE users.id = found.id`],
  *     });
+ *
+ * `next_id(table)` is the next number of its column `id`. `in_order(found.id)` ends a statement whose rows are inserted row by
+ * row of `found`.
  */
 export class Bulk<C extends Columns = Columns, F = Record<string, Value>> {
   readonly columns: Columns;
   readonly found: readonly [name: string, expression: string][];
-  /** What follows `SELECT … FROM input`. */
-  readonly source: string;
+  readonly tables: string;
+  readonly condition: string;
   readonly changes: readonly string[];
 
-  constructor({ input, found, joined, condition, changes }: Definition<C, F>) {
+  constructor({ input, found, tables, condition, changes }: Definition<C, F>) {
     this.columns = { ...KEY_COLUMNS, ...input };
     this.found = Object.entries<Statement>(found).map(([name, { sql }]) => [name, sql]);
-    this.source = `${joined.sql} WHERE ${condition.sql} AND ${IS_UNUSED.sql}`;
+    this.tables = tables.sql;
+    this.condition = `${condition.sql} AND ${IS_UNUSED.sql}`;
     this.changes = changes.map((change) => change.sql);
   }
 

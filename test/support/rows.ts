@@ -3,7 +3,7 @@ import type { CreateAttachment } from "../../src/db/queries/attachments.ts";
 import type { NewEntry } from "../../src/db/queries/audit.ts";
 import type { CreateContact } from "../../src/db/queries/contacts.ts";
 import type { NewFile } from "../../src/db/queries/files.ts";
-import type { SendMessage } from "../../src/db/queries/sending.ts";
+import type { SendMessage } from "../../src/db/queries/new-messages.ts";
 import type { CreateToken } from "../../src/db/queries/tokens.ts";
 import type { CreateUser } from "../../src/db/queries/users.ts";
 import { idOfBits } from "../../src/util/ids.ts";

@@ -231,7 +231,7 @@ const counts: readonly Mutant[] = [
   },
   {
     name: "unread: a new message of a conversation that was read is not a candidate",
-    file: SENDING,
+    file: "src/db/queries/new-messages.ts",
     find: "s.user_id = found.sender_id THEN 0 ELSE 1 END",
     replace: "s.user_id = found.sender_id THEN 0 ELSE 0 END",
     tests: ["contract/inbox"],
@@ -267,7 +267,7 @@ const counts: readonly Mutant[] = [
   },
   {
     name: "inbox: a message sent by a clock that is behind moves a conversation down",
-    file: SENDING,
+    file: "src/db/queries/new-messages.ts",
     find: "CASE WHEN places.position > excluded.position THEN places.position ELSE excluded.position END",
     replace: "excluded.position",
     tests: ["contract/inbox"],

@@ -117,9 +117,9 @@ export const visibility: readonly Mutant[] = [
   },
   {
     name: "sending leaves unread what came before",
-    file: SENDING,
-    find: "DO UPDATE SET last_read_id = excluded.last_read_id`",
-    replace: "DO NOTHING`",
+    file: "src/db/queries/new-messages.ts",
+    find: "DO UPDATE SET last_read_id = excluded.last_read_id`;\n/** Never",
+    replace: "DO NOTHING`;\n/** Never",
     tests: ["http/sharing-rules"],
   },
   {

@@ -94,9 +94,8 @@ const NEW_CONTACTS = new Bulk({
     token_id: "TEXT",
   },
   found: {},
-  joined: sql`JOIN users u ON u.id = input.owner_id
-    LEFT JOIN users them ON them.username_key = input.username_key AND them.id <> u.id`,
-  condition: sql`${none(sql`SELECT c.username_key FROM contacts c
+  tables: sql`users u LEFT JOIN users them ON them.username_key = input.username_key AND them.id <> u.id`,
+  condition: sql`u.id = input.owner_id AND ${none(sql`SELECT c.username_key FROM contacts c
       WHERE c.owner_id = input.owner_id AND c.username_key = input.username_key`)}
     AND ${none(sql`SELECT b.owner_id FROM blocks b
       WHERE b.owner_id = input.owner_id AND b.username_key = input.username_key`)}

@@ -56,7 +56,7 @@ export function* findResult(request: IdempotentRequest): Write<string | undefine
 const RESULTS = new Bulk({
   input: { user_id: "TEXT", hash: "BYTEA", fingerprint: "BYTEA", result: "TEXT", until: "BIGINT" },
   found: {},
-  joined: EMPTY,
+  tables: EMPTY,
   condition: sql`true`,
   changes: [
     sql`INSERT INTO idempotency (user_id, key_hash, fingerprint, result, until)

@@ -1,50 +1,21 @@
 import { ParleyError } from "../../errors.ts";
 import { laterId, timeOfId } from "../../util/ids.ts";
-import { Bulk, type BulkRow, none, some } from "../bulk.ts";
 import { list, type Statement, sql } from "../sql.ts";
 import { all, batch, doRow, get, type Write, write } from "../write.ts";
 import { hasBlocked } from "./blocks.ts";
 import { positionOf } from "./conversations.ts";
-import { INTO_OUTBOX, publishReference } from "./events.ts";
-import { addFile, type NewFile } from "./files.ts";
+import { publishReference } from "./events.ts";
+import { addFile } from "./files.ts";
+import { MARK_READ, MOVE_UP, type SendMessage, toRow } from "./new-messages.ts";
 import { queueBody } from "./search.ts";
 import { getUser, type SenderRow } from "./users.ts";
 import { audience, sees } from "./visibility.ts";
-
-const MARK_READ = sql`ON CONFLICT (user_id, conversation_id) DO UPDATE SET last_read_id = excluded.last_read_id`;
-/** Never down, whatever the clocks say. */
-const MOVE_UP = sql`ON CONFLICT (user_id, conversation_id) DO UPDATE
-  SET position = CASE WHEN places.position > excluded.position THEN places.position ELSE excluded.position END,
-    maybe_unread = excluded.maybe_unread`;
-
-/** A message as it is sent; the sender is a member of the conversation. */
-export interface SendMessage {
-  /** The id, unless the conversation has a later one already. */
-  newId: string;
-  /** Null: the sender's notes to self. */
-  conversationId: string | null;
-  senderId: string;
-  text: string | null;
-  /** JSON text. */
-  data: string | null;
-  /** Ids of members. */
-  mentions: readonly string[];
-  replyToId: string | null;
-  files: readonly NewFile[];
-  /** Milliseconds. */
-  now: number;
-}
 
 /** What a write assigns to a new message. Nothing that was written is in it: it is stored for replays. */
 export interface SentMessage {
   id: string;
   conversation_id: string;
   sender: SenderRow;
-}
-
-interface SentByBulk extends Omit<SenderRow, "id"> {
-  conversation_id: string;
-  new_body_id: number;
 }
 
 /** What a sender's seat says about the message to come. */
@@ -56,79 +27,6 @@ interface SenderSeat extends Omit<SenderRow, "id"> {
   is_blocked: number;
 }
 
-const TARGET = sql`COALESCE(input.target_id, u.conversation_id)`;
-
-/**
- * Messages without files and mentions, with an id that is later than all of the conversation, of senders whom no member has
- * blocked: all that a sender usually sends.
- */
-const NEW_MESSAGES = new Bulk({
-  input: {
-    id: "TEXT",
-    /** Null: the sender's notes to self. */
-    target_id: "TEXT",
-    sender_id: "TEXT",
-    text: "TEXT",
-    data: "TEXT",
-    reply_to_id: "TEXT",
-    position: "TEXT",
-    created_at: "BIGINT",
-    now: "BIGINT",
-  },
-  found: {
-    conversation_id: sql<string>`${TARGET}`,
-    username: sql<string>`u.username`,
-    display_name: sql<string | null>`u.display_name`,
-    avatar_url: sql<string | null>`u.avatar_url`,
-    new_body_id: sql<number>`next_id(message_bodies)`,
-  },
-  joined: sql`JOIN users u ON u.id = input.sender_id`,
-  condition: sql`${some(sql`SELECT m.user_id FROM members m WHERE m.conversation_id = ${TARGET} AND m.user_id = u.id`)}
-    AND ${none(sql`SELECT c.id FROM conversations c WHERE c.id = ${TARGET} AND c.last_id >= input.id`)}
-    AND ${none(sql`SELECT b.owner_id FROM members s JOIN blocks b ON b.owner_id = s.user_id
-      WHERE s.conversation_id = ${TARGET} AND b.username_key = u.username_key AND s.user_id <> u.id`)}
-    AND (input.reply_to_id IS NULL OR ${some(sql`SELECT r.id FROM messages r
-      JOIN members s ON s.conversation_id = r.conversation_id AND s.user_id = input.sender_id
-      WHERE r.conversation_id = ${TARGET} AND r.id = input.reply_to_id AND ${sees(sql`r.id`)}`)})`,
-  changes: [
-    sql`INSERT INTO message_bodies (id, text, data) SELECT found.new_body_id, found.text, found.data FROM found`,
-    sql`INSERT INTO unindexed (body_id) SELECT found.new_body_id FROM found WHERE found.text IS NOT NULL`,
-    sql`INSERT INTO messages (conversation_id, id, sender_id, type, body_id, has_files, reply_to_id, created_at, version)
-      SELECT found.conversation_id, found.id, found.sender_id, 'text', found.new_body_id, 0, found.reply_to_id,
-        found.created_at, 1 FROM found`,
-    sql`INSERT INTO conversations (id, last_id) SELECT found.conversation_id, found.id FROM found WHERE true
-      ON CONFLICT (id) DO UPDATE SET last_id = excluded.last_id`,
-    sql`${INTO_OUTBOX} SELECT s.user_id, 'message.created', found.conversation_id, found.now,
-        '{"id":"' || found.id || '","conversation_id":"' || found.conversation_id || '"}'
-      FROM found JOIN members s ON s.conversation_id = found.conversation_id AND ${sees(sql`found.id`)}`,
-    sql`INSERT INTO places (user_id, conversation_id, position, maybe_unread)
-      SELECT s.user_id, found.conversation_id, found.position, CASE WHEN s.user_id = found.sender_id THEN 0 ELSE 1 END
-      FROM found JOIN members s ON s.conversation_id = found.conversation_id AND ${sees(sql`found.id`)}
-      WHERE true ${MOVE_UP}`,
-    sql`INSERT INTO marks (user_id, conversation_id, last_read_id)
-      SELECT found.sender_id, found.conversation_id, found.id FROM found WHERE true ${MARK_READ}`,
-  ],
-});
-
-function toBulkRow(input: SendMessage): BulkRow<SentByBulk> | undefined {
-  const { newId, conversationId, senderId, text, data, replyToId, now } = input;
-  if (input.files.length > 0 || input.mentions.length > 0) return undefined;
-  return NEW_MESSAGES.row(
-    {
-      id: newId,
-      target_id: conversationId,
-      sender_id: senderId,
-      text,
-      data,
-      reply_to_id: replyToId,
-      position: positionOf(newId),
-      created_at: timeOfId(newId),
-      now,
-    },
-    [conversationId ?? senderId],
-  );
-}
-
 /**
  * Sends a message with its files, all or nothing. Its id is greater than all before it in the conversation, whatever the
  * clocks of the nodes say. Throws `conversation_not_found`, `message_not_found` for the message replied to, and
@@ -138,8 +36,8 @@ export const createMessage = write(
   { publishesEvents: true, serializeBy: ({ conversationId }) => conversationId ?? undefined },
   function* (input: SendMessage): Write<SentMessage> {
     const { senderId, files, now } = input;
-    const bulkRow = toBulkRow(input);
-    const sent = bulkRow && (yield* doRow(bulkRow));
+    const row = toRow(input);
+    const sent = row && (yield* doRow(row));
     if (sent) {
       const { conversation_id, username, display_name, avatar_url } = sent;
       return {

@@ -10,10 +10,13 @@ function textOf(bulk: Bulk): string {
     const columns = Object.entries(bulk.columns).map(([name, type]) => `${name} ${type}`);
     const found = bulk.found.map(([name, expression]) => `, ${expression} AS ${name}`).join("");
     const names = bulk.found.map(([name]) => `, ${name}`).join("");
+    const tables = bulk.tables === "" ? "" : `CROSS JOIN ${bulk.tables}`;
     text = `WITH input AS (SELECT * FROM json_to_recordset(?) AS rows (n INTEGER, ${columns.join(", ")})),
-      found AS MATERIALIZED (SELECT input.*${found} FROM input ${bulk.source})
+      found AS MATERIALIZED (SELECT input.*${found} FROM input ${tables} WHERE ${bulk.condition})
       ${bulk.changes.map((change, i) => `, change_${i} AS (${change})`).join("")}
-      SELECT n${names} FROM found`.replaceAll(/\bnext_id\((\w+)\)/g, "nextval('$1_id_seq')");
+      SELECT n${names} FROM found`
+      .replaceAll(/\bnext_id\((\w+)\)/g, "nextval('$1_id_seq')")
+      .replaceAll(/\bin_order\(([\w., ]+)\)/g, "ORDER BY $1");
     compiled.set(bulk, text);
   }
   return text;

@@ -1,0 +1,235 @@
+// Writes that are done many at once: a bulk leaves what the steps of the same writes leave, and writes that share a
+// transaction do not notice each other.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { BulkRow } from "../../src/db/bulk.ts";
+import type { Database } from "../../src/db/database.ts";
+import { TABLES } from "../../src/db/queries/tables.ts";
+import { raw, type Statement } from "../../src/db/sql.ts";
+import type { Write } from "../../src/db/write.ts";
+import { getWrite, type SingleName, writes } from "../../src/db/writes.ts";
+import { holds } from "../support/property.ts";
+import { attachment, aUser, contact, message, messageId } from "../support/rows.ts";
+import { openOnPostgres, openOnSqlite } from "./databases.ts";
+
+/** A write by its name; returns its result, or the code of its error. */
+type Do = (name: SingleName | "runIdempotent", input: unknown) => Promise<unknown>;
+
+/** The same write without its bulk: no row is found, but those of results that are stored. */
+function* inSteps({ name, input }: { name: SingleName; input: unknown }): Write<unknown> {
+  const steps = getWrite(name)(input);
+  let step = steps.next();
+  while (!step.done) {
+    const [first] = step.value;
+    const isFound = first instanceof BulkRow && !("result" in first.input);
+    step = steps.next(isFound ? [[]] : yield step.value);
+  }
+  return step.value;
+}
+
+const byBulk =
+  (db: Database): Do =>
+  (name, input) =>
+    db.write(name, input as never).catch(({ code }) => code);
+const bySteps =
+  (db: Database): Do =>
+  (name, input) =>
+    db.write("inSteps" as never, { name, input } as never).catch(({ code }) => code);
+
+/** All rows, with bodies in the place of their numbers, which depend on what was tried. */
+async function dump(db: Database): Promise<Record<string, unknown[]>> {
+  while ((await db.write("numberEvents", { limit: 1000 })) > 0);
+  const rows: Record<string, unknown[]> = {};
+  for (const name of new Set([...TABLES.map((each) => each.name), "audit", "unindexed", "idempotency"])) {
+    if (name === "message_bodies") continue;
+    rows[name] = (await db.all<object>(raw(`SELECT * FROM ${name}`) as Statement<object>))
+      .map((row) =>
+        Object.entries(row)
+          // The events of one change come in any order.
+          .filter(([column]) => column !== "body_id" && !(name === "events" && column === "position"))
+          .map(([column, value]) => {
+            const shown = value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value;
+            return `${column}=${shown}`;
+          })
+          .sort()
+          .join(),
+      )
+      .sort();
+  }
+  const texts = "SELECT m.id, b.text, b.data FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id";
+  rows.bodies = (await db.all<object>(raw(`${texts} ORDER BY m.id`) as Statement<object>)).map((row) => ({
+    ...row,
+  }));
+  return rows;
+}
+
+const PEOPLE = ["a", "b", "c"] as const;
+const person = fc.constantFrom("a", "b", "a", "b", "c");
+/** What happens, by numbers and names that each run makes its own. */
+const act = fc.oneof(
+  fc.record({
+    kind: fc.constant("add" as const),
+    who: person,
+    name: fc.constantFrom(...PEOPLE, "n", "m"),
+    blocked: fc.nat(5),
+    key: fc.option(fc.nat(2)),
+  }),
+  fc.record({
+    kind: fc.constant("send" as const),
+    who: person,
+    to: fc.constantFrom("shared", "notes", "of c"),
+    text: fc.option(fc.constantFrom("x", "\u00e9 😀")),
+    data: fc.option(fc.constant('{"a":"\\u0000\\""}'), { freq: 3 }),
+    reply: fc.option(fc.nat(9), { freq: 1 }),
+    mentions: fc.constantFrom([], [], ["b"]),
+    behind: fc.nat(4),
+    key: fc.option(fc.nat(2)),
+  }),
+  fc.record({ kind: fc.constant("upload" as const), who: person, to: fc.constantFrom("shared", "notes") }),
+  fc.record({
+    kind: fc.constant("read" as const),
+    who: person,
+    back: fc.nat(3),
+    isPrivate: fc.boolean(),
+  }),
+  fc.record({
+    kind: fc.constant("react" as const),
+    who: person,
+    back: fc.nat(3),
+    emoji: fc.constantFrom("x", '"'),
+  }),
+  fc.record({
+    kind: fc.constant("unreact" as const),
+    who: person,
+    back: fc.nat(3),
+    emoji: fc.constantFrom("x", '"'),
+  }),
+  fc.record({
+    kind: fc.constant("block" as const),
+    who: person,
+    name: fc.constantFrom(...PEOPLE, "m"),
+    on: fc.boolean(),
+  }),
+);
+type Act = typeof act extends fc.Arbitrary<infer A> ? A : never;
+
+let numbers = 0;
+
+/** The write of an act in run `run`, whose last message is `last`. */
+function toWrite(
+  each: Act,
+  run: number,
+  sent: string[],
+): [name: SingleName, input: unknown, key?: number | null] {
+  const nameOf = (name: string) => `${name}${run}`;
+  const who = nameOf(each.who);
+  const shared = `cnv_${nameOf("a")}_1`;
+  const number = ++numbers;
+  const back = (count: number) => sent.at(-1 - count) ?? messageId(number);
+  switch (each.kind) {
+    case "add": {
+      const input = contact(who, number);
+      return [
+        "createContact",
+        { ...input, usernameKey: nameOf(each.name), blocked: each.blocked === 0 },
+        each.key,
+      ];
+    }
+    case "send": {
+      const conversation = { shared, notes: null, "of c": `cnv_${nameOf("c")}_1` }[each.to]!;
+      const at = each.behind === 0 ? number - 3 : number;
+      const newId = messageId(at).replace(/.$/, String(number % 10));
+      if (each.to === "shared") sent.push(newId);
+      const fields = {
+        newId,
+        text: each.text ?? (each.data ? null : "y"),
+        data: each.data,
+        mentions: each.mentions.map(nameOf),
+        replyToId: each.reply === null ? null : back(each.reply),
+      };
+      return ["createMessage", message(who, number, conversation as string, fields), each.key];
+    }
+    case "upload": {
+      const target = each.to === "shared" ? { conversationId: shared } : {};
+      const id = `att_${String(number).padStart(4, "0")}`;
+      const bytes = new Uint8Array([0, 255, number % 256]);
+      if (each.to === "shared") sent.push(messageId(number));
+      return ["createAttachment", attachment(who, number, target, { bytes, blobKey: id, fileSize: 3 })];
+    }
+    case "read":
+      return [
+        "markRead",
+        {
+          userId: who,
+          conversationId: shared,
+          messageId: back(each.back),
+          isPrivate: each.isPrivate,
+          now: number,
+        },
+      ];
+    case "react":
+    case "unreact": {
+      const name = each.kind === "react" ? "addReaction" : "removeReaction";
+      return [name, { userId: who, messageId: back(each.back), emoji: each.emoji, now: number }];
+    }
+    case "block": {
+      const usernameKey = nameOf(each.name);
+      const blockedAt = each.on ? 1_800_000_000_000 + number : null;
+      return ["setBlock", { ownerId: who, usernameKey, username: usernameKey, blockedAt, now: number }];
+    }
+  }
+}
+
+test("a bulk leaves the rows that the steps of its write leave, on both engines", async (t) => {
+  Object.assign(writes, { inSteps });
+  const [sqlite, postgres, stepwise] = [
+    await openOnSqlite(t),
+    await openOnPostgres(t),
+    await openOnPostgres(t),
+  ];
+  const ways = [byBulk(sqlite), byBulk(postgres), bySteps(stepwise)];
+  let runs = 0;
+  await holds(
+    fc.asyncProperty(fc.array(act, { minLength: 20, maxLength: 60, size: "max" }), async (acts) => {
+      const run = runs++;
+      const everywhere = async (name: SingleName | "runIdempotent", input: unknown, isInSteps = true) => {
+        const [first, ...others] = await Promise.all(
+          ways.map((write, way) => (isInSteps || way < 2 ? write : byBulk(stepwise))(name, input)),
+        );
+        for (const other of others) assert.deepEqual(other, first, `${name} ${JSON.stringify(input)}`);
+        return first;
+      };
+      for (const name of PEOPLE) {
+        await everywhere("createUser", aUser(`${name}${run}`));
+      }
+      const meeting = [
+        ["a", "b"],
+        ["b", "a"],
+        ["c", "n"],
+      ];
+      for (const [owner, name] of meeting) {
+        await everywhere("createContact", { ...contact(`${owner}${run}`, 1), usernameKey: `${name}${run}` });
+      }
+      const sent: string[] = [];
+      for (const each of acts) {
+        const [name, input, key] = toWrite(each, run, sent);
+        // Reactions have no steps of their own.
+        const isInSteps = !/Reaction/.test(name);
+        if (key === undefined || key === null) await everywhere(name, input, isInSteps);
+        else {
+          const keyHash = new Uint8Array(32).fill(key);
+          const fingerprint = new Uint8Array(32).fill(name.length);
+          const userId = `${each.who}${run}`;
+          const request = { userId, keyHash, fingerprint, now: 1, until: 2, replayOnly: false };
+          await everywhere("runIdempotent", { name, input, request });
+        }
+      }
+      const [first, ...others] = await Promise.all([sqlite, postgres, stepwise].map(dump));
+      for (const other of others) {
+        for (const [name, rows] of Object.entries(other)) assert.deepEqual(rows, first![name], name);
+      }
+    }),
+    60,
+  );
+});

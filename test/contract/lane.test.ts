@@ -1,0 +1,196 @@
+// Writes that wait for one transaction are committed in the next, together: each still gets what it would get alone.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import pg from "pg";
+import type { Database } from "../../src/db/database.ts";
+import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
+import { raw, type Statement, sql } from "../../src/db/sql.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { startProxy } from "../support/engines/postgres-proxy.ts";
+import { addUser, contact, message, messageId } from "../support/rows.ts";
+import { openOnPostgres, openTwiceOnPostgres } from "./databases.ts";
+import { add, meet, SHARED, seenBy } from "./talk.ts";
+
+/** The first of many writes at once has a transaction to itself; the others wait for it and share the next. */
+async function together(db: Database, writes: readonly (() => Promise<unknown>)[]): Promise<unknown[]> {
+  await addUser(db, "first");
+  const first = db.write("createContact", contact("first", 1));
+  const settled = await Promise.allSettled(writes.map((write) => write()));
+  await first;
+  return settled.map((each) => (each.status === "fulfilled" ? each.value : each.reason));
+}
+
+/** Creates of contacts of one owner, by their numbers. */
+const creates = (db: Database, owner: string, numbers: readonly number[]) =>
+  numbers.map((number) => () => db.write("createContact", contact(owner, number)));
+
+const count = async (db: Database, text: string): Promise<number> =>
+  (await db.get(raw(`SELECT COUNT(*) AS count FROM ${text}`) as Statement<{ count: number }>))!.count;
+
+const upTo = (length: number) => Array.from({ length }, (_, i) => i + 1);
+
+test("many writes of one owner share a few transactions", async (t) => {
+  const db = await openOnPostgres(t);
+  await addUser(db, "a");
+  await together(db, creates(db, "a", upTo(150)));
+  assert.equal(await count(db, "(SELECT DISTINCT xmin::text FROM contacts) AS x"), 3);
+  assert.equal(await count(db, "members WHERE user_id = 'a'"), 151);
+  assert.equal(await count(db, "audit WHERE action = 'contact.created'"), 151);
+  assert.equal(await count(db, "outbox WHERE recipient_id = 'a'"), 150);
+});
+
+test("of two contacts with one name in a transaction one is created, and the others around them", async (t) => {
+  const db = await openOnPostgres(t);
+  await addUser(db, "a");
+  const twice = { ...contact("a", 2), usernameKey: "name 1" };
+  const [first, second, ...others] = await together(db, [
+    ...creates(db, "a", [1]),
+    () => db.write("createContact", twice),
+    ...creates(db, "a", upTo(20).slice(2)),
+  ]);
+  assert.equal((first as { id: string }).id, contact("a", 1).id);
+  assert.equal((second as { code: string }).code, "contact_exists");
+  assert.ok(others.every((each) => !(each instanceof Error)));
+  assert.equal(await count(db, "contacts WHERE owner_id = 'a'"), 19);
+});
+
+test("two users who add each other in a transaction share a conversation", async (t) => {
+  const db = await openOnPostgres(t);
+  for (const name of ["a", "b"]) await addUser(db, name);
+  const [one, other] = await together(db, [
+    () => db.write("createContact", { ...contact("a", 1), usernameKey: "b" }),
+    () => db.write("createContact", { ...contact("b", 1), usernameKey: "a" }),
+    ...creates(db, "a", [2, 3]),
+  ]);
+  const idOf = (made: unknown) => (made as { conversation_id: string }).conversation_id;
+  assert.equal(idOf(one), idOf(other));
+  assert.equal(await count(db, `members WHERE conversation_id = '${idOf(one)}'`), 2);
+  assert.equal(await count(db, "contacts WHERE peer_id IS NOT NULL"), 2);
+});
+
+test("of two requests with one Idempotency-Key in a transaction one is done, and both get its result", async (t) => {
+  const db = await openOnPostgres(t);
+  await addUser(db, "a");
+  const request = {
+    ...{ userId: "a", keyHash: new Uint8Array(32).fill(1), fingerprint: new Uint8Array(32).fill(2) },
+    ...{ now: 1, until: 2, replayOnly: false },
+  };
+  const keyed = (number: number) => () =>
+    db.write("runIdempotent", { name: "createContact", input: contact("a", number), request } as never);
+  const [one, other] = await together(db, [keyed(1), keyed(2), ...creates(db, "a", [3, 4])]);
+  assert.deepEqual((one as { result: unknown }).result, (other as { result: unknown }).result);
+  assert.deepEqual([one, other].map((each) => (each as { replayed: boolean }).replayed).sort(), [
+    false,
+    true,
+  ]);
+  assert.equal(await count(db, "contacts WHERE owner_id = 'a'"), 3);
+  assert.equal(await count(db, "idempotency"), 1);
+});
+
+test("messages to one conversation in a transaction are all there, in their order", async (t) => {
+  const db = await openOnPostgres(t);
+  await meet(db);
+  const sent = await together(
+    db,
+    upTo(30).map(
+      (number) => () => db.write("createMessage", message(number % 2 ? "a" : "b", number, SHARED)),
+    ),
+  );
+  assert.deepEqual(
+    sent.map((each) => (each as { id: string }).id),
+    upTo(30).map(messageId),
+  );
+  assert.deepEqual(await seenBy(db, "a"), upTo(30));
+  const { last_id } = (await db.get(sql<{ last_id: string }>`SELECT last_id FROM conversations`))!;
+  assert.equal(last_id, messageId(30));
+  // Notes by their id and without one in the same transaction are one conversation, too.
+  const notes = [null, "cnv_a_notes"].map(
+    (to, i) => () => db.write("createMessage", message("a", 31 + i, to as string)),
+  );
+  await Promise.all([...creates(db, "first", [2]), ...notes].map((write) => write()));
+  assert.equal((await seenBy(db, "a", "cnv_a_notes")).length, 2);
+});
+
+test("a write that the database refuses fails alone, and the others of its transaction are done", async (t) => {
+  const db = await openOnPostgres(t);
+  await addUser(db, "a");
+  await db.write("createContact", contact("a", 1));
+  const sameId = { ...contact("a", 1), usernameKey: "another" };
+  const noText = { ...contact("a", 3), body: "\0" };
+  const [refused, wrong, ...others] = await together(db, [
+    () => db.write("createContact", sameId),
+    () => db.write("createContact", noText),
+    ...creates(db, "a", [4, 5, 6]),
+  ]);
+  assert.equal((refused as { code: string }).code, "unavailable");
+  assert.ok(wrong instanceof Error);
+  assert.ok(others.every((each) => !(each instanceof Error)));
+  assert.equal(await count(db, "contacts WHERE owner_id = 'a'"), 4);
+});
+
+test("a write that waits for a lock does not keep the others of its transaction waiting", async (t) => {
+  const url = await testDatabase(t);
+  const db = await openPostgres(url);
+  t.after(() => db.close());
+  await meet(db);
+  await db.write("createMessage", message("a", 1, SHARED));
+  const client = new pg.Client(url);
+  // Its database goes before it does.
+  client.on("error", () => {});
+  await client.connect();
+  t.after(() => client.end());
+  await client.query("BEGIN; UPDATE conversations SET last_id = last_id");
+  let isSent = false;
+  const sending = db.write("createMessage", message("a", 2, SHARED)).then(() => {
+    isSent = true;
+  });
+  await Promise.all(creates(db, "a", [2, 3, 4]).map((write) => write()));
+  assert.equal(isSent, false);
+  await client.query("ROLLBACK");
+  await sending;
+  assert.deepEqual(await seenBy(db, "b"), [1, 2]);
+});
+
+test("two nodes that create at once for one owner lose nothing and do nothing twice", async (t) => {
+  const nodes = await openTwiceOnPostgres(t);
+  await addUser(nodes[0], "a");
+  await Promise.all(
+    upTo(120).map((number) => nodes[number % 2]!.write("createContact", contact("a", number))),
+  );
+  assert.equal(await count(nodes[0], "contacts"), 120);
+  assert.equal(await count(nodes[0], "outbox WHERE recipient_id = 'a'"), 120);
+});
+
+test("when the answer to a common COMMIT is lost, each of its writes is answered by what became of it", async (t) => {
+  const proxy = await startProxy(t, await testDatabase(t));
+  const db = await openPostgres(proxy.url);
+  t.after(() => db.close());
+  await meet(db);
+  await addUser(db, "first");
+  for (const [cut, isDone] of [
+    ["after", true],
+    ["at", true],
+    ["before", false],
+  ] as const) {
+    const numbers = upTo(20).map((number) => number + 100 * (1 + cut.length));
+    const first = db.write("createContact", contact("first", numbers[0]!));
+    const others = creates(db, "a", numbers).map((write) => write());
+    await first;
+    proxy.onCommit = () => {
+      proxy.onCommit = () => undefined;
+      return cut;
+    };
+    const settled = await Promise.allSettled(others);
+    const made = await count(
+      db,
+      `contacts WHERE owner_id = 'a' AND id IN ('${numbers.map((n) => contact("a", n).id).join("','")}')`,
+    );
+    assert.equal(made, isDone ? 20 : 0, cut);
+    for (const each of settled) {
+      if (isDone) assert.equal(each.status, "fulfilled", cut);
+      else assert.equal((each as PromiseRejectedResult).reason.code, "unavailable", cut);
+    }
+    // The lane goes on.
+    await add(db, "b", `later ${cut}`);
+  }
+});

@@ -53,6 +53,7 @@ export function* findResult(request: IdempotentRequest): Write<string | undefine
   return stored.result;
 }
 
+/** Always found: what a write does last in a bulk may not depend on what is there. */
 const RESULTS = new Bulk({
   input: { user_id: "TEXT", hash: "BYTEA", fingerprint: "BYTEA", result: "TEXT", until: "BIGINT" },
   found: {},

@@ -132,12 +132,17 @@ export class Transactions {
       ]);
       const next = goOn(parts, results.slice(1));
       identity = results.at(-1)!.rows[0] as Identity;
-      const lastParts = inTurn(next);
-      const last = await allOf([
-        ...lastParts.map((part) => client.query(this.#toQuery(toStatement(part)))),
+      // Before the commit, whose answer may be lost: what a write does last returns nothing.
+      const last = inTurn(next);
+      for (const write of next) {
+        const step = write.steps.next([[{}]]);
+        if (!step.done) throw new TypeError("A write of a bulk has more than two steps.");
+        write.done = { value: step.value };
+      }
+      await allOf([
+        ...last.map((part) => client.query(this.#toQuery(toStatement(part)))),
         client.query("COMMIT"),
       ]);
-      if (goOn(lastParts, last).length > 0) throw new TypeError("A write of a bulk has more than two steps.");
       return { value: undefined };
     } catch (error) {
       if (!isLost(error)) await client.query("ROLLBACK");

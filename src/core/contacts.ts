@@ -3,6 +3,7 @@ import {
   findContactBehind,
   listContacts as listContactRows,
   mustSearch,
+  searchContacts as searchContactRows,
 } from "../db/queries/contact-lists.ts";
 import {
   type ContactRow,
@@ -168,7 +169,7 @@ async function searchContacts(
   for (let steps = 2 * (page.limit + 1); ; steps = ROWS_PER_TURN) {
     const rest = { ...page, cursor, limit: page.limit - found.length };
     const until = await findContactBehind(core.db, ownerId, filter, rest, steps);
-    found.push(...(await listContactRows(core.db, ownerId, filter, rest, until)));
+    found.push(...(await searchContactRows(core.db, ownerId, filter, rest, until)));
     if (found.length > page.limit || until === undefined || isAborted()) return found;
     cursor = until;
     await nextTurn();

@@ -81,7 +81,7 @@ async function conversationsOf(
 ): Promise<ConversationEnd[]> {
   if (id !== undefined && !(await findSeat(core.db, id, userId)))
     throw new ParleyError("conversation_not_found", undefined, { param: "conversation_id" });
-  return listConversationEnds(core.db, userId, id);
+  return listConversationEnds(core.db.background, userId, id);
 }
 
 /** Lets the index have everything that was sent before. */

@@ -105,7 +105,10 @@ export interface ValuesReader {
   allValues<R extends unknown[]>(statement: Statement<R>): Promise<R[]>;
 }
 
-/** What the most frequent requests need besides. */
+/**
+ * What the most frequent requests need besides. On PostgreSQL these statements share a connection: each must be short, because it
+ * delays those behind it.
+ */
 export interface QuickReader extends Reader, ValuesReader {
   getValues<R extends unknown[]>(statement: Statement<R>): Promise<R | undefined>;
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NEWEST } from "../../src/db/page.ts";
-import { attachmentsQuery, findAttachment, findLinkedAttachment } from "../../src/db/queries/attachments.ts";
+import { attachmentsQuery } from "../../src/db/queries/attachments.ts";
 import { entriesQuery } from "../../src/db/queries/audit.ts";
 import { deliveriesQuery, listDue, webhooksWithDue } from "../../src/db/queries/deliveries.ts";
 import { eventsBehind, oldestEvents } from "../../src/db/queries/events.ts";
@@ -134,8 +134,6 @@ async function allExpected(): Promise<Expected[]> {
     await expectRead((db) => allUsers(db), USER),
     await expectRead((db) => findTokenById(db, "a"), TOKEN),
     await expectRead((db) => allTokens(db), { ...TOKEN, username: true }),
-    await expectRead((db) => findAttachment(db, "a", "b"), FILE),
-    await expectRead((db) => findLinkedAttachment(db, "a"), FILE),
     await expectRead((db) => findWebhook(db, "a", "b"), WEBHOOK),
     await expectRead((db) => webhooksWithDue(db, 1), { id: true, user_id: true }),
     await expectRead((db) => listDue(db, "a", 1, 5), DUE),

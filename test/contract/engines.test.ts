@@ -10,7 +10,12 @@ import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
 import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
 import { NEWEST } from "../../src/db/page.ts";
 import { findAttachment, listAttachments } from "../../src/db/queries/attachments.ts";
-import { type ContactFilter, findContactBehind, listContacts } from "../../src/db/queries/contact-lists.ts";
+import {
+  type ContactFilter,
+  findContactBehind,
+  listContacts,
+  searchContacts,
+} from "../../src/db/queries/contact-lists.ts";
 import { findContact } from "../../src/db/queries/contacts.ts";
 import { findSmallFile } from "../../src/db/queries/small-files.ts";
 import { allUsers, findUserByName } from "../../src/db/queries/users.ts";
@@ -136,7 +141,7 @@ test("contacts of odd names: the same pages, cursors, orders and errors on both 
           const until = await same(both, async (db) => ({
             id: await findContactBehind(db, owner, filter, page, 2),
           }));
-          await same(both, (db) => listContacts(db, owner, filter, page, until.id));
+          await same(both, (db) => searchContacts(db, owner, filter, page, until.id));
         }
       }
     },

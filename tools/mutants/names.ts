@@ -80,8 +80,8 @@ export const names: readonly Mutant[] = [
   {
     name: "skip files behind those that match and are not seen",
     file: FILES,
-    find: "cursor = isWhole ? names.at(-1)![0] : wanted.at(-1)!;",
-    replace: "cursor = names.at(-1)![0];",
+    find: "cursor = isWhole ? names.at(-1)!.id : wanted.at(-1)!;",
+    replace: "cursor = names.at(-1)!.id;",
     tests: ["http/name-search"],
   },
   {

@@ -141,14 +141,16 @@ async function searchAttachments(
     const walk: Page = { cursor, newer: request.newer, limit: Math.min(steps, MAX_LOOKED_AT - looked) };
     const names = await listGrantedNames(core.db, userId, request.conversation_id, walk);
     looked += names.length;
-    const matching = names.filter(([, name]) => name !== null && hasWords(name, words)).map(([id]) => id);
+    const matching = names
+      .filter(({ filename }) => filename !== null && hasWords(filename, words))
+      .map(({ id }) => id);
     const wanted = matching.slice(0, request.limit + 1 - found.length);
     found.push(...(await findInOrder(core, userId, wanted)));
     const isWhole = wanted.length === matching.length;
     if (found.length > request.limit || (isWhole && names.length < walk.limit)) {
       return toPage(request, found, shape);
     }
-    cursor = isWhole ? names.at(-1)![0] : wanted.at(-1)!;
+    cursor = isWhole ? names.at(-1)!.id : wanted.at(-1)!;
   }
   return toPage(request, found, shape, cursor);
 }

@@ -3,7 +3,7 @@ import type { BlobReader } from "../../blobs/store.ts";
 import { isBlobLive } from "../../db/queries/attachments.ts";
 import { isBlobKnown, type StoredFile, storedFiles } from "../../db/queries/integrity.ts";
 import { hasIntent } from "../../db/queries/intents.ts";
-import { findSmallFile, isSmallFile } from "../../db/queries/small-files.ts";
+import { checkSmallFile, isSmallFile } from "../../db/queries/small-files.ts";
 import type { Reader } from "../../db/sql.ts";
 import { OperatorError, ParleyError } from "../../errors.ts";
 
@@ -55,7 +55,7 @@ async function smallFileFault(
   file: StoredFile,
   take: (chunk: Uint8Array) => void | Promise<void>,
 ): Promise<Fault | undefined> {
-  const bytes = await findSmallFile(db, file.id);
+  const bytes = await checkSmallFile(db, file.id);
   if (!bytes) return { kind: "missing" };
   await take(bytes);
   if (bytes.length !== file.file_size) return { kind: "size", found: bytes.length };

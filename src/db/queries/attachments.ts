@@ -36,6 +36,38 @@ export interface AttachmentRow {
 const COLUMNS = sql`a.id, a.message_id, a.uploader_id, a.filename, a.file_type, a.file_size, a.sha256, a.blob_key,
   a.crc32, a.created_at, a.version`;
 
+type AttachmentValues = [
+  id: string,
+  message_id: string,
+  uploader_id: string,
+  filename: string,
+  file_type: string,
+  file_size: number,
+  sha256: Uint8Array,
+  blob_key: string,
+  crc32: number | null,
+  created_at: number,
+  version: number,
+];
+
+function toRow(values: AttachmentValues | undefined): AttachmentRow | undefined {
+  return (
+    values && {
+      id: values[0],
+      message_id: values[1],
+      uploader_id: values[2],
+      filename: values[3],
+      file_type: values[4],
+      file_size: values[5],
+      sha256: values[6],
+      blob_key: values[7],
+      crc32: values[8],
+      created_at: values[9],
+      version: values[10],
+    }
+  );
+}
+
 /** An attachment is seen by those who see its message. */
 function findSeen(userId: string): Statement<AttachmentRow> {
   return sql`SELECT ${COLUMNS} FROM attachments a
@@ -44,8 +76,12 @@ function findSeen(userId: string): Statement<AttachmentRow> {
 const SEES = sees(sql`a.message_id`);
 
 /** Finds an attachment that this user sees. */
-export function findAttachment(db: Reader, userId: string, id: string): Promise<AttachmentRow | undefined> {
-  return db.get(sql<AttachmentRow>`${findSeen(userId)} AND a.id = ${id}`);
+export async function findAttachment(
+  db: QuickReader,
+  userId: string,
+  id: string,
+): Promise<AttachmentRow | undefined> {
+  return toRow(await db.getValues(sql<AttachmentValues>`${findSeen(userId)} AND a.id = ${id}`));
 }
 
 /** Returns those of the attachments that this user sees. */
@@ -76,8 +112,9 @@ const IS_SEEN = sql`(NOT EXISTS (SELECT 1 FROM erasing)
     WHERE s.conversation_id = a.conversation_id AND ${SEES}))`;
 
 /** Finds an attachment that any member sees: for links, whose signature is the permission. */
-export function findLinkedAttachment(db: Reader, id: string): Promise<AttachmentRow | undefined> {
-  return db.get<AttachmentRow>(sql`SELECT ${COLUMNS} FROM attachments a WHERE a.id = ${id} AND ${IS_SEEN}`);
+export async function findLinkedAttachment(db: QuickReader, id: string): Promise<AttachmentRow | undefined> {
+  const found = sql<AttachmentValues>`SELECT ${COLUMNS} FROM attachments a WHERE a.id = ${id} AND ${IS_SEEN}`;
+  return toRow(await db.getValues(found));
 }
 
 /** Returns the rows of a page, of one conversation if it is given, and one more if there is one. */
@@ -113,17 +150,20 @@ function walkGrants(userId: string, conversationId: string | undefined, { cursor
     : { range: sql`${own} AND g.attachment_id < ${cursor}`, order: sql`g.attachment_id DESC` };
 }
 
-/** The name of a file that was granted; null if it has been deleted. */
-type GrantedName = [id: string, filename: string | null];
+interface GrantedName {
+  id: string;
+  /** Null if the file has been deleted. */
+  filename: string | null;
+}
 
 /** Returns the names of granted files in the order of the list, at most `limit`. Not all of them are seen. */
 export function listGrantedNames(
-  db: QuickReader,
+  db: Reader,
   userId: string,
   conversationId: string | undefined,
   page: Page,
 ): Promise<GrantedName[]> {
-  return db.allValues(grantedNamesQuery(userId, conversationId, page));
+  return db.all(grantedNamesQuery(userId, conversationId, page));
 }
 
 export function grantedNamesQuery(
@@ -132,7 +172,7 @@ export function grantedNamesQuery(
   page: Page,
 ): Statement<GrantedName> {
   const { range, order } = walkGrants(userId, conversationId, page);
-  return sql`SELECT g.attachment_id, (SELECT a.filename FROM attachments a WHERE a.id = g.attachment_id) AS filename
+  return sql`SELECT g.attachment_id AS id, (SELECT a.filename FROM attachments a WHERE a.id = g.attachment_id) AS filename
     FROM grants g WHERE ${range} ORDER BY ${order} LIMIT ${page.limit} + 0`;
 }
 

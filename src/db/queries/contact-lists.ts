@@ -1,5 +1,5 @@
 import { NEWEST, OLDEST, type Page } from "../page.ts";
-import { padded, type QuickReader, type Statement, sql } from "../sql.ts";
+import { padded, type QuickReader, type Reader, type Statement, sql } from "../sql.ts";
 import { LISTED, type ListedContact } from "./contacts.ts";
 
 /** Filters of the owner's contacts; without any, all. */
@@ -16,26 +16,44 @@ interface ContactSearch {
   digits?: string | undefined;
 }
 
-/** Returns the rows of a page, and one more if there is one. The page ends at the contact `until`, if that is given. */
+/** Returns the rows of a page, and one more if there is one. */
 export function listContacts(
   db: QuickReader,
   ownerId: string,
   filter: ContactFilter,
   page: Page,
-  until?: string,
 ): Promise<ListedContact[]> {
-  return db.allValues(contactsQuery(ownerId, filter, page, until));
+  return db.allValues(contactsQuery(ownerId, filter, page));
+}
+
+/** The columns of `LISTED`. */
+interface FoundContact {
+  body: string;
+  seen_at: number | null;
+  peer_since: number | null;
+}
+
+/** Returns the same rows, but only up to the contact `until`, if that is given. May look at many others. */
+export async function searchContacts(
+  db: Reader,
+  ownerId: string,
+  filter: ContactFilter,
+  page: Page,
+  until: string | undefined,
+): Promise<ListedContact[]> {
+  const found = await db.all(sql<FoundContact>`${contactsQuery(ownerId, filter, page, until)}`);
+  return found.map(({ body, seen_at, peer_since }) => [body, seen_at, peer_since]);
 }
 
 /** Finds the contact this many steps after the cursor, in the index of the filter. */
 export async function findContactBehind(
-  db: QuickReader,
+  db: Reader,
   ownerId: string,
   filter: ContactFilter,
   page: Page,
   steps: number,
 ): Promise<string | undefined> {
-  return (await db.getValues(contactBehindQuery(ownerId, filter, page, steps)))?.[0];
+  return (await db.get(contactBehindQuery(ownerId, filter, page, steps)))?.id;
 }
 
 /**
@@ -134,7 +152,7 @@ export function contactBehindQuery(
   filter: ContactFilter,
   page: Page,
   steps: number,
-): Statement<[id: string]> {
+): Statement<{ id: string }> {
   const range = rangeOf(ownerId, filter, page);
   return sql`SELECT c.id FROM contacts c WHERE ${range} ORDER BY ${orderOf(filter, page)}
     LIMIT 1 OFFSET ${steps - 1} + 0`;

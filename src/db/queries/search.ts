@@ -183,7 +183,7 @@ export type ConversationEnd = [id: string, lastId: string];
 
 /** Returns the conversations in which the user has got a message, or this one if it is one of them. */
 export async function listConversationEnds(
-  db: QuickReader,
+  db: ValuesReader,
   userId: string,
   conversationId: string | undefined,
 ): Promise<ConversationEnd[]> {

@@ -1,4 +1,4 @@
-import { type Reader, type Statement, sql } from "../sql.ts";
+import { type QuickReader, type Reader, type Statement, sql } from "../sql.ts";
 
 /**
  * Reports whether the bytes of this attachment are in the database; otherwise its `blob_key` is a key of the blob
@@ -8,11 +8,17 @@ export function isSmallFile(attachment: { id: string; blob_key: string }): boole
   return attachment.blob_key === attachment.id;
 }
 
-export async function findSmallFile(db: Reader, attachmentId: string): Promise<Uint8Array | undefined> {
-  const row = await db.get<{ bytes: Uint8Array }>(
-    sql`SELECT bytes FROM small_files WHERE attachment_id = ${attachmentId}`,
-  );
-  return row?.bytes;
+function selectBytes<R>(attachmentId: string): Statement<R> {
+  return sql`SELECT bytes FROM small_files WHERE attachment_id = ${attachmentId}`;
+}
+
+export async function findSmallFile(db: QuickReader, attachmentId: string): Promise<Uint8Array | undefined> {
+  return (await db.getValues(selectBytes<[bytes: Uint8Array]>(attachmentId)))?.[0];
+}
+
+/** The same for a check, which reads all of them. */
+export async function checkSmallFile(db: Reader, attachmentId: string): Promise<Uint8Array | undefined> {
+  return (await db.get(selectBytes<{ bytes: Uint8Array }>(attachmentId)))?.bytes;
 }
 
 /** Part of other writes. */

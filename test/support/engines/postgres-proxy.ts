@@ -17,6 +17,8 @@ export interface PostgresProxy {
   url: string;
   /** Asked at each COMMIT; undefined lets it pass. */
   onCommit: () => CommitCut | undefined;
+  /** Asked at each piece of an answer: a number cuts the connection after so many of its bytes. */
+  onAnswer: (piece: Buffer) => number | undefined;
   /** What is sent in place of a simple query. */
   rewrite: (sql: string) => string;
   /** While it is set nothing passes, in either direction, and connections stay open. */
@@ -56,6 +58,7 @@ export async function startProxy(t: TestContext, target: string): Promise<Postgr
   const proxy: PostgresProxy = {
     url: url.href,
     onCommit: () => undefined,
+    onAnswer: () => undefined,
     rewrite: (sql) => sql,
     stall(on) {
       stalled = on;
@@ -106,6 +109,12 @@ class Pair {
     client.on("data", (chunk) => this.#fromClient(chunk));
     server.on("data", (chunk) => {
       if (this.#cutAfter) return this.cut();
+      const passed = proxy.onAnswer(chunk);
+      if (passed !== undefined) {
+        client.end(chunk.subarray(0, passed));
+        server.destroy();
+        return;
+      }
       this.#answered = true;
       client.write(chunk);
     });

@@ -16,12 +16,13 @@ import { Background } from "./background.ts";
 import { isConflict, postgresError } from "./errors.ts";
 import { Lane } from "./lane.ts";
 import { migratePostgres } from "./migrate.ts";
+import { READER_CONFIG, READER_SET_UP, SharedReader } from "./reader.ts";
 import { bodiesQuery } from "./search.ts";
 import { PostgresSession } from "./session.ts";
 import { Transactions } from "./transactions.ts";
 
-/** Connections per node, besides that of its session. */
-const POOL_SIZE = 10;
+/** Connections per node, besides those of its session and its shared reader. */
+const POOL_SIZE = 9;
 /** How long a request waits for a connection. */
 const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 10_000;
@@ -75,12 +76,12 @@ export async function openPostgres(
       return socket.once("close", () => sockets.delete(socket));
     },
   };
-  const connect = async (more: pg.ClientConfig) => {
-    const client = new pg.Client({ ...config, ...more });
+  const connect = async (special: pg.ClientConfig, more = "") => {
+    const client = new pg.Client({ ...config, ...special });
     client.on("error", () => {});
     try {
       await client.connect();
-      await client.query({ text: setUp, query_timeout: SESSION_TIMEOUT_MS } as pg.QueryConfig);
+      await client.query({ text: setUp + more, query_timeout: SESSION_TIMEOUT_MS } as pg.QueryConfig);
       return client;
     } catch (error) {
       void client.end().catch(() => {});
@@ -109,15 +110,18 @@ export async function openPostgres(
       { cause: error },
     );
   }
-  return new PostgresDatabase({ ...config, query_timeout: answerTimeout }, setUp, session, sockets);
+  const reader = alone ? undefined : () => connect(READER_CONFIG, `; ${READ_ONLY}; ${READER_SET_UP}`);
+  return new PostgresDatabase({ ...config, query_timeout: answerTimeout }, setUp, session, sockets, reader);
 }
 
 class PostgresDatabase implements Database {
   readonly numbersEvents = false;
-  readonly background: ValuesReader = new Background(this);
+  readonly background: ValuesReader = new Background({ allValues: (each) => this.allValues(each, false) });
   readonly #pool: pg.Pool;
   readonly #transactions: Transactions;
   readonly #lane: Lane;
+  /** None if nobody else may use the database. */
+  readonly #reader: SharedReader | undefined;
   readonly #session: PostgresSession;
   /** The sockets of all connections. */
   readonly #sockets: ReadonlySet<Socket>;
@@ -137,6 +141,7 @@ class PostgresDatabase implements Database {
     setUp: string,
     session: PostgresSession,
     sockets: ReadonlySet<Socket>,
+    connectReader?: () => Promise<pg.Client>,
   ) {
     this.#pool = new pg.Pool({ ...config, pipeline: true, max: POOL_SIZE });
     this.#pool.on("error", () => {});
@@ -153,6 +158,7 @@ class PostgresDatabase implements Database {
       () => this.#closed !== undefined,
     );
     this.#lane = new Lane(this.#transactions);
+    if (connectReader) this.#reader = new SharedReader(connectReader, this.#pool, ANSWER_TIMEOUT_MS);
     this.#session = session;
     this.#sockets = sockets;
   }
@@ -165,9 +171,9 @@ class PostgresDatabase implements Database {
     return (await this.all(statement))[0];
   }
 
-  async allValues<R extends unknown[]>(statement: Statement<R>): Promise<R[]> {
+  async allValues<R extends unknown[]>(statement: Statement<R>, isShort = true): Promise<R[]> {
     const query: pg.QueryArrayConfig = { ...this.#query(statement), rowMode: "array" };
-    return (await this.#read(query)).rows as unknown as R[];
+    return (await this.#read(query, isShort)).rows as unknown as R[];
   }
 
   async getValues<R extends unknown[]>(statement: Statement<R>): Promise<R | undefined> {
@@ -258,7 +264,8 @@ class PostgresDatabase implements Database {
       for (const socket of this.#sockets) socket.destroy();
     }, CLOSE_TIMEOUT_MS);
     await this.#session.close();
-    await this.#pool.end();
+    // At once: reads that the first one loses must not open connections of the second.
+    await Promise.all([this.#reader?.close(), this.#pool.end()]);
     await Promise.all(Array.from(this.#sockets, (socket) => new Promise((end) => socket.once("close", end))));
     clearTimeout(cut);
   }
@@ -274,10 +281,10 @@ class PostgresDatabase implements Database {
     return { ...prepared, values: params };
   }
 
-  async #read(query: pg.QueryConfig): Promise<pg.QueryResult> {
+  async #read(query: pg.QueryConfig, isShort = false): Promise<pg.QueryResult> {
     this.#refuseMore();
     try {
-      return await this.#pool.query(query);
+      return await ((isShort && this.#reader) || this.#pool).query(query);
     } catch (error) {
       throw postgresError(error);
     }

@@ -13,6 +13,13 @@ const REOPEN_MS = 400;
 export const READER_CONFIG: pg.ClientConfig = { pipeline: true, query_timeout: ANSWER_TIMEOUT_MS };
 export const READER_SET_UP = `SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`;
 
+/** Sends the queries of one turn of the event loop in one write: each write would wake the process of PostgreSQL again. */
+function sendTogether({ connection: { stream } }: pg.Client): void {
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  setImmediate(() => stream.uncork());
+}
+
 /**
  * Sends short reads on one connection, without waiting for the answers of earlier ones: to wake a process of PostgreSQL for each
  * costs more than the read. The pool reads what this connection cannot answer, for whatever reason, while it is opened or once it
@@ -37,11 +44,13 @@ export class SharedReader {
   /** Runs a statement that only reads, if need be twice. */
   async query(query: pg.QueryConfig): Promise<pg.QueryResult> {
     if (!this.#client) this.#open();
-    if (!this.#client || this.#underWay >= MAX_UNDER_WAY) return this.#pool.query(query);
+    const client = this.#client;
+    if (!client || this.#underWay >= MAX_UNDER_WAY) return this.#pool.query(query);
     const asked = performance.now();
     this.#underWay++;
+    sendTogether(client);
     try {
-      return await this.#client.query(query);
+      return await client.query(query);
     } catch {
       const left = Math.max(1, this.#answerTimeout - (performance.now() - asked));
       const again: pg.QueryConfig & { query_timeout: number } = { ...query, query_timeout: left };

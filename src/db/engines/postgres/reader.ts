@@ -21,9 +21,8 @@ function sendTogether({ connection: { stream } }: pg.Client): void {
 }
 
 /**
- * Sends short reads on one connection, without waiting for the answers of earlier ones: to wake a process of PostgreSQL for each
- * costs more than the read. The pool reads what this connection cannot answer, for whatever reason, while it is opened or once it
- * was lost.
+ * Sends short reads on one connection, without waiting for the answers of earlier ones: waking a process of PostgreSQL for each
+ * costs more than the read. The pool reads what this connection does not answer, also while it is not open.
  */
 export class SharedReader {
   readonly #connect: () => Promise<pg.Client>;
@@ -52,6 +51,7 @@ export class SharedReader {
     try {
       return await client.query(query);
     } catch {
+      // Whatever the reason: if preparing a statement fails, all reads under way that use it fail.
       const left = Math.max(1, this.#answerTimeout - (performance.now() - asked));
       const again: pg.QueryConfig & { query_timeout: number } = { ...query, query_timeout: left };
       return this.#pool.query(again);

@@ -2,7 +2,19 @@
 // and bench/README.md, which also has the bounds and goals.
 import { readFileSync, writeFileSync } from "node:fs";
 import { type Chart, draw } from "./chart.ts";
-import { OTHERS, promise, RATIOS, type Rate, type Results, type Row, shown, verdict } from "./results.ts";
+import {
+  OTHERS,
+  PLACES,
+  type Place,
+  POSTGRES,
+  promise,
+  RATIOS,
+  type Rate,
+  type Results,
+  type Row,
+  shown,
+  verdict,
+} from "./results.ts";
 
 const DOCS = new URL("../docs/performance.md", import.meta.url);
 const BENCH = new URL("README.md", import.meta.url);
@@ -70,9 +82,20 @@ function peerRates(results: Results): { title: string; rates: (Rate | null)[]; b
   }));
 }
 
+const cell = (rate: Rate | null | undefined) => (rate ? `${perSecond(rate.rate)} (${times(rate)})` : "-");
+
+/** Parley on PostgreSQL, by where that is. */
+function postgresTable(results: Results): string {
+  const places = Object.keys(PLACES) as Place[];
+  const rows = Object.entries(POSTGRES).map(([name, title]) => [
+    title,
+    ...places.map((place) => cell(results.postgres[place]?.rates[name])),
+  ]);
+  return table(["work on PostgreSQL", ...Object.values(PLACES)], rows);
+}
+
 function peerTable(results: Results): string {
   const names = Object.entries(results.peers).map(([name, { version }]) => `${name} ${version}`);
-  const cell = (rate: Rate | null) => (rate ? `${perSecond(rate.rate)} (${times(rate)})` : "-");
   const rows = peerRates(results).map(({ title, rates, bare }) => [title, ...[...rates, bare].map(cell)]);
   return table(["work", "Parley", ...names, "bare node:http"], rows);
 }
@@ -119,7 +142,8 @@ function peerChart(results: Results): Chart {
 
 /** Where the parts were measured on several days, both ends of the time. */
 function dates(results: Results): string {
-  const all = [...Object.values(results.rows), ...Object.values(results.peers)]
+  const all = [results.rows, results.postgres, results.peers]
+    .flatMap((each) => Object.values<{ date: string }>(each))
     .map(({ date }) => date)
     .sort();
   return all[0] === all.at(-1) ? all[0]! : `${all[0]} to ${all.at(-1)}`;
@@ -135,10 +159,16 @@ export function writePages(results: Results): void {
       "![Requests per second of Parley and others, as in the table below](performance-peers.svg)";
     parts.push("Requests per second, with p50 / p99 in ms:", picture, peerTable(results));
   }
-  replaceBetweenMarks(DOCS, [...parts, rateTable(results), figureTable(results)]);
+  replaceBetweenMarks(DOCS, [...parts, postgresTable(results), rateTable(results), figureTable(results)]);
   writeFileSync(new URL("ratios.svg", BENCH), draw(ratioChart(results)));
   const picture = "![Ratios to bare node:http, as in the table below](ratios.svg)";
-  replaceBetweenMarks(BENCH, [heading, picture, ratioTable(results), otherTable(results)]);
+  replaceBetweenMarks(BENCH, [
+    heading,
+    picture,
+    ratioTable(results),
+    postgresTable(results),
+    otherTable(results),
+  ]);
 }
 
 function replaceBetweenMarks(page: URL, parts: string[]): void {

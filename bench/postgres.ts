@@ -1,62 +1,90 @@
-// The same work with the rows in PostgreSQL, which shares the servers' core.
+// The same work with the rows in PostgreSQL, which shares the servers' core: near the node, and with a network between.
 import { join } from "node:path";
 import { startPostgres } from "../test/support/engines/postgres.ts";
+import type { Requests } from "./load.ts";
+import { addPeople, introduce, type Person, postTo } from "./people.ts";
+import { startRelay } from "./relay.ts";
 import { below, CONNECTIONS, get, JSON_TYPE, PAGE, post, randomContact } from "./requests.ts";
-import { onServerCore, parley, startParley } from "./servers.ts";
-import { FEW, type Subject } from "./subject.ts";
-import type { Work } from "./works.ts";
+import type { Place, Rate } from "./results.ts";
+import { onServerCore, startParley } from "./servers.ts";
+import { FEW } from "./subject.ts";
+import { measure } from "./works.ts";
 
-/** `works` are those on SQLite, whose yardsticks serve here too. */
-export async function postgresWorks(
-  stack: AsyncDisposableStack,
-  subject: Subject,
-  works: Record<string, Work>,
-): Promise<Record<string, Work>> {
-  const postgres = await startPostgres(onServerCore);
-  stack.defer(() => postgres.remove());
-  const folder = join(subject.folder, "data-postgres");
-  const settings = {
-    PARLEY_DATABASE_URL: postgres.url,
-    PARLEY_SECRET: "a secret that is only there to be measured",
-  };
-  const { port } = await startParley(stack, folder, { settings });
-  const headers = {
-    authorization: `Bearer ${parley(folder, ["token", "create", "admin"], settings).trim()}`,
-  };
-  const ids = await fill(port, headers);
-  const pick = (from: number) => ids[from + below(FEW - from)]!;
-  const server = { port, connections: CONNECTIONS };
-  const contenders = {
-    retrieve: { ...server, status: 200, next: () => get(`/v1/contacts/${pick(0)}`, headers) },
-    list: { ...server, status: 200, next: () => get(`/v1/contacts?starting_after=${pick(PAGE)}`, headers) },
-    create: {
-      ...server,
-      status: 201,
-      next: () => post("/v1/contacts", { ...headers, ...JSON_TYPE }, randomContact()),
-    },
-  };
-  return Object.fromEntries(
-    Object.entries(contenders).map(([name, requests]) => [
-      name,
-      {
-        contenders: { bare: works[name]!.contenders.bare!, postgres: requests },
-        ratios: [{ row: `${name}Postgres`, of: "postgres", to: "bare" }],
-      },
-    ]),
-  );
+/** Milliseconds that the network delays bytes by, each way. */
+const DELAYS: Partial<Record<Place, number>> = { near: 0, half: 0.5, far: 2 };
+
+/** Who sends requests, and what was filled in. */
+interface Population {
+  owner: Person;
+  /** The ids of the owner's contacts, oldest first. */
+  ids: string[];
+  /** With one other person. */
+  conversation: string;
 }
 
-/** Makes contacts and returns their ids, oldest first. */
-async function fill(port: number, headers: Record<string, string>): Promise<string[]> {
-  const ids: string[] = [];
-  for (let i = 0; i < FEW; i++) {
-    const response = await fetch(`http://127.0.0.1:${port}/v1/contacts`, {
-      method: "POST",
-      headers: { ...headers, ...JSON_TYPE },
-      body: new Uint8Array(randomContact()),
-    });
-    if (response.status !== 201) throw new Error(`A contact was answered ${response.status}.`);
-    ids.push(((await response.json()) as { id: string }).id);
+/** Requests per second of each work, wherever the database is. */
+export async function postgresRates(
+  folder: string,
+  rounds: number,
+  ms: number,
+  report: (place: Place, row: string, rate: Rate) => void,
+): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const postgres = await startPostgres(onServerCore);
+  stack.defer(() => postgres.remove());
+  const dataFolder = join(folder, "postgres");
+  let population: Population | undefined;
+  for (const [place, delay] of Object.entries(DELAYS) as [Place, number][]) {
+    await using servers = new AsyncDisposableStack();
+    const url = new URL(postgres.url);
+    if (delay > 0) url.port = String(await startRelay(servers, Number(url.port), delay));
+    const settings = settingsOn(url);
+    const { port } = await startParley(servers, dataFolder, { settings });
+    population ??= await populate(port, dataFolder, settings);
+    for (const [row, requests] of Object.entries(requestsTo(port, population))) {
+      const rates = await measure({ contenders: { requests }, ratios: [] }, folder, rounds, ms);
+      report(place, row, rates.requests!);
+    }
   }
-  return ids;
+}
+
+function settingsOn(url: URL): Record<string, string> {
+  return {
+    PARLEY_DATABASE_URL: url.href,
+    PARLEY_SECRET: "a secret that is only there to be measured",
+    PARLEY_MESSAGE_LIMIT: "0",
+  };
+}
+
+async function populate(
+  port: number,
+  dataFolder: string,
+  settings: Record<string, string>,
+): Promise<Population> {
+  const [owner, other] = (await addPeople(port, dataFolder, ["owner", "other"], settings)) as [
+    Person,
+    Person,
+  ];
+  const ids: string[] = [];
+  while (ids.length < FEW) {
+    const { id } = await postTo<{ id: string }>(port, "/v1/contacts", owner.headers, randomContact());
+    ids.push(id);
+  }
+  return { owner, ids, conversation: await introduce(port, owner, other) };
+}
+
+function requestsTo(port: number, { owner, ids, conversation }: Population): Record<string, Requests> {
+  const pick = (from: number) => ids[from + below(FEW - from)]!;
+  const headers = { ...owner.headers, ...JSON_TYPE };
+  const message = Buffer.from(
+    JSON.stringify({ conversation_id: conversation, text: "This is a message like any other." }),
+  );
+  const reads = { port, connections: CONNECTIONS, status: 200 };
+  const writes = { port, connections: CONNECTIONS, status: 201 };
+  return {
+    retrieve: { ...reads, next: () => get(`/v1/contacts/${pick(0)}`, owner.headers) },
+    list: { ...reads, next: () => get(`/v1/contacts?starting_after=${pick(PAGE)}`, owner.headers) },
+    create: { ...writes, next: () => post("/v1/contacts", headers, randomContact()) },
+    send: { ...writes, next: () => post("/v1/messages", headers, message) },
+  };
 }

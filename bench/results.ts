@@ -23,17 +23,25 @@ export interface Result {
   compared?: Compared;
 }
 
-export interface Peer {
-  version: string;
+/** What was measured in one place, or on one peer. */
+interface Rates {
   date: string;
   /** By the names of the rows; null: the peer has nothing like it. */
   rates: Record<string, Rate | null>;
 }
 
+export interface Peer extends Rates {
+  version: string;
+}
+
+/** Where the PostgreSQL of a node is. */
+export type Place = keyof typeof PLACES;
+
 export interface Results {
   /** Of the machine and the versions, by what it is. */
   about: Record<string, string>;
   rows: Record<string, Result>;
+  postgres: Partial<Record<Place, Rates>>;
   peers: Record<string, Peer>;
 }
 
@@ -62,10 +70,21 @@ export const RATIOS: Record<string, Row> = {
   download4k: { title: "download 4 KiB", unit: "", least: 1.5, goal: 3 },
   page: { title: "page of 20 messages", unit: "", least: 0.3 },
   inbox: { title: "page of 10 of 1,000 conversations", unit: "", least: 0.1 },
-  retrievePostgres: { title: "retrieve a contact, PostgreSQL", unit: "" },
-  listPostgres: { title: "list ten of 1,000, PostgreSQL", unit: "" },
-  createPostgres: { title: "create, names random, PostgreSQL", unit: "" },
   download64m: { title: "download 64 MiB", unit: "", least: 1, goal: 1.4 },
+};
+
+/** What is measured on PostgreSQL. */
+export const POSTGRES: Record<string, string> = {
+  retrieve: "retrieve a contact",
+  list: "list ten of 1,000",
+  create: "create, names random",
+  send: "send a message to one person",
+};
+
+export const PLACES = {
+  near: "near",
+  half: "0.5 ms away",
+  far: "2 ms away",
 };
 
 export const OTHERS: Record<string, Row> = {
@@ -180,10 +199,11 @@ const FILE = join(tmpdir(), "parley-bench.json");
 
 /** Those of earlier runs too, so that parts can be measured one by one. */
 export function loadResults(): Results {
+  const none: Results = { about: {}, rows: {}, postgres: {}, peers: {} };
   try {
-    return JSON.parse(readFileSync(FILE, "utf8"));
+    return { ...none, ...JSON.parse(readFileSync(FILE, "utf8")) };
   } catch {
-    return { about: {}, rows: {}, peers: {} };
+    return none;
   }
 }
 

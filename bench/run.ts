@@ -13,10 +13,12 @@ import { groupCosts, groupCostsOnNodes } from "./groups.ts";
 import { costOfDelivery, costsOfMany, messageDelivery, messageWorks, startMessages } from "./messages.ts";
 import { writePages } from "./page.ts";
 import { measurePeers } from "./peers.ts";
-import { postgresWorks } from "./postgres.ts";
+import { postgresRates } from "./postgres.ts";
 import {
   loadResults,
   OTHERS,
+  PLACES,
+  POSTGRES,
   promise,
   RATIOS,
   type Rate,
@@ -40,6 +42,7 @@ const QUICK = [
   "messages",
   "groups",
   "typing",
+  "postgres",
   "retrieve",
   "list",
   "create",
@@ -48,13 +51,12 @@ const QUICK = [
   "download4k",
   "upload64m",
   "download64m",
-  "postgres",
   "beside",
   "load",
 ];
 const PARTS = [...QUICK, "search", "long", "peers"];
 /** Parts with a server of their own. */
-const BESIDE = ["start", "events", "filters", "messages", "groups", "typing", "search", "peers"];
+const BESIDE = ["start", "events", "filters", "messages", "groups", "typing", "postgres", "search", "peers"];
 const HELP = `npm run bench -- [--only PART,PART] [--rounds N] [--ms N] [--long [--minutes N]] [--peers] [--page] [--against DIR]
   --only     parts of ${PARTS.join(", ")}
   --rounds   how often each server is measured (3; with --against 7)
@@ -124,11 +126,6 @@ async function measureParley(stack: AsyncDisposableStack, folder: string, result
   const works = await allWorks(subject);
   const asked = Object.keys(works).filter((name) => parts.includes(name));
   for (const name of asked) await measureWork(works[name]!, folder, results);
-  if (parts.includes("postgres")) {
-    await using servers = new AsyncDisposableStack();
-    const onPostgres = await postgresWorks(servers, subject, works);
-    for (const work of Object.values(onPostgres)) await measureWork(work, folder, results);
-  }
   if (parts.includes("beside")) report(results, await readsBesideCreates(works, folder));
   if (parts.includes("load")) report(results, await fullLoad(subject, works, QUICK_MINUTES));
   if (parts.includes("long")) {
@@ -158,6 +155,20 @@ async function measureMessages(folder: string, results: Results): Promise<void> 
   report(results, await costOfDelivery(subject, rounds * ms));
   report(results, await costsOfMany(subject, rounds * ms));
   report(results, await messageDelivery(folder));
+}
+
+async function measurePostgres(folder: string, results: Results): Promise<void> {
+  await postgresRates(folder, rounds, ms, (place, row, rate) => {
+    results.postgres[place] = {
+      date: today(),
+      rates: { ...results.postgres[place]?.rates, [row]: rate },
+    };
+    const times = `p50 ${rate.p50.toFixed(2)} p99 ${rate.p99.toFixed(2)} ms`;
+    console.log(
+      `${`${POSTGRES[row]}, PostgreSQL ${PLACES[place]}`.padEnd(52)} ${rate.rate.toFixed(0)}/s ${times}`,
+    );
+    saveResults(results);
+  });
 }
 
 async function measureWork(work: Work, folder: string, results: Results): Promise<void> {
@@ -201,6 +212,7 @@ async function run(): Promise<void> {
     report(results, await typingCosts(folder));
     report(results, await typingCostsOnPostgres(folder));
   }
+  if (parts.includes("postgres")) await measurePostgres(folder, results);
   if (parts.includes("search")) {
     report(results, await searches(folder, rounds * ms));
     report(results, await searchesOnPostgres(folder, rounds * ms));

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { costsOf, inTurn, warmUp } from "./cost.ts";
 import { median } from "./load.ts";
 import { PARLEY } from "./servers.ts";
-import { fillSubject, type Subject, startSubject, type Users } from "./subject.ts";
+import { fillSubject, startSubject, type Users } from "./subject.ts";
 import { allWorks, type Work } from "./works.ts";
 
 /** The contender of each work that is Parley. */
@@ -65,15 +65,14 @@ async function measureRound(
   ms: number,
 ): Promise<Record<string, Costs>> {
   await using servers = new AsyncDisposableStack();
-  const started: { subject: Subject; works: Record<string, Work> }[] = [];
+  const started: Record<string, Work>[] = [];
   for (const side of inTurn(sides, round)) {
     const subject = await startSubject(servers, side.folder, side.users, side.command);
-    started[sides.indexOf(side)] = { subject, works: await allWorks(subject) };
+    started[sides.indexOf(side)] = await allWorks(subject);
   }
   const costs: Record<string, Costs> = {};
   for (const name of names) {
-    const contenders = started.map(({ subject, works }) => ({
-      pid: subject.parley.pid,
+    const contenders = started.map((works) => ({
       requests: works[name]!.contenders[PARLEY_IN[name]!]!,
       tidy: works[name]!.tidy,
     }));

@@ -1,5 +1,5 @@
 // What requests cost in CPU time, which holds also where other work slows the machine down.
-import { closedLoop, type Requests } from "./load.ts";
+import { closedLoop, type Loaded, type Requests } from "./load.ts";
 import { cpuTime } from "./servers.ts";
 import { settle } from "./subject.ts";
 
@@ -8,9 +8,7 @@ const WARM_UP_MS = 2500;
 /** Into so many slices the time of each contender is cut: a machine that is slow for a second is so for all of them. */
 const SLICES = 6;
 
-/** Requests to one server, and the process that answers them. */
 export interface Costed {
-  pid: number;
   requests: Requests;
   /** What to do after each slice, beside the time. */
   tidy?: (() => Promise<void>) | undefined;
@@ -20,7 +18,7 @@ export async function warmUp(contenders: readonly Costed[], folder: string): Pro
   for (const each of contenders) await load(each, folder, WARM_UP_MS);
 }
 
-/** Microseconds of CPU for each request, in the order of the contenders. `ms`: of each, in all. */
+/** Microseconds of CPU for each request, those of the database included, in the order of the contenders. `ms`: of each, in all. */
 export async function costsOf(contenders: readonly Costed[], folder: string, ms: number): Promise<number[]> {
   const taken = new Map(contenders.map((each) => [each, { cpu: 0, requests: 0 }]));
   for (let slice = 0; slice < SLICES; slice++) {
@@ -34,13 +32,28 @@ export async function costsOf(contenders: readonly Costed[], folder: string, ms:
   return [...taken.values()].map(({ cpu, requests }) => cpu / requests);
 }
 
-async function load({ pid, requests, tidy }: Costed, folder: string, ms: number) {
-  const before = cpuTime(pid);
-  const { latencies } = await closedLoop(requests, ms);
-  const cpu = cpuTime(pid) - before;
+async function load({ requests, tidy }: Costed, folder: string, ms: number) {
+  const { latencies, cpu, database } = await costedLoop(requests, ms);
   await tidy?.();
   settle(folder);
-  return { cpu, requests: latencies.length };
+  return { cpu: cpu + database, requests: latencies.length };
+}
+
+interface CostedLoad extends Loaded {
+  /** Microseconds of CPU of the servers and of the database, for all requests together. */
+  cpu: number;
+  database: number;
+}
+
+export async function costedLoop(requests: Requests, ms: number): Promise<CostedLoad> {
+  const spent = () => ({
+    cpu: requests.servers.reduce((sum, { pid }) => sum + cpuTime(pid), 0),
+    database: requests.database === undefined ? 0 : cpuTime(requests.database),
+  });
+  const before = spent();
+  const loaded = await closedLoop(requests, ms);
+  const after = spent();
+  return { ...loaded, cpu: after.cpu - before.cpu, database: after.database - before.database };
 }
 
 /** Each is first as often as the others: what the one before left to the disk falls to the next. */

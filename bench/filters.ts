@@ -1,7 +1,7 @@
 // Lists of contacts by each filter, and of files by name, among few and among many; and what searches cost other requests.
 import { join } from "node:path";
 import type { Costed } from "./cost.ts";
-import { closedLoop, median, openLoop, percentile } from "./load.ts";
+import { closedLoop, median, openLoop, percentile, type Server } from "./load.ts";
 import { below, CONNECTIONS, get } from "./requests.ts";
 import { blockFilled, filledDigits, filledFileId, filledId, filledName, fillFiles } from "./rows.ts";
 import { PARLEY, startParley } from "./servers.ts";
@@ -25,15 +25,14 @@ interface Owner {
 /** A server with one user who has `FEW` contacts and as many files, and one who has many. */
 export interface FilterSubject {
   folder: string;
-  pid: number;
-  port: number;
+  server: Server;
   few: Owner;
   many: Owner;
 }
 
 export async function startFilters(stack: AsyncDisposableStack, folder: string): Promise<FilterSubject> {
   const dataFolder = join(folder, "filters");
-  const { pid, port } = await startParley(stack, dataFolder);
+  const server = await startParley(stack, dataFolder);
   const add = (name: string, first: number, contacts: number): Owner => ({
     headers: addFilledUser(dataFolder, name, first, contacts, PARLEY),
     first,
@@ -45,7 +44,7 @@ export async function startFilters(stack: AsyncDisposableStack, folder: string):
   fillFiles(dataFolder, "few", few.first, few.contacts);
   fillFiles(dataFolder, "many", many.first, many.contacts);
   settle(folder);
-  return { folder, pid, port, few, many };
+  return { folder, server, few, many };
 }
 
 const FILTERS: Record<string, (number: number) => string> = {
@@ -58,11 +57,10 @@ const FILTERS: Record<string, (number: number) => string> = {
 };
 
 /** For each filter, the requests of who has few contacts and of who has many; the filter is of any contact of theirs. */
-export function filterRequests({ pid, port, few, many }: FilterSubject): [row: string, Costed, Costed][] {
+export function filterRequests({ server, few, many }: FilterSubject): [row: string, Costed, Costed][] {
   const from = (query: (number: number) => string, { headers, first, contacts }: Owner) => ({
-    pid,
     requests: {
-      port,
+      servers: [server],
       connections: CONNECTIONS,
       status: 200,
       // The pages of both begin far from the ends of the list, so that they are full.
@@ -74,15 +72,15 @@ export function filterRequests({ pid, port, few, many }: FilterSubject): [row: s
 
 /** Reads at a fixed rate, in rounds alone and beside clients that search all of many contacts and find nothing. */
 export async function readsBesideSearches(subject: FilterSubject): Promise<Record<string, number>> {
-  const { port, few, many, folder } = subject;
+  const { server, few, many, folder } = subject;
   const reads = {
-    port,
+    servers: [server],
     connections: CONNECTIONS,
     status: 200,
     next: () => get(`/v1/contacts/${filledId(few.first + below(FEW))}`, few.headers),
   };
   const searches = {
-    port,
+    servers: [server],
     connections: SEARCHES,
     status: 200,
     next: () => get("/v1/contacts?q=nobody", many.headers),

@@ -123,11 +123,11 @@ async function arrivedAll(arrivals: Arrivals, wanted: number): Promise<void> {
 
 /** The p99 of retrieves at a fixed rate while messages to the group are sent at another, less that without. */
 async function delayOfOthers({ nodes, members, conversation }: Group): Promise<Record<string, number>> {
-  const { port } = nodes[0]!;
+  const [node] = nodes as [ParleyServer];
   const [owner] = members as [Person, ...Person[]];
   const { headers } = owner;
   const reads = {
-    ...{ port, connections: CONNECTIONS, status: 200 },
+    ...{ servers: [node], connections: CONNECTIONS, status: 200 },
     next: () => get("/v1/contacts?limit=1", headers),
   };
   const p99 = async () =>
@@ -141,7 +141,7 @@ async function delayOfOthers({ nodes, members, conversation }: Group): Promise<R
     for (let sent = 0; isSending; sent++) {
       const message = { conversation_id: conversation, text: `This is message ${sent} beside others.` };
       const next = sleep(1000 / MESSAGES_PER_SECOND);
-      await postTo(port, "/v1/messages", members[sent % MEMBERS]!.headers, message);
+      await postTo(node.port, "/v1/messages", members[sent % MEMBERS]!.headers, message);
       await next;
     }
   })();

@@ -20,9 +20,9 @@ export async function jsonServer(
   const port = await freePort();
   const program = join(modules, "json-server", "lib", "cli", "bin.js");
   const args = ["--quiet", "--host", "127.0.0.1", "--port", String(port), file];
-  startPinned(stack, [process.execPath, program, ...args], { cwd: folder, stdio: "ignore" });
+  const { pid } = startPinned(stack, [process.execPath, program, ...args], { cwd: folder, stdio: "ignore" });
   await answers(`http://127.0.0.1:${port}/contacts/1`);
-  const read = { port, connections: CONNECTIONS, status: 200 };
+  const read = { servers: [{ port, pid: pid! }], connections: CONNECTIONS, status: 200 };
   return {
     retrieve: { ...read, next: () => get(`/contacts/${1 + below(FEW)}`, {}) },
     list: { ...read, next: () => get(`/contacts?_page=${1 + below(FEW / PAGE)}&_limit=${PAGE}`, {}) },

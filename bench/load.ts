@@ -1,9 +1,17 @@
 // Load over raw sockets, which costs the side that makes it as little as can be.
 import { createConnection, type Socket } from "node:net";
 
-/** What to send to one server, and how. */
-export interface Requests {
+export interface Server {
   port: number;
+  pid: number;
+}
+
+/** What to send to servers, and how. */
+export interface Requests {
+  /** Connections go to them in turn. */
+  servers: readonly Server[];
+  /** The process id of the database behind them, if that is another process. */
+  database?: number;
   connections: number;
   /** The status of each answer. */
   status: number;
@@ -30,7 +38,7 @@ class Client {
   #fail: (error: Error) => void = () => {};
   readonly #status: number;
 
-  constructor({ port, status }: Requests) {
+  constructor({ port }: Server, status: number) {
     this.#status = status;
     const callback = (length: number) => {
       this.#take(length);
@@ -79,8 +87,8 @@ class Client {
   }
 }
 
-function connect(requests: Requests): Client[] {
-  return Array.from({ length: requests.connections }, () => new Client(requests));
+function connect({ servers, connections, status }: Requests): Client[] {
+  return Array.from({ length: connections }, (_, i) => new Client(servers[i % servers.length]!, status));
 }
 
 /** Sends requests for a while, over each connection the next as soon as the one before is answered. */

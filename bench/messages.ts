@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Costed, costsOf, warmUp } from "./cost.ts";
-import { median, percentile, type Requests } from "./load.ts";
+import { median, percentile, type Requests, type Server } from "./load.ts";
 import { Arrivals, addPeople, type Headers, introduce, openStream, type Person, postTo } from "./people.ts";
 import { CONNECTIONS, get, JSON_TYPE, PAGE, post, randomContact } from "./requests.ts";
 import { fillContacts, fillConversations, fillMessages } from "./rows.ts";
@@ -79,8 +79,8 @@ function newMessage(conversation_id: string): Buffer {
   return Buffer.from(JSON.stringify({ conversation_id, text: `This is message ${++sent} of them all.` }));
 }
 
-const sends = (port: number, { sender, conversation }: Talk): Requests => ({
-  port,
+const sends = (server: Server, { sender, conversation }: Talk): Requests => ({
+  servers: [server],
   connections: CONNECTIONS,
   status: 201,
   next: () => post("/v1/messages", { ...sender.headers, ...JSON_TYPE }, newMessage(conversation)),
@@ -97,21 +97,21 @@ export async function messageWorks(subject: MessageSubject): Promise<Work[]> {
     const common = { connections: CONNECTIONS, status: 200 };
     return {
       contenders: {
-        bare: { ...common, port: bare.port, next: () => get(`/${row}`, headers) },
-        parley: { ...common, port: parley.port, next: () => get(path, headers) },
+        bare: { ...common, servers: [bare], next: () => get(`/${row}`, headers) },
+        parley: { ...common, servers: [parley], next: () => get(path, headers) },
       },
       ratios: [{ row, of: "parley", to: "bare" }],
     };
   };
   const create = {
-    ...{ port: parley.port, connections: CONNECTIONS, status: 201 },
+    ...{ servers: [parley], connections: CONNECTIONS, status: 201 },
     next: () => post("/v1/contacts", { ...writer.headers, ...JSON_TYPE }, randomContact()),
   };
   return [
     against("page", page, few.reader.headers),
     against("inbox", inbox, busy.headers),
     {
-      contenders: { create, send: sends(parley.port, few) },
+      contenders: { create, send: sends(parley, few) },
       ratios: [{ row: "send", of: "send", to: "create" }],
     },
   ];
@@ -125,8 +125,7 @@ function pageOf({ conversation }: Talk): string {
 export async function costsOfMany(subject: MessageSubject, ms: number): Promise<Record<string, number>> {
   const { parley, folder, few, many, flooded } = subject;
   const reads = (path: string, headers: Headers): Costed => ({
-    pid: parley.pid,
-    requests: { port: parley.port, connections: CONNECTIONS, status: 200, next: () => get(path, headers) },
+    requests: { servers: [parley], connections: CONNECTIONS, status: 200, next: () => get(path, headers) },
   });
   const ratio = async (path: (talk: Talk) => string, of: Talk): Promise<number> => {
     const contenders = [few, of].map((talk) => reads(path(talk), talk.reader.headers));
@@ -151,7 +150,7 @@ export async function costOfDelivery(
   const arrivals = new Arrivals();
   const stream = await openStream(parley.port, few.reader.headers, "message.created", arrivals);
   const before = sent;
-  const contender = { pid: parley.pid, requests: sends(parley.port, few) };
+  const contender = { requests: sends(parley, few) };
   await warmUp([contender], folder);
   const [cost] = await costsOf([contender], folder, ms);
   await came(arrivals, sent - before);

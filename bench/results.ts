@@ -8,6 +8,9 @@ export interface Rate {
   rate: number;
   p50: number;
   p99: number;
+  /** Microseconds of CPU per request: of the servers, and of the database if that is another process. */
+  cpu: number;
+  database: number;
 }
 
 /** The rate that is judged, and the one it is held against; the value is the one over the other. */
@@ -193,6 +196,10 @@ export function promise({ least, most, unit }: Row): string {
 
 export function shown(row: Row, value: number): string {
   return `${value.toFixed(row.unit === "" ? 2 : value < 10 ? 1 : 0)}${row.unit && ` ${row.unit}`}`;
+}
+
+export function shownCpu({ cpu, database }: Rate): string {
+  return `${cpu.toFixed(0)}${database > 0 ? ` + ${database.toFixed(0)}` : ""}`;
 }
 
 const FILE = join(tmpdir(), "parley-bench.json");

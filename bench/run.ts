@@ -26,6 +26,7 @@ import {
   type Results,
   saveResults,
   shown,
+  shownCpu,
   verdict,
 } from "./results.ts";
 import { searches, searchesOnPostgres } from "./search.ts";
@@ -110,11 +111,15 @@ function report(results: Results, values: Record<string, number | Omit<Result, "
     const row = RATIOS[name] ?? OTHERS[name]!;
     const { of, to } = result.compared ?? {};
     const rates = of && to ? `${of.rate.toFixed(0)}/s against ${to.rate.toFixed(0)}/s` : "";
-    const times = of ? `p50 ${of.p50.toFixed(2)} p99 ${of.p99.toFixed(2)} ms` : "";
+    const times = of ? timesOf(of) : "";
     const cells = [shown(row, result.value).padStart(8), promise(row).padEnd(9), verdict(row, result.value)];
     console.log(`${row.title.padEnd(52)} ${cells.join(" ").padEnd(27)} ${rates} ${times}`.trimEnd());
   }
   saveResults(results);
+}
+
+function timesOf(rate: Rate): string {
+  return `p50 ${rate.p50.toFixed(2)} p99 ${rate.p99.toFixed(2)} ms, ${shownCpu(rate)} us of CPU`;
 }
 
 function today(): string {
@@ -163,10 +168,8 @@ async function measurePostgres(folder: string, results: Results): Promise<void> 
       date: today(),
       rates: { ...results.postgres[place]?.rates, [row]: rate },
     };
-    const times = `p50 ${rate.p50.toFixed(2)} p99 ${rate.p99.toFixed(2)} ms`;
-    console.log(
-      `${`${POSTGRES[row]}, PostgreSQL ${PLACES[place]}`.padEnd(52)} ${rate.rate.toFixed(0)}/s ${times}`,
-    );
+    const title = `${POSTGRES[row]}, PostgreSQL ${PLACES[place]}`;
+    console.log(`${title.padEnd(52)} ${rate.rate.toFixed(0)}/s ${timesOf(rate)}`);
     saveResults(results);
   });
 }

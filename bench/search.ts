@@ -201,8 +201,8 @@ async function say({ port }: ParleyServer, { headers }: Person): Promise<void> {
 
 const search = (q: string, headers: Headers) => get(`/v1/messages?q=${encodeURIComponent(q)}`, headers);
 
-const requestsOf = ({ port }: ParleyServer, connections: number, next: Requests["next"]): Requests => ({
-  port,
+const requestsOf = (server: ParleyServer, connections: number, next: Requests["next"]): Requests => ({
+  servers: [server],
   connections,
   status: 200,
   next,
@@ -211,7 +211,6 @@ const requestsOf = ({ port }: ParleyServer, connections: number, next: Requests[
 /** Microseconds of CPU. */
 async function costOfSmall(parley: ParleyServer, small: Person, folder: string, ms: number): Promise<number> {
   const contender = {
-    pid: parley.pid,
     requests: requestsOf(parley, CONNECTIONS, () => search(anyWord(0, VOCABULARY), small.headers)),
   };
   await warmUp([contender], folder);

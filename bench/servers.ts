@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Answer, Order } from "./bare.ts";
 import type { Delay } from "./delay.ts";
+import type { Server } from "./load.ts";
 
 const SERVER_CORE = "0";
 const LOAD_CORE = "1";
@@ -55,12 +56,33 @@ export function memory(pid: number): { now: number; peak: number } {
   return { now: of("VmRSS"), peak: of("VmHWM") };
 }
 
-/** The CPU time of a process so far, in microseconds, all its threads together (proc_pid_schedstat(5)). */
+/** The CPU time of a process and its children so far, in microseconds (proc_pid_schedstat(5), proc_tid_children(5)). */
 export function cpuTime(pid: number): number {
-  const ran = readdirSync(`/proc/${pid}/task`).map((thread) =>
-    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]),
-  );
-  return ran.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1000;
+  let spent = cpuTimeOfEnded(pid);
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const of = (file: string) => readFileSync(`/proc/${pid}/task/${thread}/${file}`, "utf8");
+    spent += Number(of("schedstat").split(" ")[0]) / 1000;
+    for (const child of of("children").split(" ").filter(Boolean)) spent += cpuTimeOfChild(Number(child));
+  }
+  return spent;
+}
+
+/** A child may end meanwhile. */
+function cpuTimeOfChild(pid: number): number {
+  try {
+    return cpuTime(pid);
+  } catch {
+    return 0;
+  }
+}
+
+/** In the kernel's ticks of 10 ms. */
+const TICK_US = 10_000;
+
+/** The CPU time of children that have ended (proc_pid_stat(5)). */
+function cpuTimeOfEnded(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
+  return (Number(fields[13]) + Number(fields[14])) * TICK_US;
 }
 
 /** From now on `peak` is that of what comes (proc_pid_clear_refs(5)). */
@@ -68,9 +90,7 @@ export function forgetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
-export interface ParleyServer {
-  port: number;
-  pid: number;
+export interface ParleyServer extends Server {
   startDelay(): Promise<void>;
   /** What the event loop was delayed by since the start of the measure. */
   stopDelay(): Promise<Delay>;
@@ -127,9 +147,7 @@ export async function startParley(
   };
 }
 
-export interface BareServer {
-  port: number;
-  pid: number;
+export interface BareServer extends Server {
   set(path: string, answer: Answer): Promise<void>;
   /** Deletes the files that were uploaded. */
   clear(): Promise<void>;

@@ -154,6 +154,6 @@ async function load(
     const { person, path } = typists[(typed + sent++) % typists.length]!;
     return toRequest(person, path);
   };
-  await openLoop({ port: server.port, connections: CONNECTIONS, status, next }, perSecond, ms);
+  await openLoop({ servers: [server], connections: CONNECTIONS, status, next }, perSecond, ms);
   return sent;
 }

@@ -1,5 +1,6 @@
 // The work that is measured against the yardstick, in rounds that alternate.
-import { closedLoop, median, percentile, type Requests } from "./load.ts";
+import { costedLoop } from "./cost.ts";
+import { median, percentile, type Requests } from "./load.ts";
 import {
   ascendingContact,
   below,
@@ -41,20 +42,26 @@ export async function measure(
   const taken = new Map<string, Rate[]>();
   for (let round = -1; round < rounds; round++) {
     for (const [name, requests] of Object.entries(work.contenders)) {
-      const { rate, latencies } = await closedLoop(requests, round < 0 ? WARM_UP_MS : ms);
-      const each = { rate, p50: percentile(latencies, 50), p99: percentile(latencies, 99) };
+      const { rate, latencies, cpu, database } = await costedLoop(requests, round < 0 ? WARM_UP_MS : ms);
+      const each = {
+        rate,
+        p50: percentile(latencies, 50),
+        p99: percentile(latencies, 99),
+        cpu: cpu / latencies.length,
+        database: database / latencies.length,
+      };
       if (round >= 0) taken.set(name, [...(taken.get(name) ?? []), each]);
       await work.tidy?.();
       settle(folder);
     }
   }
-  const middle = (rates: Rate[], key: keyof Rate) => median(rates.map((each) => each[key]));
-  return Object.fromEntries(
-    [...taken].map(([name, rates]) => [
-      name,
-      { rate: middle(rates, "rate"), p50: middle(rates, "p50"), p99: middle(rates, "p99") },
-    ]),
-  );
+  return Object.fromEntries([...taken].map(([name, rates]) => [name, medianOf(rates)]));
+}
+
+function medianOf(rates: Rate[]): Rate {
+  const keys = Object.keys(rates[0]!) as (keyof Rate)[];
+  const medians = keys.map((key) => [key, median(rates.map((rate) => rate[key]))]);
+  return Object.fromEntries(medians) as Record<keyof Rate, number>;
 }
 
 async function reads(subject: Subject): Promise<Record<string, Work>> {
@@ -62,8 +69,8 @@ async function reads(subject: Subject): Promise<Record<string, Work>> {
   await replay(subject, "/retrieve", `/v1/contacts/${filledId(few.first)}`, { headers: few.headers });
   await replay(subject, "/list", "/v1/contacts", { headers: few.headers });
   const common = { connections: CONNECTIONS, status: 200 };
-  const parley = { ...common, port: subject.parley.port };
-  const bare = { ...common, port: subject.bare.port };
+  const parley = { ...common, servers: [subject.parley] };
+  const bare = { ...common, servers: [subject.bare] };
   const pageOf = ({ headers, first }: typeof few, contacts: number) => {
     const from = filledId(first + PAGE + below(contacts - PAGE));
     return get(`/v1/contacts?starting_after=${from}`, headers);
@@ -100,13 +107,13 @@ async function creates(subject: Subject): Promise<Record<string, Work>> {
   const init = { method: "POST", headers: to(writer), body: new Uint8Array(randomContact()) };
   await replay(subject, "/create", "/v1/contacts", init);
   const common = { connections: CONNECTIONS, status: 201 };
-  const parley = { ...common, port: subject.parley.port };
+  const parley = { ...common, servers: [subject.parley] };
   return {
     create: {
       contenders: {
         bare: {
           ...common,
-          port: subject.bare.port,
+          servers: [subject.bare],
           next: () => post("/create", to(writer), randomContact()),
         },
         ascending: { ...parley, next: () => post("/v1/contacts", to(writer), ascendingContact()) },
@@ -135,8 +142,12 @@ async function sends(subject: Subject): Promise<Record<string, Work>> {
   return {
     send: {
       contenders: {
-        bare: { ...common, port: subject.bare.port, next: () => post("/send", headers, message()) },
-        parley: { ...common, port, next: () => post("/v1/messages", headers, message()) },
+        bare: { ...common, servers: [subject.bare], next: () => post("/send", headers, message()) },
+        parley: {
+          ...common,
+          servers: [subject.parley],
+          next: () => post("/v1/messages", headers, message()),
+        },
       },
       ratios: [{ row: "sendWords", of: "parley", to: "bare" }],
     },
@@ -161,8 +172,8 @@ async function files(subject: Subject): Promise<Record<string, Work>> {
     kept = id;
     const { pathname, search } = new URL(file_url);
     await replayFile(subject, downloaded, pathname + search);
-    const parley = { port: subject.parley.port, connections };
-    const bare = { port: subject.bare.port, connections };
+    const parley = { servers: [subject.parley], connections };
+    const bare = { servers: [subject.bare], connections };
     made[`upload${name}`] = {
       contenders: {
         bare: { ...bare, status: 201, next: () => post(uploaded, headers, body) },

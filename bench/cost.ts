@@ -18,25 +18,38 @@ export async function warmUp(contenders: readonly Costed[], folder: string): Pro
   for (const each of contenders) await load(each, folder, WARM_UP_MS);
 }
 
-/** Microseconds of CPU for each request, those of the database included, in the order of the contenders. `ms`: of each, in all. */
+/** Microseconds of CPU for each request, in the order of the contenders. `ms`: of each, in all. */
 export async function costsOf(contenders: readonly Costed[], folder: string, ms: number): Promise<number[]> {
-  const taken = new Map(contenders.map((each) => [each, { cpu: 0, requests: 0 }]));
+  return (await measureInTurn(contenders, folder, ms)).map(({ cost }) => cost);
+}
+
+/** Microseconds of CPU for each request, those of the database included, and requests per second. */
+export async function measureInTurn(
+  contenders: readonly Costed[],
+  folder: string,
+  ms: number,
+): Promise<{ cost: number; rate: number }[]> {
+  const taken = new Map(contenders.map((each) => [each, { cpu: 0, requests: 0, seconds: 0 }]));
   for (let slice = 0; slice < SLICES; slice++) {
     for (const each of inTurn(contenders, slice)) {
-      const { cpu, requests } = await load(each, folder, ms / SLICES);
+      const { cpu, requests, seconds } = await load(each, folder, ms / SLICES);
       const sum = taken.get(each)!;
       sum.cpu += cpu;
       sum.requests += requests;
+      sum.seconds += seconds;
     }
   }
-  return [...taken.values()].map(({ cpu, requests }) => cpu / requests);
+  return [...taken.values()].map(({ cpu, requests, seconds }) => ({
+    cost: cpu / requests,
+    rate: requests / seconds,
+  }));
 }
 
 async function load({ requests, tidy }: Costed, folder: string, ms: number) {
-  const { latencies, cpu, database } = await costedLoop(requests, ms);
+  const { rate, latencies, cpu, database } = await costedLoop(requests, ms);
   await tidy?.();
   settle(folder);
-  return { cpu: cpu + database, requests: latencies.length };
+  return { cpu: cpu + database, requests: latencies.length, seconds: latencies.length / rate };
 }
 
 interface CostedLoad extends Loaded {

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { JSON_TYPE } from "./requests.ts";
-import { parley } from "./servers.ts";
+import { PARLEY, parley } from "./servers.ts";
 
 export type Headers = Record<string, string>;
 
@@ -12,16 +12,17 @@ export interface Person {
   headers: Headers;
 }
 
-/** Adds users with a token each. */
+/** Adds users with a token each. `command`: of the Parley that they are users of. */
 export async function addPeople(
   port: number,
   dataFolder: string,
   usernames: string[],
   settings: Record<string, string> = {},
+  command: string = PARLEY,
 ): Promise<Person[]> {
-  parley(dataFolder, ["user", "add", "operator"], settings);
-  const token = parley(dataFolder, ["token", "create", "operator", "--scope", "admin"], settings).trim();
-  const operator = headersOf(token);
+  const run = (...args: string[]) => parley(dataFolder, args, settings, command);
+  run("user", "add", "operator");
+  const operator = headersOf(run("token", "create", "operator", "--scope", "admin").trim());
   const people: Person[] = [];
   for (const username of usernames) {
     const { id } = await postTo<{ id: string }>(port, "/v1/users", operator, { username });

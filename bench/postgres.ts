@@ -1,17 +1,52 @@
-// The same work with the rows in PostgreSQL, which shares the servers' core: near the node, and with a network between.
+// Work on PostgreSQL: on the core of its node, with a network between, on a core of its own, and behind two nodes.
+import { cpus } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { administer, startPostgres } from "../test/support/engines/postgres.ts";
+import { warmUp } from "./cost.ts";
 import type { Requests } from "./load.ts";
 import { addPeople, introduce, type Person, postTo } from "./people.ts";
 import { startRelay } from "./relay.ts";
 import { below, CONNECTIONS, get, JSON_TYPE, PAGE, post, randomContact } from "./requests.ts";
 import type { Place, Rate } from "./results.ts";
-import { onServerCore, startParley } from "./servers.ts";
+import { LOAD_CORE, onCores, PARLEY, SERVER_CORE, startParley } from "./servers.ts";
 import { FEW } from "./subject.ts";
 import { measure } from "./works.ts";
 
-/** Milliseconds that the network delays bytes by, each way. */
-const DELAYS: Partial<Record<Place, number>> = { near: 0, half: 0.5, far: 2 };
+interface Layout {
+  /** Milliseconds that the network delays bytes by, each way. */
+  delay: number;
+  /** The core of each node. */
+  nodes: readonly string[];
+  database: string;
+  /** Whether the load shares its core with any of them. */
+  sharesLoadCore: boolean;
+}
+
+const OWNERS = 64;
+const AT_ONCE = 50;
+/** How long the connections of a node that has ended are waited for. */
+const LATE_MS = 60_000;
+const ONE_CORE: Layout = { delay: 0, nodes: [SERVER_CORE], database: SERVER_CORE, sharesLoadCore: false };
+
+function layoutOf(place: Place): Layout {
+  const sharesLoadCore = cpus().length < 4;
+  const [databaseCore, secondCore] = sharesLoadCore ? [LOAD_CORE, LOAD_CORE] : ["2", "3"];
+  const bothCores = `${SERVER_CORE},${LOAD_CORE}`;
+  const layouts: Record<Place, Layout> = {
+    near: ONE_CORE,
+    half: { ...ONE_CORE, delay: 0.5 },
+    far: { ...ONE_CORE, delay: 2 },
+    ownCore: { delay: 0, nodes: [SERVER_CORE], database: databaseCore!, sharesLoadCore },
+    twoNodes: {
+      delay: 0,
+      nodes: [SERVER_CORE, secondCore!],
+      database: sharesLoadCore ? bothCores : databaseCore!,
+      sharesLoadCore,
+    },
+  };
+  return layouts[place];
+}
 
 /** Who sends requests, and what was filled in. */
 interface Population {
@@ -20,34 +55,46 @@ interface Population {
   ids: string[];
   /** With one other person. */
   conversation: string;
+  owners: Person[];
 }
 
-/** Requests per second of each work, wherever the database is. */
-export async function postgresRates(
+/** A PostgreSQL that was filled. */
+interface Database {
+  url: string;
+  /** Starts the nodes and returns the requests for each work. */
+  start(stack: AsyncDisposableStack): Promise<Record<string, Requests>>;
+}
+
+export async function fillPostgres(
+  stack: AsyncDisposableStack,
   folder: string,
-  rounds: number,
-  ms: number,
-  report: (place: Place, row: string, rate: Rate) => void,
-): Promise<void> {
-  await using stack = new AsyncDisposableStack();
-  const postgres = await startPostgres(onServerCore);
+  layout: Layout = ONE_CORE,
+  command: string = PARLEY,
+): Promise<Database> {
+  const postgres = await startPostgres(onCores(layout.database));
   stack.defer(() => postgres.remove());
-  const database = await postgresPid(postgres.url);
-  const dataFolder = join(folder, "postgres");
-  let population: Population | undefined;
-  for (const [place, delay] of Object.entries(DELAYS) as [Place, number][]) {
-    await using servers = new AsyncDisposableStack();
-    const url = new URL(postgres.url);
-    if (delay > 0) url.port = String(await startRelay(servers, Number(url.port), delay));
-    const settings = settingsOn(url);
-    const node = await startParley(servers, dataFolder, { settings });
-    population ??= await populate(node.port, dataFolder, settings);
-    for (const [row, each] of Object.entries(requestsFor(population))) {
-      const requests = { ...each, servers: [node], database };
-      const rates = await measure({ contenders: { requests }, ratios: [] }, folder, rounds, ms);
-      report(place, row, rates.requests!);
-    }
-  }
+  const { url } = postgres;
+  const database = await postgresPid(url);
+  const folders = layout.nodes.map((_, i) => join(folder, `postgres-${i}`));
+  const population = await populate(folders[0]!, settingsOn(url), command);
+  return {
+    url,
+    async start(stack) {
+      const settings = settingsOn(await relayed(stack, url, layout.delay));
+      const servers = [];
+      for (const [i, cores] of layout.nodes.entries())
+        servers.push(await startParley(stack, folders[i]!, { settings, command, cores }));
+      const common = { servers, database, connections: CONNECTIONS, sleeps: layout.sharesLoadCore };
+      return requestsFor(common, population);
+    },
+  };
+}
+
+async function relayed(stack: AsyncDisposableStack, target: string, delay: number): Promise<string> {
+  if (delay === 0) return target;
+  const url = new URL(target);
+  url.port = String(await startRelay(stack, Number(url.port), delay));
+  return url.href;
 }
 
 /** The process that all others of PostgreSQL are children of. */
@@ -56,43 +103,93 @@ async function postgresPid(url: string): Promise<number> {
   return Number.parseInt(String(lines), 10);
 }
 
-function settingsOn(url: URL): Record<string, string> {
+function settingsOn(url: string): Record<string, string> {
   return {
-    PARLEY_DATABASE_URL: url.href,
+    PARLEY_DATABASE_URL: url,
     PARLEY_SECRET: "a secret that is only there to be measured",
     PARLEY_MESSAGE_LIMIT: "0",
   };
 }
 
 async function populate(
-  port: number,
   dataFolder: string,
   settings: Record<string, string>,
+  command: string,
 ): Promise<Population> {
-  const [owner, other] = (await addPeople(port, dataFolder, ["owner", "other"], settings)) as [
-    Person,
-    Person,
-  ];
+  await using stack = new AsyncDisposableStack();
+  const { port } = await startParley(stack, dataFolder, { settings, command });
+  const names = ["owner", "other", ...Array.from({ length: OWNERS }, (_, i) => `owner ${i}`)];
+  const people = await addPeople(port, dataFolder, names, settings, command);
+  const [owner, other, ...owners] = people as [Person, Person, ...Person[]];
+  const create = () => postTo<{ id: string }>(port, "/v1/contacts", owner.headers, randomContact());
   const ids: string[] = [];
   while (ids.length < FEW) {
-    const { id } = await postTo<{ id: string }>(port, "/v1/contacts", owner.headers, randomContact());
-    ids.push(id);
+    const made = await Promise.all(Array.from({ length: AT_ONCE }, create));
+    ids.push(...made.map(({ id }) => id));
   }
-  return { owner, ids, conversation: await introduce(port, owner, other) };
+  return { owner, ids: ids.sort(), conversation: await introduce(port, owner, other), owners };
 }
 
-function requestsFor({ owner, ids, conversation }: Population): Record<string, Omit<Requests, "servers">> {
+function requestsFor(
+  common: Omit<Requests, "status" | "next">,
+  { owner, ids, conversation, owners }: Population,
+): Record<string, Requests> {
   const pick = (from: number) => ids[from + below(FEW - from)]!;
-  const headers = { ...owner.headers, ...JSON_TYPE };
-  const message = Buffer.from(
-    JSON.stringify({ conversation_id: conversation, text: "This is a message like any other." }),
-  );
-  const reads = { connections: CONNECTIONS, status: 200 };
-  const writes = { connections: CONNECTIONS, status: 201 };
+  const create = (by: Person) => post("/v1/contacts", { ...by.headers, ...JSON_TYPE }, randomContact());
+  const text = "This is a message like any other.";
+  const message = Buffer.from(JSON.stringify({ conversation_id: conversation, text }));
+  const reads = { ...common, status: 200 };
+  const writes = { ...common, status: 201 };
+  let created = 0;
   return {
     retrieve: { ...reads, next: () => get(`/v1/contacts/${pick(0)}`, owner.headers) },
     list: { ...reads, next: () => get(`/v1/contacts?starting_after=${pick(PAGE)}`, owner.headers) },
-    create: { ...writes, next: () => post("/v1/contacts", headers, randomContact()) },
-    send: { ...writes, next: () => post("/v1/messages", headers, message) },
+    create: { ...writes, next: () => create(owner) },
+    createOwners: { ...writes, next: () => create(owners[created++ % OWNERS]!) },
+    send: { ...writes, next: () => post("/v1/messages", { ...owner.headers, ...JSON_TYPE }, message) },
   };
+}
+
+/** The rate of each work, and how often a transaction was rolled back for each request. */
+export async function postgresRates(
+  place: Place,
+  folder: string,
+  rounds: number,
+  ms: number,
+  report: (row: string, rate: Rate, rollbacks: number) => void,
+): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const database = await fillPostgres(stack, folder, layoutOf(place));
+  for (const row of ["retrieve", "list", "create", "createOwners", "send"]) {
+    const before = await rollbacks(database.url);
+    const { rate, sent } = await rateOf(database, row, folder, rounds, ms);
+    report(row, rate, ((await rollbacks(database.url)) - before) / sent);
+  }
+}
+
+/** Its nodes end after it: only then PostgreSQL has counted all that their connections did. */
+async function rateOf(database: Database, row: string, folder: string, rounds: number, ms: number) {
+  await using stack = new AsyncDisposableStack();
+  const all = await database.start(stack);
+  const { next, ...others } = all[row]!;
+  let sent = 0;
+  const requests = {
+    ...others,
+    next: () => {
+      sent++;
+      return next();
+    },
+  };
+  await warmUp([{ requests }], folder);
+  const rates = await measure({ contenders: { requests }, ratios: [] }, folder, rounds, ms);
+  return { rate: rates.requests!, sent };
+}
+
+async function rollbacks(url: string): Promise<number> {
+  const counted = "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()";
+  for (const deadline = performance.now() + LATE_MS; performance.now() < deadline; await sleep(50)) {
+    const [count] = await administer(url, `${counted} AND numbackends = 1`);
+    if (count !== undefined) return Number(count);
+  }
+  throw new Error("Connections to PostgreSQL are still open.");
 }

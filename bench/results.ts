@@ -80,20 +80,29 @@ export const RATIOS: Record<string, Row> = {
 export const POSTGRES: Record<string, string> = {
   retrieve: "retrieve a contact",
   list: "list ten of 1,000",
-  create: "create, names random",
+  create: "create, names random, by one owner",
+  createOwners: "create, names random, by 64 owners",
   send: "send a message to one person",
 };
 
 export const PLACES = {
-  near: "near",
+  near: "one core",
   half: "0.5 ms away",
   far: "2 ms away",
+  ownCore: "on a core of its own",
+  twoNodes: "two nodes on two cores",
 };
 
 export const OTHERS: Record<string, Row> = {
   pages: { title: "list page of 1,000,000 rows, times that of 1,000", unit: "", most: 1.15 },
   pages10m: { title: "the same with 10,000,000 rows in the table", unit: "", most: 1.15 },
   send: { title: "send a message, times create, names random", unit: "", least: 0.85 },
+  sendPostgres: { title: "send a message to one person, times create by one owner, PostgreSQL", unit: "" },
+  rollbacks: {
+    title: "transactions rolled back per create by 64 callers of one owner, PostgreSQL",
+    unit: "",
+  },
+  rollbacksOwners: { title: "the same by 64 owners", unit: "" },
   delivered: { title: "CPU of a message sent, stored and delivered to one stream", unit: "us", most: 110 },
   newestPage: { title: "CPU of the newest of 1,000,000 messages, times of 1,000", unit: "", most: 1.15 },
   withheldPage: {

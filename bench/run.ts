@@ -18,6 +18,7 @@ import {
   loadResults,
   OTHERS,
   PLACES,
+  type Place,
   POSTGRES,
   promise,
   RATIOS,
@@ -55,14 +56,25 @@ const QUICK = [
   "beside",
   "load",
 ];
-const PARTS = [...QUICK, "search", "long", "peers"];
+const PARTS = [...QUICK, "nodes", "search", "long", "peers"];
 /** Parts with a server of their own. */
-const BESIDE = ["start", "events", "filters", "messages", "groups", "typing", "postgres", "search", "peers"];
+const BESIDE = [
+  "start",
+  "events",
+  "filters",
+  "messages",
+  "groups",
+  "typing",
+  "postgres",
+  "nodes",
+  "search",
+  "peers",
+];
 const HELP = `npm run bench -- [--only PART,PART] [--rounds N] [--ms N] [--long [--minutes N]] [--peers] [--page] [--against DIR]
   --only     parts of ${PARTS.join(", ")}
   --rounds   how often each server is measured (3; with --against 7)
   --ms       how long each time (1500)
-  --long     also a long full load, and the list in a table of 10,000,000 rows
+  --long     also a long full load, the list in a table of 10,000,000 rows, and PostgreSQL on two cores
   --minutes  how long the long load lasts (10)
   --against  a folder with another checkout: CPU time per request of this one over that of the other
   --peers    also json-server and parse-server, brought from the registry into a scratch folder
@@ -85,7 +97,7 @@ const rounds = Number(options.rounds ?? (options.against ? 7 : 3));
 const ms = Number(options.ms);
 const parts = options.only?.split(",") ?? [
   ...QUICK,
-  ...(options.long ? ["long"] : []),
+  ...(options.long ? ["nodes", "long"] : []),
   ...(options.peers ? ["peers"] : []),
 ];
 /** The full load of the quick run. */
@@ -162,16 +174,26 @@ async function measureMessages(folder: string, results: Results): Promise<void> 
   report(results, await messageDelivery(folder));
 }
 
-async function measurePostgres(folder: string, results: Results): Promise<void> {
-  await postgresRates(folder, rounds, ms, (place, row, rate) => {
-    results.postgres[place] = {
-      date: today(),
-      rates: { ...results.postgres[place]?.rates, [row]: rate },
-    };
-    const title = `${POSTGRES[row]}, PostgreSQL ${PLACES[place]}`;
-    console.log(`${title.padEnd(52)} ${rate.rate.toFixed(0)}/s ${timesOf(rate)}`);
+async function measurePostgres(places: readonly Place[], folder: string, results: Results): Promise<void> {
+  for (const place of places) {
+    console.log(`PostgreSQL, ${PLACES[place]}:`);
+    const rates: Record<string, Rate> = {};
+    const rolledBack: Record<string, number> = {};
+    await postgresRates(place, folder, rounds, ms, (row, rate, rollbacks) => {
+      rates[row] = rate;
+      rolledBack[row] = rollbacks;
+      const title = `  ${POSTGRES[row]}`.padEnd(40);
+      console.log(`${title} ${rate.rate.toFixed(0)}/s ${timesOf(rate)}, ${rollbacks.toFixed(2)} rollbacks`);
+    });
+    results.postgres[place] = { date: today(), rates };
     saveResults(results);
-  });
+    if (place !== "near") continue;
+    report(results, {
+      sendPostgres: compare(rates.send!, rates.create!),
+      rollbacks: rolledBack.create!,
+      rollbacksOwners: rolledBack.createOwners!,
+    });
+  }
 }
 
 async function measureWork(work: Work, folder: string, results: Results): Promise<void> {
@@ -215,7 +237,8 @@ async function run(): Promise<void> {
     report(results, await typingCosts(folder));
     report(results, await typingCostsOnPostgres(folder));
   }
-  if (parts.includes("postgres")) await measurePostgres(folder, results);
+  if (parts.includes("postgres")) await measurePostgres(["near", "half", "far"], folder, results);
+  if (parts.includes("nodes")) await measurePostgres(["ownCore", "twoNodes"], folder, results);
   if (parts.includes("search")) {
     report(results, await searches(folder, rounds * ms));
     report(results, await searchesOnPostgres(folder, rounds * ms));

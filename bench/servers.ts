@@ -8,29 +8,31 @@ import type { Answer, Order } from "./bare.ts";
 import type { Delay } from "./delay.ts";
 import type { Server } from "./load.ts";
 
-const SERVER_CORE = "0";
-const LOAD_CORE = "1";
+export const SERVER_CORE = "0";
+export const LOAD_CORE = "1";
 const STOP_MS = 15_000;
 const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** The command of this Parley. */
 export const PARLEY = fileOf("../bin/parley");
 
-/** What a command is started by, so that it has the servers' core. */
-export const onServerCore: readonly string[] = ["taskset", "-c", SERVER_CORE];
+/** What a command is started by, so that it has these cores, as in "0,1". */
+export const onCores = (cores: string): readonly string[] => ["taskset", "-c", cores];
+export const onServerCore = onCores(SERVER_CORE);
 
 /** Gives this process the core of the load. */
 export function pinLoad(): void {
   execFileSync("taskset", ["-acp", LOAD_CORE, String(process.pid)], { stdio: "ignore" });
 }
 
-/** Starts a command on the servers' core; it ends with the stack. */
+/** Starts a command on the servers' core, or on others; it ends with the stack. */
 export function startPinned(
   stack: AsyncDisposableStack,
   command: string[],
-  options: SpawnOptions,
+  { cores = SERVER_CORE, ...options }: SpawnOptions & { cores?: string },
   signal: NodeJS.Signals = "SIGTERM",
 ): ChildProcess {
-  const child = spawn(onServerCore[0]!, [...onServerCore.slice(1), ...command], options);
+  const [program, ...args] = [...onCores(cores), ...command];
+  const child = spawn(program!, args, options);
   const closed = new Promise((resolve) => child.once("close", resolve));
   stack.defer(async () => {
     child.kill(signal);
@@ -127,12 +129,14 @@ export async function startParley(
     delay = false,
     settings = {},
     command = PARLEY,
-  }: { delay?: boolean; settings?: Settings; command?: string } = {},
+    cores = SERVER_CORE,
+  }: { delay?: boolean; settings?: Settings; command?: string; cores?: string } = {},
 ): Promise<ParleyServer> {
   const preload = delay ? { NODE_OPTIONS: `--import ${fileOf("delay.ts")}` } : {};
   const child = startPinned(stack, [command, "serve"], {
     env: { ...environment(dataFolder, settings), ...preload },
     stdio: ["ignore", "pipe", "inherit", "ipc"],
+    cores,
   });
   const text = String(await firstWord(child, once(child.stdout!, "data")));
   const ask = async (order: "start" | "stop") => {

@@ -1,5 +1,6 @@
 // What requests cost in CPU time, which holds also where other work slows the machine down.
-import { closedLoop, type Loaded, type Requests } from "./load.ts";
+import { closedLoop, type Loaded, median, percentile, type Requests } from "./load.ts";
+import type { Rate } from "./results.ts";
 import { cpuTime } from "./servers.ts";
 import { settle } from "./subject.ts";
 
@@ -46,27 +47,47 @@ export async function measureInTurn(
 }
 
 async function load({ requests, tidy }: Costed, folder: string, ms: number) {
-  const { rate, latencies, cpu, database } = await costedLoop(requests, ms);
+  const { rate, latencies, cpu, database } = await costed(requests, () => closedLoop(requests, ms));
   await tidy?.();
   settle(folder);
   return { cpu: cpu + database, requests: latencies.length, seconds: latencies.length / rate };
 }
 
-interface CostedLoad extends Loaded {
-  /** Microseconds of CPU of the servers and of the database, for all requests together. */
+interface Spent {
+  /** Microseconds of CPU of the servers and of the database. */
   cpu: number;
   database: number;
 }
 
-export async function costedLoop(requests: Requests, ms: number): Promise<CostedLoad> {
+/** What the processes spend on a load. */
+export async function costed(
+  { servers, database }: Pick<Requests, "servers" | "database">,
+  run: () => Promise<Loaded>,
+): Promise<Loaded & Spent> {
   const spent = () => ({
-    cpu: requests.servers.reduce((sum, { pid }) => sum + cpuTime(pid), 0),
-    database: requests.database === undefined ? 0 : cpuTime(requests.database),
+    cpu: servers.reduce((sum, { pid }) => sum + cpuTime(pid), 0),
+    database: database === undefined ? 0 : cpuTime(database),
   });
   const before = spent();
-  const loaded = await closedLoop(requests, ms);
+  const loaded = await run();
   const after = spent();
   return { ...loaded, cpu: after.cpu - before.cpu, database: after.database - before.database };
+}
+
+export function toRate({ rate, latencies, cpu, database }: Loaded & Spent): Rate {
+  return {
+    rate,
+    p50: percentile(latencies, 50),
+    p99: percentile(latencies, 99),
+    cpu: cpu / latencies.length,
+    database: database / latencies.length,
+  };
+}
+
+export function medianRate(rates: readonly Rate[]): Rate {
+  const keys = Object.keys(rates[0]!) as (keyof Rate)[];
+  const medians = keys.map((key) => [key, median(rates.map((rate) => rate[key]))]);
+  return Object.fromEntries(medians) as Record<keyof Rate, number>;
 }
 
 /** Each is first as often as the others: what the one before left to the disk falls to the next. */

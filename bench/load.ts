@@ -32,7 +32,7 @@ export interface Loaded {
 const received = Buffer.allocUnsafe(256 * 1024);
 
 /** One connection that is kept alive and has one request under way at a time. */
-class Client {
+export class Client {
   readonly #socket: Socket;
   #head = "";
   #left = 0;
@@ -113,7 +113,11 @@ export async function closedLoop(requests: Requests, ms: number): Promise<Loaded
     stopSpinning();
     for (const client of clients) client.close();
   }
-  return { rate: (latencies.length / (last - begun)) * 1000, latencies: sorted(latencies) };
+  return loaded(latencies, last - begun);
+}
+
+export function loaded(latencies: number[], ms: number): Loaded {
+  return { rate: (latencies.length / ms) * 1000, latencies: sorted(latencies) };
 }
 
 /**
@@ -154,7 +158,7 @@ export async function openLoop(requests: Requests, perSecond: number, ms: number
  * another core costs the server that answers it, in virtual machines several times what the answer itself does, and
  * the slower server pays it more often.
  */
-function spin(each: () => void): () => void {
+export function spin(each: () => void): () => void {
   let handle: NodeJS.Immediate;
   const again = () => {
     each();

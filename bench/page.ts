@@ -78,6 +78,17 @@ function otherTable(results: Results): string {
   return table(["what", "measured", "bound", ""], rows);
 }
 
+function messengerTable(results: Results): string {
+  const rows = Object.entries(results.messengers).map(([name, { version, rate }]) => [
+    name,
+    version,
+    perSecond(rate.rate),
+    times(rate),
+    shownCpu(rate),
+  ]);
+  return table(["messages stored and delivered", "version", "per second", "p50 / p99 ms", "CPU us"], rows);
+}
+
 /** The work that was measured on the peers: names, rates by who did it, and the rate of the yardstick. */
 function peerRates(results: Results): { title: string; rates: (Rate | null)[]; bare: Rate | null }[] {
   const peers = Object.values(results.peers);
@@ -100,7 +111,7 @@ function postgresTable(results: Results): string {
     title,
     ...places.map((place) => cell(results.postgres[place]?.rates[name])),
   ]);
-  return table(["work on PostgreSQL", ...Object.values(PLACES)], rows);
+  return table(["work", ...Object.values(PLACES)], rows);
 }
 
 function peerTable(results: Results): string {
@@ -151,7 +162,7 @@ function peerChart(results: Results): Chart {
 
 /** Where the parts were measured on several days, both ends of the time. */
 function dates(results: Results): string {
-  const all = [results.rows, results.postgres, results.peers]
+  const all = [results.rows, results.postgres, results.peers, results.messengers]
     .flatMap((each) => Object.values<{ date: string }>(each))
     .map(({ date }) => date)
     .sort();
@@ -168,16 +179,12 @@ export function writePages(results: Results): void {
       "![Requests per second of Parley and others, as in the table below](performance-peers.svg)";
     parts.push(`${LEGEND}:`, picture, peerTable(results));
   }
-  replaceBetweenMarks(DOCS, [...parts, postgresTable(results), rateTable(results), figureTable(results)]);
+  if (Object.keys(results.messengers).length > 0) parts.push(messengerTable(results));
+  const onPostgres = [`${LEGEND}, on PostgreSQL:`, postgresTable(results)];
+  replaceBetweenMarks(DOCS, [...parts, ...onPostgres, rateTable(results), figureTable(results)]);
   writeFileSync(new URL("ratios.svg", BENCH), draw(ratioChart(results)));
   const picture = "![Ratios to bare node:http, as in the table below](ratios.svg)";
-  replaceBetweenMarks(BENCH, [
-    heading,
-    picture,
-    ratioTable(results),
-    postgresTable(results),
-    otherTable(results),
-  ]);
+  replaceBetweenMarks(BENCH, [heading, picture, ratioTable(results), ...onPostgres, otherTable(results)]);
 }
 
 function replaceBetweenMarks(page: URL, parts: string[]): void {

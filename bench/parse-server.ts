@@ -2,9 +2,19 @@ import { execFileSync, type SpawnOptions } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chownSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Server } from "./load.ts";
-import { answers, freePort, type PeerWork } from "./peer.ts";
-import { below, CONNECTIONS, get, JSON_TYPE, KIB, PAGE, post, randomContact } from "./requests.ts";
+import { Client, type Server } from "./load.ts";
+import { answers, freePort, type Messenger, type Pair, type PeerWork, versionOf } from "./peer.ts";
+import {
+  below,
+  CONNECTIONS,
+  get,
+  JSON_TYPE,
+  KIB,
+  PAGE,
+  post,
+  randomContact,
+  twentyWords,
+} from "./requests.ts";
 import { startPinned } from "./servers.ts";
 import { FEW } from "./subject.ts";
 
@@ -39,11 +49,12 @@ async function startPostgres(stack: AsyncDisposableStack, modules: string, folde
 }
 
 /** With its PostgreSQL on the same core, asked with the master key, which spares it looking up a session. */
-export async function parseServer(
+async function startParse(
   stack: AsyncDisposableStack,
   modules: string,
   folder: string,
-): Promise<PeerWork> {
+  settings: object = {},
+) {
   const database = await startPostgres(stack, modules, folder);
   const port = await freePort();
   const masterKey = randomBytes(16).toString("hex");
@@ -63,20 +74,29 @@ export async function parseServer(
       module: "@parse/fs-files-adapter",
       options: { filesSubDirectory: join(folder, "files") },
     },
+    ...settings,
   };
   const file = join(folder, "config.json");
   writeFileSync(file, JSON.stringify(config));
   const program = join(modules, "parse-server", "bin", "parse-server");
   const { pid } = startPinned(stack, [process.execPath, program, file], { cwd: folder, stdio: "ignore" });
   await answers(`${base}/health`, headers);
+  return { server: { port, pid: pid! }, database: database.pid, base, headers };
+}
+
+export async function parseServer(
+  stack: AsyncDisposableStack,
+  modules: string,
+  folder: string,
+): Promise<PeerWork> {
+  const { server, database, base, headers } = await startParse(stack, modules, folder);
   const ids = await fillContacts(base, headers);
   const file4k = { ...headers, "content-type": "image/png" };
   const bytes = randomBytes(4 * KIB);
   const upload = post("/parse/files/photo.png", file4k, bytes);
   const uploaded = await fetch(`${base}/files/photo.png`, { method: "POST", headers: file4k, body: bytes });
   const { pathname } = new URL(((await uploaded.json()) as { url: string }).url);
-  const servers = [{ port, pid: pid! }];
-  const read = { servers, database: database.pid, connections: CONNECTIONS, status: 200 };
+  const read = { servers: [server], database, connections: CONNECTIONS, status: 200 };
   const create = { ...read, status: 201 };
   const page = () => `limit=${PAGE}&skip=${below(FEW - PAGE)}&order=-createdAt`;
   return {
@@ -89,6 +109,54 @@ export async function parseServer(
     upload4k: { ...create, next: () => upload },
     download4k: { ...read, next: () => get(pathname, headers) },
   };
+}
+
+/** Each message is an object, and who receives it has a query that it matches. */
+export async function liveQuery(
+  stack: AsyncDisposableStack,
+  modules: string,
+  folder: string,
+): Promise<Messenger> {
+  const settings = { liveQuery: { classNames: ["Message"] }, startLiveQueryServer: true };
+  const { server, database, headers } = await startParse(stack, modules, folder, settings);
+  const pairs: Pair[] = [];
+  for (let i = 0; i < CONNECTIONS; i++) {
+    const to = `person ${i}`;
+    const client = new Client(server, 201);
+    stack.defer(() => client.close());
+    const message = () => Buffer.from(JSON.stringify({ from: `other ${i}`, to, text: twentyWords() }));
+    const pair: Pair = {
+      send: () => client.send(post("/parse/classes/Message", { ...headers, ...JSON_TYPE }, message())),
+      onArrival: () => {},
+    };
+    // The first makes the class.
+    if (i === 0) await pair.send();
+    await subscribe(stack, server.port, to, () => pair.onArrival());
+    pairs.push(pair);
+  }
+  return { version: versionOf(modules, "parse-server"), servers: [server], database, pairs };
+}
+
+async function subscribe(
+  stack: AsyncDisposableStack,
+  port: number,
+  to: string,
+  onMessage: () => void,
+): Promise<void> {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/parse`);
+  stack.defer(() => socket.close());
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const query = { className: "Message", where: { to } };
+  socket.onopen = () => socket.send(JSON.stringify({ op: "connect", applicationId: "bench" }));
+  socket.onerror = () => reject(new Error("the WebSocket failed"));
+  socket.onmessage = ({ data }) => {
+    const { op } = JSON.parse(data) as { op: string };
+    if (op === "connected") socket.send(JSON.stringify({ op: "subscribe", requestId: 1, query }));
+    else if (op === "subscribed") resolve();
+    else if (op === "create") onMessage();
+    else reject(new Error(`LiveQuery sent ${data}`));
+  };
+  await promise;
 }
 
 async function fillContacts(base: string, headers: Record<string, string>): Promise<string[]> {

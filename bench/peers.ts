@@ -1,10 +1,10 @@
 // The same work on others, as far as they have it: brought from the registry into a scratch folder.
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { jsonServer } from "./json-server.ts";
 import { parseServer } from "./parse-server.ts";
-import type { PeerWork } from "./peer.ts";
+import { type PeerWork, versionOf } from "./peer.ts";
 import { type Peer, type Rate, shownCpu } from "./results.ts";
 import { measure } from "./works.ts";
 
@@ -15,14 +15,8 @@ const PACKAGES = ["json-server", "parse-server", "@parse/fs-files-adapter", "emb
 const INSTALL_MS = 300_000;
 const PEERS: Record<string, StartPeer> = { "json-server": jsonServer, "parse-server": parseServer };
 
-/** A peer that cannot be installed or started is left out, with the reason printed. */
-export async function measurePeers(
-  stack: AsyncDisposableStack,
-  folder: string,
-  peers: Record<string, Peer>,
-  rounds: number,
-  ms: number,
-): Promise<void> {
+/** Installs them all, and returns the folder of their modules. */
+export function installPeers(folder: string): string {
   const root = join(folder, "peers");
   mkdirSync(root);
   // PostgreSQL may have to run as another user.
@@ -31,9 +25,20 @@ export async function measurePeers(
   console.log(`Installing ${PACKAGES.join(", ")} …`);
   const install = ["install", "--no-audit", "--no-fund", "--loglevel=error", ...PACKAGES];
   execFileSync("npm", install, { cwd: root, stdio: ["ignore", "ignore", "inherit"], timeout: INSTALL_MS });
-  const modules = join(root, "node_modules");
+  return join(root, "node_modules");
+}
+
+/** A peer that cannot be started is left out, with the reason printed. */
+export async function measurePeers(
+  stack: AsyncDisposableStack,
+  folder: string,
+  modules: string,
+  peers: Record<string, Peer>,
+  rounds: number,
+  ms: number,
+): Promise<void> {
   for (const [name, start] of Object.entries(PEERS)) {
-    const data = join(root, `${name}-data`);
+    const data = join(folder, `${name}-data`);
     mkdirSync(data);
     try {
       await using own = stack.use(new AsyncDisposableStack());
@@ -61,8 +66,4 @@ async function rateAll(
     );
   }
   return rates;
-}
-
-function versionOf(modules: string, name: string): string {
-  return JSON.parse(readFileSync(join(modules, name, "package.json"), "utf8")).version;
 }

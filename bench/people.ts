@@ -90,7 +90,7 @@ export async function openStream(
   port: number,
   headers: Headers,
   type: string,
-  arrivals: Arrivals,
+  arrivals: Pick<Arrivals, "add">,
 ): Promise<Socket> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   socket.setEncoding("latin1");

@@ -37,6 +37,13 @@ export interface Peer extends Rates {
   version: string;
 }
 
+/** Messages that were stored and delivered, by Parley or by a peer. */
+export interface Delivered {
+  version: string;
+  date: string;
+  rate: Rate;
+}
+
 /** Where the PostgreSQL of a node is. */
 export type Place = keyof typeof PLACES;
 
@@ -46,6 +53,7 @@ export interface Results {
   rows: Record<string, Result>;
   postgres: Partial<Record<Place, Rates>>;
   peers: Record<string, Peer>;
+  messengers: Record<string, Delivered>;
 }
 
 /** What the rows are: `least` and `most` are bounds (the value lies below `most`), and a goal lies beyond its bound. */
@@ -215,7 +223,7 @@ const FILE = join(tmpdir(), "parley-bench.json");
 
 /** Those of earlier runs too, so that parts can be measured one by one. */
 export function loadResults(): Results {
-  const none: Results = { about: {}, rows: {}, postgres: {}, peers: {} };
+  const none: Results = { about: {}, rows: {}, postgres: {}, peers: {}, messengers: {} };
   try {
     return { ...none, ...JSON.parse(readFileSync(FILE, "utf8")) };
   } catch {

@@ -11,8 +11,9 @@ import { eventDelivery } from "./events.ts";
 import { filterRequests, readsBesideSearches, startFilters } from "./filters.ts";
 import { groupCosts, groupCostsOnNodes } from "./groups.ts";
 import { costOfDelivery, costsOfMany, messageDelivery, messageWorks, startMessages } from "./messages.ts";
+import { measureMessengers } from "./messengers.ts";
 import { writePages } from "./page.ts";
-import { measurePeers } from "./peers.ts";
+import { installPeers, measurePeers } from "./peers.ts";
 import { postgresRates } from "./postgres.ts";
 import {
   loadResults,
@@ -56,7 +57,7 @@ const QUICK = [
   "beside",
   "load",
 ];
-const PARTS = [...QUICK, "nodes", "search", "long", "peers"];
+const PARTS = [...QUICK, "nodes", "search", "long", "peers", "messengers"];
 /** Parts with a server of their own. */
 const BESIDE = [
   "start",
@@ -69,6 +70,7 @@ const BESIDE = [
   "nodes",
   "search",
   "peers",
+  "messengers",
 ];
 const HELP = `npm run bench -- [--only PART,PART] [--rounds N] [--ms N] [--long [--minutes N]] [--peers] [--page] [--against DIR]
   --only     parts of ${PARTS.join(", ")}
@@ -77,7 +79,8 @@ const HELP = `npm run bench -- [--only PART,PART] [--rounds N] [--ms N] [--long 
   --long     also a long full load, the list in a table of 10,000,000 rows, and PostgreSQL on two cores
   --minutes  how long the long load lasts (10)
   --against  a folder with another checkout: CPU time per request of this one over that of the other
-  --peers    also json-server and parse-server, brought from the registry into a scratch folder
+  --peers    also json-server and parse-server, brought from the registry into a scratch folder, and messages on
+             parse-server, ejabberd and Prosody
   --page     measures nothing, and brings the last results into docs/performance.md and bench/README.md`;
 
 const { values: options } = parseArgs({
@@ -98,7 +101,7 @@ const ms = Number(options.ms);
 const parts = options.only?.split(",") ?? [
   ...QUICK,
   ...(options.long ? ["nodes", "long"] : []),
-  ...(options.peers ? ["peers"] : []),
+  ...(options.peers ? ["peers", "messengers"] : []),
 ];
 /** The full load of the quick run. */
 const QUICK_MINUTES = 1 / 6;
@@ -246,8 +249,11 @@ async function run(): Promise<void> {
   if (parts.some((part) => !BESIDE.includes(part))) {
     await measureParley(stack, folder, results);
   }
-  if (parts.includes("peers")) {
-    await measurePeers(stack, folder, results.peers, rounds, ms);
+  if (parts.includes("peers") || parts.includes("messengers")) {
+    const modules = installPeers(folder);
+    if (parts.includes("peers")) await measurePeers(stack, folder, modules, results.peers, rounds, ms);
+    if (parts.includes("messengers"))
+      await measureMessengers(stack, folder, modules, results.messengers, rounds, ms);
     saveResults(results);
   }
   console.log("Bring the results into the docs with: npm run bench -- --page");

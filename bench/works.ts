@@ -1,6 +1,6 @@
 // The work that is measured against the yardstick, in rounds that alternate.
-import { costedLoop } from "./cost.ts";
-import { median, percentile, type Requests } from "./load.ts";
+import { costed, medianRate, toRate } from "./cost.ts";
+import { closedLoop, type Requests } from "./load.ts";
 import {
   ascendingContact,
   below,
@@ -42,26 +42,14 @@ export async function measure(
   const taken = new Map<string, Rate[]>();
   for (let round = -1; round < rounds; round++) {
     for (const [name, requests] of Object.entries(work.contenders)) {
-      const { rate, latencies, cpu, database } = await costedLoop(requests, round < 0 ? WARM_UP_MS : ms);
-      const each = {
-        rate,
-        p50: percentile(latencies, 50),
-        p99: percentile(latencies, 99),
-        cpu: cpu / latencies.length,
-        database: database / latencies.length,
-      };
+      const lasting = round < 0 ? WARM_UP_MS : ms;
+      const each = toRate(await costed(requests, () => closedLoop(requests, lasting)));
       if (round >= 0) taken.set(name, [...(taken.get(name) ?? []), each]);
       await work.tidy?.();
       settle(folder);
     }
   }
-  return Object.fromEntries([...taken].map(([name, rates]) => [name, medianOf(rates)]));
-}
-
-function medianOf(rates: Rate[]): Rate {
-  const keys = Object.keys(rates[0]!) as (keyof Rate)[];
-  const medians = keys.map((key) => [key, median(rates.map((rate) => rate[key]))]);
-  return Object.fromEntries(medians) as Record<keyof Rate, number>;
+  return Object.fromEntries([...taken].map(([name, rates]) => [name, medianRate(rates)]));
 }
 
 async function reads(subject: Subject): Promise<Record<string, Work>> {

@@ -126,6 +126,8 @@ function toWrite(
   const who = nameOf(each.who);
   const shared = `cnv_${nameOf("a")}_1`;
   const number = ++numbers;
+  // No two acts have the same id, also those of a clock that is behind.
+  const idAt = (at: number) => messageId(at).replace(/.$/, String(number % 10));
   const back = (count: number) => sent.at(-1 - count) ?? messageId(number);
   switch (each.kind) {
     case "add": {
@@ -139,7 +141,7 @@ function toWrite(
     case "send": {
       const conversation = { shared, notes: null, "of c": `cnv_${nameOf("c")}_1` }[each.to]!;
       const at = each.behind === 0 ? number - 3 : number;
-      const newId = messageId(at).replace(/.$/, String(number % 10));
+      const newId = idAt(at);
       if (each.to === "shared") sent.push(newId);
       const fields = {
         newId,
@@ -154,8 +156,9 @@ function toWrite(
       const target = each.to === "shared" ? { conversationId: shared } : {};
       const id = `att_${String(number).padStart(4, "0")}`;
       const bytes = new Uint8Array([0, 255, number % 256]);
-      if (each.to === "shared") sent.push(messageId(number));
-      return ["createAttachment", attachment(who, number, target, { bytes, blobKey: id, fileSize: 3 })];
+      if (each.to === "shared") sent.push(idAt(number));
+      const input = attachment(who, number, target, { bytes, blobKey: id, fileSize: 3 });
+      return ["createAttachment", { ...input, newMessageId: idAt(number) }];
     }
     case "read":
       return [

@@ -140,9 +140,11 @@ const FILE_MESSAGES = new Bulk({
     sql`UPDATE storage SET used = used + found.file_size FROM found WHERE storage.user_id = found.sender_id`,
     sql`${INTO_AUDIT} SELECT found.act_id, found.act_at, found.actor_id, found.token_id, 'attachment.created',
         found.file_id, NULL FROM found`,
+    // Events of a change are together: SQLite keeps the order of tables in a cross join.
     sql`${INTO_OUTBOX} SELECT s.user_id, e.type, found.conversation_id, found.now,
         CASE WHEN e.nth = 1 THEN ${reference(sql`found.id`)} ELSE ${reference(sql`found.file_id`)} END
-      FROM found, (SELECT 1 AS nth, 'message.created' AS type UNION ALL SELECT 2, 'attachment.created') e, ${TO_AUDIENCE}
+      FROM found, (SELECT 1 AS nth, 'message.created' AS type UNION ALL SELECT 2, 'attachment.created') e
+        CROSS JOIN ${TO_AUDIENCE}
       in_order(found.id, e.nth)`,
   ],
 });

@@ -77,6 +77,15 @@ export interface CreateContact {
 }
 
 /**
+ * Selects the owner's contact with this username, in an order that only one index has: while the table is small, PostgreSQL takes
+ * them all for equally good, and keeps its plan when the table has grown.
+ */
+function contactOf(ownerId: Statement, usernameKey: Statement): Statement {
+  return sql`SELECT c.username_key FROM contacts c WHERE c.owner_id = ${ownerId}
+    AND c.username_key >= ${usernameKey} AND c.username_key <= ${usernameKey} ORDER BY c.username_key`;
+}
+
+/**
  * Contacts whose username names nobody who has the owner as a contact, and whom the owner has not blocked: nothing has to be
  * joined. Two users who add each other at once are not done here, because neither would see the other.
  */
@@ -95,12 +104,10 @@ const NEW_CONTACTS = new Bulk({
   },
   found: {},
   tables: sql`users u LEFT JOIN users them ON them.username_key = input.username_key AND them.id <> u.id`,
-  condition: sql`u.id = input.owner_id AND ${none(sql`SELECT c.username_key FROM contacts c
-      WHERE c.owner_id = input.owner_id AND c.username_key = input.username_key`)}
+  condition: sql`u.id = input.owner_id AND ${none(contactOf(sql`input.owner_id`, sql`input.username_key`))}
     AND ${none(sql`SELECT b.owner_id FROM blocks b
       WHERE b.owner_id = input.owner_id AND b.username_key = input.username_key`)}
-    AND (them.id IS NULL OR (${none(sql`SELECT c.username_key FROM contacts c
-        WHERE c.owner_id = them.id AND c.username_key = u.username_key`)}
+    AND (them.id IS NULL OR (${none(contactOf(sql`them.id`, sql`u.username_key`))}
       AND ${none(sql`SELECT other.owner_id FROM input other WHERE other.owner_id = them.id`)}
       AND ${none(sql`SELECT i.inviter_id FROM invitations i
         WHERE i.inviter_id = them.id AND i.username_key = u.username_key`)}))`,

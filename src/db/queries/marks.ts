@@ -39,8 +39,11 @@ const READ_TO_END = new Bulk({
     disclosed: sql<string>`CASE WHEN input.is_private = 1 THEN COALESCE(k.disclosed_read_id, '') ELSE input.message_id END`,
     was_disclosed: sql<string>`COALESCE(k.disclosed_read_id, '')`,
     reader_id: sql<string | null>`${READER}`,
+    maybe_unread: sql<number | null>`p.maybe_unread`,
   },
-  tables: sql`members s LEFT JOIN marks k ON k.user_id = input.user_id AND k.conversation_id = input.conversation_id`,
+  tables: sql`members s
+    LEFT JOIN places p ON p.user_id = input.user_id AND p.conversation_id = input.conversation_id
+    LEFT JOIN marks k ON k.user_id = input.user_id AND k.conversation_id = input.conversation_id`,
   condition: sql`s.conversation_id = input.conversation_id AND s.user_id = input.user_id
     AND input.message_id > s.since_id AND ${some(sql`SELECT v.id FROM conversations v
     WHERE v.id = input.conversation_id AND v.last_id = input.message_id`)}`,
@@ -53,8 +56,9 @@ const READ_TO_END = new Bulk({
     sql`${INTO_OUTBOX} SELECT found.reader_id, 'conversation.updated', found.conversation_id, found.now, found.payload
       FROM found WHERE found.was_disclosed <> found.disclosed AND found.reader_id IS NOT NULL`,
     // Also after a read that moves nothing: what was unread may have been deleted.
-    sql`UPDATE places SET maybe_unread = 0 FROM found WHERE places.user_id = found.user_id
-      AND places.conversation_id = found.conversation_id AND places.maybe_unread = 1`,
+    sql`INSERT INTO places (user_id, conversation_id, maybe_unread)
+      SELECT found.user_id, found.conversation_id, 0 FROM found WHERE found.maybe_unread = 1
+      ON CONFLICT (user_id, conversation_id) DO UPDATE SET maybe_unread = 0`,
   ],
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { chmod, mkdir, stat, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
@@ -64,6 +64,22 @@ test("what a crash left in the store is settled at start: live bytes stay, other
   await startOn(t, config);
   const expected = [join(config.dataFolder, "blobs", "11", live)];
   assert.ok(await eventually(async () => (await storedFiles(config)).join() === expected.join()));
+});
+
+test("the log that a crash left is emptied at start, because it contains deleted data", async (t) => {
+  const config = await testConfig(t);
+  const first = await createApp(config);
+  await first.stop();
+  const path = join(config.dataFolder, "parley.db");
+  const log = `${path}-wal`;
+  const db = new DatabaseSync(path);
+  db.exec("UPDATE revocations SET count = count + 1");
+  await copyFile(log, `${log}.crashed`);
+  db.close();
+  await rename(`${log}.crashed`, log);
+  assert.ok((await stat(log)).size > 0);
+  await startOn(t, config);
+  assert.equal((await stat(log)).size, 0);
 });
 
 async function notes(app: { core: Awaited<ReturnType<typeof createApp>>["core"] }): Promise<string> {

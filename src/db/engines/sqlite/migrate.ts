@@ -9,6 +9,8 @@ const FOLDER = new URL("./migrations/", import.meta.url);
  * database is newer than this code.
  */
 export function migrate(db: DatabaseSync): void {
+  // The log of a process that crashed contains deleted data.
+  db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   const migrations = readMigrations(FOLDER);
   const newest = migrations.length;
   if (version(db) === newest) return;

@@ -23,7 +23,7 @@ export function filledDigits(number: number): string {
 }
 
 function open(dataFolder: string): DatabaseSync {
-  return new DatabaseSync(join(dataFolder, "parley.db"), { timeout: 5000 });
+  return new DatabaseSync(join(dataFolder, "parley.db"), { timeout: 60_000 });
 }
 
 /** Adds contacts to one user, as creation would have left them but for their conversations, numbered from `first`. */

@@ -1,6 +1,7 @@
 // Writes that wait for one transaction are committed in the next, together: each still gets what it would get alone.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Database } from "../../src/db/database.ts";
 import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
@@ -9,7 +10,7 @@ import { testDatabase } from "../support/engines/postgres.ts";
 import { startProxy } from "../support/engines/postgres-proxy.ts";
 import { addUser, contact, message, messageId } from "../support/rows.ts";
 import { openOnPostgres, openTwiceOnPostgres } from "./databases.ts";
-import { add, meet, SHARED, seenBy } from "./talk.ts";
+import { add, meet, SHARED, seenBy, send } from "./talk.ts";
 
 /** The first of many writes at once has a transaction to itself; the others wait for it and share the next. */
 async function together(db: Database, writes: readonly (() => Promise<unknown>)[]): Promise<unknown[]> {
@@ -159,6 +160,38 @@ test("two nodes that create at once for one owner lose nothing and do nothing tw
   );
   assert.equal(await count(nodes[0], "contacts"), 120);
   assert.equal(await count(nodes[0], "outbox WHERE recipient_id = 'a'"), 120);
+});
+
+test("a send waits for the lock of another node that sends to the conversation, and others do not", async (t) => {
+  const url = await testDatabase(t);
+  const db = await openPostgres(url);
+  t.after(() => db.close());
+  await meet(db);
+  const other = new pg.Client(url);
+  // Its database goes before it does.
+  other.on("error", () => {});
+  await other.connect();
+  t.after(() => other.end());
+  await other.query("SELECT pg_advisory_lock(1, hashtext($1))", [SHARED]);
+  const sending = db.write("createMessage", message("a", 1, SHARED));
+  const waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+  while ((await other.query(waiting)).rowCount === 0) await sleep(10);
+  await db.write("createContact", contact("a", 2));
+  assert.equal(await count(db, "messages"), 0);
+  await other.query("SELECT pg_advisory_unlock_all()");
+  await sending;
+  assert.deepEqual(await seenBy(db, "b"), [1]);
+});
+
+test("two nodes that send at once to one conversation are all answered", async (t) => {
+  const nodes = await openTwiceOnPostgres(t);
+  await meet(nodes[0]);
+  await Promise.all(
+    upTo(20).map(async (caller) => {
+      for (let i = 0; i < 5; i++) await send(nodes[caller % 2]!, "a", caller * 5 + i);
+    }),
+  );
+  assert.equal(await count(nodes[0], `messages WHERE conversation_id = '${SHARED}'`), 100);
 });
 
 test("when the answer to a common COMMIT is lost, each of its writes is answered by what became of it", async (t) => {

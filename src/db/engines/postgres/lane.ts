@@ -1,7 +1,7 @@
 import { BulkRow } from "../../bulk.ts";
 import type { Write } from "../../write.ts";
 import { isConflict, isLockTimeout, postgresError } from "./errors.ts";
-import type { BulkWrite, Transactions } from "./transactions.ts";
+import { type BulkWrite, Contended, type Transactions } from "./transactions.ts";
 
 /** Writes in one transaction. */
 const MAX_WRITES = 100;
@@ -10,7 +10,7 @@ const MAX_TRIES = 2;
 
 interface Waiting extends BulkWrite {
   begin: () => Write<unknown>;
-  resolve: (done: BulkWrite["done"]) => void;
+  resolve: (done: BulkWrite["done"] | "contended") => void;
   reject: (error: unknown) => void;
 }
 
@@ -31,12 +31,15 @@ export class Lane {
     return this.#waiting.length;
   }
 
-  /** Resolves once the write is done and durable, and with undefined if it has to be done alone: then nothing was done. */
-  async add(begin: () => Write<unknown>): Promise<BulkWrite["done"]> {
+  /**
+   * Resolves once the write is done and durable; with undefined if it has to be done alone, and with "contended" if that should
+   * be behind its lock, because another node does so: then nothing was done.
+   */
+  async add(begin: () => Write<unknown>, lock: string | undefined): Promise<BulkWrite["done"] | "contended"> {
     const first = firstOf(begin);
     if (!first) return undefined;
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...first, begin, resolve, reject });
+      this.#waiting.push({ ...first, lock, begin, resolve, reject });
       if (!this.#isRunning) void this.#run();
     });
   }
@@ -51,6 +54,9 @@ export class Lane {
     const settle = () => {
       for (const { resolve, done } of writes) resolve(done);
     };
+    const settleAll = (as: "contended" | undefined) => {
+      for (const { resolve } of writes) resolve(as);
+    };
     const fail = (error: unknown) => {
       for (const { reject } of writes) reject(error);
     };
@@ -60,6 +66,7 @@ export class Lane {
       if (lost) void this.#transactions.findOutcome(lost).then(settle, fail);
       else settle();
     } catch (error) {
+      if (error instanceof Contended) return settleAll("contended");
       const isBlocked = isConflict(error) || isLockTimeout(error);
       if (isBlocked && tries < MAX_TRIES) {
         for (const write of writes) Object.assign(write, firstOf(write.begin), { done: undefined });
@@ -67,14 +74,14 @@ export class Lane {
       }
       const known = postgresError(error);
       // An error of one of them, or of the bulk: alone each gets its own.
-      if (isBlocked || known === error) for (const { resolve } of writes) resolve(undefined);
+      if (isBlocked || known === error) settleAll(undefined);
       else fail(known);
     }
   }
 }
 
 /** Begins the write, and returns its row if its first step is one. */
-function firstOf(begin: () => Write<unknown>): BulkWrite | undefined {
+function firstOf(begin: () => Write<unknown>): Pick<BulkWrite, "steps" | "row"> | undefined {
   const steps = begin();
   const step = steps.next();
   const row = step.done ? undefined : step.value[0];

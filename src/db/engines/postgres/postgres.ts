@@ -202,8 +202,10 @@ class PostgresDatabase implements Database {
     const key = write.serializeBy?.(input);
     // Not beside others of its key, with which it would conflict.
     if (key === undefined || !this.#turns.has(key)) {
-      const done = await this.#lane.add(() => write(input));
-      if (done) {
+      const done = await this.#lane.add(() => write(input), key);
+      if (done === "contended") {
+        if (key !== undefined) this.#contended.add(key);
+      } else if (done) {
         if (write.publishesEvents) this.#session.notify();
         return done.value as WriteResult<N>;
       }

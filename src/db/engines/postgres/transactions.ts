@@ -23,6 +23,12 @@ const OUTCOME_POLL_MS = 100;
 
 const LOCK = "SELECT pg_advisory_lock(1, hashtext($1))";
 const UNLOCK = "SELECT pg_advisory_unlock_all()";
+/** Whether nobody has one of these locks, or waits for it; until the end of the transaction nobody gets one. */
+const ARE_FREE = {
+  name: "parley_are_free",
+  text: `SELECT COALESCE(bool_and(pg_try_advisory_xact_lock_shared(1, hashtext(key))), true) AS free
+    FROM unnest($1::text[]) key`,
+};
 const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE";
 /** A join that reads a whole table, which a planner prefers while it is small, would conflict with all writes to it. */
 const BEGIN_BULK = `${BEGIN}; SET LOCAL lock_timeout = ${BULK_LOCK_TIMEOUT_MS};
@@ -32,9 +38,14 @@ const BEGIN_BULK = `${BEGIN}; SET LOCAL lock_timeout = ${BULK_LOCK_TIMEOUT_MS};
 export interface BulkWrite {
   steps: Write<unknown>;
   row: BulkRow;
+  /** The lock behind which it is done where it would conflict with writes of other nodes. */
+  lock: string | undefined;
   /** Set once the row was found and the write is done. */
   done?: { value: unknown };
 }
+
+/** Another node does a write behind a lock of one of these. */
+export class Contended extends Error {}
 
 /** Runs serializable transactions on connections of a pool. */
 export class Transactions {
@@ -58,7 +69,8 @@ export class Transactions {
 
   /**
    * Runs writes in one transaction, in two round trips: their rows, then what those that were found do next, with the
-   * commit. Returns the commit if its answer was lost.
+   * commit. Returns the commit if its answer was lost. Throws `Contended` if another node has the lock of one of them: that node
+   * would never get its write done beside many of these.
    */
   async runBulk(writes: readonly BulkWrite[]): Promise<LostCommit | undefined> {
     return (await this.#onConnection((client) => this.#attemptBulk(client, writes))).lost;
@@ -81,7 +93,8 @@ export class Transactions {
       return ended;
     } catch (error) {
       // The connection is reused only if the transaction was rolled back on it.
-      if (!(error instanceof ParleyError) && !isConflict(error)) broken = error as Error;
+      const isRolledBack = error instanceof ParleyError || error instanceof Contended || isConflict(error);
+      if (!isRolledBack) broken = error as Error;
       throw error;
     } finally {
       // With a broken connection the lock goes, too.
@@ -125,12 +138,16 @@ export class Transactions {
     let identity: Identity | undefined;
     try {
       const parts = inTurn(writes);
-      const results = await allOf([
+      const locks = new Set(writes.flatMap(({ lock }) => lock ?? []));
+      const [, ...results] = await allOf([
         client.query(BEGIN_BULK),
+        ...(locks.size > 0 ? [client.query({ ...ARE_FREE, values: [[...locks]] })] : []),
         ...parts.map((part) => client.query(this.#toQuery(toStatement(part)))),
         client.query(IDENTIFY),
       ]);
-      const next = goOn(parts, results.slice(1));
+      if (locks.size > 0 && !results.shift()!.rows[0].free)
+        throw new Contended("Another node does a write behind a lock of one of these.");
+      const next = goOn(parts, results);
       identity = results.at(-1)!.rows[0] as Identity;
       // Before the commit, whose answer may be lost: what a write does last returns nothing.
       const last = inTurn(next);

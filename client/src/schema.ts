@@ -288,6 +288,10 @@ export interface components {
       conversation_id: string;
       /** Unix seconds, UTC. */
       created_at: number;
+      /** The token of the request; null for a JWT. */
+      token_id: string | null;
+      /** What that token may do. */
+      scopes: (string)[];
       /** Without muted ones; 100 means 100 or more. */
       unread_conversations: number;
       /** The `applicationServerKey` of push subscriptions: a point on P-256 in base64url. */

@@ -272,7 +272,8 @@ onEachEngine("users, tokens, the audit trail and the caller", async (t, config) 
   assert.deepEqual(await tokens.retrieve(shown.id), shown);
   assert.deepEqual((await tokens.list({ user_id: alan.id })).data, [shown]);
   const his = new Parley({ url: `${server.url}/`, token: async () => token });
-  assert.equal((await his.me()).id, alan.id);
+  const me = await his.me();
+  assert.deepEqual([me.id, me.token_id, me.scopes], [alan.id, shown.id, ["contacts:read"]]);
   assert.equal((await failure(his.users.list())).code, "insufficient_scope");
   assert.equal(await tokens.delete(shown.id), undefined);
   assert.equal((await failure(tokens.retrieve(shown.id))).code, "token_not_found");

@@ -3,10 +3,12 @@ import { ParleyApiError } from "./errors.ts";
 import { List } from "./list.ts";
 import type { UploadSource } from "./source.ts";
 import type { CallOptions, ChangeOptions, Transport } from "./transport.ts";
-import type { Attachment, AttachmentChanges, AttachmentQuery } from "./types.ts";
+import type { Attachment, AttachmentAdditions, AttachmentChanges, AttachmentQuery } from "./types.ts";
 import { type UploadOptions, upload } from "./upload.ts";
 
 const PATH = ["v1", "attachments"];
+
+type RetrieveOptions = CallOptions & AttachmentAdditions;
 
 /** Files shared in conversations. */
 export class Attachments {
@@ -16,7 +18,7 @@ export class Attachments {
     this.#transport = transport;
   }
 
-  /** Lists the files of one conversation, or of all. */
+  /** Lists the files of one conversation, or of all. With `include: "sender"` each has its `sender`. */
   list(query: AttachmentQuery = {}, options: CallOptions = {}): List<Attachment> {
     return new List(this.#transport, PATH, query, options);
   }
@@ -30,8 +32,8 @@ export class Attachments {
     return upload(this.#transport, source, options);
   }
 
-  retrieve(id: string, options: CallOptions = {}): Promise<Attachment> {
-    return this.#transport.call({ ...options, method: "GET", path: [...PATH, id] });
+  retrieve(id: string, { include, ...options }: RetrieveOptions = {}): Promise<Attachment> {
+    return this.#transport.call({ ...options, method: "GET", path: [...PATH, id], query: { include } });
   }
 
   /** Renames the file. Throws `not_uploader` if another user uploaded it. */

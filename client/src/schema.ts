@@ -94,6 +94,13 @@ export interface components {
         file_size: number;
         /** Unix seconds, UTC. */
         created_at: number;
+        /** Only with `include=sender`; null after the user was erased. */
+        sender?: {
+          id: string;
+          username: string;
+          display_name: string | null;
+          avatar_url: string | null;
+        } | null;
       })[];
       /** Members that the sender mentioned. */
       mentions: (string)[];
@@ -176,6 +183,13 @@ export interface components {
       file_size: number;
       /** Unix seconds, UTC. */
       created_at: number;
+      /** Only with `include=sender`; null after the user was erased. */
+      sender?: {
+        id: string;
+        username: string;
+        display_name: string | null;
+        avatar_url: string | null;
+      } | null;
     };
     /** Items, newest first. */
     AttachmentPage: {
@@ -668,6 +682,8 @@ export interface operations {
       conversation_id?: string | undefined;
       /** The beginnings of words of the file name, in any order. */
       q?: string | undefined;
+      /** Adds `sender`: who sent the file. */
+      include?: "sender" | undefined;
     };
   };
   createAttachment: {
@@ -676,6 +692,12 @@ export interface operations {
       conversation_id?: string | undefined;
       /** An id (msg_…). */
       message_id?: string | undefined;
+    };
+  };
+  retrieveAttachment: {
+    query: {
+      /** Adds `sender`: who sent the file. */
+      include?: "sender" | undefined;
     };
   };
   updateAttachment: {

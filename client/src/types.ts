@@ -72,6 +72,7 @@ export type MemberQuery = operations["listMembers"]["query"];
 export type Invitation = operations["inviteMember"]["body"];
 export type MemberChanges = operations["updateMember"]["body"];
 export type AttachmentQuery = operations["listAttachments"]["query"];
+export type AttachmentAdditions = operations["retrieveAttachment"]["query"];
 export type AttachmentTarget = operations["createAttachment"]["query"];
 export type AttachmentChanges = operations["updateAttachment"]["body"];
 export type EventQuery = Omit<operations["listEvents"]["query"], "types"> & {

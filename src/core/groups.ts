@@ -16,7 +16,6 @@ import { newEntry } from "./audit.ts";
 import type { Core } from "./core.ts";
 import { avatarUrl, choice, description, groupName, optional, type Parsed, usernames } from "./fields.ts";
 import { writeIdempotent } from "./idempotency.ts";
-import { shownUser } from "./messages.ts";
 import { type Page, type PageEnvelope, toMergedPage } from "./page.ts";
 import { type Expected, readBack, type Versioned, versioned } from "./resource.ts";
 import {
@@ -31,6 +30,7 @@ import {
   textOrNull,
   time,
 } from "./schema.ts";
+import { shownUser } from "./senders.ts";
 import { nextTurn, ROWS_PER_TURN } from "./turns.ts";
 
 export const groupResource = resource("Group", {

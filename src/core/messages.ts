@@ -4,7 +4,6 @@ import { findSeat } from "../db/queries/conversations.ts";
 import { findMessage, listMessageRows, type MessageRow } from "../db/queries/messages.ts";
 import type { SendMessage } from "../db/queries/new-messages.ts";
 import type { SentMessage } from "../db/queries/sending.ts";
-import { findSenders } from "../db/queries/users.ts";
 import type { Seat } from "../db/queries/visibility.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
@@ -17,27 +16,8 @@ import { attachmentResource, linked, toNewAttachment } from "./files/attachments
 import { type Page, type PageEnvelope, toPage } from "./page.ts";
 import { reactionsByMessage, reactionsSchema } from "./reactions.ts";
 import { type Expected, readBack, type Versioned, versioned } from "./resource.ts";
-import {
-  anyObject,
-  described,
-  id,
-  listOf,
-  object,
-  oneOf,
-  orNull,
-  resource,
-  text,
-  textOrNull,
-  time,
-} from "./schema.ts";
-
-/** What is shown of a user to others. */
-export const shownUser = object({
-  id: id("usr"),
-  username: text,
-  display_name: textOrNull,
-  avatar_url: textOrNull,
-});
+import { anyObject, described, id, listOf, oneOf, orNull, resource, textOrNull, time } from "./schema.ts";
+import { findShownUsers, shownUser } from "./senders.ts";
 
 export const messageResource = resource("Message", {
   id: id("msg"),
@@ -75,8 +55,7 @@ export async function renderMessages(
     userIds.add(sender_id);
     if (mentions !== null) for (const id of mentions.split(" ")) userIds.add(id);
   }
-  const senders = new Map<string, string>();
-  for (const user of await findSenders(core.db, [...userIds])) senders.set(user.id, JSON.stringify(user));
+  const senders = await findShownUsers(core, userIds);
   const files = await filesByMessage(
     core,
     rows.filter(({ has_files }) => has_files === 1),

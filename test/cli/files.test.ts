@@ -34,7 +34,7 @@ onEachServer("files go to a contact or to oneself, and come back whole", async (
   assert.deepEqual(await found(bob, "hoto"), []);
   assert.match(
     (await bob.run("attachments", "list")).stdout,
-    /^ID +FILENAME +SIZE +TYPE +SENT\n.* empty\.txt +0 B .*\n.* photo\.bin +2\.9 MiB .*Z\n$/,
+    /^ID +FILENAME +SIZE +TYPE +FROM +SENT\n.* empty\.txt +0 B .*\n.* photo\.bin +2\.9 MiB .* ada +\S+Z\n$/,
   );
   const id = sent.stdout.slice(0, 30);
   const saved = await bob.run("download", id);

@@ -42,6 +42,10 @@ onEachEngine("attachments", async (t, config) => {
   assert.deepEqual(await attachments.retrieve(first.id), first);
   assert.deepEqual(await attachments.list({ conversation_id }), { has_more: false, data: [second, first] });
   assert.deepEqual((await attachments.list({ limit: 1 })).data, [note]);
+  const { sender, ...rest } = await attachments.retrieve(note.id, { include: "sender" });
+  assert.deepEqual(rest, note);
+  assert.match(sender!.id, /^usr_/);
+  assert.deepEqual((await attachments.list({ limit: 1, include: "sender" })).data, [{ ...note, sender }]);
   assert.deepEqual((await attachments.list({ conversation_id, q: "TXT sec" })).data, [second]);
   const renamed = await attachments.update(first.id, { filename: "renamed.txt" });
   assert.equal(renamed.filename, "renamed.txt");

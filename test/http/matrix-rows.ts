@@ -195,6 +195,11 @@ export const ROWS: Row[] = [
   },
   {
     route: "GET /v1/attachments/:id",
+    path: "/v1/attachments/<attachment>?include=sender",
+    expected: { ...own(200), member: 200 },
+  },
+  {
+    route: "GET /v1/attachments/:id",
     path: "/v1/attachments/<attachmentToBlocked>",
     expected: { ...own(200), blocked: 200 },
   },

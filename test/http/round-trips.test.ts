@@ -25,6 +25,8 @@ const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "remove a reaction": { roundTrips: 2, statements: 5 },
   "upload a small file": { roundTrips: 2, statements: 5 },
   "retrieve an attachment": { roundTrips: 1, statements: 1 },
+  "list attachments": { roundTrips: 1, statements: 1 },
+  "list attachments with their senders": { roundTrips: 2, statements: 2 },
   "download a small file": { roundTrips: 2, statements: 2 },
   "rename an attachment": { roundTrips: 4, statements: 10 },
   "delete a small file": { roundTrips: 5, statements: 15 },
@@ -131,6 +133,8 @@ test("each operation costs the round trips and statements that the docs say", as
     "upload a small file": async () =>
       keep(await (await upload(server.url, user, new File(["x"], "x"))).text()),
     "retrieve an attachment": () => send("GET", `/v1/attachments/${made.id}`),
+    "list attachments": () => send("GET", "/v1/attachments?limit=10"),
+    "list attachments with their senders": () => send("GET", "/v1/attachments?limit=10&include=sender"),
     "download a small file": () => send("GET", made.file_url),
     "rename an attachment": () => send("PUT", `/v1/attachments/${made.id}`, { filename: "y" }),
     "delete a small file": () => send("DELETE", `/v1/attachments/${made.id}`),

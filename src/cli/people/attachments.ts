@@ -4,6 +4,7 @@ import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";
 import { asPerson } from "./access.ts";
 import { type Column, type ListOptions, pageSize, printList } from "./listing.ts";
+import { senderName } from "./messages.ts";
 import { getConversationId } from "./partners.ts";
 
 const COLUMNS: readonly Column<Attachment>[] = [
@@ -11,6 +12,7 @@ const COLUMNS: readonly Column<Attachment>[] = [
   ["FILENAME", ({ filename }) => filename],
   ["SIZE", ({ file_size }) => roundedSize(file_size).padStart(9)],
   ["TYPE", ({ file_type }) => file_type],
+  ["FROM", senderName],
   ["SENT", ({ created_at }) => isoTime(created_at)],
 ];
 
@@ -25,7 +27,7 @@ export function listAttachments(
   return asPerson(io, async (parley) => {
     const conversation_id =
       options.with === undefined ? undefined : await getConversationId(io, parley, options.with);
-    const query = { limit: pageSize(options), conversation_id, q: text };
+    const query = { limit: pageSize(options), conversation_id, q: text, include: "sender" } as const;
     await printList(io, parley.attachments.list(query, { signal: io.stop }), COLUMNS, options, empty);
     return 0;
   });

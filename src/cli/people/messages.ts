@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { text as readText } from "node:stream/consumers";
-import type { Conversation, Message } from "../../../client/src/index.ts";
+import type { Attachment, Conversation, Message } from "../../../client/src/index.ts";
 import { OperatorError } from "../../errors.ts";
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
@@ -89,11 +89,11 @@ export function conversationName({ kind, name }: Conversation): string {
   return kind === "self" ? "(notes to self)" : (name ?? "");
 }
 
-export function senderName({ sender }: Message): string {
+export function senderName({ sender }: Pick<Message | Attachment, "sender">): string {
   return toName(sender);
 }
 
-function toName(user: Message["sender"]): string {
+function toName(user: Attachment["sender"]): string {
   return user?.username ?? "(deleted user)";
 }
 

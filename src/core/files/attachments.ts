@@ -17,11 +17,23 @@ import { hasWords, searchWords } from "../../util/text.ts";
 import type { Caller } from "../access/caller.ts";
 import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
-import { describedField, nameWords, optional, type Parsed, reference } from "../fields.ts";
+import { choice, describedField, nameWords, optional, type Parsed, reference } from "../fields.ts";
 import { isReplay } from "../idempotency.ts";
 import { type Page, type PageEnvelope, toPage } from "../page.ts";
-import { type Expected, readBack, type Versioned } from "../resource.ts";
-import { bytes, described, id, resource, type TypeOf, text, time, url } from "../schema.ts";
+import { type Expected, readBack, type Versioned, versioned as versionedText } from "../resource.ts";
+import {
+  bytes,
+  described,
+  id,
+  orNull,
+  resource,
+  type TypeOf,
+  text,
+  time,
+  url,
+  withOptional,
+} from "../schema.ts";
+import { findShownUsers, shownUser } from "../senders.ts";
 import { nextTurn, ROWS_PER_TURN } from "../turns.ts";
 import { commitUploads, type ReceivedFile, storeFile } from "./received.ts";
 import { Upload } from "./uploads.ts";
@@ -29,15 +41,19 @@ import { Upload } from "./uploads.ts";
 export type { AttachmentRow as FileRow, Target };
 
 /** Source document, section 2.2. */
-export const attachmentResource = resource("Attachment", {
-  id: id("att"),
-  message_id: id("msg"),
-  filename: text,
-  file_url: described(url, "Signed: works without a token for one to two hours."),
-  file_type: described(text, "MIME type."),
-  file_size: bytes,
-  created_at: time,
-});
+export const attachmentResource = withOptional(
+  resource("Attachment", {
+    id: id("att"),
+    message_id: id("msg"),
+    filename: text,
+    file_url: described(url, "Signed: works without a token for one to two hours."),
+    file_type: described(text, "MIME type."),
+    file_size: bytes,
+    created_at: time,
+    sender: described(orNull(shownUser), "Only with `include=sender`; null after the user was erased."),
+  }),
+  "sender",
+);
 type Attachment = TypeOf<typeof attachmentResource>;
 
 /**
@@ -101,7 +117,13 @@ export const attachmentFilters = {
   conversation_id: optional(reference("cnv")),
   q: optional(describedField(nameWords, "The beginnings of words of the file name, in any order.")),
 };
-type AttachmentsRequest = Page & Parsed<typeof attachmentFilters>;
+
+/** What a read can add to an attachment. */
+export const attachmentAdditions = {
+  include: optional(describedField(choice("sender"), "Adds `sender`: who sent the file.")),
+};
+type Additions = Parsed<typeof attachmentAdditions>;
+type AttachmentsRequest = Page & Parsed<typeof attachmentFilters> & Additions;
 
 /** Lists the attachments of a conversation, or without one all that the caller may see. `isAborted` reports whether the client has gone. */
 export async function listAttachments(
@@ -112,9 +134,31 @@ export async function listAttachments(
 ): Promise<PageEnvelope> {
   if (request.conversation_id !== undefined) await checkMember(core, caller, request.conversation_id);
   const words = searchWords(request.q ?? "");
-  if (words.length > 0) return searchAttachments(core, caller.userId, words, request, isAborted);
-  const rows = await listAttachmentRows(core.db, caller.userId, request.conversation_id, request);
-  return toPage(request, rows, (row) => linked(core, row));
+  const { rows, end } =
+    words.length > 0
+      ? await searchAttachments(core, caller.userId, words, request, isAborted)
+      : { rows: await listAttachmentRows(core.db, caller.userId, request.conversation_id, request) };
+  return toPage(request, rows, await chooseShape(core, rows, request), end);
+}
+
+/** Returns how to show these rows as JSON. */
+async function chooseShape(
+  core: Core,
+  rows: readonly AttachmentRow[],
+  { include }: Additions,
+): Promise<(row: AttachmentRow) => string> {
+  if (include === undefined) return (row) => linked(core, row);
+  const senders = await findShownUsers(
+    core,
+    rows.map(({ uploader_id }) => uploader_id),
+  );
+  return (row) => `${linked(core, row).slice(0, -1)},"sender":${senders.get(row.uploader_id) ?? null}}`;
+}
+
+/** Rows of a page; `end` is where the search stopped if it has not looked at all files. */
+interface Found {
+  rows: AttachmentRow[];
+  end?: string;
 }
 
 /** The most files whose names one request looks at. */
@@ -130,8 +174,7 @@ async function searchAttachments(
   words: readonly string[],
   request: AttachmentsRequest,
   isAborted: () => boolean,
-): Promise<PageEnvelope> {
-  const shape = (row: AttachmentRow) => linked(core, row);
+): Promise<Found> {
   const found: AttachmentRow[] = [];
   let { cursor } = request;
   // Many searches are for frequent words: their pages end here and cost little more than others.
@@ -147,12 +190,10 @@ async function searchAttachments(
     const wanted = matching.slice(0, request.limit + 1 - found.length);
     found.push(...(await findInOrder(core, userId, wanted)));
     const isWhole = wanted.length === matching.length;
-    if (found.length > request.limit || (isWhole && names.length < walk.limit)) {
-      return toPage(request, found, shape);
-    }
+    if (found.length > request.limit || (isWhole && names.length < walk.limit)) return { rows: found };
     cursor = isWhole ? names.at(-1)!.id : wanted.at(-1)!;
   }
-  return toPage(request, found, shape, cursor);
+  return { rows: found, end: cursor };
 }
 
 /** Returns those of the attachments that this user sees. */
@@ -163,8 +204,16 @@ async function findInOrder(core: Core, userId: string, ids: readonly string[]): 
 }
 
 /** Throws `attachment_not_found`, also for an attachment that the caller may not see. */
-export async function getAttachment(core: Core, caller: Caller, id: string): Promise<Versioned> {
-  return versioned(core, await getAttachmentRow(core, caller, id));
+export async function getAttachment(
+  core: Core,
+  caller: Caller,
+  id: string,
+  additions: Additions = {},
+): Promise<Versioned> {
+  const row = await getAttachmentRow(core, caller, id);
+  if (additions.include === undefined) return versioned(core, row);
+  const shape = await chooseShape(core, [row], additions);
+  return versionedText(shape(row), row.version);
 }
 
 /** Gets the row for serving the file to a member with a token. */

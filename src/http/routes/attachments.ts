@@ -9,6 +9,7 @@ import {
   toPageRequest,
 } from "../../core/fields.ts";
 import {
+  attachmentAdditions,
   attachmentFilters,
   attachmentResource,
   createAttachment,
@@ -36,7 +37,7 @@ export const attachmentOperations: readonly Operation[] = [
     path: "/v1/attachments",
     scope: "attachments:read",
     summary: "List attachments",
-    query: { ...pageFields("att"), ...attachmentFilters },
+    query: { ...pageFields("att"), ...attachmentFilters, ...attachmentAdditions },
     body: {},
     answer: { status: 200, page: attachmentResource },
     errors: ["conversation_not_found"],
@@ -54,12 +55,12 @@ export const attachmentOperations: readonly Operation[] = [
     id,
     scope: "attachments:read",
     summary: "Retrieve an attachment",
-    query: {},
+    query: attachmentAdditions,
     body: {},
     answer: { status: 200, resource: attachmentResource, versioned: true },
     errors: ["attachment_not_found", "precondition_failed"],
-    handle: async ({ core, caller, id, request, reply }) =>
-      sendVersioned(request, reply, await getAttachment(core, caller, id)),
+    handle: async ({ core, caller, id, query, request, reply }) =>
+      sendVersioned(request, reply, await getAttachment(core, caller, id, query)),
   }),
   operation({
     name: "updateAttachment",

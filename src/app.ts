@@ -200,6 +200,7 @@ function madeAnew({ makeResolver = () => new Resolver(NAMES) }: Parts) {
     activity: new Activity(),
     keysUnderWay: new Set<string>(),
     uploadsUnderWay: new Map<string, number>(),
+    archivesUnderWay: new Map<string, number>(),
     eventHub: new EventHub(),
     damaged: new Set<string>(),
   };

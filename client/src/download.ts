@@ -25,11 +25,15 @@ export class Download {
   readonly type: string;
   readonly filename: string;
 
-  constructor(attachment: Attachment, answer: WatchedResponse, onProgress: DownloadOptions["onProgress"]) {
+  constructor(
+    file: Pick<Attachment, "filename" | "file_size" | "file_type">,
+    answer: WatchedResponse,
+    onProgress: DownloadOptions["onProgress"],
+  ) {
     const length = answer.response.headers.get("content-length");
-    this.size = length === null ? attachment.file_size : Number(length);
-    this.type = attachment.file_type;
-    this.filename = attachment.filename;
+    this.size = length === null ? file.file_size : Number(length);
+    this.type = file.file_type;
+    this.filename = file.filename;
     this.stream = toStream(received(answer, this.size, onProgress), () => answer.watch.end(undefined));
   }
 

@@ -1,3 +1,4 @@
+import { Archives } from "./archives.ts";
 import { Attachments } from "./attachments.ts";
 import { Blocks } from "./blocks.ts";
 import { Contacts } from "./contacts.ts";
@@ -24,6 +25,7 @@ export class Parley {
   readonly messages: Messages;
   readonly groups: Groups;
   readonly attachments: Attachments;
+  readonly archives: Archives;
   readonly events: Events;
   readonly webhooks: Webhooks;
   readonly pushSubscriptions: PushSubscriptions;
@@ -41,6 +43,7 @@ export class Parley {
     this.messages = new Messages(transport);
     this.groups = new Groups(transport);
     this.attachments = new Attachments(transport);
+    this.archives = new Archives(transport);
     this.events = new Events(transport);
     this.webhooks = new Webhooks(transport);
     this.pushSubscriptions = new PushSubscriptions(transport);

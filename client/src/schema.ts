@@ -197,6 +197,16 @@ export interface components {
       has_more: boolean;
       data: (components["schemas"]["Attachment"])[];
     };
+    Archive: {
+      /** Signed: works without a token for one to two hours. */
+      url: string;
+      filename: string;
+      file_count: number;
+      /** Bytes of the archive. */
+      size: number;
+      /** Unix seconds, UTC. */
+      expires_at: number;
+    };
     /** A change of something that the recipient can see. */
     Event: {
       id: string;
@@ -714,6 +724,26 @@ export interface operations {
       signature?: string | undefined;
       /** Makes a browser save the file instead of showing it. */
       download?: "1" | undefined;
+    };
+  };
+  createArchive: {
+    body: {
+      /** 1 to 250 ids of attachments (att_…): an array in JSON, a repeated field in a form. */
+      attachment_ids?: (string)[] | undefined;
+      /** An id (cnv_…). */
+      conversation_id?: string | undefined;
+    };
+  };
+  downloadArchive: {
+    query: {
+      /** The user who created the link. */
+      user?: string | undefined;
+      /** The files of the archive. */
+      files?: string | undefined;
+      /** When the link expires, in Unix seconds. */
+      expires?: number | undefined;
+      /** The signature of the link. */
+      signature?: string | undefined;
     };
   };
   listEvents: {

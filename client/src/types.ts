@@ -6,6 +6,7 @@ type Schemas = components["schemas"];
 export type Contact = Schemas["Contact"];
 export type Block = Schemas["Block"];
 export type Attachment = Schemas["Attachment"];
+export type Archive = Schemas["Archive"];
 export type Message = Schemas["Message"];
 export type Reaction = Schemas["Reaction"];
 export type Conversation = Schemas["Conversation"];
@@ -75,6 +76,8 @@ export type AttachmentQuery = operations["listAttachments"]["query"];
 export type AttachmentAdditions = operations["retrieveAttachment"]["query"];
 export type AttachmentTarget = operations["createAttachment"]["query"];
 export type AttachmentChanges = operations["updateAttachment"]["body"];
+/** The files of an archive: these, or all of a conversation. */
+export type ArchiveFiles = { attachment_ids: readonly string[] } | { conversation_id: string };
 export type EventQuery = Omit<operations["listEvents"]["query"], "types"> & {
   types?: readonly EventType[] | undefined;
 };

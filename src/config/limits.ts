@@ -37,6 +37,10 @@ export interface Limits {
   eventListenersPerUser: number;
   /** Uploads that one user may run at once on one server. */
   uploadsPerUser: number;
+  /** Downloads of archives that one user may run at once on one server. */
+  archivesPerUser: number;
+  /** Files of a conversation in one archive. */
+  maxArchiveFiles: number;
   /** How often an event stream sends a heartbeat. */
   eventHeartbeatMs: number;
   /** How long the client may stop reading an event stream before it is closed. */
@@ -77,6 +81,8 @@ export const LIMITS = {
   socketIdleTimeoutMs: 120_000,
   eventListenersPerUser: 20,
   uploadsPerUser: 100,
+  archivesPerUser: 5,
+  maxArchiveFiles: 1000,
   eventHeartbeatMs: 15_000,
   eventStallMs: 30_000,
   maxPushSubscriptions: 20,

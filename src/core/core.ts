@@ -51,6 +51,8 @@ export interface Core extends Accounts {
   keysUnderWay: Set<string>;
   /** How many uploads each user has under way on this node. */
   uploadsUnderWay: Map<string, number>;
+  /** How many archives of each user are being downloaded from this node. */
+  archivesUnderWay: Map<string, number>;
   /** Messages that each user sends to others on this node; null: no limit. */
   messageRate: Rate | null;
   typists: Typists;

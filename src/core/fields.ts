@@ -223,20 +223,29 @@ export const emoji = text(
       : undefined,
 );
 
+/** Ids that differ from each other. */
+export function idList(kind: IdKind, what: string, limits: { minItems?: number; maxItems: number }) {
+  const { minItems = 0, maxItems } = limits;
+  const field: Field<readonly string[], true> = {
+    required: true,
+    isList: true,
+    accepts: `${what} (${kind}_…): an array in JSON, a repeated field in a form`,
+    schema: { type: "array", items: { type: "string", pattern: idPattern(kind) }, ...limits },
+    parse(value) {
+      if (!Array.isArray(value) || value.length < minItems || value.length > maxItems) return undefined;
+      return value.every((each) => typeof each === "string" && isId(kind, each))
+        ? [...new Set(value)]
+        : undefined;
+    },
+  };
+  return field;
+}
+
 const MAX_MENTIONS = 20;
 
-export const mentions: Field<readonly string[], true> = {
-  required: true,
-  isList: true,
-  accepts: `up to ${MAX_MENTIONS} ids of members of the conversation (usr_…): an array in JSON, a repeated field in a form`,
-  schema: { type: "array", items: { type: "string", pattern: idPattern("usr") }, maxItems: MAX_MENTIONS },
-  parse(value) {
-    if (!Array.isArray(value) || value.length > MAX_MENTIONS) return undefined;
-    return value.every((each) => typeof each === "string" && isId("usr", each))
-      ? [...new Set(value)]
-      : undefined;
-  },
-};
+export const mentions = idList("usr", `up to ${MAX_MENTIONS} ids of members of the conversation`, {
+  maxItems: MAX_MENTIONS,
+});
 
 /** As many as the setting allows a group. */
 const MAX_MEMBERS = 1000;

@@ -1,7 +1,7 @@
 import type { Page } from "../db/page.ts";
 import { idOf } from "./resource.ts";
 
-export { NEWEST, type Page } from "../db/page.ts";
+export { NEWEST, OLDEST, type Page } from "../db/page.ts";
 
 /** The page envelope (source document, section 2.4): items newest first. */
 export interface PageEnvelope {

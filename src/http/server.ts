@@ -118,8 +118,8 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   return app;
 }
 
-/** The path of a file, also after the name of the server. */
-const FILE = /^(?:https?:\/\/[^/?]*)?\/files\//i;
+/** The path of a file or an archive, also after the name of the server. */
+const FILE = /^(?:https?:\/\/[^/?]*)?\/(?:files|archives)\//i;
 
 /** Headers of every answer, also of errors. */
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
@@ -258,7 +258,8 @@ function refuseBrokenField(asked: string): void {
 /** Whether somebody opened the address in a browser, and not a program. */
 function isOpenedByBrowser(request: FastifyRequest): boolean {
   const { method, headers } = request.raw;
-  if (!/^(?:GET|HEAD)$/.test(method!) || /^\/(?:v1|files)(?:[/?]|$)/.test(pathOf(request))) return false;
+  if (!/^(?:GET|HEAD)$/.test(method!) || /^\/(?:v1|files|archives)(?:[/?]|$)/.test(pathOf(request)))
+    return false;
   return mediaType(headers.accept?.split(",", 1)[0]) === "text/html";
 }
 

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { commandLine, ended, tokenOf } from "../support/command.ts";
+import { unzip } from "../support/zip.ts";
 import { items, newcomer, onEachServer, person } from "./person.ts";
 
 onEachServer("files go to a contact or to oneself, and come back whole", async (t, server) => {
@@ -50,6 +51,36 @@ onEachServer("files go to a contact or to oneself, and come back whole", async (
   assert.equal(gone.code, 1);
   assert.match(gone.stderr, /parley attachments list\n$/);
   assert.deepEqual((await readdir(ada.folder)).sort(), [".config", "empty.txt", "photo.bin"]);
+});
+
+onEachServer("several files, or those of a conversation, come as one archive", async (t, server) => {
+  const ada = await newcomer(t, server, "ada");
+  await ada.run("contacts", "add", "bob", "+15550101");
+  await writeFile(join(ada.folder, "a.txt"), "first");
+  const [one] = items(await ada.run("upload", "a.txt", "--to", "bob", "--json"));
+  await writeFile(join(ada.folder, "a.txt"), "second");
+  const [two] = items(await ada.run("upload", "a.txt", "--json"));
+  const filesIn = async (name: string) =>
+    unzip(await readFile(join(ada.folder, name))).map(({ name, bytes }) => [name, String(bytes)]);
+  const both = await ada.run("download", one.id, two.id, "-o", "both.zip");
+  assert.deepEqual([both.code, both.stdout], [0, "both.zip\n"], both.stderr);
+  assert.deepEqual(await filesIn("both.zip"), [
+    ["a.txt", "first"],
+    ["a (2).txt", "second"],
+  ]);
+  const [saved] = items(await ada.run("download", "--with", "bob", "--json"));
+  assert.match(saved.path, /^files-\d{4}-\d\d-\d\d\.zip$/);
+  assert.deepEqual(await filesIn(saved.path), [["a.txt", "first"]]);
+  const piped = await ada.run("download", "--with", "bob", "-o", "-");
+  assert.deepEqual([piped.code, piped.stdout.startsWith("PK\u0003\u0004")], [0, true], piped.stderr);
+  for (const args of [[], [one.id, "--with", "bob"]]) {
+    const refused = await ada.run("download", ...args);
+    assert.deepEqual([refused.code, refused.stdout], [2, ""]);
+    assert.match(refused.stderr, /^parley: Name files by their ids, or a conversation/);
+  }
+  const none = await ada.run("download", one.id, "att_01h455vb4pex5vsknk084sn02q");
+  assert.equal(none.code, 1);
+  assert.match(none.stderr, /parley attachments list\n$/);
 });
 
 onEachServer(

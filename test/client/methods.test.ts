@@ -8,6 +8,7 @@ import { SCOPES } from "../../src/core/access/tokens.ts";
 import { startApp, startOn } from "../support/app.ts";
 import { type Fate, proxy } from "../support/proxy.ts";
 import { receiver } from "../support/receiver.ts";
+import { unzip } from "../support/zip.ts";
 import { clientOf, onEachEngine } from "./engines.ts";
 import { failure } from "./failure.ts";
 
@@ -52,6 +53,36 @@ onEachEngine("attachments", async (t, config) => {
   assert.equal(await (await (await attachments.download(renamed)).blob()).text(), "first");
   assert.equal(await attachments.delete(first.id), undefined);
   assert.equal((await failure(attachments.retrieve(first.id))).code, "attachment_not_found");
+});
+
+onEachEngine("archives", async (t, config) => {
+  const { archives, attachments, contacts } = await clientOf(await startOn(t, config));
+  const { conversation_id } = await contacts.create({ username: "ada", phone_number: "555-0100" });
+  const [first, second] = [
+    await attachments.upload(new File(["first"], "a.txt"), { conversation_id }),
+    await attachments.upload(new File(["second"], "a.txt")),
+  ];
+  const archive = await archives.create({ attachment_ids: [first.id, second.id] });
+  assert.deepEqual([archive.file_count, archive.expires_at > 0], [2, true]);
+  const told: number[] = [];
+  const download = await archives.download(archive, { onProgress: ({ received }) => told.push(received) });
+  assert.deepEqual(
+    [download.filename, download.size, download.type],
+    [archive.filename, archive.size, "application/zip"],
+  );
+  const files = unzip(Buffer.from(await (await download.blob()).arrayBuffer()));
+  assert.deepEqual(
+    files.map(({ name, bytes }) => [name, String(bytes)]),
+    [
+      ["a.txt", "first"],
+      ["a (2).txt", "second"],
+    ],
+  );
+  assert.deepEqual([told[0], told.at(-1)], [0, archive.size]);
+  const ofConversation = await archives.download({ conversation_id });
+  assert.equal(unzip(Buffer.from(await (await ofConversation.blob()).arrayBuffer())).length, 1);
+  const gone = archives.create({ attachment_ids: ["att_01h455vb4pex5vsknk084sn02q"] });
+  assert.equal((await failure(gone)).code, "attachment_not_found");
 });
 
 onEachEngine("messages", async (t, config) => {

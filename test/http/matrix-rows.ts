@@ -208,6 +208,29 @@ export const ROWS: Row[] = [
     path: "/v1/attachments/<attachmentFromBlocked>",
     expected: { ...all(404), blocked: 200 },
   },
+  ...[
+    { attachments: ["<attachment>"], expected: { ...own(201), member: 201 } },
+    { attachments: ["<attachmentFromBlocked>"], expected: { ...all(404), blocked: 201 } },
+    { attachments: ["<attachment>", "<attachmentFromBlocked>"], expected: all(404) },
+    { attachments: ["<groupAttachment>"], expected: { ...all(201), stranger: 404, invited: 404 } },
+  ].map(({ attachments: attachment_ids, expected }) => ({
+    route: "POST /v1/archives",
+    path: "/v1/archives",
+    body: { attachment_ids },
+    expected,
+  })),
+  {
+    route: "POST /v1/archives",
+    path: "/v1/archives",
+    body: { conversation_id: "<conversation>" },
+    expected: { ...own(201), member: 201 },
+  },
+  {
+    route: "POST /v1/archives",
+    path: "/v1/archives",
+    body: { conversation_id: "<groupConversation>" },
+    expected: { ...all(201), stranger: 404, invited: 404 },
+  },
   {
     route: "GET /files/:id/:filename",
     path: "/files/<attachment>/x",

@@ -55,10 +55,10 @@ async function json(
   return response.status === 204 ? undefined : response.json();
 }
 
-/** Does each operation once on a real server, whose clock stands still, and keeps what it answered. */
 /** Each database makes its own. */
 const PUSH_KEY = { push_public_key: `BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIg${"A".repeat(43)}` };
 
+/** Does each operation once on a real server, whose clock stands still, and keeps what it answered. */
 async function realAnswers(t: TestContext): Promise<Examples> {
   const base = await testConfig(t, { requestsPerSecond: 500 });
   const config = { ...base, publicUrl: "http://127.0.0.1:8080", secrets: ["s".repeat(32)] };
@@ -89,6 +89,10 @@ async function realAnswers(t: TestContext): Promise<Examples> {
     listAttachments: { body: await json(server, user, "GET", "/v1/attachments") },
     retrieveAttachment: { body: await json(server, user, "GET", attachmentPath) },
     updateAttachment: { request: newName, body: await json(server, user, "PUT", attachmentPath, newName) },
+    createArchive: {
+      request: { attachment_ids: [attachment.id] },
+      body: await json(server, user, "POST", "/v1/archives", { attachment_ids: [attachment.id] }),
+    },
     ...(await messageAnswers(server, user, contact.conversation_id)),
     retrieveMe: { body: Object.assign((await json(server, user, "GET", "/v1/me")) as object, PUSH_KEY) },
     ...(await pushAnswers(server, user)),
@@ -234,32 +238,25 @@ test("every answer in the document conforms to its schema, and the check can fai
       }
     }
   }
-  assert.equal(checked, Object.keys(components.examples).length + 30);
+  assert.equal(checked, Object.keys(components.examples).length + 31);
 });
 
 test("every POST that stores something takes an Idempotency-Key, and the document tells all that comes of it", async () => {
   const { paths } = JSON.parse(await readFile(FILE, "utf8"));
-  const all = Object.values(paths as Record<string, { post?: PostDescription }>).flatMap(
-    ({ post }) => post ?? [],
+  const all = Object.values(paths as Record<string, { post?: PostDescription }>);
+  const { posts = [], others = [] } = Object.groupBy(
+    all.flatMap(({ post }) => post ?? []),
+    ({ operationId }) => (/announceTyping|createArchive/.test(operationId) ? "others" : "posts"),
   );
-  const [typing, ...others] = all.filter(({ operationId }) => operationId === "announceTyping");
-  assert.deepEqual(others, []);
-  assert.doesNotMatch(JSON.stringify(typing), /idempoten/i);
-  const posts = all.filter((post) => post !== typing);
+  assert.equal(others.length, 2);
+  assert.doesNotMatch(JSON.stringify(others), /idempoten/i);
   assert.equal(posts.length, 13);
   for (const { operationId, parameters, responses } of posts) {
     const key = parameters.find(({ name }) => name === "Idempotency-Key");
     assert.equal(key?.in, "header", operationId);
     const form = new RegExp(key.schema.pattern, "u");
-    for (const [text, accepted] of [
-      ["a-Z~!", true],
-      ["a b", false],
-      ["é", false],
-      ["", false],
-      ["x".repeat(255), true],
-      ["x".repeat(256), false],
-    ] as const)
-      assert.equal(form.test(text), accepted, text);
+    for (const text of ["a-Z~!", "x".repeat(255)]) assert.match(text, form);
+    for (const text of ["a b", "é", "", "x".repeat(256)]) assert.doesNotMatch(text, form);
     assert.ok((responses[201] ?? responses[200])!.headers["Idempotent-Replayed"], operationId);
     assert.ok(responses[409]!.headers["Retry-After"], operationId);
     const codes = (status: number) =>

@@ -17,14 +17,21 @@ interface RouteScope {
   showsOthers?: true | undefined;
 }
 
+const shownPath = ({ path, id }: Operation) =>
+  path.replace(":id", `{${id?.name}}`).replace(/:(\w+)/g, "{$1}");
+
+/** Only a link opens it, and no token. */
+const isByLink = ({ access, scope }: Operation) => access === "link" && scope === undefined;
+
 /** Every route that wants a token. */
 export function routeScopes(operations: readonly Operation[]): RouteScope[] {
   return operations
-    .filter(({ access }) => access !== "open")
-    .map(({ method, path, id, scope, orAdmin, readScope, showsOthers }) => ({
+    .filter((operation) => operation.access !== "open" && !isByLink(operation))
+    .map((operation) => ({ ...operation, shown: shownPath(operation) }))
+    .map(({ method, path, shown, scope, orAdmin, readScope, showsOthers }) => ({
       method,
       path,
-      shown: path.replace(":id", `{${id?.name}}`).replace(/:(\w+)/g, "{$1}"),
+      shown,
       scope,
       orAdmin,
       readScope,
@@ -34,7 +41,10 @@ export function routeScopes(operations: readonly Operation[]): RouteScope[] {
 
 /** The lines by which the pages of the API show each endpoint with its scope. */
 export function scopeLines(operations: readonly Operation[]): string[] {
-  return routeScopes(operations).map(({ method, shown, scope, orAdmin, readScope, showsOthers }) => {
+  const byLink = operations
+    .filter(isByLink)
+    .map((operation) => `\`${operation.method} ${shownPath(operation)}\` · a signed link`);
+  const byToken = routeScopes(operations).map(({ method, shown, scope, orAdmin, readScope, showsOthers }) => {
     const wanted = scope === undefined ? "any token" : `scope \`${scope}\``;
     const instead = shown.startsWith("/files/") ? ", or a signed link" : "";
     const other = orAdmin ? " or `admin`" : "";
@@ -42,6 +52,7 @@ export function scopeLines(operations: readonly Operation[]): string[] {
     const also = readScope ? `${word} \`${readScope}\`` : "";
     return `\`${method} ${shown}\` · ${wanted}${other}${instead}${also}`;
   });
+  return [...byToken, ...byLink];
 }
 
 /** All scopes without those by which the route lets a token in. */

@@ -47,12 +47,13 @@ export function addPeopleCommands(program: Command, io: Io, end: End): void {
     .action(async (files, options) => end(await (await import("./upload.ts")).upload(io, files, options)));
   program
     .command("download")
-    .argument("<id>", "id of the file (att_…)")
+    .argument("[id...]", "ids of the files (att_…)")
+    .option("--with <conversation>", `all files of this conversation: ${CONVERSATION}`)
     .option("-o, --output <file>", "a file, a folder, or - for standard output (default: its filename)")
     .option("--force", "overwrite an existing file")
     .option(...JSON_OPTION)
-    .description("download a file")
-    .action(async (id, options) => end(await (await import("./download.ts")).download(io, id, options)));
+    .description("download a file, or several as one ZIP")
+    .action(async (ids, options) => end(await (await import("./download.ts")).download(io, ids, options)));
 }
 
 function addContactCommands(contacts: Command, io: Io, end: End): void {

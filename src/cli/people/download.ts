@@ -2,32 +2,48 @@ import { lstat, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Parley } from "../../../client/src/index.ts";
+import type { Download, DownloadOptions, Parley } from "../../../client/src/index.ts";
 import { OperatorError } from "../../errors.ts";
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { startProgress } from "../progress.ts";
 import { harmless, jsonLine } from "../text.ts";
 import { asPerson } from "./access.ts";
+import { getConversationId } from "./partners.ts";
 
 /** Stands for standard output in place of a path. */
 const STDOUT = "-";
 
-/** Downloads a file. Overwrites an existing one only with `force`, and only once the download is complete. */
+/** Something to download: a file, or an archive of several. */
+interface Source {
+  filename: string;
+  size: number;
+  /** What is printed of it with `json`. */
+  shown: object;
+  open(options: DownloadOptions): Promise<Download>;
+}
+
+/**
+ * Downloads a file, or an archive of several or of those of a conversation. Overwrites an existing file only with `force`,
+ * and only once the download is complete.
+ */
 export function download(
   io: Io,
-  id: string,
-  options: { output?: string; force?: boolean; json?: boolean },
+  ids: readonly string[],
+  options: { with?: string; output?: string; force?: boolean; json?: boolean },
 ): Promise<number> {
-  if (options.output === STDOUT) return asPerson(io, (parley) => toOutput(io, parley, id, options));
+  if ((ids.length === 0) === (options.with === undefined))
+    throw new OperatorError("Name files by their ids, or a conversation: --with CONVERSATION.");
   return asPerson(io, async (parley) => {
-    const attachment = await parley.attachments.retrieve(id, { signal: io.stop });
-    const path = await choosePath(options.output, safeName(attachment.filename));
+    const find = () => findSource(io, parley, ids, options.with);
+    if (options.output === STDOUT) return toOutput(io, find, options);
+    const source = await find();
+    const path = await choosePath(options.output, safeName(source.filename));
     if (options.force) await refuseUnlessFile(path);
     else if (await lstat(path).catch(() => undefined)) throw alreadyExists(path);
-    const progress = startProgress(io, attachment.filename, attachment.file_size, roundedSize);
+    const progress = startProgress(io, source.filename, source.size, roundedSize);
     try {
-      const file = await parley.attachments.download(attachment, {
+      const file = await source.open({
         signal: io.stop,
         onProgress: ({ received }) => progress.at(received),
       });
@@ -37,19 +53,41 @@ export function download(
     } finally {
       progress.end();
     }
-    io.print(options.json ? jsonLine({ ...attachment, path }) : harmless(path));
+    io.print(options.json ? jsonLine({ ...source.shown, path }) : harmless(path));
     return 0;
   });
 }
 
+async function findSource(
+  io: Io,
+  parley: Parley,
+  ids: readonly string[],
+  conversation: string | undefined,
+): Promise<Source> {
+  const call = { signal: io.stop };
+  if (ids.length === 1) {
+    const attachment = await parley.attachments.retrieve(ids[0]!, call);
+    const open = (options: DownloadOptions) => parley.attachments.download(attachment, options);
+    return { filename: attachment.filename, size: attachment.file_size, shown: attachment, open };
+  }
+  const files =
+    conversation === undefined
+      ? { attachment_ids: ids }
+      : { conversation_id: await getConversationId(io, parley, conversation) };
+  const archive = await parley.archives.create(files, call);
+  const open = (options: DownloadOptions) => parley.archives.download(archive, options);
+  return { filename: archive.filename, size: archive.size, shown: archive, open };
+}
+
 /** Writes the file's bytes to standard output, and nothing else. */
-async function toOutput(io: Io, parley: Parley, id: string, { json }: { json?: boolean }): Promise<number> {
+async function toOutput(io: Io, find: () => Promise<Source>, { json }: { json?: boolean }): Promise<number> {
   if (json) throw new OperatorError("-o - prints the file itself. Omit --json.");
   if (io.columns !== undefined)
     throw new OperatorError(
       "A file can control the terminal that prints it. Redirect the output with | or >, or save it with -o FILE.",
     );
-  const file = await parley.attachments.download(id, { signal: io.stop });
+  const source = await find();
+  const file = await source.open({ signal: io.stop });
   try {
     await pipeline(Readable.fromWeb(file.stream), io.output(), { end: false });
   } catch (error) {

@@ -69,7 +69,8 @@ async function checkTarget(core: Core, caller: Caller, target: Target): Promise<
   }
 }
 
-async function checkMember(core: Core, caller: Caller, conversationId: string): Promise<void> {
+/** Throws `conversation_not_found`. */
+export async function checkMember(core: Core, caller: Caller, conversationId: string): Promise<void> {
   if (!(await findSeat(core.db, conversationId, caller.userId))) {
     throw new ParleyError("conversation_not_found", undefined, { param: "conversation_id" });
   }
@@ -197,7 +198,11 @@ async function searchAttachments(
 }
 
 /** Returns those of the attachments that this user sees. */
-async function findInOrder(core: Core, userId: string, ids: readonly string[]): Promise<AttachmentRow[]> {
+export async function findInOrder(
+  core: Core,
+  userId: string,
+  ids: readonly string[],
+): Promise<AttachmentRow[]> {
   if (ids.length === 0) return [];
   const rows = await findAttachments(core.db, userId, ids);
   return ids.flatMap((id) => rows.find((row) => row.id === id) ?? []);

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import type { CarriedSecret } from "../../db/queries/tables.ts";
 import { type Clock, toSeconds } from "../../util/clock.ts";
 
@@ -15,7 +15,19 @@ export const LINK_LIFE_MS = MAX_SECONDS_LEFT * 1000;
 /** How many signatures are kept in memory. */
 const MAX_SIGNATURES = 10_000;
 
-/** Signs and verifies the URLs of files. */
+/** What the URL of an archive says: its name, the user whose files they are, and which. */
+export interface ArchiveAddress {
+  filename: string;
+  user: string;
+  files: string;
+}
+
+/** Returns what is signed of an archive: of one length, however many files it has. */
+export function archiveSubject({ filename, user, files }: ArchiveAddress): string {
+  return `archive.${hash("sha256", `${user}\n${files}\n${filename}`, "base64url")}`;
+}
+
+/** Signs and verifies the URLs of files and archives. A subject is the id of an attachment, or that of `archiveSubject`. */
 export interface Links {
   /** Returns the number of the current window, which changes whenever links do. */
   window(): number;
@@ -23,16 +35,18 @@ export interface Links {
   fileUrl(attachmentId: string, filename: string): string;
   /** Returns the URL of a file without a signature, for users with a token. */
   fileAddress(attachmentId: string, filename: string): string;
-  /** Reports whether we signed this attachment and expiry, and the expiry is in the future, but not too far. */
-  verify(attachmentId: string, expires: string, signature: string): boolean;
+  /** Returns the URL of an archive, and when it expires in Unix seconds: as that of a file does. */
+  archiveUrl(address: ArchiveAddress): { url: string; expiresAt: number };
+  /** Reports whether we signed this subject and expiry, and the expiry is in the future, but not too far. */
+  verify(subject: string, expires: string, signature: string): boolean;
   /** Reports whether we signed it, even if it has expired. */
-  isGenuine(attachmentId: string, expires: string, signature: string): boolean;
+  isGenuine(subject: string, expires: string, signature: string): boolean;
   /** Returns the seconds until a link with this expiry expires. */
   secondsLeft(expires: string): number;
 }
 
 /**
- * Signs with HMAC-SHA256 over id and expiry. The first of several secrets signs and all verify, so that a secret can be
+ * Signs with HMAC-SHA256 over subject and expiry. The first of several secrets signs and all verify, so that a secret can be
  * replaced while its links stay valid. The secrets that a move carried along verify for a while. `origin` is called at each
  * use, because the port may be chosen at start.
  */
@@ -81,21 +95,33 @@ export function createLinks(
     return Number(expires) - toSeconds(clock());
   }
 
+  /** Returns the end of a query that is signed now. */
+  function signed(subject: string, expiresAt: number): string {
+    return `expires=${expiresAt}&signature=${sign(`${subject}.${expiresAt}`)}`;
+  }
+
+  function expiry(): number {
+    return (window() + 2) * WINDOW_SECONDS;
+  }
+
   return {
     window,
     fileAddress,
-    fileUrl(attachmentId, filename) {
-      const expires = String((window() + 2) * WINDOW_SECONDS);
-      const signature = sign(`${attachmentId}.${expires}`);
-      return `${fileAddress(attachmentId, filename)}?expires=${expires}&signature=${signature}`;
+    fileUrl: (attachmentId, filename) =>
+      `${fileAddress(attachmentId, filename)}?${signed(attachmentId, expiry())}`,
+    archiveUrl(address) {
+      const { filename, user, files } = address;
+      const expiresAt = expiry();
+      const query = `user=${user}&files=${files}&${signed(archiveSubject(address), expiresAt)}`;
+      return { url: `${origin()}/archives/${encodeURIComponent(filename)}?${query}`, expiresAt };
     },
-    verify(attachmentId, expires, signature) {
+    verify(subject, expires, signature) {
       if (!/^[0-9]{1,12}$/.test(expires)) return false;
       const left = secondsLeft(expires);
       if (left <= 0 || left > MAX_SECONDS_LEFT) return false;
-      return isOurs(`${attachmentId}.${expires}`, signature);
+      return isOurs(`${subject}.${expires}`, signature);
     },
-    isGenuine: (attachmentId, expires, signature) => isOurs(`${attachmentId}.${expires}`, signature),
+    isGenuine: (subject, expires, signature) => isOurs(`${subject}.${expires}`, signature),
     secondsLeft,
   };
 }

@@ -94,7 +94,7 @@ function describe(tag: string, operation: Operation, example: Examples[string]):
     summary,
     ...scopesOf(operation),
     ...(access === "open" && { security: [] }),
-    ...(access === "link" && { security: [{}, { token: [] }] }),
+    ...(access === "link" && { security: operation.scope ? [{}, { token: [] }] : [] }),
     parameters: [...pathParameters(operation), ...queryParameters(query), ...headerParameters(operation)],
     ...bodyOf(operation, example),
     responses: responsesOf(operation, example.body),

@@ -12,6 +12,8 @@ const OPEN: readonly ErrorCode[] = [
   "repeated_parameter",
   "unavailable",
 ];
+/** What an operation can answer that accepts only a signed link. */
+const LINK: readonly ErrorCode[] = [...OPEN, "invalid_parameter", "rate_limited", "internal_error"];
 /** What an operation can answer that accepts a token. */
 const TOKEN: readonly ErrorCode[] = [
   ...OPEN,
@@ -85,7 +87,7 @@ export function responsesOf(operation: Operation, example: unknown): object {
   const always = headersOfAll(operation);
   const own: HeaderName[] = [...always, ...headers];
   if (takesKey(operation)) own.push("Idempotent-Replayed");
-  if (status === 201) own.push("Location");
+  if (status === 201 && !operation.storesNothing) own.push("Location");
   if (page) own.push("Link");
   if (versioned) own.push("ETag");
   const json = page ? toPageSchema(page) : resource;
@@ -131,11 +133,12 @@ function headersOfAll({ access }: Operation): readonly HeaderName[] {
 }
 
 function codesOf(operation: Operation): ErrorCode[] {
-  const { access, method, body, errors } = operation;
+  const { access, scope, method, body, errors } = operation;
   const reads = method === "GET";
+  const byLink = scope ? TOKEN : LINK;
   const upload = body === "file";
   return [
-    ...(access === "open" ? OPEN : access === "link" ? TOKEN : REQUIRED),
+    ...(access === "open" ? OPEN : access === "link" ? byLink : REQUIRED),
     ...(upload || Object.keys(body).length > 0 ? (["missing_parameter"] as const) : []),
     // Also without fields: a body is read and refused.
     ...(reads || upload ? [] : (["body_too_large", "request_timeout"] as const)),

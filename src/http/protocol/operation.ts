@@ -51,8 +51,8 @@ export interface Operation<Q extends Shape = Shape, B extends Shape = Shape> {
   /** What is last in the path, if that is no id: its name there, and what is accepted. */
   pathField?: { name: string; field: Field<string> };
   /**
-   * Without it a token is required. "open": no token is checked. "link": the operation accepts a signed link instead, checks
-   * link, token and id itself, and answers HEAD itself.
+   * Without it a token is required. "open": no token is checked. "link": the operation accepts a signed link instead, and
+   * with a scope also a token. It checks link, token and id itself, and answers HEAD itself.
    */
   access?: "open" | "link";
   scope?: Scope;

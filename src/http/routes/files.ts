@@ -1,10 +1,9 @@
 import { create as contentDisposition } from "content-disposition";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Core } from "../../core/core.ts";
-import { anyText, describedField, flag, optional, type Shape } from "../../core/fields.ts";
+import { describedField, flag, optional, type Shape } from "../../core/fields.ts";
 import { type FileRow, getAttachmentRow, getLinkedAttachmentRow } from "../../core/files/attachments.ts";
 import { findStoreUrl, openFile } from "../../core/files/downloads.ts";
-import { integer } from "../../core/schema.ts";
 import { ParleyError } from "../../errors.ts";
 import { errorFields } from "../../util/log.ts";
 import { authenticate, requireScope } from "../protocol/authentication.ts";
@@ -15,12 +14,10 @@ import type { HeaderName } from "../protocol/headers.ts";
 import { type Call, knownForm, type Operation, operation } from "../protocol/operation.ts";
 import { type ByteRange, parseRange } from "../protocol/ranges.ts";
 import { sendChunks } from "../protocol/send-file.ts";
+import { linkFields, refusedLink } from "../protocol/signed-links.ts";
 
 const query = {
-  expires: optional(
-    describedField({ ...anyText, schema: integer }, "When the link expires, in Unix seconds."),
-  ),
-  signature: optional(describedField(anyText, "The signature of the link.")),
+  ...linkFields,
   download: optional(describedField(flag, "Makes a browser save the file instead of showing it.")),
 };
 
@@ -89,21 +86,14 @@ export const fileOperation: Operation = operation({
 async function permitted(
   call: Call<typeof query, Shape>,
 ): Promise<{ row: FileRow; maxAge: number; byLink: boolean }> {
-  const { core, rates, request, reply } = call;
+  const { core, request, reply } = call;
   const { expires = "", signature = "" } = call.query;
   const id = (request.params as { id: string }).id;
   if (core.links.verify(id, expires, signature)) {
     const row = await getLinkedAttachmentRow(core, id);
     return { row, maxAge: core.links.secondsLeft(expires), byLink: true };
   }
-  if (request.headers.authorization === undefined) {
-    // A request without a signature guesses nothing, and an expired link is one of ours.
-    if (signature !== "" && !core.links.isGenuine(id, expires, signature)) {
-      rates.refuseGuess(request, reply);
-      rates.countFailure(request);
-    }
-    throw new ParleyError("invalid_signature");
-  }
+  if (request.headers.authorization === undefined) throw refusedLink(call, id, expires, signature);
   const caller = await authenticate(call, request, reply);
   requireScope(caller, "attachments:read");
   return {

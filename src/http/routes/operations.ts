@@ -1,4 +1,5 @@
 import type { Operation } from "../protocol/operation.ts";
+import { archiveOperation, downloadOperation } from "./archives.ts";
 import { attachmentOperations, uploadOperation } from "./attachments.ts";
 import { auditOperation } from "./audit.ts";
 import { blockOperations } from "./blocks.ts";
@@ -55,6 +56,11 @@ export const groups: readonly Group[] = [
     operations: [...attachmentOperations, uploadOperation],
   },
   { tag: "files", description: "The bytes of attachments.", operations: [fileOperation] },
+  {
+    tag: "archives",
+    description: "Several files as one ZIP archive.",
+    operations: [archiveOperation, downloadOperation],
+  },
   { tag: "events", description: "Changes of what the caller can see.", operations: [eventOperation] },
   { tag: "webhooks", description: "Addresses that Parley sends events to.", operations: webhookOperations },
   {

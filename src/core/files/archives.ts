@@ -1,0 +1,185 @@
+import { type AttachmentRow, listAttachments as listAttachmentRows } from "../../db/queries/attachments.ts";
+import { findUserById } from "../../db/queries/users.ts";
+import { ParleyError } from "../../errors.ts";
+import { type ZipEntry, zipChunks, zipSize } from "../../util/zip.ts";
+import { safeUniqueNames } from "../../util/zip-names.ts";
+import type { Caller } from "../access/caller.ts";
+import type { Core } from "../core.ts";
+import { idList, optional, reference } from "../fields.ts";
+import { NEWEST, OLDEST } from "../page.ts";
+import { bytes, count, described, resource, type TypeOf, text, time, url } from "../schema.ts";
+import { nextTurn } from "../turns.ts";
+import { checkMember, findInOrder, getLinkedAttachmentRow } from "./attachments.ts";
+import { openFile } from "./downloads.ts";
+
+export const archiveResource = resource("Archive", {
+  url: described(url, "Signed: works without a token for one to two hours."),
+  filename: text,
+  file_count: count,
+  size: described(bytes, "Bytes of the archive."),
+  expires_at: time,
+});
+type Archive = TypeOf<typeof archiveResource>;
+
+/** The ids are in the address of an archive, and proxies commonly accept one of up to 8 KiB. */
+const MAX_IDS = 250;
+
+export const archiveFields = {
+  attachment_ids: optional(
+    idList("att", `1 to ${MAX_IDS} ids of attachments`, { minItems: 1, maxItems: MAX_IDS }),
+  ),
+  conversation_id: optional(reference("cnv")),
+};
+
+/** How many files of a conversation are read in one turn of the event loop. */
+const FILES_AT_ONCE = 250;
+/** When to retry a download that exceeds the number of archives under way. */
+const RETRY_AFTER_SECONDS = "5";
+
+/** An entry of an archive, and the row of its file. */
+type Entry = ZipEntry & { row: AttachmentRow };
+
+/** Which files an archive has: these, or those of a conversation up to the last one. */
+type Choice = { ids: readonly string[] } | { conversationId: string; lastId: string };
+
+/**
+ * Returns the address of an archive of these attachments. Throws `attachment_not_found` if the caller does not see one of
+ * them.
+ */
+export async function createArchive(core: Core, caller: Caller, ids: readonly string[]): Promise<Archive> {
+  const rows = await listFiles(core, caller.userId, { ids });
+  if (rows.length < ids.length)
+    throw new ParleyError("attachment_not_found", undefined, { param: "attachment_ids" });
+  return toArchive(core, caller, rows, packIds(rows));
+}
+
+/**
+ * Returns the address of an archive of all files that the caller sees in a conversation. Throws `attachment_not_found` if
+ * there are none, and `count_limit_reached` if there are too many.
+ */
+export async function createConversationArchive(
+  core: Core,
+  caller: Caller,
+  conversationId: string,
+): Promise<Archive> {
+  await checkMember(core, caller, conversationId);
+  const rows = await listFiles(core, caller.userId, { conversationId, lastId: NEWEST });
+  const last = rows.at(-1);
+  if (!last)
+    throw new ParleyError("attachment_not_found", "The conversation has no files.", {
+      param: "conversation_id",
+    });
+  const { maxArchiveFiles } = core.limits;
+  if (rows.length > maxArchiveFiles) {
+    throw new ParleyError(
+      "count_limit_reached",
+      `The conversation has more than ${maxArchiveFiles} files, the limit of an archive. Choose some of them with attachment_ids.`,
+      { param: "conversation_id" },
+    );
+  }
+  return toArchive(core, caller, rows, `${conversationId}.${last.id}`);
+}
+
+/** `files` says in the address which they are. */
+function toArchive(core: Core, caller: Caller, rows: readonly AttachmentRow[], files: string): Archive {
+  const filename = `files-${new Date(core.clock()).toISOString().slice(0, 10)}.zip`;
+  const { url, expiresAt } = core.links.archiveUrl({ filename, user: caller.userId, files });
+  return {
+    url,
+    filename,
+    file_count: rows.length,
+    size: zipSize(toEntries(rows)),
+    expires_at: expiresAt,
+  };
+}
+
+/** Joins the ids without their kind, so that the address stays short. */
+function packIds(rows: readonly AttachmentRow[]): string {
+  return rows.map(({ id }) => id.slice("att_".length)).join("");
+}
+
+/** Reads the files of an address. */
+function parseFiles(files: string): Choice {
+  const [conversationId, lastId] = files.split(".");
+  if (lastId !== undefined) return { conversationId: conversationId!, lastId };
+  const ids = files.match(/.{26}/g) ?? [];
+  return { ids: ids.map((id) => `att_${id}`) };
+}
+
+/** Returns those of the files that the user sees; of a conversation more than an archive can have, if there are too many. */
+async function listFiles(core: Core, userId: string, choice: Choice): Promise<AttachmentRow[]> {
+  if ("ids" in choice) return findInOrder(core, userId, choice.ids);
+  const { conversationId, lastId } = choice;
+  const found: AttachmentRow[] = [];
+  const page = { cursor: OLDEST, newer: true, limit: FILES_AT_ONCE };
+  for (;;) {
+    const rows = await listAttachmentRows(core.db, userId, conversationId, page);
+    for (const row of rows) if (row.id <= lastId) found.push(row);
+    const isEnough = rows.length <= page.limit || found.length > core.limits.maxArchiveFiles;
+    const last = rows.at(-1);
+    if (isEnough || !last || last.id >= lastId) return found;
+    page.cursor = last.id;
+    await nextTurn();
+  }
+}
+
+function toEntries(rows: readonly AttachmentRow[]): Entry[] {
+  const names = safeUniqueNames(rows.map(({ filename }) => filename));
+  return rows.map((row, index) => {
+    const { file_size: size, crc32, created_at: modified } = row;
+    return { name: names[index]!, size, crc32, modified, row };
+  });
+}
+
+/** Runs a download in one of the places that a user has for archives on this node. Throws `rate_limited` if they are taken. */
+export async function inArchivePlace<T>(core: Core, userId: string, download: () => Promise<T>): Promise<T> {
+  const { archivesUnderWay, limits } = core;
+  const others = archivesUnderWay.get(userId) ?? 0;
+  if (others >= limits.archivesPerUser) {
+    throw new ParleyError(
+      "rate_limited",
+      `This user has reached the limit of ${others} archives at once. Retry when one of them has ended.`,
+      { header: RETRY_AFTER_SECONDS },
+    );
+  }
+  archivesUnderWay.set(userId, others + 1);
+  try {
+    return await download();
+  } finally {
+    const left = archivesUnderWay.get(userId)! - 1;
+    if (left > 0) archivesUnderWay.set(userId, left);
+    else archivesUnderWay.delete(userId);
+  }
+}
+
+/**
+ * Returns an archive of those of the files that the user still sees. `onFile` is called with each attachment before its bytes.
+ * The chunks end in an error if a file is missing or damaged. Throws `attachment_not_found` if none is left.
+ */
+export async function openArchive(
+  core: Core,
+  userId: string,
+  files: string,
+  onFile: (attachmentId: string) => void,
+): Promise<{ size: number; chunks: AsyncIterable<Uint8Array> }> {
+  // The rows of an erased user are erased step by step.
+  const user = await findUserById(core.db, userId);
+  const rows = user ? await listFiles(core, userId, parseFiles(files)) : [];
+  if (rows.length === 0)
+    throw new ParleyError(
+      "attachment_not_found",
+      "All files of this archive were deleted, or are no longer visible.",
+    );
+  const entries = toEntries(rows);
+  const chunks = zipChunks(entries, async ({ row }) => {
+    onFile(row.id);
+    try {
+      return await openFile(core, row, 0, row.file_size - 1);
+    } catch (error) {
+      // Throws `attachment_not_found` if it was deleted meanwhile: then nothing is damaged.
+      await getLinkedAttachmentRow(core, row.id);
+      throw error;
+    }
+  });
+  return { size: zipSize(entries), chunks };
+}

@@ -1,0 +1,189 @@
+// ZIP archives without compression, by PKWARE's APPNOTE 6.3.10, written as a stream of a length that is known before.
+import { crc32 } from "node:zlib";
+
+/** A file of an archive. */
+export interface ZipEntry {
+  /** Unique in the archive. */
+  name: string;
+  size: number;
+  /** Null if it is not known yet: then it follows the bytes. */
+  crc32: number | null;
+  /** Milliseconds. */
+  modified: number;
+}
+
+type Bytes = Uint8Array | AsyncIterable<Uint8Array>;
+
+const LOCAL_HEADER = 0x04034b50;
+const DESCRIPTOR = 0x08074b50;
+const CENTRAL_HEADER = 0x02014b50;
+const END = 0x06054b50;
+const END_64 = 0x06064b50;
+const LOCATOR_64 = 0x07064b50;
+const EXTRA_64 = 0x0001;
+const EXTRA_TIME = 0x5455;
+
+const VERSION = 20;
+const VERSION_64 = 45;
+/** The origin of the attributes below. */
+const UNIX = 3 << 8;
+const REGULAR_FILE = 0o100644;
+const HAS_DESCRIPTOR = 1 << 3;
+const UTF8_NAMES = 1 << 11;
+/** The method. */
+const STORED = 0;
+
+/** These values and greater ones are in the 64-bit fields. */
+const MAX_16 = 0xffff;
+const MAX_32 = 0xffffffff;
+
+/** Returns the size of the archive. */
+export function zipSize(entries: readonly ZipEntry[]): number {
+  let offset = 0;
+  let directory = 0;
+  for (const entry of entries) {
+    directory += centralHeader(entry, 0, offset).length;
+    offset += localHeader(entry).length + entry.size + descriptor(entry, 0).length;
+  }
+  return offset + directory + end(entries.length, directory, offset).length;
+}
+
+/**
+ * Yields the archive. `open` returns the bytes of an entry, each chunk valid until the next is requested; a CRC-32 that is
+ * given is trusted. Throws if an entry has not the bytes that it should have.
+ */
+export async function* zipChunks<E extends ZipEntry>(
+  entries: readonly E[],
+  open: (entry: E) => Promise<Bytes>,
+): AsyncGenerator<Uint8Array> {
+  const directory: Buffer[] = [];
+  let offset = 0;
+  for (const entry of entries) {
+    const header = localHeader(entry);
+    yield header;
+    let left = entry.size;
+    let sum = 0;
+    const bytes = entry.size === 0 ? [] : await open(entry);
+    for await (const chunk of bytes instanceof Uint8Array ? [bytes] : bytes) {
+      left -= chunk.length;
+      if (left < 0) break;
+      if (entry.crc32 === null) sum = crc32(chunk, sum);
+      yield chunk;
+    }
+    if (left !== 0)
+      throw new Error(`An entry of an archive has not the ${entry.size} bytes that it should have.`);
+    const tail = descriptor(entry, sum);
+    if (tail.length > 0) yield tail;
+    directory.push(centralHeader(entry, sum, offset));
+    offset += header.length + entry.size + tail.length;
+  }
+  const central = Buffer.concat(directory);
+  yield Buffer.concat([central, end(entries.length, central.length, offset)]);
+}
+
+function localHeader(entry: ZipEntry): Buffer {
+  const { size, crc32 } = entry;
+  const isLarge = size >= MAX_32;
+  const isKnown = crc32 !== null;
+  const name = Buffer.from(entry.name);
+  const large = isLarge ? extra(EXTRA_64, u64(isKnown ? size : 0), u64(isKnown ? size : 0)) : EMPTY;
+  const extras = Buffer.concat([large, timeExtra(entry)]);
+  const shown = isLarge ? MAX_32 : isKnown ? size : 0;
+  return Buffer.concat([
+    u32(LOCAL_HEADER),
+    ...common(entry, isLarge, crc32 ?? 0),
+    ...[u32(shown), u32(shown), u16(name.length), u16(extras.length)],
+    ...[name, extras],
+  ]);
+}
+
+/** What follows the bytes of an entry whose CRC-32 was not known. Some readers want the signature, which is optional. */
+function descriptor({ size, crc32 }: ZipEntry, sum: number): Buffer {
+  if (crc32 !== null) return EMPTY;
+  const length = size >= MAX_32 ? u64(size) : u32(size);
+  return Buffer.concat([u32(DESCRIPTOR), u32(sum), length, length]);
+}
+
+function centralHeader(entry: ZipEntry, sum: number, offset: number): Buffer {
+  const { size } = entry;
+  const name = Buffer.from(entry.name);
+  const large = [
+    ...(size >= MAX_32 ? [u64(size), u64(size)] : []),
+    ...(offset >= MAX_32 ? [u64(offset)] : []),
+  ];
+  const isLarge = large.length > 0;
+  const extras = Buffer.concat([isLarge ? extra(EXTRA_64, ...large) : EMPTY, timeExtra(entry)]);
+  const shown = Math.min(size, MAX_32);
+  return Buffer.concat([
+    u32(CENTRAL_HEADER),
+    u16(UNIX | (isLarge ? VERSION_64 : VERSION)),
+    ...common(entry, isLarge, entry.crc32 ?? sum),
+    ...[u32(shown), u32(shown), u16(name.length), u16(extras.length)],
+    // Length of the comment, number of the disk, internal and external attributes.
+    ...[u16(0), u16(0), u16(0), u32(REGULAR_FILE * 0x10000), u32(Math.min(offset, MAX_32))],
+    ...[name, extras],
+  ]);
+}
+
+/** The fields from the needed version to the CRC-32, which both headers have. */
+function common({ crc32, modified }: ZipEntry, isLarge: boolean, sum: number): Buffer[] {
+  const flags = UTF8_NAMES | (crc32 === null ? HAS_DESCRIPTOR : 0);
+  return [u16(isLarge ? VERSION_64 : VERSION), u16(flags), u16(STORED), dosTime(modified), u32(sum)];
+}
+
+/** The end of the directory, which begins at `offset`. */
+function end(count: number, size: number, offset: number): Buffer {
+  const isLarge = count >= MAX_16 || size >= MAX_32 || offset >= MAX_32;
+  const large = [
+    ...[u32(END_64), u64(44), u16(UNIX | VERSION_64), u16(VERSION_64), u32(0), u32(0)],
+    ...[u64(count), u64(count), u64(size), u64(offset)],
+    ...[u32(LOCATOR_64), u32(0), u64(offset + size), u32(1)],
+  ];
+  const shown = u16(Math.min(count, MAX_16));
+  return Buffer.concat([
+    ...(isLarge ? large : []),
+    ...[u32(END), u16(0), u16(0), shown, shown, u32(Math.min(size, MAX_32)), u32(Math.min(offset, MAX_32))],
+    u16(0),
+  ]);
+}
+
+/** The time in seconds and UTC: that of DOS is local, of two seconds, and what readers use that know no better. */
+function timeExtra({ modified }: ZipEntry): Buffer {
+  const seconds = Math.min(Math.max(0, Math.floor(modified / 1000)), MAX_32);
+  return extra(EXTRA_TIME, Buffer.of(1), u32(seconds));
+}
+
+const FIRST_DOS_TIME = Date.UTC(1980, 0, 1);
+const LAST_DOS_TIME = Date.UTC(2107, 11, 31, 23, 59, 58);
+
+function dosTime(modified: number): Buffer {
+  const date = new Date(Math.min(Math.max(FIRST_DOS_TIME, modified), LAST_DOS_TIME));
+  const time = (date.getUTCHours() << 11) | (date.getUTCMinutes() << 5) | (date.getUTCSeconds() >> 1);
+  const day = ((date.getUTCFullYear() - 1980) << 9) | ((date.getUTCMonth() + 1) << 5) | date.getUTCDate();
+  return Buffer.concat([u16(time), u16(day)]);
+}
+
+const EMPTY = Buffer.alloc(0);
+
+function extra(id: number, ...values: Buffer[]): Buffer {
+  const value = Buffer.concat(values);
+  return Buffer.concat([u16(id), u16(value.length), value]);
+}
+
+function u16(value: number): Buffer {
+  const bytes = Buffer.alloc(2);
+  bytes.writeUInt16LE(value);
+  return bytes;
+}
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}
+
+function u64(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(BigInt(value));
+  return bytes;
+}

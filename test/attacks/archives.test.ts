@@ -1,0 +1,204 @@
+// Archives of files that are somebody else's, by addresses that were made up or changed, and names that do harm when an
+// archive is unpacked.
+import assert from "node:assert/strict";
+import { createHash, createHmac } from "node:crypto";
+import { test } from "node:test";
+import { startOn, type TestApp, testConfig, upload } from "../support/app.ts";
+import { add, code, give, person, read, send } from "../support/people.ts";
+import { unzip } from "../support/zip.ts";
+
+const SECRET = "s".repeat(32);
+const START = Date.UTC(2026, 0, 1, 0, 30);
+const MINUTE = 60_000;
+
+async function scene(t: Parameters<typeof testConfig>[0], limits = {}) {
+  let now = START;
+  const config = { ...(await testConfig(t, limits)), secrets: [SECRET] };
+  const server = await startOn(t, config, { clock: () => now });
+  const [ann, bob, eve] = [
+    await person(server, "ann"),
+    await person(server, "bob"),
+    await person(server, "eve"),
+  ];
+  await add(server, bob, "ann");
+  const { conversation_id: conversation } = await add(server, ann, "bob");
+  const [first, second] = [
+    await give(server, ann, conversation, "first"),
+    await give(server, ann, conversation, "second"),
+  ];
+  const url = async (files: object) =>
+    new URL((await read<{ url: string }>(send(server, ann, "POST", "/v1/archives", files), 201)).url);
+  return { server, ann, bob, eve, conversation, first, second, url, pass: (ms: number) => (now += ms) };
+}
+
+test("an address with anything changed is refused, and so is one without its signature", async (t) => {
+  const { eve, first, second, conversation, url } = await scene(t);
+  const [ofOne, ofAll] = [
+    await url({ attachment_ids: [first] }),
+    await url({ conversation_id: conversation }),
+  ];
+  assert.equal((await fetch(ofOne)).status, 200);
+  assert.equal((await fetch(ofAll)).status, 200);
+  const changed = (from: URL, change: (url: URL) => void) => {
+    const url = new URL(from);
+    change(url);
+    return url;
+  };
+  const set = (from: URL, name: string, value: string) =>
+    changed(from, ({ searchParams }) => searchParams.set(name, value));
+  const suffix = (id: string) => id.slice(4);
+  const attacks = [
+    set(ofOne, "user", eve.id),
+    set(ofOne, "files", suffix(second)),
+    set(ofOne, "files", suffix(first) + suffix(second)),
+    set(ofOne, "files", ""),
+    set(ofOne, "files", `${conversation}.${second}`),
+    set(ofAll, "files", `${conversation}.~`),
+    set(ofAll, "user", ""),
+    set(ofOne, "expires", String(Number(ofOne.searchParams.get("expires")) + 3600)),
+    set(ofOne, "signature", ofAll.searchParams.get("signature")!),
+    set(ofOne, "signature", ""),
+    changed(ofOne, ({ searchParams }) => searchParams.delete("signature")),
+    changed(ofOne, ({ searchParams }) => searchParams.delete("files")),
+    changed(ofOne, (url) => (url.search = "")),
+    changed(ofOne, (url) => (url.pathname = "/archives/other.exe")),
+    // The parts of what is signed, with their borders moved.
+    changed(ofOne, (url) => {
+      const { searchParams } = url;
+      searchParams.set("files", `${searchParams.get("files")}\n${url.pathname.slice("/archives/".length)}`);
+      url.pathname = "/archives/";
+    }),
+  ];
+  for (const each of attacks) {
+    const answer = await fetch(each);
+    assert.ok([400, 403, 404].includes(answer.status), `${answer.status} ${each}`);
+    assert.match(answer.headers.get("content-type")!, /^application\/problem\+json/);
+  }
+  // The token of a member does not stand in for the signature.
+  const { headers } = eve;
+  assert.equal(await code(fetch(attacks[0]!, { headers }), 403), "invalid_signature");
+});
+
+test("a link to a file opens no archive, and one to an archive no file", async (t) => {
+  const { server, ann, first, url } = await scene(t);
+  const archive = await url({ attachment_ids: [first] });
+  const file = await read<{ file_url: string }>(send(server, ann, "GET", `/v1/attachments/${first}`), 200);
+  const ofFile = new URL(file.file_url);
+  const swapped = new URL(archive);
+  swapped.searchParams.set("signature", ofFile.searchParams.get("signature")!);
+  assert.equal(await code(fetch(swapped), 403), "invalid_signature");
+  ofFile.searchParams.set("signature", archive.searchParams.get("signature")!);
+  assert.equal(await code(fetch(ofFile), 403), "invalid_signature");
+  const [, filename] = archive.pathname.split("/archives/");
+  const { user, files } = Object.fromEntries(archive.searchParams);
+  const subject = createHash("sha256").update(`${user}\n${files}\n${filename}`).digest("base64url");
+  const expires = archive.searchParams.get("expires");
+  const signature = createHmac("sha256", SECRET).update(`archive.${subject}.${expires}`).digest("base64url");
+  assert.equal(signature, archive.searchParams.get("signature"), "what is signed");
+  const asFile = `${server.url}/files/archive.${subject}/x?expires=${expires}&signature=${signature}`;
+  assert.equal(await code(fetch(asFile), 404), "attachment_not_found");
+});
+
+test("an address is valid until its time, whatever it says", async (t) => {
+  const { first, url, pass } = await scene(t);
+  const archive = await url({ attachment_ids: [first] });
+  assert.equal(Number(archive.searchParams.get("expires")), START / 1000 + 90 * 60);
+  pass(90 * MINUTE - 1000);
+  assert.equal((await fetch(archive)).status, 200);
+  pass(1000);
+  assert.equal(await code(fetch(archive), 403), "invalid_signature");
+});
+
+test("addresses that are guessed count against those who guess, and expired ones do not", async (t) => {
+  const { first, url, pass } = await scene(t, {
+    requestsPerSecond: 500,
+    failuresPerSecond: 1,
+    failuresBurst: 5,
+  });
+  const archive = await url({ attachment_ids: [first] });
+  const guess = new URL(archive);
+  guess.searchParams.set("signature", "A".repeat(43));
+  const expired = new URL(archive);
+  pass(3 * 3600_000);
+  for (let i = 0; i < 10; i++) assert.equal((await fetch(expired)).status, 403);
+  for (let i = 0; i < 5; i++) assert.equal((await fetch(guess)).status, 403);
+  assert.equal(await code(fetch(guess), 429), "rate_limited");
+  assert.equal((await fetch(await url({ attachment_ids: [first] }))).status, 200, "a valid one still works");
+});
+
+test("files of others are in no archive, and nobody can tell them from files that are not there", async (t) => {
+  const { server, ann, eve, first } = await scene(t);
+  const ask = async (id: string) => {
+    const ids = { attachment_ids: [id] };
+    const answer = await send(server, eve, "POST", "/v1/archives", ids);
+    const { request_id, ...problem } = (await answer.json()) as Record<string, unknown>;
+    assert.equal(answer.status, 404);
+    return problem;
+  };
+  assert.deepEqual(await ask(first), await ask("att_01h455vb4pex5vsknk084sn02q"));
+  const reader = { ...ann, headers: (await server.user({ scopes: ["messages:read"] })).headers };
+  const refused = await send(server, reader, "POST", "/v1/archives", { attachment_ids: [first] });
+  assert.equal(await code(Promise.resolve(refused), 403), "insufficient_scope");
+});
+
+const uploaded = async (server: TestApp, who: Parameters<typeof give>[1], name: string) =>
+  (await read<{ id: string }>(upload(server.url, who, new File(["x"], name)), 201)).id;
+
+test("no name leads out of the folder in which an archive is unpacked, or to a device", async (t) => {
+  const { server, ann } = await scene(t);
+  const names = [
+    "..",
+    "a/../../b",
+    "..\\..\\c",
+    "CON",
+    "nul.txt",
+    "x.",
+    'e<>:"|?*f',
+    "same",
+    "SAME",
+    " lead",
+    "$(id).sh",
+  ];
+  const ids: string[] = [];
+  for (const name of names) {
+    // The name of an upload is checked; that of a rename, too.
+    const id = await uploaded(server, ann, "x");
+    await send(server, ann, "PUT", `/v1/attachments/${id}`, { filename: name });
+    ids.push(id);
+  }
+  const { url } = await read<{ url: string }>(
+    send(server, ann, "POST", "/v1/archives", { attachment_ids: ids }),
+    201,
+  );
+  const found = unzip(Buffer.from(await (await fetch(url)).arrayBuffer())).map(({ name }) => name);
+  assert.deepEqual(found, [
+    ...[
+      "x",
+      "x (2)",
+      "x (3)",
+      "CON_",
+      "nul_.txt",
+      "x_",
+      "e_______f",
+      "same",
+      "SAME (2)",
+      " lead",
+      "$(id).sh",
+    ],
+  ]);
+});
+
+test("the address with a broken encoding or a path is like any other that leads nowhere", async (t) => {
+  const { server } = await scene(t);
+  for (const path of [
+    "/archives/%zz.zip",
+    "/archives/",
+    "/archives",
+    "/archives/a/b",
+    "/archives/..%2fx?files=a",
+  ]) {
+    const answer = await fetch(server.url + path);
+    assert.ok([403, 404].includes(answer.status), `${answer.status} ${path}`);
+    assert.equal(typeof ((await answer.json()) as { code: string }).code, "string");
+  }
+});

@@ -83,6 +83,17 @@ async function onGroups(send: Send, admin: TestUser, member: TestUser): Promise<
   };
 }
 
+function sendTo(url: string): Send {
+  return async (who, method, path, fields) => {
+    const headers = { ...who.headers, ...(fields ? { "content-type": "application/json" } : {}) };
+    const body = fields ? JSON.stringify(fields) : null;
+    const answer = await fetch(new URL(path, url), { method, headers, body });
+    const text = await answer.text();
+    assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
+    return text;
+  };
+}
+
 test("each operation costs the round trips and statements that the docs say", async (t) => {
   const database = await testDatabase(t);
   const proxy = await startProxy(t, database);
@@ -93,14 +104,7 @@ test("each operation costs the round trips and statements that the docs say", as
   const index = await startOn(t, { ...(await testConfig(t)), databaseUrl: database, secrets });
   const server = await startOn(t, { ...(await testConfig(t)), databaseUrl: proxy.url, secrets });
   const user = await server.user();
-  const sendAs: Send = async (who, method, path, fields) => {
-    const headers = { ...who.headers, ...(fields ? { "content-type": "application/json" } : {}) };
-    const body = fields ? JSON.stringify(fields) : null;
-    const answer = await fetch(new URL(path, server.url), { method, headers, body });
-    const text = await answer.text();
-    assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
-    return text;
-  };
+  const sendAs = sendTo(server.url);
   const send = (...request: [method: string, path: string, fields?: object]) => sendAs(user, ...request);
   const { conversation_id: notes } = JSON.parse(await send("GET", "/v1/me"));
   const sent = { id: "" };

@@ -347,6 +347,14 @@ export interface components {
       avatar_url: string | null;
       /** Unix seconds, UTC. */
       created_at: number;
+      storage: {
+        /** Bytes. */
+        used: number;
+        /** Bytes; null if there is no quota. */
+        quota: number | null;
+      };
+      /** The user's last request; null if there was none. */
+      last_active_at: number | null;
     };
     /** Items, newest first. */
     UserPage: {
@@ -362,6 +370,14 @@ export interface components {
       avatar_url: string | null;
       /** Unix seconds, UTC. */
       created_at: number;
+      storage: {
+        /** Bytes. */
+        used: number;
+        /** Bytes; null if there is no quota. */
+        quota: number | null;
+      };
+      /** The user's last request; null if there was none. */
+      last_active_at: number | null;
       /** Without muted ones; 100 means 100 or more. */
       unread_conversations: number;
     };
@@ -828,6 +844,8 @@ export interface operations {
       ending_before?: string | undefined;
       /** A string of 1 to 128 characters without control characters and without a space at either end. */
       username?: string | undefined;
+      /** The beginnings of words of the username and display name, in any order. */
+      q?: string | undefined;
     };
   };
   createUser: {

@@ -20,6 +20,7 @@ import {
   textOrNull,
   time,
 } from "./schema.ts";
+import { storageUse, toStorage } from "./users.ts";
 
 /** The caller's own account. `limits` has those that a client can reach. */
 export const meResource = resource("Me", {
@@ -40,7 +41,7 @@ export const meResource = resource("Me", {
     text,
     "The `applicationServerKey` of push subscriptions: a point on P-256 in base64url.",
   ),
-  storage: object({ used: bytes, quota: described(orNull(integer), "Bytes; null if there is no quota.") }),
+  storage: storageUse,
   limits: object({
     max_file_size: described(orNull(integer), "Bytes; null if there is no limit."),
     max_body_size: bytes,
@@ -74,7 +75,7 @@ export async function getMe(core: Core, caller: Caller): Promise<Me> {
     scopes: [...caller.scopes],
     unread_conversations: await countUnreadConversations(core, user.id),
     push_public_key: core.pushIdentity.publicKey,
-    storage: { used: await storageUsed(core.db, user.id), quota: limits.userQuotaBytes || null },
+    storage: toStorage(core, await storageUsed(core.db, user.id)),
     limits: {
       max_file_size: limits.maxFileBytes || null,
       max_body_size: limits.maxBodyBytes,

@@ -2,14 +2,17 @@ import { OLDEST } from "../db/page.ts";
 import {
   allUsers as allUserRows,
   type CreateUser,
-  findUserById,
+  type DetailedUserRow,
+  findDetailedUser,
+  findDetailedUsers,
   findUserByName,
+  listUserNames,
   listUserRows,
-  type UserRow,
+  type UserNames,
 } from "../db/queries/users.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
-import { usernameKey } from "../util/text.ts";
+import { searchKey, searchPart, searchWords, usernameKey } from "../util/text.ts";
 import type { Caller } from "./access/caller.ts";
 import { makeToken, revokeTokensOf, SCOPES } from "./access/tokens.ts";
 import { newEntry } from "./audit.ts";
@@ -17,17 +20,39 @@ import { countUnreadConversations } from "./conversations.ts";
 import type { Accounts } from "./core.ts";
 import {
   avatarUrl,
+  describedField,
   displayName,
+  nameWords,
   newUsername,
   nullable,
   optional,
   type Parsed,
   phoneNumber,
+  username,
 } from "./fields.ts";
 import { writeIdempotent } from "./idempotency.ts";
+import { searchNames } from "./name-search.ts";
 import { type Page, type PageEnvelope, toPage } from "./page.ts";
-import type { Versioned } from "./resource.ts";
-import { count, described, id, resource, type TypeOf, text, textOrNull, time } from "./schema.ts";
+import { type Versioned, versioned } from "./resource.ts";
+import {
+  bytes,
+  count,
+  described,
+  id,
+  integer,
+  object,
+  orNull,
+  resource,
+  type TypeOf,
+  text,
+  textOrNull,
+  time,
+} from "./schema.ts";
+
+export const storageUse = object({
+  used: bytes,
+  quota: described(orNull(integer), "Bytes; null if there is no quota."),
+});
 
 const userMembers = {
   id: id("usr"),
@@ -36,6 +61,8 @@ const userMembers = {
   display_name: textOrNull,
   avatar_url: textOrNull,
   created_at: time,
+  storage: storageUse,
+  last_active_at: described(orNull(time), "The user's last request; null if there was none."),
 };
 export const userResource = resource("User", userMembers);
 type User = TypeOf<typeof userResource>;
@@ -53,6 +80,14 @@ export const userFields = {
   avatar_url: optional(avatarUrl),
 };
 type UserFields = Parsed<typeof userFields>;
+
+/** The filters of a list of users. */
+export const userFilters = {
+  username: optional(username),
+  q: optional(
+    describedField(nameWords, "The beginnings of words of the username and display name, in any order."),
+  ),
+};
 
 /**
  * Creates a user; `caller` is null on the command line. A request with an Idempotency-Key is idempotent. Throws
@@ -74,6 +109,8 @@ export async function createUser(
     display_name: row.displayName,
     avatar_url: row.avatarUrl,
     created_at: toSeconds(result.createdAt),
+    storage: toStorage(core, 0),
+    last_active_at: null,
     replayed,
   };
 }
@@ -92,7 +129,7 @@ export async function createFirstUser(core: Accounts): Promise<string | null> {
 
 /** Returns all users, newest first. */
 export async function allUsers(core: Accounts): Promise<User[]> {
-  return (await allUserRows(core.db)).map(toUser);
+  return (await allUserRows(core.db)).map((row) => toUser(core, row));
 }
 
 /** Finds a user by any spelling of the username that compares equal. Throws `user_not_found`. */
@@ -100,14 +137,14 @@ export async function getUserByName(core: Accounts, username: string): Promise<U
   const row = await findUserByName(core.db, usernameKey(username));
   if (!row)
     throw new ParleyError("user_not_found", `No user is named "${username}". List them: parley user list.`);
-  return toUser(row);
+  return toUser(core, row);
 }
 
 /** Throws `user_not_found`. */
 export async function getUser(core: Accounts, id: string): Promise<User> {
-  const row = await findUserById(core.db, id);
+  const row = await findDetailedUser(core.db, id);
   if (!row) throw new ParleyError("user_not_found");
-  return toUser(row);
+  return toUser(core, row);
 }
 
 /** Gets a user with the number of conversations with unread messages. Throws `user_not_found`. */
@@ -116,16 +153,31 @@ export async function getUserWithUnread(core: Accounts, id: string): Promise<Ver
     ...(await getUser(core, id)),
     unread_conversations: await countUnreadConversations(core, id),
   };
-  return { json: JSON.stringify(user), version: `1-${user.unread_conversations}` };
+  return versioned(JSON.stringify(user), 1);
 }
 
-/** Returns one page of the users, or the one with this username. */
+/** Returns one page of the users that match the filters. `isAborted` reports whether the client has gone. */
 export async function listUsers(
   core: Accounts,
-  request: Page & { username?: string | undefined },
+  request: Page & Parsed<typeof userFilters>,
+  isAborted: () => boolean,
 ): Promise<PageEnvelope> {
+  const { db } = core;
   const filter = { usernameKey: request.username && usernameKey(request.username) };
-  return toPage(request, await listUserRows(core.db, filter, request), (row) => JSON.stringify(toUser(row)));
+  const parts = searchWords(request.q ?? "").map(searchPart);
+  const names = {
+    listNames: (walk: Page) => listUserNames(db, filter, walk),
+    isMatch({ username, display_name }: UserNames) {
+      const key = searchKey(username, display_name);
+      return parts.every((part) => key.includes(part));
+    },
+    findRows: (ids: readonly string[]) => findDetailedUsers(db, ids),
+  };
+  const { rows, end } =
+    parts.length > 0
+      ? await searchNames(request, names, isAborted)
+      : { rows: await listUserRows(db, filter, request) };
+  return toPage(request, rows, (row) => JSON.stringify(toUser(core, row)), end);
 }
 
 /** Deletes the user and everything that belongs to them. Throws `user_not_found`. */
@@ -140,7 +192,7 @@ export async function deleteUser(core: Accounts, caller: Caller | null, id: stri
   core.wakeEraser();
 }
 
-function toUser(row: UserRow): User {
+function toUser(core: Accounts, row: DetailedUserRow): User {
   return {
     id: row.id,
     username: row.username,
@@ -148,7 +200,14 @@ function toUser(row: UserRow): User {
     display_name: row.display_name,
     avatar_url: row.avatar_url,
     created_at: toSeconds(row.created_at),
+    storage: toStorage(core, row.used),
+    last_active_at: row.seen_at === null ? null : toSeconds(row.seen_at),
   };
+}
+
+/** `used` is in bytes. */
+export function toStorage({ limits }: Accounts, used: number): TypeOf<typeof storageUse> {
+  return { used, quota: limits.userQuotaBytes || null };
 }
 
 /** Fills in ids and times of a new user. */

@@ -10,7 +10,7 @@ import {
   hasTokensExpiredBefore,
   listTokenRows,
 } from "../../src/db/queries/tokens.ts";
-import { findUserById, listUserRows } from "../../src/db/queries/users.ts";
+import { findUserById, listUserNames, listUserRows } from "../../src/db/queries/users.ts";
 import { anEntry, aToken, aUser, walk } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
 
@@ -32,6 +32,9 @@ for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: open
     assert.deepEqual(await ids(listUserRows(db, {}, walk("u1", 1, true))), ["u2", "u3"]);
     assert.deepEqual(await ids(listUserRows(db, { usernameKey: "u2" }, walk(NEWEST, 5))), ["u2"]);
     assert.deepEqual(await ids(listUserRows(db, { usernameKey: "u2" }, walk("u2", 5))), []);
+    assert.deepEqual(await ids(listUserNames(db, {}, walk(NEWEST, 2))), ["u3", "u2"]);
+    assert.deepEqual(await ids(listUserNames(db, {}, walk("u1", 1, true))), ["u2"]);
+    assert.deepEqual(await ids(listUserNames(db, { usernameKey: "u2" }, walk(NEWEST, 5))), ["u2"]);
     assert.deepEqual(
       { ...(await findUserById(db, "u1")) },
       {

@@ -12,7 +12,15 @@ import { listBehind } from "../../src/db/queries/hand-out.ts";
 import { invitationsQuery, seenInvitation } from "../../src/db/queries/invitations.ts";
 import { pushSubscriptionsQuery } from "../../src/db/queries/push-subscriptions.ts";
 import { allTokens, findTokenById, tokensQuery } from "../../src/db/queries/tokens.ts";
-import { allUsers, findUserById, usersQuery } from "../../src/db/queries/users.ts";
+import {
+  allUsers,
+  findDetailedUser,
+  findDetailedUsers,
+  findUserById,
+  findUserByName,
+  userNamesQuery,
+  usersQuery,
+} from "../../src/db/queries/users.ts";
 import { findWebhook, webhooksQuery } from "../../src/db/queries/webhooks.ts";
 import type { Reader, Statement } from "../../src/db/sql.ts";
 import { openPlainPostgres, openPlainSqlite } from "./databases.ts";
@@ -53,6 +61,7 @@ const USER = {
   ...({ id: true, username: true, phone_number: true, display_name: true, avatar_url: true } as const),
   ...({ conversation_id: true, created_at: true } as const),
 };
+const DETAILED_USER = { ...USER, ...({ used: true, seen_at: true } as const) };
 const TOKEN = {
   id: true,
   user_id: true,
@@ -112,7 +121,8 @@ const BEHIND = {
 
 async function allExpected(): Promise<Expected[]> {
   return [
-    expect(usersQuery({ usernameKey: "a" }, PAGE), USER),
+    expect(usersQuery({ usernameKey: "a" }, PAGE), DETAILED_USER),
+    expect(userNamesQuery({}, PAGE), { id: true, username: true, display_name: true }),
     expect(tokensQuery({ userId: "a" }, PAGE), TOKEN),
     expect(attachmentsQuery("a", "b", PAGE), FILE),
     expect(entriesQuery(PAGE), ENTRY),
@@ -131,7 +141,10 @@ async function allExpected(): Promise<Expected[]> {
     await expectRead((db) => findGroups(db, ["a"]), GROUP),
     await expectRead((db) => findJoined(db, "a", ["b"]), { ...GROUP, role: true }),
     await expectRead((db) => findUserById(db, "a"), USER),
-    await expectRead((db) => allUsers(db), USER),
+    await expectRead((db) => allUsers(db), DETAILED_USER),
+    await expectRead((db) => findDetailedUser(db, "a"), DETAILED_USER),
+    await expectRead((db) => findDetailedUsers(db, ["a"]), DETAILED_USER),
+    await expectRead((db) => findUserByName(db, "a"), DETAILED_USER),
     await expectRead((db) => findTokenById(db, "a"), TOKEN),
     await expectRead((db) => allTokens(db), { ...TOKEN, username: true }),
     await expectRead((db) => findWebhook(db, "a", "b"), WEBHOOK),

@@ -12,7 +12,7 @@ import { reactionsQuery } from "../../src/db/queries/reactions.ts";
 import { bodiesBehind } from "../../src/db/queries/search.ts";
 import { tokensQuery } from "../../src/db/queries/tokens.ts";
 import { seatedQuery, typingAudienceQuery } from "../../src/db/queries/typing.ts";
-import { usersQuery } from "../../src/db/queries/users.ts";
+import { userNamesQuery, usersQuery } from "../../src/db/queries/users.ts";
 import { webhooksQuery } from "../../src/db/queries/webhooks.ts";
 import type { Statement } from "../../src/db/sql.ts";
 import { type ContactIndex, type ContactQuery, contactQueries } from "./contact-queries.ts";
@@ -61,6 +61,7 @@ const FILL = [
   `INSERT INTO activity (user_id, seen_at) SELECT 'usr_' || n, 1 FROM generate_series(1, ${CONTACTS}) n`,
   `INSERT INTO users (id, username, username_key, conversation_id, created_at)
    SELECT 'usr_' || lpad(n::text, 8, '0'), n, n, 'cnv', 1 FROM generate_series(1, ${CONTACTS}) n`,
+  "INSERT INTO storage (user_id, used) SELECT id, 0 FROM users",
   `INSERT INTO tokens (hash, id, user_id, scopes, created_at)
    SELECT sha256(n::text::bytea), 'tok_' || lpad(n::text, 8, '0'), CASE WHEN n % 6 = 0 THEN 'usr_y' ELSE 'usr_x' END, 'admin', 1
    FROM generate_series(1, ${CONTACTS}) n`,
@@ -99,7 +100,8 @@ function statements(): (Statement | ContactQuery)[] {
           attachmentsQuery("usr_x", conversation, page),
           grantedNamesQuery("usr_x", conversation, page),
         );
-      for (const usernameKey of [undefined, "77"]) found.push(usersQuery({ usernameKey }, page));
+      for (const usernameKey of [undefined, "77"])
+        found.push(usersQuery({ usernameKey }, page), userNamesQuery({ usernameKey }, page));
       for (const userId of [undefined, "usr_x"]) found.push(tokensQuery({ userId }, page));
       found.push(entriesQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));
       found.push(pushSubscriptionsQuery("usr_x", page, 0));

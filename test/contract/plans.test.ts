@@ -13,7 +13,7 @@ import { reactionsQuery } from "../../src/db/queries/reactions.ts";
 import { idsQuery } from "../../src/db/queries/search.ts";
 import { tokensQuery } from "../../src/db/queries/tokens.ts";
 import { seatedQuery, typingAudienceQuery } from "../../src/db/queries/typing.ts";
-import { usersQuery } from "../../src/db/queries/users.ts";
+import { userNamesQuery, usersQuery } from "../../src/db/queries/users.ts";
 import { webhooksQuery } from "../../src/db/queries/webhooks.ts";
 import type { Statement } from "../../src/db/sql.ts";
 import { type ContactIndex, contactQueries } from "./contact-queries.ts";
@@ -69,7 +69,8 @@ test("every other page is one range of an index: no scan of a table, no sort, no
         attachmentsQuery("usr_x", conversation, page),
         grantedNamesQuery("usr_x", conversation, page),
       );
-    for (const usernameKey of [undefined, "a"]) statements.push(usersQuery({ usernameKey }, page));
+    for (const usernameKey of [undefined, "a"])
+      statements.push(usersQuery({ usernameKey }, page), userNamesQuery({ usernameKey }, page));
     for (const userId of [undefined, "usr_x"]) statements.push(tokensQuery({ userId }, page));
     statements.push(entriesQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));
     statements.push(pushSubscriptionsQuery("usr_x", page, 0));

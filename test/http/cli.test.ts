@@ -51,7 +51,7 @@ test("users and tokens are made and removed beside a running server, at once", a
   assert.equal(await statusWith(command.url, other), 200);
   assert.match(
     (await command.run("user", "list")).stdout,
-    /^ID +USERNAME +PHONE +CREATED\nusr_\w+ +Zoë +555-0100 /,
+    /^ID +USERNAME +PHONE +CREATED +ACTIVE +FILES\nusr_\w+ +Zoë +555-0100 +\S+Z +\S+Z +0 B\n/,
   );
   assert.equal((await command.run("user", "remove", "ZOË")).code, 0);
   assert.equal(await statusWith(command.url, other), 401);

@@ -1,10 +1,15 @@
-// `q` of contacts and attachments beside a model that looks at each name, on both engines, and where a request ends.
+// `q` of contacts, attachments and users beside a model that looks at each name, on both engines, and where a request ends.
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { Parley } from "../../client/src/index.ts";
+import { createToken, SCOPES } from "../../src/core/access/tokens.ts";
+import { createUser } from "../../src/core/users.ts";
 import { startApp, startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
+import { eventually } from "../support/files-on-disk.ts";
 import { addFiles } from "../support/many-files.ts";
 import { add, give, person, read, send } from "../support/people.ts";
 import { holds } from "../support/property.ts";
@@ -231,8 +236,83 @@ for (const [engine, start] of ENGINES) {
   });
 }
 
+for (const [engine, start] of ENGINES) {
+  test(`${engine}: users are found by words of their names, and told what they store and when they were there`, async (t) => {
+    const server = await start(t);
+    const admin = await server.user({ scopes: SCOPES });
+    const names = [
+      ["ada", "Augusta Ada King"],
+      ["adam", null],
+      ["x-ada", "Zoë Ångström"],
+      ["nada", "李小美"],
+    ] as const;
+    const made: string[] = [];
+    for (const [username, display_name] of names)
+      made.push((await createUser(server.app.core, null, { username, display_name })).id);
+    const found = async (query: object) => {
+      const path = `/v1/users?${new URLSearchParams({ limit: "1", ...query })}`;
+      return (await walk<{ username: string }>(server, admin, path)).map(({ username }) => username);
+    };
+    for (const [q, expected] of [
+      ["ADA", ["x-ada", "adam", "ada"]],
+      ["king aug", ["ada"]],
+      ["king zoë", []],
+      ["ång", ["x-ada"]],
+      ["小", ["nada"]],
+      ["-", ["nada", "x-ada", "adam", "ada"]],
+      ["nobody", []],
+    ] as const) {
+      const all = (await found({ q })).filter((name) => !name.startsWith("user-"));
+      assert.deepEqual(all, expected, q);
+    }
+    assert.deepEqual(await found({ q: "ada", username: "ADAM" }), ["adam"]);
+    assert.deepEqual(await found({ q: "king", username: "adam" }), []);
+    for (const q of ["x".repeat(256), "a ".repeat(33), "\u0000"])
+      assert.equal((await send(server, admin, "GET", `/v1/users?${new URLSearchParams({ q })}`)).status, 400);
+    const { token } = await createToken(server.app.core, null, made[0]!, {});
+    const ada = { id: made[0]!, token, headers: { authorization: `Bearer ${token}` } };
+    assert.equal((await upload(server.url, ada, new File(["12345"], "x"))).status, 201);
+    const shown = async () => {
+      const { data } = await read<{ data: Shown[] }>(send(server, admin, "GET", "/v1/users?q=ada"), 200);
+      const one = await read<Shown>(send(server, admin, "GET", `/v1/users/${ada.id}`), 200);
+      const listed = data.find(({ id }) => id === ada.id)!;
+      return [listed, one].map(({ storage, last_active_at }) => ({ ...storage, last_active_at }));
+    };
+    assert.ok(await eventually(async () => (await shown()).every((each) => each.last_active_at !== null)));
+    for (const { used, quota, last_active_at } of await shown()) {
+      assert.deepEqual([used, quota], [5, null]);
+      assert.ok(Math.abs(last_active_at! - Date.now() / 1000) < 60);
+    }
+    const other = await read<Shown>(send(server, admin, "GET", `/v1/users/${made[1]}`), 200);
+    assert.deepEqual([other.storage, other.last_active_at], [{ used: 0, quota: null }, null]);
+  });
+}
+
+interface Shown {
+  id: string;
+  storage: { used: number; quota: number | null };
+  last_active_at: number | null;
+}
+
 /** The most files that one request looks at. */
 const MOST = 20_000;
+
+test("a request looks at 20,000 users at most, and its page goes on behind them", async (t) => {
+  const server = await startApp(t);
+  const { token } = await server.user({ scopes: SCOPES });
+  const { id } = await createUser(server.app.core, null, { username: "sought" });
+  using db = new DatabaseSync(join(server.config.dataFolder, "parley.db"), { timeout: 5000 });
+  db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MOST})
+    INSERT INTO users (id, username, username_key, conversation_id, created_at)
+    SELECT 'usr_7zzz' || printf('%022d', i), 'other ' || i, 'other ' || i, 'cnv', 1 FROM n`);
+  const { users } = new Parley({ url: server.url, token });
+  assert.deepEqual(await users.list({ q: "sought" }), { has_more: true, data: [] });
+  const all = await Array.fromAsync(users.list({ q: "sought" }));
+  assert.deepEqual(
+    all.map((each) => each.id),
+    [id],
+  );
+});
 
 test("a request looks at 20,000 files at most, and its page goes on behind them, in both directions", async (t) => {
   const server = await startApp(t);

@@ -18,7 +18,8 @@ test("a user is made with all that there is to know, found, shown to itself, and
   const made = await ask("POST", "/v1/users", fields);
   assert.equal(made.status, 201);
   const { id, created_at } = made.body as { id: string; created_at: number };
-  assert.deepEqual(Object.entries(made.body), Object.entries({ id, ...fields, created_at }));
+  const unused = { storage: { used: 0, quota: null }, last_active_at: null };
+  assert.deepEqual(Object.entries(made.body), Object.entries({ id, ...fields, created_at, ...unused }));
   assert.match(id, /^usr_/);
   assert.equal(made.headers.get("location"), `${server.url}/v1/users/${id}`);
   const shown = { ...made.body, unread_conversations: 0 };
@@ -26,7 +27,8 @@ test("a user is made with all that there is to know, found, shown to itself, and
   const token = (await ask("POST", "/v1/tokens", { user_id: id })).body.token as string;
   const theirs = asker(server, { id, token, headers: { authorization: `Bearer ${token}` } });
   const me = (await theirs("GET", "/v1/me")).body;
-  for (const [name, value] of Object.entries(made.body)) assert.deepEqual(me[name], value, name);
+  const { last_active_at: _, ...account } = made.body;
+  for (const [name, value] of Object.entries(account)) assert.deepEqual(me[name], value, name);
   assert.equal((await theirs("POST", "/v1/contacts", { username: "b", phone_number: "555" })).status, 201);
   assert.equal((await ask("DELETE", `/v1/users/${id}`)).status, 204);
   assert.equal((await theirs("GET", "/v1/me")).status, 401, "at once");
@@ -39,11 +41,11 @@ test("a user is made with all that there is to know, found, shown to itself, and
 test("a form makes a user, too, and what is left out is null", async (t) => {
   const server = await startApp(t);
   const ask = asker(server, await server.user({ scopes: SCOPES }));
+  const none = { username: "bob", phone_number: null, display_name: null, avatar_url: null };
   const made = await ask("POST", "/v1/users", "username=ada&display_name=");
   assert.equal(made.status, 201);
-  const { id: _, created_at: __, ...rest } = made.body;
-  assert.deepEqual(rest, { username: "ada", phone_number: null, display_name: null, avatar_url: null });
-  const none = { username: "bob", phone_number: null, display_name: null, avatar_url: null };
+  const { username, phone_number, display_name, avatar_url } = made.body;
+  assert.deepEqual({ username, phone_number, display_name, avatar_url }, { ...none, username: "ada" });
   assert.equal((await ask("POST", "/v1/users", none)).status, 201);
 });
 
@@ -96,7 +98,6 @@ test("users are listed newest first in pages, and one is found by name", async (
   assert.deepEqual(await names("username=B"), ["b"]);
   assert.deepEqual(await list("username=nobody"), { has_more: false, data: [] });
   assert.equal((await ask("GET", "/v1/users?starting_after=con_x")).status, 400);
-  assert.equal((await ask("GET", "/v1/users?q=b")).status, 400);
   const link = (await ask("GET", "/v1/users?limit=1")).headers.get("link")!;
   assert.match(link, /\/v1\/users\?limit=1&starting_after=usr_\w+>; rel="next"$/);
 });

@@ -2,7 +2,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const TEXT = "src/util/text.ts";
-const FILES = "src/core/files/attachments.ts";
+const SEARCH = "src/core/name-search.ts";
 const CONTACTS = "src/db/queries/contact-lists.ts";
 const PAGE = "src/core/page.ts";
 
@@ -78,29 +78,36 @@ export const names: readonly Mutant[] = [
     tests: ["http/name-search"],
   },
   {
+    name: "find users that have one word of several",
+    file: "src/core/users.ts",
+    find: "parts.every((part) => key.includes(part))",
+    replace: "parts.some((part) => key.includes(part))",
+    tests: ["http/name-search"],
+  },
+  {
     name: "skip files behind those that match and are not seen",
-    file: FILES,
+    file: SEARCH,
     find: "cursor = isWhole ? names.at(-1)!.id : wanted.at(-1)!;",
     replace: "cursor = names.at(-1)!.id;",
     tests: ["http/name-search"],
   },
   {
     name: "look at the names of all files for one request",
-    file: FILES,
+    file: SEARCH,
     find: "looked < MAX_LOOKED_AT && !isAborted()",
     replace: "!isAborted()",
     tests: ["http/name-search"],
   },
   {
     name: "look at the names of all files in one turn of the event loop",
-    file: FILES,
+    file: SEARCH,
     find: "    if (looked > 0) await nextTurn();\n",
     replace: "",
     tests: ["attacks/lists"],
   },
   {
     name: "look at names of files for a client that has gone",
-    file: FILES,
+    file: SEARCH,
     find: "looked < MAX_LOOKED_AT && !isAborted()",
     replace: "looked < MAX_LOOKED_AT",
     tests: ["attacks/lists"],

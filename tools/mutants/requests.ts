@@ -60,9 +60,9 @@ export const requests: readonly Mutant[] = [
   },
   {
     name: "find no user by an invisible name",
-    file: "src/http/routes/users.ts",
-    find: 'query: { ...pageFields("usr"), username: optional(username) },',
-    replace: 'query: { ...pageFields("usr"), username: optional(newUsername) },',
+    file: "src/core/users.ts",
+    find: "  username: optional(username),",
+    replace: "  username: optional(newUsername),",
     tests: ["attacks/usernames"],
   },
   {

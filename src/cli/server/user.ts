@@ -1,6 +1,7 @@
 import { readConfig } from "../../config/settings.ts";
 import { newUsername, phoneNumber, readField } from "../../core/fields.ts";
 import { createUser, deleteUser, getUserByName, allUsers as listAll } from "../../core/users.ts";
+import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { printTable } from "../table.ts";
 import { isoTime } from "../text.ts";
@@ -26,8 +27,12 @@ export async function listUsers(io: Io, options: JsonOption): Promise<void> {
   if (options.json) return io.print(JSON.stringify(users));
   printTable(
     io,
-    ["ID", "USERNAME", "PHONE", "CREATED"],
-    users.map((user) => [user.id, user.username, user.phone_number ?? "", isoTime(user.created_at)]),
+    ["ID", "USERNAME", "PHONE", "CREATED", "ACTIVE", "FILES"],
+    users.map(({ id, username, phone_number, created_at, last_active_at, storage }) => [
+      ...[id, username, phone_number ?? "", isoTime(created_at)],
+      last_active_at === null ? "" : isoTime(last_active_at),
+      roundedSize(storage.used).padStart(9),
+    ]),
   );
 }
 

@@ -3,6 +3,7 @@ import {
   findAttachment,
   findAttachments,
   findLinkedAttachment,
+  type GrantedName,
   isOwnMessage,
   listAttachments as listAttachmentRows,
   listGrantedNames,
@@ -19,6 +20,7 @@ import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
 import { choice, describedField, nameWords, optional, type Parsed, reference } from "../fields.ts";
 import { isReplay } from "../idempotency.ts";
+import { inOrder, searchNames } from "../name-search.ts";
 import { type Page, type PageEnvelope, toPage } from "../page.ts";
 import { type Expected, readBack, type Versioned, versioned as versionedText } from "../resource.ts";
 import {
@@ -34,7 +36,6 @@ import {
   withOptional,
 } from "../schema.ts";
 import { findShownUsers, shownUser } from "../senders.ts";
-import { nextTurn, ROWS_PER_TURN } from "../turns.ts";
 import { commitUploads, type ReceivedFile, storeFile } from "./received.ts";
 import { Upload } from "./uploads.ts";
 
@@ -135,10 +136,18 @@ export async function listAttachments(
 ): Promise<PageEnvelope> {
   if (request.conversation_id !== undefined) await checkMember(core, caller, request.conversation_id);
   const words = searchWords(request.q ?? "");
+  const { db } = core;
+  const { userId } = caller;
+  const { conversation_id } = request;
+  const names = {
+    listNames: (walk: Page) => listGrantedNames(db, userId, conversation_id, walk),
+    isMatch: ({ filename }: GrantedName) => filename !== null && hasWords(filename, words),
+    findRows: (ids: readonly string[]) => findAttachments(db, userId, ids),
+  };
   const { rows, end } =
     words.length > 0
-      ? await searchAttachments(core, caller.userId, words, request, isAborted)
-      : { rows: await listAttachmentRows(core.db, caller.userId, request.conversation_id, request) };
+      ? await searchNames(request, names, isAborted)
+      : { rows: await listAttachmentRows(db, userId, conversation_id, request) };
   return toPage(request, rows, await chooseShape(core, rows, request), end);
 }
 
@@ -156,47 +165,6 @@ async function chooseShape(
   return (row) => `${linked(core, row).slice(0, -1)},"sender":${senders.get(row.uploader_id) ?? null}}`;
 }
 
-/** Rows of a page; `end` is where the search stopped if it has not looked at all files. */
-interface Found {
-  rows: AttachmentRow[];
-  end?: string;
-}
-
-/** The most files whose names one request looks at. */
-const MAX_LOOKED_AT = 20_000;
-
-/**
- * Searches the names of the user's files in several turns of the event loop, as contacts are searched. Looks at a limited
- * number of files: a page with fewer than its limit may have more after it.
- */
-async function searchAttachments(
-  core: Core,
-  userId: string,
-  words: readonly string[],
-  request: AttachmentsRequest,
-  isAborted: () => boolean,
-): Promise<Found> {
-  const found: AttachmentRow[] = [];
-  let { cursor } = request;
-  // Many searches are for frequent words: their pages end here and cost little more than others.
-  let steps = 2 * (request.limit + 1);
-  for (let looked = 0; looked < MAX_LOOKED_AT && !isAborted(); steps = ROWS_PER_TURN) {
-    if (looked > 0) await nextTurn();
-    const walk: Page = { cursor, newer: request.newer, limit: Math.min(steps, MAX_LOOKED_AT - looked) };
-    const names = await listGrantedNames(core.db, userId, request.conversation_id, walk);
-    looked += names.length;
-    const matching = names
-      .filter(({ filename }) => filename !== null && hasWords(filename, words))
-      .map(({ id }) => id);
-    const wanted = matching.slice(0, request.limit + 1 - found.length);
-    found.push(...(await findInOrder(core, userId, wanted)));
-    const isWhole = wanted.length === matching.length;
-    if (found.length > request.limit || (isWhole && names.length < walk.limit)) return { rows: found };
-    cursor = isWhole ? names.at(-1)!.id : wanted.at(-1)!;
-  }
-  return { rows: found, end: cursor };
-}
-
 /** Returns those of the attachments that this user sees. */
 export async function findInOrder(
   core: Core,
@@ -204,8 +172,7 @@ export async function findInOrder(
   ids: readonly string[],
 ): Promise<AttachmentRow[]> {
   if (ids.length === 0) return [];
-  const rows = await findAttachments(core.db, userId, ids);
-  return ids.flatMap((id) => rows.find((row) => row.id === id) ?? []);
+  return inOrder(ids, await findAttachments(core.db, userId, ids));
 }
 
 /** Throws `attachment_not_found`, also for an attachment that the caller may not see. */

@@ -150,7 +150,7 @@ function walkGrants(userId: string, conversationId: string | undefined, { cursor
     : { range: sql`${own} AND g.attachment_id < ${cursor}`, order: sql`g.attachment_id DESC` };
 }
 
-interface GrantedName {
+export interface GrantedName {
   id: string;
   /** Null if the file has been deleted. */
   filename: string | null;

@@ -1,6 +1,6 @@
 import { ParleyError } from "../../errors.ts";
 import { type Page, pageClause } from "../page.ts";
-import { EMPTY, list, type Reader, type Statement, sql } from "../sql.ts";
+import { EMPTY, list, padded, type Reader, type Statement, sql } from "../sql.ts";
 import { batch, get, type Write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { createConversation, positionOf } from "./conversations.ts";
@@ -16,18 +16,37 @@ export interface UserRow {
   created_at: number;
 }
 
-const COLUMNS = sql`id, username, phone_number, display_name, avatar_url, conversation_id, created_at`;
+/** A user as administrators see them. */
+export interface DetailedUserRow extends UserRow {
+  /** Bytes of the user's files. */
+  used: number;
+  /** When the user last made a request (milliseconds); null if never. */
+  seen_at: number | null;
+}
 
-export function findUserByName(db: Reader, usernameKey: string): Promise<UserRow | undefined> {
-  return db.get<UserRow>(sql`SELECT ${COLUMNS} FROM users WHERE username_key = ${usernameKey}`);
+const COLUMNS = sql`id, username, phone_number, display_name, avatar_url, conversation_id, created_at`;
+const DETAILS = sql`${COLUMNS}, COALESCE((SELECT s.used FROM storage s WHERE s.user_id = users.id), 0) AS used,
+  (SELECT a.seen_at FROM activity a WHERE a.user_id = users.id) AS seen_at`;
+
+export function findUserByName(db: Reader, usernameKey: string): Promise<DetailedUserRow | undefined> {
+  return db.get<DetailedUserRow>(sql`SELECT ${DETAILS} FROM users WHERE username_key = ${usernameKey}`);
+}
+
+export function findDetailedUser(db: Reader, id: string): Promise<DetailedUserRow | undefined> {
+  return db.get<DetailedUserRow>(sql`SELECT ${DETAILS} FROM users WHERE id = ${id}`);
+}
+
+/** Returns those of the users who exist. */
+export function findDetailedUsers(db: Reader, ids: readonly string[]): Promise<DetailedUserRow[]> {
+  return db.all<DetailedUserRow>(sql`SELECT ${DETAILS} FROM users WHERE id IN (${list(padded(ids))})`);
 }
 
 export function findUserById(db: Reader, id: string): Promise<UserRow | undefined> {
   return db.get<UserRow>(sql`SELECT ${COLUMNS} FROM users WHERE id = ${id}`);
 }
 
-export function allUsers(db: Reader): Promise<UserRow[]> {
-  return db.all<UserRow>(sql`SELECT ${COLUMNS} FROM users ORDER BY id DESC`);
+export function allUsers(db: Reader): Promise<DetailedUserRow[]> {
+  return db.all<DetailedUserRow>(sql`SELECT ${DETAILS} FROM users ORDER BY id DESC`);
 }
 
 /** What is shown of a sender. */
@@ -51,13 +70,32 @@ interface UserFilter {
 }
 
 /** Returns the rows of a page, and one more if there is one. */
-export function listUserRows(db: Reader, filter: UserFilter, page: Page): Promise<UserRow[]> {
+export function listUserRows(db: Reader, filter: UserFilter, page: Page): Promise<DetailedUserRow[]> {
   return db.all(usersQuery(filter, page));
 }
 
-export function usersQuery({ usernameKey }: UserFilter, page: Page): Statement<UserRow> {
-  const condition = usernameKey === undefined ? EMPTY : sql`username_key = ${usernameKey} AND`;
-  return sql`SELECT ${COLUMNS} FROM users WHERE ${condition} ${pageClause(page)}`;
+export function usersQuery(filter: UserFilter, page: Page): Statement<DetailedUserRow> {
+  return sql`SELECT ${DETAILS} FROM users WHERE ${isListed(filter)} ${pageClause(page)}`;
+}
+
+function isListed({ usernameKey }: UserFilter): Statement {
+  return usernameKey === undefined ? EMPTY : sql`username_key = ${usernameKey} AND`;
+}
+
+export interface UserNames {
+  id: string;
+  username: string;
+  display_name: string | null;
+}
+
+/** Returns the names of users in the order of the list, at most `limit`. */
+export function listUserNames(db: Reader, filter: UserFilter, page: Page): Promise<UserNames[]> {
+  return db.all(userNamesQuery(filter, page));
+}
+
+export function userNamesQuery(filter: UserFilter, { limit, ...walk }: Page): Statement<UserNames> {
+  const range = pageClause({ ...walk, limit: limit - 1 });
+  return sql`SELECT id, username, display_name FROM users WHERE ${isListed(filter)} ${range}`;
 }
 
 export interface CreateUser {

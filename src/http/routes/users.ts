@@ -1,4 +1,4 @@
-import { optional, pageFields, toPageRequest, username } from "../../core/fields.ts";
+import { pageFields, toPageRequest } from "../../core/fields.ts";
 import {
   createUser,
   deleteUser,
@@ -6,6 +6,7 @@ import {
   getUserWithUnread,
   listUsers,
   userFields,
+  userFilters,
   userResource,
   userWithUnreadResource,
 } from "../../core/users.ts";
@@ -23,13 +24,14 @@ export const userOperations: readonly Operation[] = [
     path: "/v1/users",
     scope: "admin",
     summary: "List users",
-    query: { ...pageFields("usr"), username: optional(username) },
+    query: { ...pageFields("usr"), ...userFilters },
     body: {},
     answer: { status: 200, page: userResource },
     errors: [],
     async handle({ core, query, request, reply }) {
       const page = toPageRequest(query);
-      return sendPage(core, request, reply, page, await listUsers(core, page));
+      const isAborted = () => request.raw.socket.destroyed;
+      return sendPage(core, request, reply, page, await listUsers(core, page, isAborted));
     },
   }),
   operation({

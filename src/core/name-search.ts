@@ -1,0 +1,54 @@
+import type { Page } from "./page.ts";
+import { nextTurn, ROWS_PER_TURN } from "./turns.ts";
+
+/** A list whose names are looked at one by one. */
+interface NamedList<N, R> {
+  /** Returns the next names of a walk, at most its limit. */
+  listNames(walk: Page): Promise<N[]>;
+  isMatch(name: N): boolean;
+  /** Returns those of the items that the caller sees, in any order. */
+  findRows(ids: readonly string[]): Promise<R[]>;
+}
+
+/** Rows of a page; `end` is the last item that the search has looked at, if it stopped before it had looked at all. */
+interface Found<R> {
+  rows: R[];
+  end?: string;
+}
+
+/** The most names that one request looks at. */
+const MAX_LOOKED_AT = 20_000;
+
+/**
+ * Searches names in several turns of the event loop, as contacts are searched. Looks at a limited number of names: a page
+ * with fewer items than its limit may have more after it. `isAborted` reports whether the client has gone.
+ */
+export async function searchNames<N extends { id: string }, R extends { id: string }>(
+  page: Page,
+  { listNames, isMatch, findRows }: NamedList<N, R>,
+  isAborted: () => boolean,
+): Promise<Found<R>> {
+  const found: R[] = [];
+  let { cursor } = page;
+  // Many searches are for frequent words: their pages end here and cost little more than others.
+  let steps = 2 * (page.limit + 1);
+  for (let looked = 0; looked < MAX_LOOKED_AT && !isAborted(); steps = ROWS_PER_TURN) {
+    if (looked > 0) await nextTurn();
+    const walk: Page = { cursor, newer: page.newer, limit: Math.min(steps, MAX_LOOKED_AT - looked) };
+    const names = await listNames(walk);
+    looked += names.length;
+    const matching = names.filter(isMatch).map(({ id }) => id);
+    const wanted = matching.slice(0, page.limit + 1 - found.length);
+    const rows = wanted.length === 0 ? [] : await findRows(wanted);
+    found.push(...inOrder(wanted, rows));
+    const isWhole = wanted.length === matching.length;
+    if (found.length > page.limit || (isWhole && names.length < walk.limit)) return { rows: found };
+    cursor = isWhole ? names.at(-1)!.id : wanted.at(-1)!;
+  }
+  return { rows: found, end: cursor };
+}
+
+/** Returns the rows in the order of the ids, without those that are missing. */
+export function inOrder<R extends { id: string }>(ids: readonly string[], rows: readonly R[]): R[] {
+  return ids.flatMap((id) => rows.find((row) => row.id === id) ?? []);
+}

@@ -63,6 +63,11 @@ export const catalogue = {
     explanation:
       "Only the user who sent a message can edit or delete it. Nobody edits messages of the system.",
   },
+  not_owner: {
+    title: "Not the owner",
+    explanation:
+      "Only the user who created a webhook can change its address and its events, test it and rotate its secret. Others with the scope `admin` can enable, disable and delete it.",
+  },
   not_admin: {
     title: "Not an admin of the group",
     explanation:

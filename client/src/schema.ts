@@ -230,6 +230,8 @@ export interface components {
     };
     Webhook: {
       id: string;
+      /** Its owner. */
+      user_id: string;
       /** As the URL Standard (WHATWG) writes it. */
       url: string;
       /** Types of events; null for all. */
@@ -251,6 +253,8 @@ export interface components {
       id: string;
       /** Signs the requests: `whsec_…`. It is shown only once. */
       secret: string;
+      /** Its owner. */
+      user_id: string;
       /** As the URL Standard (WHATWG) writes it. */
       url: string;
       /** Types of events; null for all. */
@@ -500,7 +504,7 @@ export interface components {
       /** What is wrong and what to do. */
       detail: string;
       /** From a closed list; for programs to check. */
-      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "body_too_large" | "rate_limited" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
+      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "body_too_large" | "rate_limited" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
       /** The field at fault, if there is one. */
       param?: string;
       /** The contact or user that has the username (`contact_exists`, `username_taken`). */
@@ -782,6 +786,10 @@ export interface operations {
       starting_after?: string | undefined;
       /** Returns items newer than this one (whk_…). */
       ending_before?: string | undefined;
+      /** Lists the webhooks of all users, which also requires the scope `admin`. */
+      all?: boolean | undefined;
+      /** Lists those of one user, which also requires the scope `admin`. */
+      user_id?: string | undefined;
     };
   };
   createWebhook: {

@@ -21,7 +21,7 @@ import {
   userNamesQuery,
   usersQuery,
 } from "../../src/db/queries/users.ts";
-import { findWebhook, webhooksQuery } from "../../src/db/queries/webhooks.ts";
+import { findAnyWebhook, findWebhook, webhooksQuery } from "../../src/db/queries/webhooks.ts";
 import type { Reader, Statement } from "../../src/db/sql.ts";
 import { openPlainPostgres, openPlainSqlite } from "./databases.ts";
 import { numbered } from "./postgres-plans.ts";
@@ -127,6 +127,7 @@ async function allExpected(): Promise<Expected[]> {
     expect(attachmentsQuery("a", "b", PAGE), FILE),
     expect(entriesQuery(PAGE), ENTRY),
     expect(webhooksQuery("a", PAGE), WEBHOOK),
+    expect(webhooksQuery(null, PAGE), WEBHOOK),
     expect(pushSubscriptionsQuery("a", PAGE, 0), WEBHOOK),
     expect(deliveriesQuery("a", PAGE), DELIVERY),
     expect(joinedQuery("a", PAGE), { ...GROUP, role: true }),
@@ -148,6 +149,7 @@ async function allExpected(): Promise<Expected[]> {
     await expectRead((db) => findTokenById(db, "a"), TOKEN),
     await expectRead((db) => allTokens(db), { ...TOKEN, username: true }),
     await expectRead((db) => findWebhook(db, "a", "b"), WEBHOOK),
+    await expectRead((db) => findAnyWebhook(db, "b"), WEBHOOK),
     await expectRead((db) => webhooksWithDue(db, 1), { id: true, user_id: true }),
     await expectRead((db) => listDue(db, "a", 1, 5), DUE),
     await expectRead((db) => listBehind(db, "", 5), BEHIND),

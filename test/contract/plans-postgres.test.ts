@@ -104,6 +104,7 @@ function statements(): (Statement | ContactQuery)[] {
         found.push(usersQuery({ usernameKey }, page), userNamesQuery({ usernameKey }, page));
       for (const userId of [undefined, "usr_x"]) found.push(tokensQuery({ userId }, page));
       found.push(entriesQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));
+      found.push(webhooksQuery(null, page));
       found.push(pushSubscriptionsQuery("usr_x", page, 0));
       found.push(blocksQuery("usr_x", page), ...groupQueries(page));
     }

@@ -73,6 +73,7 @@ test("every other page is one range of an index: no scan of a table, no sort, no
       statements.push(usersQuery({ usernameKey }, page), userNamesQuery({ usernameKey }, page));
     for (const userId of [undefined, "usr_x"]) statements.push(tokensQuery({ userId }, page));
     statements.push(entriesQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));
+    statements.push(webhooksQuery(null, page));
     statements.push(pushSubscriptionsQuery("usr_x", page, 0));
     statements.push(blocksQuery("usr_x", page), ...groupQueries(page));
   }

@@ -284,6 +284,8 @@ export const ROWS: Row[] = [
   },
   { route: "GET /v1/events", path: "/v1/events", expected: all(200) },
   { route: "GET /v1/webhooks", path: "/v1/webhooks", expected: all(200) },
+  { route: "GET /v1/webhooks", path: "/v1/webhooks?all=true", expected: all(403) },
+  { route: "GET /v1/webhooks", path: "/v1/webhooks?user_id=<user>", expected: all(403) },
   { route: "POST /v1/webhooks", path: "/v1/webhooks", body: HOOK, expected: all(201) },
   {
     route: "POST /v1/webhooks",

@@ -219,9 +219,30 @@ export const outside: readonly Mutant[] = [
   {
     name: "anybody makes a webhook of all users",
     file: "src/core/events/webhooks.ts",
-    find: "  if (fields.all_users) demandAdmin(caller);\n",
+    find: "  if (fields.all_users) demandAdmin(caller, EVENTS_OF_ALL);\n",
     replace: "",
     tests: ["http/webhooks"],
+  },
+  {
+    name: "anybody lists the webhooks of all users",
+    file: "src/core/events/webhooks.ts",
+    find: "  if (all || user_id !== undefined) demandAdmin(",
+    replace: "  if (user_id !== undefined) demandAdmin(",
+    tests: ["http/matrix", "http/webhooks-of-others"],
+  },
+  {
+    name: "every token has the webhooks of all users",
+    file: "src/core/events/webhooks.ts",
+    find: 'const isAdmin = caller.scopes.has("admin");',
+    replace: "const isAdmin = true;",
+    tests: ["http/matrix"],
+  },
+  {
+    name: "an administrator redirects the events of a user",
+    file: "src/core/events/webhooks.ts",
+    find: '  if (row.user_id !== caller.userId) throw new ParleyError("not_owner");\n',
+    replace: "",
+    tests: ["http/webhooks-of-others"],
   },
   {
     name: "a signed token may have the scope admin",

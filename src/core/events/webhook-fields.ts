@@ -1,6 +1,6 @@
 import { RESOURCE_EVENTS } from "../../db/queries/events.ts";
 import { parseHttpUrl } from "../../util/addresses.ts";
-import { type Field, nullable, optional, someOf, trueOrFalse } from "../fields.ts";
+import { describedField, type Field, nullable, optional, reference, someOf, trueOrFalse } from "../fields.ts";
 import {
   bool,
   count,
@@ -52,7 +52,18 @@ export const webhookChanges = {
   enabled: optional(trueOrFalse),
 };
 
+/** The filters of a list of webhooks. */
+export const webhookFilters = {
+  all: optional(
+    describedField(trueOrFalse, "Lists the webhooks of all users, which also requires the scope `admin`."),
+  ),
+  user_id: optional(
+    describedField(reference("usr"), "Lists those of one user, which also requires the scope `admin`."),
+  ),
+};
+
 const webhookMembers = {
+  user_id: described(id("usr"), "Its owner."),
   // No format: the URL Standard keeps some characters, such as [ in a path, that RFC 3986 does not allow.
   url: described(text, "As the URL Standard (WHATWG) writes it."),
   events: described(orNull(listOf(oneOf<string>(...RESOURCE_EVENTS))), "Types of events; null for all."),

@@ -1,6 +1,12 @@
 import { type DeliveryRow, listDeliveryRows } from "../../db/queries/deliveries.ts";
 import { lastPosition } from "../../db/queries/events.ts";
-import { findWebhook, listWebhookRows, toWebhook, type WebhookRow } from "../../db/queries/webhooks.ts";
+import {
+  findAnyWebhook,
+  findWebhook,
+  listWebhookRows,
+  toWebhook,
+  type WebhookRow,
+} from "../../db/queries/webhooks.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { mayPostTo } from "../../util/post.ts";
@@ -18,6 +24,7 @@ import type {
   newWebhookResource,
   webhookChanges,
   webhookFields,
+  webhookFilters,
 } from "./webhook-fields.ts";
 
 const SECRET_BYTES = 32;
@@ -44,7 +51,7 @@ export async function createWebhook(
   key: string | undefined,
 ): Promise<ShownSecret> {
   refuseAddress(core, "url", fields.url);
-  if (fields.all_users) demandAdmin(caller);
+  if (fields.all_users) demandAdmin(caller, EVENTS_OF_ALL);
   requireShown(caller.scopes, fields.events?.split(" ") ?? []);
   const secret = makeSecret(core);
   const entry = newEntry(core, caller);
@@ -78,7 +85,9 @@ export async function createWebhook(
   return shownSecret(core, context, result, secret, replayed);
 }
 
-/** Replaces the secret; the old one also signs for a day. Throws `webhook_not_found` and `insufficient_scope`. */
+/**
+ * Replaces the secret; the old one also signs for a day. Throws `webhook_not_found`, `insufficient_scope` and `not_owner`.
+ */
 export async function rotateSecret(
   core: Core,
   caller: Caller,
@@ -146,18 +155,26 @@ export function refuseAddress(core: Core, param: string, address: string): void 
 }
 
 /** Redirecting the events of all users means reading them. */
-function demandAdmin(caller: Caller): void {
+const EVENTS_OF_ALL = "A webhook for the events of all users";
+
+function demandAdmin(caller: Caller, what: string): void {
   if (caller.scopes.has("admin")) return;
-  throw new ParleyError(
-    "insufficient_scope",
-    "A webhook for the events of all users requires a token with the scope admin.",
-    { header: "admin" },
-  );
+  throw new ParleyError("insufficient_scope", `${what} requires a token with the scope admin.`, {
+    header: "admin",
+  });
 }
 
-export async function listWebhooks(core: Core, caller: Caller, page: Page): Promise<PageEnvelope> {
-  const rows = await listWebhookRows(core.db, caller.userId, page);
-  return toPage(page, rows, (row) => JSON.stringify(toWebhook(row)));
+/** Returns one page of the caller's webhooks, or with the scope `admin` of those of others. Throws `insufficient_scope`. */
+export async function listWebhooks(
+  core: Core,
+  caller: Caller,
+  request: Page & Parsed<typeof webhookFilters>,
+): Promise<PageEnvelope> {
+  const { all, user_id } = request;
+  if (all || user_id !== undefined) demandAdmin(caller, "A list of the webhooks of other users");
+  const userId = user_id ?? (all ? null : caller.userId);
+  const rows = await listWebhookRows(core.db, userId, request);
+  return toPage(request, rows, (row) => JSON.stringify(toWebhook(row)));
 }
 
 /** Throws `webhook_not_found`. */
@@ -165,18 +182,29 @@ export async function getWebhook(core: Core, caller: Caller, id: string): Promis
   return versioned(await getRow(core, caller, id));
 }
 
+/** Gets a webhook of the caller, or with the scope `admin` of any user. Throws `webhook_not_found`. */
 async function getRow(core: Core, caller: Caller, id: string): Promise<WebhookRow> {
-  const row = await findWebhook(core.db, caller.userId, id);
+  const isAdmin = caller.scopes.has("admin");
+  const row = await (isAdmin ? findAnyWebhook(core.db, id) : findWebhook(core.db, caller.userId, id));
   if (!row) throw new ParleyError("webhook_not_found");
   return row;
 }
 
-/** Checks that the caller may change it. Throws `webhook_not_found` and `insufficient_scope`. */
-async function getOwn(core: Core, caller: Caller, id: string): Promise<void> {
-  if ((await getRow(core, caller, id)).all_users === 1) demandAdmin(caller);
+/** Gets a webhook that the caller may change. Throws `webhook_not_found` and `insufficient_scope`. */
+async function getChangeable(core: Core, caller: Caller, id: string): Promise<WebhookRow> {
+  const row = await getRow(core, caller, id);
+  if (row.all_users === 1) demandAdmin(caller, EVENTS_OF_ALL);
+  return row;
 }
 
-/** Throws `webhook_not_found`, `precondition_failed` and what `createWebhook` throws. */
+/** Gets one whose events the caller may redirect. Throws `not_owner` for that of another user, and what `getChangeable` throws. */
+async function getOwn(core: Core, caller: Caller, id: string): Promise<WebhookRow> {
+  const row = await getChangeable(core, caller, id);
+  if (row.user_id !== caller.userId) throw new ParleyError("not_owner");
+  return row;
+}
+
+/** Throws `webhook_not_found`, `not_owner`, `precondition_failed` and what `createWebhook` throws. */
 export async function updateWebhook(
   core: Core,
   caller: Caller,
@@ -184,12 +212,13 @@ export async function updateWebhook(
   fields: Parsed<typeof webhookChanges>,
   expected: Expected,
 ): Promise<Versioned> {
-  await getOwn(core, caller, id);
-  if (fields.url !== undefined) refuseAddress(core, "url", fields.url);
-  requireShown(caller.scopes, fields.events?.split(" ") ?? []);
   const { url, events: types, enabled } = fields;
+  const redirects = url !== undefined || types !== undefined;
+  const { user_id: userId } = await (redirects ? getOwn : getChangeable)(core, caller, id);
+  if (url !== undefined) refuseAddress(core, "url", url);
+  requireShown(caller.scopes, types?.split(" ") ?? []);
   const row = await core.db.write("updateWebhook", {
-    ...{ userId: caller.userId, id, url, types, enabled, expected },
+    ...{ userId, id, url, types, enabled, expected },
     scopes: showingScopes(caller.scopes),
     position: await lastPosition(core.db),
     entry: newEntry(core, caller),
@@ -211,8 +240,8 @@ export async function deleteWebhook(
   id: string,
   expected: Expected,
 ): Promise<void> {
-  const entry = newEntry(core, caller);
-  await core.db.write("deleteWebhook", { userId: caller.userId, id, expected, entry });
+  const { user_id: userId } = await getRow(core, caller, id);
+  await core.db.write("deleteWebhook", { userId, id, expected, entry: newEntry(core, caller) });
   core.wakeEraser();
 }
 
@@ -229,7 +258,8 @@ export async function listDeliveries(
 }
 
 /**
- * Sends a test event. Throws `webhook_not_found`, `webhook_disabled`, `count_limit_reached` and `insufficient_scope`.
+ * Sends a test event. Throws `webhook_not_found`, `webhook_disabled`, `count_limit_reached`, `insufficient_scope` and
+ * `not_owner`.
  */
 export async function testWebhook(
   core: Core,
@@ -264,12 +294,12 @@ export async function redeliver(
   id: string,
   key: string | undefined,
 ): Promise<{ delivery: Delivery; replayed: boolean }> {
-  await getOwn(core, caller, webhookId);
+  const { user_id: userId } = await getChangeable(core, caller, webhookId);
   const { result, replayed } = await writeIdempotent(
     core,
     { caller, key, asked: ["redeliver", webhookId, id] },
     "redeliver",
-    { userId: caller.userId, webhookId, id, now: core.clock() },
+    { userId, webhookId, id, now: core.clock() },
   );
   return { delivery: toDelivery(result), replayed };
 }

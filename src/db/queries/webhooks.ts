@@ -61,6 +61,7 @@ function findOwn(userId: string, id: string): Statement<WebhookRow> {
 export function toWebhook(row: Omit<WebhookRow, "secret" | "old_secret">) {
   return {
     id: row.id,
+    user_id: row.user_id,
     url: row.url,
     events: row.types?.split(" ") ?? null,
     all_users: row.all_users === 1,
@@ -71,6 +72,11 @@ export function toWebhook(row: Omit<WebhookRow, "secret" | "old_secret">) {
 
 export function findWebhook(db: Reader, userId: string, id: string): Promise<WebhookRow | undefined> {
   return db.get(findOwn(userId, id));
+}
+
+/** Finds a webhook of any user. */
+export function findAnyWebhook(db: Reader, id: string): Promise<WebhookRow | undefined> {
+  return db.get(sql`SELECT ${HOOK_COLUMNS} FROM webhooks WHERE id = ${id} AND public_key IS NULL`);
 }
 
 /** Finds a webhook to send to; undefined if it is deleted or disabled. */
@@ -91,13 +97,18 @@ export async function listEnabled(db: Reader, ids: readonly string[]): Promise<s
   return rows.map(({ id }) => id);
 }
 
-/** Returns the rows of a page, and one more if there is one. */
-export function listWebhookRows(db: Reader, userId: string, page: Page): Promise<WebhookRow[]> {
+/** Returns the rows of a page, and one more if there is one. Null lists the webhooks of all users. */
+export function listWebhookRows(db: Reader, userId: string | null, page: Page): Promise<WebhookRow[]> {
   return db.all(webhooksQuery(userId, page));
 }
 
-export function webhooksQuery(userId: string, page: Page): Statement<WebhookRow> {
-  return sql`SELECT ${HOOK_COLUMNS} ${ownHooks(userId)} AND ${pageClause(page)}`;
+/** The id as only the index without push subscriptions has it. */
+const HIDDEN_ID = sql`(id || '')`;
+
+export function webhooksQuery(userId: string | null, page: Page): Statement<WebhookRow> {
+  return userId === null
+    ? sql`SELECT ${HOOK_COLUMNS} FROM webhooks WHERE public_key IS NULL AND ${pageClause(page, HIDDEN_ID)}`
+    : sql`SELECT ${HOOK_COLUMNS} ${ownHooks(userId)} AND ${pageClause(page)}`;
 }
 
 interface CreateWebhook {
@@ -197,6 +208,9 @@ export const updateWebhook = write(
     // A backlog continues from its own position, so that nothing before is lost.
     if (resumed && row.backlog_from === null) row.since_position = input.position;
     const begunAnew = resumed || row.url !== was.url;
+    const isDisabled = was.disabled_at === null && row.disabled_at !== null;
+    // Its owner knows otherwise.
+    const isNews = isDisabled && entry.actorId !== row.user_id;
     if (begunAnew) row.failing_since = null;
     yield* batch([
       sql`UPDATE webhooks SET url = ${row.url}, types = ${row.types}, scopes = ${row.scopes},
@@ -204,6 +218,7 @@ export const updateWebhook = write(
         WHERE id = ${id}`,
       recordEntry(entry, "webhook.updated", id, { origin: originOf(row), enabled: row.disabled_at === null }),
       ...(begunAnew ? [beginAnew(id, entry.at)] : []),
+      ...(isNews ? [publishDisabled(row, entry.at)] : []),
     ]);
     return row;
   },
@@ -271,7 +286,11 @@ export function* disableWebhook(id: string, entry: NewEntry): Write<void> {
   );
   if (!row) return;
   yield* batch([
-    publishEvent("webhook.disabled", entry.at, row.user_id, "", JSON.stringify(toWebhook(row))),
+    publishDisabled(row, entry.at),
     recordEntry(entry, "webhook.disabled", id, { origin: originOf(row) }),
   ]);
+}
+
+function publishDisabled(row: WebhookRow, at: number): Statement {
+  return publishEvent("webhook.disabled", at, row.user_id, "", JSON.stringify(toWebhook(row)));
 }

@@ -15,6 +15,7 @@ const statuses: Record<ErrorCode, number> = {
   invalid_signature: 403,
   not_uploader: 403,
   not_sender: 403,
+  not_owner: 403,
   not_admin: 403,
   route_not_found: 404,
   contact_not_found: 404,

@@ -3,6 +3,7 @@ import {
   newWebhookResource,
   webhookChanges,
   webhookFields,
+  webhookFilters,
   webhookResource,
 } from "../../core/events/webhook-fields.ts";
 import {
@@ -33,7 +34,7 @@ export const webhookOperations: readonly Operation[] = [
     path: "/v1/webhooks",
     scope,
     summary: "List webhooks",
-    query: pageFields("whk"),
+    query: { ...pageFields("whk"), ...webhookFilters },
     body: {},
     answer: { status: 200, page: webhookResource },
     errors: [],
@@ -83,7 +84,7 @@ export const webhookOperations: readonly Operation[] = [
     query: {},
     body: webhookChanges,
     answer: { status: 200, resource: webhookResource, versioned: true },
-    errors: ["webhook_not_found", "precondition_failed"],
+    errors: ["webhook_not_found", "not_owner", "precondition_failed"],
     async handle({ core, caller, id, body, request, reply }) {
       const expected = expectedVersions(request);
       return sendVersioned(request, reply, await updateWebhook(core, caller, id, body, expected));
@@ -112,7 +113,7 @@ export const webhookOperations: readonly Operation[] = [
     query: {},
     body: {},
     answer: { status: 200, resource: newWebhookResource },
-    errors: ["webhook_not_found"],
+    errors: ["webhook_not_found", "not_owner"],
     async handle({ core, caller, id, key, reply }) {
       const { webhook, replayed } = await rotateSecret(core, caller, id, key);
       if (replayed) markReplay(reply);
@@ -129,7 +130,7 @@ export const webhookOperations: readonly Operation[] = [
     query: {},
     body: {},
     answer: { status: 200, resource: deliveryResource },
-    errors: ["webhook_not_found", "webhook_disabled", "count_limit_reached"],
+    errors: ["webhook_not_found", "not_owner", "webhook_disabled", "count_limit_reached"],
     async handle({ core, caller, id, key, reply }) {
       const { delivery, replayed } = await testWebhook(core, caller, id, key);
       if (replayed) markReplay(reply);

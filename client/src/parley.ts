@@ -57,4 +57,9 @@ export class Parley {
   me(options: CallOptions = {}): Promise<Me> {
     return this.#transport.call({ ...options, method: "GET", path: ["v1", "me"] });
   }
+
+  /** Returns the metrics of the server in the text format of Prometheus. Needs the scope `admin`. */
+  metrics(options: CallOptions = {}): Promise<string> {
+    return this.#transport.text({ ...options, method: "GET", path: ["metrics"] });
+  }
 }

@@ -137,12 +137,23 @@ export class Transport {
 
   /** Sends a request and resolves with the JSON of its answer, or undefined if it has none. */
   call<T>(call: Call): Promise<T> {
+    return this.#read(
+      call,
+      (text, response) => (response.status === 204 ? undefined : parse(text, response)) as T,
+    );
+  }
+
+  /** Sends a request and resolves with the text of its answer. */
+  text(call: Call): Promise<string> {
+    return this.#read(call, (text) => text);
+  }
+
+  #read<T>(call: Call, toResult: (text: string, response: Response) => T): Promise<T> {
     return this.#repeat(call, async (headers) => {
       const { response, watch } = await this.#attempt(call, headers);
       try {
         watch.start();
-        const text = await response.text();
-        return (response.status === 204 ? undefined : parse(text, response)) as T;
+        return toResult(await response.text(), response);
       } catch (error) {
         throw error instanceof ParleyApiError ? error : watch.toError(error);
       } finally {

@@ -51,8 +51,8 @@ declare module "fastify" {
 
 /** Builds the HTTP interface; it listens only when its `listen` is called. */
 export async function createHttp(core: Core, config: Config, log: Log): Promise<FastifyInstance> {
-  const { limits, trustedProxies } = config;
-  const metrics = new Metrics(core);
+  const { limits, trustedProxies, databaseUrl, store, dataFolder } = config;
+  const metrics = new Metrics(core, databaseUrl === null || store === null ? dataFolder : null);
   const context = { core, limits, log, metrics, rates: new RateLimits(limits, core.clock) };
   const answered: Answered = (request, response, route, ms) => {
     void discardRest(request.raw);

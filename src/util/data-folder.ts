@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
-import { open, rename } from "node:fs/promises";
+import { open, rename, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { OperatorError } from "../errors.ts";
 import { syncFolder } from "./durable.ts";
@@ -28,6 +28,12 @@ export function restoreOf(folder: string): string {
 /** Returns the path of the file that the server of a data folder locks. */
 export function lockOf(folder: string): string {
   return join(folder, "server.lock");
+}
+
+/** Returns the size of the disk that the folder is on, and the room that is left, in bytes. */
+export async function measureDisk(folder: string): Promise<{ total: number; free: number }> {
+  const { blocks, bavail, bsize } = await statfs(folder);
+  return { total: blocks * bsize, free: bavail * bsize };
 }
 
 /** Throws if a restore into the folder was interrupted. */

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
+import { statfs } from "node:fs/promises";
 import { test } from "node:test";
+import { Parley } from "../../client/src/index.ts";
+import metadata from "../../package.json" with { type: "json" };
 import { SCOPES } from "../../src/core/access/tokens.ts";
 import { startApp, startOn, testConfig } from "../support/app.ts";
+import { listen } from "../support/event-stream.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { openSocket } from "../support/raw-socket.ts";
 
@@ -35,11 +39,42 @@ test("metrics count requests by route and status, never by what is in a path or 
     "parley_http_connections",
     "parley_write_queue_length",
     "parley_tombstones",
+    "parley_event_streams",
+    "parley_disk_free_bytes",
+    "parley_disk_total_bytes",
     "process_resident_memory_bytes",
   ]) {
     assert.match(text, new RegExp(`^${name} \\d+`, "m"));
   }
   assert.ok(!text.includes("secret"));
+});
+
+test("metrics tell the version, the state of each part, the disk and the streams", async (t) => {
+  const server = await startApp(t);
+  const { token } = await server.user({ scopes: SCOPES });
+  const parley = new Parley({ url: server.url, token });
+  const read = async () => {
+    const text = await parley.metrics();
+    return (name: string) => {
+      const line = text.split("\n").find((each) => each.startsWith(`${name} `));
+      assert.ok(line, name);
+      return Number(line.slice(name.length + 1));
+    };
+  };
+  const { version } = metadata;
+  const before = await read();
+  assert.equal(before(`parley_build_info{version="${version}"}`), 1);
+  for (const part of ["disk", "database", "store"]) assert.equal(before(`parley_up{part="${part}"}`), 1);
+  const { blocks, bsize } = await statfs(server.config.dataFolder);
+  assert.equal(before("parley_disk_total_bytes"), blocks * bsize);
+  assert.ok(before("parley_disk_free_bytes") > 0);
+  assert.equal(before("parley_event_streams"), 0);
+  await listen(t, server, { headers: { authorization: `Bearer ${token}` } });
+  server.app.core.fuse.blow(new Error("EIO"));
+  const after = await read();
+  assert.equal(after("parley_event_streams"), 1);
+  assert.equal(after('parley_up{part="disk"}'), 0);
+  assert.equal(after('parley_up{part="database"}'), 1);
 });
 
 test("a client that hangs up counts as aborted, once", async (t) => {

@@ -88,6 +88,12 @@ export class EventHub {
     return this.#listeners.size > 0;
   }
 
+  countListeners(): number {
+    let count = 0;
+    for (const listeners of this.#listeners.values()) count += listeners.size;
+    return count;
+  }
+
   /** Call this when there may be new events, and periodically. Does not wait for token checks. */
   async look(core: Ground, render: RenderChange): Promise<void> {
     this.#lookForRevocations(core);

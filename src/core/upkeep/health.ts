@@ -1,9 +1,26 @@
 import { ping } from "../../db/queries/ping.ts";
 import type { Core } from "../core.ts";
 
+/** What the service needs, and the check of each part, which throws `unavailable`. */
+const CHECKS = {
+  disk: ({ fuse }: Core) => fuse.check(),
+  database: ({ db }: Core) => ping(db),
+  store: ({ blobs }: Core) => blobs.checkReady?.(),
+};
+type Part = keyof typeof CHECKS;
+export const PARTS = Object.keys(CHECKS) as Part[];
+
 /** Throws `unavailable` if a disk has failed, or the database or file storage does not answer. */
 export async function checkReady(core: Core): Promise<void> {
-  core.fuse.check();
-  await ping(core.db);
-  await core.blobs.checkReady?.();
+  for (const part of PARTS) await CHECKS[part](core);
+}
+
+/** Reports whether a part does its work. */
+export async function isUp(core: Core, part: Part): Promise<boolean> {
+  try {
+    await CHECKS[part](core);
+    return true;
+  } catch {
+    return false;
+  }
 }

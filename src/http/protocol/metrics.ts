@@ -1,7 +1,10 @@
 import type { Server } from "node:http";
 import { Counter, Gauge, Registry } from "@prometheus-io/client";
+import metadata from "../../../package.json" with { type: "json" };
 import type { Core } from "../../core/core.ts";
 import { countTombstones, queuedWrites } from "../../core/upkeep/backlog.ts";
+import { isUp, PARTS } from "../../core/upkeep/health.ts";
+import { measureDisk } from "../../util/data-folder.ts";
 import { RequestStats } from "./request-stats.ts";
 
 /** Counts what passes through the server. */
@@ -9,9 +12,12 @@ export class Metrics {
   readonly requests = new RequestStats();
   readonly #registry = new Registry();
   readonly #core: Core;
+  readonly #folder: string | null;
 
-  constructor(core: Core) {
+  /** `folder` is the data folder; null if nothing is stored there. */
+  constructor(core: Core, folder: string | null) {
     this.#core = core;
+    this.#folder = folder;
   }
 
   /** Measures a server, before its first connection. */
@@ -23,7 +29,8 @@ export class Metrics {
       labelNames: ["direction"],
       registers,
     });
-    addGauges(server, this.#core, registers);
+    addGauges(server, this.#core, this.#folder, registers);
+    addStates(this.#core, registers);
     server.on("connection", (socket) => {
       socket.once("close", () => {
         bytes.inc({ direction: "in" }, socket.bytesRead);
@@ -42,7 +49,21 @@ export class Metrics {
   }
 }
 
-function addGauges(server: Server, core: Core, registers: Registry[]): void {
+function addStates(core: Core, registers: Registry[]): void {
+  const build = { name: "parley_build_info", help: "The version, as a label.", labelNames: ["version"] };
+  new Gauge({ ...build, registers }).set({ version: metadata.version }, 1);
+  new Gauge({
+    name: "parley_up",
+    help: "Whether a part of the service does its work: 1 or 0.",
+    labelNames: ["part"],
+    registers,
+    async collect() {
+      for (const part of PARTS) this.set({ part }, (await isUp(core, part)) ? 1 : 0);
+    },
+  });
+}
+
+function addGauges(server: Server, core: Core, folder: string | null, registers: Registry[]): void {
   const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
     new Gauge({
       name,
@@ -64,6 +85,12 @@ function addGauges(server: Server, core: Core, registers: Registry[]): void {
   gauge("parley_tombstones", "Deleted files whose bytes are still to be erased.", () =>
     countTombstones(core),
   );
+  gauge("parley_event_streams", "Open streams of events.", () => core.eventHub.countListeners());
+  if (folder !== null) {
+    const disk = () => measureDisk(folder);
+    gauge("parley_disk_free_bytes", "Room on the disk of the data folder.", async () => (await disk()).free);
+    gauge("parley_disk_total_bytes", "The size of that disk.", async () => (await disk()).total);
+  }
   gauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss());
   gauge("process_uptime_seconds", "Since the start of the process.", () => process.uptime());
 }

@@ -51,6 +51,7 @@ function split(name: string): { stem: string; extension: string } {
 
 /** Returns as many whole characters of the text as have at most so many bytes. */
 function cut(text: string, bytes: number): string {
+  if (Buffer.byteLength(text) <= bytes) return text;
   let left = bytes;
   let end = 0;
   for (const character of text) {

@@ -37,13 +37,17 @@ const STORED = 0;
 const MAX_16 = 0xffff;
 const MAX_32 = 0xffffffff;
 
-/** Returns the size of the archive. */
+/** Returns the size of the archive. Adds up what the functions below write: to write it for this takes 20 times as long. */
 export function zipSize(entries: readonly ZipEntry[]): number {
   let offset = 0;
   let directory = 0;
-  for (const entry of entries) {
-    directory += centralHeader(entry, 0, offset).length;
-    offset += localHeader(entry).length + entry.size + descriptor(entry, 0).length;
+  for (const { name, size, crc32 } of entries) {
+    const isLarge = size >= MAX_32;
+    const isFar = offset >= MAX_32;
+    const nameAndTime = Buffer.byteLength(name) + 9;
+    directory += 46 + nameAndTime + (isLarge || isFar ? 4 : 0) + (isLarge ? 16 : 0) + (isFar ? 8 : 0);
+    offset += 30 + nameAndTime + (isLarge ? 20 : 0) + size;
+    if (crc32 === null) offset += isLarge ? 24 : 16;
   }
   return offset + directory + end(entries.length, directory, offset).length;
 }
@@ -77,58 +81,57 @@ export async function* zipChunks<E extends ZipEntry>(
     directory.push(centralHeader(entry, sum, offset));
     offset += header.length + entry.size + tail.length;
   }
-  const central = Buffer.concat(directory);
-  yield Buffer.concat([central, end(entries.length, central.length, offset)]);
+  const central = join(...directory);
+  yield join(central, end(entries.length, central.length, offset));
 }
 
 function localHeader(entry: ZipEntry): Buffer {
   const { size, crc32 } = entry;
   const isLarge = size >= MAX_32;
-  const isKnown = crc32 !== null;
+  const known = crc32 === null ? 0 : size;
+  const shown = u32(isLarge ? MAX_32 : known);
   const name = Buffer.from(entry.name);
-  const large = isLarge ? extra(EXTRA_64, u64(isKnown ? size : 0), u64(isKnown ? size : 0)) : EMPTY;
-  const extras = Buffer.concat([large, timeExtra(entry)]);
-  const shown = isLarge ? MAX_32 : isKnown ? size : 0;
-  return Buffer.concat([
+  const extras = join(...(isLarge ? extra(EXTRA_64, u64(known), u64(known)) : []), ...timeExtra(entry));
+  return join(
     u32(LOCAL_HEADER),
     ...common(entry, isLarge, crc32 ?? 0),
-    ...[u32(shown), u32(shown), u16(name.length), u16(extras.length)],
+    ...[shown, shown, u16(name.length), u16(extras.length)],
     ...[name, extras],
-  ]);
+  );
 }
 
 /** What follows the bytes of an entry whose CRC-32 was not known. Some readers want the signature, which is optional. */
 function descriptor({ size, crc32 }: ZipEntry, sum: number): Buffer {
-  if (crc32 !== null) return EMPTY;
+  if (crc32 !== null) return join();
   const length = size >= MAX_32 ? u64(size) : u32(size);
-  return Buffer.concat([u32(DESCRIPTOR), u32(sum), length, length]);
+  return join(u32(DESCRIPTOR), u32(sum), length, length);
 }
 
 function centralHeader(entry: ZipEntry, sum: number, offset: number): Buffer {
   const { size } = entry;
-  const name = Buffer.from(entry.name);
   const large = [
     ...(size >= MAX_32 ? [u64(size), u64(size)] : []),
     ...(offset >= MAX_32 ? [u64(offset)] : []),
   ];
   const isLarge = large.length > 0;
-  const extras = Buffer.concat([isLarge ? extra(EXTRA_64, ...large) : EMPTY, timeExtra(entry)]);
-  const shown = Math.min(size, MAX_32);
-  return Buffer.concat([
+  const shown = u32(Math.min(size, MAX_32));
+  const name = Buffer.from(entry.name);
+  const extras = join(...(isLarge ? extra(EXTRA_64, ...large) : []), ...timeExtra(entry));
+  return join(
     u32(CENTRAL_HEADER),
     u16(UNIX | (isLarge ? VERSION_64 : VERSION)),
     ...common(entry, isLarge, entry.crc32 ?? sum),
-    ...[u32(shown), u32(shown), u16(name.length), u16(extras.length)],
+    ...[shown, shown, u16(name.length), u16(extras.length)],
     // Length of the comment, number of the disk, internal and external attributes.
     ...[u16(0), u16(0), u16(0), u32(REGULAR_FILE * 0x10000), u32(Math.min(offset, MAX_32))],
     ...[name, extras],
-  ]);
+  );
 }
 
 /** The fields from the needed version to the CRC-32, which both headers have. */
-function common({ crc32, modified }: ZipEntry, isLarge: boolean, sum: number): Buffer[] {
+function common({ crc32, modified }: ZipEntry, isLarge: boolean, sum: number): Part[] {
   const flags = UTF8_NAMES | (crc32 === null ? HAS_DESCRIPTOR : 0);
-  return [u16(isLarge ? VERSION_64 : VERSION), u16(flags), u16(STORED), dosTime(modified), u32(sum)];
+  return [u16(isLarge ? VERSION_64 : VERSION), u16(flags), u16(STORED), ...dosTime(modified), u32(sum)];
 }
 
 /** The end of the directory, which begins at `offset`. */
@@ -140,50 +143,51 @@ function end(count: number, size: number, offset: number): Buffer {
     ...[u32(LOCATOR_64), u32(0), u64(offset + size), u32(1)],
   ];
   const shown = u16(Math.min(count, MAX_16));
-  return Buffer.concat([
+  return join(
     ...(isLarge ? large : []),
     ...[u32(END), u16(0), u16(0), shown, shown, u32(Math.min(size, MAX_32)), u32(Math.min(offset, MAX_32))],
     u16(0),
-  ]);
+  );
 }
 
 /** The time in seconds and UTC: that of DOS is local, of two seconds, and what readers use that know no better. */
-function timeExtra({ modified }: ZipEntry): Buffer {
+function timeExtra({ modified }: ZipEntry): Part[] {
   const seconds = Math.min(Math.max(0, Math.floor(modified / 1000)), MAX_32);
-  return extra(EXTRA_TIME, Buffer.of(1), u32(seconds));
+  return extra(EXTRA_TIME, [1, 1], u32(seconds));
 }
 
 const FIRST_DOS_TIME = Date.UTC(1980, 0, 1);
 const LAST_DOS_TIME = Date.UTC(2107, 11, 31, 23, 59, 58);
 
-function dosTime(modified: number): Buffer {
+function dosTime(modified: number): Part[] {
   const date = new Date(Math.min(Math.max(FIRST_DOS_TIME, modified), LAST_DOS_TIME));
   const time = (date.getUTCHours() << 11) | (date.getUTCMinutes() << 5) | (date.getUTCSeconds() >> 1);
   const day = ((date.getUTCFullYear() - 1980) << 9) | ((date.getUTCMonth() + 1) << 5) | date.getUTCDate();
-  return Buffer.concat([u16(time), u16(day)]);
+  return [u16(time), u16(day)];
 }
 
-const EMPTY = Buffer.alloc(0);
+/** A number of so many bytes, little endian. */
+type Field = readonly [size: 1 | 2 | 4 | 8, value: number];
+type Part = Field | Uint8Array;
 
-function extra(id: number, ...values: Buffer[]): Buffer {
-  const value = Buffer.concat(values);
-  return Buffer.concat([u16(id), u16(value.length), value]);
+const u16 = (value: number): Field => [2, value];
+const u32 = (value: number): Field => [4, value];
+const u64 = (value: number): Field => [8, value];
+
+function extra(id: number, ...values: Field[]): Part[] {
+  const length = values.reduce((sum, [size]) => sum + size, 0);
+  return [u16(id), u16(length), ...values];
 }
 
-function u16(value: number): Buffer {
-  const bytes = Buffer.alloc(2);
-  bytes.writeUInt16LE(value);
-  return bytes;
-}
-
-function u32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
-}
-
-function u64(value: number): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigUInt64LE(BigInt(value));
+function join(...parts: readonly Part[]): Buffer {
+  const lengthOf = (part: Part) => (part instanceof Uint8Array ? part.length : part[0]);
+  const bytes = Buffer.allocUnsafe(parts.reduce((sum, part) => sum + lengthOf(part), 0));
+  let at = 0;
+  for (const part of parts) {
+    if (part instanceof Uint8Array) bytes.set(part, at);
+    else if (part[0] === 8) bytes.writeBigUInt64LE(BigInt(part[1]), at);
+    else bytes.writeUIntLE(part[1], at, part[0]);
+    at += lengthOf(part);
+  }
   return bytes;
 }

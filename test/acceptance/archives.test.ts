@@ -89,13 +89,13 @@ test("an archive of a conversation has what each of its members sees", { skip: n
 test("what another user has is as if it were not there", { skip: needsSecond }, async () => {
   const { id } = await newAttachment();
   const { conversation_id } = await newContact();
-  for (const [mine, nobodys] of [
-    [{ attachment_ids: [id] }, { attachment_ids: [unknownLike(id)] }],
-    [{ conversation_id }, { conversation_id: unknownLike(conversation_id) }],
-  ]) {
+  for (const [code, mine, nobodys] of [
+    ["attachment_not_found", { attachment_ids: [id] }, { attachment_ids: [unknownLike(id)] }],
+    ["conversation_not_found", { conversation_id }, { conversation_id: unknownLike(conversation_id) }],
+  ] as const) {
     const [foreign, missing] = [
-      problem(await call("POST", PATH, { ...json(mine), ...theirs() }), 404),
-      problem(await call("POST", PATH, { ...json(nobodys), ...theirs() }), 404),
+      problem(await call("POST", PATH, { ...json(mine), ...theirs() }), 404, code),
+      problem(await call("POST", PATH, { ...json(nobodys), ...theirs() }), 404, code),
     ];
     assert.deepEqual({ ...foreign, request_id: "" }, { ...missing, request_id: "" });
   }

@@ -1,4 +1,5 @@
 import { access } from "./access.ts";
+import { archives } from "./archives.ts";
 import { connections } from "./connections.ts";
 import { conversations } from "./conversations.ts";
 import { erasing } from "./erasing.ts";
@@ -28,6 +29,7 @@ export const mutants: readonly Mutant[] = [
   ...events,
   ...typing,
   ...files,
+  ...archives,
   ...names,
   ...groups,
   ...erasing,

@@ -56,7 +56,9 @@ onEachServer("a group is created, joined, used and left", async (t, server) => {
   await says(bob, "send", "climbing", "hello");
   await writeFile(join(bob.folder, "map.txt"), "x");
   await says(bob, "upload", "map.txt", "--to", "Climbing");
-  assert.deepEqual(await rows(ada, "attachments", "list", "--with", "Climbing"), ["map.txt 1 B text/plain"]);
+  assert.deepEqual(await rows(ada, "attachments", "list", "--with", "Climbing"), [
+    "map.txt 1 B text/plain bob",
+  ]);
   assert.equal(await says(ada, "groups", "role", "Climbing", "bob", "admin"), "bob is an admin of Climbing.");
   assert.equal(await says(bob, "groups", "rename", "Climbing", "Hills"), "Climbing is now called Hills.");
   await says(ada, "groups", "role", "hills", "ada", "member");

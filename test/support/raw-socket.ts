@@ -14,7 +14,11 @@ export async function readAll(socket: Socket, forMs: number): Promise<string> {
   const chunks: Buffer[] = [];
   socket.on("data", (chunk) => chunks.push(chunk));
   socket.on("error", () => {});
-  await Promise.race([once(socket, "close"), new Promise((resolve) => setTimeout(resolve, forMs))]);
+  await new Promise((resolve) => {
+    // Not by `once` of events, which fails if a reset comes behind the answer.
+    socket.once("close", resolve);
+    setTimeout(resolve, forMs);
+  });
   return Buffer.concat(chunks).toString("latin1");
 }
 

@@ -5,7 +5,7 @@ const NUMBER_BYTES = 8;
 /** What is longer is no extension, but part of the name. */
 const MAX_EXTENSION_BYTES = 32;
 
-/** Characters that Windows has in no name, and those that end lines. */
+/** Characters that Windows forbids in names, and those that end lines. */
 const UNSAFE = /[\p{Cc}\u2028\u2029<>:"/\\|?*]/gu;
 /** Windows drops them. */
 const UNSAFE_END = /[. ]+$/;

@@ -67,15 +67,14 @@ export async function* zipChunks<E extends ZipEntry>(
     yield header;
     let left = entry.size;
     let sum = 0;
-    const bytes = entry.size === 0 ? [] : await open(entry);
+    const bytes = await open(entry);
     for await (const chunk of bytes instanceof Uint8Array ? [bytes] : bytes) {
       left -= chunk.length;
       if (left < 0) break;
       if (entry.crc32 === null) sum = crc32(chunk, sum);
       yield chunk;
     }
-    if (left !== 0)
-      throw new Error(`An entry of an archive has not the ${entry.size} bytes that it should have.`);
+    if (left !== 0) throw new Error(`${entry.name} in an archive does not have ${entry.size} bytes.`);
     const tail = descriptor(entry, sum);
     if (tail.length > 0) yield tail;
     directory.push(centralHeader(entry, sum, offset));
@@ -150,7 +149,7 @@ function end(count: number, size: number, offset: number): Buffer {
   );
 }
 
-/** The time in seconds and UTC: that of DOS is local, of two seconds, and what readers use that know no better. */
+/** The time in seconds and UTC: that of DOS is local, of two seconds, and is for readers without this field. */
 function timeExtra({ modified }: ZipEntry): Part[] {
   const seconds = Math.min(Math.max(0, Math.floor(modified / 1000)), MAX_32);
   return extra(EXTRA_TIME, [1, 1], u32(seconds));

@@ -18,7 +18,7 @@ const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "delete a contact": { roundTrips: 3, statements: 17 },
   "send a message": { roundTrips: 2, statements: 5 },
   "search the messages of a conversation": { roundTrips: 6, statements: 6 },
-  "mark a conversation read": { roundTrips: 2, statements: 5 },
+  "mark a conversation read": { roundTrips: 2, statements: 4 },
   "show that one is typing": { roundTrips: 1, statements: 1 },
   "list conversations": { roundTrips: 3, statements: 3 },
   "react to a message": { roundTrips: 2, statements: 5 },

@@ -72,8 +72,8 @@ export const archives: readonly Mutant[] = [
   {
     name: "a file in an archive may be cut",
     file: ZIP,
-    find: "    if (left !== 0)\n",
-    replace: "    if (left < 0)\n",
+    find: "    if (left !== 0) throw",
+    replace: "    if (left < 0) throw",
     tests: ["unit/zip"],
   },
   {

@@ -154,9 +154,9 @@ export function refuseAddress(core: Core, param: string, address: string): void 
   );
 }
 
-/** Redirecting the events of all users means reading them. */
 const EVENTS_OF_ALL = "A webhook for the events of all users";
 
+/** Redirecting the events of all users means reading them. */
 function demandAdmin(caller: Caller, what: string): void {
   if (caller.scopes.has("admin")) return;
   throw new ParleyError("insufficient_scope", `${what} requires a token with the scope admin.`, {

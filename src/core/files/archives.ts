@@ -173,6 +173,7 @@ export async function openArchive(
   const entries = toEntries(rows);
   const chunks = zipChunks(entries, async ({ row }) => {
     onFile(row.id);
+    if (row.file_size === 0) return new Uint8Array();
     try {
       return await openFile(core, row, 0, row.file_size - 1);
     } catch (error) {

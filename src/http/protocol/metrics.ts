@@ -87,7 +87,8 @@ function addGauges(server: Server, core: Core, folder: string | null, registers:
   );
   gauge("parley_event_streams", "Open streams of events.", () => core.eventHub.countListeners());
   if (folder !== null) {
-    const disk = () => measureDisk(folder);
+    // NaN where the disk cannot tell: the other metrics are needed most then.
+    const disk = () => measureDisk(folder).catch(() => ({ free: Number.NaN, total: Number.NaN }));
     gauge("parley_disk_free_bytes", "Room on the disk of the data folder.", async () => (await disk()).free);
     gauge("parley_disk_total_bytes", "The size of that disk.", async () => (await disk()).total);
   }

@@ -1,3 +1,4 @@
+import { ParleyError } from "../../../errors.ts";
 import { BulkRow } from "../../bulk.ts";
 import type { Write } from "../../write.ts";
 import { isConflict, isLockTimeout, postgresError } from "./errors.ts";
@@ -7,8 +8,12 @@ import { type BulkWrite, Contended, type Transactions } from "./transactions.ts"
 const MAX_WRITES = 100;
 /** How often writes are tried together before each is done alone. */
 const MAX_TRIES = 2;
+/** How long a write waits for those before it, as long as for a connection. */
+const MAX_WAIT_MS = 5000;
 
 interface Waiting extends BulkWrite {
+  /** Milliseconds, monotonic. */
+  since: number;
   begin: () => Write<unknown>;
   resolve: (done: BulkWrite["done"] | "contended") => void;
   reject: (error: unknown) => void;
@@ -39,42 +44,58 @@ export class Lane {
     const first = firstOf(begin);
     if (!first) return undefined;
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...first, lock, begin, resolve, reject });
+      this.#waiting.push({ ...first, lock, begin, since: performance.now(), resolve, reject });
       if (!this.#isRunning) void this.#run();
     });
   }
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    while (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, MAX_WRITES));
+    while (this.#waiting.length > 0) {
+      this.#refuseOverdue();
+      await this.#commit(this.#waiting.splice(0, MAX_WRITES));
+    }
     this.#isRunning = false;
   }
 
+  /** The oldest are first. */
+  #refuseOverdue(): void {
+    const oldest = performance.now() - MAX_WAIT_MS;
+    const inTime = this.#waiting.findIndex(({ since }) => since >= oldest);
+    const overdue = this.#waiting.splice(0, inTime === -1 ? this.#waiting.length : inTime);
+    for (const { reject } of overdue) reject(new ParleyError("unavailable"));
+  }
+
   async #commit(writes: readonly Waiting[], tries = 1): Promise<void> {
+    if (writes.length === 0) return;
     const settle = () => {
       for (const { resolve, done } of writes) resolve(done);
-    };
-    const settleAll = (as: "contended" | undefined) => {
-      for (const { resolve } of writes) resolve(as);
     };
     const fail = (error: unknown) => {
       for (const { reject } of writes) reject(error);
     };
     try {
       const lost = await this.#transactions.runBulk(writes);
+      if (!lost) return settle();
+      // Of those that did nothing the outcome is known.
+      for (const { resolve, done } of writes) if (!done) resolve(undefined);
       // Not awaited: meanwhile others are committed.
-      if (lost) void this.#transactions.findOutcome(lost).then(settle, fail);
-      else settle();
+      void this.#transactions.findOutcome(lost).then(settle, fail);
     } catch (error) {
-      if (error instanceof Contended) return settleAll("contended");
-      const isBlocked = isConflict(error) || isLockTimeout(error);
-      if (isBlocked && tries < MAX_TRIES) {
-        for (const write of writes) Object.assign(write, firstOf(write.begin), { done: undefined });
-        return this.#commit(writes, tries + 1);
+      const beginAgain = (some: readonly Waiting[]) => {
+        for (const write of some) Object.assign(write, firstOf(write.begin), { done: undefined });
+        return some;
+      };
+      if (error instanceof Contended) {
+        const isBehind = ({ lock }: Waiting) => lock !== undefined && error.locks.has(lock);
+        for (const { resolve } of writes.filter(isBehind)) resolve("contended");
+        return this.#commit(beginAgain(writes.filter((write) => !isBehind(write))), tries);
       }
+      const isBlocked = isConflict(error) || isLockTimeout(error);
+      if (isBlocked && tries < MAX_TRIES) return this.#commit(beginAgain(writes), tries + 1);
       const known = postgresError(error);
       // An error of one of them, or of the bulk: alone each gets its own.
-      if (isBlocked || known === error) settleAll(undefined);
+      if (isBlocked || known === error) for (const { resolve } of writes) resolve(undefined);
       else fail(known);
     }
   }

@@ -5,7 +5,7 @@ import { BulkRow } from "../../bulk.ts";
 import type { Statement } from "../../sql.ts";
 import type { Step, Write } from "../../write.ts";
 import { bulkStatement } from "./bulk.ts";
-import { isConflict, isLost, isNeverGiven } from "./errors.ts";
+import { isConflict, isLockTimeout, isLost, isNeverGiven } from "./errors.ts";
 import {
   findOutcome,
   IDENTIFY,
@@ -23,11 +23,10 @@ const OUTCOME_POLL_MS = 100;
 
 const LOCK = "SELECT pg_advisory_lock(1, hashtext($1))";
 const UNLOCK = "SELECT pg_advisory_unlock_all()";
-/** Whether nobody has one of these locks, or waits for it; until the end of the transaction nobody gets one. */
-const ARE_FREE = {
-  name: "parley_are_free",
-  text: `SELECT COALESCE(bool_and(pg_try_advisory_xact_lock_shared(1, hashtext(key))), true) AS free
-    FROM unnest($1::text[]) key`,
+/** Which of these locks somebody has or waits for; nobody gets one of the others until the end of the transaction. */
+const FIND_TAKEN = {
+  name: "parley_find_taken",
+  text: "SELECT key FROM unnest($1::text[]) key WHERE NOT pg_try_advisory_xact_lock_shared(1, hashtext(key))",
 };
 const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE";
 /** A join that reads a whole table, which a planner prefers while it is small, would conflict with all writes to it. */
@@ -44,8 +43,15 @@ export interface BulkWrite {
   done?: { value: unknown };
 }
 
-/** Another node does a write behind a lock of one of these. */
-export class Contended extends Error {}
+/** Another node does writes behind these locks. */
+export class Contended extends Error {
+  readonly locks: ReadonlySet<string>;
+
+  constructor(locks: ReadonlySet<string>) {
+    super(`Another node does writes behind ${locks.size} of the locks.`);
+    this.locks = locks;
+  }
+}
 
 /** Runs serializable transactions on connections of a pool. */
 export class Transactions {
@@ -93,7 +99,11 @@ export class Transactions {
       return ended;
     } catch (error) {
       // The connection is reused only if the transaction was rolled back on it.
-      const isRolledBack = error instanceof ParleyError || error instanceof Contended || isConflict(error);
+      const isRolledBack =
+        error instanceof ParleyError ||
+        error instanceof Contended ||
+        isConflict(error) ||
+        isLockTimeout(error);
       if (!isRolledBack) broken = error as Error;
       throw error;
     } finally {
@@ -141,12 +151,12 @@ export class Transactions {
       const locks = new Set(writes.flatMap(({ lock }) => lock ?? []));
       const [, ...results] = await allOf([
         client.query(BEGIN_BULK),
-        ...(locks.size > 0 ? [client.query({ ...ARE_FREE, values: [[...locks]] })] : []),
+        ...(locks.size > 0 ? [client.query({ ...FIND_TAKEN, values: [[...locks]] })] : []),
         ...parts.map((part) => client.query(this.#toQuery(toStatement(part)))),
         client.query(IDENTIFY),
       ]);
-      if (locks.size > 0 && !results.shift()!.rows[0].free)
-        throw new Contended("Another node does a write behind a lock of one of these.");
+      const taken = locks.size > 0 ? results.shift()!.rows : [];
+      if (taken.length > 0) throw new Contended(new Set(taken.map(({ key }) => key)));
       const next = goOn(parts, results);
       identity = results.at(-1)!.rows[0] as Identity;
       // Before the commit, whose answer may be lost: what a write does last returns nothing.

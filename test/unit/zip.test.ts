@@ -90,7 +90,7 @@ test("an entry with fewer or more bytes than its size ends the archive with an e
   }
 });
 
-test("whoever stops reading an archive closes the file that is being read", async () => {
+test("the file that is being read is closed when nobody reads the archive any more", async () => {
   let isClosed = false;
   async function* endless() {
     try {

@@ -33,7 +33,16 @@ test("a revoked token is refused from the next request on", async (t) => {
 });
 
 /** What anybody may ask for. */
-const PUBLIC = ["/", "/assets", "/push-worker.js", "/healthz", "/readyz", "/openapi.json", "/docs"];
+const PUBLIC = [
+  "/",
+  "/assets",
+  "/push-worker.js",
+  "/archives",
+  "/healthz",
+  "/readyz",
+  "/openapi.json",
+  "/docs",
+];
 
 /** The path of a route with something in the place of each parameter that has the form of one. */
 function exampleOf(path: string): string {

@@ -29,7 +29,7 @@ function open(dataFolder: string): DatabaseSync {
 /** Adds contacts to one user, as creation would have left them but for their conversations, numbered from `first`. */
 export function fillContacts(dataFolder: string, ownerId: string, first: number, count: number): void {
   const db = open(dataFolder);
-  db.exec("PRAGMA cache_size = -1000000; PRAGMA synchronous = OFF; BEGIN");
+  db.exec("PRAGMA cache_size = -1000000; PRAGMA synchronous = OFF; BEGIN IMMEDIATE");
   const insert = db.prepare(
     `INSERT INTO contacts (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body)
        VALUES (?, ?, ?, ?, ?, ?, 1, ?)`,
@@ -65,7 +65,7 @@ export function filledFileId(number: number): string {
 /** Adds files to the notes of one user, as uploads would have left them but for their bytes, numbered from `first`. */
 export function fillFiles(dataFolder: string, username: string, first: number, count: number): void {
   const db = open(dataFolder);
-  db.exec("PRAGMA cache_size = -1000000; PRAGMA synchronous = OFF; BEGIN");
+  db.exec("PRAGMA cache_size = -1000000; PRAGMA synchronous = OFF; BEGIN IMMEDIATE");
   const { id, conversation_id } = db
     .prepare("SELECT id, conversation_id FROM users WHERE username_key = ?")
     .get(username) as { id: string; conversation_id: string };
@@ -113,7 +113,7 @@ const ROWS_AT_ONCE = 100_000;
 /** Adds messages to conversations, after all that are there. */
 export function fillMessages(dataFolder: string, talks: readonly Talk[], textOf = filledText): void {
   const db = open(dataFolder);
-  db.exec("PRAGMA cache_size = -1000000; PRAGMA synchronous = OFF; BEGIN");
+  db.exec("PRAGMA cache_size = -1000000; PRAGMA synchronous = OFF; BEGIN IMMEDIATE");
   // The server rebuilds the search index, as nothing here is in it.
   db.exec(
     "INSERT INTO message_index (message_index) VALUES ('delete-all'); REPLACE INTO reindexing VALUES (0)",

@@ -6,8 +6,11 @@ import { Watch } from "./watch.ts";
 export interface ParleyOptions {
   /** The server's URL, such as `https://chat.example.com`, with a path if it has one. */
   url: string;
-  /** An access token, or a function that returns one, called before each request. */
-  token: string | (() => string | Promise<string>);
+  /**
+   * An access token, or a function that returns one, called before each request. In a page of the server itself it can be
+   * the key of a session, whose cookie the browser sends.
+   */
+  token: string | (() => string | Promise<string>) | { session: string };
   /** Replaces the global `fetch`. */
   fetch?: typeof fetch | undefined;
   /** How often to retry after a temporary failure; 4 by default. */
@@ -121,7 +124,8 @@ export class Transport {
     onWait,
   }: ParleyOptions) {
     this.#url = toBaseUrl(url);
-    if (typeof token !== "function" && (typeof token !== "string" || token === ""))
+    const isSession = typeof token === "object" && typeof token?.session === "string";
+    if (typeof token !== "function" && (typeof token !== "string" || token === "") && !isSession)
       throw new TypeError("token must be an access token, or a function that returns one.");
     this.#token = token;
     this.#fetch = fetch;
@@ -198,11 +202,11 @@ export class Transport {
    * the request cannot be sent.
    */
   async #attempt(call: Call, headers: Record<string, string>): Promise<WatchedResponse> {
-    const token = typeof this.#token === "string" ? this.#token : await this.#token();
+    const credentials = await this.#credentials();
     // Checked here, because it may be aborted while the token is requested.
     call.signal?.throwIfAborted();
     // Throws for a token or key that is not valid in a header: `fetch` would report a lost connection.
-    const checked = new Headers({ ...headers, authorization: `Bearer ${token}` });
+    const checked = new Headers({ ...headers, ...credentials });
     const watch = new Watch(call.idleMs ?? this.#timeoutMs, call.signal);
     const outgoing: Outgoing = {
       method: call.method,
@@ -225,6 +229,12 @@ export class Transport {
     } finally {
       watch.stop();
     }
+  }
+
+  async #credentials(): Promise<Record<string, string>> {
+    const token = this.#token;
+    if (typeof token === "object") return { "parley-session": token.session };
+    return { authorization: `Bearer ${typeof token === "string" ? token : await token()}` };
   }
 
   /** Sends by `fetch`, with a body of any kind. */

@@ -53,6 +53,7 @@ const ACCEPTED: Readonly<Record<string, string>> = {
 /** Returns the text of an error: by its code and field, otherwise the server's own words. */
 export function explain(error: unknown): string {
   if (!(error instanceof ParleyApiError)) return error instanceof Error ? error.message : String(error);
+  if (error.code === "missing_token") return "The session has expired.";
   if (error.code === "connection_failed") return "The server cannot be reached. Check your network.";
   if (error.code === "source_changed")
     return "The file was changed or removed after you chose it. Choose it again.";

@@ -1,8 +1,8 @@
 import { render } from "preact";
-import { useCallback, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Me, Parley } from "../../client/src/index.ts";
 import { Conversations } from "./conversations.ts";
-import { Drafts, forgetDrafts } from "./drafts.ts";
+import { Drafts } from "./drafts.ts";
 import { explain, isAborted, isRefused } from "./failures.ts";
 import { Groups } from "./groups/groups.ts";
 import { Jumps } from "./jumps.ts";
@@ -11,20 +11,12 @@ import { Notifier } from "./notifier.ts";
 import { Outbox } from "./outbox.ts";
 import { Reading } from "./page-notes.tsx";
 import { endPush, Pusher } from "./pusher.ts";
-import {
-  connect,
-  keepToken,
-  keptToken,
-  type Session,
-  SessionContext,
-  type SignedInUser,
-  signIn,
-  watchedFetch,
-} from "./session.ts";
+import { connect, type Session, SessionContext, type SignedInUser, watchedFetch } from "./session.ts";
 import { Mark, SignIn } from "./sign-in.tsx";
 import { Toasts, useToasts } from "./toasts.tsx";
 import { Typists } from "./typists.ts";
 import { Uploads } from "./uploads.ts";
+import { type SignOut, useSignIn } from "./use-sign-in.ts";
 import { Workspace } from "./workspace.tsx";
 import "./base.css";
 import "./layout.css";
@@ -41,34 +33,8 @@ const REFRESH_MS = 300;
 /** A hidden window has no events, and counts in its title how many conversations are unread. */
 const HIDDEN_MS = 30_000;
 
-type Phase =
-  | { at: "starting" }
-  | { at: "unreachable"; reason: string }
-  | { at: "out"; reason: string }
-  | { at: "in"; user: SignedInUser };
-
 function App() {
-  const [phase, setPhase] = useState<Phase>(keptToken() ? { at: "starting" } : { at: "out", reason: "" });
-  const start = useCallback(() => {
-    const token = keptToken();
-    if (token === null) return;
-    setPhase({ at: "starting" });
-    signIn(token)
-      .then((user) => setPhase({ at: "in", user }))
-      .catch((error) => {
-        const reason = explain(error);
-        if (!isRefused(error)) return setPhase({ at: "unreachable", reason });
-        keepToken(null);
-        setPhase({ at: "out", reason });
-      });
-  }, []);
-  useLayoutEffect(start, []);
-  const signOut = useCallback((reason = "") => {
-    keepToken(null);
-    if (!reason) forgetDrafts();
-    history.replaceState(null, "", location.pathname);
-    setPhase({ at: "out", reason });
-  }, []);
+  const { phase, start, enter, signOut } = useSignIn();
   if (phase.at === "starting") {
     return (
       <main class="sign-in">
@@ -77,17 +43,13 @@ function App() {
     );
   }
   if (phase.at === "unreachable") {
-    const leave = () => {
-      void endPush();
-      signOut();
-    };
-    return <Unreachable {...phase} onRetry={start} onSignOut={leave} />;
+    return <Unreachable {...phase} onRetry={start} onSignOut={() => signOut(phase.access, "", endPush)} />;
   }
   if (phase.at === "in") return <SignedIn user={phase.user} signOut={signOut} />;
-  return <SignIn reason={phase.reason} onSignedIn={(user) => setPhase({ at: "in", user })} />;
+  return <SignIn reason={phase.reason} onSignedIn={enter} />;
 }
 
-/** Keeps the token, so that an outage does not sign anyone out. */
+/** Keeps the session, so that an outage does not sign anyone out. */
 function Unreachable(props: { reason: string; onRetry: () => void; onSignOut: () => void }) {
   return (
     <main class="sign-in">
@@ -108,19 +70,16 @@ function Unreachable(props: { reason: string; onRetry: () => void; onSignOut: ()
   );
 }
 
-function SignedIn({ user, signOut }: { user: SignedInUser; signOut: (reason?: string) => void }) {
-  const { token } = user;
+function SignedIn({ user, signOut }: { user: SignedInUser; signOut: SignOut }) {
+  const { access } = user;
   const [me, setMe] = useState(user.me);
   const [isAway, setAway] = useState(false);
   const { toasts, add, dismiss, dismissFailures } = useToasts();
   const tools = useMemo(() => {
-    const parley = connect(token);
+    const parley = connect(access);
     const say = (text: string) => add(text, false);
     const drafts = new Drafts(user.me.id);
-    const leave = (reason?: string) => {
-      pusher.turnOff().catch(() => {});
-      signOut(reason);
-    };
+    const leave = (reason = "") => signOut(access, reason, () => pusher.turnOff());
     const endIfRefused = (error: unknown) => {
       if (!isRefused(error)) return;
       drafts.takeBack(outbox.all);
@@ -178,7 +137,7 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: (reason?: st
       },
       ...{ refreshMe, say, report, endIfRefused, signOut: leave },
     };
-  }, [token, signOut, add, user]);
+  }, [access, signOut, add, user]);
   useLive(user, tools, setAway);
   const session = useMemo<Session>(() => ({ ...tools, me, isAway }), [tools, me, isAway]);
   return (
@@ -237,7 +196,7 @@ function useLive(
     });
     groups.load();
     const counting = setInterval(() => document.hidden && refreshMe(), HIDDEN_MS);
-    const watched = connect(user.token, watchedFetch(setAway));
+    const watched = connect(user.access, watchedFetch(setAway));
     const isNotifying = () => notifier.isNeeded;
     events.follow(watched, controller.signal, user.since, isNotifying).catch((error) => {
       if (!controller.signal.aborted) report("Changes by others show only after a reload.", error);

@@ -56,29 +56,20 @@ export function useChanges(listener: (change: Change) => void): void {
   useLayoutEffect(() => events.listen((change) => latest.current(change)), [events]);
 }
 
-const KEY = "parley-token";
-
-export function keptToken(): string | null {
-  return sessionStorage.getItem(KEY);
-}
-
-/** Keeps the token until the tab is closed; null deletes it. */
-export function keepToken(token: string | null): void {
-  if (token === null) sessionStorage.removeItem(KEY);
-  else sessionStorage.setItem(KEY, token);
-}
-
 /** The URL of this server as the browser sees it, also below a path of a proxy. */
-const HERE = new URL(".", document.baseURI).href.replace(/\/$/, "");
+export const HERE = new URL(".", document.baseURI).href.replace(/\/$/, "");
+
+/** What requests authenticate with: a token that only this tab has, or the key of the session of this browser. */
+export type Access = string | { session: string };
 
 /** Creates a client, optionally with another `fetch`. */
-export function connect(token: string, fetch?: typeof globalThis.fetch): Parley {
-  return new Parley({ url: HERE, token, fetch });
+export function connect(access: Access, fetch?: typeof globalThis.fetch): Parley {
+  return new Parley({ url: HERE, token: access, fetch });
 }
 
 /** The user of a token. */
 export interface SignedInUser {
-  token: string;
+  access: Access;
   me: Me;
   /** The cursor after which events are newer than what the console has read; undefined if the token may not read events. */
   since: string | undefined;
@@ -88,14 +79,14 @@ export interface SignedInUser {
  * Reads the user of a token, and before that the cursor of their events: between what the console reads later and the
  * events after the cursor there is no gap, however late the answers are.
  */
-export async function signIn(token: string): Promise<SignedInUser> {
-  const parley = connect(token);
+export async function signIn(access: Access): Promise<SignedInUser> {
+  const parley = connect(access);
   const since = await parley.events.cursor().catch((error) => {
     if (isOutage(error)) throw error;
     // `ChangeFeed.follow` asks again, and says why.
     return undefined;
   });
-  return { token, since, me: await parley.me() };
+  return { access, since, me: await parley.me() };
 }
 
 /** Returns a `fetch` that reports whether the server answers. */

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { explain, isRefused } from "./failures.ts";
-import { keepToken, type SignedInUser, signIn } from "./session.ts";
+import { keepAccess } from "./kept-session.ts";
+import { type SignedInUser, signIn } from "./session.ts";
 
 export function SignIn(props: { reason: string; onSignedIn: (user: SignedInUser) => void }) {
   const [busy, setBusy] = useState(false);
@@ -15,8 +16,7 @@ export function SignIn(props: { reason: string; onSignedIn: (user: SignedInUser)
     setFailure("");
     try {
       const user = await signIn(token);
-      keepToken(fields.has("keep") ? token : null);
-      props.onSignedIn(user);
+      props.onSignedIn(fields.has("shared") ? user : { ...user, access: await keepAccess(token) });
     } catch (error) {
       setFailure(
         isRefused(error) ? `The server does not accept this token. ${explain(error)}` : explain(error),
@@ -48,8 +48,8 @@ export function SignIn(props: { reason: string; onSignedIn: (user: SignedInUser)
           />
         </label>
         <label class="check">
-          <input type="checkbox" name="keep" />
-          Stay signed in until this tab is closed
+          <input type="checkbox" name="shared" />
+          Shared computer: sign out when this tab is closed or reloaded
         </label>
         <p id="sign-in-failure" class="failure" role="alert">
           {failure}

@@ -30,6 +30,7 @@ import { consoleRoutes } from "./routes/console.ts";
 import { docsRoutes } from "./routes/docs.ts";
 import { errorPages } from "./routes/error-pages.ts";
 import { allOperations } from "./routes/operations.ts";
+import { sessionRoutes } from "./routes/session.ts";
 
 /** The rights that a route requires: with neither, a valid token of any scope. */
 interface RouteConfig {
@@ -114,6 +115,7 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   docsRoutes(app);
   errorPages(app);
   consoleRoutes(app);
+  sessionRoutes(app, core);
   app.register(async (rest) => closed(rest));
   return app;
 }

@@ -67,6 +67,13 @@ test("no secret is in logs at trace level, errors, metrics, or the list of proce
   await ask("GET", `/files/${"att_00000000000000000000000000"}/x?expires=1&signature=canary-signature`);
   await ask("GET", "/v1/me", undefined, { authorization: `Bearer parley_canary${"x".repeat(37)}` });
   await ask("GET", "/v1/me", undefined, { cookie: "canary-cookie", "x-api-key": "canary-api-key" });
+  const key = "c0ffee".padEnd(64, "0");
+  const session = await fetch(`${command.url}/session`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${admin}`, "parley-session": key },
+  });
+  const cookie = session.headers.getSetCookie()[0]!.split(";")[0]!;
+  await ask("GET", "/v1/contacts?limit=x", undefined, { cookie, "parley-session": key });
   const metrics = await (
     await fetch(`${command.url}/metrics`, { headers: { authorization: `Bearer ${admin}` } })
   ).text();
@@ -76,7 +83,8 @@ test("no secret is in logs at trace level, errors, metrics, or the list of proce
   assert.ok(processes.includes("main.ts"));
   assert.ok(await eventually(async () => server.stderr().includes("/files/att_")));
   await server.stop();
-  const secrets = [admin, token!, secret!, rotated.secret!, signature, SECRET, "canary"];
+  const value = cookie.split("=")[1]!;
+  const secrets = [admin, token!, secret!, rotated.secret!, signature, SECRET, key, value, "canary"];
   for (const each of secrets.flatMap((each) => [each, each.replace(/^(parley_|whsec_)/, "")])) {
     for (const [where, text] of Object.entries({ log: server.stderr(), metrics, processes }))
       assert.ok(!text.includes(each), `${where} has ${each}`);

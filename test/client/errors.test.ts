@@ -130,7 +130,7 @@ test("what no request can be made of is refused by a TypeError that says what is
   ];
   for (const url of odd) assert.throws(() => new Parley({ url, token: "x" }), TypeError, url);
   const url = "http://127.0.0.1:8080/parley/";
-  for (const token of [undefined, null, "", 5])
+  for (const token of [undefined, null, "", 5, {}])
     assert.throws(() => new Parley({ url, token: token as string }), /^TypeError: token must be/);
   const between = await proxy(t, "", () => ({ status: 200, body: "{}" }));
   const { contacts, attachments, webhooks } = new Parley({ url: `${between.url}/parley/`, token: "x" });

@@ -186,9 +186,8 @@ testScenes("what is late, lost or refused on the way", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a server that is away is told, and a kept token is not asked for again": async ({ proxy, arrive }) => {
-    const { user, page, guard } = await arrive();
-    await page.evaluate((token) => sessionStorage.setItem("parley-token", token), user.token);
+  "a server that is away is told, and a kept session is not asked for again": async ({ proxy, arrive }) => {
+    const { page, guard } = await arrive();
     const late = gate();
     proxy.fate = (line) => (line === "GET /v1/me" ? late.passed : "pass");
     await page.reload();

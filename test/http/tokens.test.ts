@@ -32,12 +32,12 @@ test("a revoked token is refused from the next request on", async (t) => {
   assert.equal(await status(), 401);
 });
 
-/** What anybody may ask for. */
+/** What anybody may ask for, and the session of a browser, which is for any token. */
 const PUBLIC = [
   "/",
   "/assets",
   "/push-worker.js",
-  "/archives",
+  "/session",
   "/healthz",
   "/readyz",
   "/openapi.json",

@@ -5,6 +5,7 @@ const TOKENS = "src/core/access/tokens.ts";
 const ATTACHMENTS = "src/db/queries/attachments.ts";
 const CONTACTS = "src/db/queries/contacts.ts";
 const AUTHENTICATION = "src/http/protocol/authentication.ts";
+const SESSIONS = "src/http/protocol/sessions.ts";
 const RATES = "src/http/protocol/rate-limits.ts";
 const RECEIVING = "src/core/files/uploads.ts";
 const SENDING = "src/db/queries/sending.ts";
@@ -31,6 +32,55 @@ export const access: readonly Mutant[] = [
     find: "sealed: core.seal.seal(token, context) }",
     replace: "sealed: token }",
     tests: ["attacks/tokens"],
+  },
+  {
+    name: "keep the token of a session unsealed",
+    file: SESSIONS,
+    find: "new Seal([key], core.random).seal(token, CONTEXT), seconds",
+    replace: "token, seconds",
+    tests: ["attacks/sessions"],
+  },
+  {
+    name: "let scripts read the cookie of a session",
+    file: SESSIONS,
+    find: "HttpOnly; SameSite=Strict",
+    replace: "SameSite=Strict",
+    tests: ["attacks/sessions"],
+  },
+  {
+    name: "let other sites send the cookie of a session",
+    file: SESSIONS,
+    find: "SameSite=Strict",
+    replace: "SameSite=None",
+    tests: ["attacks/sessions"],
+  },
+  {
+    name: "send the cookie of a session without TLS",
+    file: SESSIONS,
+    find: 'isSecure(core) ? "; Secure" : ""',
+    replace: '""',
+    tests: ["attacks/sessions"],
+  },
+  {
+    name: "try one cookie only, also one of another server",
+    file: SESSIONS,
+    find: "MAX_COOKIES = 10",
+    replace: "MAX_COOKIES = 1",
+    tests: ["attacks/sessions"],
+  },
+  {
+    name: "delete the cookie of a session with any key",
+    file: SESSIONS,
+    find: "if (openSession(core, request) !== undefined) sendCookie",
+    replace: "sendCookie",
+    tests: ["attacks/sessions"],
+  },
+  {
+    name: "prefer a session to an Authorization header",
+    file: AUTHENTICATION,
+    find: "return authorization === undefined ? openSession(core, request) : BEARER.exec(authorization)?.[1];",
+    replace: 'return openSession(core, request) ?? BEARER.exec(authorization ?? "")?.[1];',
+    tests: ["attacks/sessions"],
   },
   {
     name: "a write counts once, whatever it leaves",

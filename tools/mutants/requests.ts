@@ -290,6 +290,13 @@ export const requests: readonly Mutant[] = [
     tests: ["acceptance/group-members"],
   },
   {
+    name: "let pages of other origins send the key of a session",
+    file: "src/http/protocol/cors.ts",
+    find: '      "Authorization",\n',
+    replace: '      "Authorization",\n      "Parley-Session",\n',
+    tests: ["attacks/sessions"],
+  },
+  {
     name: "let pages of all origins call",
     file: "src/http/protocol/cors.ts",
     find: 'origins.includes("*") ? "*" : [...origins]',

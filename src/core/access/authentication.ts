@@ -1,6 +1,6 @@
 import { ParleyError } from "../../errors.ts";
 import type { Core } from "../core.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller, Verified } from "./caller.ts";
 import { JWT_FORM, verifyJwt } from "./jwt.ts";
 import { lookUpToken } from "./tokens.ts";
 
@@ -22,11 +22,16 @@ export function wasValid(core: Core, token: string): boolean {
  * Verifies any other token and returns its caller. Throws `invalid_token` if it is malformed, unknown, revoked or
  * expired, and what `verifyJwt` throws.
  */
-export function verifyToken(core: Core, token: string): Promise<Caller> {
-  return verify(core, token, false);
+export async function verifyToken(core: Core, token: string): Promise<Caller> {
+  return (await verify(core, token, false)).caller;
 }
 
-async function verify(core: Core, token: string, known: boolean): Promise<Caller> {
+/** Returns when a token expires, in milliseconds; infinity means never. Throws as `verifyToken` does. */
+export async function tokenExpiry(core: Core, token: string): Promise<number> {
+  return (await verify(core, token, true)).expiresAt;
+}
+
+async function verify(core: Core, token: string, known: boolean): Promise<Verified> {
   const before = changes(core);
   const provider = core.identityProvider;
   try {
@@ -35,7 +40,7 @@ async function verify(core: Core, token: string, known: boolean): Promise<Caller
       : lookUpToken(core, token));
     if (verified.expiresAt <= core.clock()) throw new ParleyError("invalid_token");
     core.verifiedTokens.add(token, verified, before);
-    return verified.caller;
+    return verified;
   } catch (error) {
     if (error instanceof ParleyError && error.code === "invalid_token") core.verifiedTokens.forget(token);
     throw error;
@@ -45,7 +50,7 @@ async function verify(core: Core, token: string, known: boolean): Promise<Caller
 /** Reports whether a token of this user is still valid. Never creates the user, who may have been deleted. */
 export async function isStillValid(core: Core, token: string, userId: string): Promise<boolean> {
   try {
-    const caller = knownCaller(core, token) ?? (await verify(core, token, true));
+    const caller = knownCaller(core, token) ?? (await verify(core, token, true)).caller;
     return caller.userId === userId;
   } catch (error) {
     // Without an answer the token counts as valid; the next check decides.

@@ -6,8 +6,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts texts for the database. Decrypting takes the server's secret and a context that is stored nowhere. The first
- * of several secrets seals, and all open.
+ * Encrypts texts, for the database or a cookie. Decrypting takes the secret and the same context. The first of several
+ * secrets seals, and all open.
  */
 export class Seal {
   readonly #secrets: readonly string[];
@@ -26,13 +26,15 @@ export class Seal {
     return bytes.toString("base64url");
   }
 
-  /** Returns undefined if the text was sealed with another secret or context. */
+  /** Returns undefined if the text is malformed, or was sealed with another secret or context. */
   open(sealed: string, context: string): string | undefined {
     const bytes = Buffer.from(sealed, "base64url");
     for (const secret of this.#secrets) {
-      const decipher = createDecipheriv(ALGORITHM, keyOf(secret, context), bytes.subarray(0, NONCE_BYTES));
-      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       try {
+        const decipher = createDecipheriv(ALGORITHM, keyOf(secret, context), bytes.subarray(0, NONCE_BYTES), {
+          authTagLength: TAG_BYTES,
+        });
+        decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
         return (
           decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, "utf8") + decipher.final("utf8")
         );

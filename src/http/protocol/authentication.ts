@@ -2,8 +2,10 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { knownCaller, verifyToken, wasValid } from "../../core/access/authentication.ts";
 import type { Caller } from "../../core/access/caller.ts";
 import type { Scope } from "../../core/access/tokens.ts";
+import type { Core } from "../../core/core.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import type { HttpContext } from "./context.ts";
+import { openSession } from "./sessions.ts";
 
 // RFC 6750, section 2.1; the scheme's name is case-insensitive (RFC 9110, section 11.1).
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
@@ -12,7 +14,7 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 const FAILED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["invalid_token", "username_taken"]);
 
 /**
- * The caller that a request's bearer token stands for. Throws, or rejects with, `missing_token`, `invalid_token`,
+ * The caller that a request's token stands for. Throws, or rejects with, `missing_token`, `invalid_token`,
  * `rate_limited` and what stands in the way of a user of the identity provider. A token that was valid
  * when it last came is no guess: its caller is let in, also while others of the same address are refused.
  */
@@ -21,8 +23,9 @@ export function authenticate(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Caller | Promise<Caller> {
-  if (request.headers.authorization === undefined) throw new ParleyError("missing_token");
-  const token = tokenOf(request);
+  const token = tokenOf(context.core, request);
+  if (token === undefined && request.headers.authorization === undefined)
+    throw new ParleyError("missing_token");
   const caller = token === undefined ? undefined : knownCaller(context.core, token);
   if (caller) return admit(context, caller, reply);
   if (token === undefined || !wasValid(context.core, token)) context.rates.refuseGuess(request, reply);
@@ -36,9 +39,10 @@ function admit({ core, rates }: HttpContext, caller: Caller, reply: FastifyReply
   return caller;
 }
 
-/** Returns the bearer token of a request; undefined if it is missing or malformed. */
-export function tokenOf(request: FastifyRequest): string | undefined {
-  return BEARER.exec(request.headers.authorization ?? "")?.[1];
+/** Returns the bearer token of a request, without an Authorization that of its session; undefined if it is missing or malformed. */
+export function tokenOf(core: Core, request: FastifyRequest): string | undefined {
+  const { authorization } = request.headers;
+  return authorization === undefined ? openSession(core, request) : BEARER.exec(authorization)?.[1];
 }
 
 async function verify(

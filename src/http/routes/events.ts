@@ -83,7 +83,7 @@ async function startStream(
   if (request.method === "HEAD") return reply.send();
   const stream = new EventStream(core, reply.raw, {
     userId: caller.userId,
-    token: tokenOf(request)!,
+    token: tokenOf(core, request)!,
     types,
     showsTyping: showsTyping(caller.scopes, asked),
     after,

@@ -6,7 +6,7 @@ import { type FileRow, getAttachmentRow, getLinkedAttachmentRow } from "../../co
 import { findStoreUrl, openFile } from "../../core/files/downloads.ts";
 import { ParleyError } from "../../errors.ts";
 import { errorFields } from "../../util/log.ts";
-import { authenticate, requireScope } from "../protocol/authentication.ts";
+import { authenticate, requireScope, tokenOf } from "../protocol/authentication.ts";
 import { clientAddress } from "../protocol/client-address.ts";
 import { matchesStrongly, matchesTag } from "../protocol/conditions.ts";
 import { formatDigest } from "../protocol/digests.ts";
@@ -93,7 +93,14 @@ async function permitted(
     const row = await getLinkedAttachmentRow(core, id);
     return { row, maxAge: core.links.secondsLeft(expires), byLink: true };
   }
-  if (request.headers.authorization === undefined) throw refusedLink(call, id, expires, signature);
+  if (request.headers.authorization === undefined && tokenOf(core, request) === undefined) {
+    // A request without a signature guesses nothing, and an expired link is one of ours.
+    if (signature !== "" && !core.links.isGenuine(id, expires, signature)) {
+      rates.refuseGuess(request, reply);
+      rates.countFailure(request);
+    }
+    throw new ParleyError("invalid_signature");
+  }
   const caller = await authenticate(call, request, reply);
   requireScope(caller, "attachments:read");
   return {

@@ -1,5 +1,5 @@
 import { after, type TestContext } from "node:test";
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, type BrowserContext, chromium } from "playwright-core";
 import { without } from "./packages.ts";
 
 /** Debian's: a browser that is downloaded would not be there everywhere. */
@@ -37,5 +37,12 @@ export async function openBrowser(t: TestContext): Promise<Browser> {
   browser ??= chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
   const opened = await browser;
   t.after(() => Promise.all(opened.contexts().map((context) => context.close())));
+  return opened;
+}
+
+/** A browser of its own with a profile in this folder, which outlives it. */
+export async function openProfile(t: TestContext, folder: string): Promise<BrowserContext> {
+  const opened = await chromium.launchPersistentContext(folder, { executablePath: CHROMIUM, args: FLAGS });
+  t.after(() => opened.close());
   return opened;
 }

@@ -1,0 +1,66 @@
+// The session of this browser, which all its tabs share. The browser has a cookie that no page can read, and this page the
+// key to it, which no other server and no page of another origin can read. Neither is of use alone.
+import { randomKey } from "../../client/src/index.ts";
+import { type Access, connect, HERE } from "./session.ts";
+
+export interface KeptAccess {
+  session: string;
+}
+
+/** Another Parley can be at another path of this host. */
+const KEY = `parley-session ${new URL(HERE).pathname}`;
+const channel = new BroadcastChannel(KEY);
+
+export function keptAccess(): KeptAccess | undefined {
+  const session = localStorage.getItem(KEY);
+  return session === null ? undefined : { session };
+}
+
+/** Starts a session, in which other tabs join. Returns the token, for this tab alone, if the browser refuses cookies. */
+export async function keepAccess(token: string): Promise<Access> {
+  const session = randomKey() + randomKey();
+  try {
+    await ask("POST", session, { authorization: `Bearer ${token}` });
+    await connect({ session }).me();
+    localStorage.setItem(KEY, session);
+  } catch {
+    return token;
+  }
+  tellTabs();
+  return { session };
+}
+
+/** Makes the browser keep the session for as long again. */
+export function renewSession({ session }: KeptAccess): void {
+  ask("POST", session).catch(() => {});
+}
+
+/** Ends the session, even if the server does not answer: without the key the cookie is useless. It is deleted after `before`. */
+export function endSession({ session }: KeptAccess, before = Promise.resolve()): void {
+  if (localStorage.getItem(KEY) === session) localStorage.removeItem(KEY);
+  const remove = () => ask("DELETE", session);
+  before.then(remove, remove).catch(() => {});
+}
+
+/** Makes other tabs sign in or out like this one. */
+export function tellTabs(): void {
+  channel.postMessage(null);
+}
+
+/** Calls the listener when another tab may have signed in or out. */
+export function followTabs(listener: () => void): () => void {
+  // A page that comes back from the history has missed messages.
+  const onShow = ({ persisted }: PageTransitionEvent) => persisted && listener();
+  channel.addEventListener("message", listener);
+  addEventListener("pageshow", onShow);
+  return () => {
+    channel.removeEventListener("message", listener);
+    removeEventListener("pageshow", onShow);
+  };
+}
+
+function ask(method: string, session: string, headers: Record<string, string> = {}): Promise<Response> {
+  // The tab can be closed right after the sign-out.
+  const keepalive = true;
+  return fetch(`${HERE}/session`, { method, headers: { ...headers, "parley-session": session }, keepalive });
+}

@@ -1,0 +1,85 @@
+// Whether somebody is signed in, in this tab and the others of the browser.
+import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { forgetDrafts } from "./drafts.ts";
+import { explain, isRefused } from "./failures.ts";
+import {
+  endSession,
+  followTabs,
+  type KeptAccess,
+  keptAccess,
+  renewSession,
+  tellTabs,
+} from "./kept-session.ts";
+import { type Access, type SignedInUser, signIn } from "./session.ts";
+
+type Phase =
+  | { at: "starting" }
+  | { at: "unreachable"; reason: string; access: Access }
+  | { at: "out"; reason: string }
+  | { at: "in"; user: SignedInUser };
+
+/** Returns to the sign-in, unless the tab has other access by now. What `end` does still has the session. */
+export type SignOut = (own: Access, reason: string, end: () => Promise<void>) => void;
+
+interface SignInState {
+  phase: Phase;
+  /** Signs in with the session of the browser. */
+  start: () => void;
+  enter: (user: SignedInUser) => void;
+  signOut: SignOut;
+}
+
+export function useSignIn(): SignInState {
+  const [phase, setPhase] = useState<Phase>(keptAccess() ? { at: "starting" } : { at: "out", reason: "" });
+  const access = useRef<Access | undefined>(undefined);
+  const leave = useCallback((reason: string) => {
+    access.current = undefined;
+    history.replaceState(null, "", location.pathname);
+    setPhase({ at: "out", reason });
+  }, []);
+  const start = useCallback(() => {
+    const kept = keptAccess();
+    access.current = kept;
+    if (!kept) return;
+    setPhase({ at: "starting" });
+    void startWith(kept).then((phase) => access.current === kept && setPhase(phase));
+  }, []);
+  const enter = useCallback((user: SignedInUser) => {
+    access.current = user.access;
+    setPhase({ at: "in", user });
+  }, []);
+  const signOut = useCallback<SignOut>((own, reason, end) => {
+    // The answer to an old request can be late.
+    if (access.current !== own) return;
+    const ended = end();
+    if (typeof own === "object") endSession(own, ended);
+    if (!reason) forgetDrafts();
+    // If the server refuses the session, other tabs find out by themselves, and keep their drafts.
+    if (!reason) tellTabs();
+    leave(reason);
+  }, []);
+  const follow = useCallback(() => {
+    const own = access.current;
+    const kept = keptAccess();
+    if (typeof own === "string" || own?.session === kept?.session) return;
+    if (kept) return start();
+    forgetDrafts();
+    leave("You signed out in another tab.");
+  }, []);
+  useLayoutEffect(start, []);
+  useLayoutEffect(() => followTabs(follow), []);
+  return { phase, start, enter, signOut };
+}
+
+async function startWith(access: KeptAccess): Promise<Phase> {
+  try {
+    const user = await signIn(access);
+    renewSession(access);
+    return { at: "in", user };
+  } catch (error) {
+    const reason = explain(error);
+    if (!isRefused(error)) return { at: "unreachable", reason, access };
+    endSession(access);
+    return { at: "out", reason };
+  }
+}

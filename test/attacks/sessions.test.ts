@@ -1,0 +1,361 @@
+// Sessions of browsers: forged and stolen cookies, requests that other sites cause (CWE-352, CWE-1275, CWE-384, CWE-613).
+// What browsers make of it is in test/console/sign-in.test.ts.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Seal } from "../../src/core/access/seal.ts";
+import { revokeTokensOf, SCOPES } from "../../src/core/access/tokens.ts";
+import { startApp, startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";
+import { type Answered, attack, codeOf } from "./attack.ts";
+
+const KEY = "0123456789abcdef".repeat(4);
+const OTHER_KEY = "f".repeat(64);
+const HEADER = "parley-session";
+
+type Headers = readonly [name: string, value: string][];
+
+const get = (server: Pick<TestApp, "url">, path: string, headers: Headers) =>
+  attack(server, undefined, { method: "GET", path, headers });
+
+function valuesOf({ headers }: Answered, name: string): string[] {
+  return headers.filter(([each]) => each === name).map(([, value]) => value);
+}
+
+async function start(server: Pick<TestApp, "url">, user: TestUser, key = KEY): Promise<string> {
+  const answer = await attack(server, user, { path: "/session", headers: [[HEADER, key]] });
+  assert.equal(answer.status, 204);
+  const [cookie, ...others] = valuesOf(answer, "set-cookie");
+  assert.equal(others.length, 0);
+  return cookie!;
+}
+
+/** The part that browsers send back. */
+const sent = (cookie: string) => cookie.split(";")[0]!;
+
+/** The cookie that somebody makes for a text, with a key that they chose. */
+const forge = (server: TestApp, cookie: string, text: string, key = KEY) =>
+  `${cookie.split("=")[0]}=${new Seal([key], server.app.core.random).seal(text, "session")}`;
+
+test("neither the cookie nor its key is of use alone, whatever is asked for", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user({ scopes: SCOPES });
+  const made = await upload(server.url, user, new File(["x"], "x.txt"));
+  const { file_url } = (await made.json()) as { file_url: string };
+  const cookie = sent(await start(server, user));
+  const session: Headers = [
+    ["cookie", cookie],
+    [HEADER, KEY],
+  ];
+  const file = new URL(file_url).pathname;
+  for (const path of ["/v1/me", "/v1/contacts", "/v1/audit", "/metrics", file]) {
+    assert.equal((await get(server, path, session)).status, 200, path);
+    for (const alone of session) {
+      const answer = await get(server, path, [alone]);
+      assert.equal(answer.status, path === file ? 403 : 401, `${path} with ${alone[0]}`);
+    }
+  }
+  for (const [method, path] of [
+    ["POST", "/v1/contacts"],
+    ["PUT", "/v1/contacts/con_x"],
+    ["DELETE", "/v1/contacts/con_x"],
+    ["POST", "/session"],
+  ] as const) {
+    for (const alone of session) {
+      const answer = await attack(server, undefined, { method, path, headers: [alone] });
+      assert.equal(codeOf(answer), "missing_token", `${method} ${path} with ${alone[0]}`);
+    }
+  }
+});
+
+test("the cookie is for this server and no script, and has the token in no spelling", async (t) => {
+  const now = Date.UTC(2026, 0, 1);
+  const server = await startApp(t, {}, { clock: () => now });
+  const user = await server.user();
+  const cookie = await start(server, user);
+  assert.match(
+    cookie,
+    /^parley-[\w-]{16}=[\w-]+; Max-Age=2592000; HttpOnly; SameSite=Strict$/,
+    "without Path, Domain and Expires",
+  );
+  const value = sent(cookie).split("=")[1]!;
+  for (const text of [value, Buffer.from(value, "base64url").toString("latin1")]) {
+    const raw = Buffer.from(user.token.slice(7), "base64url").toString("latin1");
+    for (const secret of [user.token.slice(7), raw, KEY]) assert.ok(!text.includes(secret));
+  }
+  assert.notEqual(sent(await start(server, user)), sent(cookie), "the same text is never encrypted alike");
+  const brief = await server.user({ expiresAt: now + 60_000 });
+  assert.match(await start(server, brief), /; Max-Age=60;/);
+  // Another Parley on this host does not overwrite it.
+  const second = await startApp(t);
+  assert.notEqual((await start(second, await second.user())).split("=")[0], cookie.split("=")[0]);
+});
+
+test("behind TLS the cookie goes over TLS alone", async (t) => {
+  const config = { ...(await testConfig(t)), publicUrl: "https://chat.example/parley" };
+  const server = await startOn(t, config);
+  const place = { url: `http://127.0.0.1:${server.app.port()}` };
+  const cookie = await start(place, await server.user());
+  assert.match(cookie, /^__Secure-parley-[\w-]{16}=[\w-]+; Max-Age=\d+; HttpOnly; SameSite=Strict; Secure$/);
+  const session: Headers = [
+    ["cookie", sent(cookie)],
+    [HEADER, KEY],
+  ];
+  assert.equal((await get(place, "/v1/me", session)).status, 200);
+  const ended = await attack(place, undefined, { method: "DELETE", path: "/session", headers: session });
+  assert.match(
+    valuesOf(ended, "set-cookie")[0]!,
+    /^__Secure-parley-[\w-]{16}=; Max-Age=0; HttpOnly; SameSite=Strict; Secure$/,
+  );
+});
+
+test("a cookie that is changed, cut, or has another key is none", async (t) => {
+  const server = await startApp(t);
+  const cookie = sent(await start(server, await server.user()));
+  const [name, value] = cookie.split("=") as [string, string];
+  const flipped = Buffer.from(value, "base64url");
+  const changed = [0, 11, 12, 20, flipped.length - 1].map((at) => {
+    const bytes = Buffer.from(flipped);
+    bytes[at]! ^= 1;
+    return bytes.toString("base64url");
+  });
+  const cut = [0, 1, 8, 16, 20, 27, 28, 40].map((bytes) => flipped.subarray(0, bytes).toString("base64url"));
+  for (const each of [...changed, ...cut, `${value}AAAA`, "%", '"', "=", value.toUpperCase()])
+    assert.equal(
+      codeOf(
+        await get(server, "/v1/me", [
+          ["cookie", `${name}=${each}`],
+          [HEADER, KEY],
+        ]),
+      ),
+      "missing_token",
+      each,
+    );
+  for (const key of [OTHER_KEY, KEY.slice(1), `${KEY}0`, KEY.toUpperCase(), "", "x", `${KEY}, ${KEY}`])
+    assert.equal(
+      (
+        await get(server, "/v1/me", [
+          ["cookie", cookie],
+          [HEADER, key],
+        ])
+      ).status,
+      401,
+      key,
+    );
+  const twice: Headers = [
+    ["cookie", cookie],
+    [HEADER, KEY],
+    [HEADER, KEY],
+  ];
+  assert.equal((await get(server, "/v1/me", twice)).status, 401);
+  for (const other of [`x${name}`, name.slice(1), name.toUpperCase()])
+    assert.equal(
+      (
+        await get(server, "/v1/me", [
+          ["cookie", `${other}=${value}`],
+          [HEADER, KEY],
+        ])
+      ).status,
+      401,
+      other,
+    );
+});
+
+test("cookies that another server of the host adds replace no session", async (t) => {
+  const server = await startApp(t);
+  const [ann, eve] = [await server.user(), await server.user()];
+  const cookie = sent(await start(server, ann));
+  const [name] = cookie.split("=");
+  const evil = [forge(server, cookie, eve.token, OTHER_KEY), `${name}=`, `${name}=x`, `${name}`];
+  for (const header of [
+    [...evil, cookie],
+    [cookie, ...evil],
+    ["a=b", cookie, "c=d"],
+  ]) {
+    const answer = await get(server, "/v1/me", [
+      ["cookie", header.join("; ")],
+      [HEADER, KEY],
+    ]);
+    assert.equal((JSON.parse(answer.body) as { id: string }).id, ann.id);
+  }
+  const split: Headers = [
+    ...evil.map((each) => ["cookie", each] as [string, string]),
+    ["cookie", cookie],
+    [HEADER, KEY],
+  ];
+  assert.equal((JSON.parse((await get(server, "/v1/me", split)).body) as { id: string }).id, ann.id);
+  // Many of them cost no more than a few.
+  const many = [...Array(200).fill(`${name}=x`), cookie].join("; ");
+  assert.equal(
+    (
+      await get(server, "/v1/me", [
+        ["cookie", many],
+        [HEADER, KEY],
+      ])
+    ).status,
+    401,
+  );
+});
+
+test("an Authorization header wins over a session, also a wrong one", async (t) => {
+  const server = await startApp(t);
+  const [ann, bob] = [await server.user(), await server.user()];
+  const session: Headers = [
+    ["cookie", sent(await start(server, ann))],
+    [HEADER, KEY],
+  ];
+  const answer = await attack(server, bob, { method: "GET", path: "/v1/me", headers: session });
+  assert.equal((JSON.parse(answer.body) as { id: string }).id, bob.id);
+  for (const authorization of ["", "Bearer", "Bearer parley_wrong", "Basic eDp4"])
+    assert.equal(
+      codeOf(await get(server, "/v1/me", [...session, ["authorization", authorization]])),
+      "invalid_token",
+      authorization,
+    );
+});
+
+test("a session may do what its token may, and ends with it", async (t) => {
+  let now = Date.UTC(2026, 0, 1);
+  const server = await startApp(t, {}, { clock: () => now });
+  const weak = await server.user({ scopes: ["contacts:read"] });
+  const ask = async (user: TestUser) => {
+    const session: Headers = [
+      ["cookie", sent(await start(server, user))],
+      [HEADER, KEY],
+    ];
+    return (method: string, path: string) => attack(server, undefined, { method, path, headers: session });
+  };
+  const asWeak = await ask(weak);
+  assert.equal((await asWeak("GET", "/v1/contacts")).status, 200);
+  assert.equal(codeOf(await asWeak("GET", "/v1/users")), "insufficient_scope");
+  assert.equal(codeOf(await asWeak("POST", "/v1/contacts")), "insufficient_scope");
+  await revokeTokensOf(server.app.core, null, weak.id);
+  for (const [method, path] of [
+    ["GET", "/v1/contacts"],
+    ["POST", "/session"],
+  ] as const) {
+    const refused = await asWeak(method, path);
+    assert.equal(codeOf(refused), "invalid_token");
+    assert.deepEqual(valuesOf(refused, "set-cookie"), []);
+  }
+  // Its cookie can still be deleted.
+  const ended = await asWeak("DELETE", "/session");
+  assert.equal(ended.status, 204);
+  assert.match(valuesOf(ended, "set-cookie")[0]!, /=; Max-Age=0; HttpOnly; SameSite=Strict$/);
+  const brief = await ask(await server.user({ expiresAt: now + 60_000 }));
+  assert.equal((await brief("GET", "/v1/me")).status, 200);
+  now += 60_000;
+  assert.equal(codeOf(await brief("GET", "/v1/me")), "invalid_token");
+});
+
+test("tokens that are guessed by sessions count as guesses", async (t) => {
+  const limits = { requestsPerSecond: 1000, failuresPerSecond: 1, failuresBurst: 5 };
+  const now = Date.UTC(2026, 0, 1);
+  const server = await startApp(t, limits, { clock: () => now });
+  const user = await server.user();
+  const cookie = sent(await start(server, user));
+  const statusOf = async (each: string) =>
+    (
+      await get(server, "/v1/me", [
+        ["cookie", each],
+        [HEADER, KEY],
+      ])
+    ).status;
+  for (let i = 0; i < 10; i++) {
+    const guess = forge(server, cookie, `parley_${String(i).padStart(43, "0")}`);
+    assert.equal(await statusOf(guess), i < 5 ? 401 : 429);
+  }
+  for (const text of ["", "x", "\0", "parley_", `${user.token} `, "a.b.c"])
+    assert.equal(await statusOf(forge(server, cookie, text)), 429, text);
+  assert.equal(await statusOf(cookie), 200, "a known user is let in");
+});
+
+test("only POST /session sets a cookie, and only the session's key deletes it", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const cookie = sent(await start(server, user));
+  const session: Headers = [
+    ["cookie", cookie],
+    [HEADER, KEY],
+  ];
+  for (const path of ["/", "/session", "/v1/me", "/healthz", "/docs", "/push-worker.js", "/nothing"]) {
+    for (const method of ["GET", "HEAD", "OPTIONS"]) {
+      const headers = Object.fromEntries(session);
+      const answer = await fetch(server.url + path, { method, headers });
+      assert.deepEqual(answer.headers.getSetCookie(), [], `${method} ${path}`);
+    }
+  }
+  for (const headers of [
+    [],
+    [["cookie", cookie]],
+    [[HEADER, KEY]],
+    [
+      ["cookie", cookie],
+      [HEADER, OTHER_KEY],
+    ],
+  ] as Headers[]) {
+    const answer = await attack(server, undefined, { method: "DELETE", path: "/session", headers });
+    assert.equal(answer.status, 204);
+    assert.deepEqual(valuesOf(answer, "set-cookie"), []);
+  }
+  const renewed = await attack(server, undefined, { path: "/session", headers: session });
+  assert.match(valuesOf(renewed, "set-cookie")[0]!, /; Max-Age=2592000;/);
+});
+
+test("a session starts with a good key and a token, and with nothing else", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  for (const key of ["", "x", KEY.slice(1), `${KEY}0`, KEY.toUpperCase(), "g".repeat(64)]) {
+    const answer = await attack(server, user, { path: "/session", headers: [[HEADER, key]] });
+    assert.deepEqual([answer.status, codeOf(answer)], [400, "invalid_parameter"], key);
+    assert.deepEqual(valuesOf(answer, "set-cookie"), []);
+  }
+  for (const method of ["POST", "DELETE"]) {
+    const headers: Headers = [[HEADER, KEY]];
+    const query = await attack(server, user, { method, path: "/session?token=x", headers });
+    assert.equal(codeOf(query), "unknown_parameter");
+    const body = await attack(server, user, { method, path: "/session", headers, body: "{}" });
+    assert.equal(codeOf(body), "malformed_body");
+  }
+  const strange = { headers: { authorization: `Bearer parley_${"A".repeat(43)}` } };
+  for (const who of [undefined, strange]) {
+    const answer = await attack(server, who, { path: "/session", headers: [[HEADER, KEY]] });
+    assert.equal(answer.status, 401);
+    assert.deepEqual(valuesOf(answer, "set-cookie"), []);
+  }
+});
+
+test("no page of another origin may send the header or a cookie, whatever origins may call", async (t) => {
+  for (const corsOrigins of [[], ["https://app.example"], ["*"]]) {
+    const server = await startOn(t, { ...(await testConfig(t)), corsOrigins });
+    const user = await server.user();
+    const cookie = sent(await start(server, user));
+    for (const [method, path] of [
+      ["GET", "/v1/me"],
+      ["POST", "/session"],
+      ["DELETE", "/session"],
+    ] as const) {
+      const preflight = await attack(server, undefined, {
+        method: "OPTIONS",
+        path,
+        headers: [
+          ["origin", "https://app.example"],
+          ["access-control-request-method", method],
+          ["access-control-request-headers", `authorization,${HEADER}`],
+        ],
+      });
+      const answer = await attack(server, undefined, {
+        method,
+        path,
+        headers: [
+          ["origin", "https://app.example"],
+          ["cookie", cookie],
+        ],
+      });
+      for (const each of [preflight, answer]) {
+        assert.deepEqual(valuesOf(each, "access-control-allow-credentials"), []);
+        assert.doesNotMatch(valuesOf(each, "access-control-allow-headers").join(), /parley-session|\*/i);
+      }
+      assert.notEqual(answer.status, 200);
+      assert.deepEqual(valuesOf(answer, "set-cookie"), []);
+    }
+  }
+});

@@ -38,6 +38,7 @@ function App() {
   if (phase.at === "starting") {
     return (
       <main class="sign-in">
+        <Mark />
         <Reading />
       </main>
     );

@@ -116,7 +116,9 @@ function openKinds(page: string, asset: string): Kind[] {
     get("the console", 200, "/"),
     get("the console that has not changed", 304, "/", `if-none-match: ${page}`),
     get("an asset of the console", 200, `/assets/${asset}`),
+    get("a compressed asset of the console", 200, `/assets/${asset}`, "accept-encoding: gzip"),
     get("the worker of the console", 200, "/push-worker.js"),
+    get("the manifest of the console", 200, "/manifest.webmanifest"),
     {
       what: "a preflight",
       status: 204,
@@ -164,7 +166,8 @@ test("every kind of answer has nosniff once, and all of /files no-referrer", asy
   const { id, file_url } = (await made.json()) as { id: string; file_url: string };
   const link = file_url.slice(server.url.length);
   const asset = (await readdir(new URL("../../console/dist/assets", import.meta.url)))[0]!;
-  const etagOf = async (url: string) => (await fetch(url)).headers.get("etag")!;
+  const etagOf = async (url: string) =>
+    (await fetch(url, { headers: { "accept-encoding": "identity" } })).headers.get("etag")!;
   const kinds = [
     ...apiKinds(bearer, weak.authorization, id, made.headers.get("etag")!),
     ...openKinds(await etagOf(server.url), asset),

@@ -4,20 +4,28 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
+import { brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { build } from "vite";
 import { formatSize, initials } from "../../console/src/format.ts";
-import { startApp } from "../support/app.ts";
+import { startApp, startOn, testConfig } from "../support/app.ts";
 
 const CONSOLE = fileURLToPath(new URL("../../console", import.meta.url));
-const MAX_GZIP = 58_000;
+/** All scripts and styles, also those that are loaded later. */
+const MAX_GZIP = 60_000;
 
+const DECODERS: Record<string, (bytes: Buffer) => Buffer> = { br: brotliDecompressSync, gz: gunzipSync };
+const endOf = (path: string) => path.split(".").at(-1)!;
+
+/** The files of a folder by their paths in it. Compressed ones are decompressed: not all machines compress alike. */
 async function read(folder: string): Promise<Map<string, Buffer>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
   return new Map(
     await Promise.all(
-      paths.sort().map(async (path) => [path.slice(folder.length + 1), await readFile(path)] as const),
+      paths.sort().map(async (path) => {
+        const bytes = await readFile(path);
+        return [path.slice(folder.length + 1), DECODERS[endOf(path)]?.(bytes) ?? bytes] as const;
+      }),
     ),
   );
 }
@@ -35,10 +43,94 @@ test("the files that are served are what the sources make, byte for byte, and sm
   assert.deepEqual([...kept.keys()], [...built.keys()], "run `npm run console`");
   for (const [path, bytes] of built)
     assert.ok(bytes.equals(kept.get(path)!), `${path}: run \`npm run console\``);
-  const loaded = [...built].filter(([path]) => path !== "licenses.md");
+  const loaded = [...built].filter(([path]) => /\.(?:js|css)$/.test(path));
   const size = loaded.reduce((sum, [, bytes]) => sum + gzipSync(bytes).length, 0);
-  t.diagnostic(`${size} bytes, compressed by gzip`);
+  t.diagnostic(`${loaded.length} scripts and styles, ${size} bytes, compressed by gzip`);
   assert.ok(size <= MAX_GZIP, `${size} bytes`);
+});
+
+/** Asks for a file with this Accept-Encoding. Returns its ETag. */
+async function checkCoding(
+  address: string,
+  bytes: Buffer,
+  accepted: string,
+  coding: string | null,
+): Promise<string> {
+  const ask = (headers: Record<string, string> = {}, method = "GET") =>
+    fetch(address, { method, headers: { "accept-encoding": accepted, ...headers } });
+  const what = `${address}, ${accepted}`;
+  const answer = await ask();
+  assert.equal(answer.status, 200, what);
+  assert.equal(answer.headers.get("content-encoding"), coding, what);
+  // Decompressed by fetch.
+  assert.ok(Buffer.from(await answer.arrayBuffer()).equals(bytes), what);
+  const etag = answer.headers.get("etag")!;
+  const again = await ask({ "if-none-match": `"x", W/${etag}` });
+  assert.equal(again.status, 304);
+  assert.equal(again.headers.get("content-encoding"), null);
+  for (const name of ["etag", "vary", "cache-control"])
+    assert.equal(again.headers.get(name), answer.headers.get(name), `${what}, ${name}`);
+  const head = await ask({}, "HEAD");
+  for (const name of ["content-length", "content-encoding", "content-type", "etag", "vary"])
+    assert.equal(head.headers.get(name), answer.headers.get(name), `${what}, ${name}`);
+  return etag;
+}
+
+test("every file is served, plain and compressed, and each form has its ETag", async (t) => {
+  const { url } = await startApp(t);
+  const files = await read(join(CONSOLE, "dist"));
+  const plain = [...files].filter(([path]) => !DECODERS[endOf(path)] && path !== "licenses.md");
+  assert.ok(plain.length > 5);
+  for (const [path, bytes] of plain) {
+    const address = `${url}/${path === "index.html" ? "" : path}`;
+    const isCompressed = endOf(path) !== "png";
+    for (const end of ["br", "gz"]) assert.equal(files.has(`${path}.${end}`), isCompressed, `${path}.${end}`);
+    const tags = new Set<string>();
+    for (const [accepted, coding] of [
+      ["identity", null],
+      ["gzip", "gzip"],
+      ["gzip, deflate, br", "br"],
+      ["br;q=0, gzip;q=0", null],
+    ] as const)
+      tags.add(await checkCoding(address, bytes, accepted, isCompressed ? coding : null));
+    assert.equal(tags.size, isCompressed ? 3 : 1, path);
+    const { headers } = await fetch(address, { headers: { "accept-encoding": "identity" } });
+    assert.equal(headers.get("vary"), isCompressed ? "Accept-Encoding" : null, path);
+  }
+});
+
+test("if pages of several origins may call, answers also depend on the origin", async (t) => {
+  const corsOrigins = ["https://a.example", "https://b.example"];
+  const { url } = await startOn(t, { ...(await testConfig(t)), corsOrigins });
+  const answer = await fetch(`${url}/`, { headers: { origin: "https://a.example" } });
+  assert.equal(answer.headers.get("vary"), "Origin, Accept-Encoding");
+});
+
+test("the console can be installed as an app", async (t) => {
+  const { url } = await startApp(t);
+  const html = await (await fetch(`${url}/`)).text();
+  const [, address] = /<link rel="manifest" href="([^"]+)"/.exec(html)!;
+  const answer = await fetch(new URL(address!, `${url}/`));
+  assert.equal(answer.headers.get("content-type"), "application/manifest+json");
+  assert.equal(answer.headers.get("cache-control"), "no-cache");
+  const manifest = (await answer.json()) as {
+    start_url: string;
+    scope: string;
+    display: string;
+    icons: { src: string; sizes: string; type: string; purpose?: string }[];
+  };
+  for (const path of [manifest.start_url, manifest.scope])
+    assert.equal(new URL(path, answer.url).href, `${url}/`);
+  assert.equal(manifest.display, "standalone");
+  const kinds = manifest.icons.map(({ sizes, purpose }) => `${sizes} ${purpose ?? "any"}`);
+  assert.deepEqual(kinds, ["192x192 any", "512x512 any", "512x512 maskable"]);
+  for (const { src, sizes, type } of manifest.icons) {
+    const icon = await fetch(new URL(src, answer.url));
+    assert.equal(icon.headers.get("content-type"), type);
+    const bytes = Buffer.from(await icon.arrayBuffer());
+    // Where a PNG has its width and height.
+    assert.equal(`${bytes.readUInt32BE(16)}x${bytes.readUInt32BE(20)}`, sizes, src);
+  }
 });
 
 test("the page is checked anew each time, and its parts are kept for ever", async (t) => {
@@ -92,7 +184,7 @@ test("the page lets nothing in from elsewhere, and nobody frame it", async (t) =
       .map((each) => [each.split(" ")[0]!, each.split(" ").slice(1).join(" ")]),
   );
   assert.equal(policy.get("default-src"), "'none'");
-  for (const directive of ["img-src", "media-src", "connect-src"])
+  for (const directive of ["img-src", "media-src", "connect-src", "manifest-src"])
     assert.equal(policy.get(directive), "'self'");
   for (const [directive, sources] of policy) {
     assert.doesNotMatch(sources, /unsafe|\*|http|data:/, directive);

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import { ParleyError } from "../../errors.ts";
 import { type FixedAnswer, fixedAnswer, sendFixed } from "../protocol/fixed.ts";
@@ -14,6 +14,7 @@ const POLICY = [
   "connect-src 'self'",
   "img-src 'self'",
   "media-src 'self'",
+  "manifest-src 'self'",
   "frame-src blob:",
   "form-action 'none'",
   "base-uri 'none'",
@@ -32,24 +33,34 @@ const SAFETY = {
 };
 
 const TYPES = new Map([
+  ["html", "text/html; charset=utf-8"],
   ["js", "text/javascript; charset=utf-8"],
   ["css", "text/css; charset=utf-8"],
   ["svg", "image/svg+xml"],
+  ["png", "image/png"],
+  ["webmanifest", "application/manifest+json"],
 ]);
+
+/** Files that browsers ask for by a fixed name. */
+const FIXED = ["push-worker.js", "manifest.webmanifest", "icon-192.png", "icon-512.png", "icon-maskable.png"];
+
+/** Content codings, and the ends of the names of the files that the build compresses with them. */
+const CODINGS = [
+  ["br", ".br"],
+  ["gzip", ".gz"],
+] as const;
 
 /** The web console, for everybody: what it shows it asks the API for, with the token of the person before it. */
 export function consoleRoutes(app: FastifyInstance): void {
-  const page = fixedAnswer("text/html; charset=utf-8", readFileSync(new URL("index.html", DIST)), SAFETY);
-  const assets = readAssets();
-  const worker = fixedAnswer(
-    TYPES.get("js")!,
-    readFileSync(new URL("push-worker.js", DIST)),
-    // It has no part of its own, and asks nobody.
-    { ...SAFETY, "content-security-policy": "default-src 'none'" },
-  );
   const open = { config: { public: true } };
+  const page = readAnswer("index.html", SAFETY);
   app.get("/", open, async (request, reply) => sendFixed(request, reply, page));
-  app.get("/push-worker.js", open, async (request, reply) => sendFixed(request, reply, worker));
+  for (const name of FIXED) {
+    // The worker has no part of its own, and asks nobody.
+    const answer = readAnswer(name, { ...SAFETY, "content-security-policy": "default-src 'none'" });
+    app.get(`/${name}`, open, async (request, reply) => sendFixed(request, reply, answer));
+  }
+  const assets = readAssets();
   app.get("/assets/:name", open, async (request, reply) => {
     const asset = assets.get((request.params as { name: string }).name);
     if (!asset) throw new ParleyError("route_not_found");
@@ -58,13 +69,20 @@ export function consoleRoutes(app: FastifyInstance): void {
 }
 
 function readAssets(): Map<string, FixedAnswer> {
-  const folder = new URL("assets/", DIST);
   // The name has a hash of the content: another content has another name.
   const headers = { ...SAFETY, "cache-control": "public, max-age=31536000, immutable" };
-  return new Map(
-    readdirSync(folder).map((name) => {
-      const type = TYPES.get(name.split(".").at(-1)!)!;
-      return [name, fixedAnswer(type, readFileSync(new URL(name, folder)), headers)];
-    }),
-  );
+  const names = readdirSync(new URL("assets/", DIST)).filter((name) => TYPES.has(endOf(name)));
+  return new Map(names.map((name) => [name, readAnswer(`assets/${name}`, headers)]));
+}
+
+function readAnswer(path: string, headers: Readonly<Record<string, string>>): FixedAnswer {
+  const read = (end: string) =>
+    fixedAnswer(TYPES.get(endOf(path))!, readFileSync(new URL(path + end, DIST)), headers);
+  const codings = CODINGS.filter(([, end]) => existsSync(new URL(path + end, DIST)));
+  if (codings.length === 0) return read("");
+  return { ...read(""), compressed: new Map(codings.map(([coding, end]) => [coding, read(end)])) };
+}
+
+function endOf(path: string): string {
+  return path.split(".").at(-1)!;
 }

@@ -14,7 +14,7 @@ import type { HeaderName } from "../protocol/headers.ts";
 import { type Call, knownForm, type Operation, operation } from "../protocol/operation.ts";
 import { type ByteRange, parseRange } from "../protocol/ranges.ts";
 import { sendChunks } from "../protocol/send-file.ts";
-import { linkFields, refusedLink } from "../protocol/signed-links.ts";
+import { addVary } from "../protocol/vary.ts";
 
 const query = {
   ...linkFields,
@@ -181,9 +181,8 @@ async function redirect(
   if (address === undefined) return false;
   // A client that follows it late must still have time to start.
   const kept = maxAge > 0 ? `private, max-age=${Math.floor(seconds / 2)}` : "private, no-store";
-  // Of answers to other origins the header has been begun.
-  const vary = [reply.getHeader("vary"), "Sec-Fetch-Site", "Sec-Fetch-Mode"].filter(Boolean).join(", ");
-  reply.headers({ "cache-control": kept, vary }).redirect(address, 302);
+  addVary(reply, "Sec-Fetch-Site", "Sec-Fetch-Mode");
+  reply.header("cache-control", kept).redirect(address, 302);
   return true;
 }
 

@@ -2,22 +2,39 @@ import { readFile } from "node:fs/promises";
 import type { FastifyInstance } from "fastify";
 import { readFields } from "../../core/fields.ts";
 import { type FixedAnswer, fixedAnswer, sendFixed } from "../protocol/fixed.ts";
-import { HTML_TYPE } from "../protocol/html.ts";
+import { HTML_TYPE, LOOK, TOP } from "../protocol/html.ts";
 import { queryOf } from "../protocol/operation.ts";
 
+/** What of Swagger UI differs from the console. */
+const OWN_STYLE = `
+.swagger-ui, .swagger-ui .info .title, .swagger-ui .opblock-tag, .swagger-ui .btn { font-family: inherit; color: var(--ink) }
+.swagger-ui .info .title { font-family: var(--title) }
+.swagger-ui .info { margin: 24px 0 }
+.swagger-ui .scheme-container { background: none; box-shadow: none; padding: 0 }
+.swagger-ui .opblock { box-shadow: none }
+.swagger-ui .info a { color: var(--accent) }
+html.dark-mode body { background: var(--ground) }
+html.dark-mode .swagger-ui .scheme-container { background: none }
+`;
 const INDEX = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>Parley API</title>
 <link rel="stylesheet" href="/docs/swagger-ui.css">
-<div id="docs"></div>
+<style>${LOOK}${OWN_STYLE}</style>
+${TOP}
+<main id="docs"></main>
 <script src="/docs/swagger-ui-bundle.js"></script>
 <script src="/docs/start.js"></script>
 </html>
 `;
-const START =
-  'SwaggerUIBundle({ url: "/openapi.json", dom_id: "#docs", deepLinking: true, validatorUrl: null });\n';
+const START = `const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", follow);
+follow();
+SwaggerUIBundle({ url: "/openapi.json", dom_id: "#docs", deepLinking: true, validatorUrl: null });
+`;
 
 // The page works offline: what it needs comes from here, and it may ask nobody else. Swagger UI sets styles by itself.
 const POLICY =

@@ -1,0 +1,247 @@
+// A button that opens a menu. Arrow keys move in it, letters find an item, Escape and Tab leave it, and the focus returns.
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Icon, type IconName } from "./icons.tsx";
+
+/** Between the menu and its button or the edge of the window, in pixels. */
+const GAP = 8;
+
+export function Menu(props: {
+  /** Names the button and the menu. */
+  label: string;
+  icon?: IconName;
+  /** What the button shows in place of an icon, and its class then. */
+  button?: ComponentChildren;
+  class?: string;
+  /** What is above the items. It is not part of the menu: it may not have anything to press. */
+  head?: ComponentChildren;
+  /** Whether Tab reaches the button; arrow keys may instead. */
+  isReachable?: boolean;
+  children: ComponentChildren;
+}) {
+  const { label, isReachable = true } = props;
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const close = () => {
+    setOpen(false);
+    button.current?.focus();
+  };
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        class={props.class ?? "icon-button"}
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        aria-label={label}
+        title={label}
+        tabIndex={isReachable ? 0 : -1}
+        onClick={() => setOpen(!isOpen)}
+        onKeyDown={(event) => {
+          if (event.key !== "ArrowDown") return;
+          event.preventDefault();
+          event.stopPropagation();
+          setOpen(true);
+        }}
+      >
+        {props.button ?? <Icon name={props.icon ?? "more"} />}
+      </button>
+      {isOpen && (
+        <Items label={label} head={props.head} button={button} onClose={close} onLeave={() => setOpen(false)}>
+          {props.children}
+        </Items>
+      )}
+    </>
+  );
+}
+
+function Items(props: {
+  label: string;
+  head: ComponentChildren;
+  button: { current: HTMLElement | null };
+  /** Closes the menu and returns the focus. */
+  onClose: () => void;
+  /** Closes the menu and leaves the focus where it is. */
+  onLeave: () => void;
+  children: ComponentChildren;
+}) {
+  const { onClose, onLeave } = props;
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const element = box.current!;
+    const button = props.button.current!;
+    // In the top layer nothing covers it, not even in a dialog.
+    element.showPopover();
+    place(element, button);
+    listItems(element)[0]?.focus();
+    const leave = ({ target }: Event) => {
+      if (!element.contains(target as Node) && !button.contains(target as Node)) onLeave();
+    };
+    addEventListener("pointerdown", leave, true);
+    addEventListener("resize", onLeave);
+    return () => {
+      removeEventListener("pointerdown", leave, true);
+      removeEventListener("resize", onLeave);
+    };
+  }, []);
+  const onKeyDown = (event: KeyboardEvent) => {
+    // What is around the menu has keys of its own.
+    event.stopPropagation();
+    // The browser then goes on from the button.
+    if (event.key === "Tab") return onClose();
+    if (event.key === "Escape") onClose();
+    else if (!moveIn(box.current!, event.key)) return;
+    event.preventDefault();
+  };
+  return (
+    <div ref={box} class="menu" popover="manual">
+      {props.head}
+      <div
+        role="menu"
+        aria-label={props.label}
+        onKeyDown={onKeyDown}
+        onClick={(event) => {
+          // A switch shows its new state.
+          if ((event.target as Element).closest("[role=menuitem]")) onClose();
+        }}
+      >
+        {props.children}
+      </div>
+    </div>
+  );
+}
+
+function listItems(box: HTMLElement): HTMLElement[] {
+  return [...box.querySelectorAll<HTMLElement>("[role^=menuitem]")];
+}
+
+/** Moves the focus to the item that a key asks for. Returns false for other keys. */
+function moveIn(box: HTMLElement, key: string): boolean {
+  const items = listItems(box);
+  const at = items.indexOf(document.activeElement as HTMLElement);
+  const steps: Record<string, number> = {
+    ArrowDown: at + 1,
+    ArrowRight: at + 1,
+    ArrowUp: at - 1,
+    ArrowLeft: at - 1,
+    Home: 0,
+    End: -1,
+  };
+  const to = steps[key];
+  if (to !== undefined) {
+    items.at(to % items.length)?.focus();
+    return true;
+  }
+  if (!/^\S$/u.test(key)) return false;
+  const startsWithKey = ({ textContent }: HTMLElement) =>
+    textContent.trim().toLowerCase().startsWith(key.toLowerCase());
+  [...items.slice(at + 1), ...items.slice(0, at + 1)].find(startsWithKey)?.focus();
+  return true;
+}
+
+/** Below the button, or above it if there is no room. */
+function place(box: HTMLElement, button: HTMLElement): void {
+  const { top, bottom, right } = button.getBoundingClientRect();
+  const { offsetWidth, offsetHeight } = box;
+  const below = bottom + GAP / 2;
+  const isBelow = below + offsetHeight + GAP <= innerHeight;
+  const left = Math.min(right - offsetWidth, innerWidth - offsetWidth - GAP);
+  box.style.left = `${Math.max(GAP, left)}px`;
+  box.style.top = `${isBelow ? below : Math.max(GAP, top - offsetHeight - GAP / 2)}px`;
+}
+
+export function MenuItem(props: {
+  icon: IconName;
+  onSelect: () => void;
+  danger?: boolean;
+  children: ComponentChildren;
+}) {
+  return (
+    <button
+      type="button"
+      role="menuitem"
+      class={props.danger ? "menu-item danger" : "menu-item"}
+      tabIndex={-1}
+      onClick={props.onSelect}
+    >
+      <Icon name={props.icon} />
+      <span class="menu-label">{props.children}</span>
+    </button>
+  );
+}
+
+export function MenuLink(props: {
+  icon: IconName;
+  href: string;
+  /** Whether it leaves the console. */
+  isOutside?: boolean;
+  children: ComponentChildren;
+}) {
+  return (
+    <a
+      role="menuitem"
+      class="menu-item"
+      tabIndex={-1}
+      href={props.href}
+      {...(props.isOutside && { target: "_blank", rel: "noreferrer" })}
+    >
+      <Icon name={props.icon} />
+      <span class="menu-label">{props.children}</span>
+    </a>
+  );
+}
+
+/** An item that is on or off. The menu stays open. */
+export function MenuSwitch(props: {
+  icon: IconName;
+  isOn: boolean;
+  onSelect: () => void;
+  children: ComponentChildren;
+}) {
+  return (
+    <button
+      type="button"
+      role="menuitemcheckbox"
+      class="menu-item"
+      aria-checked={props.isOn}
+      tabIndex={-1}
+      onClick={props.onSelect}
+    >
+      <Icon name={props.icon} />
+      <span class="menu-label">{props.children}</span>
+      <span class="switch" />
+    </button>
+  );
+}
+
+/** A few items of which one is chosen, in a row. The menu stays open. */
+export function MenuChoice<Value extends string>(props: {
+  legend: string;
+  chosen: Value;
+  choices: readonly (readonly [Value, string])[];
+  onChoose: (value: Value) => void;
+}) {
+  return (
+    <div role="group" aria-label={props.legend}>
+      <div class="menu-title" aria-hidden="true">
+        {props.legend}
+      </div>
+      <div class="menu-choice" role="presentation">
+        {props.choices.map(([value, label]) => (
+          <button
+            key={value}
+            type="button"
+            role="menuitemradio"
+            class="menu-item"
+            aria-checked={value === props.chosen}
+            tabIndex={-1}
+            onClick={() => props.onChoose(value)}
+          >
+            {label}
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}

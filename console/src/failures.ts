@@ -50,16 +50,39 @@ const ACCEPTED: Readonly<Record<string, string>> = {
   filename: "The name must have 1 to 255 bytes and no slashes.",
 };
 
-/** Returns the text of an error: by its code and field, otherwise the server's own words. */
+/** What each code means to people: the server's own words are for those who call its API. */
+const TEXTS: Readonly<Record<string, string>> = {
+  missing_token: "The session has expired.",
+  connection_failed: "The server cannot be reached. Check your network.",
+  source_changed: "The file was changed or removed after you chose it. Choose it again.",
+  contact_exists: "You already have a contact with this username.",
+  invalid_token: "The access token is invalid, has expired or was revoked.",
+  insufficient_scope: "Your access token does not allow this.",
+  not_uploader: "Only the person who sent a file can rename or delete it.",
+  not_sender: "Only the person who sent a message can edit it or delete it for everyone.",
+  not_admin: "Only admins of the group can do this.",
+  contact_not_found: "The contact was deleted.",
+  attachment_not_found: "The file was deleted.",
+  message_not_found: "The message was deleted.",
+  conversation_not_found: "You are no longer in this conversation.",
+  group_not_found: "You are no longer in this group.",
+  member_not_found: "This person is no longer in the group.",
+  rate_limited: "That was too much at once. Try again in a moment.",
+  file_too_large: "The file is larger than the server accepts.",
+  body_too_large: "The text is longer than the server accepts.",
+  quota_exceeded: "Your storage is full. Delete files to make room.",
+  disk_full: "The disk of the server is full. Ask who runs it to make room.",
+  internal_error: "The server failed. Try again, or ask who runs it.",
+  unavailable: "The server is busy. Try again in a moment.",
+  outcome_unknown:
+    "The server lost its database for a moment. Check whether this was done before you try again.",
+};
+
+/** Returns the text of an error: by its code and field. Only the administration has fields that are not listed here. */
 export function explain(error: unknown): string {
   if (!(error instanceof ParleyApiError)) return error instanceof Error ? error.message : String(error);
-  if (error.code === "missing_token") return "The session has expired.";
-  if (error.code === "connection_failed") return "The server cannot be reached. Check your network.";
-  if (error.code === "source_changed")
-    return "The file was changed or removed after you chose it. Choose it again.";
-  if (error.code === "contact_exists") return "You already have a contact with this username.";
   const accepted = error.code === "invalid_parameter" ? ACCEPTED[error.param ?? ""] : undefined;
-  return accepted ?? error.detail;
+  return accepted ?? TEXTS[error.code] ?? error.detail;
 }
 
 export function explainSize(size: number, limit: number): string {

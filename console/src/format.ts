@@ -1,12 +1,16 @@
 // Formats sizes, times and names.
 
-const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
+const UNITS = ["kB", "MB", "GB", "TB"];
+const WHOLE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
+const TENTHS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
+/** Formats a size as phones and desktops do: 1 MB is a million bytes. */
 export function formatSize(bytes: number): string {
-  let value = bytes;
+  if (bytes < 1000) return counted(bytes, "byte", "bytes");
+  let value = bytes / 1000;
   let unit = 0;
-  for (; value >= 999.5 && unit < UNITS.length - 1; unit++) value /= 1024;
-  return `${unit > 0 && value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
+  for (; value >= 999.5 && unit < UNITS.length - 1; unit++) value /= 1000;
+  return `${(value < 9.95 ? TENTHS : WHOLE).format(value)} ${UNITS[unit]}`;
 }
 
 const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
@@ -14,14 +18,28 @@ const DATE = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short"
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
 const DAY_NAME = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 const DAY_NAME_YEAR = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
+const WEEKDAY = new Intl.DateTimeFormat(undefined, { weekday: "long" });
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short" });
 
-/** Formats a time: the time of day if it is today, otherwise the date. */
+/** Formats a time: the time of day if it is today, otherwise "Yesterday", the day of the week, or the date. */
 export function formatTime(seconds: number): string {
   const at = new Date(seconds * 1000);
-  const now = new Date();
-  if (at.toDateString() === now.toDateString()) return CLOCK.format(at);
-  return (at.getFullYear() === now.getFullYear() ? DAY : DATE).format(at);
+  const days = countDays(at);
+  if (days === 0) return CLOCK.format(at);
+  if (days === 1) return "Yesterday";
+  if (days > 1 && days < 7) return WEEKDAY.format(at);
+  return (at.getFullYear() === new Date().getFullYear() ? DAY : DATE).format(at);
+}
+
+/** Returns how many midnights are between a time and now; negative if it is in the future. */
+function countDays(at: Date): number {
+  const toMidnight = (day: Date) => new Date(day.getFullYear(), day.getMonth(), day.getDate()).getTime();
+  // A day may have an hour more or less.
+  return Math.round((toMidnight(new Date()) - toMidnight(at)) / 86_400_000);
+}
+
+export function formatDate(seconds: number): string {
+  return DATE.format(new Date(seconds * 1000));
 }
 
 export function formatClock(seconds: number): string {
@@ -35,11 +53,10 @@ export function isSameDay(seconds: number, others: number): boolean {
 /** Formats a day: "Today", "Yesterday", or its date. */
 export function formatDay(seconds: number): string {
   const at = new Date(seconds * 1000);
-  const now = new Date();
-  const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
-  if (at.toDateString() === now.toDateString()) return "Today";
-  if (at.toDateString() === yesterday.toDateString()) return "Yesterday";
-  return (at.getFullYear() === now.getFullYear() ? DAY_NAME : DAY_NAME_YEAR).format(at);
+  const days = countDays(at);
+  if (days === 0) return "Today";
+  if (days === 1) return "Yesterday";
+  return (at.getFullYear() === new Date().getFullYear() ? DAY_NAME : DAY_NAME_YEAR).format(at);
 }
 
 export function formatFullTime(seconds: number): string {
@@ -53,11 +70,14 @@ export function initials(name: string): string {
   return letters.map((word) => [...[...word][0]!.toLocaleUpperCase()][0]).join("") || "?";
 }
 
-/** Returns one of the hues of the style sheet, always the same for a name. */
-export function toHue(name: string): number {
-  let sum = 0;
-  for (const char of name) sum = (sum * 31 + char.codePointAt(0)!) % 997;
-  return sum % 6;
+/** Returns one of sixteen hues in degrees, always the same for a seed. */
+export function toHue(seed: string): number {
+  let hash = 0x811c9dc5;
+  for (const char of seed) hash = Math.imul(hash ^ char.codePointAt(0)!, 0x01000193);
+  // The ids of users who were created one after the other differ in few characters.
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash >>> 16) % 16) * 22.5;
 }
 
 export function counted(count: number, one: string, many: string): string {

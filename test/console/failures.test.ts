@@ -14,5 +14,5 @@ test("errors are explained by code and field, whatever the words of the server",
   assert.match(failure("connection_failed"), /^The server cannot be reached/);
   assert.match(failure("source_changed"), /^The file was changed/);
   assert.equal(failure("invalid_parameter", "limit"), "words of the server");
-  assert.equal(failure("quota_exceeded"), "words of the server");
+  assert.match(failure("quota_exceeded"), /^Your storage is full/);
 });

@@ -1,50 +1,127 @@
-// The corner with the signed-in user, their storage, and whether the server answers.
+// The menu of the signed-in user: their storage, the choices for this browser, and where else to go.
 import { useState } from "preact/hooks";
 import { ConfirmDialog } from "./dialog.tsx";
 import { counted, formatSize } from "./format.ts";
-import { Icon, IconButton } from "./icons.tsx";
-import { visible } from "./people.tsx";
+import { Menu, MenuChoice, MenuItem, MenuLink, MenuSwitch } from "./menu.tsx";
+import { Avatar, visible } from "./people.tsx";
+import { isAdministrator } from "./place.ts";
 import { useSession } from "./session.ts";
+import { chooseTheme, readTheme, THEMES } from "./theme.ts";
 
-export function Account() {
-  const { me, isAway, uploads, outbox, notifier, pusher, signOut } = useSession();
-  const [asking, setAsking] = useState(false);
-  const { used, quota } = me.storage;
-  const text = quota === null ? `${formatSize(used)} stored` : `${formatSize(used)} of ${formatSize(quota)}`;
+type Question = "push" | "leave";
+
+export function Account({ onShortcuts }: { onShortcuts: () => void }) {
+  const { me, uploads, outbox, signOut } = useSession();
+  const [asking, ask] = useState<Question>();
+  const [theme, setTheme] = useState(readTheme);
+  const notify = useNotifySwitch();
+  const push = usePushSwitch();
+  const name = visible(me.display_name) || me.username;
+  const isUnsent = uploads.running > 0 || outbox.all.length > 0;
   return (
-    <footer class="account">
-      <span class="account-text">
-        <span class="ellipsis">{visible(me.display_name) || me.username}</span>
-        <span class="muted small">{text}</span>
-        {quota !== null && <meter max={quota} high={quota * 0.9} value={used} aria-label="Storage used" />}
-        <span class="away small" role="status">
-          {isAway && "Not connected, trying again"}
-        </span>
-      </span>
-      {notifier.isPossible && <NotifySwitch />}
-      {pusher.isPossible && <PushSwitch />}
-      <IconButton
-        icon="signOut"
-        label="Sign out"
-        onClick={() => (uploads.running > 0 || outbox.all.length > 0 ? setAsking(true) : signOut())}
-      />
-      {asking && (
+    <>
+      <Menu
+        label="Your account"
+        class="account"
+        button={<Avatar name={name} seed={me.id} size="small" />}
+        head={<AccountHead name={name} />}
+      >
+        <hr class="menu-line" />
+        <MenuChoice
+          legend="Theme"
+          chosen={theme}
+          choices={THEMES}
+          onChoose={(theme) => {
+            chooseTheme(theme);
+            setTheme(theme);
+          }}
+        />
+        <hr class="menu-line" />
+        {notify && (
+          <MenuSwitch icon="bell" isOn={notify.isOn} onSelect={notify.toggle}>
+            Notify while Parley is open
+          </MenuSwitch>
+        )}
+        {push && (
+          <MenuSwitch
+            icon="device"
+            isOn={push.isOn}
+            onSelect={() => (push.isOn ? push.toggle() : ask("push"))}
+          >
+            Notify while Parley is closed
+          </MenuSwitch>
+        )}
+        {(notify || push) && <hr class="menu-line" />}
+        {isAdministrator(me) && (
+          <>
+            <MenuLink icon="shield" href="#admin">
+              Administration
+            </MenuLink>
+            <MenuLink icon="key" href="#admin/tokens">
+              Access tokens
+            </MenuLink>
+            <hr class="menu-line" />
+          </>
+        )}
+        <MenuItem icon="keyboard" onSelect={onShortcuts}>
+          Keyboard shortcuts
+        </MenuItem>
+        <MenuLink icon="help" href="./docs" isOutside>
+          API reference
+        </MenuLink>
+        <hr class="menu-line" />
+        <MenuItem icon="signOut" onSelect={() => (isUnsent ? ask("leave") : signOut())}>
+          Sign out
+        </MenuItem>
+      </Menu>
+      {asking === "push" && push && (
+        <ConfirmDialog
+          title="Get notifications while Parley is closed?"
+          text="Your browser then talks to its own push service, which learns when a message arrives for you, but neither from whom nor what it says."
+          action="Turn on"
+          isHarmless
+          onConfirm={push.toggle}
+          onClose={() => ask(undefined)}
+        />
+      )}
+      {asking === "leave" && (
         <ConfirmDialog
           title={uploads.running > 0 ? "Sign out and stop uploads?" : "Sign out and discard messages?"}
           text={toUnsent(uploads.running, outbox.all.length)}
           action="Sign out"
           onConfirm={async () => signOut()}
-          onClose={() => setAsking(false)}
+          onClose={() => ask(undefined)}
         />
       )}
-    </footer>
+    </>
   );
 }
 
-/** Turns notifications of this browser on and off. */
-function NotifySwitch() {
+function AccountHead({ name }: { name: string }) {
+  const { me } = useSession();
+  const { used, quota } = me.storage;
+  return (
+    <div class="account-head">
+      <strong class="ellipsis">{name}</strong>
+      <span class="muted small ellipsis">@{me.username}</span>
+      <span class="muted small">
+        {quota === null ? `${formatSize(used)} stored` : `${formatSize(used)} of ${formatSize(quota)} stored`}
+      </span>
+      {quota !== null && <meter max={quota} high={quota * 0.9} value={used} aria-label="Storage used" />}
+    </div>
+  );
+}
+
+interface Switch {
+  isOn: boolean;
+  toggle: () => Promise<void>;
+}
+
+/** Turns notifications of this browser on and off. Undefined if it has none. */
+function useNotifySwitch(): Switch | undefined {
   const { notifier, say, report } = useSession();
   const [isOn, setOn] = useState(notifier.isOn);
+  if (!notifier.isPossible) return undefined;
   const toggle = async () => {
     try {
       if (isOn) notifier.turnOff();
@@ -55,25 +132,14 @@ function NotifySwitch() {
     }
     setOn(notifier.isOn);
   };
-  return (
-    <button
-      type="button"
-      class="icon-button"
-      aria-label="Notifications"
-      title={isOn ? "Notifications are on" : "Notifications are off"}
-      aria-pressed={isOn}
-      onClick={toggle}
-    >
-      <Icon name={isOn ? "bell" : "muted"} />
-    </button>
-  );
+  return { isOn, toggle };
 }
 
-/** Turns notifications while no window is open on and off. */
-function PushSwitch() {
+/** Turns notifications while no window is open on and off. Undefined if the browser has none. */
+function usePushSwitch(): Switch | undefined {
   const { pusher, say, report } = useSession();
   const [isOn, setOn] = useState(pusher.isOn);
-  const [asking, setAsking] = useState(false);
+  if (!pusher.isPossible) return undefined;
   const toggle = async () => {
     try {
       if (isOn) await pusher.turnOff();
@@ -84,30 +150,7 @@ function PushSwitch() {
     }
     setOn(pusher.isOn);
   };
-  return (
-    <>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label="Push notifications"
-        title={`Notifications while Parley is closed are ${isOn ? "on" : "off"}`}
-        aria-pressed={isOn}
-        onClick={() => (isOn ? toggle() : setAsking(true))}
-      >
-        <Icon name="device" />
-      </button>
-      {asking && (
-        <ConfirmDialog
-          title="Get notifications while Parley is closed?"
-          text="Your browser then talks to its own push service, which learns when a message arrives for you, but neither from whom nor what it says."
-          action="Turn on"
-          isHarmless
-          onConfirm={toggle}
-          onClose={() => setAsking(false)}
-        />
-      )}
-    </>
-  );
+  return { isOn, toggle };
 }
 
 /** Says what a sign-out would stop. */

@@ -39,7 +39,7 @@ function Row({ entry }: { entry: Entry }) {
   const groupId = isConversation ? entry.group_id : "history" in entry ? entry.id : null;
   return (
     <>
-      <Avatar name={name} seed={groupId ?? undefined} isGroup={groupId !== null} />
+      <Avatar name={name} seed={toPlace(entry)} isGroup={groupId !== null} />
       <span class="contact-text">
         <span class="contact-line">
           <span class="contact-name">{name}</span>

@@ -10,8 +10,9 @@ import { Invitations } from "./groups/invitations.tsx";
 import { useGroups } from "./groups/use-groups.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import type { Change } from "./live.ts";
+import { SecondUser } from "./nothing.tsx";
 import { PageFailure, Reading, toCount } from "./page-notes.tsx";
-import { openPlace } from "./place.ts";
+import { NOTES, openPlace } from "./place.ts";
 import { useChanges, useSession } from "./session.ts";
 import { type Hit, MAX_QUERY, useFound } from "./use-found.ts";
 import { type Inbox, useArchived, useInbox } from "./use-inbox.ts";
@@ -28,7 +29,12 @@ const CHOICES = [
 type Shown = (typeof CHOICES)[number][0];
 const LABELS = { active: "Contacts", archived: "Archived conversations", blocked: "Blocked contacts" };
 
-export function ContactPane(props: { openId: string; onOpen: (contact: Contact, blocked: boolean) => void }) {
+export function ContactPane(props: {
+  openId: string;
+  onOpen: (contact: Contact, blocked: boolean) => void;
+  /** Called with whether there are no contacts yet. */
+  onNew: (isNew: boolean) => void;
+}) {
   const { parley } = useSession();
   const [typed, setTyped] = useState("");
   const [adding, setAdding] = useState(false);
@@ -54,6 +60,9 @@ export function ContactPane(props: { openId: string; onOpen: (contact: Contact, 
   useEffect(() => {
     if (pages.items.length === 0) pages.more();
   });
+  const { onNew } = props;
+  const isNew = shown === "active" && q === "" && isEnd(pages) && pages.items.length === 0;
+  useEffect(() => onNew(isNew), [onNew, isNew]);
   const pane = useRef<HTMLElement>(null);
   const clear = () => {
     setTyped("");
@@ -87,7 +96,7 @@ export function ContactPane(props: { openId: string; onOpen: (contact: Contact, 
             }}
           />
         </label>
-        <IconButton icon="add" label="Add a contact" onClick={() => setAdding(true)} />
+        <IconButton icon="addPerson" label="Add a contact" onClick={() => setAdding(true)} />
         <IconButton icon="people" label="Create a group" onClick={() => setCreating(true)} />
       </div>
       <div class="choice-row">
@@ -100,6 +109,7 @@ export function ContactPane(props: { openId: string; onOpen: (contact: Contact, 
         />
         {(!pages.current || !found.current) && <Reading />}
       </div>
+      {shown === "active" && q === "" && <NotesLink isOpen={props.openId === NOTES} />}
       <Invitations />
       <div class={q === "" ? "results" : "results found"}>
         <Body {...props} pages={pages} q={q} found={found} shown={shown} onAdd={() => setAdding(true)} />
@@ -119,6 +129,22 @@ export function ContactPane(props: { openId: string; onOpen: (contact: Contact, 
         />
       )}
     </nav>
+  );
+}
+
+/** Whether all of the list is there. */
+function isEnd({ loading, current, hasMore, failure }: Entries): boolean {
+  return current && !loading && !hasMore && !failure;
+}
+
+function NotesLink({ isOpen }: { isOpen: boolean }) {
+  return (
+    <a class="notes-link" href={`#${NOTES}`} aria-current={isOpen ? "page" : undefined}>
+      <span class="avatar notes" aria-hidden="true">
+        <Icon name="notes" />
+      </span>
+      Notes to self
+    </a>
   );
 }
 
@@ -226,9 +252,12 @@ function Emptiness(props: BodyProps) {
   return (
     <>
       <p class="muted">No contacts yet. Add someone to write to.</p>
-      <button type="button" class="button primary" onClick={props.onAdd}>
-        Add a contact
-      </button>
+      <span class="only-narrow">
+        <button type="button" class="button primary" onClick={props.onAdd}>
+          Add your first contact
+        </button>
+        <SecondUser />
+      </span>
     </>
   );
 }

@@ -5,29 +5,38 @@ import { ConversationSettings } from "./conversation-settings.tsx";
 import { ConfirmDialog } from "./dialog.tsx";
 import { EditableName } from "./editable.tsx";
 import { Icon, IconButton } from "./icons.tsx";
+import { Menu, MenuItem } from "./menu.tsx";
 import { Avatar, Presence, toName, visible } from "./people.tsx";
 import { useSession } from "./session.ts";
 
-export function Header(props: { onBack: () => void; children: ComponentChildren }) {
+/** The head of a conversation: who is in it, its tabs, and what can be done with it. */
+export function Header(props: {
+  onBack: () => void;
+  children: ComponentChildren;
+  tabs?: ComponentChildren;
+  actions?: ComponentChildren;
+}) {
   return (
     <header class="conversation-head">
       <span class="only-narrow">
         <IconButton icon="back" label="Back to contacts" onClick={props.onBack} />
       </span>
       {props.children}
+      {props.tabs}
+      {props.actions && <div class="conversation-actions">{props.actions}</div>}
     </header>
   );
 }
 
-export function NotesHeader({ onBack }: { onBack: () => void }) {
+export function NotesHeader({ onBack, tabs }: { onBack: () => void; tabs: ComponentChildren }) {
   return (
-    <Header onBack={onBack}>
+    <Header onBack={onBack} tabs={tabs}>
       <span class="avatar notes" aria-hidden="true">
         <Icon name="notes" />
       </span>
       <div class="conversation-title">
         <h1 class="name">Notes to self</h1>
-        <span class="muted small">Messages and files that only you see</span>
+        <span class="muted small ellipsis">Messages and files that only you see</span>
       </div>
     </Header>
   );
@@ -37,11 +46,13 @@ export function ContactHeader(props: {
   contact: Contact;
   blocked: boolean;
   onBack: () => void;
+  tabs: ComponentChildren;
   onChange: (change: { contact?: Contact; blocked?: boolean }) => void;
 }) {
   const { contact, blocked } = props;
   const { parley, events, say, report } = useSession();
-  const [removing, setRemoving] = useState(false);
+  const [asking, ask] = useState<"settings" | "remove">();
+  const done = () => ask(undefined);
   const name = toName(contact);
   const rename = async (value: string) => {
     try {
@@ -66,8 +77,24 @@ export function ContactHeader(props: {
     }
   };
   return (
-    <Header onBack={props.onBack}>
-      <Avatar name={name} />
+    <Header
+      onBack={props.onBack}
+      tabs={props.tabs}
+      actions={
+        <Menu label="More">
+          <MenuItem icon="settings" onSelect={() => ask("settings")}>
+            Conversation settings
+          </MenuItem>
+          <MenuItem icon={blocked ? "check" : "block"} onSelect={block}>
+            {blocked ? "Unblock contact" : "Block contact"}
+          </MenuItem>
+          <MenuItem icon="trash" danger onSelect={() => ask("remove")}>
+            Delete contact
+          </MenuItem>
+        </Menu>
+      }
+    >
+      <Avatar name={name} seed={contact.id} />
       <div class="conversation-title">
         <EditableName
           key={contact.id}
@@ -83,20 +110,8 @@ export function ContactHeader(props: {
           <Presence contact={contact} />
         </span>
       </div>
-      <div class="conversation-actions">
-        <ConversationSettings key={contact.id} id={contact.conversation_id} />
-        <button
-          type="button"
-          class="button"
-          aria-label={`${blocked ? "Unblock" : "Block"} ${name}`}
-          onClick={block}
-        >
-          <Icon name={blocked ? "check" : "block"} />
-          <span class="only-wide">{blocked ? "Unblock" : "Block"}</span>
-        </button>
-        <IconButton icon="trash" label={`Delete ${name}`} danger onClick={() => setRemoving(true)} />
-      </div>
-      {removing && <RemoveContact contact={contact} name={name} onClose={() => setRemoving(false)} />}
+      {asking === "settings" && <ConversationSettings id={contact.conversation_id} onClose={done} />}
+      {asking === "remove" && <RemoveContact contact={contact} name={name} onClose={done} />}
     </Header>
   );
 }

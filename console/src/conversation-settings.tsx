@@ -5,7 +5,6 @@ import { isMuted } from "./conversations.ts";
 import { Dialog } from "./dialog.tsx";
 import { explain } from "./failures.ts";
 import { formatFullTime } from "./format.ts";
-import { IconButton } from "./icons.tsx";
 import { PageFailure, Reading } from "./page-notes.tsx";
 import { useSession } from "./session.ts";
 import { useConversation } from "./use-conversation.ts";
@@ -20,21 +19,15 @@ const DURATIONS = [
 /** The greatest time, which mutes for good. */
 const ALWAYS = 99_999_999_999;
 
-export function ConversationSettings({ id }: { id: string }) {
-  const [isOpen, setOpen] = useState(false);
+export function ConversationSettings({ id, onClose }: { id: string; onClose: () => void }) {
   return (
-    <>
-      <IconButton icon="settings" label="Conversation settings" onClick={() => setOpen(true)} />
-      {isOpen && (
-        <Dialog title="Conversation settings" onClose={() => setOpen(false)}>
-          <Loaded id={id} />
-        </Dialog>
-      )}
-    </>
+    <Dialog title="Conversation settings" onClose={onClose}>
+      <SettingsFields id={id} />
+    </Dialog>
   );
 }
 
-function Loaded({ id }: { id: string }) {
+export function SettingsFields({ id }: { id: string }) {
   const { conversation, failure, retry } = useConversation(id);
   if (conversation) return <Fields conversation={conversation} />;
   return failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />;

@@ -9,6 +9,8 @@ import { Icon } from "./icons.tsx";
 import { MessagesPane } from "./messages-pane.tsx";
 import { focusIfLost } from "./open-file.tsx";
 import { useSession } from "./session.ts";
+import { CONTROL } from "./shortcuts.tsx";
+import { useMedia } from "./use-media.ts";
 
 const TABS = [
   ["messages", "Messages"],
@@ -21,7 +23,9 @@ export function Conversation(props: {
   name: string;
   /** One with oneself may be that with a contact of one's own name. */
   kind: "contact" | "group" | "self";
-  header: ComponentChildren;
+  header: (tabs: ComponentChildren) => ComponentChildren;
+  /** What a wide window shows beside it. */
+  details?: ComponentChildren;
 }) {
   const { id, name } = props;
   const { uploads, drafts, jumps, say, report, me } = useSession();
@@ -43,34 +47,40 @@ export function Conversation(props: {
     });
     drafts.change(id, { files: [...drafts.get(id).files, ...fitting] });
   };
+  const isWide = useMedia("(width >= 1500px)");
   const { zone, over } = useDrop(add, () =>
     say("Folders cannot be uploaded. Drop the files in them instead."),
   );
   useLayoutEffect(() => jumps.watch(() => jumps.isFor(id) && show("messages")), [jumps, id]);
   const panes = { id, name, onPick: pick, isSearching: search.isOn, onSearchEnd: search.end };
-  return (
+  const tabs = (
+    <div class="tab-row">
+      <Choice legend="What is shown" name="tab" chosen={tab} choices={TABS} onChoose={show} />
+      <button
+        ref={search.button}
+        type="button"
+        class="icon-button"
+        aria-label={`Search ${tab}`}
+        aria-pressed={search.isOn}
+        title={`Search ${tab} (${CONTROL} F)`}
+        onClick={() => (search.isOn ? search.end() : search.begin())}
+      >
+        <Icon name="search" />
+      </button>
+    </div>
+  );
+  const conversation = (
     <section
       class="conversation"
       tabIndex={-1}
       ref={zone}
       aria-label={`Conversation: ${name}`}
-      onKeyDown={search.onKeyDown}
+      onKeyDown={(event) => {
+        search.onKeyDown(event);
+        leaveField(event);
+      }}
     >
-      {props.header}
-      <div class="tab-row">
-        <Choice legend="What is shown" name="tab" chosen={tab} choices={TABS} onChoose={show} />
-        <button
-          ref={search.button}
-          type="button"
-          class="icon-button"
-          aria-label={`Search ${tab}`}
-          aria-pressed={search.isOn}
-          title={`Search ${tab} (Ctrl+F)`}
-          onClick={() => (search.isOn ? search.end() : search.begin())}
-        >
-          <Icon name="search" />
-        </button>
-      </div>
+      {props.header(tabs)}
       {tab === "files" ? <FilesPane {...panes} /> : <MessagesPane {...panes} kind={props.kind} />}
       <input
         ref={picker}
@@ -90,6 +100,20 @@ export function Conversation(props: {
       )}
     </section>
   );
+  return (
+    <>
+      {conversation}
+      {isWide && props.details}
+    </>
+  );
+}
+
+/** Escape leaves the field of a message for the conversation, where letters are shortcuts. */
+function leaveField(event: KeyboardEvent): void {
+  const field = event.target as Element;
+  if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || !field.matches("textarea"))
+    return;
+  field.closest<HTMLElement>(".conversation")?.focus({ preventScroll: true });
 }
 
 /** The search in the tab that is shown. */

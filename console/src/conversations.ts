@@ -31,6 +31,12 @@ export class Conversations {
     return this.#known.get(id);
   }
 
+  /** Returns those that are known, most recent activity first. */
+  listRecent(): Conversation[] {
+    const toPosition = ({ position }: Conversation) => position ?? "";
+    return [...this.#known.values()].sort((a, b) => (toPosition(a) < toPosition(b) ? 1 : -1));
+  }
+
   keep(conversation: Conversation): void {
     this.#known.set(conversation.id, conversation);
   }

@@ -8,6 +8,8 @@ export function Dialog(props: {
   onClose: () => void;
   children: ComponentChildren;
   wide?: boolean;
+  /** Whether the title is only read out, and Escape or a click outside is the way to close. */
+  bare?: boolean;
 }) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -21,7 +23,7 @@ export function Dialog(props: {
   return (
     <dialog
       ref={ref}
-      class={props.wide ? "dialog wide" : "dialog"}
+      class={`dialog${props.wide ? " wide" : ""}${props.bare ? " bare" : ""}`}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
@@ -40,10 +42,16 @@ export function Dialog(props: {
       }}
     >
       <div class="dialog-body">
-        <header class="dialog-head">
-          <h2 id={id}>{props.title}</h2>
-          <IconButton icon="close" label="Close" onClick={props.onClose} />
-        </header>
+        {props.bare ? (
+          <h2 id={id} class="visually-hidden">
+            {props.title}
+          </h2>
+        ) : (
+          <header class="dialog-head">
+            <h2 id={id}>{props.title}</h2>
+            <IconButton icon="close" label="Close" onClick={props.onClose} />
+          </header>
+        )}
         {props.children}
       </div>
     </dialog>

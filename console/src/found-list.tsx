@@ -70,7 +70,7 @@ function toPart({ text, isMatch }: Part, at: number) {
 function ConversationAvatar({ hit }: { hit: Hit }) {
   const { kind, group_id } = hit.conversation;
   if (kind !== "self")
-    return <Avatar name={toConversationName(hit)} seed={group_id ?? undefined} isGroup={group_id !== null} />;
+    return <Avatar name={toConversationName(hit)} seed={toHitPlace(hit)} isGroup={group_id !== null} />;
   return (
     <span class="avatar notes" aria-hidden="true">
       <Icon name="notes" />
@@ -83,7 +83,9 @@ function SenderAvatar({ hit }: { hit: Hit }) {
   const { sender } = hit.message;
   const isGroup = hit.conversation.kind === "group";
   const name = sender?.id === me.id ? visible(me.display_name) || me.username : toSenderName(hit, me.id);
-  return <Avatar name={name} seed={isGroup ? sender?.id : undefined} />;
+  // As on the left side: a contact has the colour of the conversation, a member that of the user.
+  const isContact = !isGroup && sender?.id !== me.id;
+  return <Avatar name={name} seed={isContact ? toHitPlace(hit) : sender?.id} />;
 }
 
 function toConversationName({ conversation: { kind, name } }: Hit): string {

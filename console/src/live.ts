@@ -41,7 +41,7 @@ export interface ReactionChange {
 export type Change =
   | Shown
   | { type: "attachment.created"; payload: Attachment; conversation_id: string }
-  | { type: "contact.deleted"; payload: Contact }
+  | { type: "contact.created" | "contact.deleted"; payload: Contact }
   | { type: "message.created" | "message.updated"; payload: Message }
   | { type: "message.deleted"; payload: Reference }
   | ReactionChange

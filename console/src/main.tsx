@@ -13,21 +13,27 @@ import { Reading } from "./page-notes.tsx";
 import { endPush, Pusher } from "./pusher.ts";
 import { connect, type Session, SessionContext, type SignedInUser, watchedFetch } from "./session.ts";
 import { Mark, SignIn } from "./sign-in.tsx";
+import { applyTheme } from "./theme.ts";
 import { Toasts, useToasts } from "./toasts.tsx";
 import { Typists } from "./typists.ts";
 import { Uploads } from "./uploads.ts";
 import { type SignOut, useSignIn } from "./use-sign-in.ts";
 import { Workspace } from "./workspace.tsx";
 import "./base.css";
+import "./people.css";
 import "./layout.css";
+import "./empty.css";
 import "./contacts.css";
 import "./search.css";
+import "./conversation.css";
 import "./files.css";
 import "./messages.css";
+import "./message-files.css";
 import "./reactions.css";
 import "./groups/groups.css";
 import "./composer.css";
 import "./overlays.css";
+import "./menus.css";
 
 const REFRESH_MS = 300;
 /** A hidden window has no events, and counts in its title how many conversations are unread. */
@@ -225,4 +231,5 @@ function useLive(
   }, [user, tools, setAway]);
 }
 
+applyTheme();
 render(<App />, document.getElementById("console")!);

@@ -115,12 +115,12 @@ function findFirstNew({ items, hasOlder }: Messages, after: string | undefined, 
   return items.find((each) => each.id > after && isNews(each, meId))?.id;
 }
 
-/** Moves the focus from message to message with the arrow keys, unless it is in one of their buttons. */
+/** Moves the focus from message to message with the arrow keys. Tab goes on to the buttons of the one that has it. */
 function moveFocus(box: HTMLElement, event: KeyboardEvent): void {
   const { target, key } = event;
-  if ((key !== "ArrowUp" && key !== "ArrowDown") || (target as Element).closest("button")) return;
+  if ((key !== "ArrowUp" && key !== "ArrowDown") || event.defaultPrevented) return;
   const rows = [...box.querySelectorAll<HTMLElement>(".message")];
-  const at = rows.indexOf(target as HTMLElement);
+  const at = rows.indexOf((target as Element).closest<HTMLElement>(".message")!);
   const to = at < 0 ? rows.length - 1 : at + (key === "ArrowUp" ? -1 : 1);
   rows[to]?.focus();
   event.preventDefault();

@@ -3,14 +3,14 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Attachment, Message } from "../../client/src/index.ts";
 import { Thumbnail } from "./file-card.tsx";
-import { formatClock, formatFullTime, formatSize, toHue } from "./format.ts";
+import { formatClock, formatFullTime, formatSize } from "./format.ts";
 import { SystemRow } from "./groups/system-row.tsx";
 import { Icon } from "./icons.tsx";
 import { toKind } from "./media.ts";
 import { type MessageActions, MessageTools, useAttention } from "./message-tools.tsx";
 import { focusContent } from "./open-file.tsx";
 import type { Outgoing } from "./outbox.ts";
-import { Avatar, toPreview } from "./people.tsx";
+import { Avatar, toHueStyle, toPreview } from "./people.tsx";
 import { Reactions } from "./reactions.tsx";
 import { useSession } from "./session.ts";
 import { type Progress, Tick } from "./tick.tsx";
@@ -38,67 +38,105 @@ export function MessageRow(props: Row) {
 
 function MessageView({ message, actions, own, follows, quoted, progress }: Row) {
   const { me } = useSession();
-  const { hasAttention, listeners } = useAttention();
+  const { listeners, ...attention } = useAttention();
   const isMentioned = !own && message.mentions.includes(me.id);
   const { id, text, attachments, created_at, edited_at, reply_to_id } = message;
-  const name = actions.toName(message.sender);
+  const isReachable = attention.isFocused;
   return (
-    <li
+    <Line
       id={id}
-      class={`message${own ? " own" : ""}${follows ? " follows" : ""}${isMentioned ? " mentioned" : ""}`}
-      tabIndex={-1}
-      {...listeners}
+      class={`${follows ? " follows" : ""}${isMentioned ? " mentioned" : ""}`}
+      own={own}
+      sender={message.sender}
+      actions={actions}
+      isNamed={!follows}
+      listeners={listeners}
+      after={
+        <>
+          <Reactions message={message} actions={actions} isReachable={isReachable} />
+          <MessageTools message={message} actions={actions} own={own} {...attention} />
+        </>
+      }
     >
-      <Head name={name} seed={toSeed(message.sender, actions)} follows={follows} seconds={created_at} />
-      {reply_to_id !== null && <Quote id={reply_to_id} quoted={quoted} actions={actions} />}
-      {text !== null && <p class="message-text">{text}</p>}
-      {text === null && attachments.length === 0 && <p class="muted">{toPreview(message)}</p>}
+      {reply_to_id !== null && (
+        <Quote id={reply_to_id} quoted={quoted} actions={actions} isReachable={isReachable} />
+      )}
       {attachments.length > 0 && (
         <ul class="message-files">
           {attachments.map((file) => (
-            <MessageFile key={file.id} file={file} onOpen={() => actions.open(file)} />
+            <MessageFile
+              key={file.id}
+              file={file}
+              onOpen={() => actions.open(file)}
+              isReachable={isReachable}
+            />
           ))}
         </ul>
       )}
-      {(edited_at !== null || isMentioned) && (
-        <p class="message-foot muted small">
+      <div class="message-end">
+        {text !== null && <p class="message-text">{text}</p>}
+        {text === null && attachments.length === 0 && <p class="message-text muted">{toPreview(message)}</p>}
+        <p class="message-foot muted">
           {isMentioned && <strong>Mentions you</strong>}
           {edited_at !== null && <span title={formatFullTime(edited_at)}>Edited</span>}
+          <time class="message-time" title={formatFullTime(created_at)}>
+            {formatClock(created_at)}
+          </time>
+          {progress && <Tick progress={progress} />}
         </p>
-      )}
-      {progress && <Tick progress={progress} />}
-      <Reactions message={message} actions={actions} />
-      {hasAttention && <MessageTools message={message} actions={actions} own={own} />}
+      </div>
+    </Line>
+  );
+}
+
+/** A message as a bubble, in a group with the picture of its sender, unless that is the user. */
+function Line(props: {
+  id: string;
+  class: string;
+  own: boolean;
+  sender: Message["sender"];
+  actions: MessageActions;
+  /** Whether the name of the sender is above it: read out always, but shown only in groups. */
+  isNamed: boolean;
+  listeners?: ReturnType<typeof useAttention>["listeners"];
+  /** What belongs to the message, but is not part of it. */
+  after?: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  const { own, sender, actions, isNamed } = props;
+  const name = actions.toName(sender);
+  const isSided = actions.kind === "group" && !own;
+  return (
+    <li
+      id={props.id}
+      class={`message${own ? " own" : ""}${isSided ? " sided" : ""}${props.class}`}
+      tabIndex={-1}
+      {...props.listeners}
+    >
+      {isSided && isNamed && <Avatar name={name} seed={sender?.id} size="small" />}
+      <div class="message-body">
+        <div class="bubble">
+          {isNamed && (
+            <p class={isSided ? "message-head" : "visually-hidden"}>
+              <strong class="ellipsis sender" style={toHueStyle(sender?.id ?? name)}>
+                {name}
+              </strong>
+            </p>
+          )}
+          {props.children}
+        </div>
+        {props.after}
+      </div>
     </li>
   );
 }
 
-/** Returns what decides the colour of a sender: in a group it never changes, and is the same for everyone. */
-function toSeed(sender: Message["sender"], { kind }: MessageActions): string | undefined {
-  return kind === "group" && sender ? sender.id : undefined;
-}
-
-function Head(props: { name: string; seed: string | undefined; follows: boolean; seconds: number }) {
-  const { name, seed, follows, seconds } = props;
-  const time = (
-    <time class="message-time muted small" title={formatFullTime(seconds)}>
-      {formatClock(seconds)}
-    </time>
-  );
-  if (follows) return <span class="message-side">{time}</span>;
-  return (
-    <>
-      <span class="message-side">
-        <Avatar name={name} seed={seed} />
-      </span>
-      <p class="message-head">
-        <strong class={seed ? `ellipsis sender hue-${toHue(seed)}` : "ellipsis"}>{name}</strong> {time}
-      </p>
-    </>
-  );
-}
-
-function Quote(props: { id: string; quoted: Message | null | undefined; actions: MessageActions }) {
+function Quote(props: {
+  id: string;
+  quoted: Message | null | undefined;
+  actions: MessageActions;
+  isReachable: boolean;
+}) {
   const { id, quoted, actions } = props;
   if (!quoted) return <p class="quote muted small">{quoted === null ? "Deleted message" : "Loading…"}</p>;
   const name = actions.toName(quoted.sender);
@@ -106,6 +144,7 @@ function Quote(props: { id: string; quoted: Message | null | undefined; actions:
     <button
       type="button"
       class="quote small"
+      tabIndex={props.isReachable ? 0 : -1}
       aria-label={`Go to the message of ${name}: ${toPreview(quoted)}`}
       onClick={() => actions.jump(id)}
     >
@@ -114,7 +153,8 @@ function Quote(props: { id: string; quoted: Message | null | undefined; actions:
   );
 }
 
-function MessageFile({ file, onOpen }: { file: Attachment; onOpen: () => void }) {
+function MessageFile(props: { file: Attachment; onOpen: () => void; isReachable: boolean }) {
+  const { file, onOpen } = props;
   const isImage = toKind(file.file_type) === "image";
   return (
     <li>
@@ -122,6 +162,7 @@ function MessageFile({ file, onOpen }: { file: Attachment; onOpen: () => void })
         type="button"
         class={isImage ? "message-file image" : "message-file"}
         title={file.filename}
+        tabIndex={props.isReachable ? 0 : -1}
         onClick={onOpen}
       >
         <span class="visually-hidden">Open {isImage && file.filename}</span>
@@ -145,7 +186,6 @@ function FileText({ name, note }: { name: string; note: ComponentChildren }) {
 
 export function OutgoingRow({ outgoing, actions }: { outgoing: Outgoing; actions: MessageActions }) {
   const { outbox, me } = useSession();
-  const name = actions.toName(me);
   const { id, text, files, replyTo, state, isHeldUp, error } = outgoing;
   /** Each of the buttons disappears. */
   const leave = (act: () => void) => {
@@ -153,40 +193,36 @@ export function OutgoingRow({ outgoing, actions }: { outgoing: Outgoing; actions
     focusContent();
   };
   return (
-    <li id={id} class={`message own outgoing ${state}`} tabIndex={-1}>
-      <span class="message-side">
-        <Avatar name={name} seed={toSeed(me, actions)} />
-      </span>
-      <p class="message-head">
-        <strong class="ellipsis">{name}</strong>
-      </p>
+    <Line id={id} class={` outgoing ${state}`} own sender={me} actions={actions} isNamed>
       {replyTo && (
         <p class="quote small">
           <strong>{actions.toName(replyTo.sender)}</strong> <span class="muted">{toPreview(replyTo)}</span>
         </p>
       )}
-      {text && <p class="message-text">{text}</p>}
       {files.length > 0 && <OutgoingFiles {...outgoing} />}
-      {state !== "failed" && <Tick progress="waiting" />}
-      {state === "failed" ? (
-        <p class="message-foot failure small" role="alert">
-          Not sent. {error}
-          <button type="button" class="button" onClick={() => leave(() => outbox.retry(id))}>
-            Try again
-          </button>
-          <button type="button" class="button" onClick={() => leave(() => outbox.discard(id))}>
-            Discard
-          </button>
-        </p>
-      ) : (
-        <p class={isHeldUp ? "message-foot muted small" : "message-foot muted small reading"}>
-          {isHeldUp ? "Not sent yet, trying again" : "Sending…"}
-          <button type="button" class="button" onClick={() => leave(() => outbox.discard(id))}>
-            Cancel
-          </button>
-        </p>
-      )}
-    </li>
+      <div class="message-end">
+        {text && <p class="message-text">{text}</p>}
+        {state === "failed" ? (
+          <p class="message-foot failure" role="alert">
+            Not sent. {error}
+            <button type="button" class="button" onClick={() => leave(() => outbox.retry(id))}>
+              Try again
+            </button>
+            <button type="button" class="button" onClick={() => leave(() => outbox.discard(id))}>
+              Discard
+            </button>
+          </p>
+        ) : (
+          <p class={isHeldUp ? "message-foot muted" : "message-foot muted reading"}>
+            {isHeldUp ? "Not sent yet, trying again" : "Sending…"}
+            <button type="button" class="button" onClick={() => leave(() => outbox.discard(id))}>
+              Cancel
+            </button>
+          </p>
+        )}
+        {state !== "failed" && <Tick progress="waiting" />}
+      </div>
+    </Line>
   );
 }
 

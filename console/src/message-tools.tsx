@@ -1,7 +1,8 @@
 // What can be done with a message: the buttons that it shows while it has the mouse or the focus.
 import { useState } from "preact/hooks";
 import type { Attachment, Message } from "../../client/src/index.ts";
-import { IconButton } from "./icons.tsx";
+import { IconButton, type IconName } from "./icons.tsx";
+import { Menu, MenuItem } from "./menu.tsx";
 
 /** Always the same object, so that rows do not render again. */
 export interface MessageActions {
@@ -31,18 +32,56 @@ export function useAttention() {
     onFocusOut: ({ currentTarget, relatedTarget }: { currentTarget: Element; relatedTarget: unknown }) =>
       setFocused(currentTarget.contains(relatedTarget as Node | null)),
   };
-  return { hasAttention: isPointed || isFocused, listeners };
+  return { hasAttention: isPointed || isFocused, isFocused, listeners };
 }
 
-export function MessageTools(props: { message: Message; actions: MessageActions; own: boolean }) {
+/** Whether there is no mouse to point with, so that nothing may wait for it. */
+function isTouched(): boolean {
+  return matchMedia("(hover: none)").matches;
+}
+
+/** Buttons while the message has attention; where nothing hovers, a menu that is always there. */
+export function MessageTools(props: {
+  message: Message;
+  actions: MessageActions;
+  own: boolean;
+  hasAttention: boolean;
+  isFocused: boolean;
+}) {
   const { message, actions, own } = props;
   const isText = message.type === "text";
+  const all: [IconName, string, (message: Message) => void, boolean][] = [
+    ["reply", "Reply", actions.reply, isText],
+    ["react", "React", actions.react, true],
+    ["edit", "Edit", actions.edit, isText && own],
+    ["trash", "Delete", actions.remove, true],
+  ];
+  const choices = all.filter(([, , , isPossible]) => isPossible);
+  if (isTouched()) {
+    return (
+      <span class="message-actions">
+        <Menu label="Message actions" isReachable={props.isFocused}>
+          {choices.map(([icon, label, act]) => (
+            <MenuItem key={icon} icon={icon} danger={icon === "trash"} onSelect={() => act(message)}>
+              {label}
+            </MenuItem>
+          ))}
+        </Menu>
+      </span>
+    );
+  }
+  if (!props.hasAttention) return null;
   return (
     <span class="message-actions">
-      {isText && <IconButton icon="reply" label="Reply" onClick={() => actions.reply(message)} />}
-      <IconButton icon="react" label="React" onClick={() => actions.react(message)} />
-      {isText && own && <IconButton icon="edit" label="Edit" onClick={() => actions.edit(message)} />}
-      <IconButton icon="trash" label="Delete" danger onClick={() => actions.remove(message)} />
+      {choices.map(([icon, label, act]) => (
+        <IconButton
+          key={icon}
+          icon={icon}
+          label={label}
+          danger={icon === "trash"}
+          onClick={() => act(message)}
+        />
+      ))}
     </span>
   );
 }

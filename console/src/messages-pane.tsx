@@ -161,16 +161,23 @@ function TypingLine({ id, name }: { id: string; name: string }) {
 
 function Empty({ name, isOwn }: { name: string; isOwn: boolean }) {
   return (
-    <div class="messages files-empty">
+    <div class="messages empty">
       <span class="empty-art">
-        <Icon name="notes" />
+        <Icon name={isOwn ? "notes" : "send"} />
       </span>
       <h2>No messages yet</h2>
       <p class="muted">
         {isOwn ? "Only you can see what you write here." : `Write to ${name}, or drop files here.`}
       </p>
+      <button type="button" class="button" onClick={focusField}>
+        {isOwn ? "Write the first note" : "Write the first message"}
+      </button>
     </div>
   );
+}
+
+function focusField(): void {
+  document.querySelector<HTMLElement>(".composer textarea")?.focus();
 }
 
 /** Returns the messages on their way that are not on the page yet: the event of one may arrive before its answer. */

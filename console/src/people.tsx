@@ -20,21 +20,28 @@ export function toPreview({ text, attachments }: Pick<Message, "text" | "attachm
   return attachments.length === 1 ? attachments[0]!.filename : counted(attachments.length, "file", "files");
 }
 
-/** `seed` decides the colour, if it is not to change with the name. */
-export function Avatar({
-  name,
-  seed,
-  isGroup,
-}: {
+/**
+ * Initials on a colour: the page loads nothing from other servers, so it shows no pictures. `seed` decides the colour, if it
+ * is not to change with the name.
+ */
+export function Avatar(props: {
   name: string;
   seed?: string | undefined;
   isGroup?: boolean;
+  size?: "small" | "large";
 }) {
+  const { name, seed = name, isGroup, size } = props;
+  const classes = `avatar${isGroup ? " group" : ""}${size ? ` ${size}-avatar` : ""}`;
   return (
-    <span class={`avatar hue-${toHue(seed ?? name)}${isGroup ? " group" : ""}`} aria-hidden="true">
+    <span class={classes} style={toHueStyle(seed)} aria-hidden="true">
       {initials(name)}
     </span>
   );
+}
+
+/** Returns the style that gives an element the colour of a user or group. */
+export function toHueStyle(seed: string): Record<string, number> {
+  return { "--hue": toHue(seed) };
 }
 
 const NOW_SECONDS = 180;

@@ -9,7 +9,13 @@ import { useSession } from "./session.ts";
 
 const COMMON = ["👍", "❤️", "😂", "😮", "😢", "🙏", "🎉", "👀"];
 
-export function Reactions({ message, actions }: { message: Message; actions: MessageActions }) {
+export function Reactions(props: {
+  message: Message;
+  actions: MessageActions;
+  /** Whether Tab reaches them: only those of the message that has the focus. */
+  isReachable: boolean;
+}) {
+  const { message, actions, isReachable } = props;
   const { me } = useSession();
   if (message.reactions.length === 0) return null;
   return (
@@ -19,6 +25,7 @@ export function Reactions({ message, actions }: { message: Message; actions: Mes
           <button
             type="button"
             class="reaction small"
+            tabIndex={isReachable ? 0 : -1}
             aria-pressed={hasReacted(message, emoji, me.id)}
             aria-label={`${emoji} ${counted(count, "reaction", "reactions")}`}
             onClick={() => actions.toggle(message, emoji)}

@@ -2,18 +2,21 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Contact } from "../../client/src/index.ts";
 import { Account } from "./account.tsx";
+import { ContactDetails } from "./contact-details.tsx";
 import { ContactPane } from "./contact-pane.tsx";
 import { Conversation } from "./conversation.tsx";
 import { ContactHeader, NotesHeader } from "./conversation-header.tsx";
 import { useDropGuard } from "./drop.ts";
 import { OpenGroup } from "./groups/open-group.tsx";
 import { useGroups } from "./groups/use-groups.ts";
-import { Icon } from "./icons.tsx";
+import { Nothing } from "./nothing.tsx";
 import { Reading } from "./page-notes.tsx";
 import { toName } from "./people.tsx";
 import { leaveForGood, NOTES, openPlace, usePlace } from "./place.ts";
 import { useChanges, useSession } from "./session.ts";
+import { ShortcutList, useShortcuts } from "./shortcuts.tsx";
 import { Mark } from "./sign-in.tsx";
+import { QuickSwitcher } from "./switcher.tsx";
 import { UploadTray } from "./upload-tray.tsx";
 
 interface Open {
@@ -22,12 +25,34 @@ interface Open {
 }
 
 export function Workspace() {
-  const { me } = useSession();
   const place = usePlace();
-  const [open, setOpen, changeOpen] = useOpenContact(place);
-  const { all } = useGroups();
+  const [shown, show] = useState<"switcher" | "shortcuts">();
+  const close = () => show(undefined);
   useDropGuard();
   useLeaveGuard();
+  useShortcuts({ goTo: () => show("switcher"), explain: () => show("shortcuts"), search: focusSearch });
+  return (
+    <>
+      <Messenger place={place} onShortcuts={() => show("shortcuts")} />
+      <UploadTray />
+      {shown === "switcher" && <QuickSwitcher onClose={close} />}
+      {shown === "shortcuts" && <ShortcutList onClose={close} />}
+    </>
+  );
+}
+
+/** Moves the focus to the search, also on a phone, where an open conversation hides it. */
+function focusSearch(): void {
+  const field = document.querySelector<HTMLInputElement>(".contacts input[type=search]");
+  if (field?.offsetParent === null) openPlace("");
+  requestAnimationFrame(() => field?.select());
+}
+
+function Messenger({ place, onShortcuts }: { place: string; onShortcuts: () => void }) {
+  const { me, events, isAway } = useSession();
+  const [open, setOpen, changeOpen] = useOpenContact(place);
+  const [isNew, setNew] = useState(false);
+  const { all } = useGroups();
   const root = useFocusKept(place ? ".conversation" : "[role=listbox]");
   const group = all.find(({ id }) => id === place);
   const title = place === NOTES ? "Notes to self" : (group?.name ?? (open && toName(open.contact)));
@@ -36,32 +61,35 @@ export function Workspace() {
     const count = unread > 0 ? `(${unread > 99 ? "99+" : unread}) ` : "";
     document.title = `${count}${title ? `${title} · ` : ""}Parley`;
   }, [title, unread]);
+  const openContact = (contact: Contact, blocked: boolean) => {
+    setOpen({ contact, blocked });
+    openPlace(contact.id);
+  };
+  const nothing = (
+    <Nothing
+      isNew={isNew}
+      onAdded={(payload) => {
+        events.publish({ type: "contact.created", payload });
+        openContact(payload, false);
+      }}
+    />
+  );
   return (
     <main ref={root} class={place ? "workspace has-open" : "workspace"}>
       <div class="side">
-        <div class="side-head">
+        <header class="side-head">
           <Mark />
           <h1>Parley</h1>
-        </div>
-        <a class="notes-link" href={`#${NOTES}`} aria-current={place === NOTES ? "page" : undefined}>
-          <span class="avatar notes" aria-hidden="true">
-            <Icon name="notes" />
-          </span>
-          Notes to self
-        </a>
-        <ContactPane
-          openId={place}
-          onOpen={(contact, blocked) => {
-            setOpen({ contact, blocked });
-            openPlace(contact.id);
-          }}
-        />
-        <Account />
+          <Account onShortcuts={onShortcuts} />
+        </header>
+        <p class="away small" role="status">
+          {isAway && "Not connected, trying again"}
+        </p>
+        <ContactPane openId={place} onOpen={openContact} onNew={setNew} />
       </div>
       <div class="main">
-        <OpenPlace place={place} open={open} onChange={changeOpen} />
+        {place === "" ? nothing : <OpenPlace place={place} open={open} onChange={changeOpen} />}
       </div>
-      <UploadTray />
     </main>
   );
 }
@@ -74,10 +102,16 @@ function OpenPlace(props: {
   const { place, open, onChange } = props;
   const { me } = useSession();
   const leave = () => openPlace("");
-  if (place === "") return <Nothing />;
   if (place === NOTES) {
-    const header = <NotesHeader onBack={leave} />;
-    return <Conversation key={NOTES} id={me.conversation_id} name="your notes" kind="self" header={header} />;
+    return (
+      <Conversation
+        key={NOTES}
+        id={me.conversation_id}
+        name="your notes"
+        kind="self"
+        header={(tabs) => <NotesHeader onBack={leave} tabs={tabs} />}
+      />
+    );
   }
   if (isGroup(place)) return <OpenGroup key={place} id={place} onBack={leave} />;
   if (!open) return <Reading />;
@@ -89,25 +123,21 @@ function OpenPlace(props: {
       id={contact.conversation_id}
       name={toName(contact)}
       kind={isOwn ? "self" : "contact"}
-      header={<ContactHeader {...open} onBack={leave} onChange={(change) => onChange(contact.id, change)} />}
+      header={(tabs) => (
+        <ContactHeader
+          {...open}
+          onBack={leave}
+          tabs={tabs}
+          onChange={(change) => onChange(contact.id, change)}
+        />
+      )}
+      details={<ContactDetails contact={contact} />}
     />
   );
 }
 
 function isGroup(place: string): boolean {
   return place.startsWith("grp_");
-}
-
-function Nothing() {
-  return (
-    <div class="files-empty">
-      <span class="empty-art">
-        <Icon name="notes" />
-      </span>
-      <h1>Choose a conversation</h1>
-      <p class="muted">Choose a contact or a group to read and write messages and to share files.</p>
-    </div>
-  );
 }
 
 /** Asks before the window closes while files or messages are on their way. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import type { TestApp, TestUser } from "../support/app.ts";
 
 /** What never leaves the browser: blobs, and the parts of its own viewer of PDF. */
@@ -59,6 +59,38 @@ export async function signIn(page: Page, url: string, token: string): Promise<vo
     await page.getByRole("button", { name: "Sign in" }).click();
   }
   await notes.waitFor();
+}
+
+/** Chooses an item of the menu of the open conversation. */
+export async function choose(page: Page, item: string): Promise<void> {
+  await page.getByRole("button", { name: "More", exact: true }).click();
+  await page.getByRole("menuitem", { name: item, exact: true }).click();
+}
+
+/** Waits until the menu of the open conversation has an item. */
+export async function findItem(page: Page, item: string): Promise<void> {
+  await page.getByRole("button", { name: "More", exact: true }).click();
+  await page.getByRole("menuitem", { name: item, exact: true }).waitFor();
+  await page.keyboard.press("Escape");
+}
+
+/** Opens the user's menu, unless it is open. */
+export async function openAccount(page: Page): Promise<void> {
+  const button = page.getByRole("button", { name: "Your account" });
+  if ((await button.getAttribute("aria-expanded")) === "false") await button.click();
+}
+
+export async function signOut(page: Page): Promise<void> {
+  await openAccount(page);
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+}
+
+/** The switch of the user's menu that is on or off. Opens the menu. */
+export async function findSwitch(page: Page, name: string, checked: boolean): Promise<Locator> {
+  await openAccount(page);
+  const found = page.getByRole("menuitemcheckbox", { name, checked });
+  await found.waitFor();
+  return found;
 }
 
 /** Opens the tab of files of the open conversation. */

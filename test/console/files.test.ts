@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
-import { dropFiles, makeContact, openFiles, openPage, signIn } from "./browser.ts";
+import { dropFiles, makeContact, openAccount, openFiles, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 
 const BIG = 200_000_000;
@@ -44,7 +44,7 @@ test("three files are dropped, of which a large one is cancelled and sent again"
     { name: "big.bin", type: "application/octet-stream", base64: CHUNK.toString("base64"), size: BIG },
   ]);
   const progress = page.getByRole("progressbar", { name: "Sending big.bin" });
-  await page.getByText(/MiB of 191 MiB · .+\/s$/).waitFor();
+  await page.getByText(/MB of 200 MB · .+\/s$/).waitFor();
   const sent = Number(await progress.getAttribute("value"));
   assert.ok(sent > 0 && sent < BIG, `${sent} bytes`);
   const cut = page.waitForEvent("requestfailed", (request) => request.method() === "POST");
@@ -58,7 +58,9 @@ test("three files are dropped, of which a large one is cancelled and sent again"
   await page.getByRole("button", { name: "Send big.bin again" }).click();
   await page.getByText("All files uploaded").waitFor({ timeout: 60_000 });
   await page.getByRole("button", { name: "Open big.bin" }).waitFor();
-  await page.getByText("191 MiB stored").waitFor();
+  await openAccount(page);
+  await page.getByText("200 MB stored").waitFor();
+  await page.keyboard.press("Escape");
 
   const listed = await fetch(`${server.url}/v1/attachments?conversation_id=${id}`, { headers: ann.headers });
   const { data } = (await listed.json()) as { data: { filename: string; file_url: string }[] };
@@ -186,12 +188,14 @@ test("what is too large, or more than the quota, is said to be so", {
     ...{ name, type: "text/plain", base64: Buffer.alloc(size, "a").toString("base64") },
   });
   await dropFiles(page, [text("large.txt", 1025)]);
-  await page.getByText("accepts at most 1.0 KiB").waitFor();
+  await page.getByText("accepts at most 1 kB").waitFor();
   assert.equal(await page.getByRole("button", { name: "Send large.txt again" }).count(), 0);
   await dropFiles(page, [text("a.txt", 900)]);
-  await page.getByText("900 B of 1.5 KiB").waitFor();
+  await openAccount(page);
+  await page.getByText("900 bytes of 1.5 kB stored").waitFor();
+  await page.keyboard.press("Escape");
   await dropFiles(page, [text("b.txt", 900)]);
-  await page.locator(".tray-row.failed").filter({ hasText: "900 B of 1.5 KiB" }).waitFor();
+  await page.locator(".tray-row.failed").filter({ hasText: "Your storage is full." }).waitFor();
   await page.getByText("2 files were not sent").waitFor();
   assert.deepEqual(guard.complaints, []);
 });

@@ -6,7 +6,7 @@ import { deleteUser } from "../../src/core/users.ts";
 import { startApp, upload } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { read, send } from "../support/people.ts";
-import { assertAccessible, assertNoSidewaysScroll, openFiles, openPage, signIn } from "./browser.ts";
+import { assertAccessible, assertNoSidewaysScroll, choose, openFiles, openPage, signIn } from "./browser.ts";
 import { assertQuiet, type Group, gather, invitation, line, makeGroup, press } from "./in-groups.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
@@ -305,7 +305,7 @@ for (const [size, viewport] of [
     await look(page, "removing");
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
-    await press(page, "Leave Climbing");
+    await choose(page, "Leave group");
     await look(page, "leaving");
     assertQuiet(people);
   });

@@ -5,7 +5,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { upload } from "../support/app.ts";
-import { dropFiles, hide, makeContact, openFiles, setHidden, signIn } from "./browser.ts";
+import {
+  choose,
+  dropFiles,
+  hide,
+  makeContact,
+  openAccount,
+  openFiles,
+  setHidden,
+  signIn,
+  signOut,
+} from "./browser.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 import { find, introduce, say, shownTexts } from "./talk.ts";
@@ -15,7 +25,7 @@ testScenes("what is left, closed, hidden or gone", {
     const { user, page, guard } = await arrive((user) => makeContact(server, user, "ada"));
     await page.getByRole("option", { name: "ada" }).click();
     await page.getByRole("heading", { name: "ada" }).waitFor();
-    await page.getByRole("button", { name: "Delete ada" }).click();
+    await choose(page, "Delete contact");
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByRole("status").filter({ hasText: "ada was deleted." }).waitFor();
     await page.goBack();
@@ -141,13 +151,13 @@ testScenes("what is left, closed, hidden or gone", {
     const question = await asked;
     assert.equal(question.type(), "beforeunload");
     await question.dismiss();
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     const dialog = page.getByRole("dialog");
     await dialog.getByText("1 file is still uploading.").waitFor();
     await dialog.getByRole("button", { name: "Cancel" }).click();
     late.open();
     await page.getByText("All files uploaded").waitFor();
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     await page.getByLabel("Access token").waitFor();
     assert.deepEqual(guard.complaints, []);
   },
@@ -219,7 +229,8 @@ testScenes("what is left, closed, hidden or gone", {
     assert.equal(await page.getByRole("option").count(), 2);
     // What others store is counted, too.
     await upload(server.url, user, new File(["five!"], "a.txt"));
-    await page.getByText("5 B stored").waitFor();
+    await openAccount(page);
+    await page.getByText("5 bytes stored").waitFor();
     assert.deepEqual(guard.complaints, []);
   },
 

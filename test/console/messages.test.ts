@@ -1,6 +1,6 @@
 // Two people talk, each in a page.
 import assert from "node:assert/strict";
-import { dropFiles, makeContact, signIn } from "./browser.ts";
+import { dropFiles, makeContact, signIn, signOut } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 import { testScenes } from "./scenes.ts";
 import { act, find, introduce, listTexts, meet, say, shownTexts, toUsername, write } from "./talk.ts";
@@ -174,7 +174,7 @@ testScenes("two people talk", {
     await page.getByRole("option", { name: "ada" }).click();
     await field.waitFor();
     assert.equal(await field.inputValue(), "Dear Ada,\n");
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     await page.getByLabel("Access token").waitFor();
     assert.deepEqual(await page.evaluate(() => Object.keys(sessionStorage)), []);
     await signIn(page, proxy.url, other.token);

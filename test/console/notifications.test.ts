@@ -1,7 +1,7 @@
 // Notifications of the browser while a window is open: only for who wants them, and without a name.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { hide, signIn } from "./browser.ts";
+import { findSwitch, hide, signIn } from "./browser.ts";
 import { testScenes, type World } from "./scenes.ts";
 import { introduce, say } from "./talk.ts";
 
@@ -31,8 +31,8 @@ function note(): void {
 const listNoted = (page: Page) => page.evaluate(() => (globalThis as Noted).noted);
 const count = (page: Page, wanted: number) =>
   page.waitForFunction((wanted) => (globalThis as Noted).noted.length === wanted, wanted);
-const onOff = (page: Page, pressed: boolean) =>
-  page.getByRole("button", { name: "Notifications", exact: true, pressed });
+const find = (page: Page, isOn: boolean) => findSwitch(page, "Notify while Parley is open", isOn);
+const toggle = async (page: Page, isOn: boolean) => (await find(page, isOn)).click();
 
 async function settle({ server, proxy, arrive }: World) {
   const bob = await server.user();
@@ -55,7 +55,7 @@ testScenes("notifications", {
   "nobody gets any who has not asked for them": async (world) => {
     const { server, proxy } = world;
     const { page, guard, bob, id } = await settle(world);
-    await onOff(page, false).waitFor();
+    await find(page, false);
     await hide(page, true);
     while (proxy.openStreams() > 0) await page.waitForTimeout(20);
     await say(server, bob, id, "psst");
@@ -68,8 +68,8 @@ testScenes("notifications", {
   "a hidden window tells of a message, names nobody, and takes it back once it is read": async (world) => {
     const { server, proxy } = world;
     const { page, guard, user, bob, id } = await settle(world);
-    await onOff(page, false).click();
-    await onOff(page, true).waitFor();
+    await toggle(page, false);
+    await find(page, true);
     assert.deepEqual(await listNoted(page), [
       { title: "Parley", body: "Notifications are on.", isOpen: true },
     ]);
@@ -93,8 +93,8 @@ testScenes("notifications", {
     await hide(page, false);
     await page.waitForFunction(() => !(globalThis as Noted).noted.at(-1)!.isOpen);
     // Off is off.
-    await onOff(page, true).click();
-    await onOff(page, false).waitFor();
+    await toggle(page, true);
+    await find(page, false);
     await hide(page, true);
     while (proxy.openStreams() > 0) await page.waitForTimeout(20);
     assert.deepEqual(guard.complaints, []);
@@ -103,21 +103,21 @@ testScenes("notifications", {
   "the choice outlives the page, and is that of one person": async (world) => {
     const { server, proxy } = world;
     const { page, guard, user } = await settle(world);
-    await onOff(page, false).click();
-    await onOff(page, true).waitFor();
+    await toggle(page, false);
+    await find(page, true);
     await signIn(page, proxy.url, user.token);
-    await onOff(page, true).waitFor();
+    await find(page, true);
     await signIn(page, proxy.url, (await server.user()).token);
-    await onOff(page, false).waitFor();
+    await find(page, false);
     assert.deepEqual(guard.complaints, []);
   },
 
   "a browser that refuses leaves them off": async (world) => {
     const { page, guard } = await world.arrive();
     await page.context().clearPermissions();
-    await onOff(page, false).click();
+    await toggle(page, false);
     await page.getByRole("alert").filter({ hasText: "Notifications stay off." }).waitFor();
-    await onOff(page, false).waitFor();
+    await find(page, false);
     assert.deepEqual(guard.complaints, []);
   },
 });

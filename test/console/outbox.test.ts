@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createToken, revokeTokensOf } from "../../src/core/access/tokens.ts";
 import { upload } from "../support/app.ts";
 import { send } from "../support/people.ts";
-import { dropFiles, signIn } from "./browser.ts";
+import { dropFiles, signIn, signOut } from "./browser.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 import { find, listTexts, meet, shownTexts, write } from "./talk.ts";
@@ -120,7 +120,7 @@ testScenes("messages over a network that fails", {
     const asked = page.waitForEvent("dialog");
     await page.close({ runBeforeUnload: true });
     await (await asked).dismiss();
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     await page.getByRole("dialog").getByText("1 message is not sent.").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
     await find(page, "never sent").getByRole("button", { name: "Cancel" }).click();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import type { TestApp, TestUser } from "../support/app.ts";
-import { assertAccessible, signIn } from "./browser.ts";
+import { assertAccessible, findSwitch, signIn, signOut } from "./browser.ts";
 import { testScenes, type World } from "./scenes.ts";
 
 type Noted = typeof globalThis & { ended: number };
@@ -32,8 +32,8 @@ function subscribeNowhere(): void {
   });
 }
 
-const onOff = (page: Page, pressed: boolean) =>
-  page.getByRole("button", { name: "Push notifications", pressed });
+const find = (page: Page, isOn: boolean) => findSwitch(page, "Notify while Parley is closed", isOn);
+const toggle = async (page: Page, isOn: boolean) => (await find(page, isOn)).click();
 const countWorkers = (page: Page) =>
   page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length);
 
@@ -52,12 +52,12 @@ async function settle({ proxy, arrive }: World) {
 }
 
 async function turnOn(page: Page): Promise<void> {
-  await onOff(page, false).click();
+  await toggle(page, false);
   await page.getByRole("dialog").getByText("Your browser then talks to its own push service").waitFor();
   await page.getByRole("button", { name: "Turn on" }).click();
   await page.getByRole("dialog").waitFor({ state: "detached" });
   assert.deepEqual(await page.getByRole("alert").allTextContents(), [""]);
-  await onOff(page, true).waitFor();
+  await find(page, true);
 }
 
 /** Pushes to the worker of the page, which need not be open. Returns a function that reads what it shows. */
@@ -78,12 +78,12 @@ testScenes("push notifications", {
   "nobody gets any who has not asked for them, and who has gets no name": async (world) => {
     const { server, proxy } = world;
     const { page, guard, user } = await settle(world);
-    await onOff(page, false).waitFor();
+    await find(page, false);
     assert.equal(await countWorkers(page), 0);
-    await onOff(page, false).click();
+    await toggle(page, false);
     await assertAccessible(page, "the question");
     await page.keyboard.press("Escape");
-    await onOff(page, false).waitFor();
+    await find(page, false);
     assert.equal(await countSubscriptions(server, user), 0);
     await turnOn(page);
     assert.equal(await countSubscriptions(server, user), 1);
@@ -100,11 +100,11 @@ testScenes("push notifications", {
     assert.deepEqual(await listShown(), [{ title: "Parley", body: "You have a new message." }]);
     // The choice outlives the page, and what was shown goes when one looks.
     await signIn(page, proxy.url, user.token);
-    await onOff(page, true).waitFor();
+    await find(page, true);
     while ((await listShown()).length > 0) await page.waitForTimeout(20);
     assert.equal(await countSubscriptions(server, user), 1);
-    await onOff(page, true).click();
-    await onOff(page, false).waitFor();
+    await toggle(page, true);
+    await find(page, false);
     assert.equal(await countSubscriptions(server, user), 0);
     assert.equal(await page.evaluate(() => (globalThis as Noted).ended), 1);
     assert.equal(await countWorkers(page), 0);
@@ -116,7 +116,7 @@ testScenes("push notifications", {
     const { page, guard, user } = await settle(world);
     await turnOn(page);
     assert.equal(await countSubscriptions(server, user), 1);
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     await page.getByLabel("Access token").waitFor();
     while ((await countSubscriptions(server, user)) > 0) await page.waitForTimeout(20);
     assert.equal(await page.evaluate(() => (globalThis as Noted).ended), 1);
@@ -128,13 +128,13 @@ testScenes("push notifications", {
   "a browser that refuses leaves them off": async (world) => {
     const { page, guard } = await world.arrive();
     await page.context().clearPermissions();
-    await onOff(page, false).click();
+    await toggle(page, false);
     await page.getByRole("button", { name: "Turn on" }).click();
     await page
       .getByRole("alert")
       .filter({ hasText: "Notifications while Parley is closed stay off." })
       .waitFor();
-    await onOff(page, false).waitFor();
+    await find(page, false);
     assert.equal(await countWorkers(page), 0);
     assert.deepEqual(guard.complaints, []);
   },

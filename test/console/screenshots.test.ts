@@ -8,7 +8,7 @@ import { createToken } from "../../src/core/access/tokens.ts";
 import { createUser } from "../../src/core/users.ts";
 import { startApp, type TestApp, type TestUser } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
-import { dropFiles, makeContact, openPage, signIn } from "./browser.ts";
+import { dropFiles, makeContact, openAccount, openPage, signIn } from "./browser.ts";
 import { paint } from "./pictures.ts";
 import { find, write } from "./talk.ts";
 
@@ -127,7 +127,9 @@ test("what the pictures of the documentation show is there", { skip: noChromium 
   await rows.filter({ hasText: /Ada Lovelace.*note G.*2 unread/ }).waitFor();
   await rows.filter({ hasText: /Barbara Liskov.*You: See you on Thursday then/ }).waitFor();
   await page.waitForFunction(() => document.title === "(1) Grace Hopper · Parley");
-  await page.getByText("of 1.9 GiB").waitFor();
+  await openAccount(page);
+  await page.getByText("of 2 GB stored").waitFor();
+  await page.keyboard.press("Escape");
   await find(page, "with your numbers").getByRole("button", { name: "Open Quarterly report.pdf" }).waitFor();
   await showWhole(page.locator(".message-thumb img"), PICTURES.length);
   await shoot(page, "console");

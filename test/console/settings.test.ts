@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import type { TestApp, TestUser } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
-import { assertAccessible, assertNoSidewaysScroll, makeContact, signIn } from "./browser.ts";
+import { assertAccessible, assertNoSidewaysScroll, choose, makeContact, signIn } from "./browser.ts";
 import { testScenes, type World } from "./scenes.ts";
 import { introduce, say } from "./talk.ts";
 
@@ -26,7 +26,7 @@ const field = (page: Page, name: RegExp) => dialog(page).getByRole("checkbox", {
 async function openSettings(page: Page, name: string): Promise<void> {
   await page.getByRole("option", { name }).click();
   await page.getByRole("heading", { name, level: 1 }).waitFor();
-  await page.getByRole("button", { name: "Conversation settings" }).click();
+  await choose(page, "Conversation settings");
   await dialog(page).getByRole("combobox", { name: "Muted" }).waitFor();
 }
 

@@ -10,12 +10,11 @@ import type { Page } from "playwright-core";
 import { revokeTokensOf } from "../../src/core/access/tokens.ts";
 import { startApp } from "../support/app.ts";
 import { noChromium, openBrowser, openProfile } from "../support/engines/chromium.ts";
-import { dropFiles, openFiles, openPage, signIn } from "./browser.ts";
+import { dropFiles, openFiles, openPage, signIn, signOut } from "./browser.ts";
 import { startProxy } from "./proxy.ts";
 
 const isIn = (page: Page) => page.getByText("No contacts yet").waitFor();
 const isOut = (page: Page) => page.getByLabel("Access token").waitFor();
-const signOut = (page: Page) => page.getByRole("button", { name: "Sign out" }).click();
 
 /** What a script of the page can read. */
 const readable = (page: Page) =>

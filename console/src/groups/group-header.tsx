@@ -1,22 +1,40 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Group } from "../../../client/src/index.ts";
 import { Header } from "../conversation-header.tsx";
 import { ConversationSettings } from "../conversation-settings.tsx";
 import { ConfirmDialog } from "../dialog.tsx";
 import { counted } from "../format.ts";
-import { Icon, IconButton } from "../icons.tsx";
+import { IconButton } from "../icons.tsx";
+import { Menu, MenuItem } from "../menu.tsx";
 import { Avatar } from "../people.tsx";
 import { leaveForGood } from "../place.ts";
 import { useSession } from "../session.ts";
 import { EditGroup } from "./edit-group.tsx";
 import { Members } from "./members.tsx";
 
-export function GroupHeader({ group, onBack }: { group: Group; onBack: () => void }) {
-  const [isEditing, setEditing] = useState(false);
-  const [isListing, setListing] = useState(false);
-  const [isLeaving, setLeaving] = useState(false);
+export function GroupHeader(props: { group: Group; onBack: () => void; tabs: ComponentChildren }) {
+  const { group } = props;
+  const [asking, ask] = useState<"edit" | "members" | "settings" | "leave">();
+  const done = () => ask(undefined);
   return (
-    <Header onBack={onBack}>
+    <Header
+      onBack={props.onBack}
+      tabs={props.tabs}
+      actions={
+        <>
+          <IconButton icon="people" label={`Members of ${group.name}`} onClick={() => ask("members")} />
+          <Menu label="More">
+            <MenuItem icon="settings" onSelect={() => ask("settings")}>
+              Conversation settings
+            </MenuItem>
+            <MenuItem icon="signOut" danger onSelect={() => ask("leave")}>
+              Leave group
+            </MenuItem>
+          </Menu>
+        </>
+      }
+    >
       <Avatar name={group.name} seed={group.id} isGroup />
       <div class="conversation-title">
         <span class="editable">
@@ -24,7 +42,7 @@ export function GroupHeader({ group, onBack }: { group: Group; onBack: () => voi
             {group.name}
           </h1>
           {group.role === "admin" && (
-            <IconButton icon="edit" label={`Edit ${group.name}`} onClick={() => setEditing(true)} />
+            <IconButton icon="edit" label={`Edit ${group.name}`} onClick={() => ask("edit")} />
           )}
         </span>
         <span class="muted small ellipsis">
@@ -32,22 +50,10 @@ export function GroupHeader({ group, onBack }: { group: Group; onBack: () => voi
           {group.description !== null && ` · ${group.description}`}
         </span>
       </div>
-      <div class="conversation-actions">
-        <ConversationSettings id={group.conversation_id!} />
-        <button
-          type="button"
-          class="button"
-          aria-label={`Members of ${group.name}`}
-          onClick={() => setListing(true)}
-        >
-          <Icon name="people" />
-          <span class="only-wide">Members</span>
-        </button>
-        <IconButton icon="signOut" label={`Leave ${group.name}`} danger onClick={() => setLeaving(true)} />
-      </div>
-      {isEditing && <EditGroup group={group} onClose={() => setEditing(false)} />}
-      {isListing && <Members group={group} onClose={() => setListing(false)} />}
-      {isLeaving && <Leave group={group} onClose={() => setLeaving(false)} />}
+      {asking === "settings" && <ConversationSettings id={group.conversation_id!} onClose={done} />}
+      {asking === "edit" && <EditGroup group={group} onClose={done} />}
+      {asking === "members" && <Members group={group} onClose={done} />}
+      {asking === "leave" && <Leave group={group} onClose={done} />}
     </Header>
   );
 }

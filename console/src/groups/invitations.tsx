@@ -1,8 +1,9 @@
 // Invitations: in a list above the conversations, and one that is open.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Group } from "../../../client/src/index.ts";
 import { Header } from "../conversation-header.tsx";
 import { counted } from "../format.ts";
+import { useOneTabStop } from "../one-tab-stop.ts";
 import { focusIfLost } from "../open-file.tsx";
 import { PageFailure } from "../page-notes.tsx";
 import { Avatar } from "../people.tsx";
@@ -17,24 +18,30 @@ export function Invitations() {
   const invitations = all.filter(({ role }) => role === "invited");
   return (
     <>
-      {invitations.length > 0 && (
-        <ul class="invitations" aria-label="Invitations">
-          {invitations.map((group) => (
-            <li key={group.id} class="invitation">
-              <Avatar name={group.name} seed={group.id} isGroup />
-              <span class="contact-text">
-                <a class="contact-name" href={`#${group.id}`}>
-                  {group.name}
-                </a>
-                <span class="muted small">{toInviter(group)} invites you</span>
-              </span>
-              <Answers group={group} />
-            </li>
-          ))}
-        </ul>
-      )}
+      {invitations.length > 0 && <InvitationList invitations={invitations} />}
       <PageFailure pages={{ failure, retry: () => groups.load() }} />
     </>
+  );
+}
+
+function InvitationList({ invitations }: { invitations: readonly Group[] }) {
+  const list = useRef<HTMLUListElement>(null);
+  useOneTabStop(list, ".invitation");
+  return (
+    <ul ref={list} class="invitations" aria-label="Invitations">
+      {invitations.map((group) => (
+        <li key={group.id} class="invitation">
+          <Avatar name={group.name} seed={group.id} isGroup />
+          <span class="contact-text">
+            <a class="contact-name" href={`#${group.id}`}>
+              {group.name}
+            </a>
+            <span class="muted small">{toInviter(group)} invites you</span>
+          </span>
+          <Answers group={group} />
+        </li>
+      ))}
+    </ul>
   );
 }
 

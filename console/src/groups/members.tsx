@@ -4,6 +4,7 @@ import type { Group, Member } from "../../../client/src/index.ts";
 import { ConfirmDialog, Dialog } from "../dialog.tsx";
 import { explain } from "../failures.ts";
 import { IconButton } from "../icons.tsx";
+import { useOneTabStop } from "../one-tab-stop.ts";
 import { focusIfLost } from "../open-file.tsx";
 import { PageFailure, Reading } from "../page-notes.tsx";
 import { Avatar } from "../people.tsx";
@@ -21,9 +22,7 @@ export function Members({ group, onClose }: { group: Group; onClose: () => void 
   const [removing, setRemoving] = useState<Member>();
   const list = useRef<HTMLUListElement>(null);
   const isAdmin = group.role === "admin";
-  const sorted = pages.items.toSorted(
-    (a, b) => ORDER.indexOf(a.role) - ORDER.indexOf(b.role) || toMemberName(a).localeCompare(toMemberName(b)),
-  );
+  useOneTabStop(list, ".member");
   return (
     <>
       <Dialog title={`Members of ${group.name}`} onClose={onClose}>
@@ -32,7 +31,7 @@ export function Members({ group, onClose }: { group: Group; onClose: () => void 
         {pages.loading && pages.items.length === 0 && <Reading />}
         <PageFailure pages={pages} />
         <ul class="members" tabIndex={-1} ref={list} aria-label="Members">
-          {sorted.map((member) => (
+          {sortMembers(pages.items).map((member) => (
             <Row
               key={member.id}
               member={member}
@@ -54,6 +53,13 @@ export function Members({ group, onClose }: { group: Group; onClose: () => void 
         />
       )}
     </>
+  );
+}
+
+/** Returns the admins, then the members, then those who are invited. */
+export function sortMembers(members: readonly Member[]): readonly Member[] {
+  return members.toSorted(
+    (a, b) => ORDER.indexOf(a.role) - ORDER.indexOf(b.role) || toMemberName(a).localeCompare(toMemberName(b)),
   );
 }
 
@@ -101,14 +107,7 @@ function Row(props: { member: Member; isAdmin: boolean; pages: Pages<Member>; on
   const { changeRole, withdraw } = useRowActions(member, pages);
   return (
     <li class="member">
-      <Avatar name={name} seed={member.user_id ?? name} />
-      <span class="contact-text">
-        <span class="contact-name">{isMe ? `${name} (you)` : name}</span>
-        <span class="muted small ellipsis">
-          {ROLES[member.role]}
-          {member.username !== null && member.username !== name && ` · @${member.username}`}
-        </span>
-      </span>
+      <MemberText member={member} />
       {isAdmin && member.role === "invited" && (
         <button type="button" class="button" aria-label={`Withdraw: ${name}`} onClick={withdraw}>
           Withdraw
@@ -121,6 +120,24 @@ function Row(props: { member: Member; isAdmin: boolean; pages: Pages<Member>; on
         </>
       )}
     </li>
+  );
+}
+
+/** Who a member is, and what they may do. */
+export function MemberText({ member }: { member: Member }) {
+  const { me } = useSession();
+  const name = toMemberName(member);
+  return (
+    <>
+      <Avatar name={name} seed={member.user_id ?? name} />
+      <span class="contact-text">
+        <span class="contact-name">{member.user_id === me.id ? `${name} (you)` : name}</span>
+        <span class="muted small ellipsis">
+          {ROLES[member.role]}
+          {member.username !== null && member.username !== name && ` · @${member.username}`}
+        </span>
+      </span>
+    </>
   );
 }
 

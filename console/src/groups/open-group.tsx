@@ -3,6 +3,7 @@ import { Conversation } from "../conversation.tsx";
 import { PageFailure, Reading } from "../page-notes.tsx";
 import { leaveForGood } from "../place.ts";
 import { useSession } from "../session.ts";
+import { GroupDetails } from "./group-details.tsx";
 import { GroupHeader } from "./group-header.tsx";
 import { OpenInvitation } from "./invitations.tsx";
 import { useGroups } from "./use-groups.ts";
@@ -31,7 +32,8 @@ export function OpenGroup({ id, onBack }: { id: string; onBack: () => void }) {
       id={group.conversation_id}
       name={group.name}
       kind="group"
-      header={<GroupHeader group={group} onBack={onBack} />}
+      header={(tabs) => <GroupHeader group={group} onBack={onBack} tabs={tabs} />}
+      details={<GroupDetails group={group} />}
     />
   );
 }

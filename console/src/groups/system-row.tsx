@@ -8,15 +8,15 @@ import { toSystemText } from "./texts.ts";
 /** What a member did, as a quiet line between the messages. */
 export function SystemRow({ message, actions }: { message: Message; actions: MessageActions }) {
   const { me } = useSession();
-  const { hasAttention, listeners } = useAttention();
+  const { listeners, ...attention } = useAttention();
   return (
     <li id={message.id} class="message system muted small" tabIndex={-1} {...listeners}>
       {toSystemText(message, me.id)} ·{" "}
       <time class="message-time" title={formatFullTime(message.created_at)}>
         {formatClock(message.created_at)}
       </time>
-      <Reactions message={message} actions={actions} />
-      {hasAttention && <MessageTools message={message} actions={actions} own={false} />}
+      <Reactions message={message} actions={actions} isReachable={attention.isFocused} />
+      <MessageTools message={message} actions={actions} own={false} {...attention} />
     </li>
   );
 }

@@ -1,0 +1,87 @@
+// Keyboard shortcuts: those that work everywhere, and the list of all.
+import { Fragment } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Dialog } from "./dialog.tsx";
+
+const IS_MAC = /Mac|iPhone|iPad/.test(navigator.platform);
+/** The key that goes with another one, as keyboards have it. */
+export const CONTROL = IS_MAC ? "⌘" : "Ctrl";
+
+const ALL: readonly (readonly [what: string, keys: readonly string[]])[] = [
+  ["Go to a contact or a group", [CONTROL, "K"]],
+  ["Search contacts, groups and messages", ["/"]],
+  ["Search the open conversation", [CONTROL, "F"]],
+  ["Move in a list", ["↑", "↓"]],
+  ["Open what is chosen", ["Enter"]],
+  ["Send the message", ["Enter"]],
+  ["Begin a new line", ["Shift", "Enter"]],
+  ["Edit your last message, in an empty field", ["↑"]],
+  ["Leave a field, close a dialog", ["Esc"]],
+  ["Show this list", ["?"]],
+];
+
+/** Where letters are text. */
+const FIELD = "input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]";
+
+export interface Shortcuts {
+  search: () => void;
+  goTo: () => void;
+  explain: () => void;
+}
+
+/** Calls back for the shortcuts that work everywhere but in fields and dialogs. */
+export function useShortcuts(shortcuts: Shortcuts): void {
+  const latest = useRef(shortcuts);
+  latest.current = shortcuts;
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      const isBusy = (event.target as Element).closest?.(FIELD) || document.querySelector("dialog");
+      const act = isBusy ? undefined : toAction(event);
+      if (!act) return;
+      event.preventDefault();
+      latest.current[act]();
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, []);
+}
+
+function toAction(event: KeyboardEvent): keyof Shortcuts | undefined {
+  const { key, altKey, defaultPrevented } = event;
+  if (defaultPrevented || altKey || event.isComposing) return undefined;
+  const isControlled = IS_MAC ? event.metaKey : event.ctrlKey;
+  if (isControlled) return key.toLowerCase() === "k" && !event.shiftKey ? "goTo" : undefined;
+  if (event.ctrlKey || event.metaKey) return undefined;
+  if (key === "/") return "search";
+  return key === "?" ? "explain" : undefined;
+}
+
+export function Keys({ keys }: { keys: readonly string[] }) {
+  return (
+    <>
+      {keys.map((key, at) => (
+        <Fragment key={key}>
+          {at > 0 && " "}
+          <kbd>{key}</kbd>
+        </Fragment>
+      ))}
+    </>
+  );
+}
+
+export function ShortcutList({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
+      <dl class="keys">
+        {ALL.map(([what, keys]) => (
+          <Fragment key={what}>
+            <dt>{what}</dt>
+            <dd>
+              <Keys keys={keys} />
+            </dd>
+          </Fragment>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

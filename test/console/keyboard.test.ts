@@ -1,0 +1,211 @@
+// The console by the keyboard alone: menus, the quick switcher, shortcuts, and one stop for Tab per list.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { scoreName } from "../../console/src/fuzzy.ts";
+import { noChromium } from "../support/engines/chromium.ts";
+import { assertAccessible, makeContact, openAccount } from "./browser.ts";
+import { assertQuiet, gather, makeGroup } from "./in-groups.ts";
+import { testScenes } from "./scenes.ts";
+import { act, find, introduce, say } from "./talk.ts";
+
+const focused = (page: Page) => page.locator(":focus");
+const press = async (page: Page, ...keys: string[]) => {
+  for (const key of keys) await page.keyboard.press(key);
+};
+
+test("names are found by their beginnings, their initials and letters between", () => {
+  const rank = (typed: string, names: string[]) =>
+    names
+      .flatMap((name) => {
+        const score = scoreName(name, typed);
+        return score === undefined ? [] : [{ name, score }];
+      })
+      .sort((a, b) => b.score - a.score)
+      .map(({ name }) => name);
+  const names = ["Barbara Liskov", "Ada Lovelace", "Éva Tardos", "Alan Kay", "Radia Perlman"];
+  assert.deepEqual(rank("ada", names), ["Ada Lovelace", "Radia Perlman"].slice(0, 1));
+  assert.deepEqual(rank("al", names)[0], "Alan Kay");
+  assert.deepEqual(rank("eva", names), ["Éva Tardos"]);
+  assert.deepEqual(rank("ak", names)[0], "Alan Kay");
+  assert.deepEqual(rank("lov", names), ["Ada Lovelace", "Barbara Liskov"]);
+  assert.deepEqual(rank("xyz", names), []);
+  assert.deepEqual(rank("", names).length, names.length);
+});
+
+testScenes("by the keyboard", {
+  "a menu opens, moves, and gives the focus back": async ({ server, arrive }) => {
+    const { page, guard } = await arrive((user) => makeContact(server, user, "ada"));
+    await page.getByRole("option", { name: "ada" }).click();
+    const more = page.getByRole("button", { name: "More", exact: true });
+    await more.focus();
+    await press(page, "Enter");
+    const item = (name: string) => page.getByRole("menuitem", { name }).and(focused(page));
+    await item("Conversation settings").waitFor();
+    await assertAccessible(page, "the menu of a conversation");
+    await press(page, "ArrowDown");
+    await item("Block contact").waitFor();
+    await press(page, "End");
+    await item("Delete contact").waitFor();
+    await press(page, "ArrowDown");
+    await item("Conversation settings").waitFor();
+    await press(page, "ArrowUp");
+    await item("Delete contact").waitFor();
+    await press(page, "b");
+    await item("Block contact").waitFor();
+    await press(page, "Escape");
+    await page.getByRole("menu").waitFor({ state: "detached" });
+    await more.and(focused(page)).waitFor();
+    assert.equal(await more.getAttribute("aria-expanded"), "false");
+    // Tab goes on behind the button, and a click elsewhere closes as well.
+    await press(page, "ArrowDown");
+    await item("Conversation settings").waitFor();
+    await press(page, "Tab");
+    await page.getByRole("menu").waitFor({ state: "detached" });
+    assert.equal(await more.and(focused(page)).count(), 0);
+    await more.click();
+    await page.getByRole("menu").waitFor();
+    await page.getByRole("heading", { name: "ada" }).click();
+    await page.getByRole("menu").waitFor({ state: "detached" });
+    // What an item opens returns the focus to the button.
+    await more.focus();
+    await press(page, "Enter", "End", "Enter");
+    await page.getByRole("dialog").waitFor();
+    await press(page, "Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await more.and(focused(page)).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "the user's menu has the storage, the theme and the way out": async ({ arrive }) => {
+    const { page, guard } = await arrive();
+    await page.emulateMedia({ colorScheme: "light" });
+    await openAccount(page);
+    await page.getByText("0 bytes stored").waitFor();
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
+    await page.getByRole("menuitemradio", { name: "Dark" }).click();
+    const dark = await ground();
+    assert.notEqual(dark, light);
+    await page.getByRole("menuitemradio", { name: "Dark", checked: true }).waitFor();
+    await page.reload();
+    await page.getByLabel("Access token").waitFor();
+    assert.equal(await ground(), dark);
+    await page.evaluate(() => localStorage.clear());
+    // Without the scope there is no way to the administration.
+    assert.equal(await page.getByRole("menuitem", { name: "Administration" }).count(), 0);
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "the quick switcher finds a contact by a few letters and opens it": async ({ server, arrive }) => {
+    const { page, guard } = await arrive(async (user) => {
+      for (const [name, shown] of [
+        ["ada", "Ada Lovelace"],
+        ["grace", "Grace Hopper"],
+        ["alan", "Alan Kay"],
+      ] as const)
+        await makeContact(server, user, name, shown);
+    });
+    await page.getByRole("option").nth(2).waitFor();
+    await page.getByRole("link", { name: "Notes to self" }).focus();
+    await press(page, "Control+k");
+    const field = page.getByRole("combobox", { name: "Name of a contact or a group" });
+    await field.and(focused(page)).waitFor();
+    await page.getByRole("dialog").getByRole("option", { name: "Alan Kay" }).waitFor();
+    await assertAccessible(page, "the quick switcher");
+    await page.keyboard.type("lovelc");
+    await page.getByRole("dialog").getByRole("option", { name: "Ada Lovelace", selected: true }).waitFor();
+    await press(page, "Enter");
+    await page.getByRole("heading", { name: "Ada Lovelace" }).waitFor();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await press(page, "Control+k");
+    await page.getByRole("dialog").getByRole("option", { name: "Notes to self" }).waitFor();
+    await press(page, "ArrowUp", "ArrowDown", "ArrowDown");
+    await page.keyboard.type("nobody at all");
+    await page.getByText("Nothing matches “nobody at all”.").waitFor();
+    await assertAccessible(page, "the quick switcher without a result");
+    await press(page, "Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "shortcuts act everywhere but in fields": async ({ server, arrive }) => {
+    const { page, guard } = await arrive((user) => makeContact(server, user, "ada"));
+    await page.getByRole("option", { name: "ada" }).click();
+    const message = page.getByRole("textbox", { name: "Message to ada" });
+    await page.getByRole("button", { name: "Write the first message" }).click();
+    await message.and(focused(page)).waitFor();
+    await page.keyboard.type("/?");
+    await press(page, "Control+k");
+    assert.equal(await message.inputValue(), "/?");
+    assert.equal(await page.getByRole("dialog").count(), 0);
+    // Escape leaves the field.
+    await press(page, "Escape", "/");
+    const search = page.getByRole("searchbox", { name: "Search contacts, groups and messages" });
+    await search.and(focused(page)).waitFor();
+    await page.keyboard.type("?");
+    assert.equal(await search.inputValue(), "?");
+    assert.equal(await page.getByRole("dialog").count(), 0);
+    await page.locator(".conversation").focus();
+    await press(page, "?");
+    await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+    await assertAccessible(page, "the shortcuts");
+    await press(page, "Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "a conversation is one stop for Tab, and the chosen message's buttons are behind it": async (world) => {
+    const { server } = world;
+    const bob = await world.server.user();
+    const ann = await world.arrive();
+    const id = await introduce(server, ann.user, bob);
+    const first = await say(server, bob, id, "one");
+    await say(server, ann.user, id, "two", { reply_to_id: first.id });
+    await say(server, bob, id, "three", { reply_to_id: first.id });
+    const { page, guard } = ann;
+    await page.getByRole("option", { name: "Bob" }).click();
+    await find(page, "three").waitFor();
+    await act(page, "three", "React");
+    await page.getByRole("dialog").getByRole("button", { name: "👍" }).click();
+    await find(page, "three").getByRole("button", { name: /^👍 1/ }).waitFor();
+    await page.mouse.move(0, 0);
+    await page.locator(".messages").focus();
+    await press(page, "Tab");
+    await page.getByRole("button", { name: "Attach files" }).and(focused(page)).waitFor();
+    await page.locator(".messages").focus();
+    await press(page, "ArrowUp", "ArrowUp");
+    await find(page, "two").and(focused(page)).waitFor();
+    await press(page, "ArrowDown", "Tab");
+    await find(page, "three")
+      .getByRole("button", { name: /^Go to the message/ })
+      .and(focused(page))
+      .waitFor();
+    await press(page, "ArrowUp");
+    await find(page, "two").and(focused(page)).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+});
+
+test("a list of members is one stop for Tab", { skip: noChromium }, async (t) => {
+  const { server, people } = await gather(t);
+  const [{ page }] = people;
+  await makeGroup(server, people, "Climbing");
+  await page.getByRole("option", { name: "Climbing" }).click();
+  await page.getByRole("button", { name: "Members of Climbing" }).click();
+  const button = (name: string) => page.getByRole("button", { name, exact: true });
+  await button("Make member: Ann").waitFor();
+  await button("Remove Cat").waitFor();
+  assert.equal(await page.locator(".members button[tabindex='0']").count(), 1);
+  await button("Make member: Ann").focus();
+  await press(page, "ArrowDown");
+  await button("Make admin: Bob").and(focused(page)).waitFor();
+  await press(page, "ArrowRight");
+  await button("Remove Bob").and(focused(page)).waitFor();
+  await press(page, "ArrowDown");
+  await button("Remove Cat").and(focused(page)).waitFor();
+  assert.equal(await button("Remove Cat").getAttribute("tabindex"), "0");
+  await press(page, "Home");
+  await button("Make member: Ann").and(focused(page)).waitFor();
+  assertQuiet(people);
+});

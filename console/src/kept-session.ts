@@ -26,7 +26,7 @@ export async function keepAccess(token: string): Promise<Access> {
   } catch {
     return token;
   }
-  tellTabs();
+  tellTabs({ session });
   return { session };
 }
 
@@ -42,19 +42,20 @@ export function endSession({ session }: KeptAccess, before = Promise.resolve()):
   before.then(remove, remove).catch(() => {});
 }
 
-/** Makes other tabs sign in or out like this one. */
-export function tellTabs(): void {
-  channel.postMessage(null);
+/** Makes other tabs sign in or out like this one. The message has the key: `localStorage` can reach other tabs after it. */
+export function tellTabs(access: KeptAccess | undefined): void {
+  channel.postMessage(access);
 }
 
 /** Calls the listener when another tab may have signed in or out. */
-export function followTabs(listener: () => void): () => void {
+export function followTabs(listener: (access: KeptAccess | undefined) => void): () => void {
+  const onMessage = ({ data }: MessageEvent<KeptAccess | undefined>) => listener(data);
   // A page that comes back from the history has missed messages.
-  const onShow = ({ persisted }: PageTransitionEvent) => persisted && listener();
-  channel.addEventListener("message", listener);
+  const onShow = ({ persisted }: PageTransitionEvent) => persisted && listener(keptAccess());
+  channel.addEventListener("message", onMessage);
   addEventListener("pageshow", onShow);
   return () => {
-    channel.removeEventListener("message", listener);
+    channel.removeEventListener("message", onMessage);
     removeEventListener("pageshow", onShow);
   };
 }

@@ -50,7 +50,9 @@ function App() {
     );
   }
   if (phase.at === "unreachable") {
-    return <Unreachable {...phase} onRetry={start} onSignOut={() => signOut(phase.access, "", endPush)} />;
+    const { reason, access } = phase;
+    const retry = () => start(access);
+    return <Unreachable reason={reason} onRetry={retry} onSignOut={() => signOut(access, "", endPush)} />;
   }
   if (phase.at === "in") return <SignedIn user={phase.user} signOut={signOut} />;
   return <SignIn reason={phase.reason} onSignedIn={enter} />;

@@ -14,7 +14,7 @@ import { type Access, type SignedInUser, signIn } from "./session.ts";
 
 type Phase =
   | { at: "starting" }
-  | { at: "unreachable"; reason: string; access: Access }
+  | { at: "unreachable"; reason: string; access: KeptAccess }
   | { at: "out"; reason: string }
   | { at: "in"; user: SignedInUser };
 
@@ -23,8 +23,8 @@ export type SignOut = (own: Access, reason: string, end: () => Promise<void>) =>
 
 interface SignInState {
   phase: Phase;
-  /** Signs in with the session of the browser. */
-  start: () => void;
+  /** Signs in with a session of the browser. */
+  start: (kept: KeptAccess) => void;
   enter: (user: SignedInUser) => void;
   signOut: SignOut;
 }
@@ -37,10 +37,8 @@ export function useSignIn(): SignInState {
     history.replaceState(null, "", location.pathname);
     setPhase({ at: "out", reason });
   }, []);
-  const start = useCallback(() => {
-    const kept = keptAccess();
+  const start = useCallback((kept: KeptAccess) => {
     access.current = kept;
-    if (!kept) return;
     setPhase({ at: "starting" });
     void startWith(kept).then((phase) => access.current === kept && setPhase(phase));
   }, []);
@@ -55,18 +53,20 @@ export function useSignIn(): SignInState {
     if (typeof own === "object") endSession(own, ended);
     if (!reason) forgetDrafts();
     // If the server refuses the session, other tabs find out by themselves, and keep their drafts.
-    if (!reason) tellTabs();
+    if (!reason && typeof own === "object") tellTabs(undefined);
     leave(reason);
   }, []);
-  const follow = useCallback(() => {
+  const follow = useCallback((kept: KeptAccess | undefined) => {
     const own = access.current;
-    const kept = keptAccess();
     if (typeof own === "string" || own?.session === kept?.session) return;
-    if (kept) return start();
+    if (kept) return start(kept);
     forgetDrafts();
     leave("You signed out in another tab.");
   }, []);
-  useLayoutEffect(start, []);
+  useLayoutEffect(() => {
+    const kept = keptAccess();
+    if (kept) start(kept);
+  }, []);
   useLayoutEffect(() => followTabs(follow), []);
   return { phase, start, enter, signOut };
 }

@@ -1,1 +1,0 @@
-import{t as e}from"./index-B9W35YSQ.js";var t=e(((e,t)=>{t.exports={}}));export default t();

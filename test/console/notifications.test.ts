@@ -1,7 +1,7 @@
 // Notifications of the browser while a window is open: only for who wants them, and without a name.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { findSwitch, hide, signIn } from "./browser.ts";
+import { findSwitch, hide, signIn, signOut } from "./browser.ts";
 import { testScenes, type World } from "./scenes.ts";
 import { introduce, say } from "./talk.ts";
 
@@ -107,6 +107,7 @@ testScenes("notifications", {
     await find(page, true);
     await signIn(page, proxy.url, user.token);
     await find(page, true);
+    await signOut(page);
     await signIn(page, proxy.url, (await server.user()).token);
     await find(page, false);
     assert.deepEqual(guard.complaints, []);

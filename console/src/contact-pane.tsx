@@ -110,7 +110,7 @@ export function ContactPane(props: {
         {(!pages.current || !found.current) && <Reading />}
       </div>
       {shown === "active" && q === "" && <NotesLink isOpen={props.openId === NOTES} />}
-      <Invitations />
+      {q === "" && <Invitations />}
       <div class={q === "" ? "results" : "results found"}>
         <Body {...props} pages={pages} q={q} found={found} shown={shown} onAdd={() => setAdding(true)} />
       </div>

@@ -15,11 +15,13 @@ export function Menu(props: {
   class?: string;
   /** What is above the items. It is not part of the menu: it may not have anything to press. */
   head?: ComponentChildren;
-  /** Whether Tab reaches the button; arrow keys may instead. */
+  /** Whether the button is in a list, whose arrow keys it leaves alone. */
+  isInList?: boolean;
+  /** Whether Tab reaches the button. */
   isReachable?: boolean;
   children: ComponentChildren;
 }) {
-  const { label, isReachable = true } = props;
+  const { label, isInList = false, isReachable = true } = props;
   const [isOpen, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const close = () => {
@@ -34,18 +36,18 @@ export function Menu(props: {
         class={props.class ?? "icon-button"}
         aria-haspopup="menu"
         aria-expanded={isOpen}
-        aria-label={label}
         title={label}
         tabIndex={isReachable ? 0 : -1}
         onClick={() => setOpen(!isOpen)}
         onKeyDown={(event) => {
-          if (event.key !== "ArrowDown") return;
+          if (event.key !== "ArrowDown" || isInList) return;
           event.preventDefault();
           event.stopPropagation();
           setOpen(true);
         }}
       >
         {props.button ?? <Icon name={props.icon ?? "more"} />}
+        <span class="visually-hidden">{label}</span>
       </button>
       {isOpen && (
         <Items label={label} head={props.head} button={button} onClose={close} onLeave={() => setOpen(false)}>

@@ -60,7 +60,7 @@ export function MessageTools(props: {
   if (isTouched()) {
     return (
       <span class="message-actions">
-        <Menu label="Message actions" isReachable={props.isFocused}>
+        <Menu label="Message actions" isInList isReachable={props.isFocused}>
           {choices.map(([icon, label, act]) => (
             <MenuItem key={icon} icon={icon} danger={icon === "trash"} onSelect={() => act(message)}>
               {label}

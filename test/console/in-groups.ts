@@ -48,6 +48,12 @@ export const line = (page: Page, text: string) => page.locator(".message.system"
 export const invitation = (page: Page) => page.getByRole("list", { name: "Invitations" });
 export const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 
+/** Chooses what is done with a member in the list of members. */
+export async function chooseFor(page: Page, name: string, item: string): Promise<void> {
+  await press(page, `Actions: ${name}`);
+  await page.getByRole("menuitem", { name: item, exact: true }).click();
+}
+
 export function assertQuiet(people: readonly Person[]): void {
   assert.deepEqual(
     people.flatMap(({ guard }) => guard.complaints),

@@ -24,7 +24,7 @@ test("names are found by their beginnings, their initials and letters between", 
       .sort((a, b) => b.score - a.score)
       .map(({ name }) => name);
   const names = ["Barbara Liskov", "Ada Lovelace", "Éva Tardos", "Alan Kay", "Radia Perlman"];
-  assert.deepEqual(rank("ada", names), ["Ada Lovelace", "Radia Perlman"].slice(0, 1));
+  assert.deepEqual(rank("ada", names), ["Ada Lovelace", "Radia Perlman"]);
   assert.deepEqual(rank("al", names)[0], "Alan Kay");
   assert.deepEqual(rank("eva", names), ["Éva Tardos"]);
   assert.deepEqual(rank("ak", names)[0], "Alan Kay");
@@ -194,18 +194,21 @@ test("a list of members is one stop for Tab", { skip: noChromium }, async (t) =>
   await page.getByRole("option", { name: "Climbing" }).click();
   await page.getByRole("button", { name: "Members of Climbing" }).click();
   const button = (name: string) => page.getByRole("button", { name, exact: true });
-  await button("Make member: Ann").waitFor();
-  await button("Remove Cat").waitFor();
+  await button("Actions: Cat").waitFor();
   assert.equal(await page.locator(".members button[tabindex='0']").count(), 1);
-  await button("Make member: Ann").focus();
+  await button("Actions: Ann").focus();
   await press(page, "ArrowDown");
-  await button("Make admin: Bob").and(focused(page)).waitFor();
+  await button("Actions: Bob").and(focused(page)).waitFor();
   await press(page, "ArrowRight");
-  await button("Remove Bob").and(focused(page)).waitFor();
-  await press(page, "ArrowDown");
-  await button("Remove Cat").and(focused(page)).waitFor();
-  assert.equal(await button("Remove Cat").getAttribute("tabindex"), "0");
+  await button("Actions: Cat").and(focused(page)).waitFor();
+  assert.equal(await button("Actions: Cat").getAttribute("tabindex"), "0");
+  assert.equal(await page.locator(".members button[tabindex='0']").count(), 1);
+  // A menu in the list has arrow keys of its own.
+  await press(page, "Enter", "ArrowDown");
+  await page.getByRole("menuitem", { name: "Remove" }).and(focused(page)).waitFor();
+  await press(page, "Escape");
+  await button("Actions: Cat").and(focused(page)).waitFor();
   await press(page, "Home");
-  await button("Make member: Ann").and(focused(page)).waitFor();
+  await button("Actions: Ann").and(focused(page)).waitFor();
   assertQuiet(people);
 });

@@ -1,16 +1,25 @@
-// The scene of docs/pictures. PARLEY_PICTURES=1 runtime/node --test test/console/screenshots.test.ts takes them anew.
+// The pictures of docs/pictures. PARLEY_PICTURES=1 runtime/node --test test/console/screenshots.test.ts takes them anew.
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Locator, Page } from "playwright-core";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { createToken } from "../../src/core/access/tokens.ts";
 import { createUser } from "../../src/core/users.ts";
 import { startApp, type TestApp, type TestUser } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
-import { dropFiles, makeContact, openAccount, openPage, signIn } from "./browser.ts";
+import { read, send } from "../support/people.ts";
+import {
+  assertNoSidewaysScroll,
+  dropFiles,
+  makeContact,
+  openAccount,
+  openFiles,
+  openPage,
+  signIn,
+} from "./browser.ts";
 import { paint } from "./pictures.ts";
-import { find, write } from "./talk.ts";
+import { find, say, write } from "./talk.ts";
 
 const FOLDER = fileURLToPath(new URL("../../docs/pictures/", import.meta.url));
 /** It writes into docs/. */
@@ -51,7 +60,7 @@ const PICTURES = [
 ];
 
 /** Mary, her contacts, and what two of them and she have written. */
-async function furnish(server: TestApp): Promise<TestUser> {
+async function furnish(server: TestApp): Promise<[mary: TestUser, ada: TestUser, grace: TestUser]> {
   const mary = await addUser(server, "mary", "Mary Jackson");
   const conversations = new Map<string, string>();
   for (const [username, name] of PEOPLE)
@@ -73,7 +82,23 @@ async function furnish(server: TestApp): Promise<TestUser> {
   await talk(mary, "grace", "The harbour. The light is just right.");
   await talk(mary, "grace", "And here is the report, with your numbers in it.", [REPORT]);
   await talk(grace, "grace", "Wonderful, I'll read it tonight.");
-  return mary;
+  return [mary, ada, grace];
+}
+
+/** A group of Mary's with Ada and Grace, and what they have said there. */
+async function makeClub(server: TestApp, [mary, ada, grace]: readonly TestUser[]): Promise<void> {
+  const fields = { name: "Book club", members: ["ada", "grace"] };
+  const { id, conversation_id } = await read<{ id: string; conversation_id: string }>(
+    send(server, mary!, "POST", "/v1/groups", fields),
+    201,
+  );
+  const about = { description: "Every second Tuesday, at Ada's" };
+  await read(send(server, mary!, "PUT", `/v1/groups/${id}`, about), 200);
+  for (const user of [ada!, grace!]) await read(send(server, user, "POST", `/v1/groups/${id}/join`), 200);
+  await say(server, ada!, conversation_id, "Shall we read the sketch of the engine next?");
+  await say(server, grace!, conversation_id, "Gladly. I have two copies.");
+  await say(server, grace!, conversation_id, "Who needs one?");
+  await say(server, mary!, conversation_id, "Me, please. And bring the notes, they are the best part of it.");
 }
 
 async function addUser(server: TestApp, username: string, display_name: string): Promise<TestUser> {
@@ -92,7 +117,7 @@ async function shoot(page: Page, name: string): Promise<void> {
 
 test("what the pictures of the documentation show is there", { skip: noChromium }, async (t) => {
   const server = await startApp(t, { userQuotaBytes: 2_000_000_000, maxFileBytes: 0 });
-  const user = await furnish(server);
+  const [user] = await furnish(server);
   const { page, guard } = await openPage(await openBrowser(t), server.url, {
     viewport: { width: 1280, height: 760 },
     deviceScaleFactor: 1.5,
@@ -151,3 +176,122 @@ async function showWhole(pictures: Locator, count: number): Promise<void> {
   );
   assert.deepEqual(widths, Array(count).fill(1200));
 }
+
+type Step = readonly [picture: string, open: (page: Page, url: string) => Promise<void>];
+
+const openBookClub = async (page: Page) => {
+  await page.getByRole("option", { name: "Book club" }).click();
+  await find(page, "Me, please.").waitFor();
+};
+const pressEscape = (page: Page) => page.keyboard.press("Escape");
+
+const ON_A_DESK: readonly Step[] = [
+  [
+    "account",
+    async (page) => {
+      await page.getByRole("option", { name: "Grace Hopper" }).waitFor();
+      await openAccount(page);
+      await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
+    },
+  ],
+  [
+    "switcher",
+    async (page) => {
+      await pressEscape(page);
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("lov");
+      await page.getByRole("dialog").getByRole("option", { name: "Ada Lovelace", selected: true }).waitFor();
+    },
+  ],
+  [
+    "search",
+    async (page) => {
+      await pressEscape(page);
+      await page.getByRole("searchbox").fill("harbour");
+      await page.getByRole("listbox", { name: "Messages found" }).getByRole("option").first().click();
+      await find(page, "The harbour.").waitFor();
+    },
+  ],
+  [
+    "files",
+    async (page) => {
+      await page.getByRole("searchbox").fill("");
+      await openFiles(page);
+      await page.getByRole("button", { name: "Open dunes.png" }).waitFor();
+      await page.getByRole("button", { name: "More", exact: true }).click();
+      await page.getByRole("menuitem", { name: "Block contact" }).waitFor();
+    },
+  ],
+  [
+    "members",
+    async (page) => {
+      await pressEscape(page);
+      await openBookClub(page);
+      await page.getByRole("button", { name: "Members of Book club" }).click();
+      await page.getByRole("button", { name: "Actions: Grace" }).waitFor();
+    },
+  ],
+];
+const ON_A_PHONE: readonly Step[] = [
+  ["phone-list", (page) => page.getByRole("option", { name: "Book club" }).waitFor()],
+  ["phone-conversation", openBookClub],
+];
+const ON_A_WIDE_SCREEN: readonly Step[] = [
+  [
+    "wide",
+    async (page) => {
+      await openBookClub(page);
+      await page.getByRole("complementary", { name: "About Book club" }).getByText("Admin").waitFor();
+    },
+  ],
+];
+const AT_FIRST: readonly Step[] = [
+  ["first-contact", (page) => page.getByRole("button", { name: "Add your first contact" }).waitFor()],
+];
+const OUTSIDE: readonly Step[] = [
+  [
+    "sign-in",
+    async (page, url) => {
+      await page.goto(`${url}/`);
+      await page.getByLabel("Access token").waitFor();
+    },
+  ],
+  [
+    "api-reference",
+    async (page, url) => {
+      await page.goto(`${url}/docs`);
+      await page.getByText("List contacts").first().waitFor();
+    },
+  ],
+  [
+    "error-code",
+    async (page, url) => {
+      await page.goto(`${url}/docs/errors/quota_exceeded`);
+      await page.getByRole("heading", { name: "Storage quota exceeded" }).waitFor();
+    },
+  ],
+];
+const DESK = { viewport: { width: 1280, height: 760 } };
+const PHONE = { viewport: { width: 390, height: 760 }, isMobile: true, hasTouch: true };
+
+test("each screen of the documentation is there and fits", { skip: noChromium }, async (t) => {
+  const server = await startApp(t, { userQuotaBytes: 2_000_000_000 });
+  const people = await furnish(server);
+  await makeClub(server, people);
+  const browser = await openBrowser(t);
+  const tour = async (steps: readonly Step[], options: BrowserContextOptions, user?: TestUser) => {
+    const { page, guard } = await openPage(browser, server.url, options);
+    if (user) await signIn(page, server.url, user.token);
+    for (const [picture, open] of steps) {
+      await open(page, server.url);
+      await assertNoSidewaysScroll(page, picture);
+      await shoot(page, picture);
+    }
+    assert.deepEqual(guard.complaints, []);
+  };
+  await tour(OUTSIDE, DESK);
+  await tour(AT_FIRST, DESK, await addUser(server, "katherine-2", "Katherine"));
+  await tour(ON_A_DESK, DESK, people[0]);
+  await tour(ON_A_PHONE, { ...PHONE, colorScheme: "dark" }, people[0]);
+  await tour(ON_A_WIDE_SCREEN, { viewport: { width: 1920, height: 1000 } }, people[0]);
+});

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noChromium } from "../support/engines/chromium.ts";
 import { choose, dropFiles, openFiles } from "./browser.ts";
-import { assertQuiet, gather, invitation, line, press } from "./in-groups.ts";
+import { assertQuiet, chooseFor, gather, invitation, line, press } from "./in-groups.ts";
 import { act, find, type Person, write } from "./talk.ts";
 
 type People = readonly [ann: Person, bob: Person, cat: Person];
@@ -52,7 +52,7 @@ async function inviteAgain([ann, bob, cat]: People): Promise<void> {
   await press(cat.page, "Join Climbing");
   await line(cat.page, "You joined").waitFor();
   await members.getByText("Cat", { exact: true }).waitFor();
-  await press(ann.page, "Make admin: Bob");
+  await chooseFor(ann.page, "Bob", "Make admin");
   await ann.page.keyboard.press("Escape");
   await ann.page.getByText("3 members").waitFor();
   await line(bob.page, "You are an admin now").waitFor();

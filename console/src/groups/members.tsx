@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import type { Group, Member } from "../../../client/src/index.ts";
 import { ConfirmDialog, Dialog } from "../dialog.tsx";
 import { explain } from "../failures.ts";
-import { IconButton } from "../icons.tsx";
+import { Menu, MenuItem } from "../menu.tsx";
 import { useOneTabStop } from "../one-tab-stop.ts";
 import { focusIfLost } from "../open-file.tsx";
 import { PageFailure, Reading } from "../page-notes.tsx";
@@ -104,6 +104,7 @@ function Row(props: { member: Member; isAdmin: boolean; pages: Pages<Member>; on
   const { me } = useSession();
   const name = toMemberName(member);
   const isMe = member.user_id === me.id;
+  const otherRole = member.role === "admin" ? "member" : "admin";
   const { changeRole, withdraw } = useRowActions(member, pages);
   return (
     <li class="member">
@@ -114,10 +115,16 @@ function Row(props: { member: Member; isAdmin: boolean; pages: Pages<Member>; on
         </button>
       )}
       {isAdmin && member.role !== "invited" && (
-        <>
-          <RoleButton member={member} name={name} onChoose={changeRole} />
-          {!isMe && <IconButton icon="trash" label={`Remove ${name}`} danger onClick={onRemove} />}
-        </>
+        <Menu label={`Actions: ${name}`} isInList>
+          <MenuItem icon="shield" onSelect={() => changeRole(otherRole)}>
+            Make {otherRole}
+          </MenuItem>
+          {!isMe && (
+            <MenuItem icon="trash" danger onSelect={onRemove}>
+              Remove
+            </MenuItem>
+          )}
+        </Menu>
       )}
     </li>
   );
@@ -138,24 +145,6 @@ export function MemberText({ member }: { member: Member }) {
         </span>
       </span>
     </>
-  );
-}
-
-function RoleButton(props: {
-  member: Member;
-  name: string;
-  onChoose: (role: "admin" | "member") => Promise<void>;
-}) {
-  const role = props.member.role === "admin" ? "member" : "admin";
-  return (
-    <button
-      type="button"
-      class="button"
-      aria-label={`Make ${role}: ${props.name}`}
-      onClick={() => props.onChoose(role)}
-    >
-      Make {role}
-    </button>
   );
 }
 

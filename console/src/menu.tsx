@@ -1,6 +1,6 @@
 // A button that opens a menu. Arrow keys move in it, letters find an item, Escape and Tab leave it, and the focus returns.
-import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { type ComponentChildren, createContext } from "preact";
+import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
 
 /** Between the menu and its button or the edge of the window, in pixels. */
@@ -9,8 +9,7 @@ const GAP = 8;
 export function Menu(props: {
   /** Names the button and the menu. */
   label: string;
-  icon?: IconName;
-  /** What the button shows in place of an icon, and its class then. */
+  /** What the button shows in place of three dots, and its class then. */
   button?: ComponentChildren;
   class?: string;
   /** What is above the items. It is not part of the menu: it may not have anything to press. */
@@ -46,7 +45,7 @@ export function Menu(props: {
           setOpen(true);
         }}
       >
-        {props.button ?? <Icon name={props.icon ?? "more"} />}
+        {props.button ?? <Icon name="more" />}
         <span class="visually-hidden">{label}</span>
       </button>
       {isOpen && (
@@ -99,20 +98,15 @@ function Items(props: {
   return (
     <div ref={box} class="menu" popover="manual">
       {props.head}
-      <div
-        role="menu"
-        aria-label={props.label}
-        onKeyDown={onKeyDown}
-        onClick={(event) => {
-          // A switch shows its new state.
-          if ((event.target as Element).closest("[role=menuitem]")) onClose();
-        }}
-      >
-        {props.children}
+      <div role="menu" aria-label={props.label} onKeyDown={onKeyDown}>
+        <CloseContext.Provider value={onClose}>{props.children}</CloseContext.Provider>
       </div>
     </div>
   );
 }
+
+/** Closes the menu that an item is in. */
+const CloseContext = createContext(() => {});
 
 function listItems(box: HTMLElement): HTMLElement[] {
   return [...box.querySelectorAll<HTMLElement>("[role^=menuitem]")];
@@ -153,19 +147,25 @@ function place(box: HTMLElement, button: HTMLElement): void {
   box.style.top = `${isBelow ? below : Math.max(GAP, top - offsetHeight - GAP / 2)}px`;
 }
 
+/** An item that closes the menu. */
 export function MenuItem(props: {
   icon: IconName;
   onSelect: () => void;
   danger?: boolean;
   children: ComponentChildren;
 }) {
+  const close = useContext(CloseContext);
   return (
     <button
       type="button"
       role="menuitem"
       class={props.danger ? "menu-item danger" : "menu-item"}
       tabIndex={-1}
-      onClick={props.onSelect}
+      onClick={() => {
+        // First, so that a dialog returns the focus to the button of the menu.
+        close();
+        props.onSelect();
+      }}
     >
       <Icon name={props.icon} />
       <span class="menu-label">{props.children}</span>
@@ -186,6 +186,7 @@ export function MenuLink(props: {
       class="menu-item"
       tabIndex={-1}
       href={props.href}
+      onClick={useContext(CloseContext)}
       {...(props.isOutside && { target: "_blank", rel: "noreferrer" })}
     >
       <Icon name={props.icon} />

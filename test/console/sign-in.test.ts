@@ -160,7 +160,7 @@ test("a session that ended while no tab was open is refused with the reason", {
   await page.goto("about:blank");
   await revokeTokensOf(server.app.core, null, user.id);
   await page.goto(`${server.url}/`);
-  await page.getByRole("alert").filter({ hasText: "expired or revoked" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "has expired or was revoked" }).waitFor();
   const other = await server.user();
   await signIn(page, server.url, other.token);
   await page.context().clearCookies();

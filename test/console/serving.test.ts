@@ -200,7 +200,7 @@ test("sizes and names are written as people read them", () => {
     [1, "1 byte"],
     [999, "999 bytes"],
     [1024, "1 kB"],
-    [1_2120_000, "1.3 MB"],
+    [1_310_000, "1.3 MB"],
     [104_857_600, "105 MB"],
     [999_600_000, "1 GB"],
   ] as const) {

@@ -162,8 +162,10 @@ function useSave({ onEditEnd, onRemove }: Composing): (message: Message, text: s
     if (text === "" && message.attachments.length === 0 && message.data === null) return onRemove(message);
     isBusy.current = true;
     try {
-      const payload = await parley.messages.update(message.id, { text: text || null });
-      events.publish({ type: "message.updated", payload });
+      await events.publishResult(
+        () => parley.messages.update(message.id, { text: text || null }),
+        (payload) => ({ type: "message.updated", payload }),
+      );
       onEditEnd();
     } catch (error) {
       report("The message was not edited.", error);

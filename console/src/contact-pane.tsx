@@ -270,7 +270,8 @@ function useContactEvents(pages: Pages<Contact>, narrowed: boolean): void {
     const { type, payload } = change;
     const without = (items: Contact[]) => items.filter(({ id }) => id !== payload.id);
     const here = pages.items.some(({ id }) => id === payload.id);
-    if (type === "contact.updated")
+    if (type === "contact.updated" && narrowed) pages.reload();
+    else if (type === "contact.updated")
       pages.edit((items) => items.map((each) => (each.id === payload.id ? payload : each)));
     else if (type === "contact.deleted" || (type === "contact.moved" && here)) pages.edit(without);
     else if (type === "contact.moved" || (type === "contact.created" && narrowed)) pages.reload();

@@ -6,7 +6,8 @@ import { ConfirmDialog } from "./dialog.tsx";
 import { EditableName } from "./editable.tsx";
 import { Icon, IconButton } from "./icons.tsx";
 import { Menu, MenuItem } from "./menu.tsx";
-import { Avatar, Presence, toName, visible } from "./people.tsx";
+import { Avatar, toName, visible } from "./people.tsx";
+import { Presence } from "./presence.tsx";
 import { useSession } from "./session.ts";
 
 /** The head of a conversation: who is in it, its tabs, and what can be done with it. */
@@ -47,7 +48,7 @@ export function ContactHeader(props: {
   blocked: boolean;
   onBack: () => void;
   tabs: ComponentChildren;
-  onChange: (change: { contact?: Contact; blocked?: boolean }) => void;
+  onChange: (change: { blocked: boolean }) => void;
 }) {
   const { contact, blocked } = props;
   const { parley, events, say, report } = useSession();
@@ -56,8 +57,10 @@ export function ContactHeader(props: {
   const name = toName(contact);
   const rename = async (value: string) => {
     try {
-      const renamed = await parley.contacts.update(contact.id, { display_name: value || null });
-      props.onChange({ contact: renamed });
+      const renamed = await events.publishResult(
+        () => parley.contacts.update(contact.id, { display_name: value || null }),
+        (payload) => ({ type: "contact.updated", payload }),
+      );
       say(`Renamed to ${toName(renamed)}.`);
       return true;
     } catch (error) {
@@ -106,7 +109,6 @@ export function ContactHeader(props: {
         />
         <span class="muted small ellipsis">
           {blocked && <strong class="blocked">Blocked · </strong>}@{contact.username} · {contact.phone_number}
-          {contact.last_active_at !== null && " · "}
           <Presence contact={contact} />
         </span>
       </div>

@@ -1,9 +1,16 @@
 // What the server last said of each conversation. What happens in one makes it ask again, so nothing is counted here.
 import type { Conversation, ConversationSettings, Parley } from "../../client/src/index.ts";
+import { isPassing } from "./failures.ts";
 import type { Change, ChangeFeed } from "./live.ts";
 
 /** Changes within this time share one request. */
 const GATHER_MS = 100;
+
+/** Changes after which another number of conversations may have unread messages. */
+const UNREAD: ReadonlySet<Change["type"]> = new Set([
+  ...(["missed", "message.deleted", "conversation.updated", "conversation.read"] as const),
+  ...(["contact.created", "contact.deleted", "group.created", "group.deleted"] as const),
+]);
 
 interface Hooks {
   /** Called when the number of conversations with unread messages may have changed. */
@@ -11,100 +18,149 @@ interface Hooks {
   failed: (error: unknown) => void;
 }
 
+interface Known {
+  conversation: Conversation;
+  /** The number of the request that it answered. */
+  number: number;
+}
+
 export class Conversations {
-  #known = new Map<string, Conversation>();
+  #known = new Map<string, Known>();
+  /** How many requests were sent. An answer that overtakes a later one's is older than what is known. */
+  #requests = 0;
+  /** Answers of requests up to these numbers are too old: events were missed, or the user left the conversation, since. */
+  #outdated = 0;
+  #left = new Map<string, number>();
   #due = new Set<string>();
-  /** Conversations that the user has left since they were requested. The answer must not bring one back. */
-  #left = new Set<string>();
-  #isBusy = false;
+  #busy = new Set<string>();
+  /** Where others have written since the user last did, who has then read it. */
+  #answerable = new Set<string>();
   #parley: Parley;
+  #meId: string;
   #events: ChangeFeed;
   #hooks: Hooks;
 
-  constructor(parley: Parley, events: ChangeFeed, hooks: Hooks) {
+  constructor(parley: Parley, meId: string, events: ChangeFeed, hooks: Hooks) {
     this.#parley = parley;
+    this.#meId = meId;
     this.#events = events;
     this.#hooks = hooks;
   }
 
   find(id: string): Conversation | undefined {
-    return this.#known.get(id);
+    return this.#known.get(id)?.conversation;
   }
 
   /** Returns those that are known, most recent activity first. */
   listRecent(): Conversation[] {
     const toPosition = ({ position }: Conversation) => position ?? "";
-    return [...this.#known.values()].sort((a, b) => (toPosition(a) < toPosition(b) ? 1 : -1));
+    const all = [...this.#known.values()].map(({ conversation }) => conversation);
+    return all.sort((a, b) => (toPosition(a) < toPosition(b) ? 1 : -1));
   }
 
-  keep(conversation: Conversation): void {
-    this.#known.set(conversation.id, conversation);
+  /** Returns the number of a request that is about to be sent. */
+  countRequest(): number {
+    return ++this.#requests;
+  }
+
+  /** Keeps an answer. Returns false if it is older than what is known. */
+  keep(conversation: Conversation, number: number): boolean {
+    const { id } = conversation;
+    const before = this.#known.get(id);
+    const outdated = Math.max(this.#outdated, this.#left.get(id) ?? 0);
+    if (number <= outdated || (before && number < before.number)) return false;
+    this.#known.set(id, { conversation, number });
+    return true;
   }
 
   async load(id: string): Promise<void> {
-    // The user may have come back.
-    this.#left.delete(id);
-    const loaded = await this.#parley.conversations.retrieve(id);
-    if (!this.#left.has(id)) this.#show(loaded);
+    const number = this.countRequest();
+    this.#show(await this.#parley.conversations.retrieve(id), number);
   }
 
   /** Pins, archives or mutes a conversation. */
   async change(id: string, settings: ConversationSettings): Promise<void> {
-    this.#show(await this.#parley.conversations.update(id, settings));
+    const number = this.countRequest();
+    const changed = await this.#parley.conversations.update(id, settings);
+    if (!this.#show(changed, number)) this.refresh(id);
   }
 
-  #show(conversation: Conversation): void {
-    const before = this.#known.get(conversation.id);
-    this.keep(conversation);
-    this.#events.publish({ type: "conversation.current", payload: conversation });
-    if (!before || isCounted(before) !== isCounted(conversation)) this.#hooks.unreadChanged();
+  #show(conversation: Conversation, number: number): boolean {
+    const isNewest = this.keep(conversation, number);
+    if (isNewest) this.#events.publish({ type: "conversation.current", payload: conversation });
+    return isNewest;
   }
 
   hear(change: Change): void {
-    if (change.type === "missed") this.#known.clear();
-    // What a new contact has sent before is there from now on.
-    else if (change.type === "contact.created" || change.type === "group.created")
-      void this.#refresh(change.payload.conversation_id);
+    if (this.#isAboutUnread(change)) this.#hooks.unreadChanged();
+    if (change.type === "missed") {
+      this.#known.clear();
+      this.#outdated = this.#requests;
+    }
+    // What a new contact has sent before is there from now on. The conversation has the name of its contact or group.
+    else if (
+      change.type === "contact.created" ||
+      change.type === "contact.updated" ||
+      change.type === "group.created" ||
+      change.type === "group.updated"
+    )
+      this.refresh(change.payload.conversation_id);
     else if (change.type === "contact.deleted" || change.type === "group.deleted")
       this.#leave(change.payload.conversation_id);
-    // The conversation has the name of its group.
-    else if (change.type === "group.updated") void this.#refresh(change.payload.conversation_id);
     else if (change.type === "conversation.updated" || change.type === "conversation.read")
-      void this.#refresh(change.payload.id);
-    else if (change.type.startsWith("message.") && "conversation_id" in change.payload)
-      void this.#refresh(change.payload.conversation_id);
+      this.refresh(change.payload.id);
+    else if (
+      change.type === "message.created" ||
+      change.type === "message.updated" ||
+      change.type === "message.deleted"
+    )
+      this.refresh(change.payload.conversation_id);
+  }
+
+  /** Whether it may change how many conversations have unread messages. A burst of the user's own messages does not. */
+  #isAboutUnread(change: Change): boolean {
+    if (change.type !== "message.created") return UNREAD.has(change.type);
+    const { conversation_id: id, sender } = change.payload;
+    if (sender?.id !== this.#meId) {
+      this.#answerable.add(id);
+      return true;
+    }
+    return this.#answerable.delete(id) || (this.find(id)?.unread_count ?? 1) > 0;
   }
 
   #leave(id: string | null): void {
-    if (id !== null) {
-      this.#left.add(id);
-      this.#known.delete(id);
-    }
-    this.#hooks.unreadChanged();
+    if (id === null) return;
+    this.#left.set(id, this.#requests);
+    this.#known.delete(id);
   }
 
-  /** A change during a request is followed by another one, so answers arrive in order. */
-  async #refresh(id: string | null): Promise<void> {
-    // An invitation comes without the conversation of its group.
+  /** Loads a conversation again, also once the server answers again. An invitation comes without the conversation of its group. */
+  refresh(id: string | null): void {
     if (id === null) return;
     this.#due.add(id);
-    if (this.#isBusy) return;
-    this.#isBusy = true;
-    while (this.#due.size > 0) {
+    if (!this.#busy.has(id)) void this.#work(id);
+  }
+
+  /** A change during a request is followed by another request. */
+  async #work(id: string): Promise<void> {
+    this.#busy.add(id);
+    for (let failures = 0; this.#due.has(id); ) {
       await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
-      const ids = [...this.#due];
-      this.#due.clear();
-      await Promise.all(ids.map((each) => this.load(each).catch(this.#hooks.failed)));
+      this.#due.delete(id);
+      try {
+        await this.load(id);
+        failures = 0;
+      } catch (error) {
+        if (isPassing(error)) {
+          this.#due.add(id);
+          await this.#events.pause(++failures);
+        } else this.#hooks.failed(error);
+      }
     }
-    this.#isBusy = false;
+    this.#busy.delete(id);
   }
 }
 
 export function isMuted({ muted_until }: Conversation): boolean {
   return muted_until !== null && muted_until > Date.now() / 1000;
-}
-
-/** Whether `unread_conversations` counts it. */
-function isCounted(conversation: Conversation): boolean {
-  return conversation.unread_count > 0 && !isMuted(conversation);
 }

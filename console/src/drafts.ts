@@ -29,6 +29,10 @@ export class Drafts {
     return { text, files: [], replyTo: undefined };
   }
 
+  get hasFiles(): boolean {
+    return [...this.#drafts.values()].some(({ files }) => files.length > 0);
+  }
+
   change(conversationId: string, change: Partial<Draft>): void {
     const draft = { ...this.get(conversationId), ...change };
     this.#drafts.set(conversationId, draft);

@@ -12,9 +12,14 @@ export function isOutage(error: unknown): boolean {
   return error instanceof ParleyApiError && (error.status === 0 || error.status >= 500);
 }
 
-/** Whether the same request may succeed later. */
+/** Whether the same request may succeed later, without the user doing anything. */
 export function isPassing(error: unknown): boolean {
-  return isOutage(error) || (error instanceof ParleyApiError && error.status === 429);
+  if (!(error instanceof ParleyApiError)) return false;
+  // A file that has changed, or no room for it.
+  if (error.code === "source_changed" || error.status === 507) return false;
+  // The first attempt may still run where its connection was lost, or its body has stalled.
+  if (error.code === "idempotency_in_progress" || error.code === "request_timeout") return true;
+  return isOutage(error) || error.status === 429;
 }
 
 /** Whether it does not exist, or not any more. */

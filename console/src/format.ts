@@ -13,6 +13,15 @@ export function formatSize(bytes: number): string {
   return `${(value < 9.95 ? TENTHS : WHOLE).format(value)} ${UNITS[unit]}`;
 }
 
+/** Formats a duration as people estimate it. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 10) return "a few seconds";
+  if (seconds < 55) return `${Math.ceil(seconds / 10) * 10} seconds`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return counted(Math.max(1, minutes), "minute", "minutes");
+  return counted(Math.round(minutes / 60), "hour", "hours");
+}
+
 const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const DATE = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });

@@ -14,7 +14,7 @@ import {
   type Reference,
   type TypingEvent,
 } from "../../client/src/index.ts";
-import { isOutage } from "./failures.ts";
+import { isPassing } from "./failures.ts";
 
 type FileEvent = Extract<Event, { type: "attachment.created" | "attachment.updated" }>;
 type MessageEvent = Extract<Event, { type: "message.created" | "message.updated" }>;
@@ -41,7 +41,7 @@ export interface ReactionChange {
 export type Change =
   | Shown
   | { type: "attachment.created"; payload: Attachment; conversation_id: string }
-  | { type: "contact.created" | "contact.deleted"; payload: Contact }
+  | { type: `contact.${"created" | "updated" | "deleted"}`; payload: Contact }
   | { type: "message.created" | "message.updated"; payload: Message }
   | { type: "message.deleted"; payload: Reference }
   | ReactionChange
@@ -57,14 +57,20 @@ export type Change =
   /** The contact was blocked or unblocked. The server has no event for it. */
   | { type: "contact.moved"; payload: Contact }
   /** Events were missed, so everything shown must be loaded again. */
-  | { type: "missed" };
+  | { type: "missed" }
+  /** The server may answer again, so what failed for want of an answer is tried again. */
+  | { type: "retry" };
+type Result = Extract<Change, { payload: object }>;
 type Listener = (change: Change) => void;
 
-const PAUSE_MS = 2000;
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 15_000;
 
 /** Passes changes to the parts of the console that show them. */
 export class ChangeFeed {
   #listeners = new Set<Listener>();
+  /** For each request whose result is to be published: what the stream has told about since it was sent. */
+  #heard = new Set<Set<string>>();
 
   /** Returns a function that stops listening. */
   listen(listener: Listener): () => void {
@@ -74,6 +80,37 @@ export class ChangeFeed {
 
   publish(change: Change): void {
     for (const listener of this.#listeners) listener(change);
+  }
+
+  /**
+   * Makes a request and publishes its result. An answer may be slower than the events of what happened after it, which
+   * must not be undone: if there was one of the same thing, only that counts.
+   */
+  async publishResult<T>(request: () => PromiseLike<T>, toChange: (result: T) => Result): Promise<T> {
+    const heard = new Set<string>();
+    this.#heard.add(heard);
+    try {
+      const result = await request();
+      const change = toChange(result);
+      if (!heard.has(toSubject(change))) this.publish(change);
+      return result;
+    } finally {
+      this.#heard.delete(heard);
+    }
+  }
+
+  /** Waits before the next attempt, the longer the more have failed. Ends early when the server may answer again. */
+  pause(failures: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        forget();
+        resolve();
+      };
+      const ms = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1));
+      const timer = setTimeout(end, ms * (0.75 + Math.random() / 4));
+      const forget = this.listen(({ type }) => type === "retry" && end());
+    });
   }
 
   /**
@@ -92,6 +129,7 @@ export class ChangeFeed {
     const isAsleep = () => document.hidden && !isNotifying();
     // A window that starts hidden may stay hidden for long.
     let after = isAsleep() ? undefined : since;
+    let failures = 0;
     for (;;) {
       await untilAwake(signal, isAsleep);
       if (signal.aborted) return;
@@ -100,22 +138,30 @@ export class ChangeFeed {
           after = await parley.events.cursor({ signal });
           this.publish({ type: "missed" });
         }
+        failures = 0;
         for await (const event of parley.events.stream({ signal: whileAwake(signal, isAsleep), after })) {
           if (event.type === "typing") {
             this.publish(event);
             continue;
           }
           after = event.id;
+          for (const heard of this.#heard) heard.add(toSubject(event));
           if (isShown(event)) this.publish(event);
         }
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof ParleyApiError && error.code === "events_erased") after = undefined;
-        else if (!isOutage(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+        else if (!isPassing(error)) throw error;
+        await this.pause(++failures);
       }
     }
   }
+}
+
+/** Returns what a change is about. */
+function toSubject({ payload }: { payload: object }): string {
+  const { id, message_id, emoji, user_id }: Partial<Reaction & Reference> = payload;
+  return id ?? `${message_id} ${emoji} ${user_id}`;
 }
 
 /** What is gone by now has only ids in its earlier events. */
@@ -140,11 +186,16 @@ function untilAwake(signal: AbortSignal, isAsleep: () => boolean): Promise<void>
   });
 }
 
-/** Returns a signal that is also aborted when the window falls asleep. */
+/**
+ * Returns a signal that is also aborted when the window falls asleep, or the network has changed: a connection of the old
+ * one is silent until it times out.
+ */
 function whileAwake(signal: AbortSignal, isAsleep: () => boolean): AbortSignal {
   const hidden = new AbortController();
   const end = () => isAsleep() && hidden.abort();
-  document.addEventListener(VISIBILITY, end, { signal: AbortSignal.any([signal, hidden.signal]) });
+  const until = { signal: AbortSignal.any([signal, hidden.signal]) };
+  document.addEventListener(VISIBILITY, end, until);
+  addEventListener("online", () => hidden.abort(), until);
   // It may already be hidden.
   end();
   return AbortSignal.any([signal, hidden.signal]);

@@ -3,12 +3,12 @@ import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Me, Parley } from "../../client/src/index.ts";
 import { Conversations } from "./conversations.ts";
 import { Drafts } from "./drafts.ts";
-import { explain, isAborted, isRefused } from "./failures.ts";
+import { explain, isAborted, isPassing, isRefused } from "./failures.ts";
 import { Groups } from "./groups/groups.ts";
 import { Jumps } from "./jumps.ts";
 import { ChangeFeed } from "./live.ts";
 import { Notifier } from "./notifier.ts";
-import { Outbox } from "./outbox.ts";
+import { Outbox, type Outgoing } from "./outbox.ts";
 import { Reading } from "./page-notes.tsx";
 import { endPush, Pusher } from "./pusher.ts";
 import { connect, type Session, SessionContext, type SignedInUser, watchedFetch } from "./session.ts";
@@ -17,7 +17,7 @@ import { applyTheme } from "./theme.ts";
 import { Toasts, useToasts } from "./toasts.tsx";
 import { Typists } from "./typists.ts";
 import { Uploads } from "./uploads.ts";
-import { type SignOut, useSignIn } from "./use-sign-in.ts";
+import { BY_USER, type SignOut, useSignIn } from "./use-sign-in.ts";
 import { Workspace } from "./workspace.tsx";
 import "./base.css";
 import "./people.css";
@@ -32,6 +32,7 @@ import "./message-files.css";
 import "./reactions.css";
 import "./groups/groups.css";
 import "./composer.css";
+import "./upload-tray.css";
 import "./overlays.css";
 import "./menus.css";
 
@@ -52,10 +53,12 @@ function App() {
   if (phase.at === "unreachable") {
     const { reason, access } = phase;
     const retry = () => start(access);
-    return <Unreachable reason={reason} onRetry={retry} onSignOut={() => signOut(access, "", endPush)} />;
+    return (
+      <Unreachable reason={reason} onRetry={retry} onSignOut={() => signOut(access, BY_USER, endPush)} />
+    );
   }
   if (phase.at === "in") return <SignedIn user={phase.user} signOut={signOut} />;
-  return <SignIn reason={phase.reason} onSignedIn={enter} />;
+  return <SignIn {...phase} onSignedIn={enter} />;
 }
 
 /** Keeps the session, so that an outage does not sign anyone out. */
@@ -88,38 +91,33 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: SignOut }) {
     const parley = connect(access);
     const say = (text: string) => add(text, false);
     const drafts = new Drafts(user.me.id);
-    const leave = (reason = "") => signOut(access, reason, () => pusher.turnOff());
+    const leave = (ending = BY_USER) => signOut(access, ending, () => pusher.turnOff());
     const endIfRefused = (error: unknown) => {
       if (!isRefused(error)) return;
+      const unsent = listUnsent(uploads, outbox, conversations);
       drafts.takeBack(outbox.all);
+      uploads.stop();
       outbox.stop();
-      leave(`You were signed out. ${explain(error)}`);
+      leave({ reason: `You were signed out. ${explain(error)}`, unsent });
     };
     const report = (doing: string, error: unknown) => {
       if (isRefused(error)) endIfRefused(error);
       else if (!isAborted(error)) add(`${doing} ${explain(error)}`, true);
     };
-    const refreshMe = refresher(parley, setMe, endIfRefused);
     const events = new ChangeFeed();
-    const uploads = new Uploads(parley, {
+    const refreshMe = refresher(parley, events, setMe, endIfRefused);
+    const uploads = new Uploads(parley, events, {
       maxFileSize: user.me.limits.max_file_size,
-      done: (payload, conversation_id) =>
-        events.publish({ type: "attachment.created", conversation_id, payload }),
       idle: refreshMe,
       refused: endIfRefused,
     });
-    const outbox = new Outbox(parley, {
-      done: (payload) => {
-        events.publish({ type: "message.created", payload });
-        if (payload.attachments.length > 0) refreshMe();
-      },
+    const outbox = new Outbox(parley, events, {
+      done: ({ attachments }) => attachments.length > 0 && refreshMe(),
       refused: endIfRefused,
-      undeliverable: ({ text, files }) => {
-        const parts = [...(text ? [`“${text}”`] : []), ...files.map(({ name }) => name)];
-        add(`Not sent, because you are no longer in the conversation: ${parts.join(", ")}`, true);
-      },
+      undeliverable: (message) =>
+        add(`Not sent, because you are no longer in the conversation: ${toContent(message)}`, true),
     });
-    const conversations = new Conversations(parley, events, {
+    const conversations = new Conversations(parley, user.me.id, events, {
       unreadChanged: refreshMe,
       failed: endIfRefused,
     });
@@ -144,7 +142,7 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: SignOut }) {
         typists,
         pusher,
       },
-      ...{ refreshMe, say, report, endIfRefused, signOut: leave },
+      ...{ refreshMe, say, report, endIfRefused, signOut: () => leave() },
     };
   }, [access, signOut, add, user]);
   useLive(user, tools, setAway);
@@ -157,11 +155,34 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: SignOut }) {
   );
 }
 
+/** Returns what a message has, in words. */
+function toContent({ text, files }: Outgoing): string {
+  return [...(text ? [`“${text}”`] : []), ...files.map(({ name }) => name)].join(", ");
+}
+
+/** Returns the names of the files and messages that are still to be sent, and to whom. */
+function listUnsent(uploads: Uploads, outbox: Outbox, conversations: Conversations): string[] {
+  const messages = outbox.all.map((each) => {
+    const name = conversations.find(each.conversationId)?.name ?? "your notes";
+    return `${toContent(each)}, to ${name}`;
+  });
+  return [
+    ...uploads.unsent.map(({ file, conversationName }) => `${file.name}, to ${conversationName}`),
+    ...messages,
+  ];
+}
+
 /** Returns a function that reloads the user after a moment, once for all calls until then. Ignores answers that arrive out of order. */
-function refresher(parley: Parley, show: (me: Me) => void, fail: (error: unknown) => void): () => void {
+function refresher(
+  parley: Parley,
+  events: ChangeFeed,
+  show: (me: Me) => void,
+  fail: (error: unknown) => void,
+): () => void {
   let isDue = false;
   let asked = 0;
   let shown = 0;
+  let failures = 0;
   const ask = async () => {
     isDue = false;
     const number = ++asked;
@@ -169,15 +190,31 @@ function refresher(parley: Parley, show: (me: Me) => void, fail: (error: unknown
       const me = await parley.me();
       if (number < shown) return;
       shown = number;
+      failures = 0;
       show(me);
     } catch (error) {
-      fail(error);
+      if (!isPassing(error)) return fail(error);
+      // A later one has the same answer.
+      if (number < asked || isDue) return;
+      isDue = true;
+      await events.pause(++failures);
+      void ask();
     }
   };
   return () => {
     if (isDue) return;
     isDue = true;
     setTimeout(ask, REFRESH_MS);
+  };
+}
+
+/** Returns a function that shows whether the server is away, and calls `back` once it is back. */
+function noteAway(show: (isAway: boolean) => void, back: () => void): (isAway: boolean) => void {
+  let wasAway = false;
+  return (isAway) => {
+    show(isAway);
+    if (wasAway && !isAway) back();
+    wasAway = isAway;
   };
 }
 
@@ -200,12 +237,13 @@ function useLive(
       if (change.type === "contact.deleted" || change.type === "group.deleted")
         outbox.leave(change.payload.conversation_id ?? "");
       const { type } = change;
-      const isStored = type === "attachment.created" || type === "attachment.deleted" || type === "missed";
+      const isStored = type === "attachment.created" || type === "attachment.deleted";
       if (isStored && uploads.running === 0) refreshMe();
     });
     groups.load();
     const counting = setInterval(() => document.hidden && refreshMe(), HIDDEN_MS);
-    const watched = connect(user.access, watchedFetch(setAway));
+    const retry = () => document.hidden || events.publish({ type: "retry" });
+    const watched = connect(user.access, watchedFetch(noteAway(setAway, retry)));
     const isNotifying = () => notifier.isNeeded;
     events.follow(watched, controller.signal, user.since, isNotifying).catch((error) => {
       if (!controller.signal.aborted) report("Changes by others show only after a reload.", error);
@@ -218,9 +256,13 @@ function useLive(
     attend();
     pusher.renew().catch((error) => report("Notifications may not reach you while Parley is closed.", error));
     addEventListener("focus", attend);
+    addEventListener("online", retry);
+    document.addEventListener("visibilitychange", retry);
     document.addEventListener("visibilitychange", attend);
     return () => {
       removeEventListener("focus", attend);
+      removeEventListener("online", retry);
+      document.removeEventListener("visibilitychange", retry);
       document.removeEventListener("visibilitychange", attend);
       notifier.clear();
       forget();

@@ -186,7 +186,7 @@ function FileText({ name, note }: { name: string; note: ComponentChildren }) {
 
 export function OutgoingRow({ outgoing, actions }: { outgoing: Outgoing; actions: MessageActions }) {
   const { outbox, me } = useSession();
-  const { id, text, files, replyTo, state, isHeldUp, error } = outgoing;
+  const { id, text, files, replyTo, state, isHeldUp, error, isHopeless } = outgoing;
   /** Each of the buttons disappears. */
   const leave = (act: () => void) => {
     act();
@@ -205,9 +205,11 @@ export function OutgoingRow({ outgoing, actions }: { outgoing: Outgoing; actions
         {state === "failed" ? (
           <p class="message-foot failure" role="alert">
             Not sent. {error}
-            <button type="button" class="button" onClick={() => leave(() => outbox.retry(id))}>
-              Try again
-            </button>
+            {!isHopeless && (
+              <button type="button" class="button" onClick={() => leave(() => outbox.retry(id))}>
+                Try again
+              </button>
+            )}
             <button type="button" class="button" onClick={() => leave(() => outbox.discard(id))}>
               Discard
             </button>

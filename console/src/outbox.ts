@@ -2,10 +2,10 @@
 // each with one key, so that a lost answer makes no second message.
 import { type Message, type Parley, ParleyApiError, randomKey } from "../../client/src/index.ts";
 import type { Draft } from "./drafts.ts";
-import { explain, isOutage, isRefused } from "./failures.ts";
+import { explain, isPassing, isRefused } from "./failures.ts";
 import { oncePerFrame } from "./frames.ts";
+import type { ChangeFeed } from "./live.ts";
 
-const PAUSE_MS = 1500;
 /** The most files of one message. */
 const MAX_FILES = 10;
 
@@ -23,6 +23,8 @@ export interface Outgoing extends Draft {
   /** Bytes of files. */
   sent: number;
   error: string;
+  /** Whether another attempt would be refused, too. */
+  isHopeless: boolean;
 }
 
 interface Hooks {
@@ -41,10 +43,12 @@ export class Outbox {
   #isStopped = false;
   #watchers = new Set<() => void>();
   #parley: Parley;
+  #events: ChangeFeed;
   #hooks: Hooks;
 
-  constructor(parley: Parley, hooks: Hooks) {
+  constructor(parley: Parley, events: ChangeFeed, hooks: Hooks) {
     this.#parley = parley;
+    this.#events = events;
     this.#hooks = hooks;
   }
 
@@ -72,16 +76,17 @@ export class Outbox {
       isHeldUp: false,
       sent: 0,
       error: "",
+      isHopeless: false,
     }));
     this.#set([...this.#all, ...parts]);
-    void this.#sendAll(conversationId);
+    this.#goOn(conversationId);
   }
 
   /** Sends a refused message again, after all that wait. */
   retry(id: string): void {
     const failed = this.#all.find((each) => each.id === id)!;
     this.#set([...this.#all.filter((each) => each !== failed), { ...failed, state: "waiting", error: "" }]);
-    void this.#sendAll(failed.conversationId);
+    this.#goOn(failed.conversationId);
   }
 
   discard(id: string): void {
@@ -120,64 +125,82 @@ export class Outbox {
     for (const watcher of this.#watchers) watcher();
   });
 
+  /** Sends what waits, also if the server did not answer a moment ago. */
+  #goOn(conversationId: string): void {
+    if (!this.#busy.has(conversationId)) void this.#sendAll(conversationId);
+    else if (this.#all.some((each) => each.isHeldUp)) this.#events.publish({ type: "retry" });
+  }
+
   async #sendAll(conversationId: string): Promise<void> {
-    if (this.#busy.has(conversationId)) return;
     this.#busy.add(conversationId);
     const next = () =>
       this.#all.find((each) => each.conversationId === conversationId && each.state === "waiting");
-    for (let message = next(); message && !this.#isStopped; message = next()) await this.#send(message);
+    let failures = 0;
+    for (let message = next(); message && !this.#isStopped; message = next()) {
+      if (await this.#send(message)) failures = 0;
+      else await this.#events.pause(++failures);
+    }
     this.#busy.delete(conversationId);
   }
 
-  async #send({ id, key, conversationId, text, files, replyTo }: Outgoing): Promise<void> {
+  /** Returns false if it is to be tried again. */
+  async #send({ id, key, conversationId, text, files, replyTo }: Outgoing): Promise<boolean> {
     const controller = new AbortController();
     this.#controllers.set(id, controller);
     this.#change(id, { state: "sending" });
     try {
-      const message = await this.#parley.messages.create(
-        {
-          conversation_id: conversationId,
-          ...(text && { text }),
-          ...(replyTo && { reply_to_id: replyTo.id }),
-        },
-        {
-          files,
-          idempotencyKey: key,
-          signal: controller.signal,
-          onProgress: ({ sent }) => this.#change(id, { sent }),
-        },
+      const content = {
+        conversation_id: conversationId,
+        ...(text && { text }),
+        ...(replyTo && { reply_to_id: replyTo.id }),
+      };
+      const options = {
+        files,
+        idempotencyKey: key,
+        signal: controller.signal,
+        onProgress: ({ sent }: { sent: number }) => this.#change(id, { sent }),
+      };
+      const message = await this.#events.publishResult(
+        () => this.#parley.messages.create(content, options),
+        (payload) => ({ type: "message.created", payload }),
       );
       const others = this.#all.filter((each) => each.id !== id);
       const isNext = (each: Outgoing) => each.conversationId === conversationId;
       this.#set(others.map((each) => (isNext(each) ? { ...each, after: message.id } : each)));
       this.#hooks.done(message);
     } catch (error) {
-      if (controller.signal.aborted) return;
-      if (isRefused(error)) {
-        this.#isStopped = true;
-        this.#hooks.refused(error);
-      } else if (isPassing(error)) {
+      if (controller.signal.aborted) return true;
+      if (isPassing(error)) {
         this.#change(id, { state: "waiting", isHeldUp: true, sent: 0 });
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      } else if (isCode(error, "conversation_not_found")) {
-        this.#giveUp(id);
-      } else if (isCode(error, "message_not_found") && !replyTo) {
-        // An attempt whose answer was lost has sent it; the user has left since, or deleted it.
-        this.discard(id);
-      } else this.#change(id, { state: "failed", isHeldUp: false, error: explain(error) });
+        return false;
+      }
+      this.#fail(id, replyTo, error);
     } finally {
       this.#controllers.delete(id);
+    }
+    return true;
+  }
+
+  #fail(id: string, replyTo: Message | undefined, error: unknown): void {
+    const failed = { state: "failed", isHeldUp: false } as const;
+    if (isRefused(error)) {
+      this.#isStopped = true;
+      this.#hooks.refused(error);
+    } else if (isCode(error, "conversation_not_found")) this.#giveUp(id);
+    else if (!isCode(error, "message_not_found")) {
+      const isHopeless = isCode(error, "source_changed") || isCode(error, "file_too_large");
+      this.#change(id, { ...failed, isHopeless, error: explain(error) });
+    } else if (replyTo) {
+      // It is another message without the reply.
+      const without = { replyTo: undefined, key: randomKey() };
+      this.#change(id, { ...failed, ...without, error: "The message that it replies to was deleted." });
+    } else {
+      // An attempt whose answer was lost has sent it; the user has left since, or deleted it.
+      this.discard(id);
     }
   }
 }
 
 function isCode(error: unknown, code: string): boolean {
   return error instanceof ParleyApiError && error.code === code;
-}
-
-/** Whether the same message may be accepted later, unlike one with a file that has changed, or without room for it. */
-function isPassing(error: unknown): boolean {
-  if (!(error instanceof ParleyApiError) || error.code === "source_changed" || error.status === 507)
-    return false;
-  return isOutage(error) || error.status === 429;
 }

@@ -1,5 +1,5 @@
 import type { Contact, Message } from "../../client/src/index.ts";
-import { counted, formatFullTime, formatTime, initials, toHue } from "./format.ts";
+import { counted, initials, toHue } from "./format.ts";
 
 /** Matches a character that is visible. */
 const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
@@ -42,18 +42,4 @@ export function Avatar(props: {
 /** Returns the style that gives an element the colour of a user or group. */
 export function toHueStyle(seed: string): Record<string, number> {
   return { "--hue": toHue(seed) };
-}
-
-const NOW_SECONDS = 180;
-
-/** Shows when the contact was last active, if the server says so. */
-export function Presence({ contact }: { contact: Contact }) {
-  const seconds = contact.last_active_at;
-  if (seconds === null) return null;
-  const now = Date.now() / 1000 - seconds < NOW_SECONDS;
-  return (
-    <span class={now ? "presence now" : "presence"} title={formatFullTime(seconds)}>
-      {now ? "Active now" : `Active ${formatTime(seconds)}`}
-    </span>
-  );
 }

@@ -11,6 +11,10 @@ export function isAdministrator(me: Me): boolean {
   return (me as { scopes?: string[] }).scopes?.includes("admin") ?? false;
 }
 
+export function isGroup(place: string): boolean {
+  return place.startsWith("grp_");
+}
+
 export function openPlace(place: string): void {
   location.hash = place;
 }

@@ -100,10 +100,12 @@ export function useToggleReaction(): MessageActions["toggle"] {
       const { id, conversation_id } = message;
       const isThere = hasReacted(message, emoji, me.id);
       try {
-        if (isThere) await parley.messages.removeReaction(id, emoji);
-        else await parley.messages.addReaction(id, emoji);
         const payload = { message_id: id, conversation_id, emoji, user_id: me.id };
-        events.publish({ type: isThere ? "reaction.deleted" : "reaction.created", payload });
+        await events.publishResult(
+          () =>
+            isThere ? parley.messages.removeReaction(id, emoji) : parley.messages.addReaction(id, emoji),
+          () => ({ type: isThere ? "reaction.deleted" : "reaction.created", payload }),
+        );
       } catch (error) {
         report(isThere ? "Your reaction was not removed." : "Your reaction was not added.", error);
       }

@@ -39,7 +39,7 @@ export interface Session {
   report: (doing: string, error: unknown) => void;
   /** Returns to the sign-in if the server refused the token. */
   endIfRefused: (error: unknown) => void;
-  signOut: (reason?: string) => void;
+  signOut: () => void;
 }
 
 export const SessionContext = createContext<Session>(null as never);

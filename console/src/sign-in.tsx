@@ -3,7 +3,12 @@ import { explain, isRefused } from "./failures.ts";
 import { keepAccess } from "./kept-session.ts";
 import { type SignedInUser, signIn } from "./session.ts";
 
-export function SignIn(props: { reason: string; onSignedIn: (user: SignedInUser) => void }) {
+export function SignIn(props: {
+  reason: string;
+  /** What could not be sent before the session ended. */
+  unsent: readonly string[];
+  onSignedIn: (user: SignedInUser) => void;
+}) {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState(props.reason);
   const submit = async (event: SubmitEvent) => {
@@ -54,11 +59,29 @@ export function SignIn(props: { reason: string; onSignedIn: (user: SignedInUser)
         <p id="sign-in-failure" class="failure" role="alert">
           {failure}
         </p>
+        <Unsent all={props.unsent} />
         <button type="submit" class="button primary" disabled={busy}>
           {busy ? "Signing in…" : "Sign in"}
         </button>
       </form>
     </main>
+  );
+}
+
+function Unsent({ all }: { all: readonly string[] }) {
+  if (all.length === 0) return null;
+  return (
+    <section class="unsent" aria-labelledby="unsent">
+      <h2 id="unsent">Not sent</h2>
+      <ul tabIndex={0} aria-labelledby="unsent">
+        {all.map((each, at) => (
+          <li key={at}>{each}</li>
+        ))}
+      </ul>
+      <p class="muted small">
+        Sign in again in this tab to send the messages: they are drafts. Choose the files once more.
+      </p>
+    </section>
   );
 }
 

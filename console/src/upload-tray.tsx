@@ -1,9 +1,14 @@
-// The uploads, in a corner of all views.
+// The uploads, below the open conversation.
 import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
-import { counted, formatSize } from "./format.ts";
+import { counted, formatDuration, formatSize } from "./format.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import { useSession } from "./session.ts";
-import type { Upload } from "./uploads.ts";
+import { isRunning, type Upload } from "./uploads.ts";
+
+/** From the top to the bottom of the list. */
+const ORDER: readonly Upload["state"][] = ["sending", "waiting", "failed", "done", "cancelled"];
+/** On a narrow window an open list would leave too little of the conversation. */
+const WIDE = "(width >= 760px)";
 
 export function UploadTray() {
   const { uploads } = useSession();
@@ -21,28 +26,35 @@ export function UploadTray() {
 
 function Tray({ all }: { all: readonly Upload[] }) {
   const { uploads } = useSession();
-  const [open, setOpen] = useState(true);
+  const [isOpen, setOpen] = useState(() => matchMedia(WIDE).matches);
   const box = useRef<HTMLElement>(null);
   useRoomBelow(box);
+  const { running, isHeldUp } = uploads;
+  const sorted = useMemo(
+    () => all.toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state)),
+    [all],
+  );
   return (
     <section class="tray" aria-label="Uploads" ref={box}>
       <header class="tray-head">
         <button
           type="button"
           class="tray-title"
-          aria-expanded={open}
+          aria-expanded={isOpen}
           aria-controls="tray-list"
-          onClick={() => setOpen(!open)}
+          onClick={() => setOpen(!isOpen)}
         >
-          {toTitle(all, uploads.running)}
+          <Icon name={isOpen ? "down" : "up"} />
+          <span class="tray-name">{toTitle(all, running)}</span>
         </button>
-        {uploads.running === 0 && (
+        {running > 0 && <Total />}
+        {running === 0 && (
           <IconButton icon="close" label="Clear the list of uploads" onClick={() => uploads.clear()} />
         )}
       </header>
-      <ul id="tray-list" class="tray-list" hidden={!open}>
-        {all.map((upload) => (
-          <Row key={upload.id} upload={upload} />
+      <ul id="tray-list" class="tray-list" hidden={!isOpen}>
+        {sorted.map((upload) => (
+          <Row key={upload.id} upload={upload} isHeldUp={isHeldUp && isRunning(upload)} />
         ))}
       </ul>
     </section>
@@ -58,7 +70,7 @@ function toTitle(all: readonly Upload[], running: number): string {
   return done === 0 ? "Cancelled" : `${done} sent, ${cancelled} cancelled`;
 }
 
-/** Adds room below the content, so that it can be scrolled out from under the tray. */
+/** Tells notices, which lie above the page, how much room the uploads take. */
 function useRoomBelow(box: { current: HTMLElement | null }): void {
   useLayoutEffect(() => {
     const { style } = document.documentElement;
@@ -73,25 +85,42 @@ function useRoomBelow(box: { current: HTMLElement | null }): void {
   }, [box]);
 }
 
-/** Renders only if the upload has changed, because there may be a thousand. */
-function Row({ upload }: { upload: Upload }) {
-  return useMemo(() => <RowView upload={upload} />, [upload]);
+/** How far all uploads together are. */
+function Total() {
+  const { uploads } = useSession();
+  const { sent, size, secondsLeft } = uploads.total;
+  const left = secondsLeft === undefined ? "" : ` · ${formatDuration(secondsLeft)} left`;
+  return (
+    <span class="tray-total">
+      <span class="muted small ellipsis">
+        {uploads.isHeldUp ? WAITING : `${formatSize(sent)} of ${formatSize(size)}${left}`}
+      </span>
+      <progress max={Math.max(size, 1)} value={sent} aria-label="Sending all files" />
+    </span>
+  );
 }
 
-function RowView({ upload }: { upload: Upload }) {
+const WAITING = "Waiting for the connection";
+
+/** Renders only if the upload has changed, because there may be a thousand. */
+function Row({ upload, isHeldUp }: { upload: Upload; isHeldUp: boolean }) {
+  return useMemo(() => <RowView upload={upload} isHeldUp={isHeldUp} />, [upload, isHeldUp]);
+}
+
+function RowView({ upload, isHeldUp }: { upload: Upload; isHeldUp: boolean }) {
   const { uploads } = useSession();
   const { id, file, state } = upload;
-  const running = state === "waiting" || state === "sending";
+  const detail = isHeldUp ? `${WAITING} · ${formatSize(file.size)}` : toDetail(upload);
   return (
     <li class={`tray-row ${state}`}>
       <span class="tray-text">
         <span class="ellipsis">{file.name}</span>
-        <span class={state === "failed" ? "small failure" : "small muted ellipsis"}>{detail(upload)}</span>
-        {running && (
+        <span class={state === "failed" ? "small failure" : "small muted ellipsis"}>{detail}</span>
+        {state === "sending" && !isHeldUp && (
           <progress max={Math.max(file.size, 1)} value={upload.sent} aria-label={`Sending ${file.name}`} />
         )}
       </span>
-      {running && (
+      {isRunning(upload) && (
         <IconButton icon="close" label={`Cancel ${file.name}`} onClick={() => uploads.cancel(id)} />
       )}
       {(state === "failed" || state === "cancelled") && !upload.hopeless && (
@@ -106,7 +135,7 @@ function RowView({ upload }: { upload: Upload }) {
   );
 }
 
-function detail({ state, file, sent, speed, error, conversationName }: Upload): string {
+function toDetail({ state, file, sent, speed, error, conversationName }: Upload): string {
   if (state === "failed") return error;
   if (state === "cancelled") return "Cancelled";
   if (state === "waiting") return `Waiting · ${formatSize(file.size)}`;

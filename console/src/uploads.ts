@@ -1,13 +1,12 @@
-// Uploads, which continue while the user opens other conversations.
+// Uploads, which continue while the user opens other conversations, and wait while the server does not answer.
 import { type Attachment, type Parley, ParleyApiError, randomKey } from "../../client/src/index.ts";
-import { explain, explainSize, isRefused } from "./failures.ts";
+import { explain, explainSize, isPassing, isRefused } from "./failures.ts";
 import { counted } from "./format.ts";
 import { oncePerFrame } from "./frames.ts";
+import type { ChangeFeed } from "./live.ts";
+import { Meter } from "./meter.ts";
 
 const AT_ONCE = 3;
-/** The weight of a new measurement in the speed shown, so that it does not jump. */
-const WEIGHT = 0.3;
-const MEASURE_MS = 400;
 
 type State = "waiting" | "sending" | "done" | "failed" | "cancelled";
 
@@ -31,7 +30,6 @@ export interface Upload {
 
 interface Hooks {
   maxFileSize: number | null;
-  done: (attachment: Attachment, conversationId: string) => void;
   /** Called when no upload is left. */
   idle: () => void;
   refused: (error: unknown) => void;
@@ -40,15 +38,26 @@ interface Hooks {
 export class Uploads {
   /** The latest result, to be read out. */
   news = "";
-  #all: Upload[] = [];
+  /** Whether the last attempt failed because the server did not answer. Then nothing is sent for a while. */
+  isHeldUp = false;
+  /** In the order in which they are sent. */
+  #all: readonly Upload[] = [];
   #next = 1;
   #controllers = new Map<number, AbortController>();
   #watchers = new Set<() => void>();
+  /** The bytes of files that were sent since the last time when none was running. */
+  #finished = 0;
+  #meter = new Meter();
+  /** How many attempts in a row found no server. */
+  #failures = 0;
+  #isPausing = false;
   #parley: Parley;
+  #events: ChangeFeed;
   #hooks: Hooks;
 
-  constructor(parley: Parley, hooks: Hooks) {
+  constructor(parley: Parley, events: ChangeFeed, hooks: Hooks) {
     this.#parley = parley;
+    this.#events = events;
     this.#hooks = hooks;
   }
 
@@ -58,7 +67,21 @@ export class Uploads {
 
   /** How many uploads wait or run. */
   get running(): number {
-    return this.#all.filter(({ state }) => state === "waiting" || state === "sending").length;
+    return this.#all.filter(isRunning).length;
+  }
+
+  /** Those that may still be sent: also those that failed, unless a retry would fail too. */
+  get unsent(): readonly Upload[] {
+    return this.#all.filter((each) => isRunning(each) || (each.state === "failed" && !each.hopeless));
+  }
+
+  /** The bytes of all uploads since the last time when none was running, and how long the rest takes in seconds, if known. */
+  get total(): { sent: number; size: number; secondsLeft: number | undefined } {
+    const running = this.#all.filter(isRunning);
+    const sent = running.reduce((sum, each) => sum + each.sent, this.#finished);
+    const size = running.reduce((sum, { file }) => sum + file.size, this.#finished);
+    const { speed } = this.#meter;
+    return { sent, size, secondsLeft: speed > 0 && !this.isHeldUp ? (size - sent) / speed : undefined };
   }
 
   /** Whether a new file is one of these uploads: its event may arrive before the answer. */
@@ -77,9 +100,9 @@ export class Uploads {
 
   add(files: readonly File[], conversationId: string, conversationName: string): void {
     const added = files.map((file) => this.#upload(file, conversationId, conversationName));
-    this.#all = [...added, ...this.#all];
+    this.#all = [...this.#all, ...added];
     this.news = `Sending ${counted(added.length, "file", "files")} to ${conversationName}.`;
-    this.#startNext();
+    this.#goOn();
   }
 
   #upload(file: File, conversationId: string, conversationName: string): Upload {
@@ -108,13 +131,13 @@ export class Uploads {
   }
 
   retry(id: number): void {
-    this.#change(id, { state: "waiting", sent: 0, speed: 0, error: "" });
-    this.#startNext();
+    this.#queue(id);
+    this.#goOn();
   }
 
   /** Removes finished uploads from the list. */
   clear(): void {
-    this.#all = this.#all.filter(({ state }) => state === "waiting" || state === "sending");
+    this.#all = this.#all.filter(isRunning);
     this.#tell();
   }
 
@@ -135,17 +158,34 @@ export class Uploads {
     this.#change(id, change);
   }
 
+  /** Lets an upload wait after all others: a file that the server or a proxy cannot take holds up none of them. */
+  #queue(id: number): void {
+    const others = this.#all.filter((each) => each.id !== id);
+    const found = this.#all.filter((each) => each.id === id);
+    this.#all = [
+      ...others,
+      ...found.map((each): Upload => ({ ...each, state: "waiting", sent: 0, speed: 0, error: "" })),
+    ];
+    this.#tell();
+  }
+
   #tell = oncePerFrame(() => {
     for (const watcher of this.#watchers) watcher();
   });
 
+  /** Starts what the user wants sent, also if the server did not answer a moment ago. */
+  #goOn(): void {
+    if (this.#isPausing) this.#events.publish({ type: "retry" });
+    else this.#startNext();
+  }
+
   #startNext(): void {
     this.#tell();
-    // The oldest is the last of the list. A cancelled upload may still be ending.
-    const waiting = this.#all.filter(({ id, state }) => state === "waiting" && !this.#controllers.has(id));
-    for (const upload of waiting.reverse()) {
+    if (this.#isPausing) return;
+    for (const upload of this.#all) {
       if (this.#controllers.size >= AT_ONCE) return;
-      void this.#send(upload);
+      // A cancelled upload may still be ending.
+      if (upload.state === "waiting" && !this.#controllers.has(upload.id)) void this.#send(upload);
     }
   }
 
@@ -155,40 +195,83 @@ export class Uploads {
     this.#controllers.set(id, controller);
     this.#change(id, { state: "sending" });
     try {
-      const attachment = await this.#parley.attachments.upload(file, {
-        filename: file.name,
-        conversation_id: conversationId,
-        idempotencyKey: key,
-        signal: controller.signal,
-        onProgress: this.#meter(id, controller.signal),
-      });
-      this.#end(id, { state: "done", sent: file.size, attachmentId: attachment.id }, "was sent");
-      this.#hooks.done(attachment, conversationId);
+      const { id: attachmentId } = await this.#events.publishResult(
+        () =>
+          this.#parley.attachments.upload(file, {
+            filename: file.name,
+            conversation_id: conversationId,
+            idempotencyKey: key,
+            signal: controller.signal,
+            onProgress: this.#follow(id, controller.signal),
+          }),
+        (payload) => ({ type: "attachment.created", conversation_id: conversationId, payload }),
+      );
+      this.#finished += file.size;
+      this.#failures = 0;
+      this.#advance();
+      this.#end(id, { state: "done", sent: file.size, attachmentId }, "was sent");
     } catch (error) {
-      if (isRefused(error)) this.#hooks.refused(error);
-      else if (!controller.signal.aborted) {
-        const why = explain(error);
-        const hopeless = error instanceof ParleyApiError && error.code === "source_changed";
-        this.#end(id, { state: "failed", error: why, hopeless }, `was not sent. ${why}`);
-      }
+      if (!controller.signal.aborted) this.#fail(id, error);
     } finally {
       this.#controllers.delete(id);
       this.#startNext();
-      if (this.running === 0) this.#hooks.idle();
+      if (this.running === 0) this.#rest();
     }
   }
 
-  #meter(id: number, signal: AbortSignal): (progress: { sent: number }) => void {
-    let before = { at: performance.now(), sent: 0 };
-    let speed = 0;
+  #rest(): void {
+    this.#finished = 0;
+    this.#meter = new Meter();
+    this.#hooks.idle();
+  }
+
+  #fail(id: number, error: unknown): void {
+    if (isRefused(error)) this.#hooks.refused(error);
+    else if (isPassing(error)) {
+      this.#queue(id);
+      void this.#pause();
+    } else {
+      const why = explain(error);
+      this.#end(id, { state: "failed", error: why, hopeless: isHopeless(error) }, `was not sent. ${why}`);
+    }
+  }
+
+  /** Sends nothing for a while, or until the server may answer again. */
+  async #pause(): Promise<void> {
+    if (!this.isHeldUp) this.news = "Waiting for the connection. The uploads continue when it is back.";
+    this.isHeldUp = true;
+    if (this.#isPausing) return;
+    this.#isPausing = true;
+    await this.#events.pause(++this.#failures);
+    this.#isPausing = false;
+    this.#meter = new Meter();
+    this.#startNext();
+  }
+
+  /** Call this when bytes have left. */
+  #advance(): void {
+    this.isHeldUp = false;
+    this.#meter.note(this.total.sent);
+  }
+
+  /** Returns a function that follows the progress of an upload. */
+  #follow(id: number, signal: AbortSignal): (progress: { sent: number }) => void {
+    const meter = new Meter();
     return ({ sent }) => {
       if (signal.aborted) return;
-      const at = performance.now();
-      if (at - before.at < MEASURE_MS) return this.#change(id, { sent });
-      const measured = ((sent - before.sent) / (at - before.at)) * 1000;
-      speed = speed === 0 ? measured : speed + (Math.max(measured, 0) - speed) * WEIGHT;
-      before = { at, sent };
-      this.#change(id, { sent, speed });
+      meter.note(sent);
+      this.#change(id, { sent, speed: meter.speed });
+      if (sent > 0) this.#advance();
     };
   }
+}
+
+export function isRunning({ state }: Upload): boolean {
+  return state === "waiting" || state === "sending";
+}
+
+/** Whether the server will refuse the file again, unlike one for which others have to make room. */
+function isHopeless(error: unknown): boolean {
+  if (!(error instanceof ParleyApiError)) return false;
+  return error.code === "source_changed" || (error.status >= 400 && error.status < 500);
 }

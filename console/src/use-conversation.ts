@@ -2,6 +2,7 @@ import { useLayoutEffect, useState } from "preact/hooks";
 import type { Conversation } from "../../client/src/index.ts";
 import { explain } from "./failures.ts";
 import { useChanges, useSession } from "./session.ts";
+import { useEveryMinute } from "./use-every-minute.ts";
 
 /** Returns the conversation, kept up to date: at once if it is known. */
 export function useConversation(id: string): {
@@ -20,11 +21,14 @@ export function useConversation(id: string): {
     });
   };
   useChanges((change) => {
-    if (change.type === "missed") load();
+    if (change.type === "missed") conversations.refresh(id);
+    if (change.type === "retry" && failure) load();
     if (change.type === "conversation.current" && change.payload.id === id) setConversation(change.payload);
   });
   useLayoutEffect(() => {
     if (!conversation) load();
   }, []);
+  // No event says that the contact has joined.
+  useEveryMinute(conversation?.contact_joined === false, () => conversations.refresh(id));
   return { conversation, failure: conversation ? "" : failure, retry: load };
 }

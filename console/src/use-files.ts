@@ -27,13 +27,13 @@ export function useFiles(conversationId: string, q: string): Pages<Attachment> {
   latest.current = pages;
   const sayNew = useSayNew();
   useChanges((change) => {
-    const { edit, reload, hasMore, items } = pages;
+    const { edit, reload, items } = pages;
     if (change.type === "missed") reload();
     else if (change.type === "attachment.created" && change.conversation_id === conversationId) {
       const { payload } = change;
       // Only the server knows whether it is found.
       if (q) reload();
-      else edit((items) => withNew(items, payload, hasMore));
+      else edit((items, hasMore) => withNew(items, payload, hasMore));
       const isKnown = items.some(({ id }) => id === payload.id);
       if (!isKnown && !uploads.isOwn(payload, conversationId)) sayNew(payload.filename);
     } else if (change.type === "attachment.updated") {

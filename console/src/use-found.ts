@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { type Conversation, type Message, ParleyApiError } from "../../client/src/index.ts";
 import type { Conversations } from "./conversations.ts";
 import { isGone } from "./failures.ts";
+import type { Change } from "./live.ts";
 import { hasMatch, isSearchable } from "./marks.ts";
 import { useChanges, useSession } from "./session.ts";
 import { type Pages, readFound, usePages } from "./use-pages.ts";
@@ -36,12 +37,14 @@ export function useFound(q: string, conversationId?: string): Pages<Hit> {
   const { edit, reload, items, current } = pages;
   useChanges((change) => {
     if (change.type === "missed") reload();
-    else if (change.type === "message.deleted")
+    else if (isAboutHit(change, items, q)) reload();
+    else if (change.type === "conversation.current") {
+      const { payload: conversation } = change;
+      const isIn = ({ message }: Hit) => message.conversation_id === conversation.id;
+      edit((hits) => hits.map((each) => (isIn(each) ? { ...each, conversation } : each)));
+    } else if (change.type === "message.deleted")
       edit((hits) => hits.filter(({ id }) => id !== change.payload.id));
-    else if (change.type === "message.updated") {
-      const { payload: message } = change;
-      edit((hits) => hits.map((each) => (each.id === message.id ? { ...each, message } : each)));
-    } else if (change.type === "contact.deleted" || change.type === "group.deleted") {
+    else if (change.type === "contact.deleted" || change.type === "group.deleted") {
       const { conversation_id } = change.payload;
       edit((hits) => hits.filter(({ message }) => message.conversation_id !== conversation_id));
     }
@@ -52,6 +55,13 @@ export function useFound(q: string, conversationId?: string): Pages<Hit> {
     [items, current, q],
   );
   return { ...pages, items: shown };
+}
+
+/** Whether a message is found, or no longer. Only the server knows for certain. */
+function isAboutHit(change: Change, hits: readonly Hit[], q: string): boolean {
+  if (change.type !== "message.created" && change.type !== "message.updated") return false;
+  const { id, text } = change.payload;
+  return hasMatch(text ?? "", q) || hits.some((each) => each.id === id);
 }
 
 /** Adds the conversations. A message whose conversation the user has left meanwhile is left out. */

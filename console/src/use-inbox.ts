@@ -1,7 +1,6 @@
 // The conversations with contacts and in groups, most recent activity first.
 import { useEffect, useMemo } from "preact/hooks";
 import { type Conversation, type ConversationQuery, ParleyApiError } from "../../client/src/index.ts";
-import { toName } from "./people.tsx";
 import { useChanges, useSession } from "./session.ts";
 import { type Pages, usePages } from "./use-pages.ts";
 
@@ -56,9 +55,10 @@ function useConversations(
     async (after, signal) => {
       if (!query) return { data: [], has_more: false };
       try {
+        const number = conversations.countRequest();
         const whole = { ...query, limit: PAGE, ...(after && { starting_after: after }) };
         const page = await parley.conversations.list(whole, { signal });
-        for (const each of page.data) conversations.keep(each);
+        for (const each of page.data) conversations.keep(each, number);
         // Notes to self have a place of their own.
         return { ...page, data: page.data.filter(({ kind }) => kind !== "self") };
       } catch (error) {
@@ -69,21 +69,16 @@ function useConversations(
     },
     toPosition,
   );
-  const { edit, reload, hasMore } = pages;
+  const { edit, reload } = pages;
   useChanges((change) => {
     if (change.type === "missed") reload();
     else if (change.type === "conversation.current" && change.payload.kind !== "self") {
       const { payload } = change;
-      edit((items) => withMoved(items, payload, isListed(payload), hasMore));
+      edit((items, hasMore) => withMoved(items, payload, isListed(payload), hasMore));
     } else if (change.type === "contact.deleted")
       edit((items) => items.filter((each) => each.contact_id !== change.payload.id));
     else if (change.type === "group.deleted")
       edit((items) => items.filter((each) => each.group_id !== change.payload.id));
-    else if (change.type === "contact.updated") {
-      const { id } = change.payload;
-      const name = toName(change.payload);
-      edit((items) => items.map((each) => (each.contact_id === id ? { ...each, name } : each)));
-    }
   });
   return pages;
 }

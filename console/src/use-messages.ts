@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { Message, MessageQuery, Parley } from "../../client/src/index.ts";
 import { withReaction } from "../../client/src/reactions.ts";
-import { explain, isAborted, isGone } from "./failures.ts";
+import { explain, isAborted, isGone, isPassing } from "./failures.ts";
 import { oncePerFrame } from "./frames.ts";
 import type { ReactionChange } from "./live.ts";
 import { useChanges, useSession } from "./session.ts";
@@ -20,6 +20,8 @@ interface State {
   loading: boolean;
   /** The error of the page that failed; empty if none did. */
   failure: string;
+  /** Whether the failed page may load later. */
+  isPassing: boolean;
 }
 
 /** Changes the window. Applying it twice has the same result. */
@@ -35,7 +37,10 @@ export interface Messages extends State {
 }
 
 class MessageWindow {
-  state: State = { items: [], hasOlder: false, hasNewer: false, loading: true, failure: "" };
+  state: State = {
+    ...{ items: [], hasOlder: false, hasNewer: false, loading: true },
+    ...{ failure: "", isPassing: false },
+  };
   #parley: Parley;
   #conversationId: string;
   #redraw: () => void;
@@ -98,6 +103,11 @@ class MessageWindow {
     if (!this.state.loading) this.#last();
   }
 
+  /** Loads what has failed, once the server may answer again. */
+  resume(): void {
+    if (this.state.failure && this.state.isPassing) this.retry();
+  }
+
   edit(change: Edit): void {
     if (this.state.loading) this.#edits.push(change);
     const items = change(this.state.items, this.state);
@@ -128,7 +138,7 @@ class MessageWindow {
       };
     } catch (error) {
       if (signal.aborted || isAborted(error)) return;
-      this.state = { ...this.state, loading: false, failure: explain(error) };
+      this.state = { ...this.state, loading: false, failure: explain(error), isPassing: isPassing(error) };
       this.#refused(error);
     }
     this.#redraw();
@@ -154,6 +164,7 @@ export function useMessages(
   }, [reader, held]);
   useChanges((change) => {
     if (change.type === "missed") reader.open(held.current);
+    else if (change.type === "retry") reader.resume();
     else if (change.type === "message.deleted")
       reader.edit((items) => items.filter(({ id }) => id !== change.payload.id));
     else if (change.type === "message.updated")
@@ -195,28 +206,35 @@ function withReactionTo(items: Message[], { type, payload }: ReactionChange): Me
 export function useQuoted(items: readonly Message[]): (id: string) => Message | null | undefined {
   const { parley } = useSession();
   const [loaded, setLoaded] = useState<ReadonlyMap<string, Message | null>>(new Map());
-  const asked = useRef(new Set<string>());
+  /** The requests, by message. A change of the message is newer than an answer that is still on its way. */
+  const asked = useRef(new Map<string, object>());
   const held = new Map(items.map((each) => [each.id, each]));
-  useEffect(() => {
-    for (const { reply_to_id: id } of items) {
-      if (id === null || held.has(id) || asked.current.has(id)) continue;
-      asked.current.add(id);
-      parley.messages
-        .retrieve(id)
-        .catch((error) => {
-          if (!isGone(error)) throw error;
-          return null;
-        })
-        .then((message) => setLoaded((old) => new Map(old).set(id, message)))
-        // The next change of the page asks again.
-        .catch(() => asked.current.delete(id));
-    }
-  }, [items]);
+  const ask = (id: string) => {
+    const request = {};
+    asked.current.set(id, request);
+    const isNewest = () => asked.current.get(id) === request;
+    parley.messages
+      .retrieve(id)
+      .catch((error) => {
+        if (!isGone(error)) throw error;
+        return null;
+      })
+      .then((message) => isNewest() && setLoaded((old) => new Map(old).set(id, message)))
+      // The next change of the page asks again, as does a connection that is back.
+      .catch(() => isNewest() && asked.current.delete(id));
+  };
+  const askMissing = () => {
+    for (const { reply_to_id: id } of items)
+      if (id !== null && !held.has(id) && !asked.current.has(id)) ask(id);
+  };
+  useEffect(askMissing, [items]);
   useChanges((change) => {
     if (change.type === "missed") asked.current.clear();
+    if (change.type === "retry") askMissing();
     if (change.type !== "message.updated" && change.type !== "message.deleted") return;
     const { id } = change.payload;
     if (!asked.current.has(id)) return;
+    asked.current.set(id, change);
     setLoaded((old) => new Map(old).set(id, change.type === "message.updated" ? change.payload : null));
   });
   return (id) => held.get(id) ?? loaded.get(id);

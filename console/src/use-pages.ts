@@ -4,7 +4,7 @@ import type { Page } from "../../client/src/index.ts";
 import { neighbourOf } from "../../client/src/transport.ts";
 import { explain, isAborted, isPassing } from "./failures.ts";
 import { oncePerFrame } from "./frames.ts";
-import { useSession } from "./session.ts";
+import { useChanges, useSession } from "./session.ts";
 
 interface State<Item> {
   items: Item[];
@@ -18,8 +18,8 @@ interface State<Item> {
   isPassing: boolean;
 }
 
-/** Changes a list. Applying it twice has the same result. */
-type Edit<Item> = (items: Item[]) => Item[];
+/** Changes a list, of which there may be more. Applying it twice has the same result. */
+type Edit<Item> = (items: Item[], hasMore: boolean) => Item[];
 
 export interface Pages<Item> extends Omit<State<Item>, "isPassing"> {
   /** Loads the next page, unless there is none, it is loading, or it failed. */
@@ -98,9 +98,14 @@ class PageReader<Item extends { id: string }> {
     if (!this.state.loading) void this.#load(this.#isFirst);
   }
 
+  /** Loads what has failed, once the server may answer again. */
+  resume(): void {
+    if (this.state.failure && this.state.isPassing) this.retry();
+  }
+
   edit(change: Edit<Item>): void {
     if (this.state.loading) this.#edits.push(change);
-    this.state = { ...this.state, items: change(this.state.items) };
+    this.state = { ...this.state, items: change(this.state.items, this.state.hasMore) };
     this.#redrawSoon();
   }
 
@@ -119,7 +124,7 @@ class PageReader<Item extends { id: string }> {
       const { data, has_more } = await this.#read(last && this.#toCursor(last), signal);
       if (signal.aborted) return;
       const read = first ? data : [...this.state.items, ...data];
-      const items = this.#edits.reduce((items, change) => change(items), read);
+      const items = this.#edits.reduce((items, change) => change(items, has_more), read);
       this.#set({ items, hasMore: has_more, loading: false, current: true });
     } catch (error) {
       if (signal.aborted || isAborted(error)) return;
@@ -153,6 +158,7 @@ export function usePages<Item extends { id: string }>(
     reader.restart(read);
     return () => reader.stop();
   }, [key]);
+  useChanges(({ type }) => type === "retry" && reader.resume());
   const { isPassing: canRetry, ...state } = reader.state;
   return {
     ...state,

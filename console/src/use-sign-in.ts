@@ -15,11 +15,19 @@ import { type Access, type SignedInUser, signIn } from "./session.ts";
 type Phase =
   | { at: "starting" }
   | { at: "unreachable"; reason: string; access: KeptAccess }
-  | { at: "out"; reason: string }
+  | ({ at: "out" } & Ending)
   | { at: "in"; user: SignedInUser };
 
+/** Why a session has ended, if the user did not end it, and what was not sent by then. */
+interface Ending {
+  reason: string;
+  unsent: readonly string[];
+}
+
+export const BY_USER: Ending = { reason: "", unsent: [] };
+
 /** Returns to the sign-in, unless the tab has other access by now. What `end` does still has the session. */
-export type SignOut = (own: Access, reason: string, end: () => Promise<void>) => void;
+export type SignOut = (own: Access, ending: Ending, end: () => Promise<void>) => void;
 
 interface SignInState {
   phase: Phase;
@@ -30,12 +38,12 @@ interface SignInState {
 }
 
 export function useSignIn(): SignInState {
-  const [phase, setPhase] = useState<Phase>(keptAccess() ? { at: "starting" } : { at: "out", reason: "" });
+  const [phase, setPhase] = useState<Phase>(keptAccess() ? { at: "starting" } : { at: "out", ...BY_USER });
   const access = useRef<Access | undefined>(undefined);
-  const leave = useCallback((reason: string) => {
+  const leave = useCallback((ending: Ending) => {
     access.current = undefined;
     history.replaceState(null, "", location.pathname);
-    setPhase({ at: "out", reason });
+    setPhase({ at: "out", ...ending });
   }, []);
   const start = useCallback((kept: KeptAccess) => {
     access.current = kept;
@@ -46,22 +54,23 @@ export function useSignIn(): SignInState {
     access.current = user.access;
     setPhase({ at: "in", user });
   }, []);
-  const signOut = useCallback<SignOut>((own, reason, end) => {
+  const signOut = useCallback<SignOut>((own, ending, end) => {
     // The answer to an old request can be late.
     if (access.current !== own) return;
     const ended = end();
     if (typeof own === "object") endSession(own, ended);
-    if (!reason) forgetDrafts();
+    const isByUser = ending.reason === "";
+    if (isByUser) forgetDrafts();
     // If the server refuses the session, other tabs find out by themselves, and keep their drafts.
-    if (!reason && typeof own === "object") tellTabs(undefined);
-    leave(reason);
+    if (isByUser && typeof own === "object") tellTabs(undefined);
+    leave(ending);
   }, []);
   const follow = useCallback((kept: KeptAccess | undefined) => {
     const own = access.current;
     if (typeof own === "string" || own?.session === kept?.session) return;
     if (kept) return start(kept);
     forgetDrafts();
-    leave("You signed out in another tab.");
+    leave({ reason: "You signed out in another tab.", unsent: [] });
   }, []);
   useLayoutEffect(() => {
     const kept = keptAccess();
@@ -80,6 +89,6 @@ async function startWith(access: KeptAccess): Promise<Phase> {
     const reason = explain(error);
     if (!isRefused(error)) return { at: "unreachable", reason, access };
     endSession(access);
-    return { at: "out", reason };
+    return { at: "out", reason, unsent: [] };
   }
 }

@@ -1,5 +1,5 @@
 // The screen after the sign-in. The URL (#id) names the open conversation, so that Back works.
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Contact } from "../../client/src/index.ts";
 import { Account } from "./account.tsx";
 import { ContactDetails } from "./contact-details.tsx";
@@ -12,17 +12,13 @@ import { useGroups } from "./groups/use-groups.ts";
 import { Nothing } from "./nothing.tsx";
 import { Reading } from "./page-notes.tsx";
 import { toName } from "./people.tsx";
-import { leaveForGood, NOTES, openPlace, usePlace } from "./place.ts";
-import { useChanges, useSession } from "./session.ts";
+import { isGroup, NOTES, openPlace, usePlace } from "./place.ts";
+import { useSession } from "./session.ts";
 import { ShortcutList, useShortcuts } from "./shortcuts.tsx";
 import { Mark } from "./sign-in.tsx";
 import { QuickSwitcher } from "./switcher.tsx";
 import { UploadTray } from "./upload-tray.tsx";
-
-interface Open {
-  contact: Contact;
-  blocked: boolean;
-}
+import { type Open, useOpenContact } from "./use-open-contact.ts";
 
 export function Workspace() {
   const place = usePlace();
@@ -136,20 +132,17 @@ function OpenPlace(props: {
   );
 }
 
-function isGroup(place: string): boolean {
-  return place.startsWith("grp_");
-}
-
-/** Asks before the window closes while files or messages are on their way. */
+/** Asks before the window closes while files or messages are not sent. A text that is written is kept. */
 function useLeaveGuard(): void {
-  const { uploads, outbox } = useSession();
+  const { uploads, outbox, drafts } = useSession();
   useLayoutEffect(() => {
     const ask = (event: BeforeUnloadEvent) => {
-      if (uploads.running > 0 || outbox.all.length > 0) event.preventDefault();
+      const isAnyUnsent = uploads.unsent.length > 0 || outbox.all.length > 0 || drafts.hasFiles;
+      if (isAnyUnsent) event.preventDefault();
     };
     addEventListener("beforeunload", ask);
     return () => removeEventListener("beforeunload", ask);
-  }, [uploads, outbox]);
+  }, [uploads, outbox, drafts]);
 }
 
 /** Moves the focus to the other side if its own side is hidden, as on a phone. */
@@ -163,53 +156,4 @@ function useFocusKept(selector: string) {
     return () => cancelAnimationFrame(frame);
   }, [selector]);
   return root;
-}
-
-/** Returns the contact that the URL names. One that was not chosen from the list is loaded from the server. */
-function useOpenContact(
-  place: string,
-): [Open | undefined, (open: Open) => void, (id: string, change: Partial<Open>) => void] {
-  const { parley, say, report } = useSession();
-  const [open, setOpen] = useState<Open>();
-  const latest = useRef(open);
-  latest.current = open;
-  // Applied to the current state: another contact may be open by now, or this one may have changed.
-  const change = useCallback(
-    (id: string, change: Partial<Open>) =>
-      setOpen((old) => (old?.contact.id === id ? { ...old, ...change } : old)),
-    [],
-  );
-  useEffect(() => {
-    if (place === "" || place === NOTES || isGroup(place) || latest.current?.contact.id === place) return;
-    const controller = new AbortController();
-    readContact(parley, place, controller.signal)
-      .then(setOpen)
-      .catch((error) => {
-        if (controller.signal.aborted) return;
-        report("This conversation cannot be opened.", error);
-        leaveForGood();
-      });
-    return () => controller.abort();
-  }, [place, parley, report]);
-  useChanges((event) => {
-    if (event.type === "contact.updated") change(event.payload.id, { contact: event.payload });
-    if (event.type !== "contact.deleted" || latest.current?.contact.id !== event.payload.id) return;
-    latest.current = undefined;
-    setOpen(undefined);
-    if (location.hash.slice(1) !== event.payload.id) return;
-    say(`${toName(event.payload)} was deleted.`);
-    leaveForGood();
-  });
-  return [open?.contact.id === place ? open : undefined, setOpen, change];
-}
-
-async function readContact(
-  parley: ReturnType<typeof useSession>["parley"],
-  id: string,
-  signal: AbortSignal,
-): Promise<Open> {
-  const contact = await parley.contacts.retrieve(id, { signal });
-  // A contact does not say whether it is blocked; the list does.
-  const blocked = await parley.contacts.list({ username: contact.username, active: false }, { signal });
-  return { contact, blocked: blocked.data.length > 0 };
 }

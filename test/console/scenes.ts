@@ -10,6 +10,8 @@ export interface World {
   t: TestContext;
   server: TestApp;
   proxy: ProxyServer;
+  /** A page that is nowhere yet. */
+  visit(): Promise<{ page: Page; guard: Guard }>;
   /** A new user, signed in, with what `furnish` has made for them before. */
   arrive(furnish?: (user: TestUser) => unknown): Promise<{ user: TestUser; page: Page; guard: Guard }>;
 }
@@ -20,10 +22,11 @@ export function testScenes(title: string, scenes: Record<string, (world: World) 
     const server = await startApp(t);
     const proxy = await startProxy(t, server);
     const browser = await openBrowser(t);
+    const visit = () => openPage(browser, proxy.url);
     const arrive: World["arrive"] = async (furnish) => {
       const user = await server.user();
       await furnish?.(user);
-      const { page, guard } = await openPage(browser, proxy.url);
+      const { page, guard } = await visit();
       await signIn(page, proxy.url, user.token);
       return { user, page, guard };
     };
@@ -32,7 +35,7 @@ export function testScenes(title: string, scenes: Record<string, (world: World) 
         // Each begins with a network that works, and no page of another.
         proxy.fate = () => "pass";
         await Promise.all(browser.contexts().map((context) => context.close()));
-        await play({ t, server, proxy, arrive });
+        await play({ t, server, proxy, visit, arrive });
       });
     }
   });

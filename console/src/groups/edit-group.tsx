@@ -20,9 +20,11 @@ export function EditGroup(props: { group: Group; onClose: () => void }) {
     if (changes.length === 0) return props.onClose();
     setBusy(true);
     try {
-      const payload = await parley.groups.update(before.id, Object.fromEntries(changes));
-      events.publish({ type: "group.updated", payload });
-      say(`${payload.name} was changed.`);
+      const { name } = await events.publishResult(
+        () => parley.groups.update(before.id, Object.fromEntries(changes)),
+        (payload) => ({ type: "group.updated", payload }),
+      );
+      say(`${name} was changed.`);
       props.onClose();
     } catch (error) {
       setBusy(false);

@@ -42,7 +42,7 @@ export class Groups {
   }
 
   hear(change: Change): void {
-    if (change.type === "missed") this.load();
+    if (change.type === "missed" || (change.type === "retry" && this.state.failure)) this.load();
     else if (change.type === "group.created" || change.type === "group.updated") {
       this.#keep(change.payload);
       this.#refresh(change.payload.id);

@@ -154,8 +154,10 @@ function useRowActions(member: Member, pages: Pages<Member>) {
   return {
     changeRole: async (role: "admin" | "member") => {
       try {
-        const payload = await parley.groups.updateMember(member.group_id, member.id, { role });
-        events.publish({ type: "member.updated", payload });
+        await events.publishResult(
+          () => parley.groups.updateMember(member.group_id, member.id, { role }),
+          (payload) => ({ type: "member.updated", payload }),
+        );
       } catch (error) {
         report(`The role of ${name} was not changed.`, error);
       }

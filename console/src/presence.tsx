@@ -1,0 +1,42 @@
+import { useEffect, useState } from "preact/hooks";
+import type { Contact } from "../../client/src/index.ts";
+import { formatFullTime, formatTime } from "./format.ts";
+import { useChanges, useSession } from "./session.ts";
+import { useEveryMinute } from "./use-every-minute.ts";
+
+const NOW_SECONDS = 180;
+
+/** Shows when the contact was last active, if the server says so. */
+export function Presence({ contact }: { contact: Contact }) {
+  const { seconds } = useLastActive(contact);
+  if (seconds === null) return null;
+  const isNow = Date.now() / 1000 - seconds < NOW_SECONDS;
+  return (
+    <>
+      {" · "}
+      <span class={isNow ? "presence now" : "presence"} title={formatFullTime(seconds)}>
+        {isNow ? "Active now" : `Active ${formatTime(seconds)}`}
+      </span>
+    </>
+  );
+}
+
+/** Reads the time each minute, which is how exact it is, and after each message: no event has it. */
+function useLastActive(contact: Contact): { seconds: number | null } {
+  const { parley, endIfRefused } = useSession();
+  const [active, setActive] = useState({ seconds: contact.last_active_at });
+  const refresh = () => {
+    parley.contacts
+      .retrieve(contact.id)
+      // Always another object: a time that stays the same may no longer be now.
+      .then(({ last_active_at }) => setActive({ seconds: last_active_at }))
+      .catch(endIfRefused);
+  };
+  useEffect(refresh, [contact]);
+  useEveryMinute(true, refresh);
+  useChanges((change) => {
+    const isMessage = change.type === "message.created";
+    if (isMessage && change.payload.conversation_id === contact.conversation_id) refresh();
+  });
+  return active;
+}

@@ -1,1 +1,0 @@
-import{t as e}from"./index-BFsb8IO4.js";var t=e(((e,t)=>{t.exports={}}));export default t();

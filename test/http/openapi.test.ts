@@ -375,7 +375,9 @@ test("the page that shows it needs nothing from outside", async (t) => {
   assert.equal(page.status, 200);
   assert.match(page.headers.get("content-security-policy")!, /^default-src 'none'; script-src 'self';/);
   const html = await page.text();
-  const assets = [...html.matchAll(/<(?:link|script|img)[^>]*? (?:src|href)="([^"]+)"/g)].map((match) => match[1]!);
+  const assets = [...html.matchAll(/<(?:link|script|img)[^>]*? (?:src|href)="([^"]+)"/g)].map(
+    (match) => match[1]!,
+  );
   assert.equal(assets.length, 3);
   for (const asset of assets) {
     assert.match(asset, /^\/docs\//);

@@ -89,9 +89,11 @@ testScenes("by the keyboard", {
     assert.notEqual(dark, light);
     await page.getByRole("menuitemradio", { name: "Dark", checked: true }).waitFor();
     await page.reload();
-    await page.getByLabel("Access token").waitFor();
+    await openAccount(page);
+    await page.getByRole("menuitemradio", { name: "Dark", checked: true }).waitFor();
     assert.equal(await ground(), dark);
-    await page.evaluate(() => localStorage.clear());
+    await page.getByRole("menuitemradio", { name: "System" }).click();
+    assert.equal(await ground(), light);
     // Without the scope there is no way to the administration.
     assert.equal(await page.getByRole("menuitem", { name: "Administration" }).count(), 0);
     assert.deepEqual(guard.complaints, []);

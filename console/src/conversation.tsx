@@ -52,7 +52,14 @@ export function Conversation(props: {
     say("Folders cannot be uploaded. Drop the files in them instead."),
   );
   useLayoutEffect(() => jumps.watch(() => jumps.isFor(id) && show("messages")), [jumps, id]);
-  const panes = { id, name, onPick: pick, isSearching: search.isOn, onSearchEnd: search.end };
+  const panes = {
+    id,
+    name,
+    kind: props.kind,
+    onPick: pick,
+    isSearching: search.isOn,
+    onSearchEnd: search.end,
+  };
   const tabs = (
     <div class="tab-row">
       <Choice legend="What is shown" name="tab" chosen={tab} choices={TABS} onChoose={show} />
@@ -81,7 +88,7 @@ export function Conversation(props: {
       }}
     >
       {props.header(tabs)}
-      {tab === "files" ? <FilesPane {...panes} /> : <MessagesPane {...panes} kind={props.kind} />}
+      {tab === "files" ? <FilesPane {...panes} /> : <MessagesPane {...panes} />}
       <input
         ref={picker}
         type="file"

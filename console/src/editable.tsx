@@ -23,7 +23,7 @@ export function EditableName(props: {
     requestAnimationFrame(() => {
       const place = button.current;
       // If the name turned out to be read-only, the card gets the focus.
-      (place?.querySelector("button") ?? place?.closest("li")?.querySelector("button"))?.focus();
+      (place?.querySelector("button") ?? place?.closest(".card")?.querySelector("button"))?.focus();
     });
   };
   const shown = props.value || props.placeholder;
@@ -52,7 +52,7 @@ export function EditableName(props: {
   );
 }
 
-function NameField(props: Parameters<typeof EditableName>[0] & { onEnd: () => void }) {
+export function NameField(props: Parameters<typeof EditableName>[0] & { onEnd: () => void }) {
   const field = useRef<HTMLInputElement>(null);
   const [busy, setBusy] = useState(false);
   useLayoutEffect(() => {

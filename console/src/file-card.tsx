@@ -1,77 +1,120 @@
+// One file of the list: a card of the grid or a row.
 import { useMemo, useState } from "preact/hooks";
 import type { Attachment } from "../../client/src/index.ts";
 import { EditableName } from "./editable.tsx";
+import type { SharedFile } from "./file-actions.ts";
 import { formatFullTime, formatSize, formatTime } from "./format.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import { KIND_ICONS, toExtension, toKind } from "./media.ts";
+import { useAttention } from "./message-tools.tsx";
 import { localAddress } from "./session.ts";
 
 /** The largest image, in bytes, that gets a thumbnail. */
 const MAX_THUMBNAIL = 20_000_000;
 
+/** Always the same object, so that cards do not render again. */
 export interface FileActions {
-  open: (file: Attachment) => void;
-  rename: (file: Attachment, filename: string) => Promise<boolean>;
-  copyLink: (file: Attachment) => void;
-  remove: (file: Attachment) => void;
+  /** Opens the file, or selects it. */
+  press: (file: SharedFile, event: MouseEvent) => void;
+  select: (file: SharedFile, isRange: boolean) => void;
+  rename: (file: SharedFile, filename: string) => Promise<boolean>;
+  copyLink: (file: SharedFile) => void;
+  remove: (file: SharedFile) => void;
 }
 
-interface Card {
-  file: Attachment;
+interface Content {
+  file: SharedFile;
   actions: FileActions;
-  /** Another user uploaded it: it cannot be renamed or deleted. */
-  foreign: boolean;
+  /** The name of who sent it; empty if that goes without saying. */
+  sender: string;
+  /** Whether the user sent it: only then can it be renamed and deleted. */
+  own: boolean;
+  isSelected: boolean;
+  /** Whether Tab reaches it. */
+  isActive: boolean;
 }
 
-/** Renders only if the file has changed, because there may be a thousand. */
-export function FileCard(props: Card) {
-  const { file, actions, foreign } = props;
-  return useMemo(() => <CardView {...props} />, [file, actions, foreign]);
-}
-
-function CardView({ file, actions, foreign }: Card) {
-  const dot = file.filename.lastIndexOf(".");
+/** Renders only if something of it has changed, because there are many. */
+export function FileCard(props: Content & { at: number; style: Record<string, string> }) {
+  const { file, actions, sender, own, isSelected, isActive } = props;
+  const { hasAttention, listeners } = useAttention();
+  const content = useMemo(
+    () => <CardContent {...props} hasAttention={hasAttention} />,
+    [file, actions, sender, own, isSelected, isActive, hasAttention],
+  );
   return (
-    <li class="card" id={file.id}>
+    <div
+      id={file.id}
+      class={isSelected ? "card selected" : "card"}
+      role="row"
+      aria-rowindex={props.at + 1}
+      style={props.style}
+      {...listeners}
+    >
+      <div class="card-cell" role="gridcell" aria-selected={isSelected}>
+        {content}
+      </div>
+    </div>
+  );
+}
+
+function CardContent(props: Content & { hasAttention: boolean }) {
+  const { file, actions, sender, own, isSelected, hasAttention } = props;
+  const { filename } = file;
+  const dot = filename.lastIndexOf(".");
+  return (
+    <>
       <button
         type="button"
         class="thumb"
-        aria-label={`Open ${file.filename}`}
-        onClick={() => actions.open(file)}
+        aria-label={`Open ${filename}`}
+        title={filename}
+        tabIndex={props.isActive ? 0 : -1}
+        onClick={(event) => actions.press(file, event)}
       >
         <Thumbnail key={file.file_url} file={file} />
       </button>
+      {/* Without a stop for Tab: Space selects. */}
+      <button
+        type="button"
+        class="card-check"
+        role="checkbox"
+        aria-checked={isSelected}
+        aria-label={`Select ${filename}`}
+        tabIndex={-1}
+        onClick={(event) => actions.select(file, event.shiftKey)}
+      >
+        <Icon name="check" />
+      </button>
       <div class="card-text">
         <EditableName
-          value={file.filename}
+          value={filename}
           what="file"
-          readOnly={foreign}
+          readOnly={!own || !hasAttention}
           {...(dot > 0 && { selectUpTo: dot })}
           onSave={(filename) => actions.rename(file, filename)}
         />
-        <div class="card-foot">
-          <span class="muted small ellipsis" title={formatFullTime(file.created_at)}>
-            {formatSize(file.file_size)} · {formatTime(file.created_at)}
-          </span>
-          <span class="card-actions">
-            <IconButton
-              icon="copy"
-              label={`Copy the link of ${file.filename}`}
-              onClick={() => actions.copyLink(file)}
-            />
-            <DownloadLink file={file} />
-            {!foreign && (
-              <IconButton
-                icon="trash"
-                label={`Delete ${file.filename}`}
-                danger
-                onClick={() => actions.remove(file)}
-              />
-            )}
-          </span>
-        </div>
+        <span class="card-about muted small">
+          {sender && <span class="card-sender ellipsis">{sender}</span>}
+          <span class="card-size">{formatSize(file.file_size)}</span>
+          <time title={formatFullTime(file.created_at)}>{formatTime(file.created_at)}</time>
+        </span>
       </div>
-    </li>
+      {hasAttention && <CardTools {...props} />}
+    </>
+  );
+}
+
+function CardTools({ file, actions, own }: Content) {
+  const { filename } = file;
+  return (
+    <span class="card-tools">
+      <IconButton icon="copy" label={`Copy the link of ${filename}`} onClick={() => actions.copyLink(file)} />
+      <DownloadLink file={file} />
+      {own && (
+        <IconButton icon="trash" label={`Delete ${filename}`} danger onClick={() => actions.remove(file)} />
+      )}
+    </span>
   );
 }
 
@@ -86,14 +129,14 @@ export function DownloadLink({ file, named }: { file: Attachment; named?: boolea
       title={label}
     >
       <Icon name="download" />
-      {named && "Download"}
+      {named && <span class="only-wide">Download</span>}
     </a>
   );
 }
 
 export function Thumbnail({ file }: { file: Attachment }) {
   const [broken, setBroken] = useState(false);
-  const kind = toKind(file.file_type);
+  const kind = toKind(file);
   if (kind === "image" && !broken && file.file_size <= MAX_THUMBNAIL) {
     return (
       <img
@@ -101,6 +144,7 @@ export function Thumbnail({ file }: { file: Attachment }) {
         alt=""
         loading="lazy"
         decoding="async"
+        draggable={false}
         onError={() => setBroken(true)}
       />
     );

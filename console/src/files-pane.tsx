@@ -1,161 +1,206 @@
-// The Files tab: the files of a conversation as a grid.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Attachment } from "../../client/src/index.ts";
-import { ConfirmDialog } from "./dialog.tsx";
-import { isForeign } from "./failures.ts";
-import { type FileActions, FileCard } from "./file-card.tsx";
+// The Files tab: the files of a conversation as a grid or a list.
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { type SharedFile, useCopyLink, useRename } from "./file-actions.ts";
+import { FileBar, useFileChoice } from "./file-bar.tsx";
+import type { FileActions } from "./file-card.tsx";
+import { FileGrid } from "./file-grid.tsx";
+import { arrange, MAX_FILES, TYPES, type Type } from "./file-order.ts";
+import { toUserName } from "./groups/texts.ts";
 import { Icon } from "./icons.tsx";
-import { focusContent, OpenFile, useCopyLink } from "./open-file.tsx";
+import { focusContent, OpenFile } from "./open-file.tsx";
 import { PageFailure, Reading, toCount } from "./page-notes.tsx";
 import { useOpenFile } from "./place.ts";
+import { RemoveFiles } from "./remove-files.tsx";
 import { SearchBar } from "./search-bar.tsx";
 import { useSession } from "./session.ts";
-import { useFiles } from "./use-files.ts";
-import type { Pages } from "./use-pages.ts";
+import { type Files, useFiles } from "./use-files.ts";
+import { type Selection, useSelection } from "./use-selection.ts";
 import { useSettled } from "./use-settled.ts";
 
-export function FilesPane(props: {
+interface Pane {
   id: string;
   name: string;
+  kind: "contact" | "group" | "self";
   onPick: () => void;
   isSearching: boolean;
   onSearchEnd: () => void;
-}) {
-  const { isSearching, onSearchEnd } = props;
+}
+
+export function FilesPane(props: Pane) {
+  const { id, name, isSearching } = props;
   const [typed, setTyped] = useState("");
   useEffect(() => {
     if (!isSearching) setTyped("");
   }, [isSearching]);
   const q = useSettled(isSearching ? typed.trim() : "");
-  const pages = useFiles(props.id, q);
+  const pages = useFiles(id, q);
+  const [choice, choose] = useFileChoice();
+  const { sort, type, view } = choice;
+  const files = useMemo(() => arrange(pages.items, sort, type), [pages.items, sort, type]);
+  const selection = useSelection(files);
+  useSelectionKeys(selection);
   const [opened, lookAt] = useOpenFile();
-  const [removing, setRemoving] = useState<Attachment>();
-  const actions = useFileActions(pages, lookAt, setRemoving);
+  const [removing, remove] = useState<SharedFile[]>();
+  const actions = useFileActions(selection, lookAt, remove);
+  const toSender = useSenderName(props);
+  const endRemoving = () => {
+    remove(undefined);
+    focusContent();
+  };
+  const isWhole = !pages.hasMore || pages.isPart;
   return (
     <>
       {isSearching && (
-        <SearchBar label="Search files" typed={typed} onType={setTyped} onClose={onSearchEnd}>
+        <SearchBar label="Search files" typed={typed} onType={setTyped} onClose={props.onSearchEnd}>
           <span class="muted small" role="status">
-            {q && toCount(pages)}
+            {q && isWhole && toCount({ ...pages, items: files, hasMore: pages.isPart })}
           </span>
         </SearchBar>
       )}
-      <Files pages={pages} actions={actions} q={q} name={props.name} onPick={props.onPick} />
-      <OpenFile files={pages.items} opened={opened} lookAt={lookAt} more={pages.more} />
-      {removing && <RemoveFile file={removing} pages={pages} onClose={() => setRemoving(undefined)} />}
+      {pages.items.length > 0 && (
+        <FileBar
+          files={files}
+          isWhole={isWhole}
+          selection={selection}
+          choice={choice}
+          onChoose={choose}
+          onPick={props.onPick}
+          onRemove={remove}
+        />
+      )}
+      <FileGrid
+        files={files}
+        label={`Files of ${name}`}
+        view={view}
+        isByDay={sort === "newest" || sort === "oldest"}
+        what={`${q} ${sort} ${type}`}
+        hasMore={pages.hasMore}
+        selection={selection}
+        actions={actions}
+        toSender={toSender}
+        opened={opened}
+        onRemove={remove}
+      >
+        <AfterFiles pages={pages} count={files.length} type={type} q={q} {...props} />
+      </FileGrid>
+      <OpenFile
+        files={files}
+        hasMore={pages.hasMore}
+        opened={opened}
+        lookAt={lookAt}
+        more={pages.more}
+        toName={toSender}
+      />
+      {removing && <RemoveFiles files={removing} onClose={endRemoving} />}
     </>
   );
 }
 
 /** Returns the same object each time, so that cards do not render again. */
 function useFileActions(
-  pages: Pages<Attachment>,
+  selection: Selection,
   lookAt: (id: string) => void,
-  setRemoving: (file: Attachment) => void,
+  remove: (files: SharedFile[]) => void,
 ): FileActions {
-  const { parley, foreignFiles, say, report } = useSession();
+  const rename = useRename();
   const copyLink = useCopyLink();
-  const latest = useRef({ pages, lookAt });
-  latest.current = { pages, lookAt };
-  return useMemo(() => {
-    const rename: FileActions["rename"] = async (file, filename) => {
-      const { edit } = latest.current.pages;
-      try {
-        const renamed = await parley.attachments.update(file.id, { filename });
-        edit((items) => items.map((each) => (each.id === file.id ? renamed : each)));
-        say(`Renamed to ${renamed.filename}.`);
-        return true;
-      } catch (error) {
-        report(`${file.filename} was not renamed.`, error);
-        if (!isForeign(error)) return false;
-        foreignFiles.add(file.id);
-        return true;
-      }
-    };
-    return { open: (file) => latest.current.lookAt(file.id), remove: setRemoving, rename, copyLink };
-  }, [setRemoving, parley, foreignFiles, say, report, copyLink]);
-}
-
-function RemoveFile(props: { file: Attachment; pages: Pages<Attachment>; onClose: () => void }) {
-  const { file, pages, onClose } = props;
-  const { parley, foreignFiles, say, report, refreshMe } = useSession();
-  const remove = async () => {
-    try {
-      await parley.attachments.delete(file.id);
-      pages.edit((items) => items.filter(({ id }) => id !== file.id));
-      say(`${file.filename} was deleted.`);
-      refreshMe();
-      focusContent();
-    } catch (error) {
-      report(`${file.filename} was not deleted.`, error);
-      if (!isForeign(error)) return;
-      foreignFiles.add(file.id);
-      focusContent();
-    }
-  };
-  return (
-    <ConfirmDialog
-      title="Delete this file?"
-      text={`This deletes ${file.filename} for everyone in this conversation, and its links stop working. You can't undo this.`}
-      action="Delete"
-      onConfirm={remove}
-      onClose={onClose}
-    />
+  const latest = useRef({ selection, lookAt });
+  latest.current = { selection, lookAt };
+  return useMemo(
+    () => ({
+      press: (file, event) => {
+        const { selection, lookAt } = latest.current;
+        // Without a count it comes from the keyboard, or from assistive technology.
+        const isClick = event.detail > 0;
+        if (isClick && event.shiftKey) selection.extend(file.id, file.id);
+        else if (isClick && (event.ctrlKey || event.metaKey || selection.isOn)) selection.toggle(file.id);
+        else lookAt(file.id);
+      },
+      select: ({ id }, isRange) => {
+        const { selection } = latest.current;
+        if (isRange) selection.extend(id, id);
+        else selection.toggle(id);
+      },
+      rename,
+      copyLink,
+      remove: (file) => remove([file]),
+    }),
+    [rename, copyLink, remove],
   );
 }
 
-function Files(props: {
-  pages: Pages<Attachment>;
-  actions: FileActions;
+/** Ctrl+A selects all files, Escape none. */
+function useSelectionKeys(selection: Selection): void {
+  const latest = useRef(selection);
+  latest.current = selection;
+  useLayoutEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      const { isOn, clear, selectAll } = latest.current;
+      const target = event.target as Element;
+      const isHere = target === document.body || target.closest(".conversation");
+      const isText = target.closest("input:not([type=radio]), textarea, select");
+      if (event.defaultPrevented || !isHere || isText || document.querySelector("dialog")) return;
+      if (event.key === "a" && (event.ctrlKey || event.metaKey)) selectAll();
+      else if (event.key === "Escape" && isOn) clear();
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, []);
+}
+
+/** Returns who sent a file, by the name that the conversation shows; an empty text if there is only the user. */
+function useSenderName({ kind, name }: Pane): (file: Pick<SharedFile, "sender">) => string {
+  const { me } = useSession();
+  return useCallback(
+    ({ sender }) => {
+      if (kind === "self" || sender === undefined) return "";
+      if (sender === null) return "Deleted user";
+      if (sender.id === me.id) return "You";
+      return kind === "group" ? toUserName(sender) : name;
+    },
+    [kind, name, me.id],
+  );
+}
+
+function AfterFiles(props: {
+  pages: Files;
+  /** How many are shown. */
+  count: number;
+  type: Type;
   q: string;
   name: string;
   onPick: () => void;
 }) {
-  const { pages, actions, q } = props;
-  const { foreignFiles } = useSession();
-  const end = useRef<HTMLDivElement>(null);
-  const more = useRef(pages.more);
-  more.current = pages.more;
-  const { length } = pages.items;
-  // Observing again requests the next page if the end is still in view.
-  useEffect(() => {
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && more.current(), {
-      rootMargin: "600px",
-    });
-    observer.observe(end.current!);
-    return () => observer.disconnect();
-  }, [length]);
+  const { pages, count, type, q } = props;
+  const isIdle = !pages.loading && !pages.failure;
   return (
-    <div class="files" tabIndex={length === 0 ? -1 : 0} role="group" aria-label={`Files of ${props.name}`}>
-      {length > 0 && (
-        <ul class="grid">
-          {q === "" && <AddCard onPick={props.onPick} />}
-          {pages.items.map((file) => (
-            <FileCard key={file.id} file={file} actions={actions} foreign={foreignFiles.has(file.id)} />
-          ))}
-        </ul>
+    <>
+      {count === 0 && pages.loading && <Reading />}
+      {count === 0 && isIdle && <Nothing {...props} isFiltered={pages.items.length > 0} type={type} q={q} />}
+      {pages.isPart && isIdle && (
+        <div class="files-part">
+          <p class="muted">
+            Only the newest {MAX_FILES.toLocaleString()} files are loaded: older ones are neither sorted nor
+            filtered.
+          </p>
+          <button type="button" class="button" onClick={pages.loadOlder}>
+            Load older files
+          </button>
+        </div>
       )}
-      {length === 0 && !pages.loading && !pages.failure && <Empty {...props} />}
-      {length === 0 && pages.loading && <Reading />}
       <PageFailure pages={pages} />
-      <div ref={end} />
-    </div>
+    </>
   );
 }
 
-function AddCard({ onPick }: { onPick: () => void }) {
-  return (
-    <li class="card add-card">
-      <button type="button" class="add-files" onClick={onPick}>
-        <Icon name="upload" />
-        <strong>Add files</strong>
-        <span class="muted small">or drop or paste them here</span>
-      </button>
-    </li>
-  );
-}
-
-function Empty({ q, name, onPick }: { q: string; name: string; onPick: () => void }) {
+function Nothing(props: { isFiltered: boolean; type: Type; q: string; name: string; onPick: () => void }) {
+  const { isFiltered, type, q, name } = props;
+  if (isFiltered) {
+    const label = TYPES.find(([each]) => each === type)![1];
+    return <p class="muted">No files of this type: {label.toLowerCase()}.</p>;
+  }
   if (q !== "") return <p class="muted">Nothing matches “{q}”.</p>;
   return (
     <div class="files-empty">
@@ -164,7 +209,7 @@ function Empty({ q, name, onPick }: { q: string; name: string; onPick: () => voi
       </span>
       <h2>Drop files here</h2>
       <p class="muted">Nothing in {name} yet. You can also paste a picture or choose files.</p>
-      <button type="button" class="button primary" onClick={onPick}>
+      <button type="button" class="button primary" onClick={props.onPick}>
         Choose files
       </button>
     </div>

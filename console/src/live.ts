@@ -41,6 +41,8 @@ export interface ReactionChange {
 export type Change =
   | Shown
   | { type: "attachment.created"; payload: Attachment; conversation_id: string }
+  | { type: "attachment.updated"; payload: Attachment }
+  | { type: "attachment.deleted"; payload: Reference }
   | { type: `contact.${"created" | "updated" | "deleted"}`; payload: Contact }
   | { type: "message.created" | "message.updated"; payload: Message }
   | { type: "message.deleted"; payload: Reference }

@@ -26,6 +26,7 @@ import "./empty.css";
 import "./contacts.css";
 import "./search.css";
 import "./conversation.css";
+import "./file-bar.css";
 import "./files.css";
 import "./messages.css";
 import "./message-files.css";
@@ -35,6 +36,7 @@ import "./composer.css";
 import "./upload-tray.css";
 import "./overlays.css";
 import "./menus.css";
+import "./preview.css";
 
 const REFRESH_MS = 300;
 /** A hidden window has no events, and counts in its title how many conversations are unread. */
@@ -124,7 +126,6 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: SignOut }) {
     const groups = new Groups(parley, endIfRefused);
     const pusher = new Pusher(parley, user.me);
     const notifier = new Notifier(user.me.id, () => pusher.isOn);
-    const foreignFiles = new Set<string>();
     const jumps = new Jumps();
     const typists = new Typists(parley, user.me.id, conversations);
     return {
@@ -137,7 +138,6 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: SignOut }) {
         groups,
         notifier,
         drafts,
-        foreignFiles,
         jumps,
         typists,
         pusher,

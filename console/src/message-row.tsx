@@ -155,7 +155,7 @@ function Quote(props: {
 
 function MessageFile(props: { file: Attachment; onOpen: () => void; isReachable: boolean }) {
   const { file, onOpen } = props;
-  const isImage = toKind(file.file_type) === "image";
+  const isImage = toKind(file) === "image";
   return (
     <li>
       <button

@@ -7,7 +7,7 @@ import { Icon } from "./icons.tsx";
 import { MessageList, type Target } from "./message-list.tsx";
 import { MessageSearch } from "./message-search.tsx";
 import type { MessageActions } from "./message-tools.tsx";
-import { focusContent, OpenFile } from "./open-file.tsx";
+import { focusContent, OpenMessageFile } from "./open-file.tsx";
 import type { Outgoing } from "./outbox.ts";
 import { PageFailure, Reading } from "./page-notes.tsx";
 import { visible } from "./people.tsx";
@@ -67,7 +67,6 @@ function View(props: Pane & { conversation: Conversation }) {
   const actions = useActions({ name, id, kind, setEditing, ask, lookAt, show: target.show });
   const news = useNews(id, name, actions.toName);
   const markRead = useMarkRead(conversation, pages.items);
-  const files = useMemo(() => pages.items.flatMap(({ attachments }) => attachments).reverse(), [pages.items]);
   const send = () => {
     // The page may show older messages, and the conversation may be about to be read again.
     const ids = [pages.items.at(-1)?.id ?? "", conversation.last_message?.id ?? ""];
@@ -126,7 +125,7 @@ function View(props: Pane & { conversation: Conversation }) {
         onRemove={actions.remove}
         toName={actions.toName}
       />
-      <OpenFile files={files} opened={opened} lookAt={lookAt} more={pages.older} />
+      <OpenMessageFile pages={pages} actions={actions} opened={opened} lookAt={lookAt} />
       {asking && (
         <MessageDialog {...asking} items={pages.items} actions={actions} onClose={() => ask(undefined)} />
       )}

@@ -1,66 +1,99 @@
 // The open file of a conversation, in either tab.
-import { useCallback, useEffect } from "preact/hooks";
-import type { Attachment } from "../../client/src/index.ts";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { SharedFile } from "./file-actions.ts";
+import type { MessageActions } from "./message-tools.tsx";
 import { Preview } from "./preview.tsx";
+import { RemoveFiles } from "./remove-files.tsx";
 import { useChanges, useSession } from "./session.ts";
+import type { Messages } from "./use-messages.ts";
+
+interface Opened {
+  opened: string | undefined;
+  lookAt: (id: string | undefined) => void;
+}
 
 /** How many files before the end the preview requests the next page. */
 const AHEAD = 4;
 
-export function OpenFile(props: {
-  /** Newest first. */
-  files: readonly Attachment[];
-  opened: string | undefined;
-  lookAt: (id: string | undefined) => void;
-  more: () => void;
-}) {
-  const { files, opened, lookAt } = props;
+export function OpenFile(
+  props: Opened & {
+    /** In the order in which one steps through them. */
+    files: readonly SharedFile[];
+    /** Whether more follow; undefined if some before them are missing, so that nobody knows the number of one. */
+    hasMore: boolean | undefined;
+    more: () => void;
+    toName: (file: SharedFile) => string;
+  },
+) {
+  const { files, hasMore, opened, lookAt } = props;
   const { say } = useSession();
-  const copyLink = useCopyLink();
+  const [isRemoving, setRemoving] = useState(false);
   const at = files.findIndex((file) => file.id === opened);
+  const file = files[at];
   useEffect(() => {
     if (at >= 0 && at + AHEAD >= files.length) props.more();
   });
   useChanges((event) => {
     if (opened === undefined || event.type !== "attachment.deleted" || event.payload.id !== opened) return;
-    say(`${files[at]?.filename ?? "The file"} was deleted.`);
-    lookAt(undefined);
+    const neighbour = files[at + 1] ?? files[at - 1];
+    setRemoving(false);
+    if (!isRemoving) say(`${file?.filename ?? "The file"} was deleted.`);
+    lookAt(isRemoving ? neighbour?.id : undefined);
     focusContent();
   });
+  if (!file) return null;
   const step = (to: number) => {
-    const file = files[to];
-    return file && (() => lookAt(file.id));
+    const target = files[to];
+    return target && target !== file ? () => lookAt(target.id) : undefined;
   };
-  if (at < 0) return null;
   return (
-    <Preview
-      file={files[at]!}
-      previous={step(at - 1)}
-      next={step(at + 1)}
-      onCopyLink={copyLink}
-      onClose={() => lookAt(undefined)}
-    />
+    <>
+      <Preview
+        file={file}
+        sender={props.toName(file)}
+        position={hasMore === undefined ? "" : `${at + 1} of ${files.length}${hasMore ? "+" : ""}`}
+        steps={{ previous: step(at - 1), next: step(at + 1), first: step(0), last: step(files.length - 1) }}
+        onRemove={() => setRemoving(true)}
+        onClose={() => lookAt(undefined)}
+      />
+      {isRemoving && <RemoveFiles files={[file]} onClose={() => setRemoving(false)} />}
+    </>
   );
 }
 
-export function useCopyLink(): (file: Attachment) => Promise<void> {
-  const { say, report } = useSession();
-  return useCallback(
-    async (file) => {
-      try {
-        await navigator.clipboard.writeText(file.file_url);
-        say("Link copied. It opens for anyone who has it, for at least an hour.");
-      } catch {
-        report("The link was not copied.", new Error("The browser allows that only on https pages."));
-      }
-    },
-    [say, report],
+/** The open one of the files in messages. */
+export function OpenMessageFile({
+  pages,
+  actions,
+  ...opened
+}: Opened & { pages: Messages; actions: MessageActions }) {
+  const { items, hasNewer, hasOlder, older } = pages;
+  const files = useMemo(
+    () =>
+      items
+        .flatMap(({ attachments, sender }) => attachments.map((file): SharedFile => ({ ...file, sender })))
+        .reverse(),
+    [items],
+  );
+  return (
+    <OpenFile
+      {...opened}
+      files={files}
+      hasMore={hasNewer ? undefined : hasOlder}
+      more={older}
+      toName={({ sender }) => (sender === undefined ? "" : actions.toName(sender))}
+    />
   );
 }
 
 /** If the focused button is gone after the next render, focuses the message with this id, or all files or messages. */
 export function focusContent(id = ""): void {
-  focusIfLost(() => document.getElementById(id) ?? document.querySelector<HTMLElement>(".files, .messages"));
+  focusIfLost(
+    () =>
+      document.getElementById(id) ??
+      document.querySelector<HTMLElement>(".thumb[tabindex='0']") ??
+      document.querySelector<HTMLElement>(".files, .messages"),
+  );
 }
 
 /** If the focused button is gone after the next render, focuses another element. */

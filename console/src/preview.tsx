@@ -1,187 +1,170 @@
-// One file, large. Nothing in it runs: it is shown by media elements, as text, or by the browser's PDF viewer.
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import type { Attachment } from "../../client/src/index.ts";
+// One file, large, with what can be done with it.
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Dialog } from "./dialog.tsx";
-import { explain, isAborted } from "./failures.ts";
+import { NameField } from "./editable.tsx";
+import { isOwn, type SharedFile, useCopyLink, useRename } from "./file-actions.ts";
 import { DownloadLink } from "./file-card.tsx";
-import { formatFullTime, formatSize } from "./format.ts";
-import { Icon } from "./icons.tsx";
-import { KIND_ICONS, toKind } from "./media.ts";
-import { localAddress } from "./session.ts";
+import { formatClock, formatDay, formatFullTime, formatSize } from "./format.ts";
+import { Icon, IconButton, type IconName } from "./icons.tsx";
+import { toTypeName } from "./media.ts";
+import { useSession } from "./session.ts";
+import { Stage } from "./stage.tsx";
+import type { OnKey } from "./zoom.tsx";
 
-const MAX_TEXT = 256 * 1024;
-const MAX_PDF = 50_000_000;
-const MAX_CHECKED_PIXELS = 50_000_000;
+type Step = (() => void) | undefined;
+
+interface Steps {
+  previous: Step;
+  next: Step;
+  first: Step;
+  last: Step;
+}
+
+/** How far a finger moves to step to another file, in pixels. */
+const SWIPE = 60;
 
 export function Preview(props: {
-  file: Attachment;
-  previous: (() => void) | undefined;
-  next: (() => void) | undefined;
-  onCopyLink: (file: Attachment) => void;
+  file: SharedFile;
+  /** The name of who sent it; empty if that goes without saying. */
+  sender: string;
+  /** "3 of 14"; empty if it is not known. */
+  position: string;
+  steps: Steps;
+  onRemove: () => void;
   onClose: () => void;
 }) {
-  const { file, previous, next } = props;
-  useArrows(previous, next);
+  const { file, steps, position } = props;
+  const onKey: OnKey = useRef(undefined);
+  useKeys(steps, onKey);
+  const [isRenaming, setRenaming] = useState(false);
   return (
     <Dialog title={file.filename} onClose={props.onClose} wide>
-      <div class="stage">
-        <Stage key={file.id} file={file} />
+      <div class="stage" {...useSwipe(steps)}>
+        <Stage key={file.id} file={file} onKey={onKey} />
       </div>
       <div class="stage-foot">
-        <span class="muted small">
-          {formatSize(file.file_size)} · {file.file_type} · {formatFullTime(file.created_at)}
+        {isRenaming ? (
+          <Rename key={file.id} file={file} onEnd={() => setRenaming(false)} />
+        ) : (
+          <p class="stage-about small">
+            <strong class="ellipsis">{props.sender}</strong>
+            <span class="muted">{formatSize(file.file_size)}</span>
+            <span class="muted" title={file.file_type}>
+              {toTypeName(file)}
+            </span>
+            <time class="muted" title={formatFullTime(file.created_at)}>
+              {formatDay(file.created_at)}, {formatClock(file.created_at)}
+            </time>
+          </p>
+        )}
+        <span class="stage-steps">
+          <StepButton icon="back" label="Previous" step={steps.previous} />
+          <span class="small" role="status">
+            {position}
+          </span>
+          <StepButton icon="next" label="Next" step={steps.next} />
         </span>
-        <span class="stage-actions">
-          <button type="button" class="button" disabled={!previous} onClick={previous}>
-            Previous
-          </button>
-          <button type="button" class="button" disabled={!next} onClick={next}>
-            Next
-          </button>
-          <button type="button" class="button" onClick={() => props.onCopyLink(file)}>
-            Copy link
-          </button>
-          <DownloadLink file={file} named />
-        </span>
+        <Tools file={file} onRename={() => setRenaming(true)} onRemove={props.onRemove} />
       </div>
     </Dialog>
   );
 }
 
-/** Moves between files with the arrow keys, unless the focused element uses them. */
-function useArrows(previous: (() => void) | undefined, next: (() => void) | undefined): void {
+/** It stays when there is nothing to step to, so that the focus stays, too. */
+function StepButton({ icon, label, step }: { icon: IconName; label: string; step: Step }) {
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      aria-label={label}
+      title={label}
+      aria-disabled={!step}
+      onClick={step}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+/** Offers only what can succeed. */
+function Tools(props: { file: SharedFile; onRename: () => void; onRemove: () => void }) {
+  const { file } = props;
+  const { me } = useSession();
+  const copyLink = useCopyLink();
+  return (
+    <span class="stage-tools">
+      {isOwn(file, me.id) && (
+        <>
+          <IconButton icon="edit" label="Rename" onClick={props.onRename} />
+          <IconButton icon="trash" label="Delete" danger onClick={props.onRemove} />
+        </>
+      )}
+      <IconButton icon="copy" label="Copy link" onClick={() => copyLink(file)} />
+      <DownloadLink file={file} named />
+    </span>
+  );
+}
+
+function Rename({ file, onEnd }: { file: SharedFile; onEnd: () => void }) {
+  const rename = useRename();
+  const dot = file.filename.lastIndexOf(".");
+  const end = () => {
+    onEnd();
+    requestAnimationFrame(() => document.querySelector<HTMLElement>(".stage-tools button")?.focus());
+  };
+  return (
+    <NameField
+      value={file.filename}
+      what="file"
+      {...(dot > 0 && { selectUpTo: dot })}
+      onSave={(filename) => rename(file, filename)}
+      onEnd={end}
+    />
+  );
+}
+
+/** Steps with the arrow keys, Home and End, unless the focused element uses them. */
+function useKeys(steps: Steps, onKey: OnKey): void {
+  const latest = useRef(steps);
+  latest.current = steps;
   useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.target instanceof Element && event.target.closest("video, audio, pre, iframe")) return;
-      if (event.key === "ArrowLeft") previous?.();
-      if (event.key === "ArrowRight") next?.();
+      const { target } = event;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (target instanceof Element && target.closest("video, audio, input, .stage-text, iframe")) return;
+      // A question may lie above.
+      if (document.querySelectorAll("dialog").length > 1) return;
+      const { previous, next, first, last } = latest.current;
+      const moves: Record<string, Step> = { ArrowLeft: previous, ArrowRight: next, Home: first, End: last };
+      if (!onKey.current?.(event.key)) {
+        if (!(event.key in moves)) return;
+        moves[event.key]?.();
+      }
+      event.preventDefault();
     };
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);
-  }, [previous, next]);
+  }, [onKey]);
 }
 
-function Stage({ file }: { file: Attachment }) {
-  const [broken, setBroken] = useState(false);
-  const kind = broken ? "file" : toKind(file.file_type);
-  // Kept, because a renewed link would restart a video.
-  const [address] = useState(() => localAddress(file.file_url));
-  const fails = () => setBroken(true);
-  if (file.file_size === 0) return <NoStage kind={kind} text="The file is empty." />;
-  if (kind === "image") return <ImageStage address={address} file={file} onError={fails} />;
-  if (kind === "video") return <video src={address} controls onError={fails} />;
-  if (kind === "audio") {
-    return (
-      <div class="stage-audio">
-        <Icon name="audio" />
-        <audio src={address} controls aria-label={file.filename} onError={fails} />
-      </div>
-    );
-  }
-  if (kind === "text") return <TextStage file={file} />;
-  if (kind === "pdf" && file.file_size <= MAX_PDF) return <PdfStage file={file} />;
-  const why = broken ? "This browser cannot show the file." : "There is no preview for this type of file.";
-  return <NoStage kind={kind} text={`${why} Download it to open it.`} />;
-}
-
-/** Shows an image, and says if it is truncated. An element loads such an image without an error; decoding it again fails. */
-function ImageStage(props: { address: string; file: Attachment; onError: () => void }) {
-  const [isCut, setCut] = useState(false);
-  const check = (image: HTMLImageElement) => {
-    if (image.naturalWidth * image.naturalHeight > MAX_CHECKED_PIXELS) return;
-    const bitmap = createImageBitmap(image, { resizeWidth: 1, resizeHeight: 1 });
-    bitmap.then(
-      (done) => done.close(),
-      () => setCut(true),
-    );
+/** Steps when a finger moves sideways. Returns the listeners that this needs. */
+function useSwipe({ previous, next }: Steps) {
+  const start = useRef<{ x: number; y: number } | undefined>(undefined);
+  return {
+    onPointerDown: ({ pointerType, isPrimary, target, clientX, clientY }: PointerEvent) => {
+      const isSwipe = pointerType === "touch" && isPrimary && !(target as Element).closest("video, audio");
+      start.current = isSwipe ? { x: clientX, y: clientY } : undefined;
+    },
+    onPointerUp: ({ clientX, clientY }: PointerEvent) => {
+      const from = start.current;
+      start.current = undefined;
+      if (!from) return;
+      const across = clientX - from.x;
+      if (Math.abs(across) < SWIPE || Math.abs(across) < 2 * Math.abs(clientY - from.y)) return;
+      (across < 0 ? next : previous)?.();
+    },
+    onPointerCancel: () => {
+      start.current = undefined;
+    },
   };
-  return (
-    <>
-      <img
-        src={props.address}
-        alt={props.file.filename}
-        onLoad={(event) => check(event.currentTarget)}
-        onError={props.onError}
-      />
-      {isCut && (
-        <p class="stage-note" role="status">
-          The picture is incomplete.
-        </p>
-      )}
-    </>
-  );
-}
-
-function NoStage({ kind, text }: { kind: keyof typeof KIND_ICONS; text: string }) {
-  return (
-    <div class="stage-none">
-      <Icon name={KIND_ICONS[kind]} />
-      <p>{text}</p>
-    </div>
-  );
-}
-
-function TextStage({ file }: { file: Attachment }) {
-  const part = file.file_size > MAX_TEXT;
-  const { value: text, failure } = useFetched(file, async (response) => {
-    return new TextDecoder().decode(await response.arrayBuffer());
-  });
-  if (failure) return <p class="failure">{failure}</p>;
-  return (
-    <section class="stage-text" tabIndex={0} aria-label="Text" aria-busy={text === undefined}>
-      <pre>{text}</pre>
-      {part && text !== undefined && (
-        <p class="muted">
-          The first {formatSize(MAX_TEXT)} of {formatSize(file.file_size)}.
-        </p>
-      )}
-    </section>
-  );
-}
-
-function PdfStage({ file }: { file: Attachment }) {
-  // The type is set to PDF, because a frame would run HTML.
-  const { value: url, failure } = useFetched(
-    file,
-    async (response) =>
-      URL.createObjectURL(new Blob([await response.arrayBuffer()], { type: "application/pdf" })),
-    URL.revokeObjectURL,
-  );
-  if (failure) return <p class="failure">{failure}</p>;
-  return url === undefined ? null : <iframe class="stage-pdf" src={url} title={file.filename} />;
-}
-
-/** Returns what `make` makes of the file's bytes, or of the first bytes of a text. Calls `release` on it at the end. */
-function useFetched(
-  file: Attachment,
-  make: (response: Response) => Promise<string>,
-  release?: (value: string) => void,
-): { value: string | undefined; failure: string } {
-  const [state, setState] = useState<{ value: string | undefined; failure: string }>({
-    value: undefined,
-    failure: "",
-  });
-  // The result depends on the file only.
-  useEffect(() => {
-    const controller = new AbortController();
-    let made: string | undefined;
-    const read = async () => {
-      const headers: HeadersInit =
-        toKind(file.file_type) === "text" ? { range: `bytes=0-${MAX_TEXT - 1}` } : {};
-      const response = await fetch(localAddress(file.file_url), { headers, signal: controller.signal });
-      if (!response.ok) throw new Error("The file could not be loaded. Close this and try again.");
-      const value = await make(response);
-      if (controller.signal.aborted) return release?.(value);
-      made = value;
-      setState({ value, failure: "" });
-    };
-    read().catch((error) => {
-      if (!isAborted(error)) setState({ value: undefined, failure: explain(error) });
-    });
-    return () => {
-      controller.abort();
-      if (made !== undefined) release?.(made);
-    };
-  }, [file.id]);
-  return state;
 }

@@ -19,8 +19,6 @@ export interface Session {
   me: Me;
   /** Whether the server does not answer at the moment. */
   isAway: boolean;
-  /** Files of other users, known by a refusal: they cannot be renamed or deleted. */
-  foreignFiles: Set<string>;
   events: ChangeFeed;
   uploads: Uploads;
   outbox: Outbox;
@@ -107,6 +105,6 @@ export function watchedFetch(tell: (isAway: boolean) => void): typeof fetch {
  * Returns the URL of a file on this page's own origin, the only one that the page's policy allows. The public URL of the
  * server may be another one, and its path may contain /files/ too.
  */
-export function localAddress(fileUrl: string, query = ""): string {
-  return HERE + fileUrl.slice(fileUrl.lastIndexOf("/files/")) + query;
+export function localAddress(fileUrl: string, query = "", folder = "files"): string {
+  return HERE + fileUrl.slice(fileUrl.lastIndexOf(`/${folder}/`)) + query;
 }

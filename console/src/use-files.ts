@@ -1,69 +1,122 @@
-// The files of the open conversation, kept up to date.
-import { useEffect, useRef } from "preact/hooks";
+// The files of the open conversation, kept up to date. All are loaded, page by page, while one already looks at them.
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Attachment } from "../../client/src/index.ts";
+import type { Sender, SharedFile } from "./file-actions.ts";
+import { MAX_FILES } from "./file-order.ts";
 import { counted } from "./format.ts";
+import type { Change } from "./live.ts";
 import { useChanges, useSession } from "./session.ts";
 import { type Pages, readFound, usePages } from "./use-pages.ts";
 
-const PAGE = 48;
+/** The first page is short, so that it shows soon. */
+const FIRST_PAGE = 48;
+const PAGE = 100;
 /** Links are valid for at least an hour. */
 const RENEW_MS = 30 * 60 * 1000;
 /** New files within this time share one notice. */
 const GATHER_MS = 300;
 const MAX_NAMED = 3;
 
+export interface Files extends Pages<SharedFile> {
+  /** Whether older files are not loaded, because there are so many. */
+  isPart: boolean;
+  /** Loads as many again. */
+  loadOlder: () => void;
+}
+
 /** `q`: words of their names; empty for all. */
-export function useFiles(conversationId: string, q: string): Pages<Attachment> {
-  const { parley, uploads, endIfRefused } = useSession();
-  const narrowed = { conversation_id: conversationId, ...(q && { q }) };
-  const pages = usePages<Attachment>(`${conversationId} ${q}`, (after, signal) =>
-    readFound((query) => parley.attachments.list(query, { signal }), {
-      ...narrowed,
-      limit: PAGE,
-      ...(after && { starting_after: after }),
-    }),
-  );
+export function useFiles(conversationId: string, q: string): Files {
+  const { parley, uploads } = useSession();
+  const key = `${conversationId} ${q}`;
+  const [limit, setLimit] = useState(MAX_FILES);
+  const held = useRef({ key, count: 0 });
+  const pages = usePages<SharedFile>(key, async (after, signal) => {
+    const read = (starting_after: string | undefined, limit: number) => {
+      const query = { conversation_id: conversationId, include: "sender", limit } as const;
+      const narrowed = { ...query, ...(q && { q }), ...(starting_after && { starting_after }) };
+      return readFound((query) => parley.attachments.list(query, { signal }), narrowed);
+    };
+    if (after) return read(after, PAGE);
+    // A list that is loaded again keeps its length, so that nothing moves.
+    const wanted = held.current.key === key ? held.current.count : 0;
+    let page = await read(undefined, Math.max(FIRST_PAGE, Math.min(wanted, PAGE)));
+    const data = [...page.data];
+    while (page.has_more && data.length < wanted) {
+      page = await read(data.at(-1)!.id, PAGE);
+      data.push(...page.data);
+    }
+    return { data, has_more: page.has_more };
+  });
+  if (pages.current) held.current = { key, count: pages.items.length };
   const latest = useRef(pages);
   latest.current = pages;
+  useEffect(() => {
+    if (pages.items.length < limit) pages.more();
+  });
+  useEffect(() => {
+    const timer = setInterval(() => latest.current.reload(), RENEW_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const toSender = useSenders(conversationId, pages.edit);
   const sayNew = useSayNew();
   useChanges((change) => {
     const { edit, reload, items } = pages;
     if (change.type === "missed") reload();
     else if (change.type === "attachment.created" && change.conversation_id === conversationId) {
-      const { payload } = change;
+      const file = { ...change.payload, ...toSender(change.payload) };
       // Only the server knows whether it is found.
       if (q) reload();
-      else edit((items, hasMore) => withNew(items, payload, hasMore));
-      const isKnown = items.some(({ id }) => id === payload.id);
-      if (!isKnown && !uploads.isOwn(payload, conversationId)) sayNew(payload.filename);
+      else edit((items, hasMore) => withNew(items, file, hasMore));
+      const isKnown = items.some(({ id }) => id === file.id);
+      if (!isKnown && !uploads.isOwn(file, conversationId)) sayNew(file.filename);
     } else if (change.type === "attachment.updated") {
       const { payload } = change;
-      edit((items) => items.map((each) => (each.id === payload.id ? payload : each)));
+      edit((items) => items.map((each) => (each.id === payload.id ? { ...each, ...payload } : each)));
     } else if (change.type === "attachment.deleted")
       edit((items) => items.filter(({ id }) => id !== change.payload.id));
   });
-  useEffect(() => {
-    const renew = async () => {
-      const fresh = new Map<string, Attachment>();
-      for await (const file of parley.attachments.list(narrowed)) {
-        if (fresh.size >= latest.current.items.length) break;
-        fresh.set(file.id, file);
-      }
-      latest.current.edit((items) => items.map((each) => fresh.get(each.id) ?? each));
-    };
-    const timer = setInterval(() => renew().catch(endIfRefused), RENEW_MS);
-    return () => clearInterval(timer);
-  }, [parley, endIfRefused, conversationId, q]);
-  return pages;
+  return {
+    ...pages,
+    isPart: pages.hasMore && pages.items.length >= limit,
+    loadOlder: () => setLimit(pages.items.length + MAX_FILES),
+  };
 }
 
 /** Inserts a file in the order of ids, which is that of creation: events may arrive in another order. */
-function withNew(items: Attachment[], file: Attachment, hasMore: boolean): Attachment[] {
+function withNew(items: SharedFile[], file: SharedFile, hasMore: boolean): SharedFile[] {
   if (items.some(({ id }) => id === file.id)) return items;
   const at = items.findIndex(({ id }) => id < file.id);
   if (at >= 0) return items.toSpliced(at, 0, file);
   // Older than all loaded files: it comes with its page.
   return hasMore && items.length > 0 ? items : [...items, file];
+}
+
+/**
+ * Returns who sent a new file. An event of a file does not say that. That of its message does, and comes before, but not
+ * for every token.
+ */
+function useSenders(conversationId: string, edit: Pages<SharedFile>["edit"]) {
+  const { parley, me, uploads, endIfRefused } = useSession();
+  const senders = useRef(new Map<string, Sender>());
+  useChanges((change) => {
+    for (const { id, sender } of toSent(change, conversationId)) senders.current.set(id, sender);
+  });
+  return (file: Attachment): Pick<SharedFile, "sender"> => {
+    const { id } = file;
+    const sender = senders.current.get(id) ?? (uploads.isOwn(file, conversationId) ? me : undefined);
+    if (sender) return { sender };
+    parley.attachments
+      .retrieve(id, { include: "sender" })
+      .then((read) => edit((items) => items.map((each) => (each.id === id ? read : each))))
+      .catch(endIfRefused);
+    return {};
+  };
+}
+
+function toSent(change: Change, conversationId: string): { id: string; sender: Sender }[] {
+  if (change.type !== "message.created" && change.type !== "message.updated") return [];
+  const { conversation_id, attachments, sender } = change.payload;
+  return conversation_id === conversationId ? attachments.map(({ id }) => ({ id, sender })) : [];
 }
 
 /** Shows the names of new files from others, many in one notice. */

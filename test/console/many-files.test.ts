@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { fillFiles } from "../../bench/rows.ts";
+import { MAX_FILES } from "../../console/src/file-order.ts";
 import { formatSize } from "../../console/src/format.ts";
 import { startApp } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
-import { scaled } from "../support/scale.ts";
+import { isLong, scaled } from "../support/scale.ts";
 import { openAccount, openFiles, openPage, signIn } from "./browser.ts";
+import { openNotes } from "./in-files.ts";
 
 const FILES = scaled(60, 1000);
+const LISTED = 2000;
+const MAX_FRAME_MS = 100;
 
 test("many files dropped at once are sent without asking the server for what is known", {
   skip: noChromium,
@@ -59,3 +64,79 @@ async function dropMany(zone: Element, count: number): Promise<number[]> {
   }
   return frames;
 }
+
+test("2,000 files scroll smoothly in each order and view, and only those in view are on the page", {
+  skip: noChromium,
+}, async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  fillFiles(server.config.dataFolder, "user-1", 1, LISTED);
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await signIn(page, server.url, user.token);
+  let at = performance.now();
+  const since = () => {
+    const [before, now] = [at, performance.now()];
+    at = now;
+    return Math.round(now - before);
+  };
+  await openNotes(page);
+  await page.locator(".card").first().waitFor();
+  const first = since();
+  await page.getByText(/^2,000 files · /).waitFor();
+  t.diagnostic(`the first files show after ${first} ms, all ${LISTED} are there after ${since()} ms more`);
+  for (const view of ["grid", "list"])
+    for (const order of ["Newest", "Name"]) {
+      if (view === "list" && order === "Newest")
+        await page.getByRole("button", { name: "Show as list" }).click();
+      since();
+      await page.getByLabel("Sort files").selectOption(order);
+      await page.locator(".card[aria-rowindex='1']").waitFor();
+      const sorted = since();
+      const { frames, cards } = await page.locator(".files").evaluate(scrollThrough);
+      frames.sort((a, b) => a - b);
+      const part = (part: number) => frames[Math.floor(part * (frames.length - 1))]!.toFixed(1);
+      t.diagnostic(
+        `${view}, ${order}: shown after ${sorted} ms, ${frames.length} frames: median ${part(0.5)} ms, 99 % ${part(0.99)} ms, longest ${part(1)} ms; at most ${cards} cards`,
+      );
+      assert.ok(cards < 90, `${cards} cards on the page`);
+      await page.locator(`.card[aria-rowindex='${LISTED}']`).waitFor();
+      if (isLong) assert.ok(frames.at(-1)! < MAX_FRAME_MS, `a frame took ${frames.at(-1)} ms`);
+    }
+  await page.locator(".thumb[tabindex='0']").press("ControlOrMeta+a");
+  await page.getByText(/^2,000 files · .* selected$/).waitFor();
+  t.diagnostic(`all are selected after ${since()} ms`);
+  assert.deepEqual(guard.complaints, []);
+});
+
+/** Runs in the page: scrolls to the end, measures each frame and counts the cards. */
+async function scrollThrough(box: Element): Promise<{ frames: number[]; cards: number }> {
+  const frames: number[] = [];
+  let cards = 0;
+  let last = await new Promise<number>(requestAnimationFrame);
+  const step = (box.scrollHeight - box.clientHeight) / 150;
+  for (let i = 1; i <= 151; i++) {
+    box.scrollTop = i * step;
+    const now = await new Promise<number>(requestAnimationFrame);
+    frames.push(now - last);
+    last = now;
+    cards = Math.max(cards, box.querySelectorAll(".card").length);
+  }
+  return { frames, cards };
+}
+
+test("of more files than are sorted at once that is said, and older ones come when asked for", {
+  skip: noChromium,
+}, async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  fillFiles(server.config.dataFolder, "user-1", 1, MAX_FILES + 50);
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await signIn(page, server.url, user.token);
+  await openNotes(page);
+  await page.getByText(/^10,0\d\d files · /).waitFor({ timeout: 60_000 });
+  await page.getByText("Only the newest 10,000 files are loaded").waitFor();
+  await page.getByRole("button", { name: "Load older files" }).click();
+  await page.getByText(/^10,050 files · /).waitFor();
+  await page.getByRole("button", { name: "Load older files" }).waitFor({ state: "detached" });
+  assert.deepEqual(guard.complaints, []);
+});

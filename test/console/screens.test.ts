@@ -77,9 +77,11 @@ async function lookAtDialogs(page: Page, look: (what: string) => Promise<void>):
     await look(`preview of ${name}`);
     await page.keyboard.press("Escape");
   }
+  await page.getByRole("button", { name: "Open a.txt" }).hover();
   await page.getByRole("button", { name: "Delete a.txt" }).click();
   await look("confirmation");
   await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Open a.txt" }).hover();
   await page.getByRole("button", { name: "Rename file a.txt" }).click();
   await look("rename");
   await page.keyboard.press("Escape");

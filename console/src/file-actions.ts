@@ -1,0 +1,72 @@
+// What can be done with a file, in either tab.
+import { useCallback } from "preact/hooks";
+import type { Attachment, Message } from "../../client/src/index.ts";
+import { localAddress, useSession } from "./session.ts";
+
+/** The most files of an archive. */
+export const MAX_ARCHIVED = 250;
+
+export type Sender = Message["sender"];
+
+/** A file with who sent it: null after the user was erased, undefined while that is not known. */
+export type SharedFile = Attachment & { sender?: Sender };
+
+/** Whether the user sent it: only then can it be renamed and deleted. */
+export function isOwn({ sender }: SharedFile, meId: string): boolean {
+  return sender?.id === meId;
+}
+
+/** Returns false if the server refused the name. */
+export function useRename(): (file: SharedFile, filename: string) => Promise<boolean> {
+  const { parley, events, say, report } = useSession();
+  return useCallback(
+    async (file, filename) => {
+      try {
+        const payload = await parley.attachments.update(file.id, { filename });
+        events.publish({ type: "attachment.updated", payload });
+        say(`Renamed to ${payload.filename}.`);
+        return true;
+      } catch (error) {
+        report(`${file.filename} was not renamed.`, error);
+        return false;
+      }
+    },
+    [parley, events, say, report],
+  );
+}
+
+export function useCopyLink(): (file: SharedFile) => Promise<void> {
+  const { say, report } = useSession();
+  return useCallback(
+    async (file) => {
+      try {
+        await navigator.clipboard.writeText(file.file_url);
+        say("Link copied. It opens for anyone who has it, for at least an hour.");
+      } catch {
+        report("The link was not copied.", new Error("The browser allows that only on https pages."));
+      }
+    },
+    [say, report],
+  );
+}
+
+/** Downloads one file as it is, and several as one ZIP. */
+export function useDownload(): (files: readonly SharedFile[]) => Promise<void> {
+  const { parley, report } = useSession();
+  return async (files) => {
+    const link = document.createElement("a");
+    try {
+      if (files.length === 1) {
+        link.href = localAddress(files[0]!.file_url, "&download=1");
+        link.download = files[0]!.filename;
+      } else {
+        const { url, filename } = await parley.archives.create({ attachment_ids: files.map(({ id }) => id) });
+        link.href = localAddress(url, "", "archives");
+        link.download = filename;
+      }
+      link.click();
+    } catch (error) {
+      report("The files were not downloaded.", error);
+    }
+  };
+}

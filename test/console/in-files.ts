@@ -1,0 +1,81 @@
+// What the tests of files share.
+import assert from "node:assert/strict";
+import type { Locator, Page } from "playwright-core";
+import { type TestApp, type TestUser, upload } from "../support/app.ts";
+import { openFiles } from "./browser.ts";
+
+export type Sent = [name: string, content: BlobPart];
+
+/** Uploads files one after the other. Returns their ids. */
+export async function send(
+  server: TestApp,
+  user: TestUser,
+  files: readonly Sent[],
+  fields = {},
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (const [name, content] of files) {
+    const answer = await upload(server.url, user, new File([content], name), fields);
+    assert.equal(answer.status, 201);
+    ids.push(((await answer.json()) as { id: string }).id);
+  }
+  return ids;
+}
+
+/** Texts named by their numbers, from 0. */
+export function numbered(count: number): Sent[] {
+  return Array.from({ length: count }, (_, at) => [`${at}.txt`, `text ${at}`]);
+}
+
+export async function remove(server: TestApp, user: TestUser, id: string): Promise<void> {
+  const answer = await fetch(`${server.url}/v1/attachments/${id}`, {
+    method: "DELETE",
+    headers: user.headers,
+  });
+  assert.equal(answer.status, 204);
+}
+
+/** The names of the files of a user as the server has them, newest first. */
+export async function listNames(server: TestApp, user: TestUser): Promise<string[]> {
+  const answer = await fetch(`${server.url}/v1/attachments?limit=100`, { headers: user.headers });
+  const { data } = (await answer.json()) as { data: { filename: string }[] };
+  return data.map(({ filename }) => filename);
+}
+
+/** The names of the files on the page, from top to bottom. */
+function shownNames(page: Page): Promise<string[]> {
+  return page
+    .locator(".card")
+    .evaluateAll((cards) =>
+      cards
+        .sort((a, b) => Number(a.ariaRowIndex) - Number(b.ariaRowIndex))
+        .map((card) => card.querySelector(".name")!.textContent!),
+    );
+}
+
+/** Waits until the list starts with these files. */
+export async function assertStart(page: Page, names: readonly string[]): Promise<void> {
+  const start = async () => (await shownNames(page)).slice(0, names.length);
+  for (let i = 0; i < 50 && (await start()).join() !== names.join(); i++) await page.waitForTimeout(100);
+  assert.deepEqual(await start(), names);
+}
+
+/** Waits until the list has these files and no others. */
+export async function assertShown(page: Page, names: readonly string[]): Promise<void> {
+  await assertStart(page, names);
+  assert.equal(await page.locator(".card").count(), names.length);
+}
+
+export async function openNotes(page: Page): Promise<void> {
+  await page.getByRole("link", { name: "Notes to self" }).click();
+  await openFiles(page);
+}
+
+/** The button of a file that opens it. */
+export function opener(page: Page, name: string): Locator {
+  return page.getByRole("button", { name: `Open ${name}`, exact: true });
+}
+
+export function focused(page: Page): Locator {
+  return page.locator(":focus");
+}

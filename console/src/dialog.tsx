@@ -65,13 +65,23 @@ function isOutside({ target, clientX, clientY }: MouseEvent, dialog: HTMLDialogE
 }
 
 /** The buttons at the end of a form in a dialog. */
-export function FormButtons(props: { submit: string; isBusy: boolean; onClose: () => void }) {
+export function FormButtons(props: {
+  submit: string;
+  isBusy: boolean;
+  /** Something is lost. */
+  isDanger?: boolean;
+  onClose: () => void;
+}) {
   return (
     <div class="dialog-actions">
       <button type="button" class="button" onClick={props.onClose}>
         Cancel
       </button>
-      <button type="submit" class="button primary" disabled={props.isBusy}>
+      <button
+        type="submit"
+        class={props.isDanger ? "button danger" : "button primary"}
+        disabled={props.isBusy}
+      >
         {props.submit}
       </button>
     </div>

@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Me, Parley } from "../../client/src/index.ts";
+import { isAdminAlone } from "./admin/places.ts";
 import { Conversations } from "./conversations.ts";
 import { Drafts } from "./drafts.ts";
 import { explain, isAborted, isPassing, isRefused } from "./failures.ts";
@@ -225,6 +226,8 @@ function useLive(
   setAway: (isAway: boolean) => void,
 ) {
   useLayoutEffect(() => {
+    // There is nothing that such a token could follow.
+    if (isAdminAlone(user.me.scopes)) return;
     const { events, uploads, outbox, conversations, groups, notifier, pusher, typists, report, refreshMe } =
       tools;
     const controller = new AbortController();

@@ -2,6 +2,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Contact } from "../../client/src/index.ts";
 import { Account } from "./account.tsx";
+import { LoadAdministration } from "./admin/load.tsx";
+import { isAdminAlone, isAdminPlace, toAllowedPlace } from "./admin/places.ts";
 import { ContactDetails } from "./contact-details.tsx";
 import { ContactPane } from "./contact-pane.tsx";
 import { Conversation } from "./conversation.tsx";
@@ -21,15 +23,24 @@ import { UploadTray } from "./upload-tray.tsx";
 import { type Open, useOpenContact } from "./use-open-contact.ts";
 
 export function Workspace() {
-  const place = usePlace();
+  const { me } = useSession();
+  const place = toAllowedPlace(usePlace(), me.scopes);
   const [shown, show] = useState<"switcher" | "shortcuts">();
   const close = () => show(undefined);
   useDropGuard();
   useLeaveGuard();
-  useShortcuts({ goTo: () => show("switcher"), explain: () => show("shortcuts"), search: focusSearch });
+  useShortcuts({
+    goTo: () => isAdminAlone(me.scopes) || show("switcher"),
+    explain: () => show("shortcuts"),
+    search: focusSearch,
+  });
   return (
     <>
-      <Messenger place={place} onShortcuts={() => show("shortcuts")} />
+      {isAdminPlace(place) ? (
+        <LoadAdministration place={place} />
+      ) : (
+        <Messenger place={place} onShortcuts={() => show("shortcuts")} />
+      )}
       <UploadTray />
       {shown === "switcher" && <QuickSwitcher onClose={close} />}
       {shown === "shortcuts" && <ShortcutList onClose={close} />}

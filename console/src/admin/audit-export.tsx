@@ -1,0 +1,98 @@
+// Exports what the filters of the audit trail find to a file.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { AuditEntry } from "../../../client/src/index.ts";
+import { Choice } from "../choice.tsx";
+import { Dialog, FormButtons } from "../dialog.tsx";
+import { explain } from "../failures.ts";
+import { counted } from "../format.ts";
+import { useSession } from "../session.ts";
+import { toCsv } from "./audit-csv.ts";
+import { type TrailFilter, TrailReader } from "./audit-reader.ts";
+import { toDay } from "./days.ts";
+import { useDirectory } from "./directory.tsx";
+
+const FORMATS = [
+  ["jsonl", "JSON lines"],
+  ["csv", "CSV"],
+] as const;
+type Format = (typeof FORMATS)[number][0];
+
+const TYPES: Record<Format, string> = { jsonl: "application/jsonl", csv: "text/csv" };
+/** The browser holds the whole file in memory. */
+const MAX_ENTRIES = 200_000;
+
+export function ExportTrail({ filter, onClose }: { filter: TrailFilter; onClose: () => void }) {
+  const { parley, say, endIfRefused } = useSession();
+  const directory = useDirectory();
+  const [format, setFormat] = useState<Format>("csv");
+  const [progress, setProgress] = useState("");
+  const [failure, setFailure] = useState("");
+  const controller = useRef<AbortController | undefined>(undefined);
+  useEffect(() => () => controller.current?.abort(), []);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    controller.current = new AbortController();
+    const { signal } = controller.current;
+    setFailure("");
+    setProgress("Reading…");
+    try {
+      const reader = new TrailReader(parley, filter);
+      const tell = () => setProgress(`${counted(reader.looked, "entry", "entries")} read`);
+      const entries = await readAll(reader, signal, tell);
+      const lines = format === "csv" ? await toCsv(entries, directory) : entries.map(toJsonLine);
+      if (signal.aborted) return;
+      save(new Blob(lines, { type: TYPES[format] }), `audit-${toDay(new Date())}.${format}`);
+      const isCut = entries.length === MAX_ENTRIES;
+      say(
+        `${counted(entries.length, "entry was", "entries were")} exported.${isCut ? " There are more: narrow the time." : ""}`,
+      );
+      onClose();
+    } catch (error) {
+      if (signal.aborted) return;
+      setProgress("");
+      setFailure(`The export stopped. ${explain(error)}`);
+      endIfRefused(error);
+    }
+  };
+  return (
+    <Dialog title="Export the audit trail" onClose={onClose}>
+      <form onSubmit={submit}>
+        <p>
+          The file has the entries that the filters find, newest first, at most {MAX_ENTRIES.toLocaleString()}
+          .
+        </p>
+        <Choice legend="Format" name="format" chosen={format} choices={FORMATS} onChoose={setFormat} />
+        <p class="muted small" role="status">
+          {progress}
+        </p>
+        <p class="failure" role="alert">
+          {failure}
+        </p>
+        <FormButtons submit="Export" isBusy={progress !== ""} onClose={onClose} />
+      </form>
+    </Dialog>
+  );
+}
+
+function toJsonLine(entry: AuditEntry): string {
+  return `${JSON.stringify(entry)}\n`;
+}
+
+async function readAll(reader: TrailReader, signal: AbortSignal, tell: () => void): Promise<AuditEntry[]> {
+  const entries: AuditEntry[] = [];
+  for (;;) {
+    const { data, has_more } = await reader.next(signal);
+    entries.push(...data);
+    tell();
+    if (!has_more || entries.length >= MAX_ENTRIES) return entries.slice(0, MAX_ENTRIES);
+  }
+}
+
+function save(blob: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  // The browser has begun to read it by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

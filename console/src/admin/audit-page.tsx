@@ -1,0 +1,140 @@
+// The audit trail, with filters, and its export.
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { Icon } from "../icons.tsx";
+import { useSession } from "../session.ts";
+import { useSettled } from "../use-settled.ts";
+import { ExportTrail } from "./audit-export.tsx";
+import { type Fields, Filters, NO_FIELDS } from "./audit-filters.tsx";
+import { useTrail } from "./audit-pages.ts";
+import type { TrailFilter } from "./audit-reader.ts";
+import { TrailTable } from "./audit-table.tsx";
+import { Empty, More, PageHead, Time } from "./parts.tsx";
+import { parsePlace, toAuditPlace } from "./places.ts";
+import { findUser, type Named } from "./user-filter.tsx";
+
+/** Begins with the filters of the URL, again after each link that names others. */
+export function AuditPage() {
+  const read = () => Object.fromEntries(parsePlace(location.hash.slice(1)).query);
+  const [start, setStart] = useState({ round: 0, fields: read() });
+  useLayoutEffect(() => {
+    const restart = () => setStart(({ round }) => ({ round: round + 1, fields: read() }));
+    addEventListener("hashchange", restart);
+    return () => removeEventListener("hashchange", restart);
+  }, []);
+  return (
+    <Filtered
+      key={start.round}
+      initial={{ ...NO_FIELDS, ...start.fields }}
+      onClear={() => setStart(({ round }) => ({ round: round + 1, fields: {} }))}
+    />
+  );
+}
+
+function Filtered({ initial, onClear }: { initial: Fields; onClear: () => void }) {
+  const [fields, setFields] = useState(initial);
+  const [by, setBy] = useState<Named | null>();
+  const [isExporting, setExporting] = useState(false);
+  const about = useAbout(fields.about);
+  const isWaiting = (fields.by !== "" && by === undefined) || about === undefined;
+  const filter = toFilter(fields, by, about ?? []);
+  const used = Object.entries(fields).filter(([, value]) => value !== "");
+  useEffect(() => {
+    const place = used.length > 0 ? toAuditPlace(Object.fromEntries(used)) : "#admin/audit";
+    if (place !== location.hash) history.replaceState(history.state, "", place);
+  }, [fields]);
+  const change = (changes: Partial<Fields>) => setFields((before) => ({ ...before, ...changes }));
+  const clear = used.length > 0 || by === null ? onClear : undefined;
+  return (
+    <>
+      <PageHead title="Audit trail">
+        <button type="button" class="button" disabled={isWaiting} onClick={() => setExporting(true)}>
+          <Icon name="download" />
+          Export
+        </button>
+      </PageHead>
+      <Filters
+        fields={fields}
+        onChange={change}
+        onChooseBy={(user) => {
+          setBy(user);
+          change({ by: user?.username ?? "" });
+        }}
+      />
+      {!isWaiting && <Entries key={JSON.stringify(filter)} filter={filter} onClear={clear} />}
+      {isExporting && <ExportTrail filter={filter} onClose={() => setExporting(false)} />}
+    </>
+  );
+}
+
+/** `onClear`: if there are filters. */
+function Entries({ filter, onClear }: { filter: TrailFilter; onClear: (() => void) | undefined }) {
+  const trail = useTrail(filter);
+  const isEmpty = trail.items.length === 0 && trail.current && !trail.failure;
+  return (
+    <>
+      {trail.items.length > 0 && <TrailTable label="Audit trail" pages={trail} />}
+      {isEmpty && trail.hasMore && trail.reached !== undefined && (
+        <p class="muted" role="status">
+          Nothing since <Time seconds={trail.reached} />. Show more to look further back.
+        </p>
+      )}
+      {isEmpty && !trail.hasMore && (
+        <Empty
+          icon="trail"
+          title={onClear ? "No entry matches these filters" : "No entries"}
+          text="Parley keeps entries for a limited time, 90 days by default."
+        >
+          {onClear && (
+            <button type="button" class="button" onClick={onClear}>
+              Clear the filters
+            </button>
+          )}
+        </Empty>
+      )}
+      <More pages={trail} />
+    </>
+  );
+}
+
+/** Returns what entries about this text have: the text, and the id of the user of this name. Undefined until that is known. */
+function useAbout(typed: string): readonly string[] | undefined {
+  const { parley, endIfRefused } = useSession();
+  const text = useSettled(typed.trim());
+  const [found, setFound] = useState<{ text: string; about: readonly string[] }>({ text: "", about: [] });
+  useEffect(() => {
+    if (text === "") return setFound({ text, about: [] });
+    const controller = new AbortController();
+    const { signal } = controller;
+    findUser(parley, text, signal).then(
+      (user) => setFound({ text, about: user ? [text, user.id] : [text] }),
+      (error) => {
+        if (signal.aborted) return;
+        // Without the user the text itself can still be found.
+        setFound({ text, about: [text] });
+        endIfRefused(error);
+      },
+    );
+    return () => controller.abort();
+  }, [text, parley]);
+  return found.text === text ? found.about : undefined;
+}
+
+function toFilter(fields: Fields, by: Named | null | undefined, about: readonly string[]): TrailFilter {
+  const from = toStart(fields.from, 0);
+  const until = toStart(fields.to, 1);
+  return {
+    ...(by !== undefined && { by: by === null ? null : by.id }),
+    ...(about.length > 0 && { about }),
+    ...(fields.action && { action: fields.action }),
+    ...(from !== undefined && { from }),
+    ...(until !== undefined && { until }),
+  };
+}
+
+/** Returns when a day begins here, or the one so many days later, in seconds. */
+function toStart(day: string, later: number): number | undefined {
+  const date = new Date(`${day}T00:00:00`);
+  if (Number.isNaN(date.getTime())) return undefined;
+  date.setDate(date.getDate() + later);
+  return date.getTime() / 1000;
+}

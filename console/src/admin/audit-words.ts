@@ -1,0 +1,200 @@
+// Audit entries in plain words.
+import type { AuditEntry } from "../../../client/src/index.ts";
+import { counted } from "../format.ts";
+
+/** A piece of a sentence: words, or what they link to. */
+export type Part =
+  | string
+  | { userId: string; name?: string | undefined }
+  | { webhookId: string; text: string };
+
+type Details = Readonly<Record<string, unknown>>;
+type Tell = (entry: AuditEntry, details: Details) => readonly Part[];
+
+const quoted = (value: unknown) => `“${String(value ?? "")}”`;
+/** `name` is for a user who was erased since. */
+const user = (id: unknown, name?: unknown): Part => ({
+  userId: String(id),
+  name: typeof name === "string" ? name : undefined,
+});
+const say =
+  (text: string): Tell =>
+  () => [text];
+
+function toToken({ name, user_id }: Details): Part[] {
+  return [name ? `the token ${quoted(name)} of ` : "an unnamed token of ", user(user_id)];
+}
+
+function toHook({ object_id, action }: AuditEntry, { origin }: Details): Part {
+  const text = String(origin ?? "a webhook");
+  return action === "webhook.deleted" ? text : { webhookId: object_id, text };
+}
+
+const TELL: Readonly<Record<string, Tell>> = {
+  "user.created": ({ actor_id, object_id }, { username }) =>
+    actor_id === object_id
+      ? ["signed in for the first time with the identity provider"]
+      : ["created the user ", user(object_id, username)],
+  "user.deleted": (_, { username }) => [`erased the user ${quoted(username)}`],
+  "token.created": (_, details) => ["created ", ...toToken(details)],
+  "token.revoked": (_, details) => ["revoked ", ...toToken(details)],
+  "contact.created": say("added a contact"),
+  "contact.renamed": (_, { from, to }) => [`renamed a contact from ${quoted(from)} to ${quoted(to)}`],
+  "contact.deleted": (_, { username }) => [`deleted the contact ${quoted(username)}`],
+  "attachment.created": say("uploaded a file"),
+  "attachment.renamed": say("renamed a file"),
+  "attachment.deleted": say("deleted a file"),
+  "attachment.downloaded": (_, { address, count }) => [
+    `downloaded a file by its link from ${address ?? "an unknown address"}, ${counted(Number(count ?? 1), "time", "times")}`,
+  ],
+  "group.created": say("created a group"),
+  "group.updated": say("changed a group"),
+  "group.joined": say("joined a group"),
+  "group.left": say("left a group"),
+  "group.declined": say("declined the invitation to a group"),
+  "member.invited": say("invited somebody to a group"),
+  "member.withdrawn": say("withdrew an invitation to a group"),
+  "member.removed": say("removed a member from a group"),
+  "member.updated": (_, { role }) => [
+    role === "admin"
+      ? "made a member an admin of a group"
+      : "took the role of admin from a member of a group",
+  ],
+  "message.deleted": say("deleted a message of another user"),
+  "webhook.created": (entry, details) => [
+    "created the webhook to ",
+    toHook(entry, details),
+    ...(details.all_users ? [" for the events of all users"] : []),
+  ],
+  "webhook.updated": (entry, details) => [
+    "changed the webhook to ",
+    toHook(entry, details),
+    details.enabled === false ? ", which is disabled now" : "",
+  ],
+  "webhook.disabled": (entry, details) => [
+    "disabled the webhook to ",
+    toHook(entry, details),
+    " because it kept failing",
+  ],
+  "webhook.deleted": (entry, details) => ["deleted the webhook to ", toHook(entry, details)],
+  "webhook.secret_rotated": (entry) => ["rotated the secret of ", toHook(entry, {})],
+  "push_subscription.created": (_, { origin }) => [`turned on push notifications through ${origin}`],
+  "push_subscription.updated": (_, { origin }) => [`renewed push notifications through ${origin}`],
+  "push_subscription.deleted": ({ actor_id }, { origin }) => [
+    actor_id === null
+      ? `ended push notifications through ${origin}, which no longer accepts them`
+      : `turned off push notifications through ${origin}`,
+  ],
+};
+
+/** Who did it if nobody was signed in. */
+function toNobody(action: string): string {
+  if (action === "attachment.downloaded") return "Somebody";
+  if (action === "webhook.disabled" || action === "push_subscription.deleted") return "Parley";
+  return "The command line";
+}
+
+/** Returns the sentence of an entry, such as "ann revoked the token “phone” of bob". */
+export function tell(entry: AuditEntry): readonly Part[] {
+  const actor: Part = entry.actor_id === null ? toNobody(entry.action) : user(entry.actor_id);
+  const told = TELL[entry.action]?.(entry, entry.details ?? {});
+  return [actor, " ", ...(told ?? [`did something that this console has no words for (${entry.action})`])];
+}
+
+/** Joins a sentence, with the names of users. An erased user has none. */
+export function toText(parts: readonly Part[], toName: (userId: string) => string | undefined): string {
+  return parts
+    .map((part) =>
+      typeof part === "string"
+        ? part
+        : "userId" in part
+          ? toName(part.userId) || part.name || "an erased user"
+          : part.text,
+    )
+    .join("");
+}
+
+/** The actions to filter by: a family, or one of it. */
+export const ACTIONS: readonly {
+  family: string;
+  label: string;
+  actions: readonly (readonly [action: string, label: string])[];
+}[] = [
+  {
+    family: "user.",
+    label: "Users",
+    actions: [
+      ["user.created", "Created"],
+      ["user.deleted", "Erased"],
+    ],
+  },
+  {
+    family: "token.",
+    label: "Tokens",
+    actions: [
+      ["token.created", "Created"],
+      ["token.revoked", "Revoked"],
+    ],
+  },
+  {
+    family: "webhook.",
+    label: "Webhooks",
+    actions: [
+      ["webhook.created", "Created"],
+      ["webhook.updated", "Changed"],
+      ["webhook.disabled", "Disabled for failing"],
+      ["webhook.deleted", "Deleted"],
+      ["webhook.secret_rotated", "Secret rotated"],
+    ],
+  },
+  {
+    family: "attachment.",
+    label: "Files",
+    actions: [
+      ["attachment.created", "Uploaded"],
+      ["attachment.renamed", "Renamed"],
+      ["attachment.downloaded", "Downloaded by link"],
+      ["attachment.deleted", "Deleted"],
+    ],
+  },
+  { family: "message.", label: "Messages", actions: [["message.deleted", "Deleted for another user"]] },
+  {
+    family: "contact.",
+    label: "Contacts",
+    actions: [
+      ["contact.created", "Added"],
+      ["contact.renamed", "Renamed"],
+      ["contact.deleted", "Deleted"],
+    ],
+  },
+  {
+    family: "group.",
+    label: "Groups",
+    actions: [
+      ["group.created", "Created"],
+      ["group.updated", "Changed"],
+      ["group.joined", "Joined"],
+      ["group.left", "Left"],
+      ["group.declined", "Invitation declined"],
+    ],
+  },
+  {
+    family: "member.",
+    label: "Members",
+    actions: [
+      ["member.invited", "Invited"],
+      ["member.withdrawn", "Invitation withdrawn"],
+      ["member.removed", "Removed"],
+      ["member.updated", "Role changed"],
+    ],
+  },
+  {
+    family: "push_subscription.",
+    label: "Push notifications",
+    actions: [
+      ["push_subscription.created", "Turned on"],
+      ["push_subscription.updated", "Renewed"],
+      ["push_subscription.deleted", "Ended"],
+    ],
+  },
+];

@@ -1,0 +1,192 @@
+// Creating a token, and showing it once.
+import { useState } from "preact/hooks";
+import { type NewToken, ParleyApiError, type Token } from "../../../client/src/index.ts";
+import { Choice } from "../choice.tsx";
+import { Dialog, FormButtons } from "../dialog.tsx";
+import { explain, LABELS } from "../failures.ts";
+import { useSession } from "../session.ts";
+import { toDay } from "./days.ts";
+import { CopyButton, TextField } from "./parts.tsx";
+import { SCOPES } from "./scopes.ts";
+import { findUser, type Named, Suggestions, useSuggestions } from "./user-filter.tsx";
+
+const EXPIRIES = [
+  ["never", "Never"],
+  ["30", "30 days"],
+  ["90", "90 days"],
+  ["date", "On a date"],
+] as const;
+type Expiry = (typeof EXPIRIES)[number][0];
+
+const DAY = 86_400;
+const MAX_NAME = 128;
+
+export function CreateToken(props: {
+  /** Whose token it will be; undefined asks for the username. */
+  user: Named | undefined;
+  onCreated: (token: Token) => void;
+  onClose: () => void;
+}) {
+  const [made, setMade] = useState<{ token: NewToken; username: string }>();
+  if (made) return <ShowToken {...made} onClose={props.onClose} />;
+  return (
+    <TokenForm
+      user={props.user}
+      onClose={props.onClose}
+      onMade={(token, username) => {
+        const { token: _secret, ...listed } = token;
+        props.onCreated(listed);
+        setMade({ token, username });
+      }}
+    />
+  );
+}
+
+function TokenForm(props: {
+  user: Named | undefined;
+  onMade: (token: NewToken, username: string) => void;
+  onClose: () => void;
+}) {
+  const { parley, endIfRefused } = useSession();
+  const [typed, setTyped] = useState("");
+  const [expiry, setExpiry] = useState<Expiry>("never");
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState("");
+  const { listId, users } = useSuggestions(typed);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const fields = new FormData(event.currentTarget as HTMLFormElement);
+    const scopes = fields.getAll("scope").map(String);
+    if (scopes.length === 0) return setFailure("Choose at least one thing that the token may do.");
+    const expires_at = toExpiry(expiry, String(fields.get("date")));
+    if (expires_at !== null && !(expires_at > Date.now() / 1000))
+      return setFailure("Choose a day in the future.");
+    setBusy(true);
+    try {
+      const user = props.user ?? (await findUser(parley, typed.trim()));
+      if (user) {
+        const name = String(fields.get("name")).trim() || null;
+        const token = await parley.tokens.create({
+          user_id: user.id,
+          scopes: scopes.join(),
+          expires_at,
+          name,
+        });
+        return props.onMade(token, user.username);
+      }
+      setFailure(`No user has the username ${typed.trim()}.`);
+    } catch (error) {
+      const isFull = error instanceof ParleyApiError && error.code === "count_limit_reached";
+      setFailure(isFull ? "This user has too many tokens. Revoke some first." : explain(error));
+      endIfRefused(error);
+    }
+    setBusy(false);
+  };
+  return (
+    <Dialog
+      title={props.user ? `Create a token for ${props.user.username}` : "Create a token"}
+      onClose={props.onClose}
+    >
+      <form onSubmit={submit}>
+        {!props.user && (
+          <>
+            <TextField
+              name="username"
+              label={LABELS.username}
+              list={listId}
+              onInput={setTyped}
+              required
+              autofocus
+            />
+            <Suggestions id={listId} users={users} />
+          </>
+        )}
+        <TextField
+          name="name"
+          label="What it is for"
+          hint="Optional, such as “phone” or “back end”"
+          maxLength={MAX_NAME}
+          autofocus={props.user !== undefined}
+        />
+        <ScopeChoice />
+        <ExpiryChoice expiry={expiry} onChange={setExpiry} />
+        <p class="failure" role="alert">
+          {failure}
+        </p>
+        <FormButtons submit="Create" isBusy={isBusy} onClose={props.onClose} />
+      </form>
+    </Dialog>
+  );
+}
+
+function ScopeChoice() {
+  return (
+    <fieldset class="scopes">
+      <legend>What it may do</legend>
+      {SCOPES.map(([scope, text]) => (
+        <label key={scope} class="check scope">
+          <input type="checkbox" name="scope" value={scope} defaultChecked={scope !== "admin"} />
+          <span>
+            <span>{text}</span> <code class="muted small">{scope}</code>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function ExpiryChoice({ expiry, onChange }: { expiry: Expiry; onChange: (expiry: Expiry) => void }) {
+  return (
+    <div class="expiry">
+      <span class="field-label" aria-hidden="true">
+        Expires
+      </span>
+      <Choice legend="Expires" name="expiry" chosen={expiry} choices={EXPIRIES} onChoose={onChange} />
+      {expiry === "date" && (
+        <input class="field" type="date" name="date" aria-label="Last day" required min={toDay(new Date())} />
+      )}
+    </div>
+  );
+}
+
+/** Returns when the token expires: the end of the day here, in seconds. */
+function toExpiry(expiry: Expiry, day: string): number | null {
+  if (expiry === "never") return null;
+  if (expiry === "date") return Math.floor(new Date(`${day}T23:59:59`).getTime() / 1000);
+  return Math.floor(Date.now() / 1000) + Number(expiry) * DAY;
+}
+
+function ShowToken(props: { token: NewToken; username: string; onClose: () => void }) {
+  const { token, username, onClose } = props;
+  const [isCopied, setCopied] = useState(false);
+  const [isWarned, setWarned] = useState(false);
+  // Closed by mistake, the token would be lost.
+  const leave = () => (isCopied || isWarned ? onClose() : setWarned(true));
+  return (
+    <Dialog title="Copy the new token now" onClose={leave}>
+      <p>
+        This is the only time that Parley shows the token. Keep it like a password: with it, anyone can act as{" "}
+        {username}.
+      </p>
+      <div class="secret">
+        <input
+          class="field"
+          readOnly
+          autofocus
+          aria-label="Token"
+          value={token.token}
+          onFocus={({ currentTarget }) => currentTarget.select()}
+        />
+        <CopyButton text={token.token} what="Token" onCopied={() => setCopied(true)} />
+      </div>
+      <p class="failure" role="alert">
+        {isWarned && !isCopied && "The token has not been copied. Close again to leave it."}
+      </p>
+      <div class="dialog-actions">
+        <button type="button" class="button primary" onClick={onClose}>
+          Done
+        </button>
+      </div>
+    </Dialog>
+  );
+}

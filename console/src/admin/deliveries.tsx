@@ -1,0 +1,118 @@
+// The deliveries of a webhook. While some are pending, their states are read again and again.
+import { useState } from "preact/hooks";
+import type { Delivery, Webhook } from "../../../client/src/index.ts";
+import { useSession } from "../session.ts";
+import { type Pages, usePages } from "../use-pages.ts";
+import { diagnose, isFailing, toDeliveryState, toEventName } from "./advice.ts";
+import { Badge, Time, useVisibleInterval } from "./parts.tsx";
+import { type Column, Table } from "./table.tsx";
+import { JUDGED } from "./webhook-table.tsx";
+import { formatClockWithSeconds } from "./words.ts";
+
+/** While some are pending, and otherwise. */
+const BUSY_MS = 2000;
+const CALM_MS = 10_000;
+
+export interface Deliveries extends Pages<Delivery> {
+  /** Shows a delivery that was just sent, or sent again. */
+  add: (delivery: Delivery) => void;
+}
+
+/** Reads the deliveries of a webhook, and the webhook itself when one has failed for good, which may disable it. */
+export function useDeliveries(hook: Webhook, onChange: (hook: Webhook) => void): Deliveries {
+  const { parley, endIfRefused } = useSession();
+  const read = (after: string | undefined, signal?: AbortSignal) =>
+    parley.webhooks.listDeliveries(
+      hook.id,
+      { limit: JUDGED, ...(after && { starting_after: after }) },
+      { signal },
+    );
+  const pages = usePages<Delivery>(hook.id, read);
+  const merge = (fresh: readonly Delivery[]) =>
+    pages.edit((items) => {
+      const known = new Map(items.map((each) => [each.id, each]));
+      for (const each of fresh) known.set(each.id, each);
+      return [...known.values()].sort((a, b) => (a.id < b.id ? 1 : -1));
+    });
+  const refresh = async () => {
+    if (!pages.current || pages.loading) return;
+    const known = new Map(pages.items.map(({ id, state }) => [id, state]));
+    const { data } = await read(undefined);
+    merge(data);
+    const isEnded = data.some(({ id, state }) => state === "failed" && known.get(id) !== "failed");
+    if (isEnded) onChange(await parley.webhooks.retrieve(hook.id));
+  };
+  const isBusy = pages.items.some(({ state }) => state === "pending");
+  useVisibleInterval(() => void refresh().catch(endIfRefused), isBusy ? BUSY_MS : CALM_MS);
+  return { ...pages, add: (delivery) => merge([delivery]) };
+}
+
+export function DeliveryTable({ hook, deliveries }: { hook: Webhook; deliveries: Deliveries }) {
+  const { parley, say, report } = useSession();
+  const [busyId, setBusyId] = useState("");
+  const redeliver = async ({ id }: Delivery) => {
+    // The button stays enabled, so that it keeps the focus.
+    if (busyId === id) return;
+    setBusyId(id);
+    try {
+      deliveries.add(await parley.webhooks.redeliver(hook.id, id));
+      say("The event is sent again.");
+    } catch (error) {
+      report("The event was not sent again.", error);
+    }
+    setBusyId("");
+  };
+  const columns: Column<Delivery>[] = [
+    {
+      label: "Event",
+      kind: "name",
+      cell: ({ type, event_id }) => <span title={event_id}>{toEventName(type)}</span>,
+    },
+    { label: "State", cell: (delivery) => <State delivery={delivery} /> },
+    { label: "Last answer", cell: (delivery) => <Answer delivery={delivery} /> },
+    { label: "Attempts", kind: "number", cell: ({ attempts }) => attempts },
+    { label: "Next attempt", cell: (delivery) => <Next delivery={delivery} /> },
+    { label: "Created", kind: "minor", cell: ({ created_at }) => <Time seconds={created_at} /> },
+    {
+      label: "Actions",
+      kind: "actions",
+      cell: (delivery) => (
+        <button
+          type="button"
+          class="button small-button"
+          aria-label={`Send again: ${toEventName(delivery.type)}`}
+          disabled={!hook.enabled}
+          onClick={() => redeliver(delivery)}
+        >
+          Send again
+        </button>
+      ),
+    },
+  ];
+  return <Table label="Deliveries" columns={columns} items={deliveries.items} isBusy={!deliveries.current} />;
+}
+
+function State({ delivery }: { delivery: Delivery }) {
+  const { tone, label } = toDeliveryState(delivery);
+  return <Badge tone={tone}>{label}</Badge>;
+}
+
+function Answer({ delivery }: { delivery: Delivery }) {
+  if (delivery.attempts === 0) return <span class="muted">–</span>;
+  if (!isFailing(delivery)) return <>{delivery.last_status ?? <span class="muted">–</span>}</>;
+  const { short, problem } = diagnose(delivery);
+  return (
+    <span class="two-lines">
+      <span>{short}</span>
+      <span class="muted small">{problem}</span>
+    </span>
+  );
+}
+
+function Next({ delivery }: { delivery: Delivery }) {
+  if (delivery.state !== "pending") return <span class="muted">–</span>;
+  const at = delivery.next_attempt_at;
+  if (at === null) return <span class="muted">After an earlier event</span>;
+  const isToday = new Date(at * 1000).toDateString() === new Date().toDateString();
+  return isToday ? formatClockWithSeconds(at) : <Time seconds={at} />;
+}

@@ -1,0 +1,86 @@
+// The names of users, by the ids that tokens, webhooks and audit entries have.
+import { createContext } from "preact";
+import { useContext, useLayoutEffect, useReducer } from "preact/hooks";
+import type { Parley, User } from "../../../client/src/index.ts";
+import { isGone } from "../failures.ts";
+import { oncePerFrame } from "../frames.ts";
+import { toUserPlace } from "./places.ts";
+
+/** An erased user has null. */
+type Known = User | null;
+
+/** Reads each user once, a few at a time, and keeps them while the administration is open. */
+export class UserDirectory {
+  #parley: Parley;
+  #known = new Map<string, Known>();
+  #reading = new Map<string, Promise<Known>>();
+  #listeners = new Set<() => void>();
+  #tell = oncePerFrame(() => {
+    for (const listener of this.#listeners) listener();
+  });
+
+  constructor(parley: Parley) {
+    this.#parley = parley;
+  }
+
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Returns the user if they are known, null if they were erased; otherwise reads them. */
+  find(id: string): Known | undefined {
+    const known = this.#known.get(id);
+    if (known === undefined) this.get(id).catch(() => {});
+    return known;
+  }
+
+  async get(id: string): Promise<Known> {
+    const known = this.#known.get(id);
+    if (known !== undefined) return known;
+    const reading = this.#reading.get(id) ?? this.#read(id).finally(() => this.#reading.delete(id));
+    this.#reading.set(id, reading);
+    return reading;
+  }
+
+  add(user: User): void {
+    this.#known.set(user.id, user);
+    this.#tell();
+  }
+
+  erase(id: string): void {
+    this.#known.set(id, null);
+    this.#tell();
+  }
+
+  async #read(id: string): Promise<Known> {
+    try {
+      this.add(await this.#parley.users.retrieve(id));
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      this.erase(id);
+    }
+    return this.#known.get(id) ?? null;
+  }
+}
+
+export const DirectoryContext = createContext<UserDirectory>(null as never);
+
+/** Returns the directory, and renders again when it learns of a user. */
+export function useDirectory(): UserDirectory {
+  const directory = useContext(DirectoryContext);
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
+  useLayoutEffect(() => directory.listen(() => redraw()), [directory]);
+  return directory;
+}
+
+/** A user by name, with a link to their page. `name` is for one who was erased since. */
+export function UserLink({ id, name }: { id: string; name?: string | undefined }) {
+  const user = useDirectory().find(id);
+  if (user === null) return <span class="muted">{name ? `${name} (erased)` : "Erased user"}</span>;
+  return (
+    <a class="user-link" href={toUserPlace(id)}>
+      {user?.username ?? name ?? <span class="muted">…</span>}
+    </a>
+  );
+}

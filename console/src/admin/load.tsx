@@ -1,0 +1,24 @@
+// Loads the administration when it is opened, so that nobody else pays for it.
+import { useEffect, useState } from "preact/hooks";
+import { PageFailure, Reading } from "../page-notes.tsx";
+
+type Loaded = typeof import("./administration.tsx");
+
+export function LoadAdministration({ place }: { place: string }) {
+  const [loaded, setLoaded] = useState<Loaded>();
+  const [failure, setFailure] = useState("");
+  const load = () => {
+    setFailure("");
+    import("./administration.tsx").then(setLoaded).catch(() => {
+      // After an upgrade the server no longer has the parts of the page that is open.
+      setFailure("The administration could not be loaded. Reload the page.");
+    });
+  };
+  useEffect(load, []);
+  if (loaded) return <loaded.Administration place={place} />;
+  return (
+    <main class="sign-in">
+      {failure ? <PageFailure pages={{ failure, retry: () => location.reload() }} /> : <Reading />}
+    </main>
+  );
+}

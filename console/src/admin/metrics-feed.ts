@@ -1,0 +1,65 @@
+// The metrics of the server, read again and again while the overview is open, and kept for its charts.
+import { type Parley, ParleyApiError } from "../../../client/src/index.ts";
+import { HERE } from "../session.ts";
+import { type Figures, type Metrics, parseMetrics, type Sample, toFigures } from "./metrics.ts";
+
+/** How long the charts go back, in seconds. */
+const WINDOW = 900;
+
+/** Whether the server can do its work. */
+export interface Health {
+  isReady: boolean;
+  /** What does not work; empty if all does. */
+  reason: string;
+}
+
+export class MetricsFeed {
+  figures: Figures[] = [];
+  /** Undefined until the first answer. */
+  metrics: Metrics | undefined;
+  health: Health | undefined;
+  /** Why the last reading failed; undefined if it did not. */
+  failure: unknown;
+  #parley: Parley;
+  #refused: (error: unknown) => void;
+  #last: Sample | undefined;
+  #isReading = false;
+
+  constructor(parley: Parley, refused: (error: unknown) => void) {
+    this.#parley = parley;
+    this.#refused = refused;
+  }
+
+  /** Reads once. Does nothing while another reading has no answer yet. */
+  async read(): Promise<void> {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    try {
+      const [health, text] = await Promise.all([readHealth(), this.#parley.metrics()]);
+      this.health = health;
+      this.#add({ at: Date.now() / 1000, metrics: parseMetrics(text) });
+      this.failure = undefined;
+    } catch (error) {
+      this.failure = error;
+      this.#refused(error);
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  #add(sample: Sample): void {
+    const figures = toFigures(this.#last, sample);
+    this.figures = [...this.figures.filter(({ at }) => at > sample.at - WINDOW), figures];
+    this.metrics = sample.metrics;
+    this.#last = sample;
+  }
+}
+
+async function readHealth(): Promise<Health> {
+  const response = await fetch(`${HERE}/readyz`).catch((cause) => {
+    const detail = "The connection to the server failed.";
+    throw new ParleyApiError({ code: "connection_failed", status: 0, detail, cause });
+  });
+  const body = (await response.json().catch(() => ({}))) as { detail?: string };
+  return { isReady: response.ok, reason: response.ok ? "" : (body.detail ?? "") };
+}

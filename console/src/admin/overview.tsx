@@ -1,0 +1,114 @@
+// How the server does: whether it is ready, what it is, and charts of its metrics.
+import { useReducer } from "preact/hooks";
+import { explain } from "../failures.ts";
+import { formatSize } from "../format.ts";
+import { Reading } from "../page-notes.tsx";
+import { Chart, type Point } from "./chart.tsx";
+import { type Figures, type Metrics, readLabel, readValue } from "./metrics.ts";
+import type { Health, MetricsFeed } from "./metrics-feed.ts";
+import { Badge, Facts, PageHead, useVisibleInterval } from "./parts.tsx";
+import { StorageSection } from "./storage-section.tsx";
+import { formatDuration, formatNumber, formatRate, formatUptime } from "./words.ts";
+
+const POLL_MS = 5000;
+
+export function Overview({ feed }: { feed: MetricsFeed }) {
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
+  useVisibleInterval(() => void feed.read().then(() => redraw()), POLL_MS);
+  const { metrics, health, failure } = feed;
+  return (
+    <>
+      <PageHead title="Overview" />
+      {failure !== undefined && (
+        <p class="failure" role="alert">
+          The figures are not up to date. {explain(failure)}
+        </p>
+      )}
+      {!metrics && failure === undefined && <Reading />}
+      {metrics && health && <State metrics={metrics} health={health} />}
+      {metrics && <Charts figures={feed.figures} metrics={metrics} />}
+      <StorageSection />
+    </>
+  );
+}
+
+/** What the server checks, by the label of its metric. */
+const PARTS: Readonly<Record<string, string>> = {
+  database: "Database",
+  store: "File storage",
+  disk: "Disk",
+};
+
+function State({ metrics, health }: { metrics: Metrics; health: Health }) {
+  const parts = (metrics.get("parley_up") ?? []).map(({ labels, value }) => ({
+    name: PARTS[labels.part ?? ""] ?? labels.part ?? "",
+    isUp: value === 1,
+  }));
+  const version = readLabel(metrics, "parley_build_info", "version");
+  const uptime = readValue(metrics, "process_uptime_seconds");
+  return (
+    <section class={health.isReady ? "verdict good" : "verdict bad"} aria-label="State">
+      <p class="verdict-head">
+        <Badge tone={health.isReady ? "good" : "bad"}>{health.isReady ? "Ready" : "Not ready"}</Badge>
+        <span>{health.isReady ? "The server can do its work." : health.reason}</span>
+      </p>
+      <Facts
+        facts={[
+          ...parts.map(
+            ({ name, isUp }) =>
+              [
+                name,
+                <Badge key={name} tone={isUp ? "good" : "bad"}>
+                  {isUp ? "Works" : "Does not work"}
+                </Badge>,
+              ] as const,
+          ),
+          ...(version ? [["Version", version] as const] : []),
+          ...(uptime === null ? [] : [["Running for", formatUptime(uptime)] as const]),
+        ]}
+      />
+    </section>
+  );
+}
+
+function Charts({ figures, metrics }: { figures: readonly Figures[]; metrics: Metrics }) {
+  const to = (name: Exclude<keyof Figures, "at">): Point[] =>
+    figures.map((each) => ({ at: each.at, value: each[name] }));
+  const last = figures.at(-1);
+  const diskTotal = readValue(metrics, "parley_disk_total_bytes");
+  const median = last?.median ?? null;
+  return (
+    <section class="charts" aria-label="Figures of the last 15 minutes">
+      <Chart label="Requests" points={to("requests")} top={1} format={formatRate} />
+      <Chart
+        label="Server errors"
+        points={to("errors")}
+        top={1}
+        format={formatRate}
+        note={`${formatRate(last?.refusals ?? 0)} refused (4xx)`}
+        isAlarm
+      />
+      <Chart
+        label="Latency"
+        points={to("slowest")}
+        top={0.01}
+        format={formatDuration}
+        note={median === null ? "99 of 100 requests" : `99 of 100; half within ${formatDuration(median)}`}
+      />
+      <Chart label="Writes that wait" points={to("queue")} top={10} format={formatNumber} />
+      {last?.streams != null && (
+        <Chart label="Event streams" points={to("streams")} top={10} format={formatNumber} />
+      )}
+      <Chart label="Memory" points={to("memory")} top={1} format={formatSize} />
+      {diskTotal !== null && (
+        <Chart
+          label="Free disk"
+          points={to("diskFree")}
+          top={diskTotal}
+          format={formatSize}
+          note={`of ${formatSize(diskTotal)}`}
+        />
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,22 @@
+// The scopes of tokens, each in one line.
+
+export const SCOPES = [
+  ["contacts:read", "See the contact list"],
+  ["contacts:write", "Add, rename, block and delete contacts"],
+  ["messages:read", "Read messages and conversations"],
+  ["messages:write", "Send, edit and delete messages"],
+  ["attachments:read", "See and download files"],
+  ["attachments:write", "Upload, rename and delete files"],
+  ["groups:read", "See groups, their members and invitations"],
+  ["groups:write", "Create groups, invite, join and leave"],
+  ["events:read", "Follow changes, and manage webhooks and push notifications"],
+  ["admin", "Manage all users, tokens and webhooks, read the audit trail and the metrics"],
+] as const;
+
+/** Summarizes the scopes of a token. */
+export function describeScopes(scopes: readonly string[]): string {
+  const missing = SCOPES.map(([scope]) => scope).filter((scope) => !scopes.includes(scope));
+  if (missing.length === 0) return "All";
+  if (missing.length === 1) return `All except ${missing[0]}`;
+  return scopes.join(", ");
+}

@@ -1,0 +1,19 @@
+import { formatSize } from "../format.ts";
+
+/** How much of their quota a user has used. */
+export function StorageUse({ used, quota }: { used: number; quota: number | null }) {
+  if (quota === null) return <>{formatSize(used)}</>;
+  return (
+    <span class="storage-use">
+      {formatSize(used)} of {formatSize(quota)}
+      {used > 0 && (
+        <meter
+          max={quota}
+          high={quota * 0.9}
+          value={used}
+          aria-label={`${Math.round((used / quota) * 100)} % of the quota`}
+        />
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,59 @@
+// The tokens of all users, or of one.
+import { useState } from "preact/hooks";
+import type { Token } from "../../../client/src/index.ts";
+import { Icon } from "../icons.tsx";
+import { useSession } from "../session.ts";
+import { usePages } from "../use-pages.ts";
+import { CreateToken } from "./create-token.tsx";
+import { Empty, More, PageHead } from "./parts.tsx";
+import { TokenTable } from "./token-table.tsx";
+import { type Named, UserFilter } from "./user-filter.tsx";
+
+const PAGE = 50;
+
+export function TokensPage() {
+  const { parley } = useSession();
+  const [user, setUser] = useState<Named | null>();
+  const [isCreating, setCreating] = useState(false);
+  const tokens = usePages<Token>(user?.id ?? "", (after, signal) =>
+    parley.tokens.list(
+      { limit: PAGE, ...(user && { user_id: user.id }), ...(after && { starting_after: after }) },
+      { signal },
+    ),
+  );
+  const isEmpty = tokens.items.length === 0 && tokens.current && !tokens.failure;
+  const create = () => setCreating(true);
+  return (
+    <>
+      <PageHead title="Tokens">
+        <button type="button" class="button primary" onClick={create}>
+          <Icon name="add" />
+          Create a token
+        </button>
+      </PageHead>
+      <div class="page-tools">
+        <UserFilter label="User of the tokens" placeholder="Tokens of a user" onChoose={setUser} />
+      </div>
+      {user !== null && tokens.items.length > 0 && <TokenTable label="Tokens" pages={tokens} />}
+      {isEmpty && user && (
+        <Empty
+          icon="key"
+          title={`${user.username} has no tokens`}
+          text="Without a token they cannot sign in."
+        >
+          <button type="button" class="button" onClick={create}>
+            Create a token
+          </button>
+        </Empty>
+      )}
+      {user !== null && <More pages={tokens} />}
+      {isCreating && (
+        <CreateToken
+          user={user ?? undefined}
+          onCreated={(token) => tokens.edit((items) => [token, ...items])}
+          onClose={() => setCreating(false)}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,98 @@
+// Fields that name a user.
+import { useEffect, useId, useState } from "preact/hooks";
+import type { Parley, User } from "../../../client/src/index.ts";
+import { Icon } from "../icons.tsx";
+import { useSession } from "../session.ts";
+import { useSettled } from "../use-settled.ts";
+
+export type Named = Pick<User, "id" | "username">;
+
+const SUGGESTIONS = 8;
+
+/** Finds a user by their username. An id stands for itself: only with it an erased user can be named. */
+export async function findUser(
+  parley: Parley,
+  name: string,
+  signal?: AbortSignal,
+): Promise<Named | undefined> {
+  if (/^usr_\w+$/.test(name)) return { id: name, username: name };
+  return (await parley.users.list({ username: name }, { signal })).data[0];
+}
+
+/** Suggestions for a field with a username, by its `list`. */
+export function useSuggestions(typed: string): { listId: string; users: readonly User[] } {
+  const { parley, endIfRefused } = useSession();
+  const listId = useId();
+  const [users, setUsers] = useState<readonly User[]>([]);
+  const q = useSettled(typed.trim());
+  useEffect(() => {
+    if (q === "") return setUsers([]);
+    const controller = new AbortController();
+    const { signal } = controller;
+    parley.users.list({ q, limit: SUGGESTIONS }, { signal }).then(
+      ({ data }) => setUsers(data),
+      (error) => signal.aborted || endIfRefused(error),
+    );
+    return () => controller.abort();
+  }, [q, parley]);
+  return { listId, users };
+}
+
+export function Suggestions({ id, users }: { id: string; users: readonly User[] }) {
+  return (
+    <datalist id={id}>
+      {users.map((user) => (
+        <option key={user.id} value={user.username} />
+      ))}
+    </datalist>
+  );
+}
+
+/** Chooses a user once their whole username is typed. Null: nobody has this name. */
+export function UserFilter(props: {
+  label: string;
+  placeholder: string;
+  initial?: string;
+  onChoose: (user: Named | null | undefined) => void;
+}) {
+  const { parley, endIfRefused } = useSession();
+  const [typed, setTyped] = useState(props.initial ?? "");
+  const [isUnknown, setUnknown] = useState(false);
+  const { listId, users } = useSuggestions(typed);
+  const name = useSettled(typed.trim());
+  useEffect(() => {
+    setUnknown(false);
+    if (name === "") return props.onChoose(undefined);
+    const controller = new AbortController();
+    const { signal } = controller;
+    findUser(parley, name, signal).then(
+      (user) => {
+        setUnknown(user === undefined);
+        props.onChoose(user ?? null);
+      },
+      (error) => signal.aborted || endIfRefused(error),
+    );
+    return () => controller.abort();
+  }, [name]);
+  return (
+    <div class="user-filter">
+      <label class="search">
+        <Icon name="search" />
+        <input
+          type="search"
+          aria-label={props.label}
+          placeholder={props.placeholder}
+          autocomplete="off"
+          spellcheck={false}
+          list={listId}
+          value={typed}
+          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+        />
+      </label>
+      <Suggestions id={listId} users={users} />
+      <span class="muted small" role="status">
+        {isUnknown && "No user has this username."}
+      </span>
+    </div>
+  );
+}

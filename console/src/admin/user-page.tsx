@@ -1,0 +1,143 @@
+// A user: what is known of them, their tokens and webhooks, what they did, and erasing them.
+import { useEffect, useState } from "preact/hooks";
+import type { Page, Parley, User, Webhook } from "../../../client/src/index.ts";
+import { explain, isAborted, isGone } from "../failures.ts";
+import { Icon } from "../icons.tsx";
+import { PageFailure, Reading } from "../page-notes.tsx";
+import { visible } from "../people.tsx";
+import { useSession } from "../session.ts";
+import { usePages } from "../use-pages.ts";
+import { useTrail } from "./audit-pages.ts";
+import { TrailTable } from "./audit-table.tsx";
+import { EraseUser } from "./erase-user.tsx";
+import { CopyButton, Empty, Facts, More, PageHead, Time } from "./parts.tsx";
+import { toAuditPlace } from "./places.ts";
+import { StorageUse } from "./storage-use.tsx";
+import { UserTokens } from "./user-tokens.tsx";
+import { LastSeen } from "./users-page.tsx";
+import { useHookStates, WebhookTable } from "./webhook-table.tsx";
+
+const BACK = { href: "#admin/users", label: "Users" };
+
+export function UserPage({ id }: { id: string }) {
+  const { user, failure, isErased, read } = useUser(id);
+  if (isErased) {
+    return (
+      <>
+        <PageHead title="Erased user" back={BACK} />
+        <Empty icon="people" title="This user does not exist" text="They may have been erased.">
+          <a class="button" href={toAuditPlace({ about: id })}>
+            Look in the audit trail
+          </a>
+        </Empty>
+      </>
+    );
+  }
+  if (!user) return failure ? <PageFailure pages={{ failure, retry: read }} /> : <Reading />;
+  return <Loaded user={user} />;
+}
+
+function useUser(id: string) {
+  const { parley, endIfRefused } = useSession();
+  const [state, setState] = useState<{ user?: User; failure?: string; isErased?: boolean }>({});
+  const [attempt, setAttempt] = useState(0);
+  useEffect(() => {
+    const controller = new AbortController();
+    parley.users
+      .retrieve(id, { signal: controller.signal })
+      .then((user) => setState({ user }))
+      .catch((error) => {
+        if (isAborted(error)) return;
+        setState(isGone(error) ? { isErased: true } : { failure: explain(error) });
+        endIfRefused(error);
+      });
+    return () => controller.abort();
+  }, [id, parley, attempt]);
+  return { ...state, read: () => setAttempt((count) => count + 1) };
+}
+
+function Loaded({ user }: { user: User }) {
+  const { me } = useSession();
+  const [isErasing, setErasing] = useState(false);
+  const name = visible(user.display_name);
+  return (
+    <>
+      <PageHead title={user.username} back={BACK} />
+      <Facts
+        facts={[
+          ...(name ? [["Display name", name] as const] : []),
+          ["Phone number", user.phone_number ?? <span class="muted">None</span>],
+          ["Storage", <StorageUse key="storage" {...user.storage} />],
+          ["Last seen", <LastSeen key="seen" at={user.last_active_at} />],
+          ["Created", <Time key="created" seconds={user.created_at} />],
+          [
+            "Id",
+            <span key="id" class="copyable">
+              <code>{user.id}</code>
+              <CopyButton text={user.id} what="User id" />
+            </span>,
+          ],
+        ]}
+      />
+      <UserTokens user={user} />
+      {me.scopes.includes("events:read") && <UserWebhooks user={user} />}
+      <UserTrail user={user} />
+      <section class="admin-section danger-zone" aria-labelledby="erase">
+        <div>
+          <h2 id="erase">Erase this user</h2>
+          <p class="muted">Erases their data and revokes their tokens. You can't undo this.</p>
+        </div>
+        <button type="button" class="button danger" onClick={() => setErasing(true)}>
+          <Icon name="trash" />
+          Erase user
+        </button>
+      </section>
+      {isErasing && <EraseUser user={user} onClose={() => setErasing(false)} />}
+    </>
+  );
+}
+
+/** The API lists those of all users only together. */
+async function listHooksOf(parley: Parley, userId: string, signal: AbortSignal): Promise<Page<Webhook>> {
+  const data: Webhook[] = [];
+  for await (const hook of parley.webhooks.list({ all: true }, { signal }))
+    if (hook.user_id === userId) data.push(hook);
+  return { data, has_more: false };
+}
+
+function UserWebhooks({ user }: { user: User }) {
+  const { parley } = useSession();
+  const webhooks = usePages<Webhook>(user.id, (_after, signal) => listHooksOf(parley, user.id, signal));
+  const states = useHookStates(webhooks.items);
+  return (
+    <section class="admin-section" aria-labelledby="user-webhooks">
+      <h2 id="user-webhooks">Webhooks</h2>
+      {webhooks.items.length > 0 && (
+        <WebhookTable label={`Webhooks of ${user.username}`} pages={webhooks} states={states} isOfOne />
+      )}
+      {webhooks.items.length === 0 && webhooks.current && !webhooks.failure && (
+        <p class="muted">No webhooks. Users and your back end create them with the API.</p>
+      )}
+      <More pages={webhooks} />
+    </section>
+  );
+}
+
+function UserTrail({ user }: { user: User }) {
+  const trail = useTrail({ about: [user.id] });
+  return (
+    <section class="admin-section" aria-labelledby="user-trail">
+      <div class="section-head">
+        <h2 id="user-trail">Audit trail</h2>
+        <a class="button" href={toAuditPlace({ about: user.username })}>
+          Filter and export
+        </a>
+      </div>
+      {trail.items.length > 0 && <TrailTable label={`Audit entries about ${user.username}`} pages={trail} />}
+      {trail.items.length === 0 && trail.current && !trail.failure && (
+        <p class="muted">No entries. Parley keeps entries for a limited time.</p>
+      )}
+      <More pages={trail} />
+    </section>
+  );
+}

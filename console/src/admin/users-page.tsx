@@ -1,0 +1,175 @@
+// All users, newest first, and creating one.
+import { useState } from "preact/hooks";
+import { ParleyApiError, type User } from "../../../client/src/index.ts";
+import { Dialog, FormButtons } from "../dialog.tsx";
+import { explain, LABELS } from "../failures.ts";
+import { Icon } from "../icons.tsx";
+import { toCount } from "../page-notes.tsx";
+import { Avatar, visible } from "../people.tsx";
+import { openPlace } from "../place.ts";
+import { useSession } from "../session.ts";
+import { readFound, usePages } from "../use-pages.ts";
+import { useSettled } from "../use-settled.ts";
+import { Empty, More, PageHead, TextField, Time } from "./parts.tsx";
+import { toUserPlace } from "./places.ts";
+import { StorageUse } from "./storage-use.tsx";
+import { type Column, Table } from "./table.tsx";
+
+const PAGE = 50;
+/** The most characters of a username. */
+const MAX_USERNAME = 128;
+
+const COLUMNS: readonly Column<User>[] = [
+  {
+    label: "User",
+    kind: "name",
+    cell: (user) => (
+      <a class="row-link with-avatar" href={toUserPlace(user.id)}>
+        <Avatar name={visible(user.display_name) || user.username} seed={user.id} size="small" />
+        <span class="two-lines">
+          <span class="ellipsis">{user.username}</span>
+          <span class="ellipsis muted small">{visible(user.display_name)}</span>
+        </span>
+      </a>
+    ),
+  },
+  { label: "Storage", cell: ({ storage }) => <StorageUse {...storage} /> },
+  { label: "Last seen", cell: ({ last_active_at: at }) => <LastSeen at={at} /> },
+  { label: "Created", kind: "minor", cell: ({ created_at }) => <Time seconds={created_at} /> },
+];
+
+export function LastSeen({ at }: { at: number | null }) {
+  return at === null ? <span class="muted">Never</span> : <Time seconds={at} />;
+}
+
+export function UsersPage() {
+  const { parley } = useSession();
+  const [typed, setTyped] = useState("");
+  const [isCreating, setCreating] = useState(false);
+  const q = useSettled(typed.trim());
+  const users = usePages<User>(q, (after, signal) => {
+    const query = { limit: PAGE, ...(q && { q }), ...(after && { starting_after: after }) };
+    return readFound((query) => parley.users.list(query, { signal }), query);
+  });
+  const create = () => setCreating(true);
+  return (
+    <>
+      <PageHead title="Users">
+        <button type="button" class="button primary" onClick={create}>
+          <Icon name="add" />
+          Create a user
+        </button>
+      </PageHead>
+      <div class="page-tools">
+        <label class="search">
+          <Icon name="search" />
+          <input
+            type="search"
+            aria-label="Find users"
+            placeholder="Find by name"
+            autocomplete="off"
+            spellcheck={false}
+            maxLength={MAX_USERNAME}
+            value={typed}
+            onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+          />
+        </label>
+        <span class="muted small" role="status">
+          {q && toCount(users)}
+        </span>
+      </div>
+      {users.items.length > 0 && (
+        <Table label="Users" columns={COLUMNS} items={users.items} isBusy={!users.current} />
+      )}
+      {users.items.length === 0 && users.current && !users.failure && <NoUsers q={q} onCreate={create} />}
+      <More pages={users} />
+      {isCreating && <CreateUser onClose={() => setCreating(false)} />}
+    </>
+  );
+}
+
+function NoUsers({ q, onCreate }: { q: string; onCreate: () => void }) {
+  return (
+    <Empty
+      icon="people"
+      title={`Nobody matches “${q}”`}
+      text="The search finds the beginnings of words in usernames and display names."
+    >
+      <button type="button" class="button" onClick={onCreate}>
+        Create a user
+      </button>
+    </Empty>
+  );
+}
+
+const NO_FAILURE = { text: "", param: "", existing: "" };
+
+function CreateUser({ onClose }: { onClose: () => void }) {
+  const { parley, say, endIfRefused } = useSession();
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState(NO_FAILURE);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const fields = new FormData(event.currentTarget as HTMLFormElement);
+    const text = (name: string) => String(fields.get(name)).trim();
+    setBusy(true);
+    try {
+      const user = await parley.users.create({
+        username: text("username"),
+        phone_number: text("phone_number") || null,
+        display_name: text("display_name") || null,
+      });
+      say(`The user ${user.username} was created. Give them a token to sign in with.`);
+      onClose();
+      openPlace(toUserPlace(user.id).slice(1));
+    } catch (error) {
+      setBusy(false);
+      const { code = "", param = "", members = {} } = error instanceof ParleyApiError ? error : {};
+      const isTaken = code === "username_taken";
+      setFailure({
+        text: isTaken ? "A user with this username already exists." : explain(error),
+        param: isTaken ? "username" : param,
+        existing: String(members.existing_id ?? ""),
+      });
+      endIfRefused(error);
+    }
+  };
+  const isWrong = (name: string) => failure.param === name;
+  return (
+    <Dialog title="Create a user" onClose={onClose}>
+      <form onSubmit={submit}>
+        <TextField
+          name="username"
+          label={LABELS.username}
+          hint="It cannot be changed later."
+          maxLength={MAX_USERNAME}
+          isWrong={isWrong("username")}
+          required
+          autofocus
+        />
+        <TextField
+          name="phone_number"
+          label={LABELS.phone_number}
+          hint="Optional"
+          inputMode="tel"
+          isWrong={isWrong("phone_number")}
+        />
+        <TextField
+          name="display_name"
+          label={LABELS.display_name}
+          hint="Optional"
+          isWrong={isWrong("display_name")}
+        />
+        <p class="failure" role="alert">
+          {failure.text}
+        </p>
+        {failure.existing && (
+          <a class="button" href={toUserPlace(failure.existing)} onClick={onClose}>
+            Open the user
+          </a>
+        )}
+        <FormButtons submit="Create" isBusy={isBusy} onClose={onClose} />
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,213 @@
+// A webhook: why it fails, what can be done about it, and its deliveries.
+import { useEffect, useState } from "preact/hooks";
+import type { Delivery, Webhook } from "../../../client/src/index.ts";
+import { ConfirmDialog } from "../dialog.tsx";
+import { explain, isAborted, isGone } from "../failures.ts";
+import { Icon } from "../icons.tsx";
+import { PageFailure, Reading } from "../page-notes.tsx";
+import { openPlace } from "../place.ts";
+import { useSession } from "../session.ts";
+import { type HookState, toEventsText, toHookState, toOrigin } from "./advice.ts";
+import { DeliveryTable, useDeliveries } from "./deliveries.tsx";
+import { UserLink } from "./directory.tsx";
+import { Badge, CopyButton, Empty, Facts, More, PageHead, Time } from "./parts.tsx";
+import { toAuditPlace } from "./places.ts";
+import { MissingScope } from "./webhooks-page.tsx";
+import { formatClockWithSeconds } from "./words.ts";
+
+const BACK = { href: "#admin/webhooks", label: "Webhooks" };
+
+export function WebhookPage({ id }: { id: string }) {
+  const { me } = useSession();
+  if (me.scopes.includes("events:read")) return <OneWebhook id={id} />;
+  return (
+    <>
+      <PageHead title="Webhook" back={BACK} />
+      <MissingScope />
+    </>
+  );
+}
+
+function OneWebhook({ id }: { id: string }) {
+  const { parley, endIfRefused } = useSession();
+  const [hook, setHook] = useState<Webhook>();
+  const [failure, setFailure] = useState<unknown>();
+  const [attempt, setAttempt] = useState(0);
+  useEffect(() => {
+    const controller = new AbortController();
+    setFailure(undefined);
+    parley.webhooks
+      .retrieve(id, { signal: controller.signal })
+      .then(setHook)
+      .catch((error) => {
+        if (isAborted(error)) return;
+        setFailure(error);
+        endIfRefused(error);
+      });
+    return () => controller.abort();
+  }, [id, parley, attempt]);
+  if (hook) return <Loaded hook={hook} onChange={setHook} />;
+  if (failure === undefined) return <Reading />;
+  if (!isGone(failure))
+    return <PageFailure pages={{ failure: explain(failure), retry: () => setAttempt(attempt + 1) }} />;
+  return (
+    <>
+      <PageHead title="Webhook" back={BACK} />
+      <Empty icon="hook" title="This webhook does not exist" text="It may have been deleted.">
+        <a class="button" href={toAuditPlace({ about: id })}>
+          Look in the audit trail
+        </a>
+      </Empty>
+    </>
+  );
+}
+
+function Loaded({ hook, onChange }: { hook: Webhook; onChange: (hook: Webhook) => void }) {
+  const deliveries = useDeliveries(hook, onChange);
+  const state = toHookState(hook, deliveries.items);
+  return (
+    <>
+      <PageHead title={toOrigin(hook)} back={BACK}>
+        <Actions hook={hook} onChange={onChange} onSent={deliveries.add} />
+      </PageHead>
+      {deliveries.current && <Verdict hook={hook} state={state} deliveries={deliveries.items} />}
+      <Facts
+        facts={[
+          ["User", <UserLink key="user" id={hook.user_id} />],
+          ["Events", toEventsText(hook)],
+          [
+            "Address",
+            <span key="address" class="copyable">
+              <code>{hook.url}</code>
+              <CopyButton text={hook.url} what="Address" />
+            </span>,
+          ],
+          ["Created", <Time key="created" seconds={hook.created_at} />],
+        ]}
+      />
+      <section class="admin-section" aria-labelledby="deliveries">
+        <h2 id="deliveries">Deliveries</h2>
+        {deliveries.items.length > 0 && <DeliveryTable hook={hook} deliveries={deliveries} />}
+        {deliveries.items.length === 0 && deliveries.current && !deliveries.failure && (
+          <p class="muted">Nothing was sent yet. The owner of the webhook can send a test event.</p>
+        )}
+        <More pages={deliveries} />
+      </section>
+    </>
+  );
+}
+
+/** Says first what an administrator wants to know: whether it works, and if not, why and what to do. */
+function Verdict(props: { hook: Webhook; state: HookState; deliveries: readonly Delivery[] }) {
+  const { hook, state, deliveries } = props;
+  const waiting = deliveries.filter(({ state }) => state === "pending").length;
+  const next = deliveries.find(
+    ({ state, next_attempt_at }) => state === "pending" && next_attempt_at !== null,
+  );
+  const { diagnosis } = state;
+  return (
+    <section class={`verdict ${state.tone}`} aria-label="State" role="status">
+      <p class="verdict-head">
+        <Badge tone={state.tone}>{state.label}</Badge>
+        {diagnosis && <strong>{diagnosis.short}</strong>}
+      </p>
+      {diagnosis && (
+        <>
+          <p>{diagnosis.problem}</p>
+          <p>{diagnosis.advice}</p>
+        </>
+      )}
+      {!hook.enabled && (
+        <p>
+          The webhook gets no events until it is enabled. Parley disables one that has accepted nothing for
+          days, and one that answers 410.
+        </p>
+      )}
+      {hook.enabled && diagnosis && next?.next_attempt_at != null && (
+        <p>
+          Parley tries again at {formatClockWithSeconds(next.next_attempt_at)}.{" "}
+          {waiting > 1 && `${waiting} events wait.`}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Actions(props: {
+  hook: Webhook;
+  onChange: (hook: Webhook) => void;
+  onSent: (delivery: Delivery) => void;
+}) {
+  const { hook, onChange, onSent } = props;
+  const { parley, me, say, report } = useSession();
+  const [isBusy, setBusy] = useState(false);
+  const [asking, setAsking] = useState<"disable" | "delete">();
+  const act = async (doing: string, done: string, request: () => Promise<void>) => {
+    // The buttons stay enabled, so that they keep the focus.
+    if (isBusy) return;
+    setBusy(true);
+    try {
+      await request();
+      say(done);
+    } catch (error) {
+      report(doing, error);
+    }
+    setBusy(false);
+  };
+  const test = () =>
+    act("The test was not sent.", "A test event was sent.", async () =>
+      onSent(await parley.webhooks.test(hook.id)),
+    );
+  const setEnabled = (enabled: boolean) =>
+    act(
+      `The webhook was not ${enabled ? "enabled" : "disabled"}.`,
+      `The webhook was ${enabled ? "enabled" : "disabled"}.`,
+      async () => onChange(await parley.webhooks.update(hook.id, { enabled })),
+    );
+  const remove = () =>
+    act("The webhook was not deleted.", "The webhook was deleted.", async () => {
+      await parley.webhooks.delete(hook.id);
+      openPlace("admin/webhooks");
+    });
+  const close = () => setAsking(undefined);
+  return (
+    <>
+      {hook.user_id === me.id && (
+        <button type="button" class="button" disabled={!hook.enabled} onClick={test}>
+          <Icon name="send" />
+          Send a test
+        </button>
+      )}
+      {hook.enabled ? (
+        <button type="button" class="button" onClick={() => setAsking("disable")}>
+          Disable
+        </button>
+      ) : (
+        <button type="button" class="button primary" onClick={() => setEnabled(true)}>
+          Enable
+        </button>
+      )}
+      <button type="button" class="button danger" onClick={() => setAsking("delete")}>
+        Delete
+      </button>
+      {asking === "disable" && (
+        <ConfirmDialog
+          title="Disable this webhook?"
+          text="It gets no events until you enable it. Events that happen meanwhile are not sent later."
+          action="Disable"
+          onConfirm={() => setEnabled(false)}
+          onClose={close}
+        />
+      )}
+      {asking === "delete" && (
+        <ConfirmDialog
+          title="Delete this webhook?"
+          text="What is still to be sent is dropped, and the receiver gets no more events. You can't undo this. To pause it, disable it instead."
+          action="Delete"
+          onConfirm={remove}
+          onClose={close}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+// A table of webhooks, each with how it does.
+import { useEffect, useState } from "preact/hooks";
+import type { Webhook } from "../../../client/src/index.ts";
+import { useSession } from "../session.ts";
+import type { Pages } from "../use-pages.ts";
+import { type HookState, toEventsText, toHookState, toOrigin } from "./advice.ts";
+import { UserLink } from "./directory.tsx";
+import { Badge, Time } from "./parts.tsx";
+import { toWebhookPlace } from "./places.ts";
+import { type Column, Table } from "./table.tsx";
+
+/** How many deliveries tell how a webhook does. */
+export const JUDGED = 20;
+
+export function WebhookTable(props: {
+  label: string;
+  pages: Pages<Webhook>;
+  states: HookStates;
+  /** Whether a webhook is listed; all are by default. */
+  isShown?: (hook: Webhook) => boolean;
+  /** Whether all belong to the user whose page is open. */
+  isOfOne?: boolean;
+}) {
+  const { pages, states, isShown = () => true } = props;
+  const columns: Column<Webhook>[] = [
+    {
+      label: "Receiver",
+      kind: "name",
+      cell: (hook) => (
+        <a class="row-link ellipsis" href={toWebhookPlace(hook.id)}>
+          {toOrigin(hook)}
+        </a>
+      ),
+    },
+    { label: "State", cell: ({ id }) => <StateCell state={states.get(id)} /> },
+    ...(props.isOfOne ? [] : [{ label: "User", cell: ({ user_id }: Webhook) => <UserLink id={user_id} /> }]),
+    { label: "Events", cell: (hook) => <span class="small clamp">{toEventsText(hook)}</span> },
+    { label: "Created", kind: "minor", cell: ({ created_at }) => <Time seconds={created_at} /> },
+  ];
+  return (
+    <Table
+      label={props.label}
+      columns={columns}
+      items={pages.items.filter(isShown)}
+      isBusy={!pages.current}
+    />
+  );
+}
+
+function StateCell({ state }: { state: HookState | undefined }) {
+  if (!state) return <span class="muted">…</span>;
+  return (
+    <span class="hook-state">
+      <Badge tone={state.tone}>{state.label}</Badge>
+      {state.diagnosis && <span class="small">{state.diagnosis.short}</span>}
+    </span>
+  );
+}
+
+/** How each webhook does, by its id. One that is not known yet is missing. */
+export type HookStates = ReadonlyMap<string, HookState>;
+
+/** Reads the latest deliveries of each webhook once. */
+export function useHookStates(hooks: readonly Webhook[]): HookStates {
+  const { parley, endIfRefused } = useSession();
+  const [states, setStates] = useState<HookStates>(new Map());
+  useEffect(() => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    for (const hook of hooks) {
+      if (states.has(hook.id)) continue;
+      parley.webhooks.listDeliveries(hook.id, { limit: JUDGED }, { signal }).then(
+        ({ data }) => setStates((known) => new Map(known).set(hook.id, toHookState(hook, data))),
+        (error) => signal.aborted || endIfRefused(error),
+      );
+    }
+    return () => controller.abort();
+  }, [hooks, parley]);
+  return states;
+}

@@ -1,0 +1,94 @@
+// The webhooks of all users.
+import { useState } from "preact/hooks";
+import type { Webhook } from "../../../client/src/index.ts";
+import { Choice } from "../choice.tsx";
+import { counted } from "../format.ts";
+import { useSession } from "../session.ts";
+import { usePages } from "../use-pages.ts";
+import { Empty, More, PageHead } from "./parts.tsx";
+import { type HookStates, useHookStates, WebhookTable } from "./webhook-table.tsx";
+
+const PAGE = 50;
+
+const CHOICES = [
+  ["all", "All"],
+  ["failing", "Failing"],
+  ["disabled", "Disabled"],
+] as const;
+type Shown = (typeof CHOICES)[number][0];
+
+export function WebhooksPage() {
+  const { me } = useSession();
+  return (
+    <>
+      <PageHead title="Webhooks" />
+      {me.scopes.includes("events:read") ? <AllWebhooks /> : <MissingScope />}
+    </>
+  );
+}
+
+/** Instead of webhooks, for a token that does not show them. */
+export function MissingScope() {
+  return (
+    <Empty
+      icon="hook"
+      title="This token does not show webhooks"
+      text="Webhooks need the scope events:read beside admin. Create a token with both for yourself, and sign in with it."
+    >
+      <a class="button" href="#admin/tokens">
+        Create a token
+      </a>
+    </Empty>
+  );
+}
+
+function AllWebhooks() {
+  const { parley } = useSession();
+  const webhooks = usePages<Webhook>("", (after, signal) =>
+    parley.webhooks.list({ all: true, limit: PAGE, ...(after && { starting_after: after }) }, { signal }),
+  );
+  const states = useHookStates(webhooks.items);
+  const [shown, setShown] = useState<Shown>("all");
+  const isShown = ({ id, enabled }: Webhook) =>
+    shown === "all" || (shown === "disabled" ? !enabled : states.get(id)?.label === "Failing");
+  return (
+    <>
+      {webhooks.items.length > 0 && (
+        <>
+          <div class="page-tools">
+            <Choice
+              legend="Which webhooks are listed"
+              name="hooks"
+              chosen={shown}
+              choices={CHOICES}
+              onChoose={setShown}
+            />
+            <span class="muted small" role="status">
+              {toSummary(webhooks.items, states)}
+            </span>
+          </div>
+          <WebhookTable label="Webhooks" pages={webhooks} states={states} isShown={isShown} />
+        </>
+      )}
+      {webhooks.items.length === 0 && webhooks.current && !webhooks.failure && (
+        <Empty
+          icon="hook"
+          title="No webhooks yet"
+          text="A webhook sends events to your back end. Create one with a POST to /v1/webhooks, then see here whether it delivers."
+        >
+          <a class="button" href="docs" target="_blank" rel="noreferrer">
+            Open the API reference
+          </a>
+        </Empty>
+      )}
+      <More pages={webhooks} />
+    </>
+  );
+}
+
+/** Says how many fail, once that is known of all. */
+function toSummary(hooks: readonly Webhook[], states: HookStates): string {
+  if (hooks.some(({ id }) => !states.has(id))) return "";
+  const failing = hooks.filter(({ id }) => states.get(id)?.label === "Failing").length;
+  return failing === 0 ? "None is failing" : `${counted(failing, "webhook is", "webhooks are")} failing`;
+}

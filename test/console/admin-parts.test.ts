@@ -1,0 +1,208 @@
+// The parts of the administration that need no browser.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { AuditEntry, Delivery, Webhook } from "../../client/src/index.ts";
+import { diagnose, toHookState } from "../../console/src/admin/advice.ts";
+import { toCell } from "../../console/src/admin/audit-csv.ts";
+import { matches } from "../../console/src/admin/audit-reader.ts";
+import { tell, toText } from "../../console/src/admin/audit-words.ts";
+import {
+  parseMetrics,
+  readLabel,
+  readValue,
+  toFigures,
+  toQuantile,
+} from "../../console/src/admin/metrics.ts";
+import { toAllowedPlace } from "../../console/src/admin/places.ts";
+import { formatUptime } from "../../console/src/admin/words.ts";
+
+const TEXT = `# HELP parley_http_requests_total Requests answered.
+# TYPE parley_http_requests_total counter
+parley_build_info{version="0.1.0"} 1
+parley_http_requests_total{method="GET",route="/v1/me",status="200"} 100
+parley_http_requests_total{method="GET",route="/v1/me",status="503"} 10
+parley_http_requests_total{method="GET",route="/v1/me",status="404"} 4
+parley_http_requests_total{method="GET",route="/metrics",status="200"} 77
+parley_http_request_duration_seconds_bucket{le="0.1",method="GET",route="/v1/me"} 90
+parley_http_request_duration_seconds_bucket{le="1",method="GET",route="/v1/me"} 100
+parley_http_request_duration_seconds_bucket{le="+Inf",method="GET",route="/v1/me"} 100
+parley_write_queue_length 3
+process_resident_memory_bytes 1.5e+08
+`;
+
+test("metrics are parsed, and become figures per second between two samples", () => {
+  const metrics = parseMetrics(TEXT);
+  assert.equal(readLabel(metrics, "parley_build_info", "version"), "0.1.0");
+  assert.equal(readValue(metrics, "process_resident_memory_bytes"), 150_000_000);
+  assert.equal(readValue(metrics, "parley_disk_free_bytes"), null);
+  const later = parseMetrics(
+    TEXT.replace('"200"} 100', '"200"} 150')
+      .replace('"503"} 10', '"503"} 20')
+      .replace('le="0.1",method="GET",route="/v1/me"} 90', 'le="0.1",method="GET",route="/v1/me"} 140')
+      .replaceAll('"/v1/me"} 100\n', '"/v1/me"} 150\n'),
+  );
+  const first = toFigures(undefined, { at: 100, metrics });
+  assert.equal(first.requests, null);
+  assert.equal(first.queue, 3);
+  const { requests, errors, refusals, slowest } = toFigures(
+    { at: 100, metrics },
+    { at: 110, metrics: later },
+  );
+  assert.deepEqual({ requests, errors, refusals }, { requests: 6, errors: 1, refusals: 0 });
+  assert.ok(slowest! > 0.09 && slowest! <= 0.1, `${slowest}`);
+  // A restart begins the counters again.
+  assert.equal(toFigures({ at: 100, metrics: later }, { at: 110, metrics }).requests, null);
+});
+
+test("quantiles lie within their bucket", () => {
+  const buckets = [
+    { bound: 0.1, count: 50 },
+    { bound: 1, count: 100 },
+    { bound: Infinity, count: 101 },
+  ];
+  assert.ok(Math.abs(toQuantile(buckets, 0.25)! - 0.0505) < 1e-9);
+  assert.equal(toQuantile(buckets, 1), 1);
+  assert.equal(toQuantile([{ bound: Infinity, count: 0 }], 0.5), null);
+  assert.equal(toQuantile([], 0.5), null);
+});
+
+const hook: Webhook = {
+  ...{ id: "whk_1", user_id: "usr_1", url: "https://a.example/secret", events: null, all_users: false },
+  ...{ enabled: true, created_at: 0 },
+};
+
+function delivery(fields: Partial<Delivery>): Delivery {
+  return {
+    ...{ id: "dlv_1", event_id: "evt_1", type: "message.created", state: "delivered", attempts: 1 },
+    ...{ last_status: 200, last_error: null, next_attempt_at: null, created_at: 0, updated_at: 0 },
+    ...fields,
+  };
+}
+
+test("a webhook is judged by what its receiver answered last", () => {
+  const failed = delivery({ state: "pending", last_status: 500, updated_at: 5 });
+  assert.equal(toHookState(hook, []).label, "Nothing sent yet");
+  assert.equal(toHookState(hook, [delivery({ state: "pending", attempts: 0 })]).label, "Nothing sent yet");
+  assert.equal(toHookState(hook, [failed, delivery({ updated_at: 4 })]).label, "Failing");
+  assert.equal(toHookState(hook, [failed, delivery({ updated_at: 6 })]).label, "Delivering");
+  const disabled = toHookState({ ...hook, enabled: false }, [failed]);
+  assert.deepEqual([disabled.label, disabled.diagnosis?.short], ["Disabled", "Answers 500"]);
+});
+
+test("each answer of a receiver has its advice", () => {
+  const advise = (last_status: number | null) => diagnose(delivery({ state: "failed", last_status })).advice;
+  for (const [status, advice] of [
+    [null, /resolve its name/],
+    [301, /redirects to/],
+    [400, /secret/],
+    [401, /sign-in/],
+    [404, /path/],
+    [410, /enable/],
+    [418, /log of the receiver/],
+    [500, /webhook-id/],
+    [507, /webhook-id/],
+  ] as const)
+    assert.match(advise(status), advice, `${status}`);
+});
+
+function entry(action: string, fields: Partial<AuditEntry> = {}): AuditEntry {
+  return {
+    ...{ id: "aud_1", created_at: 1000, action, actor_id: "usr_ann", token_id: "tok_1" },
+    ...{ object_id: "tok_2", details: null },
+    ...fields,
+  };
+}
+
+test("audit entries are sentences", () => {
+  const names = new Map([
+    ["usr_ann", "ann"],
+    ["usr_bob", "bob"],
+  ]);
+  const say = (each: AuditEntry) => toText(tell(each), (id) => names.get(id));
+  const details = { user_id: "usr_bob", name: "phone", scopes: ["admin"] };
+  assert.equal(say(entry("token.revoked", { details })), "ann revoked the token “phone” of bob");
+  assert.equal(
+    say(entry("token.created", { details: { ...details, name: null }, actor_id: null })),
+    "The command line created an unnamed token of bob",
+  );
+  assert.equal(
+    say(entry("user.created", { object_id: "usr_gone", details: { username: "eve" } })),
+    "ann created the user eve",
+  );
+  assert.equal(
+    say(entry("user.created", { object_id: "usr_ann", details: { username: "ann" } })),
+    "ann signed in for the first time with the identity provider",
+  );
+  assert.equal(
+    say(entry("webhook.disabled", { actor_id: null, details: { origin: "https://a.example" } })),
+    "Parley disabled the webhook to https://a.example because it kept failing",
+  );
+  assert.match(say(entry("comet.seen")), /^ann did something .*comet\.seen/);
+});
+
+test("audit entries are found by who, what, when and about whom", () => {
+  const found = entry("token.revoked", { details: { user_id: "usr_bob", name: "Phone", scopes: [] } });
+  for (const filter of [
+    {},
+    { by: "usr_ann" },
+    { action: "token." },
+    { action: "token.revoked" },
+    { about: ["tok_2"] },
+    { about: ["tok_1"] },
+    { about: ["nothing", "usr_bob"] },
+    { about: ["phon"] },
+    { from: 1000, until: 1001 },
+  ])
+    assert.equal(matches(found, filter), true, JSON.stringify(filter));
+  for (const filter of [
+    { by: "usr_bob" },
+    { action: "user." },
+    { action: "token" },
+    { action: "token.created" },
+    { about: ["usr_eve"] },
+    { from: 1001 },
+    { until: 1000 },
+  ])
+    assert.equal(matches(found, filter), false, JSON.stringify(filter));
+});
+
+test("cells of a CSV are quoted, and never formulas", () => {
+  for (const [value, cell] of [
+    ["plain", "plain"],
+    [null, ""],
+    ['say "a", b', '"say ""a"", b"'],
+    ["=cmd()", "'=cmd()"],
+    ["-1", "'-1"],
+    ["@a\nb", '"\'@a\nb"'],
+  ] as const)
+    assert.equal(toCell(value), cell);
+});
+
+test("tokens lead to what they may open", () => {
+  const all = ["admin", "contacts:read", "messages:read"];
+  for (const [place, scopes, expected] of [
+    ["admin/users", all, "admin/users"],
+    ["", all, ""],
+    ["con_1", all, "con_1"],
+    ["administer", all, "administer"],
+    ["", ["admin"], "admin"],
+    ["notes", ["admin", "events:read"], "admin"],
+    ["admin/audit?by=ann", ["admin"], "admin/audit?by=ann"],
+    ["admin", ["contacts:read"], ""],
+    ["admin/users", ["contacts:read"], ""],
+    ["con_1", ["contacts:read"], "con_1"],
+  ] as const)
+    assert.equal(toAllowedPlace(place, scopes), expected, `${place} ${scopes}`);
+});
+
+test("long times are named by their two largest units", () => {
+  for (const [seconds, text] of [
+    [59, "less than a minute"],
+    [60, "1 minute"],
+    [3600, "1 hour"],
+    [7320, "2 hours 2 minutes"],
+    [90_000, "1 day 1 hour"],
+    [172_800, "2 days"],
+  ] as const)
+    assert.equal(formatUptime(seconds), text);
+});

@@ -1,0 +1,355 @@
+// The administration, as administrators use it.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import type { Download, Page } from "playwright-core";
+import { asker } from "../support/asker.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { hook, newest } from "../support/hooks.ts";
+import { receiver } from "../support/receiver.ts";
+import { openAccount, openPage, signIn } from "./browser.ts";
+import {
+  addUser,
+  dialog,
+  go,
+  hear,
+  type Office,
+  openOffice,
+  press,
+  row,
+  sendNote,
+  statusFor,
+} from "./in-admin.ts";
+
+const skip = noChromium;
+
+/** Creates Bob, and returns the token that the page shows once. */
+async function welcomeBob({ page, server, ask }: Office): Promise<string> {
+  await go(page, "Users");
+  await press(page, "Create a user");
+  await dialog(page).getByLabel("Username").fill("bob");
+  await dialog(page).getByLabel("Phone number").fill("+1 555 0100");
+  await dialog(page).getByLabel("Display name").fill("Bob Kahn");
+  await press(page, "Create");
+  await page.getByRole("heading", { name: "bob", level: 1 }).waitFor();
+  await page.getByText("+1 555 0100").waitFor();
+  await press(page, "Create a token");
+  await dialog(page).getByLabel("What it is for").fill("phone");
+  assert.equal(await dialog(page).getByLabel("metrics").isChecked(), false);
+  await dialog(page).getByLabel("Upload, rename and delete files").uncheck();
+  await dialog(page).getByText("30 days").click();
+  await press(page, "Create");
+  const field = dialog(page).getByLabel("Token", { exact: true });
+  const token = await field.inputValue();
+  // The token would be lost.
+  await page.keyboard.press("Escape");
+  await dialog(page).getByText("The token has not been copied").waitFor();
+  await press(page, "Copy token");
+  await hear(page, "Token copied.");
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), token);
+  await press(page, "Done");
+  await row(page, "Tokens of bob", /phone.*All except|phone.*contacts:read/).waitFor();
+  assert.equal(await page.getByText(token).count(), 0);
+  const { data } = (await ask("GET", "/v1/tokens?limit=1")).body as { data: Record<string, unknown>[] };
+  const inDays = (Number(data[0]!.expires_at) - Date.now() / 1000) / 86_400;
+  assert.ok(Math.abs(inDays - 30) < 0.1, `${inDays}`);
+  assert.ok(!(data[0]!.scopes as string[]).includes("attachments:write"));
+  assert.equal(await statusFor(server, token), 200);
+  return token;
+}
+
+/** Finds the user whose token has leaked, revokes it, and reads who did so. */
+async function revokeLeaked({ page, server }: Office, token: string): Promise<void> {
+  await go(page, "Users");
+  await page.getByRole("searchbox", { name: "Find users" }).fill("kah");
+  await page.getByText("1 found").waitFor();
+  await row(page, "Users", "Bob Kahn").getByRole("link").click();
+  await press(page, "Revoke phone");
+  await dialog(page).getByText("this token of bob").waitFor();
+  await press(page, "Revoke");
+  await hear(page, "phone was revoked.");
+  await page.getByText("No tokens.").waitFor();
+  assert.equal(await statusFor(server, token), 401);
+  await go(page, "Audit trail");
+  await row(page, "Audit trail", "admin revoked the token “phone” of bob").waitFor();
+}
+
+async function erase({ page, ask }: Office): Promise<void> {
+  await go(page, "Users");
+  await row(page, "Users", "bob").getByRole("link").click();
+  await press(page, "Erase user");
+  await dialog(page).getByText("They leave every conversation and group.").waitFor();
+  await dialog(page).getByLabel("Type bob to confirm").fill("bo");
+  await dialog(page).getByRole("button", { name: "Erase user" }).click();
+  await dialog(page).getByRole("alert").filter({ hasText: "Type bob exactly" }).waitFor();
+  const { data } = (await ask("GET", "/v1/users?username=bob")).body as { data: { id: string }[] };
+  assert.equal(data.length, 1);
+  await dialog(page).getByLabel("Type bob to confirm").fill("bob");
+  await dialog(page).getByRole("button", { name: "Erase user" }).click();
+  await hear(page, "bob was erased.");
+  await page.getByRole("heading", { name: "Users", level: 1 }).waitFor();
+  assert.equal(await row(page, "Users", "bob").count(), 0);
+  assert.equal((await ask("GET", `/v1/users/${data[0]!.id}`)).status, 404);
+  await page.goBack();
+  await page.getByText("This user does not exist").waitFor();
+}
+
+test("an administrator creates a user and a token, revokes it and erases the user", { skip }, async (t) => {
+  const office = await openOffice(t);
+  const token = await welcomeBob(office);
+  await revokeLeaked(office, token);
+  await erase(office);
+  assert.deepEqual(office.guard.complaints, []);
+});
+
+test("a taken username leads to its user", { skip }, async (t) => {
+  const { page, server } = await openOffice(t);
+  await addUser(server, "bob");
+  await go(page, "Users");
+  await press(page, "Create a user");
+  await dialog(page).getByLabel("Username").fill("BOB");
+  await press(page, "Create");
+  await dialog(page).getByText("A user with this username already exists.").waitFor();
+  await dialog(page).getByRole("link", { name: "Open the user" }).click();
+  await page.getByRole("heading", { name: "bob", level: 1 }).waitFor();
+});
+
+test("why a webhook fails is on its page, and the event is sent again", { skip }, async (t) => {
+  const { page, guard, server, ask } = await openOffice(t);
+  const bob = await addUser(server, "bob");
+  let status = 401;
+  const to = await receiver(t, (response) => response.writeHead(status).end());
+  const made = await hook(server, bob, to);
+  await sendNote(server, bob, "hello");
+  await newest(server, bob, made, { last_status: 401 });
+  await go(page, "Webhooks");
+  const found = row(page, "Webhooks", /Failing.*Answers 401.*bob/);
+  await found.getByRole("link").first().click();
+  const verdict = page.getByRole("status", { name: "State" });
+  await verdict.getByText("asks for a sign-in").waitFor();
+  await verdict.getByText("Exempt this address from the sign-in").waitFor();
+  await row(page, "Deliveries", /Message created.*Retrying.*Answers 401/).waitFor();
+  // Only its owner can send a test.
+  assert.equal(await page.getByRole("button", { name: "Send a test" }).count(), 0);
+  status = 204;
+  const before = to.received.length;
+  await page.getByRole("button", { name: "Send again: Message created" }).first().click();
+  await hear(page, "The event is sent again.");
+  await to.wait(before + 1);
+  await row(page, "Deliveries", /Message created.*Delivered.*204/)
+    .first()
+    .waitFor();
+  await verdict.getByText("Delivering").waitFor();
+  await press(page, "Disable");
+  await dialog(page).getByRole("button", { name: "Disable" }).click();
+  await verdict.getByText("Disabled").waitFor();
+  assert.equal((await ask("GET", `/v1/webhooks/${made.id}`)).body.enabled, false);
+  await press(page, "Enable");
+  await verdict.getByText("Delivering").waitFor();
+  await press(page, "Delete");
+  await dialog(page).getByRole("button", { name: "Delete" }).click();
+  await page.getByText("No webhooks yet").waitFor();
+  assert.equal((await ask("GET", `/v1/webhooks/${made.id}`)).status, 404);
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("a receiver that says that it is gone shows as disabled, with what to do", { skip }, async (t) => {
+  const { page, server, admin } = await openOffice(t);
+  const to = await receiver(t, (response) => response.writeHead(410).end());
+  const { id } = await hook(server, admin, to);
+  await page.goto(`${server.url}/#admin/webhooks/${id}`);
+  await page.getByText("Nothing sent yet").waitFor();
+  await press(page, "Send a test");
+  await hear(page, "A test event was sent.");
+  const verdict = page.getByRole("status", { name: "State" });
+  await verdict.getByText("Disabled", { exact: true }).waitFor();
+  await verdict.getByText("Answers 410", { exact: true }).waitFor();
+  await row(page, "Deliveries", /Test event.*Failed/).waitFor();
+});
+
+/** Exports what is listed, and returns the lines of the file. */
+async function exportAs(page: Page, format: string): Promise<string[]> {
+  await press(page, "Export");
+  await dialog(page).getByText(format, { exact: true }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    dialog(page).getByRole("button", { name: "Export" }).click(),
+  ]);
+  return (await readFile(await (download as Download).path(), "utf8")).trim().split(/\r?\n/);
+}
+
+test("the audit trail is filtered, and exported as it is filtered", { skip }, async (t) => {
+  const { page, guard, server, ask, admin } = await openOffice(t);
+  const bob = await addUser(server, "bob");
+  const ann = await addUser(server, "ann");
+  for (const [user_id, name] of [
+    [bob.id, "phone"],
+    [ann.id, "=cmd()"],
+  ])
+    assert.equal((await ask("POST", "/v1/tokens", { user_id, name })).status, 201);
+  await asker(server, bob)("POST", "/v1/contacts", { username: "ann", phone_number: "+1 555 0100" });
+  await go(page, "Audit trail");
+  const rows = page.getByRole("grid", { name: "Audit trail" }).locator("tbody tr");
+  const settled = (count: number) =>
+    page.waitForFunction((count) => document.querySelectorAll("tbody tr").length === count, count);
+  await row(page, "Audit trail", "bob added a contact").waitFor();
+  await page.getByRole("combobox", { name: "Done by" }).fill("BOB");
+  await settled(1);
+  await page.getByRole("combobox", { name: "Done by" }).fill("nobody");
+  await page.getByText("No user has this username.").waitFor();
+  await page.getByText("No entry matches these filters").waitFor();
+  await press(page, "Clear the filters");
+  await page.getByRole("searchbox", { name: "About" }).fill("bob");
+  await page.getByLabel("Action").selectOption({ label: "Tokens: all" });
+  // The token of the command line, and the one of the administrator.
+  await settled(2);
+  await rows.first().getByText("admin created the token “phone” of bob").waitFor();
+  assert.match(page.url(), /#admin\/audit\?about=bob&action=token\.$/);
+  const lines = (await exportAs(page, "JSON lines")).map((line) => JSON.parse(line));
+  assert.deepEqual(
+    lines.map(({ actor_id }) => actor_id),
+    [admin.id, null],
+  );
+  await page.getByRole("searchbox", { name: "About" }).fill("=cmd");
+  await settled(1);
+  const [header, line, ...others] = await exportAs(page, "CSV");
+  assert.match(header!, /^time,what,action,/);
+  assert.match(line!, /,admin created the token “=cmd\(\)” of ann,token\.created,/);
+  assert.deepEqual(others, []);
+  await page.getByLabel("To", { exact: true }).fill("2001-01-01");
+  await page.getByText("No entry matches these filters").waitFor();
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("an export can be cancelled", { skip }, async (t) => {
+  const { page } = await openOffice(t);
+  await go(page, "Audit trail");
+  let isHeld = false;
+  await page.route("**/v1/audit*", async () => {
+    isHeld = true;
+  });
+  await press(page, "Export");
+  await dialog(page).getByRole("button", { name: "Export" }).click();
+  await dialog(page).getByText("Reading").waitFor();
+  await press(page, "Cancel");
+  await dialog(page).waitFor({ state: "detached" });
+  assert.ok(isHeld);
+});
+
+test("the overview shows what the server measures", { skip }, async (t) => {
+  const { page, guard, server, ask } = await openOffice(t);
+  await page.getByText("The server can do its work.").waitFor();
+  for (const label of ["Requests", "Server errors", "Latency", "Writes that wait", "Memory"])
+    await page.getByRole("img", { name: new RegExp(`^${label}:`) }).waitFor();
+  await page.getByRole("img", { name: /^Memory: now \d/ }).waitFor();
+  for (let count = 0; count < 40; count++) await ask("GET", "/v1/users");
+  await page.getByRole("img", { name: /^Requests: now (?!0 )/ }).waitFor();
+  await page.getByRole("img", { name: /^Latency: now [\d.,]+ m?s/ }).waitFor();
+  // The server is away, and then back.
+  await page.route("**/metrics", (route) => route.abort());
+  await page.getByRole("alert").filter({ hasText: "The figures are not up to date." }).waitFor();
+  await page.unroute("**/metrics");
+  await page
+    .getByRole("alert")
+    .filter({ hasText: "The figures are not up to date." })
+    .waitFor({ state: "detached" });
+  assert.ok(server.url);
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("a token with admin alone shows the administration alone", { skip }, async (t) => {
+  const { page, guard, server } = await openOffice(t, { scopes: ["admin"] });
+  assert.equal(await page.getByRole("link", { name: "Conversations" }).count(), 0);
+  await page.goto(`${server.url}/#notes`);
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await go(page, "Users");
+  await row(page, "Users", "admin").getByRole("link").click();
+  await row(page, "Tokens of admin", "admin").waitFor();
+  await go(page, "Webhooks");
+  await page.getByText("This token does not show webhooks").waitFor();
+  assert.deepEqual(await page.locator(".toast").allTextContents(), []);
+  await press(page, "Sign out");
+  await page.getByLabel("Access token").waitFor();
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("a token without admin sees nothing of the administration", { skip }, async (t) => {
+  const { server } = await openOffice(t);
+  const bob = await addUser(server, "bob");
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  await signIn(page, server.url, bob.token);
+  await openAccount(page);
+  await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
+  assert.equal(await page.getByRole("menuitem", { name: "Administration" }).count(), 0);
+  await page.goto(`${server.url}/#admin/users`);
+  await page.getByRole("link", { name: "Notes to self" }).waitFor();
+  assert.deepEqual(
+    asked.filter((path) => /administration|users|tokens|audit|metrics/.test(path)),
+    [],
+  );
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("revoking the token of the session warns, and signs out", { skip }, async (t) => {
+  const { page, server, admin } = await openOffice(t);
+  await go(page, "Tokens");
+  await row(page, "Tokens", "This session").waitFor();
+  await press(page, "Revoke desk");
+  await dialog(page).getByText("revoking it signs you out").waitFor();
+  await press(page, "Cancel");
+  assert.equal(await statusFor(server, admin.token), 200);
+  await press(page, "Revoke desk");
+  await press(page, "Revoke and sign out");
+  await page.getByRole("alert").filter({ hasText: "You were signed out." }).waitFor();
+  assert.equal(await statusFor(server, admin.token), 401);
+});
+
+test("a table is one tab stop, and the arrow keys move in it", { skip }, async (t) => {
+  const { page, server } = await openOffice(t);
+  for (const name of ["ann", "bob", "cat"]) await addUser(server, name, { name: `of ${name}` });
+  await go(page, "Tokens");
+  await row(page, "Tokens", "of ann").getByText("ann", { exact: true }).waitFor();
+  const focused = () =>
+    page.evaluate(
+      () => document.activeElement!.getAttribute("aria-label") ?? document.activeElement!.textContent,
+    );
+  await page.getByRole("combobox", { name: "User of the tokens" }).focus();
+  await page.keyboard.press("Tab");
+  assert.equal(await focused(), "cat");
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await focused(), "bob");
+  await page.keyboard.press("ArrowRight");
+  assert.equal(await focused(), "Activity of of bob");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await focused(), "Revoke of ann");
+  await page.keyboard.press("End");
+  assert.equal(await focused(), "Revoke desk");
+  await page.keyboard.press("Shift+Tab");
+  assert.equal(
+    await page.evaluate(() => document.activeElement!.getAttribute("aria-label")),
+    "User of the tokens",
+  );
+  // The focus stays in the table when its row goes.
+  await page.keyboard.press("Tab");
+  for (const key of ["Home", "ArrowRight", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+  await dialog(page).getByRole("button", { name: "Revoke" }).press("Enter");
+  await hear(page, "of cat was revoked.");
+  await page.waitForFunction(() => document.activeElement!.closest("tr")?.textContent?.includes("of bob"));
+});
+
+test("the administration is left and entered by links, with Back", { skip }, async (t) => {
+  const { page, server, admin } = await openOffice(t);
+  await page.getByRole("link", { name: "Conversations" }).click();
+  await page.getByRole("link", { name: "Notes to self" }).waitFor();
+  await openAccount(page);
+  await page.getByRole("menuitem", { name: "Administration" }).click();
+  await page.waitForFunction(() => document.title === "Overview · Administration · Parley");
+  await page.goBack();
+  await page.waitForFunction(() => document.title === "Parley");
+  await page.goto(`${server.url}/#admin/users/${admin.id}`);
+  await page.reload();
+  await page.getByRole("heading", { name: "admin", level: 1 }).waitFor();
+});

@@ -28,6 +28,7 @@ const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-d
 const DAY_NAME = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 const DAY_NAME_YEAR = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
 const WEEKDAY = new Intl.DateTimeFormat(undefined, { weekday: "long" });
+const AGO = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short" });
 
 /** Formats a time: the time of day if it is today, otherwise "Yesterday", the day of the week, or the date. */
@@ -45,6 +46,15 @@ function countDays(at: Date): number {
   const toMidnight = (day: Date) => new Date(day.getFullYear(), day.getMonth(), day.getDate()).getTime();
   // A day may have an hour more or less.
   return Math.round((toMidnight(new Date()) - toMidnight(at)) / 86_400_000);
+}
+
+/** Formats a time in the past as part of a sentence: "5 minutes ago", "yesterday", or the date. */
+export function formatAgo(seconds: number): string {
+  const minutes = Math.max(1, Math.round((Date.now() / 1000 - seconds) / 60));
+  if (minutes < 60) return AGO.format(-minutes, "minute");
+  const days = countDays(new Date(seconds * 1000));
+  if (days <= 0) return AGO.format(-Math.round(minutes / 60), "hour");
+  return days < 7 ? AGO.format(-days, "day") : formatDate(seconds);
 }
 
 export function formatDate(seconds: number): string {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Contact } from "../../client/src/index.ts";
-import { formatFullTime, formatTime } from "./format.ts";
+import { formatAgo, formatFullTime } from "./format.ts";
 import { useChanges, useSession } from "./session.ts";
 import { useEveryMinute } from "./use-every-minute.ts";
 
@@ -15,7 +15,7 @@ export function Presence({ contact }: { contact: Contact }) {
     <>
       {" · "}
       <span class={isNow ? "presence now" : "presence"} title={formatFullTime(seconds)}>
-        {isNow ? "Active now" : `Active ${formatTime(seconds)}`}
+        {isNow ? "Active now" : `Active ${formatAgo(seconds)}`}
       </span>
     </>
   );

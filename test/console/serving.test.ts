@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { build } from "vite";
-import { formatSize, initials } from "../../console/src/format.ts";
+import { formatAgo, formatSize, initials } from "../../console/src/format.ts";
 import { startApp, startOn, testConfig } from "../support/app.ts";
 
 const CONSOLE = fileURLToPath(new URL("../../console", import.meta.url));
@@ -214,6 +214,14 @@ test("sizes and names are written as people read them", () => {
   ] as const) {
     assert.equal(initials(name), letters);
   }
+});
+
+test("how long ago something was is a phrase", () => {
+  const now = Date.now() / 1000;
+  assert.equal(formatAgo(now), "1 minute ago");
+  assert.equal(formatAgo(now - 5 * 60), "5 minutes ago");
+  assert.equal(formatAgo(now - 3 * 86_400), "3 days ago");
+  assert.match(formatAgo(now - 40 * 86_400), /\d{4}/);
 });
 
 test("nothing else is served there", async (t) => {

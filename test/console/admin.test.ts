@@ -140,6 +140,10 @@ test("why a webhook fails is on its page, and the event is sent again", { skip }
     .first()
     .waitFor();
   await verdict.getByText("Delivering").waitFor();
+  // What is delivered is sent again by nobody else.
+  const accepted = to.received.length;
+  await page.getByRole("button", { name: "Send again: Message created" }).first().click();
+  await to.wait(accepted + 1);
   await press(page, "Disable");
   await dialog(page).getByRole("button", { name: "Disable" }).click();
   await verdict.getByText("Disabled").waitFor();

@@ -10,7 +10,7 @@ import { useKeptPlace, useLongPress, useSeen } from "./use-scrolling.ts";
 import type { Selection } from "./use-selection.ts";
 
 /** How far beyond the edges files are rendered, in pixels, so that no gap shows while scrolling. */
-const SPARE = 500;
+const SPARE = 800;
 
 export interface Grid {
   files: SharedFile[];

@@ -179,7 +179,7 @@ function AfterFiles(props: {
     <>
       {count === 0 && pages.loading && <Reading />}
       {count === 0 && isIdle && <Nothing {...props} isFiltered={pages.items.length > 0} type={type} q={q} />}
-      {pages.isPart && isIdle && (
+      {pages.isPart && !pages.failure && (
         <div class="files-part">
           <p class="muted">
             Only the newest {MAX_FILES.toLocaleString()} files are loaded: older ones are neither sorted nor

@@ -102,25 +102,26 @@ test("2,000 files scroll smoothly in each order and view, and only those in view
       await page.locator(`.card[aria-rowindex='${LISTED}']`).waitFor();
       if (isLong) assert.ok(frames.at(-1)! < MAX_FRAME_MS, `a frame took ${frames.at(-1)} ms`);
     }
+  since();
   await page.locator(".thumb[tabindex='0']").press("ControlOrMeta+a");
   await page.getByText(/^2,000 files · .* selected$/).waitFor();
   t.diagnostic(`all are selected after ${since()} ms`);
   assert.deepEqual(guard.complaints, []);
 });
 
-/** Runs in the page: scrolls to the end, measures each frame and counts the cards. */
+/** Runs in the page: scrolls as fast as a wheel does, measures each frame and counts the cards. Then goes to the end. */
 async function scrollThrough(box: Element): Promise<{ frames: number[]; cards: number }> {
   const frames: number[] = [];
   let cards = 0;
   let last = await new Promise<number>(requestAnimationFrame);
-  const step = (box.scrollHeight - box.clientHeight) / 150;
-  for (let i = 1; i <= 151; i++) {
-    box.scrollTop = i * step;
+  for (let i = 1; i <= 200; i++) {
+    box.scrollTop = i * 300;
     const now = await new Promise<number>(requestAnimationFrame);
     frames.push(now - last);
     last = now;
     cards = Math.max(cards, box.querySelectorAll(".card").length);
   }
+  box.scrollTop = box.scrollHeight;
   return { frames, cards };
 }
 

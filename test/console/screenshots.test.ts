@@ -156,6 +156,7 @@ test("what the pictures of the documentation show is there", { skip: noChromium 
   await openAccount(page);
   await page.getByText("of 2 GB stored").waitFor();
   await page.keyboard.press("Escape");
+  await page.getByRole("textbox", { name: "Message to Grace Hopper" }).focus();
   await find(page, "with your numbers").getByRole("button", { name: "Open Quarterly report.pdf" }).waitFor();
   await showWhole(page.locator(".message-thumb img"), PICTURES.length);
   await shoot(page, "console");

@@ -8,6 +8,7 @@ import { queryOf } from "../protocol/operation.ts";
 /** What of Swagger UI differs from the console. */
 const OWN_STYLE = `
 .swagger-ui, .swagger-ui .info .title, .swagger-ui .opblock-tag, .swagger-ui .btn { font-family: inherit; color: var(--ink) }
+.swagger-ui .info :is(p, li, a), .swagger-ui .opblock-summary-description, .swagger-ui .opblock-tag small, .swagger-ui select { font-family: inherit }
 .swagger-ui .info .title { font-family: var(--title) }
 .swagger-ui .info { margin: 24px 0 }
 .swagger-ui .scheme-container { background: none; box-shadow: none; padding: 0 }

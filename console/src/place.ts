@@ -8,7 +8,7 @@ export const NOTES = "notes";
 
 /** Whether the user sees the administration (#admin). */
 export function isAdministrator(me: Me): boolean {
-  return (me as { scopes?: string[] }).scopes?.includes("admin") ?? false;
+  return me.scopes.includes("admin");
 }
 
 export function isGroup(place: string): boolean {

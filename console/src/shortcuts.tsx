@@ -23,7 +23,7 @@ const ALL: readonly (readonly [what: string, keys: readonly string[]])[] = [
 /** Where letters are text. */
 const FIELD = "input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]";
 
-export interface Shortcuts {
+interface Shortcuts {
   search: () => void;
   goTo: () => void;
   explain: () => void;

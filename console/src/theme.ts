@@ -7,7 +7,7 @@ export const THEMES = [
   ["light", "Light"],
   ["dark", "Dark"],
 ] as const;
-export type Theme = (typeof THEMES)[number][0];
+type Theme = (typeof THEMES)[number][0];
 
 export function readTheme(): Theme {
   const kept = localStorage.getItem(KEY);

@@ -22,9 +22,11 @@ export function useRename(): (file: SharedFile, filename: string) => Promise<boo
   return useCallback(
     async (file, filename) => {
       try {
-        const payload = await parley.attachments.update(file.id, { filename });
-        events.publish({ type: "attachment.updated", payload });
-        say(`Renamed to ${payload.filename}.`);
+        const renamed = await events.publishResult(
+          () => parley.attachments.update(file.id, { filename }),
+          (payload) => ({ type: "attachment.updated", payload }),
+        );
+        say(`Renamed to ${renamed.filename}.`);
         return true;
       } catch (error) {
         report(`${file.filename} was not renamed.`, error);

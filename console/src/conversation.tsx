@@ -23,6 +23,8 @@ export function Conversation(props: {
   name: string;
   /** One with oneself may be that with a contact of one's own name. */
   kind: "contact" | "group" | "self";
+  /** Whether the user has blocked the contact. */
+  isBlocked?: boolean;
   header: (tabs: ComponentChildren) => ComponentChildren;
   /** What a wide window shows beside it. */
   details?: ComponentChildren;
@@ -56,6 +58,7 @@ export function Conversation(props: {
     id,
     name,
     kind: props.kind,
+    isBlocked: props.isBlocked ?? false,
     onPick: pick,
     isSearching: search.isOn,
     onSearchEnd: search.end,

@@ -10,6 +10,7 @@ import type { MessageActions } from "./message-tools.tsx";
 import type { Outgoing } from "./outbox.ts";
 import { PageFailure, Reading } from "./page-notes.tsx";
 import { useSession } from "./session.ts";
+import type { Progress } from "./tick.tsx";
 import { type Messages, useQuoted } from "./use-messages.ts";
 import { isNews } from "./use-reading.ts";
 
@@ -34,6 +35,8 @@ export function MessageList(props: {
   /** The message above the line "New"; undefined for no line. */
   newAfter: string | undefined;
   contactReadId: string | null;
+  /** Returns how far a message of the user has come that is not read. */
+  toProgress: (message: Message) => Progress | undefined;
   target: { current: Target | undefined };
   /** Set to the message in view, or to undefined at the end of the conversation. */
   held: { current: string | undefined };
@@ -51,9 +54,9 @@ export function MessageList(props: {
   const [isAtEnd, setAtEnd] = useState(true);
   useScroll(box, props, setAtEnd);
   const first = findFirstNew(pages, newAfter, me.id);
-  const toProgress = ({ id, type, sender }: Message) => {
-    if (actions.kind === "self" || type !== "text" || sender?.id !== me.id) return undefined;
-    return id <= (props.contactReadId ?? "") ? "read" : "sent";
+  const toProgress = (message: Message) => {
+    if (message.type !== "text" || message.sender?.id !== me.id) return undefined;
+    return message.id <= (props.contactReadId ?? "") ? "read" : props.toProgress(message);
   };
   return (
     <div

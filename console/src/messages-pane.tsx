@@ -13,8 +13,9 @@ import { PageFailure, Reading } from "./page-notes.tsx";
 import { visible } from "./people.tsx";
 import { useOpenFile } from "./place.ts";
 import { ReactionPicker, useToggleReaction } from "./reactions.tsx";
+import { useReceivers } from "./receivers.ts";
 import { RemoveMessage } from "./remove-message.tsx";
-import { useChanges, useSession } from "./session.ts";
+import { mayWrite, useChanges, useSession } from "./session.ts";
 import { useConversation } from "./use-conversation.ts";
 import { type Messages, useMessages } from "./use-messages.ts";
 import { isNews, useMarkRead, useNewLine, useNews } from "./use-reading.ts";
@@ -35,6 +36,7 @@ interface Pane {
   id: string;
   name: string;
   kind: "contact" | "group" | "self";
+  isBlocked: boolean;
   onPick: () => void;
   isSearching: boolean;
   /** Called with the message that the search has shown last. */
@@ -48,7 +50,7 @@ export function MessagesPane(props: Pane) {
 }
 
 function View(props: Pane & { conversation: Conversation }) {
-  const { id, name, kind, onPick, conversation } = props;
+  const { id, name, kind, isBlocked, onPick, conversation } = props;
   const { me, drafts, outbox, jumps, say } = useSession();
   const held = useRef<string | undefined>(undefined);
   const [wanted] = useState(() => jumps.take(id));
@@ -75,6 +77,7 @@ function View(props: Pane & { conversation: Conversation }) {
     newLine.clear();
     target.toEnd();
   };
+  const receivers = useReceivers({ kind, conversation, items: pages.items, name, isBlocked });
   const isEmpty = pages.items.length === 0 && outgoing.length === 0;
   return (
     <>
@@ -98,6 +101,7 @@ function View(props: Pane & { conversation: Conversation }) {
           actions={actions}
           newAfter={newLine.after}
           contactReadId={conversation.contact_read_id}
+          toProgress={receivers.toProgress}
           target={target.current}
           held={held}
           onSeen={markRead}
@@ -105,13 +109,8 @@ function View(props: Pane & { conversation: Conversation }) {
           onGone={() => say("This message was deleted.")}
         />
       )}
-      {conversation.contact_joined === false && kind !== "self" && (
-        <p class="not-joined small" role="note">
-          Waiting until {name} adds you. They get your messages then.
-        </p>
-      )}
-      <TypingLine id={id} name={name} />
-      <Composer
+      <Writing
+        note={receivers.note}
         conversationId={id}
         name={name}
         editing={editing}
@@ -129,6 +128,23 @@ function View(props: Pane & { conversation: Conversation }) {
       {asking && (
         <MessageDialog {...asking} items={pages.items} actions={actions} onClose={() => ask(undefined)} />
       )}
+    </>
+  );
+}
+
+/** What to know before one writes, who else is typing, and the field. */
+function Writing({ note, ...composing }: { note: string } & Parameters<typeof Composer>[0]) {
+  const { me } = useSession();
+  const text = mayWrite(me) ? note : "Your access token may not write messages.";
+  return (
+    <>
+      {text !== "" && (
+        <p class="receivers small" role="note">
+          {text}
+        </p>
+      )}
+      <TypingLine id={composing.conversationId} name={composing.name} />
+      {mayWrite(me) && <Composer {...composing} />}
     </>
   );
 }

@@ -5,7 +5,7 @@ import { Dialog } from "./dialog.tsx";
 import { counted } from "./format.ts";
 import type { MessageActions } from "./message-tools.tsx";
 import { focusContent } from "./open-file.tsx";
-import { useSession } from "./session.ts";
+import { mayWrite, useSession } from "./session.ts";
 
 const COMMON = ["👍", "❤️", "😂", "😮", "😢", "🙏", "🎉", "👀"];
 
@@ -27,6 +27,7 @@ export function Reactions(props: {
             class="reaction small"
             tabIndex={isReachable ? 0 : -1}
             aria-pressed={hasReacted(message, emoji, me.id)}
+            disabled={!mayWrite(me)}
             aria-label={`${emoji} ${counted(count, "reaction", "reactions")}`}
             onClick={() => actions.toggle(message, emoji)}
           >

@@ -40,6 +40,11 @@ export interface Session {
   signOut: () => void;
 }
 
+/** Whether the user's access token may write, edit and delete messages, and react. */
+export function mayWrite({ scopes }: Me): boolean {
+  return scopes.includes("messages:write");
+}
+
 export const SessionContext = createContext<Session>(null as never);
 export const useSession = () => useContext(SessionContext);
 

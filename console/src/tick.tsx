@@ -2,6 +2,7 @@ import { Icon } from "./icons.tsx";
 
 const TICKS = {
   waiting: ["clock", "Waiting to be sent"],
+  held: ["clock", "Not received yet"],
   /** The server has it. No answer says when a device of the contact does. */
   sent: ["check", "Sent"],
   read: ["checks", "Read"],

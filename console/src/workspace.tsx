@@ -19,6 +19,7 @@ import { useSession } from "./session.ts";
 import { ShortcutList, useShortcuts } from "./shortcuts.tsx";
 import { Mark } from "./sign-in.tsx";
 import { QuickSwitcher } from "./switcher.tsx";
+import { useUnreadMark } from "./unread-mark.ts";
 import { UploadTray } from "./upload-tray.tsx";
 import { type Open, useOpenContact } from "./use-open-contact.ts";
 
@@ -29,6 +30,7 @@ export function Workspace() {
   const close = () => show(undefined);
   useDropGuard();
   useLeaveGuard();
+  useUnreadMark(me.unread_conversations);
   useShortcuts({
     goTo: () => isAdminAlone(me.scopes) || show("switcher"),
     explain: () => show("shortcuts"),
@@ -67,6 +69,9 @@ function Messenger({ place, onShortcuts }: { place: string; onShortcuts: () => v
   useEffect(() => {
     const count = unread > 0 ? `(${unread > 99 ? "99+" : unread}) ` : "";
     document.title = `${count}${title ? `${title} · ` : ""}Parley`;
+    return () => {
+      document.title = "Parley";
+    };
   }, [title, unread]);
   const openContact = (contact: Contact, blocked: boolean) => {
     setOpen({ contact, blocked });
@@ -130,6 +135,7 @@ function OpenPlace(props: {
       id={contact.conversation_id}
       name={toName(contact)}
       kind={isOwn ? "self" : "contact"}
+      isBlocked={open.blocked}
       header={(tabs) => (
         <ContactHeader
           {...open}

@@ -36,6 +36,7 @@ export function Members({ group, onClose }: { group: Group; onClose: () => void 
               key={member.id}
               member={member}
               isAdmin={isAdmin}
+              isAlone={group.member_count === 1}
               pages={pages}
               onRemove={() => setRemoving(member)}
             />
@@ -99,8 +100,15 @@ function Invite({ group, pages }: { group: Group; pages: Pages<Member> }) {
   );
 }
 
-function Row(props: { member: Member; isAdmin: boolean; pages: Pages<Member>; onRemove: () => void }) {
-  const { member, isAdmin, pages, onRemove } = props;
+function Row(props: {
+  member: Member;
+  isAdmin: boolean;
+  /** Then the user stays an admin. */
+  isAlone: boolean;
+  pages: Pages<Member>;
+  onRemove: () => void;
+}) {
+  const { member, isAdmin, isAlone, pages, onRemove } = props;
   const { me } = useSession();
   const name = toMemberName(member);
   const isMe = member.user_id === me.id;
@@ -114,7 +122,7 @@ function Row(props: { member: Member; isAdmin: boolean; pages: Pages<Member>; on
           Withdraw
         </button>
       )}
-      {isAdmin && member.role !== "invited" && (
+      {isAdmin && member.role !== "invited" && !isAlone && (
         <Menu label={`Actions: ${name}`} isInList>
           <MenuItem icon="shield" onSelect={() => changeRole(otherRole)}>
             Make {otherRole}

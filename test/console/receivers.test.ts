@@ -1,0 +1,199 @@
+// Who receives what one writes, when others were active, what is unread, and what one may do.
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+import { createToken } from "../../src/core/access/tokens.ts";
+import { deleteUser } from "../../src/core/users.ts";
+import { read, send } from "../support/people.ts";
+import { assertAccessible, hide, makeContact, signIn, signOut } from "./browser.ts";
+import { testScenes } from "./scenes.ts";
+import { find, introduce, say, toUsername, write } from "./talk.ts";
+
+type Badged = typeof globalThis & { badges: number[] };
+
+/** In the page. Notes the numbers on the icon of the app. */
+function noteBadges(): void {
+  const badges: number[] = [];
+  const setAppBadge = async (count: number) => void badges.push(count);
+  Object.assign(globalThis, { badges });
+  Object.defineProperty(navigator, "setAppBadge", { value: setAppBadge });
+}
+
+/** Waits until the icons of the tab and the app show so many unread conversations. */
+function marked(page: Page, count: number) {
+  return page.waitForFunction((count) => {
+    const { href } = document.querySelector<HTMLLinkElement>("link[rel=icon]")!;
+    const isUnread = href.includes("icon-unread");
+    return isUnread === count > 0 && (globalThis as Badged).badges.at(-1) === count;
+  }, count);
+}
+
+const note = (page: Page) => page.getByRole("note");
+const tick = (page: Page, text: string) => find(page, text).locator(".tick");
+
+testScenes("who receives what, and what is new", {
+  "the icons say that something is unread, and no longer after it is read or the user is gone": async (
+    world,
+  ) => {
+    const { server, proxy } = world;
+    const ann = await world.arrive();
+    const bob = await server.user();
+    const id = await introduce(server, ann.user, bob);
+    const { page, guard } = ann;
+    await page.addInitScript(noteBadges);
+    await signIn(page, proxy.url, ann.user.token);
+    await page.getByRole("option", { name: "Bob" }).waitFor();
+    await marked(page, 0);
+    await say(server, bob, id, "psst");
+    await marked(page, 1);
+    const icon = await page.evaluate(async () => {
+      const response = await fetch(document.querySelector<HTMLLinkElement>("link[rel=icon]")!.href);
+      return [response.status, response.headers.get("content-type")];
+    });
+    assert.deepEqual(icon, [200, "image/svg+xml"]);
+    await page.getByRole("option", { name: "Bob" }).click();
+    await marked(page, 0);
+    await page.goBack();
+    await say(server, bob, id, "psst again");
+    await marked(page, 1);
+    await signOut(page);
+    await page.getByLabel("Access token").waitFor();
+    await marked(page, 0);
+    assert.equal(await page.title(), "Parley");
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "when a contact was active stays current while it is shown": async (world) => {
+    const { server, proxy } = world;
+    const ann = await world.arrive();
+    const bob = await server.user();
+    await introduce(server, ann.user, bob);
+    const { page, guard } = ann;
+    let seconds = Math.floor(Date.now() / 1000) - 2 * 3600;
+    await page.route(/\/v1\/contacts\/\w+$/, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), last_active_at: seconds } });
+    });
+    await page.clock.install();
+    await signIn(page, proxy.url, ann.user.token);
+    await page.getByRole("option", { name: "Bob" }).click();
+    const presence = page.locator(".presence");
+    await presence.getByText(/^Active 2 hours ago|^Active yesterday/).waitFor();
+    seconds = Math.floor(Date.now() / 1000);
+    await page.clock.fastForward(61_000);
+    await presence.getByText("Active now").waitFor();
+    // Nobody says that Bob has gone; the time does.
+    await page.clock.fastForward(600_000);
+    await presence.getByText(/^Active \d+ minutes ago/).waitFor();
+    // A window in the background asks for nothing, and at once when it is back.
+    await hide(page, true);
+    seconds += 3600;
+    await page.clock.fastForward(120_000);
+    await presence.getByText(/minutes ago/).waitFor();
+    await hide(page, false);
+    await presence.getByText("Active now").waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "a message is not said to be sent before the contact can receive it": async (world) => {
+    const { server } = world;
+    const { user, page, guard } = await world.arrive();
+    const bob = await server.user();
+    const { conversation_id: id } = await makeContact(server, user, await toUsername(server, bob), "Bob");
+    await page.getByRole("option", { name: "Bob" }).click();
+    await note(page).getByText("Waiting until Bob adds you.").waitFor();
+    await write(page, "are you there?");
+    await tick(page, "are you there?").getByText("Not received yet").waitFor();
+    await makeContact(server, bob, await toUsername(server, user));
+    // No event tells: it is read again when the window is looked at.
+    await hide(page, true);
+    await hide(page, false);
+    await tick(page, "are you there?").getByText("Sent", { exact: true }).waitFor();
+    await note(page).waitFor({ state: "detached" });
+    // Then Bob is gone, and what is written now has no tick.
+    await say(server, bob, id, "here I am");
+    await find(page, "here I am").waitFor();
+    await deleteUser(server.app.core, null, bob.id);
+    await page.reload();
+    await page.getByRole("option", { name: "Bob" }).click();
+    await note(page).getByText("Bob was deleted.").waitFor();
+    await write(page, "and now?");
+    await find(page, "and now?").and(page.locator(":not(.outgoing)")).waitFor();
+    assert.equal(await tick(page, "and now?").count(), 0);
+    await tick(page, "are you there?").getByText("Sent", { exact: true }).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "who has blocked a contact learns that their messages still arrive": async (world) => {
+    const { server } = world;
+    const { user, page, guard } = await world.arrive();
+    const bob = await server.user();
+    await introduce(server, user, bob);
+    const { data } = await read<{ data: { id: string }[] }>(send(server, user, "GET", "/v1/contacts"), 200);
+    await page.getByRole("option", { name: "Bob" }).click();
+    await page.getByRole("textbox", { name: "Message to Bob" }).waitFor();
+    assert.equal(await note(page).count(), 0);
+    assert.equal((await send(server, user, "PUT", `/v1/contacts/${data[0]!.id}/block`)).status, 204);
+    await page.reload();
+    await page.evaluate((id) => {
+      location.hash = id;
+    }, data[0]!.id);
+    await note(page).getByText("You have blocked Bob. They get your messages").waitFor();
+    await assertAccessible(page, "the note of a blocked contact");
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "the only member of a group is told so, and offered no role": async (world) => {
+    const { server } = world;
+    const { user, page, guard } = await world.arrive();
+    const fields = { name: "Climbers", history: "all", members: [] };
+    const { id } = await read<{ id: string }>(send(server, user, "POST", "/v1/groups", fields), 201);
+    await page.getByRole("option", { name: "Climbers" }).click();
+    await note(page)
+      .getByText("You are the only member. Members who join later see what you write now.")
+      .waitFor();
+    await write(page, "anybody?");
+    await find(page, "anybody?").and(page.locator(":not(.outgoing)")).waitFor();
+    assert.equal(await tick(page, "anybody?").count(), 0);
+    await page.getByRole("button", { name: "Members of Climbers" }).click();
+    const members = page.getByRole("dialog").getByRole("list", { name: "Members" });
+    await members.getByText("(you)").waitFor();
+    assert.equal(await members.getByRole("button").count(), 0);
+    await page.keyboard.press("Escape");
+    const bob = await server.user();
+    await introduce(server, user, bob);
+    const invited = { username: await toUsername(server, bob) };
+    await read(send(server, user, "POST", `/v1/groups/${id}/members`, invited), 201);
+    await read(send(server, bob, "POST", `/v1/groups/${id}/join`), 200);
+    await note(page).waitFor({ state: "detached" });
+    await tick(page, "anybody?").getByText("Sent", { exact: true }).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "a token that may only read is offered nothing that it cannot do to a message": async (world) => {
+    const { server, proxy } = world;
+    const { user, page, guard } = await world.arrive();
+    const bob = await server.user();
+    const id = await introduce(server, user, bob);
+    const { id: messageId } = await say(server, user, id, "written before");
+    await send(server, bob, "PUT", `/v1/messages/${messageId}/reactions/${encodeURIComponent("👍")}`);
+    const scopes = [
+      "contacts:read",
+      "messages:read",
+      "groups:read",
+      "attachments:read",
+      "events:read",
+    ] as const;
+    const { token } = await createToken(server.app.core, null, user.id, { scopes: [...scopes] });
+    await signOut(page);
+    await page.getByLabel("Access token").waitFor();
+    await signIn(page, proxy.url, token);
+    await page.getByRole("option", { name: "Bob" }).click();
+    await note(page).getByText("Your access token may not write messages.").waitFor();
+    await find(page, "written before").hover();
+    await find(page, "written before").focus();
+    assert.equal(await find(page, "written before").getByRole("button", { name: "Reply" }).count(), 0);
+    assert.equal(await page.locator(".composer").count(), 0);
+    assert.equal(await page.locator(".reaction").isDisabled(), true);
+    assert.deepEqual(guard.complaints, []);
+  },
+});

@@ -7,7 +7,7 @@ import { diagnose, isFailing, toDeliveryState, toEventName } from "./advice.ts";
 import { Badge, Time, useVisibleInterval } from "./parts.tsx";
 import { type Column, Table } from "./table.tsx";
 import { JUDGED } from "./webhook-table.tsx";
-import { formatClockWithSeconds } from "./words.ts";
+import { formatSoon } from "./words.ts";
 
 /** While some are pending, and otherwise. */
 const BUSY_MS = 2000;
@@ -113,6 +113,5 @@ function Next({ delivery }: { delivery: Delivery }) {
   if (delivery.state !== "pending") return <span class="muted">–</span>;
   const at = delivery.next_attempt_at;
   if (at === null) return <span class="muted">After an earlier event</span>;
-  const isToday = new Date(at * 1000).toDateString() === new Date().toDateString();
-  return isToday ? formatClockWithSeconds(at) : <Time seconds={at} />;
+  return formatSoon(at);
 }

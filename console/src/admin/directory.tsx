@@ -9,7 +9,7 @@ import { toUserPlace } from "./places.ts";
 /** An erased user has null. */
 type Known = User | null;
 
-/** Reads each user once, a few at a time, and keeps them while the administration is open. */
+/** Reads each user once, and keeps them while the administration is open. */
 export class UserDirectory {
   #parley: Parley;
   #known = new Map<string, Known>();

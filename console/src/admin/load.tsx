@@ -7,14 +7,12 @@ type Loaded = typeof import("./administration.tsx");
 export function LoadAdministration({ place }: { place: string }) {
   const [loaded, setLoaded] = useState<Loaded>();
   const [failure, setFailure] = useState("");
-  const load = () => {
-    setFailure("");
+  useEffect(() => {
     import("./administration.tsx").then(setLoaded).catch(() => {
       // After an upgrade the server no longer has the parts of the page that is open.
       setFailure("The administration could not be loaded. Reload the page.");
     });
-  };
-  useEffect(load, []);
+  }, []);
   if (loaded) return <loaded.Administration place={place} />;
   return (
     <main class="sign-in">

@@ -12,7 +12,7 @@ export function isAdminPlace(place: string): boolean {
   return /^admin(?:$|[/?])/.test(place);
 }
 
-/** Returns the scopes without which the console has nothing to show but the administration. */
+/** Whether the console has nothing to show to these scopes but the administration. */
 export function isAdminAlone(scopes: readonly string[]): boolean {
   return scopes.includes("admin") && !scopes.some((scope) => /^(?:contacts|messages):/.test(scope));
 }

@@ -65,13 +65,16 @@ export function UserFilter(props: {
     if (name === "") return props.onChoose(undefined);
     const controller = new AbortController();
     const { signal } = controller;
-    findUser(parley, name, signal).then(
-      (user) => {
-        setUnknown(user === undefined);
-        props.onChoose(user ?? null);
-      },
-      (error) => signal.aborted || endIfRefused(error),
-    );
+    const choose = (user: Named | undefined) => {
+      setUnknown(user === undefined);
+      props.onChoose(user ?? null);
+    };
+    findUser(parley, name, signal).then(choose, (error) => {
+      if (signal.aborted) return;
+      // Too long for a username, for example.
+      choose(undefined);
+      endIfRefused(error);
+    });
     return () => controller.abort();
   }, [name]);
   return (

@@ -13,7 +13,7 @@ import { UserLink } from "./directory.tsx";
 import { Badge, CopyButton, Empty, Facts, More, PageHead, Time } from "./parts.tsx";
 import { toAuditPlace } from "./places.ts";
 import { MissingScope } from "./webhooks-page.tsx";
-import { formatClockWithSeconds } from "./words.ts";
+import { formatSoon } from "./words.ts";
 
 const BACK = { href: "#admin/webhooks", label: "Webhooks" };
 
@@ -125,8 +125,7 @@ function Verdict(props: { hook: Webhook; state: HookState; deliveries: readonly 
       )}
       {hook.enabled && diagnosis && next?.next_attempt_at != null && (
         <p>
-          Parley tries again at {formatClockWithSeconds(next.next_attempt_at)}.{" "}
-          {waiting > 1 && `${waiting} events wait.`}
+          Next attempt: {formatSoon(next.next_attempt_at)}. {waiting > 1 && `${waiting} events wait.`}
         </p>
       )}
     </section>

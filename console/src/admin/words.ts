@@ -1,10 +1,16 @@
 // Formats figures, times and states as people read them.
-import { counted } from "../format.ts";
+import { counted, formatFullTime } from "../format.ts";
 
 const SECONDS = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit", second: "2-digit" });
 
 export function formatClockWithSeconds(seconds: number): string {
   return SECONDS.format(new Date(seconds * 1000));
+}
+
+/** Formats a time that may be seconds away: the time of day if it is today, otherwise with the date. */
+export function formatSoon(seconds: number): string {
+  const isToday = new Date(seconds * 1000).toDateString() === new Date().toDateString();
+  return isToday ? formatClockWithSeconds(seconds) : formatFullTime(seconds);
 }
 
 /** Formats a count per second, so that small ones are no zeros. */

@@ -27,7 +27,9 @@ export async function openPage(
     ...options,
   });
   const guard: Guard = { complaints: [] };
-  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(url).origin });
+  // Firefox has no such permissions, but a preference for tests.
+  if (browser.browserType().name() === "chromium")
+    await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(url).origin });
   await context.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", (event) =>
       console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`),
@@ -138,11 +140,17 @@ export async function makeContact(
 
 const AXE = import.meta.resolve("axe-core/axe.min.js");
 
+type Scheme = "light" | "dark";
+
 /** Fails where axe-core finds anything on the page, in light and in dark. */
-export async function assertAccessible(page: Page, what: string): Promise<void> {
+export async function assertAccessible(
+  page: Page,
+  what: string,
+  choose: (scheme: Scheme) => Promise<unknown> = (colorScheme) => page.emulateMedia({ colorScheme }),
+): Promise<void> {
   await page.evaluate(await readFile(new URL(AXE), "utf8"));
-  for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme });
+  for (const scheme of ["light", "dark"] as const) {
+    await choose(scheme);
     const found = await page.evaluate(async () => {
       const { axe } = globalThis as unknown as { axe: typeof import("axe-core") };
       const { violations } = await axe.run(document, {
@@ -152,9 +160,9 @@ export async function assertAccessible(page: Page, what: string): Promise<void> 
         nodes.map((node) => `${id}: ${help} ${node.target.join(" ")} ${node.failureSummary}`),
       );
     });
-    assert.deepEqual(found, [], `${what}, ${colorScheme}`);
+    assert.deepEqual(found, [], `${what}, ${scheme}`);
   }
-  await page.emulateMedia({ colorScheme: "light" });
+  await choose("light");
 }
 
 export async function assertNoSidewaysScroll(page: Page, what: string): Promise<void> {

@@ -45,7 +45,7 @@ export async function addUser(
 }
 
 /** Signs in on the page of the administration. */
-async function enter(page: Page, url: string, token: string): Promise<void> {
+export async function enter(page: Page, url: string, token: string): Promise<void> {
   await page.goto(`${url}/#admin`);
   await page.getByLabel("Access token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();

@@ -4,6 +4,8 @@ import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import type { TestApp } from "../support/app.ts";
 
+const POLICY = "content-security-policy";
+
 /** What becomes of a request: its answer is lost once it is there, or the proxy says that the server is broken. */
 export type Fate = "pass" | "lose" | "break";
 
@@ -12,6 +14,8 @@ export interface ProxyServer {
   url: string;
   /** Decides on each request by its line, such as `GET /v1/me`. An answer that is there waits for what this promises. */
   fate: (line: string) => Fate | Promise<Fate>;
+  /** Changes the Content-Security-Policy of each answer that has one. */
+  toPolicy: (policy: string) => string;
   /** How many streams of events are open. */
   openStreams(): number;
   cutStreams(): void;
@@ -24,6 +28,7 @@ export async function startProxy(t: TestContext, server: TestApp, prefix = ""): 
   const proxy: ProxyServer = {
     url: "",
     fate: () => "pass",
+    toPolicy: (policy) => policy,
     openStreams: () => streams.size,
     cutStreams() {
       for (const stream of [...streams]) stream.destroy();
@@ -40,7 +45,9 @@ export async function startProxy(t: TestContext, server: TestApp, prefix = ""): 
     const onward = ask(inner + path, { method: method!, headers }, async (answer) => {
       if (answer.headers["content-type"]?.startsWith("text/event-stream")) streams.add(response);
       if ((await fate) === "lose") return response.destroy();
-      response.writeHead(answer.statusCode!, answer.headers);
+      const policy = answer.headers[POLICY];
+      const changed = typeof policy === "string" ? { [POLICY]: proxy.toPolicy(policy) } : {};
+      response.writeHead(answer.statusCode!, { ...answer.headers, ...changed });
       answer.pipe(response);
     });
     onward.on("error", () => response.destroy());

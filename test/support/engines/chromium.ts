@@ -1,6 +1,7 @@
-import { after, type TestContext } from "node:test";
-import { type Browser, type BrowserContext, chromium } from "playwright-core";
+import type { TestContext } from "node:test";
+import { type BrowserContext, chromium } from "playwright-core";
 import { without } from "./packages.ts";
+import { shareBrowser } from "./shared-browser.ts";
 
 /** Debian's: a browser that is downloaded would not be there everywhere. */
 const CHROMIUM = "/usr/bin/chromium";
@@ -28,17 +29,7 @@ const FLAGS = [
   `--disable-features=${DISABLED_FEATURES}`,
 ];
 
-let browser: Promise<Browser> | undefined;
-
-after(async () => (await browser)?.close());
-
-/** The browser of this file, whose pages end with the test: to start one takes longer than most tests. */
-export async function openBrowser(t: TestContext): Promise<Browser> {
-  browser ??= chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
-  const opened = await browser;
-  t.after(() => Promise.all(opened.contexts().map((context) => context.close())));
-  return opened;
-}
+export const openBrowser = shareBrowser(() => chromium.launch({ executablePath: CHROMIUM, args: FLAGS }));
 
 /** A browser of its own with a profile in this folder, which outlives it. */
 export async function openProfile(t: TestContext, folder: string): Promise<BrowserContext> {

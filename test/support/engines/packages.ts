@@ -5,6 +5,7 @@ import { existsSync, rmSync, writeFileSync } from "node:fs";
 /** By a program that each brings. */
 const PACKAGES: Record<string, readonly string[]> = {
   "/usr/bin/chromium": ["chromium", "fonts-liberation"],
+  "/usr/bin/firefox-esr": ["firefox-esr"],
   "/usr/bin/swift-proxy-server": ["swift-proxy", "swift-account", "swift-container", "swift-object"],
   "/usr/bin/curl": ["curl"],
   "/usr/bin/strace": ["strace"],

@@ -1,0 +1,43 @@
+import { type Browser, firefox } from "playwright-core";
+import { without } from "./packages.ts";
+import { shareBrowser } from "./shared-browser.ts";
+
+/** Debian's. Playwright's Firefox is a patched build that must be downloaded. */
+const FIREFOX = "/usr/bin/firefox-esr";
+
+/** Why there is no Firefox to test with; false if there is one. */
+export const noFirefox = without(FIREFOX);
+
+const PREFERENCES = {
+  // WebDriver BiDi cannot emulate this.
+  "ui.prefersReducedMotion": 1,
+  // Lets tests read the clipboard without a prompt.
+  "dom.events.testing.asyncClipboard": true,
+};
+
+/** The part of Playwright that speaks to the browser. It runs in this process. */
+interface Inner {
+  _connection: { toImpl(browser: Browser): { _browserSession: { send: Send } } };
+}
+type Send = (method: string, params: object) => Promise<unknown>;
+
+/** Playwright sends this for each context, and fails without it. Firefox ESR does not know it. */
+const UNKNOWN = "emulation.setMediaFeaturesOverride";
+
+function skipUnknown(browser: Browser): Browser {
+  const session = (browser as unknown as Inner)._connection.toImpl(browser)._browserSession;
+  const send = session.send.bind(session);
+  session.send = async (method, params) => (method === UNKNOWN ? {} : send(method, params));
+  return browser;
+}
+
+/** Drives an unpatched Firefox by WebDriver BiDi, which the channel selects. */
+export const openFirefox = shareBrowser(async () =>
+  skipUnknown(
+    await firefox.launch({
+      channel: "moz-firefox",
+      executablePath: FIREFOX,
+      firefoxUserPrefs: PREFERENCES,
+    }),
+  ),
+);

@@ -49,7 +49,11 @@ async function openAll(world: World, cast: Cast) {
   const all: { place: Place; page: Page; guard: Guard }[] = [];
   for (const place of places) all.push({ place, ...(await world.visit()) });
   return {
-    assertQuiet: () => assert.deepEqual(all.flatMap(({ guard }) => guard.complaints), []),
+    assertQuiet: () =>
+      assert.deepEqual(
+        all.flatMap(({ guard }) => guard.complaints),
+        [],
+      ),
     pages: all.map(({ page }) => page),
     begin: () => Promise.all(all.map(({ page, place }) => begin(page, world.proxy.url, cast.ann, place))),
     assertCurrent: async (what: string) => {
@@ -271,7 +275,10 @@ testScenes("a page shows what the lists say, whatever is cut or hidden", {
       await page.waitForTimeout(50);
     }
     const hints = await page.locator("[role=option] .contact-line.small > .ellipsis").allTextContents();
-    assert.deepEqual(hints, hints.map((_, at) => `You: hello ${hints.length - 1 - at}`));
+    assert.deepEqual(
+      hints,
+      hints.map((_, at) => `You: hello ${hints.length - 1 - at}`),
+    );
     assert.deepEqual(guard.complaints, []);
   },
 

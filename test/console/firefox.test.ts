@@ -218,7 +218,10 @@ testInFirefox("all is done by the keyboard alone", async (world) => {
   await find(page, "/?").and(page.locator(":not(.outgoing)")).waitFor();
   // Neither of these is left to Firefox, which searches by them.
   await keys(page, "Escape", "/");
-  await page.getByRole("searchbox", { name: /^Search contacts/ }).and(focused(page)).waitFor();
+  await page
+    .getByRole("searchbox", { name: /^Search contacts/ })
+    .and(focused(page))
+    .waitFor();
   await tabTo(page, page.locator(".messages"));
   await keys(page, "?");
   await dialog(page).getByText("Keyboard shortcuts").waitFor();

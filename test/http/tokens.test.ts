@@ -35,7 +35,7 @@ test("a revoked token is refused from the next request on", async (t) => {
 /** What anybody may ask for, and the session of a browser, which is for any token. */
 const PUBLIC = [
   ...["/", "/assets", "/push-worker.js", "/manifest.webmanifest", "/icon-192.png", "/icon-512.png"],
-  ...["/icon-maskable.png", "/session", "/healthz", "/readyz", "/openapi.json", "/docs"],
+  ...["/icon-maskable.png", "/session", "/archives", "/healthz", "/readyz", "/openapi.json", "/docs"],
 ];
 
 /** The path of a route with something in the place of each parameter that has the form of one. */

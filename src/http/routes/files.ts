@@ -14,6 +14,7 @@ import type { HeaderName } from "../protocol/headers.ts";
 import { type Call, knownForm, type Operation, operation } from "../protocol/operation.ts";
 import { type ByteRange, parseRange } from "../protocol/ranges.ts";
 import { sendChunks } from "../protocol/send-file.ts";
+import { linkFields, refusedLink } from "../protocol/signed-links.ts";
 import { addVary } from "../protocol/vary.ts";
 
 const query = {
@@ -94,12 +95,7 @@ async function permitted(
     return { row, maxAge: core.links.secondsLeft(expires), byLink: true };
   }
   if (request.headers.authorization === undefined && tokenOf(core, request) === undefined) {
-    // A request without a signature guesses nothing, and an expired link is one of ours.
-    if (signature !== "" && !core.links.isGenuine(id, expires, signature)) {
-      rates.refuseGuess(request, reply);
-      rates.countFailure(request);
-    }
-    throw new ParleyError("invalid_signature");
+    throw refusedLink(call, id, expires, signature);
   }
   const caller = await authenticate(call, request, reply);
   requireScope(caller, "attachments:read");

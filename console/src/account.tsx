@@ -17,7 +17,10 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
   const notify = useNotifySwitch();
   const push = usePushSwitch();
   const name = visible(me.display_name) || me.username;
-  const isUnsent = uploads.running > 0 || outbox.all.length > 0;
+  const leave = () => {
+    if (uploads.running > 0 || outbox.all.length > 0) ask("leave");
+    else signOut();
+  };
   return (
     <>
       <Menu
@@ -70,7 +73,7 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
           API reference
         </MenuLink>
         <hr class="menu-line" />
-        <MenuItem icon="signOut" onSelect={() => (isUnsent ? ask("leave") : signOut())}>
+        <MenuItem icon="signOut" onSelect={leave}>
           Sign out
         </MenuItem>
       </Menu>

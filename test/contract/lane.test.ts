@@ -194,6 +194,23 @@ test("two nodes that send at once to one conversation are all answered", async (
   assert.equal(await count(nodes[0], `messages WHERE conversation_id = '${SHARED}'`), 100);
 });
 
+test("a write that waited five seconds behind a frozen database is refused and not done", async (t) => {
+  const proxy = await startProxy(t, await testDatabase(t));
+  const db = await openPostgres(proxy.url);
+  t.after(() => db.close());
+  for (const name of ["a", "first"]) await addUser(db, name);
+  proxy.stall(true);
+  const first = db.write("createContact", contact("first", 1));
+  const others = creates(db, "a", [1, 2, 3]).map((write) => write());
+  const refused = Promise.all(others.map((each) => assert.rejects(each, { code: "unavailable" })));
+  await sleep(5200);
+  proxy.stall(false);
+  await Promise.all([first, refused]);
+  assert.equal(await count(db, "contacts WHERE owner_id = 'a'"), 0);
+  // The lane goes on.
+  await add(db, "a", "later");
+});
+
 test("when the answer to a common COMMIT is lost, each of its writes is answered by what became of it", async (t) => {
   const proxy = await startProxy(t, await testDatabase(t));
   const db = await openPostgres(proxy.url);

@@ -150,7 +150,7 @@ const FILE_MESSAGES = new Bulk({
 });
 
 /** Returns the row of a message that may be a usual one. */
-export function toRow(message: SendMessage): BulkRow<Found> | undefined {
+export function toBulkRow(message: SendMessage): BulkRow<Found> | undefined {
   const { newId, conversationId, senderId, text, data, replyToId, files, now } = message;
   if (message.mentions.length > 0 || files.length > 1) return undefined;
   const input = {

@@ -137,7 +137,7 @@ const REMOVED = new Bulk({
   ],
 });
 
-function rowOf(bulk: typeof ADDED | typeof REMOVED, { userId, messageId, emoji, now }: React): BulkRow {
+function toBulkRow(bulk: typeof ADDED | typeof REMOVED, { userId, messageId, emoji, now }: React): BulkRow {
   return bulk.row({ user_id: userId, message_id: messageId, emoji, emoji_json: JSON.stringify(emoji), now }, [
     messageId,
   ]);
@@ -171,7 +171,7 @@ function findReactable({ userId, messageId, emoji }: React): Statement<Reactable
 export const addReaction = write(
   { publishesEvents: true, serializeBy: ({ messageId }) => messageId },
   function* (input: React): Write<void> {
-    if (yield* doRow(rowOf(ADDED, input))) return;
+    if (yield* doRow(toBulkRow(ADDED, input))) return;
     const message = yield* get(findReactable(input));
     if (!message) throw new ParleyError("message_not_found");
     if (message.is_there === 1) return;
@@ -184,7 +184,7 @@ export const addReaction = write(
 export const removeReaction = write(
   { publishesEvents: true, serializeBy: ({ messageId }) => messageId },
   function* (input: React): Write<void> {
-    if (yield* doRow(rowOf(REMOVED, input))) return;
+    if (yield* doRow(toBulkRow(REMOVED, input))) return;
     if (!(yield* get(findReactable(input)))) throw new ParleyError("message_not_found");
   },
 );

@@ -6,7 +6,7 @@ import { hasBlocked } from "./blocks.ts";
 import { positionOf } from "./conversations.ts";
 import { publishReference } from "./events.ts";
 import { addFile } from "./files.ts";
-import { MARK_READ, MOVE_UP, type SendMessage, toRow } from "./new-messages.ts";
+import { MARK_READ, MOVE_UP, type SendMessage, toBulkRow } from "./new-messages.ts";
 import { queueBody } from "./search.ts";
 import { getUser, type SenderRow } from "./users.ts";
 import { audience, sees } from "./visibility.ts";
@@ -36,7 +36,7 @@ export const createMessage = write(
   { publishesEvents: true, serializeBy: ({ conversationId }) => conversationId ?? undefined },
   function* (input: SendMessage): Write<SentMessage> {
     const { senderId, files, now } = input;
-    const row = toRow(input);
+    const row = toBulkRow(input);
     const sent = row && (yield* doRow(row));
     if (sent) {
       const { conversation_id, username, display_name, avatar_url } = sent;

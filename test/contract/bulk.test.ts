@@ -233,6 +233,6 @@ test("a bulk leaves the rows that the steps of its write leave, on both engines"
         for (const [name, rows] of Object.entries(other)) assert.deepEqual(rows, first![name], name);
       }
     }),
-    60,
+    40,
   );
 });

@@ -277,7 +277,7 @@ testScenes("messages are searched", {
     assert.equal(asked, 2);
     isBusy = true;
     await field(page).fill("fig 1");
-    const failure = page.getByRole("alert").filter({ hasText: "Not made yet." });
+    const failure = page.getByRole("alert").filter({ hasText: "The server is busy." });
     await failure.waitFor();
     assert.equal(await hits(page).count(), 0);
     isBusy = false;

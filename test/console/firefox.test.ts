@@ -16,7 +16,7 @@ const BY_PLAYWRIGHT = /^policy: (?:script-src|require-trusted-types-for) (?:eval
 
 const focused = (page: Page) => page.locator(":focus");
 const dialog = (page: Page) => page.getByRole("dialog");
-const opener = (page: Page, name: string) => page.getByRole("button", { name: `Open ${name}`, exact: true });
+const opener = (page: Page, name: string) => page.getByRole("button", { name: `Open ${name}` });
 const text = (name: string) => ({ name, type: "text/plain", base64: btoa(`text of ${name}`) });
 
 function assertQuiet(...guards: Guard[]): void {

@@ -9,6 +9,9 @@ const FIREFOX = "/usr/bin/firefox-esr";
 export const noFirefox = without(FIREFOX);
 
 const PREFERENCES = {
+  // A mouse that can hover (bits 2 and 4): without a screen it says that it has none.
+  "ui.primaryPointerCapabilities": 6,
+  "ui.allPointerCapabilities": 6,
   // WebDriver BiDi cannot emulate this.
   "ui.prefersReducedMotion": 1,
   // Lets tests read the clipboard without a prompt.

@@ -16,9 +16,13 @@ export interface World {
   arrive(furnish?: (user: TestUser) => unknown): Promise<{ user: TestUser; page: Page; guard: Guard }>;
 }
 
+/** As for a test (package.json). */
+const SCENE_MS = 120_000;
+
 /** A test of many short scenes, each with a user and a page of its own, in one browser. */
 export function testScenes(title: string, scenes: Record<string, (world: World) => Promise<void>>): void {
-  test(title, { skip: noChromium }, async (t) => {
+  const timeout = SCENE_MS * Object.keys(scenes).length;
+  test(title, { skip: noChromium, timeout }, async (t) => {
     const server = await startApp(t);
     const proxy = await startProxy(t, server);
     const browser = await openBrowser(t);
@@ -31,7 +35,7 @@ export function testScenes(title: string, scenes: Record<string, (world: World) 
       return { user, page, guard };
     };
     for (const [name, play] of Object.entries(scenes)) {
-      await t.test(name, async () => {
+      await t.test(name, { timeout: SCENE_MS }, async () => {
         // Each begins with a network that works, and no page of another.
         proxy.fate = () => "pass";
         await Promise.all(browser.contexts().map((context) => context.close()));

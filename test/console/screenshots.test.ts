@@ -262,7 +262,8 @@ const OUTSIDE: readonly Step[] = [
     "api-reference",
     async (page, url) => {
       await page.goto(`${url}/docs`);
-      await page.getByText("List contacts").first().waitFor();
+      // Half a megabyte to render, on a busy machine.
+      await page.getByText("List contacts").first().waitFor({ timeout: 60_000 });
     },
   ],
   [

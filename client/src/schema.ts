@@ -900,6 +900,18 @@ export interface operations {
       starting_after?: string | undefined;
       /** Returns items newer than this one (aud_…). */
       ending_before?: string | undefined;
+      /** Returns what this user did (usr_…). */
+      actor_id?: string | undefined;
+      /** Returns what was done to this object. */
+      object_id?: string | undefined;
+      /** One or more of attachment.created, attachment.renamed, attachment.deleted, attachment.downloaded, contact.created, contact.renamed, contact.deleted, group.created, group.declined, group.joined, group.left, group.updated, member.invited, member.removed, member.updated, member.withdrawn, message.deleted, push_subscription.created, push_subscription.updated, push_subscription.deleted, token.created, token.revoked, user.created, user.deleted, webhook.created, webhook.updated, webhook.secret_rotated, webhook.disabled, webhook.deleted, separated by commas. */
+      actions?: string | undefined;
+      /** Returns entries of this time (Unix seconds) or later. */
+      created_from?: number | undefined;
+      /** Returns entries from before this time (Unix seconds). */
+      created_before?: number | undefined;
+      /** The beginnings of words of object_id, token_id and the texts in details, in any order. */
+      q?: string | undefined;
     };
   };
 }

@@ -3,6 +3,7 @@ import metadata from "../../package.json" with { type: "json" };
 import { hideTokens } from "../util/text.ts";
 import type { Io } from "./io.ts";
 import { addPeopleCommands, collect } from "./people/commands.ts";
+import type { AuditOptions } from "./server/audit.ts";
 import type { TokenOptions } from "./server/token.ts";
 
 /** The exit code of a command that failed. 1 means that it found something, or that the server refused. */
@@ -37,9 +38,14 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   addTokenCommands(program, io);
   program
     .command("audit")
+    .option("--actor <name>", "only what this user did: a username, or the id of an erased user")
+    .option("--object <id>", "only what was done to this object")
+    .option("--action <action>", "only this action, such as token.revoked, repeatable", collect)
+    .option("--from <time>", "only since this time, such as 2026-03-09 or 2026-03-09T17:30Z", parseTime)
+    .option("--before <time>", "only from before this time", parseTime)
     .option("--json", "print JSON, one object per line (always)")
     .description("print the audit trail as JSON lines, oldest first")
-    .action(async () => (await import("./server/audit.ts")).printAudit(io));
+    .action(async (options: AuditOptions) => (await import("./server/audit.ts")).printAudit(io, options));
   addPeopleCommands(program, io, (code) => {
     exitCode = code;
   });
@@ -130,6 +136,13 @@ function addTokenCommands(program: Command, io: Io): void {
     .option("--json", "print JSON")
     .description("revoke a token at once")
     .action(async (id, options) => (await import("./server/token.ts")).revokeToken(io, id, options));
+}
+
+/** Parses a date or time of ISO 8601 to seconds. */
+function parseTime(text: string): number {
+  const time = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!(time >= 0)) throw new InvalidArgumentError("Use a date or a time: 2026-03-09 or 2026-03-09T17:30Z.");
+  return Math.ceil(time / 1000);
 }
 
 const UNITS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;

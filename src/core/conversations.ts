@@ -12,15 +12,7 @@ import { toSeconds } from "../util/clock.ts";
 import { isId } from "../util/ids.ts";
 import type { Caller } from "./access/caller.ts";
 import type { Accounts, Core } from "./core.ts";
-import {
-  choice,
-  describedField,
-  optional,
-  type Parsed,
-  reference,
-  secondsOrNull,
-  trueOrFalse,
-} from "./fields.ts";
+import { choice, describedField, optional, type Parsed, reference, trueOrFalse } from "./fields.ts";
 import { messageResource, renderMessages } from "./messages.ts";
 import { cutShort, type Page, type PageEnvelope } from "./page.ts";
 import { type Expected, readBack, type Versioned, versioned } from "./resource.ts";
@@ -37,6 +29,7 @@ import {
   textOrNull,
   time,
 } from "./schema.ts";
+import { secondsOrNull } from "./time-fields.ts";
 import { nextTurn } from "./turns.ts";
 
 export const conversationResource = resource("Conversation", {

@@ -319,18 +319,6 @@ export const trueOrFalse: Field<boolean, true> = {
   fromText: (text) => (text === "true" || text === "false" ? text === "true" : undefined),
 };
 
-/** The latest time that is accepted lies in the year 5138. */
-const SECONDS = /^[0-9]{1,11}$/;
-
-/** A time in Unix seconds; null is none, which in a form is an empty text. */
-export const secondsOrNull = nullable<number | null, true>({
-  required: true,
-  accepts: "a time in whole Unix seconds (not milliseconds), in JSON without quotes, or null",
-  schema: { type: "integer" },
-  parse: (value) => (typeof value === "number" && SECONDS.test(String(value)) ? value : undefined),
-  fromText: (text) => (text === "" ? null : SECONDS.test(text) ? Number(text) : undefined),
-});
-
 /** One of these words. */
 export function choice<T extends string>(...words: readonly T[]): Field<T, true> {
   return text(words.map((word) => `"${word}"`).join(" or "), { enum: words }, (value) =>

@@ -322,4 +322,25 @@ test("parley audit prints the trail beside a running server, with what the comma
   assert.equal(await response.text(), stdout);
   assert.ok(!stdout.includes("parley_"));
   assert.deepEqual(await command.run("audit", "--json"), { code, stdout, stderr: "" });
+  const found = async (...options: string[]) =>
+    lines((await command.run("audit", ...options)).stdout).map(({ object_id }) => object_id);
+  assert.deepEqual(await found("--object", made.id), [made.id, made.id]);
+  assert.deepEqual(await found("--action", "user.created", "--action", "user.deleted"), [
+    told[0]!.object_id,
+    added.id,
+    added.id,
+  ]);
+  assert.deepEqual(await found("--actor", "admin"), []);
+  assert.deepEqual(await found("--before", "2026-01-01T00:00Z"), []);
+  assert.equal((await found("--from", "2026-01-01")).length, told.length);
+  for (const [option, value, message] of [
+    ["--actor", "nobody", 'No user is named "nobody"'],
+    ["--object", "nothing", "object_id must be an id"],
+    ["--action", "user.eaten", "actions must be one or more of"],
+    ["--from", "yesterday", "Use a date or a time"],
+  ] as const) {
+    const refused = await command.run("audit", option, value);
+    assert.notEqual(refused.code, 0);
+    assert.ok(refused.stderr.includes(message), refused.stderr);
+  }
 });

@@ -74,7 +74,7 @@ export const requests: readonly Mutant[] = [
   },
   {
     name: "take a number of JSON in quotes",
-    file: FIELDS,
+    file: "src/core/time-fields.ts",
     find: 'typeof value === "number" && SECONDS.test(String(value)) ? value : undefined',
     replace: "SECONDS.test(String(value)) ? Number(value) : undefined",
     tests: ["attacks/types"],

@@ -1,11 +1,38 @@
 import { readConfig } from "../../config/settings.ts";
-import { exportAudit } from "../../core/audit.ts";
+import { type AuditFilters, auditFilters, exportAudit } from "../../core/audit.ts";
+import type { Accounts } from "../../core/core.ts";
+import { readFields } from "../../core/fields.ts";
+import { getUserByName } from "../../core/users.ts";
+import { isId } from "../../util/ids.ts";
 import type { Io } from "../io.ts";
 import { withAccounts } from "./data.ts";
 
+export interface AuditOptions {
+  actor?: string;
+  object?: string;
+  action?: string[];
+  /** Seconds. */
+  from?: number;
+  before?: number;
+}
+
 /** Prints the audit trail as JSON lines, oldest first. */
-export async function printAudit(io: Io): Promise<void> {
+export async function printAudit(io: Io, options: AuditOptions): Promise<void> {
   await withAccounts(readConfig(io.env), async (core) => {
-    for await (const lines of exportAudit(core)) io.print(lines.trimEnd());
+    const filters = await toFilters(core, options);
+    for await (const lines of exportAudit(core, filters)) io.print(lines.trimEnd());
   });
+}
+
+/** Checks the options like the fields of a request. */
+async function toFilters(core: Accounts, options: AuditOptions): Promise<AuditFilters> {
+  const { actor, object, action, from, before } = options;
+  const fields = {
+    actor_id: actor === undefined || isId("usr", actor) ? actor : (await getUserByName(core, actor)).id,
+    object_id: object,
+    actions: action,
+    created_from: from,
+    created_before: before,
+  };
+  return readFields(auditFilters, new Map(Object.entries(fields).filter(([, value]) => value !== undefined)));
 }

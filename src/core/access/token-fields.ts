@@ -1,4 +1,5 @@
-import { type Field, secondsOrNull, someOf } from "../fields.ts";
+import { type Field, someOf } from "../fields.ts";
+import { secondsOrNull } from "../time-fields.ts";
 import { SCOPES, type Scope } from "./tokens.ts";
 
 export const scopes: Field<readonly Scope[], true> = {

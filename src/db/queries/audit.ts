@@ -15,36 +15,38 @@ export interface NewEntry {
 }
 
 /** The recorded actions, as `object.action`. */
-type Action =
-  | "attachment.created"
-  | "attachment.renamed"
-  | "attachment.deleted"
-  | "attachment.downloaded"
-  | "contact.created"
-  | "contact.renamed"
-  | "contact.deleted"
-  | "group.created"
-  | "group.declined"
-  | "group.joined"
-  | "group.left"
-  | "group.updated"
-  | "member.invited"
-  | "member.removed"
-  | "member.updated"
-  | "member.withdrawn"
-  | "message.deleted"
-  | "push_subscription.created"
-  | "push_subscription.updated"
-  | "push_subscription.deleted"
-  | "token.created"
-  | "token.revoked"
-  | "user.created"
-  | "user.deleted"
-  | "webhook.created"
-  | "webhook.updated"
-  | "webhook.secret_rotated"
-  | "webhook.disabled"
-  | "webhook.deleted";
+export const ACTIONS = [
+  "attachment.created",
+  "attachment.renamed",
+  "attachment.deleted",
+  "attachment.downloaded",
+  "contact.created",
+  "contact.renamed",
+  "contact.deleted",
+  "group.created",
+  "group.declined",
+  "group.joined",
+  "group.left",
+  "group.updated",
+  "member.invited",
+  "member.removed",
+  "member.updated",
+  "member.withdrawn",
+  "message.deleted",
+  "push_subscription.created",
+  "push_subscription.updated",
+  "push_subscription.deleted",
+  "token.created",
+  "token.revoked",
+  "user.created",
+  "user.deleted",
+  "webhook.created",
+  "webhook.updated",
+  "webhook.secret_rotated",
+  "webhook.disabled",
+  "webhook.deleted",
+] as const;
+type Action = (typeof ACTIONS)[number];
 
 export const INTO_AUDIT = sql`INSERT INTO audit (id, at, actor_id, token_id, action, object_id, details)`;
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { auditResource, exportAudit, listAudit } from "../../core/audit.ts";
+import { type AuditFilters, auditFilters, auditResource, exportAudit, listAudit } from "../../core/audit.ts";
 import type { Core } from "../../core/core.ts";
 import { pageFields, toPageRequest } from "../../core/fields.ts";
 import { described, text } from "../../core/schema.ts";
@@ -19,7 +19,7 @@ export const auditOperation: Operation = operation({
   path: "/v1/audit",
   scope: "admin",
   summary: "Read the audit trail in pages, or export it as JSON lines",
-  query: pageFields("aud"),
+  query: { ...pageFields("aud"), ...auditFilters },
   body: {},
   answer: {
     status: 200,
@@ -27,7 +27,7 @@ export const auditOperation: Operation = operation({
     content: Object.fromEntries(
       LINES.map((type) => [
         type,
-        described(text, "The whole trail, oldest first: each line is the JSON of one AuditEntry."),
+        described(text, "All entries that match, oldest first: each line is the JSON of one AuditEntry."),
       ]),
     ),
   },
@@ -36,8 +36,8 @@ export const auditOperation: Operation = operation({
     reply.header("vary", "accept");
     const type = linesWanted(request);
     if (type) {
-      const given = Object.keys(query)[0];
-      if (given === undefined) return sendLines(core, request, reply, type, log);
+      const given = ["limit", "starting_after", "ending_before"].find((name) => name in query);
+      if (given === undefined) return sendLines(core, query, request, reply, type, log);
       throw new ParleyError(
         "unknown_parameter",
         `${given} works with pages only. Leave it out, or request application/json.`,
@@ -45,7 +45,8 @@ export const auditOperation: Operation = operation({
       );
     }
     const page = toPageRequest(query);
-    return sendPage(core, request, reply, page, await listAudit(core, page));
+    const isAborted = () => request.raw.socket.destroyed;
+    return sendPage(core, request, reply, page, await listAudit(core, page, isAborted));
   },
 });
 
@@ -57,6 +58,7 @@ function linesWanted(request: FastifyRequest): string | undefined {
 
 async function sendLines(
   core: Core,
+  filters: AuditFilters,
   request: FastifyRequest,
   reply: FastifyReply,
   type: string,
@@ -65,7 +67,7 @@ async function sendLines(
   reply.header("content-type", type);
   if (request.method === "HEAD") return reply.send();
   // The answer has begun, so an error can only be logged; the client sees the cut.
-  await sendChunks(reply, bytesOf(exportAudit(core))).catch((error) =>
+  await sendChunks(reply, bytesOf(exportAudit(core, filters))).catch((error) =>
     log.error({ request_id: request.id, ...errorFields(error) }, "an export of the audit trail was cut"),
   );
   return reply;

@@ -1,9 +1,6 @@
 // The administration, as administrators use it.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import type { Download, Page } from "playwright-core";
-import { asker } from "../support/asker.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { hook, newest } from "../support/hooks.ts";
 import { receiver } from "../support/receiver.ts";
@@ -169,75 +166,6 @@ test("a receiver that says that it is gone shows as disabled, with what to do", 
   await verdict.getByText("Disabled", { exact: true }).waitFor();
   await verdict.getByText("Answers 410", { exact: true }).waitFor();
   await row(page, "Deliveries", /Test event.*Failed/).waitFor();
-});
-
-/** Exports what is listed, and returns the lines of the file. */
-async function exportAs(page: Page, format: string): Promise<string[]> {
-  await press(page, "Export");
-  await dialog(page).getByText(format, { exact: true }).click();
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    dialog(page).getByRole("button", { name: "Export" }).click(),
-  ]);
-  return (await readFile(await (download as Download).path(), "utf8")).trim().split(/\r?\n/);
-}
-
-test("the audit trail is filtered, and exported as it is filtered", { skip }, async (t) => {
-  const { page, guard, server, ask, admin } = await openOffice(t);
-  const bob = await addUser(server, "bob");
-  const ann = await addUser(server, "ann");
-  for (const [user_id, name] of [
-    [bob.id, "phone"],
-    [ann.id, "=cmd()"],
-  ])
-    assert.equal((await ask("POST", "/v1/tokens", { user_id, name })).status, 201);
-  await asker(server, bob)("POST", "/v1/contacts", { username: "ann", phone_number: "+1 555 0100" });
-  await go(page, "Audit trail");
-  const rows = page.getByRole("grid", { name: "Audit trail" }).locator("tbody tr");
-  const settled = (count: number) =>
-    page.waitForFunction((count) => document.querySelectorAll("tbody tr").length === count, count);
-  await row(page, "Audit trail", "bob added a contact").waitFor();
-  await page.getByRole("combobox", { name: "Done by" }).fill("BOB");
-  await settled(1);
-  await page.getByRole("combobox", { name: "Done by" }).fill("nobody");
-  await page.getByText("No user has this username.").waitFor();
-  await page.getByText("No entry matches these filters").waitFor();
-  await press(page, "Clear the filters");
-  await page.getByRole("searchbox", { name: "About" }).fill("bob");
-  await page.getByLabel("Action").selectOption({ label: "Tokens: all" });
-  // The token of the command line, and the one of the administrator.
-  await settled(2);
-  await rows.first().getByText("admin created the token “phone” of bob").waitFor();
-  assert.match(page.url(), /#admin\/audit\?about=bob&action=token\.$/);
-  const lines = (await exportAs(page, "JSON lines")).map((line) => JSON.parse(line));
-  assert.deepEqual(
-    lines.map(({ actor_id }) => actor_id),
-    [admin.id, null],
-  );
-  await page.getByRole("searchbox", { name: "About" }).fill("=cmd");
-  await settled(1);
-  const [header, line, ...others] = await exportAs(page, "CSV");
-  assert.match(header!, /^time,what,action,/);
-  assert.match(line!, /,admin created the token “=cmd\(\)” of ann,token\.created,/);
-  assert.deepEqual(others, []);
-  await page.getByLabel("To", { exact: true }).fill("2001-01-01");
-  await page.getByText("No entry matches these filters").waitFor();
-  assert.deepEqual(guard.complaints, []);
-});
-
-test("an export can be cancelled", { skip }, async (t) => {
-  const { page } = await openOffice(t);
-  await go(page, "Audit trail");
-  let isHeld = false;
-  await page.route("**/v1/audit*", async () => {
-    isHeld = true;
-  });
-  await press(page, "Export");
-  await dialog(page).getByRole("button", { name: "Export" }).click();
-  await dialog(page).getByText("Reading").waitFor();
-  await press(page, "Cancel");
-  await dialog(page).waitFor({ state: "detached" });
-  assert.ok(isHeld);
 });
 
 test("the overview shows what the server measures", { skip }, async (t) => {

@@ -7,7 +7,7 @@ import { explain } from "../failures.ts";
 import { counted } from "../format.ts";
 import { useSession } from "../session.ts";
 import { toCsv } from "./audit-csv.ts";
-import { type TrailFilter, TrailReader } from "./audit-reader.ts";
+import type { TrailFilter } from "./audit-pages.ts";
 import { toDay } from "./days.ts";
 import { useDirectory } from "./directory.tsx";
 
@@ -36,9 +36,12 @@ export function ExportTrail({ filter, onClose }: { filter: TrailFilter; onClose:
     setFailure("");
     setProgress("Reading…");
     try {
-      const reader = new TrailReader(parley, filter);
-      const tell = () => setProgress(`${counted(reader.looked, "entry", "entries")} read`);
-      const entries = await readAll(reader, signal, tell);
+      const entries: AuditEntry[] = [];
+      for await (const entry of filter === null ? [] : parley.audit.list(filter, { signal })) {
+        if (entries.length === MAX_ENTRIES) break;
+        entries.push(entry);
+        if (entries.length % 100 === 0) setProgress(`${counted(entries.length, "entry", "entries")} read`);
+      }
       const lines = format === "csv" ? await toCsv(entries, directory) : entries.map(toJsonLine);
       if (signal.aborted) return;
       save(new Blob(lines, { type: TYPES[format] }), `audit-${toDay(new Date())}.${format}`);
@@ -76,16 +79,6 @@ export function ExportTrail({ filter, onClose }: { filter: TrailFilter; onClose:
 
 function toJsonLine(entry: AuditEntry): string {
   return `${JSON.stringify(entry)}\n`;
-}
-
-async function readAll(reader: TrailReader, signal: AbortSignal, tell: () => void): Promise<AuditEntry[]> {
-  const entries: AuditEntry[] = [];
-  for (;;) {
-    const { data, has_more } = await reader.next(signal);
-    entries.push(...data);
-    tell();
-    if (!has_more || entries.length >= MAX_ENTRIES) return entries.slice(0, MAX_ENTRIES);
-  }
 }
 
 function save(blob: Blob, name: string): void {

@@ -1,5 +1,5 @@
 import { ACTIONS } from "./audit-words.ts";
-import { type Named, UserFilter } from "./user-filter.tsx";
+import { type OnChoose, UserFilter } from "./user-filter.tsx";
 
 /** The filters of the audit trail, as the URL has them. */
 export interface Fields {
@@ -12,12 +12,15 @@ export interface Fields {
   to: string;
 }
 
+/** The most characters that a search accepts. */
+const MAX_ABOUT = 255;
+
 export const NO_FIELDS: Fields = { by: "", about: "", action: "", from: "", to: "" };
 
 export function Filters(props: {
   fields: Fields;
   onChange: (changes: Partial<Fields>) => void;
-  onChooseBy: (user: Named | null | undefined) => void;
+  onChooseBy: OnChoose;
 }) {
   const { fields, onChange } = props;
   const toDayField = (name: "from" | "to", label: string) => (
@@ -43,6 +46,7 @@ export function Filters(props: {
           class="field"
           type="search"
           placeholder="Username, token or id"
+          maxLength={MAX_ABOUT}
           autocomplete="off"
           spellcheck={false}
           value={fields.about}

@@ -5,10 +5,10 @@ import { useSession } from "../session.ts";
 import { useSettled } from "../use-settled.ts";
 import { ExportTrail } from "./audit-export.tsx";
 import { type Fields, Filters, NO_FIELDS } from "./audit-filters.tsx";
-import { useTrail } from "./audit-pages.ts";
-import type { TrailFilter } from "./audit-reader.ts";
+import { type TrailFilter, useTrail } from "./audit-pages.ts";
 import { TrailTable } from "./audit-table.tsx";
-import { Empty, More, PageHead, Time } from "./parts.tsx";
+import { ACTIONS } from "./audit-words.ts";
+import { Empty, More, PageHead } from "./parts.tsx";
 import { parsePlace, toAuditPlace } from "./places.ts";
 import { findUser, type Named } from "./user-filter.tsx";
 
@@ -36,14 +36,14 @@ function Filtered({ initial, onClear }: { initial: Fields; onClear: () => void }
   const [isExporting, setExporting] = useState(false);
   const about = useAbout(fields.about);
   const isWaiting = (fields.by !== "" && by === undefined) || about === undefined;
-  const filter = toFilter(fields, by, about ?? []);
+  const filter = toFilter(fields, by, about ?? "");
   const used = Object.entries(fields).filter(([, value]) => value !== "");
   useEffect(() => {
     const place = used.length > 0 ? toAuditPlace(Object.fromEntries(used)) : "#admin/audit";
     if (place !== location.hash) history.replaceState(history.state, "", place);
   }, [fields]);
   const change = (changes: Partial<Fields>) => setFields((before) => ({ ...before, ...changes }));
-  const clear = used.length > 0 || by === null ? onClear : undefined;
+  const clear = used.length > 0 ? onClear : undefined;
   return (
     <>
       <PageHead title="Audit trail">
@@ -55,9 +55,9 @@ function Filtered({ initial, onClear }: { initial: Fields; onClear: () => void }
       <Filters
         fields={fields}
         onChange={change}
-        onChooseBy={(user) => {
+        onChooseBy={(user, name) => {
           setBy(user);
-          change({ by: user?.username ?? "" });
+          change({ by: name });
         }}
       />
       {!isWaiting && <Entries key={JSON.stringify(filter)} filter={filter} onClear={clear} />}
@@ -73,12 +73,7 @@ function Entries({ filter, onClear }: { filter: TrailFilter; onClear: (() => voi
   return (
     <>
       {trail.items.length > 0 && <TrailTable label="Audit trail" pages={trail} />}
-      {isEmpty && trail.hasMore && trail.reached !== undefined && (
-        <p class="muted" role="status">
-          Nothing since <Time seconds={trail.reached} />. Show more to look further back.
-        </p>
-      )}
-      {isEmpty && !trail.hasMore && (
+      {isEmpty && (
         <Empty
           icon="trail"
           title={onClear ? "No entry matches these filters" : "No entries"}
@@ -96,21 +91,21 @@ function Entries({ filter, onClear }: { filter: TrailFilter; onClear: (() => voi
   );
 }
 
-/** Returns what entries about this text have: the text, and the id of the user of this name. Undefined until that is known. */
-function useAbout(typed: string): readonly string[] | undefined {
+/** Returns what to search for: the id of the user of this name, otherwise the text. Undefined until that is known. */
+function useAbout(typed: string): string | undefined {
   const { parley, endIfRefused } = useSession();
   const text = useSettled(typed.trim());
-  const [found, setFound] = useState<{ text: string; about: readonly string[] }>({ text: "", about: [] });
+  const [found, setFound] = useState({ text: "", about: "" });
   useEffect(() => {
-    if (text === "") return setFound({ text, about: [] });
+    if (text === "") return setFound({ text, about: "" });
     const controller = new AbortController();
     const { signal } = controller;
     findUser(parley, text, signal).then(
-      (user) => setFound({ text, about: user ? [text, user.id] : [text] }),
+      (user) => setFound({ text, about: user?.id ?? text }),
       (error) => {
         if (signal.aborted) return;
         // Without the user the text itself can still be found.
-        setFound({ text, about: [text] });
+        setFound({ text, about: text });
         endIfRefused(error);
       },
     );
@@ -119,16 +114,24 @@ function useAbout(typed: string): readonly string[] | undefined {
   return found.text === text ? found.about : undefined;
 }
 
-function toFilter(fields: Fields, by: Named | null | undefined, about: readonly string[]): TrailFilter {
+function toFilter(fields: Fields, by: Named | null | undefined, about: string): TrailFilter {
+  if (by === null) return null;
   const from = toStart(fields.from, 0);
-  const until = toStart(fields.to, 1);
+  const before = toStart(fields.to, 1);
+  const actions = toActions(fields.action);
   return {
-    ...(by !== undefined && { by: by === null ? null : by.id }),
-    ...(about.length > 0 && { about }),
-    ...(fields.action && { action: fields.action }),
-    ...(from !== undefined && { from }),
-    ...(until !== undefined && { until }),
+    ...(by && { actor_id: by.id }),
+    ...(about && { q: about }),
+    ...(actions && { actions }),
+    ...(from !== undefined && { created_from: from }),
+    ...(before !== undefined && { created_before: before }),
   };
+}
+
+/** Returns the actions of a family, or the one that is chosen. */
+function toActions(chosen: string): string {
+  const family = ACTIONS.find(({ family }) => family === chosen);
+  return family ? family.actions.map(([action]) => action).join() : chosen;
 }
 
 /** Returns when a day begins here, or the one so many days later, in seconds. */

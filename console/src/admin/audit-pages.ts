@@ -1,18 +1,20 @@
-import { useMemo } from "preact/hooks";
-import type { AuditEntry } from "../../../client/src/index.ts";
+import type { AuditEntry, AuditQuery } from "../../../client/src/index.ts";
 import { useSession } from "../session.ts";
-import { type Pages, usePages } from "../use-pages.ts";
-import { type TrailFilter, TrailReader } from "./audit-reader.ts";
+import { type Pages, readFound, usePages } from "../use-pages.ts";
 
-export interface Trail extends Pages<AuditEntry> {
-  /** How far back it has looked, in seconds. */
-  reached: number | undefined;
-}
+/** What the entries must match; null finds nothing. */
+export type TrailFilter = Pick<
+  AuditQuery,
+  "actor_id" | "actions" | "created_before" | "created_from" | "q"
+> | null;
 
-export function useTrail(filter: TrailFilter): Trail {
+const PAGE = 50;
+
+export function useTrail(filter: TrailFilter): Pages<AuditEntry> {
   const { parley } = useSession();
-  const key = JSON.stringify(filter);
-  const reader = useMemo(() => new TrailReader(parley, filter), [parley, key]);
-  const pages = usePages<AuditEntry>(key, (_after, signal) => reader.next(signal));
-  return { ...pages, reached: reader.reached };
+  return usePages<AuditEntry>(JSON.stringify(filter), async (after, signal) => {
+    if (filter === null) return { data: [], has_more: false };
+    const query = { ...filter, limit: PAGE, ...(after && { starting_after: after }) };
+    return readFound((query) => parley.audit.list(query, { signal }), query);
+  });
 }

@@ -13,7 +13,9 @@ const PAGE = 50;
 
 export function TokensPage() {
   const { parley } = useSession();
-  const [user, setUser] = useState<Named | null>();
+  const [{ user, name }, setChosen] = useState<{ user?: Named | null | undefined; name: string }>({
+    name: "",
+  });
   const [isCreating, setCreating] = useState(false);
   const tokens = usePages<Token>(user?.id ?? "", (after, signal) =>
     parley.tokens.list(
@@ -21,6 +23,7 @@ export function TokensPage() {
       { signal },
     ),
   );
+  const isListed = name === "" || (user !== null && user !== undefined);
   const isEmpty = tokens.items.length === 0 && tokens.current && !tokens.failure;
   const create = () => setCreating(true);
   return (
@@ -32,9 +35,13 @@ export function TokensPage() {
         </button>
       </PageHead>
       <div class="page-tools">
-        <UserFilter label="User of the tokens" placeholder="Tokens of a user" onChoose={setUser} />
+        <UserFilter
+          label="User of the tokens"
+          placeholder="Tokens of a user"
+          onChoose={(user, name) => setChosen({ user, name })}
+        />
       </div>
-      {user !== null && tokens.items.length > 0 && <TokenTable label="Tokens" pages={tokens} />}
+      {isListed && tokens.items.length > 0 && <TokenTable label="Tokens" pages={tokens} />}
       {isEmpty && user && (
         <Empty
           icon="key"
@@ -46,7 +53,7 @@ export function TokensPage() {
           </button>
         </Empty>
       )}
-      {user !== null && <More pages={tokens} />}
+      {isListed && <More pages={tokens} />}
       {isCreating && (
         <CreateToken
           user={user ?? undefined}

@@ -1,13 +1,16 @@
 // Fields that name a user.
 import { useEffect, useId, useState } from "preact/hooks";
 import type { Parley, User } from "../../../client/src/index.ts";
+import { explain } from "../failures.ts";
 import { Icon } from "../icons.tsx";
+import { PageFailure } from "../page-notes.tsx";
 import { useSession } from "../session.ts";
 import { useSettled } from "../use-settled.ts";
 
 export type Named = Pick<User, "id" | "username">;
 
 const SUGGESTIONS = 8;
+const MAX_USERNAME = 128;
 
 /** Finds a user by their username. An id stands for itself: only with it an erased user can be named. */
 export async function findUser(
@@ -48,35 +51,43 @@ export function Suggestions({ id, users }: { id: string; users: readonly User[] 
   );
 }
 
-/** Chooses a user once their whole username is typed. Null: nobody has this name. */
+/** Null: nobody has the name. Undefined: there is no name, or the user could not be read. */
+export type OnChoose = (user: Named | null | undefined, name: string) => void;
+
+/** Chooses a user once their whole username is typed. */
 export function UserFilter(props: {
   label: string;
   placeholder: string;
   initial?: string;
-  onChoose: (user: Named | null | undefined) => void;
+  onChoose: OnChoose;
 }) {
   const { parley, endIfRefused } = useSession();
   const [typed, setTyped] = useState(props.initial ?? "");
   const [isUnknown, setUnknown] = useState(false);
+  const [failure, setFailure] = useState("");
+  const [attempt, setAttempt] = useState(0);
   const { listId, users } = useSuggestions(typed);
   const name = useSettled(typed.trim());
   useEffect(() => {
     setUnknown(false);
-    if (name === "") return props.onChoose(undefined);
+    setFailure("");
+    if (name === "") return props.onChoose(undefined, "");
     const controller = new AbortController();
     const { signal } = controller;
-    const choose = (user: Named | undefined) => {
-      setUnknown(user === undefined);
-      props.onChoose(user ?? null);
-    };
-    findUser(parley, name, signal).then(choose, (error) => {
-      if (signal.aborted) return;
-      // Too long for a username, for example.
-      choose(undefined);
-      endIfRefused(error);
-    });
+    findUser(parley, name, signal).then(
+      (user) => {
+        setUnknown(user === undefined);
+        props.onChoose(user ?? null, user?.username ?? name);
+      },
+      (error) => {
+        if (signal.aborted) return;
+        setFailure(explain(error));
+        props.onChoose(undefined, name);
+        endIfRefused(error);
+      },
+    );
     return () => controller.abort();
-  }, [name]);
+  }, [name, attempt]);
   return (
     <div class="user-filter">
       <label class="search">
@@ -87,6 +98,7 @@ export function UserFilter(props: {
           placeholder={props.placeholder}
           autocomplete="off"
           spellcheck={false}
+          maxLength={MAX_USERNAME}
           list={listId}
           value={typed}
           onInput={({ currentTarget }) => setTyped(currentTarget.value)}
@@ -96,6 +108,7 @@ export function UserFilter(props: {
       <span class="muted small" role="status">
         {isUnknown && "No user has this username."}
       </span>
+      <PageFailure pages={{ failure, retry: () => setAttempt(attempt + 1) }} />
     </div>
   );
 }

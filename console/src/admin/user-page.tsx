@@ -124,7 +124,7 @@ function UserWebhooks({ user }: { user: User }) {
 }
 
 function UserTrail({ user }: { user: User }) {
-  const trail = useTrail({ about: [user.id] });
+  const trail = useTrail({ q: user.id });
   return (
     <section class="admin-section" aria-labelledby="user-trail">
       <div class="section-head">

@@ -1,6 +1,7 @@
 // The administration, as administrators use it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { upload } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { hook, newest } from "../support/hooks.ts";
 import { receiver } from "../support/receiver.ts";
@@ -169,9 +170,11 @@ test("a receiver that says that it is gone shows as disabled, with what to do", 
 });
 
 test("the overview shows what the server measures", { skip }, async (t) => {
-  const { page, guard, server, ask } = await openOffice(t);
-  await page.getByText("The server can do its work.").waitFor();
-  for (const label of ["Requests", "Server errors", "Latency", "Writes that wait", "Memory"])
+  const { page, guard, server, admin, ask } = await openOffice(t);
+  assert.equal((await upload(server.url, admin, new File(["x".repeat(950)], "a.txt"))).status, 201);
+  await page.getByText("All checks pass.").waitFor();
+  await page.getByText("The files of all users take 950 bytes.").waitFor();
+  for (const label of ["Requests", "Server errors", "Latency", "Queued writes", "Memory"])
     await page.getByRole("img", { name: new RegExp(`^${label}:`) }).waitFor();
   await page.getByRole("img", { name: /^Memory: now \d/ }).waitFor();
   for (let count = 0; count < 40; count++) await ask("GET", "/v1/users");

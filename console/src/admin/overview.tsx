@@ -27,7 +27,7 @@ export function Overview({ feed }: { feed: MetricsFeed }) {
       {!metrics && failure === undefined && <Reading />}
       {metrics && health && <State metrics={metrics} health={health} />}
       {metrics && <Charts figures={feed.figures} metrics={metrics} />}
-      <StorageSection />
+      <StorageSection stored={metrics ? readValue(metrics, "parley_stored_bytes") : null} />
     </>
   );
 }
@@ -50,7 +50,7 @@ function State({ metrics, health }: { metrics: Metrics; health: Health }) {
     <section class={health.isReady ? "verdict good" : "verdict bad"} aria-label="State">
       <p class="verdict-head">
         <Badge tone={health.isReady ? "good" : "bad"}>{health.isReady ? "Ready" : "Not ready"}</Badge>
-        <span>{health.isReady ? "The server can do its work." : health.reason}</span>
+        <span>{health.isReady ? "All checks pass." : health.reason}</span>
       </p>
       <Facts
         facts={[
@@ -95,7 +95,7 @@ function Charts({ figures, metrics }: { figures: readonly Figures[]; metrics: Me
         format={formatDuration}
         note={median === null ? "99 of 100 requests" : `99 of 100; half within ${formatDuration(median)}`}
       />
-      <Chart label="Writes that wait" points={to("queue")} top={10} format={formatNumber} />
+      <Chart label="Queued writes" points={to("queue")} top={10} format={formatNumber} />
       {last?.streams != null && (
         <Chart label="Event streams" points={to("streams")} top={10} format={formatNumber} />
       )}

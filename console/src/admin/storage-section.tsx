@@ -1,21 +1,19 @@
 // How much users store, and who stores most.
 import { useEffect, useState } from "preact/hooks";
 import type { Parley, User } from "../../../client/src/index.ts";
-import { counted, formatSize } from "../format.ts";
+import { formatSize } from "../format.ts";
 import { Reading } from "../page-notes.tsx";
 import { useSession } from "../session.ts";
 import { toUserPlace } from "./places.ts";
 import { StorageUse } from "./storage-use.tsx";
 import { type Column, Table } from "./table.tsx";
 
-/** The API has no sum, so this reads users, newest first, up to so many. */
+/** The API cannot sort by storage, so this reads users, newest first, up to so many. */
 const MAX_USERS = 2000;
 const LARGEST = 5;
 
-interface Storage {
-  users: number;
-  used: number;
-  largest: User[];
+interface Largest {
+  users: User[];
   /** Whether there are more users than were read. */
   isCut: boolean;
 }
@@ -33,13 +31,14 @@ const COLUMNS: readonly Column<User>[] = [
   { label: "Storage", cell: ({ storage }) => <StorageUse {...storage} /> },
 ];
 
-export function StorageSection() {
+/** `stored`: the bytes of all users; null if they are not known. */
+export function StorageSection({ stored }: { stored: number | null }) {
   const { parley, endIfRefused } = useSession();
-  const [storage, setStorage] = useState<Storage>();
+  const [largest, setLargest] = useState<Largest>();
   const [failed, setFailed] = useState(false);
   useEffect(() => {
     const controller = new AbortController();
-    readStorage(parley, controller.signal).then(setStorage, (error) => {
+    readLargest(parley, controller.signal).then(setLargest, (error) => {
       if (controller.signal.aborted) return;
       setFailed(true);
       endIfRefused(error);
@@ -49,33 +48,30 @@ export function StorageSection() {
   return (
     <section class="admin-section" aria-labelledby="storage">
       <h2 id="storage">Storage</h2>
-      {!storage && (failed ? <p class="failure">The users could not be read.</p> : <Reading />)}
-      {storage && (
-        <p>
-          {counted(storage.users, "user stores", "users store")} {formatSize(storage.used)} in all
-          {storage.isCut && `. Only the newest ${MAX_USERS.toLocaleString()} users are counted`}.
-        </p>
+      {stored !== null && <p>The files of all users take {formatSize(stored)}.</p>}
+      {!largest && (failed ? <p class="failure">The users could not be read.</p> : <Reading />)}
+      {largest && largest.users.length > 0 && (
+        <Table label="Users with most storage" columns={COLUMNS} items={largest.users} isBusy={false} />
       )}
-      {storage && storage.largest.length > 0 && (
-        <Table label="Users with most storage" columns={COLUMNS} items={storage.largest} isBusy={false} />
+      {largest?.isCut && (
+        <p class="muted small">These are the largest of the newest {MAX_USERS.toLocaleString()} users.</p>
       )}
     </section>
   );
 }
 
-async function readStorage(parley: Parley, signal: AbortSignal): Promise<Storage> {
+async function readLargest(parley: Parley, signal: AbortSignal): Promise<Largest> {
   const all: User[] = [];
   for await (const user of parley.users.list({}, { signal })) {
-    if (all.length === MAX_USERS) return sum(all, true);
+    if (all.length === MAX_USERS) return { users: toLargest(all), isCut: true };
     all.push(user);
   }
-  return sum(all, false);
+  return { users: toLargest(all), isCut: false };
 }
 
-function sum(all: readonly User[], isCut: boolean): Storage {
-  const largest = all
+function toLargest(all: readonly User[]): User[] {
+  return all
     .filter(({ storage }) => storage.used > 0)
     .sort((a, b) => b.storage.used - a.storage.used)
     .slice(0, LARGEST);
-  return { users: all.length, used: all.reduce((sum, { storage }) => sum + storage.used, 0), largest, isCut };
 }

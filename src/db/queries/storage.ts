@@ -15,6 +15,19 @@ export async function storageUsed(db: Reader, userId: string): Promise<number> {
   return row?.used ?? 0;
 }
 
+/** Adds up the storage of the users after this one, at most so many. `last` is the last of them; null if there are none. */
+export async function sumStorage(
+  db: Reader,
+  after: string,
+  limit: number,
+): Promise<{ bytes: number; last: string | null }> {
+  const row = await db.get<{ bytes: number; last: string | null }>(
+    sql`SELECT CAST(COALESCE(SUM(used), 0) AS BIGINT) AS bytes, MAX(user_id) AS last
+      FROM (SELECT user_id, used FROM storage WHERE user_id > ${after} ORDER BY user_id LIMIT ${limit} + 0) AS part`,
+  );
+  return row!;
+}
+
 /** Part of other writes: negative bytes for a deleted file. */
 export function addStorage(userId: string, bytes: number): Statement {
   return sql`UPDATE storage SET used = used + ${bytes} WHERE user_id = ${userId}`;

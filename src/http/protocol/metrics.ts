@@ -4,6 +4,7 @@ import metadata from "../../../package.json" with { type: "json" };
 import type { Core } from "../../core/core.ts";
 import { countTombstones, queuedWrites } from "../../core/upkeep/backlog.ts";
 import { isUp, PARTS } from "../../core/upkeep/health.ts";
+import { measureStorage } from "../../core/upkeep/storage.ts";
 import { measureDisk } from "../../util/data-folder.ts";
 import { RequestStats } from "./request-stats.ts";
 
@@ -84,6 +85,9 @@ function addGauges(server: Server, core: Core, folder: string | null, registers:
   gauge("parley_write_queue_length", "Writes that wait for a commit.", () => queuedWrites(core));
   gauge("parley_tombstones", "Deleted files whose bytes are still to be erased.", () =>
     countTombstones(core),
+  );
+  gauge("parley_stored_bytes", "Bytes of the files of all users, as their quotas count them.", () =>
+    measureStorage(core),
   );
   gauge("parley_event_streams", "Open streams of events.", () => core.eventHub.countListeners());
   if (folder !== null) {

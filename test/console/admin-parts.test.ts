@@ -5,6 +5,7 @@ import type { AuditEntry, Delivery, Webhook } from "../../client/src/index.ts";
 import { diagnose, toHookState } from "../../console/src/admin/advice.ts";
 import { toCell } from "../../console/src/admin/audit-csv.ts";
 import { tell, toText } from "../../console/src/admin/audit-words.ts";
+import { merge, readSince, toOldestOpen } from "../../console/src/admin/delivery-list.ts";
 import {
   parseMetrics,
   readLabel,
@@ -81,11 +82,38 @@ function delivery(fields: Partial<Delivery>): Delivery {
 test("a webhook is judged by what its receiver answered last", () => {
   const failed = delivery({ state: "pending", last_status: 500, updated_at: 5 });
   assert.equal(toHookState(hook, []).label, "Nothing sent yet");
-  assert.equal(toHookState(hook, [delivery({ state: "pending", attempts: 0 })]).label, "Nothing sent yet");
+  assert.equal(toHookState(hook, [delivery({ state: "pending", attempts: 0 })]).label, "Waiting");
   assert.equal(toHookState(hook, [failed, delivery({ updated_at: 4 })]).label, "Failing");
   assert.equal(toHookState(hook, [failed, delivery({ updated_at: 6 })]).label, "Delivering");
   const disabled = toHookState({ ...hook, enabled: false }, [failed]);
   assert.deepEqual([disabled.label, disabled.diagnosis?.short], ["Disabled", "Answers 500"]);
+});
+
+test("deliveries are read again down to the oldest that is open, or to the newest that is known", async () => {
+  const newTo = (count: number) =>
+    Array.from({ length: count }, (_, at) => delivery({ id: `dlv_${String(count - at).padStart(3, "0")}` }));
+  const all = newTo(100);
+  const requests: (string | undefined)[] = [];
+  const list = async (after?: string) => {
+    requests.push(after);
+    const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
+    return { data: all.slice(start, start + 20), has_more: start + 20 < all.length };
+  };
+  const known = newTo(30);
+  assert.equal(toOldestOpen(known), "dlv_030");
+  const read = await readSince(toOldestOpen(known), list);
+  assert.deepEqual(merge(known, read), all, "no gap");
+  assert.equal(requests.length, 4);
+  known[20] = { ...known[20]!, state: "pending" };
+  assert.equal(toOldestOpen(known), "dlv_010");
+  assert.equal(toOldestOpen([]), "");
+  assert.equal((await readSince("", list)).length, 100);
+});
+
+test("an answer that is older than what is known of a delivery changes nothing", () => {
+  const known = [delivery({ updated_at: 5, state: "pending" })];
+  assert.deepEqual(merge(known, [delivery({ updated_at: 4, state: "failed" })]), known);
+  assert.equal(merge(known, [delivery({ updated_at: 5 })])[0]!.state, "delivered");
 });
 
 test("each answer of a receiver has its advice", () => {

@@ -116,7 +116,7 @@ export function toHookState({ enabled }: Webhook, deliveries: readonly Delivery[
   const latest = tried[0];
   const diagnosis = latest && isFailing(latest) ? { diagnosis: diagnose(latest) } : {};
   if (!enabled) return { tone: "plain", label: "Disabled", ...diagnosis };
-  if (!latest) return { tone: "plain", label: "Nothing sent yet" };
+  if (!latest) return { tone: "plain", label: deliveries.length > 0 ? "Waiting" : "Nothing sent yet" };
   if (isFailing(latest)) return { tone: "bad", label: "Failing", ...diagnosis };
   return { tone: "good", label: "Delivering" };
 }

@@ -1,9 +1,10 @@
 // The deliveries of a webhook. While some are pending, their states are read again and again.
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Delivery, Webhook } from "../../../client/src/index.ts";
 import { useSession } from "../session.ts";
 import { type Pages, usePages } from "../use-pages.ts";
 import { diagnose, isFailing, toDeliveryState, toEventName } from "./advice.ts";
+import { merge, readSince, toOldestOpen } from "./delivery-list.ts";
 import { Badge, Time, useVisibleInterval } from "./parts.tsx";
 import { type Column, Table } from "./table.tsx";
 import { JUDGED } from "./webhook-table.tsx";
@@ -18,33 +19,44 @@ export interface Deliveries extends Pages<Delivery> {
   add: (delivery: Delivery) => void;
 }
 
+/** Deliveries read at a time behind the first page. */
+const MANY = 100;
+
 /** Reads the deliveries of a webhook, and the webhook itself when one has failed for good, which may disable it. */
 export function useDeliveries(hook: Webhook, onChange: (hook: Webhook) => void): Deliveries {
   const { parley, endIfRefused } = useSession();
-  const read = (after: string | undefined, signal?: AbortSignal) =>
-    parley.webhooks.listDeliveries(
-      hook.id,
-      { limit: JUDGED, ...(after && { starting_after: after }) },
-      { signal },
-    );
-  const pages = usePages<Delivery>(hook.id, read);
-  const merge = (fresh: readonly Delivery[]) =>
-    pages.edit((items) => {
-      const known = new Map(items.map((each) => [each.id, each]));
-      for (const each of fresh) known.set(each.id, each);
-      return [...known.values()].sort((a, b) => (a.id < b.id ? 1 : -1));
-    });
+  const list = (limit: number, after?: string, signal?: AbortSignal) =>
+    parley.webhooks.listDeliveries(hook.id, { limit, ...(after && { starting_after: after }) }, { signal });
+  const pages = usePages<Delivery>(hook.id, (after, signal) => list(JUDGED, after, signal));
+  const isRefreshing = useRef(false);
+  const controller = useRef<AbortController | undefined>(undefined);
+  useEffect(() => {
+    controller.current = new AbortController();
+    return () => controller.current!.abort();
+  }, [hook.id]);
   const refresh = async () => {
-    if (!pages.current || pages.loading) return;
+    const { signal } = controller.current!;
     const known = new Map(pages.items.map(({ id, state }) => [id, state]));
-    const { data } = await read(undefined);
-    merge(data);
-    const isEnded = data.some(({ id, state }) => state === "failed" && known.get(id) !== "failed");
-    if (isEnded) onChange(await parley.webhooks.retrieve(hook.id));
+    const fresh = await readSince(toOldestOpen(pages.items), (after) =>
+      list(after ? MANY : JUDGED, after, signal),
+    );
+    pages.edit((items) => merge(items, fresh));
+    const isEnded = fresh.some(({ id, state }) => state === "failed" && known.get(id) !== "failed");
+    if (isEnded) onChange(await parley.webhooks.retrieve(hook.id, { signal }));
+  };
+  const poll = () => {
+    // One that began earlier could answer later, with older states.
+    if (isRefreshing.current || !pages.current || pages.loading || pages.failure) return;
+    isRefreshing.current = true;
+    void refresh()
+      .catch(endIfRefused)
+      .finally(() => {
+        isRefreshing.current = false;
+      });
   };
   const isBusy = pages.items.some(({ state }) => state === "pending");
-  useVisibleInterval(() => void refresh().catch(endIfRefused), isBusy ? BUSY_MS : CALM_MS);
-  return { ...pages, add: (delivery) => merge([delivery]) };
+  useVisibleInterval(poll, isBusy ? BUSY_MS : CALM_MS);
+  return { ...pages, add: (delivery) => pages.edit((items) => merge(items, [delivery])) };
 }
 
 export function DeliveryTable({ hook, deliveries }: { hook: Webhook; deliveries: Deliveries }) {

@@ -8,7 +8,7 @@ import { PageFailure, Reading } from "../page-notes.tsx";
 import { openPlace } from "../place.ts";
 import { useSession } from "../session.ts";
 import { type HookState, toEventsText, toHookState, toOrigin } from "./advice.ts";
-import { DeliveryTable, useDeliveries } from "./deliveries.tsx";
+import { type Deliveries, DeliveryTable, useDeliveries } from "./deliveries.tsx";
 import { UserLink } from "./directory.tsx";
 import { Badge, CopyButton, Empty, Facts, More, PageHead, Time } from "./parts.tsx";
 import { toAuditPlace } from "./places.ts";
@@ -70,7 +70,7 @@ function Loaded({ hook, onChange }: { hook: Webhook; onChange: (hook: Webhook) =
       <PageHead title={toOrigin(hook)} back={BACK}>
         <Actions hook={hook} onChange={onChange} onSent={deliveries.add} />
       </PageHead>
-      {deliveries.current && <Verdict hook={hook} state={state} deliveries={deliveries.items} />}
+      {deliveries.current && <Verdict hook={hook} state={state} deliveries={deliveries} />}
       <Facts
         facts={[
           ["User", <UserLink key="user" id={hook.user_id} />],
@@ -98,12 +98,11 @@ function Loaded({ hook, onChange }: { hook: Webhook; onChange: (hook: Webhook) =
 }
 
 /** Says first what an administrator wants to know: whether it works, and if not, why and what to do. */
-function Verdict(props: { hook: Webhook; state: HookState; deliveries: readonly Delivery[] }) {
+function Verdict(props: { hook: Webhook; state: HookState; deliveries: Deliveries }) {
   const { hook, state, deliveries } = props;
-  const waiting = deliveries.filter(({ state }) => state === "pending").length;
-  const next = deliveries.find(
-    ({ state, next_attempt_at }) => state === "pending" && next_attempt_at !== null,
-  );
+  const { items, hasMore } = deliveries;
+  const waiting = items.filter(({ state }) => state === "pending").length;
+  const next = items.find(({ state, next_attempt_at }) => state === "pending" && next_attempt_at !== null);
   const { diagnosis } = state;
   return (
     <section class={`verdict ${state.tone}`} aria-label="State" role="status">
@@ -125,7 +124,8 @@ function Verdict(props: { hook: Webhook; state: HookState; deliveries: readonly 
       )}
       {hook.enabled && diagnosis && next?.next_attempt_at != null && (
         <p>
-          Next attempt: {formatSoon(next.next_attempt_at)}. {waiting > 1 && `${waiting} events wait.`}
+          Next attempt: {formatSoon(next.next_attempt_at)}.{" "}
+          {waiting > 1 && `${waiting}${hasMore ? "+" : ""} events are queued.`}
         </p>
       )}
     </section>

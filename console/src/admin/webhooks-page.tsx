@@ -4,7 +4,7 @@ import type { Webhook } from "../../../client/src/index.ts";
 import { Choice } from "../choice.tsx";
 import { counted } from "../format.ts";
 import { useSession } from "../session.ts";
-import { usePages } from "../use-pages.ts";
+import { type Pages, usePages } from "../use-pages.ts";
 import { Empty, More, PageHead } from "./parts.tsx";
 import { type HookStates, useHookStates, WebhookTable } from "./webhook-table.tsx";
 
@@ -51,6 +51,7 @@ function AllWebhooks() {
   const [shown, setShown] = useState<Shown>("all");
   const isShown = ({ id, enabled }: Webhook) =>
     shown === "all" || (shown === "disabled" ? !enabled : states.get(id)?.label === "Failing");
+  const isNoneShown = webhooks.items.length > 0 && !webhooks.items.some(isShown);
   return (
     <>
       {webhooks.items.length > 0 && (
@@ -64,11 +65,19 @@ function AllWebhooks() {
               onChoose={setShown}
             />
             <span class="muted small" role="status">
-              {toSummary(webhooks.items, states)}
+              {toSummary(webhooks, states)}
             </span>
           </div>
-          <WebhookTable label="Webhooks" pages={webhooks} states={states} isShown={isShown} />
+          {!isNoneShown && (
+            <WebhookTable label="Webhooks" pages={webhooks} states={states} isShown={isShown} />
+          )}
         </>
+      )}
+      {isNoneShown && areKnown(webhooks.items, states) && (
+        <p class="muted">
+          {webhooks.hasMore ? `None of the newest ${webhooks.items.length} webhooks` : "No webhook"} is{" "}
+          {shown}.
+        </p>
       )}
       {webhooks.items.length === 0 && webhooks.current && !webhooks.failure && (
         <Empty
@@ -86,9 +95,16 @@ function AllWebhooks() {
   );
 }
 
-/** Says how many fail, once that is known of all. */
-function toSummary(hooks: readonly Webhook[], states: HookStates): string {
-  if (hooks.some(({ id }) => !states.has(id))) return "";
-  const failing = hooks.filter(({ id }) => states.get(id)?.label === "Failing").length;
-  return failing === 0 ? "None is failing" : `${counted(failing, "webhook is", "webhooks are")} failing`;
+function areKnown(hooks: readonly Webhook[], states: HookStates): boolean {
+  return hooks.every(({ id }) => states.has(id));
+}
+
+/** Says how many fail, once that is known of all that are loaded. */
+function toSummary({ items, hasMore }: Pages<Webhook>, states: HookStates): string {
+  if (!areKnown(items, states)) return "";
+  const failing = items.filter(({ id }) => states.get(id)?.label === "Failing").length;
+  const which = hasMore ? ` of the newest ${items.length}` : "";
+  return failing === 0
+    ? `None${which} is failing`
+    : `${counted(failing, "webhook is", "webhooks are")} failing${which && `,${which}`}`;
 }

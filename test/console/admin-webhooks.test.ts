@@ -1,0 +1,57 @@
+// Webhooks in the administration, with many of them and of their deliveries.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { noChromium } from "../support/engines/chromium.ts";
+import { hook, newest } from "../support/hooks.ts";
+import { receiver } from "../support/receiver.ts";
+import { addUser, go, openOffice, row, sendNote } from "./in-admin.ts";
+
+const skip = noChromium;
+
+test("deliveries that come while the page is open leave no gap", { skip }, async (t) => {
+  const { page, server, guard } = await openOffice(t);
+  const bob = await addUser(server, "bob");
+  const made = await hook(server, bob, await receiver(t), { events: ["message.created"] });
+  await sendNote(server, bob, "first");
+  await newest(server, bob, made, { state: "delivered" });
+  await page.goto(`${server.url}/#admin/webhooks/${made.id}`);
+  await row(page, "Deliveries", "Delivered").waitFor();
+  // More than a page of them.
+  for (let at = 0; at < 45; at++) await sendNote(server, bob, `note ${at}`);
+  await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 46);
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("deliveries are not asked for again while an answer is missing", { skip }, async (t) => {
+  const { page, server } = await openOffice(t);
+  const bob = await addUser(server, "bob");
+  const to = await receiver(t, (response) => response.writeHead(500).end());
+  const made = await hook(server, bob, to, { events: ["message.created"] });
+  await sendNote(server, bob, "hello");
+  await newest(server, bob, made, { last_status: 500 });
+  await page.goto(`${server.url}/#admin/webhooks/${made.id}`);
+  await row(page, "Deliveries", "Retrying").waitFor();
+  let held = 0;
+  await page.route("**/deliveries?*", () => {
+    held++;
+  });
+  await page.waitForRequest("**/deliveries?*");
+  // The time of two more.
+  await sleep(4500);
+  assert.equal(held, 1);
+});
+
+test("with more webhooks than are loaded, what is said is about those that are", { skip }, async (t) => {
+  const { page, server, admin, guard } = await openOffice(t, undefined, { maxWebhooks: 60 });
+  const to = await receiver(t);
+  for (let at = 0; at < 51; at++) await hook(server, admin, to);
+  await go(page, "Webhooks");
+  await page.getByText("None of the newest 50 is failing").waitFor();
+  await page.getByText("Disabled", { exact: true }).click();
+  await page.getByText("None of the newest 50 webhooks is disabled.").waitFor();
+  await page.getByRole("button", { name: "Show more" }).click();
+  await page.getByText("No webhook is disabled.").waitFor();
+  await page.getByText("None is failing").waitFor();
+  assert.deepEqual(guard.complaints, []);
+});

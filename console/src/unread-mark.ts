@@ -9,6 +9,11 @@ export function useUnreadMark(count: number): void {
   useEffect(() => () => showCount(0), []);
 }
 
+/** Returns how titles begin while conversations are unread. */
+export function toUnreadPrefix(count: number): string {
+  return count > 0 ? `(${count > 99 ? "99+" : count}) ` : "";
+}
+
 function showCount(count: number): void {
   document.querySelector<HTMLLinkElement>("link[rel=icon]")!.href = count > 0 ? UNREAD_ICON : ICON;
   // Not all browsers have it, and some refuse it unless the console is installed.

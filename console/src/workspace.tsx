@@ -19,7 +19,7 @@ import { useSession } from "./session.ts";
 import { ShortcutList, useShortcuts } from "./shortcuts.tsx";
 import { Mark } from "./sign-in.tsx";
 import { QuickSwitcher } from "./switcher.tsx";
-import { useUnreadMark } from "./unread-mark.ts";
+import { toUnreadPrefix, useUnreadMark } from "./unread-mark.ts";
 import { UploadTray } from "./upload-tray.tsx";
 import { type Open, useOpenContact } from "./use-open-contact.ts";
 
@@ -34,7 +34,7 @@ export function Workspace() {
   useShortcuts({
     goTo: () => isAdminAlone(me.scopes) || show("switcher"),
     explain: () => show("shortcuts"),
-    search: focusSearch,
+    search: isAdminPlace(place) ? focusAdminSearch : focusSearch,
   });
   return (
     <>
@@ -57,6 +57,15 @@ function focusSearch(): void {
   requestAnimationFrame(() => field?.select());
 }
 
+/** Pages without a search lead to that of the users. */
+function focusAdminSearch(): void {
+  const find = () => document.querySelector<HTMLInputElement>(".admin-main input[type=search]");
+  const select = () => requestAnimationFrame(() => find()?.select());
+  if (find()) return void select();
+  addEventListener("hashchange", select, { once: true });
+  openPlace("admin/users");
+}
+
 function Messenger({ place, onShortcuts }: { place: string; onShortcuts: () => void }) {
   const { me, events, isAway } = useSession();
   const [open, setOpen, changeOpen] = useOpenContact(place);
@@ -67,8 +76,7 @@ function Messenger({ place, onShortcuts }: { place: string; onShortcuts: () => v
   const title = place === NOTES ? "Notes to self" : (group?.name ?? (open && toName(open.contact)));
   const unread = me.unread_conversations;
   useEffect(() => {
-    const count = unread > 0 ? `(${unread > 99 ? "99+" : unread}) ` : "";
-    document.title = `${count}${title ? `${title} · ` : ""}Parley`;
+    document.title = `${toUnreadPrefix(unread)}${title ? `${title} · ` : ""}Parley`;
     return () => {
       document.title = "Parley";
     };

@@ -65,6 +65,7 @@ async function lookAtDialogs(
   await dialog(page).getByText("Never").click();
   await dialog(page).getByRole("button", { name: "Create" }).click();
   await dialog(page).getByLabel("Token", { exact: true }).waitFor();
+  await press(page, "Done");
   await look("the token");
   await press(page, "Done");
   await press(page, "Revoke Unnamed");

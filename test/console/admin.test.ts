@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { upload } from "../support/app.ts";
+import { asker } from "../support/asker.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { hook, newest } from "../support/hooks.ts";
 import { receiver } from "../support/receiver.ts";
@@ -40,7 +41,7 @@ async function welcomeBob({ page, server, ask }: Office): Promise<string> {
   const field = dialog(page).getByLabel("Token", { exact: true });
   const token = await field.inputValue();
   // The token would be lost.
-  await page.keyboard.press("Escape");
+  await press(page, "Done");
   await dialog(page).getByText("The token has not been copied").waitFor();
   await press(page, "Copy token");
   await hear(page, "Token copied.");
@@ -188,8 +189,39 @@ test("the overview shows what the server measures", { skip }, async (t) => {
     .getByRole("alert")
     .filter({ hasText: "The figures are not up to date." })
     .waitFor({ state: "detached" });
-  assert.ok(server.url);
   assert.deepEqual(guard.complaints, []);
+  server.app.core.fuse.blow(new Error("EIO"));
+  await page.getByText("Not ready").waitFor();
+  await page.getByText("Check the disk, then restart the server.").waitFor();
+});
+
+test("the title counts what is unread, and / leads to a search", { skip }, async (t) => {
+  const { page, server, ask } = await openOffice(t);
+  const bob = asker(server, await addUser(server, "bob"));
+  await ask("POST", "/v1/contacts", { username: "bob", phone_number: "555" });
+  const { body } = await bob("POST", "/v1/contacts", { username: "admin", phone_number: "555" });
+  await bob("POST", "/v1/messages", { conversation_id: body.conversation_id, text: "hello" });
+  await page.waitForFunction(() => document.title === "(1) Overview · Administration · Parley");
+  await page.keyboard.press("/");
+  await page.getByRole("searchbox", { name: "Find users" }).and(page.locator(":focus")).waitFor();
+  await go(page, "Tokens");
+  await page.keyboard.press("/");
+  await page.getByRole("combobox", { name: "User of the tokens" }).and(page.locator(":focus")).waitFor();
+});
+
+test("a few users at a time are read for a table that names many", { skip }, async (t) => {
+  const { page, server } = await openOffice(t);
+  for (let at = 0; at < 30; at++) await addUser(server, `user ${at}`);
+  let [reading, most] = [0, 0];
+  await page.route("**/v1/users/usr_*", async (route) => {
+    most = Math.max(most, ++reading);
+    const response = await route.fetch();
+    reading--;
+    await route.fulfill({ response });
+  });
+  await go(page, "Tokens");
+  for (let at = 0; at < 30; at++) await page.getByRole("link", { name: `user ${at}`, exact: true }).waitFor();
+  assert.ok(most > 0 && most <= 4, `${most} at once`);
 });
 
 test("a token with admin alone shows the administration alone", { skip }, async (t) => {

@@ -4,6 +4,7 @@ import { Icon, IconButton, type IconName } from "../icons.tsx";
 import { visible } from "../people.tsx";
 import { useSession } from "../session.ts";
 import { Mark } from "../sign-in.tsx";
+import { toUnreadPrefix } from "../unread-mark.ts";
 import { AuditPage } from "./audit-page.tsx";
 import { DirectoryContext, UserDirectory } from "./directory.tsx";
 import { MetricsFeed } from "./metrics-feed.ts";
@@ -36,14 +37,14 @@ const SECTIONS: readonly Section[] = [
 ];
 
 export function Administration({ place }: { place: string }) {
-  const { parley, endIfRefused } = useSession();
+  const { parley, me, endIfRefused } = useSession();
   const directory = useMemo(() => new UserDirectory(parley), [parley]);
   const feed = useMemo(() => new MetricsFeed(parley, endIfRefused), [parley, endIfRefused]);
   const { section } = parsePlace(place);
   const label = SECTIONS.find(({ path }) => path === section)?.label ?? "Overview";
   useEffect(() => {
-    document.title = `${label} · Administration · Parley`;
-  }, [label]);
+    document.title = `${toUnreadPrefix(me.unread_conversations)}${label} · Administration · Parley`;
+  }, [label, me.unread_conversations]);
   return (
     <DirectoryContext.Provider value={directory}>
       <div class="admin">

@@ -176,14 +176,15 @@ function ShowToken(props: { token: NewToken; username: string; onClose: () => vo
           aria-label="Token"
           value={token.token}
           onFocus={({ currentTarget }) => currentTarget.select()}
+          onCopy={() => setCopied(true)}
         />
         <CopyButton text={token.token} what="Token" onCopied={() => setCopied(true)} />
       </div>
       <p class="failure" role="alert">
-        {isWarned && !isCopied && "The token has not been copied. Close again to leave it."}
+        {isWarned && !isCopied && "The token has not been copied. Copy it, or close this again without it."}
       </p>
       <div class="dialog-actions">
-        <button type="button" class="button primary" onClick={onClose}>
+        <button type="button" class="button primary" onClick={leave}>
           Done
         </button>
       </div>

@@ -9,11 +9,16 @@ import { toUserPlace } from "./places.ts";
 /** An erased user has null. */
 type Known = User | null;
 
+/** Requests at a time. A table can name a hundred users, and the server limits the rate. */
+const MAX_READING = 4;
+
 /** Reads each user once, and keeps them while the administration is open. */
 export class UserDirectory {
   #parley: Parley;
   #known = new Map<string, Known>();
   #reading = new Map<string, Promise<Known>>();
+  /** Those that wait for one of `MAX_READING` to end. */
+  #waiting: (() => void)[] = [];
   #listeners = new Set<() => void>();
   #tell = oncePerFrame(() => {
     for (const listener of this.#listeners) listener();
@@ -38,9 +43,19 @@ export class UserDirectory {
   async get(id: string): Promise<Known> {
     const known = this.#known.get(id);
     if (known !== undefined) return known;
-    const reading = this.#reading.get(id) ?? this.#read(id).finally(() => this.#reading.delete(id));
+    const reading = this.#reading.get(id) ?? this.#readInTurn(id);
     this.#reading.set(id, reading);
     return reading;
+  }
+
+  async #readInTurn(id: string): Promise<Known> {
+    if (this.#reading.size >= MAX_READING) await new Promise<void>((start) => this.#waiting.push(start));
+    try {
+      return await this.#read(id);
+    } finally {
+      this.#reading.delete(id);
+      this.#waiting.shift()?.();
+    }
   }
 
   add(user: User): void {

@@ -6,18 +6,11 @@ import { type Figures, type Metrics, parseMetrics, type Sample, toFigures } from
 /** How long the charts go back, in seconds. */
 const WINDOW = 900;
 
-/** Whether the server can do its work. */
-export interface Health {
-  isReady: boolean;
-  /** What does not work; empty if all does. */
-  reason: string;
-}
-
 export class MetricsFeed {
   figures: Figures[] = [];
   /** Undefined until the first answer. */
   metrics: Metrics | undefined;
-  health: Health | undefined;
+  isReady: boolean | undefined;
   /** Why the last reading failed; undefined if it did not. */
   failure: unknown;
   #parley: Parley;
@@ -35,8 +28,8 @@ export class MetricsFeed {
     if (this.#isReading) return;
     this.#isReading = true;
     try {
-      const [health, text] = await Promise.all([readHealth(), this.#parley.metrics()]);
-      this.health = health;
+      const [isReady, text] = await Promise.all([checkReady(), this.#parley.metrics()]);
+      this.isReady = isReady;
       this.#add({ at: Date.now() / 1000, metrics: parseMetrics(text) });
       this.failure = undefined;
     } catch (error) {
@@ -55,11 +48,10 @@ export class MetricsFeed {
   }
 }
 
-async function readHealth(): Promise<Health> {
+async function checkReady(): Promise<boolean> {
   const response = await fetch(`${HERE}/readyz`).catch((cause) => {
     const detail = "The connection to the server failed.";
     throw new ParleyApiError({ code: "connection_failed", status: 0, detail, cause });
   });
-  const body = (await response.json().catch(() => ({}))) as { detail?: string };
-  return { isReady: response.ok, reason: response.ok ? "" : (body.detail ?? "") };
+  return response.ok;
 }

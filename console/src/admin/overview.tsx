@@ -5,7 +5,7 @@ import { formatSize } from "../format.ts";
 import { Reading } from "../page-notes.tsx";
 import { Chart, type Point } from "./chart.tsx";
 import { type Figures, type Metrics, readLabel, readValue } from "./metrics.ts";
-import type { Health, MetricsFeed } from "./metrics-feed.ts";
+import type { MetricsFeed } from "./metrics-feed.ts";
 import { Badge, Facts, PageHead, useVisibleInterval } from "./parts.tsx";
 import { StorageSection } from "./storage-section.tsx";
 import { formatDuration, formatNumber, formatRate, formatUptime } from "./words.ts";
@@ -15,7 +15,7 @@ const POLL_MS = 5000;
 export function Overview({ feed }: { feed: MetricsFeed }) {
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
   useVisibleInterval(() => void feed.read().then(() => redraw()), POLL_MS);
-  const { metrics, health, failure } = feed;
+  const { metrics, isReady, failure } = feed;
   return (
     <>
       <PageHead title="Overview" />
@@ -25,32 +25,40 @@ export function Overview({ feed }: { feed: MetricsFeed }) {
         </p>
       )}
       {!metrics && failure === undefined && <Reading />}
-      {metrics && health && <State metrics={metrics} health={health} />}
+      {metrics && isReady !== undefined && <State metrics={metrics} isReady={isReady} />}
       {metrics && <Charts figures={feed.figures} metrics={metrics} />}
       <StorageSection stored={metrics ? readValue(metrics, "parley_stored_bytes") : null} />
     </>
   );
 }
 
-/** What the server checks, by the label of its metric. */
-const PARTS: Readonly<Record<string, string>> = {
-  database: "Database",
-  store: "File storage",
-  disk: "Disk",
+/** What the server checks, by the label of its metric, and what to do if the check fails. */
+const PARTS: Readonly<Record<string, readonly [name: string, advice: string]>> = {
+  database: ["Database", "The database does not answer. Check that it runs, and read the log of the server."],
+  store: [
+    "File storage",
+    "The file storage does not answer. Check that it runs, and read the log of the server.",
+  ],
+  disk: [
+    "Disk",
+    "A write to the disk failed, so the server writes nothing more. Check the disk, then restart the server.",
+  ],
 };
 
-function State({ metrics, health }: { metrics: Metrics; health: Health }) {
-  const parts = (metrics.get("parley_up") ?? []).map(({ labels, value }) => ({
-    name: PARTS[labels.part ?? ""] ?? labels.part ?? "",
-    isUp: value === 1,
-  }));
+function State({ metrics, isReady }: { metrics: Metrics; isReady: boolean }) {
+  const parts = (metrics.get("parley_up") ?? []).map(({ labels: { part = "" }, value }) => {
+    const [name, advice] = PARTS[part] ?? [part, "A check fails. Read the log of the server."];
+    return { name, advice, isUp: value === 1 };
+  });
+  const failing = parts.filter(({ isUp }) => !isUp).map(({ advice }) => advice);
+  const why = failing.join(" ") || "The server is busy or stopping. If this lasts, read its log.";
   const version = readLabel(metrics, "parley_build_info", "version");
   const uptime = readValue(metrics, "process_uptime_seconds");
   return (
-    <section class={health.isReady ? "verdict good" : "verdict bad"} aria-label="State">
+    <section class={isReady ? "verdict good" : "verdict bad"} aria-label="State">
       <p class="verdict-head">
-        <Badge tone={health.isReady ? "good" : "bad"}>{health.isReady ? "Ready" : "Not ready"}</Badge>
-        <span>{health.isReady ? "All checks pass." : health.reason}</span>
+        <Badge tone={isReady ? "good" : "bad"}>{isReady ? "Ready" : "Not ready"}</Badge>
+        <span>{isReady ? "All checks pass." : why}</span>
       </p>
       <Facts
         facts={[

@@ -1,0 +1,138 @@
+// An administrator's day, by mouse and by keyboard alone.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import type { Locator, Page } from "playwright-core";
+import { upload } from "../support/app.ts";
+import { noChromium } from "../support/engines/chromium.ts";
+import { hook, newest } from "../support/hooks.ts";
+import { receiver } from "../support/receiver.ts";
+import { addUser, dialog, hear, type Office, openOffice, row, sendNote, statusFor } from "./in-admin.ts";
+
+/** How the administrator reaches what they use. */
+interface Hand {
+  use(target: Locator): Promise<void>;
+  write(target: Locator, text: string): Promise<void>;
+}
+
+const mouse: Hand = {
+  use: (target) => target.click(),
+  write: (target, text) => target.fill(text),
+};
+
+const isFocused = (target: Locator) => target.evaluate((element) => element === document.activeElement);
+
+/** A table is one tab stop, and its first row is reached from there by arrow keys. */
+async function reach(page: Page, target: Locator): Promise<void> {
+  await target.waitFor();
+  let inTable = "Home";
+  for (let stops = 0; stops < 80; stops++) {
+    if (await isFocused(target)) return;
+    const isInTable = await target.evaluate((element) => {
+      const table = element.closest("[role=grid]");
+      return table?.contains(document.activeElement);
+    });
+    await page.keyboard.press(isInTable ? inTable : "Tab");
+    if (isInTable) inTable = "ArrowRight";
+  }
+  assert.fail(`${target} is not reached by the keyboard`);
+}
+
+const keyboard = (page: Page): Hand => ({
+  async use(target) {
+    await reach(page, target);
+    await page.keyboard.press("Enter");
+  },
+  async write(target, text) {
+    await reach(page, target);
+    await page.keyboard.type(text);
+  },
+});
+
+const button = (where: Page | Locator, name: string) => where.getByRole("button", { name, exact: true });
+
+/** Finds Bob by the search, gives him a token, and revokes it because it has leaked. */
+async function manageToken({ page, server }: Office, { use, write }: Hand): Promise<void> {
+  await page.keyboard.press("/");
+  await write(page.getByRole("searchbox", { name: "Find users" }), "bo");
+  await page.getByText("1 found").waitFor();
+  await use(row(page, "Users", "bob").getByRole("link"));
+  await page.getByRole("heading", { name: "bob", level: 1 }).waitFor();
+  await use(button(page, "Create a token"));
+  await write(dialog(page).getByLabel("What it is for"), "phone");
+  await use(button(dialog(page), "Create"));
+  const token = await dialog(page).getByLabel("Token", { exact: true }).inputValue();
+  await use(button(dialog(page), "Copy token"));
+  await hear(page, "Token copied.");
+  await use(button(dialog(page), "Done"));
+  assert.equal(await statusFor(server, token), 200);
+  await use(button(page, "Revoke phone"));
+  await use(button(dialog(page), "Revoke"));
+  await hear(page, "phone was revoked.");
+  assert.equal(await statusFor(server, token), 401);
+}
+
+/** Reads on Bob's page why his webhook fails, and sends the event again once that is fixed. */
+async function mendWebhook({ page }: Office, { use }: Hand, mend: () => void): Promise<void> {
+  await use(row(page, "Webhooks of bob", /Failing.*Answers 401/).getByRole("link"));
+  const state = page.getByRole("status", { name: "State" });
+  await state.getByText("check the signature instead").waitFor();
+  mend();
+  await use(button(page, "Send again: Message created"));
+  await hear(page, "The event is sent again.");
+  await state.getByText("Delivering").waitFor();
+}
+
+const section = (page: Page, name: string) =>
+  page.getByRole("navigation", { name: "Administration" }).getByRole("link", { name });
+
+/** Exports what was done to Bob's tokens. */
+async function exportTrail({ page }: Office, { use, write }: Hand): Promise<void> {
+  await use(section(page, "Audit trail"));
+  await write(page.getByRole("searchbox", { name: "About" }), "bob");
+  await row(page, "Audit trail", "admin revoked the token “phone” of bob").waitFor();
+  await use(button(page, "Export"));
+  const downloading = page.waitForEvent("download");
+  await use(button(dialog(page), "Export"));
+  const text = await readFile(await (await downloading).path(), "utf8");
+  assert.match(text, /,admin revoked the token “phone” of bob,token\.revoked,/);
+  await dialog(page).waitFor({ state: "detached" });
+}
+
+/** Finds who stores most, and frees it. */
+async function freeStorage({ page }: Office, { use, write }: Hand): Promise<void> {
+  await use(section(page, "Overview"));
+  await page.getByText("The files of all users take 950 bytes.").waitFor();
+  await use(row(page, "Users with most storage", "bob").getByRole("link"));
+  await use(button(page, "Erase user"));
+  await write(dialog(page).getByLabel("Type bob to confirm"), "bob");
+  await use(button(dialog(page), "Erase user"));
+  await hear(page, "bob was erased.");
+  await use(section(page, "Overview"));
+  await page.getByText("The files of all users take 0 bytes.").waitFor();
+}
+
+for (const [name, toHand] of [
+  ["by mouse", () => mouse],
+  ["by keyboard", keyboard],
+] as const) {
+  test(`an administrator's day ${name}`, { skip: noChromium }, async (t) => {
+    const office = await openOffice(t);
+    const { page, server, guard } = office;
+    const bob = await addUser(server, "bob");
+    assert.equal((await upload(server.url, bob, new File(["x".repeat(950)], "a.txt"))).status, 201);
+    let status = 401;
+    const to = await receiver(t, (response) => response.writeHead(status).end());
+    const made = await hook(server, bob, to, { events: ["message.created"] });
+    await sendNote(server, bob, "hello");
+    await newest(server, bob, made, { last_status: 401 });
+    const hand = toHand(page);
+    await manageToken(office, hand);
+    await mendWebhook(office, hand, () => {
+      status = 204;
+    });
+    await exportTrail(office, hand);
+    await freeStorage(office, hand);
+    assert.deepEqual(guard.complaints, []);
+  });
+}

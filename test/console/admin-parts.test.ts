@@ -164,7 +164,7 @@ test("audit entries are sentences", () => {
     say(entry("webhook.disabled", { actor_id: null, details: { origin: "https://a.example" } })),
     "Parley disabled the webhook to https://a.example because it kept failing",
   );
-  assert.match(say(entry("comet.seen")), /^ann did something .*comet\.seen/);
+  assert.match(say(entry("comet.seen")), /^ann performed an action .*comet\.seen/);
 });
 
 test("cells of a CSV are quoted, and never formulas", () => {

@@ -40,7 +40,10 @@ const BY_STATUS: Readonly<Record<number, Entry>> = {
     "The receiver does not accept POST at this address.",
     "Parley sends each event as a POST. Serve POST there, or correct the address.",
   ],
-  408: ["The receiver gave up waiting for the request.", "Check the network between both, and retry."],
+  408: [
+    "The receiver timed out while it waited for the request.",
+    "Check the network between this server and the receiver. Parley retries by itself.",
+  ],
   410: [
     "The receiver says that it is gone for good, so Parley disabled the webhook.",
     "Delete the webhook if the receiver no longer exists. Otherwise fix the receiver, and enable the webhook again.",
@@ -51,7 +54,7 @@ const BY_STATUS: Readonly<Record<number, Entry>> = {
   ],
   415: [
     "The receiver does not accept JSON.",
-    "Parley sends application/json. Let the receiver accept this type.",
+    "Parley sends application/json. Make the receiver accept this type.",
   ],
   429: [
     "The receiver limits how many requests it accepts.",
@@ -70,13 +73,13 @@ const BY_STATUS: Readonly<Record<number, Entry>> = {
     "Start the receiver, or give it more capacity. Parley retries by itself.",
   ],
   504: [
-    "A proxy in front of the receiver waits for it in vain.",
-    "The receiver must answer at once, and do its own work later.",
+    "A proxy in front of the receiver timed out.",
+    "The receiver must answer before it does its own work. Parley retries by itself.",
   ],
 };
 
 const REDIRECT: Entry = [
-  "The receiver redirects to another address, and Parley does not follow.",
+  "The receiver redirects to another address. Parley does not follow redirects.",
   "Set the address of the webhook to the one that the receiver redirects to.",
 ];
 const CLIENT_ERROR: Entry = [

@@ -98,7 +98,7 @@ function toNobody(action: string): string {
 export function tell(entry: AuditEntry): readonly Part[] {
   const actor: Part = entry.actor_id === null ? toNobody(entry.action) : user(entry.actor_id);
   const told = TELL[entry.action]?.(entry, entry.details ?? {});
-  return [actor, " ", ...(told ?? [`did something that this console has no words for (${entry.action})`])];
+  return [actor, " ", ...(told ?? [`performed an action that this console does not know (${entry.action})`])];
 }
 
 /** Joins a sentence, with the names of users. An erased user has none. */

@@ -103,7 +103,7 @@ function RevokeToken(props: { token: Token; pages: Pages<Token>; onClose: () => 
   };
   const text = isOwn
     ? "You are signed in with this token: revoking it signs you out. Make sure that you have another token with the scope admin."
-    : `Whatever uses this token of ${owner} is refused from now on. Push notifications that were turned on with it end. You can't undo this.`;
+    : `Requests with this token of ${owner} are refused from now on. Push notifications that were turned on with it end. You can't undo this.`;
   return (
     <ConfirmDialog
       title={`Revoke “${toTokenName(token)}”?`}

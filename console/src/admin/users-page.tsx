@@ -92,7 +92,7 @@ function NoUsers({ q, onCreate }: { q: string; onCreate: () => void }) {
   return (
     <Empty
       icon="people"
-      title={`Nobody matches “${q}”`}
+      title={`No user matches “${q}”`}
       text="The search finds the beginnings of words in usernames and display names."
     >
       <button type="button" class="button" onClick={onCreate}>

@@ -89,7 +89,7 @@ function Loaded({ hook, onChange }: { hook: Webhook; onChange: (hook: Webhook) =
         <h2 id="deliveries">Deliveries</h2>
         {deliveries.items.length > 0 && <DeliveryTable hook={hook} deliveries={deliveries} />}
         {deliveries.items.length === 0 && deliveries.current && !deliveries.failure && (
-          <p class="muted">Nothing was sent yet. The owner of the webhook can send a test event.</p>
+          <p class="muted">Nothing has been sent yet. The owner of the webhook can send a test event.</p>
         )}
         <More pages={deliveries} />
       </section>
@@ -201,7 +201,7 @@ function Actions(props: {
       {asking === "delete" && (
         <ConfirmDialog
           title="Delete this webhook?"
-          text="What is still to be sent is dropped, and the receiver gets no more events. You can't undo this. To pause it, disable it instead."
+          text="Pending deliveries are dropped, and the receiver gets no more events. You can't undo this. To pause it, disable it instead."
           action="Delete"
           onConfirm={remove}
           onClose={close}

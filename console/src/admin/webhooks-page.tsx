@@ -33,7 +33,7 @@ export function MissingScope() {
     <Empty
       icon="hook"
       title="This token does not show webhooks"
-      text="Webhooks need the scope events:read beside admin. Create a token with both for yourself, and sign in with it."
+      text="Webhooks need the scopes admin and events:read. Create a token with both for yourself, and sign in with it."
     >
       <a class="button" href="#admin/tokens">
         Create a token

@@ -18,7 +18,7 @@ import { applyTheme } from "./theme.ts";
 import { Toasts, useToasts } from "./toasts.tsx";
 import { Typists } from "./typists.ts";
 import { Uploads } from "./uploads.ts";
-import { BY_USER, type SignOut, useSignIn } from "./use-sign-in.ts";
+import { BY_USER, type SignOut, type StopSending, useSignIn } from "./use-sign-in.ts";
 import { Workspace } from "./workspace.tsx";
 import "./base.css";
 import "./people.css";
@@ -44,7 +44,7 @@ const REFRESH_MS = 300;
 const HIDDEN_MS = 30_000;
 
 function App() {
-  const { phase, start, enter, signOut } = useSignIn();
+  const { phase, stopSending, start, enter, signOut } = useSignIn();
   if (phase.at === "starting") {
     return (
       <main class="sign-in">
@@ -60,7 +60,9 @@ function App() {
       <Unreachable reason={reason} onRetry={retry} onSignOut={() => signOut(access, BY_USER, endPush)} />
     );
   }
-  if (phase.at === "in") return <SignedIn user={phase.user} signOut={signOut} />;
+  if (phase.at === "in") {
+    return <SignedIn user={phase.user} stopSending={stopSending} signOut={signOut} />;
+  }
   return <SignIn {...phase} onSignedIn={enter} />;
 }
 
@@ -85,68 +87,23 @@ function Unreachable(props: { reason: string; onRetry: () => void; onSignOut: ()
   );
 }
 
-function SignedIn({ user, signOut }: { user: SignedInUser; signOut: SignOut }) {
-  const { access } = user;
+function SignedIn(props: {
+  user: SignedInUser;
+  stopSending: { current: StopSending | undefined };
+  signOut: SignOut;
+}) {
+  const { user, stopSending, signOut } = props;
   const [me, setMe] = useState(user.me);
   const [isAway, setAway] = useState(false);
   const { toasts, add, dismiss, dismissFailures } = useToasts();
-  const tools = useMemo(() => {
-    const parley = connect(access);
-    const say = (text: string) => add(text, false);
-    const drafts = new Drafts(user.me.id);
-    const leave = (ending = BY_USER) => signOut(access, ending, () => pusher.turnOff());
-    const endIfRefused = (error: unknown) => {
-      if (!isRefused(error)) return;
-      const unsent = listUnsent(uploads, outbox, conversations);
-      drafts.takeBack(outbox.all);
-      uploads.stop();
-      outbox.stop();
-      leave({ reason: `You were signed out. ${explain(error)}`, unsent });
-    };
-    const report = (doing: string, error: unknown) => {
-      if (isRefused(error)) endIfRefused(error);
-      else if (!isAborted(error)) add(`${doing} ${explain(error)}`, true);
-    };
-    const events = new ChangeFeed();
-    const refreshMe = refresher(parley, events, setMe, endIfRefused);
-    const uploads = new Uploads(parley, events, {
-      maxFileSize: user.me.limits.max_file_size,
-      idle: refreshMe,
-      refused: endIfRefused,
-    });
-    const outbox = new Outbox(parley, events, {
-      done: ({ attachments }) => attachments.length > 0 && refreshMe(),
-      refused: endIfRefused,
-      undeliverable: (message) =>
-        add(`Not sent, because you are no longer in the conversation: ${toContent(message)}`, true),
-    });
-    const conversations = new Conversations(parley, user.me.id, events, {
-      unreadChanged: refreshMe,
-      failed: endIfRefused,
-    });
-    const groups = new Groups(parley, endIfRefused);
-    const pusher = new Pusher(parley, user.me);
-    const notifier = new Notifier(user.me.id, () => pusher.isOn);
-    const jumps = new Jumps();
-    const typists = new Typists(parley, user.me.id, conversations);
-    return {
-      ...{
-        parley,
-        events,
-        uploads,
-        outbox,
-        conversations,
-        groups,
-        notifier,
-        drafts,
-        jumps,
-        typists,
-        pusher,
-      },
-      ...{ refreshMe, say, report, endIfRefused, signOut: () => leave() },
-    };
-  }, [access, signOut, add, user]);
+  const { tools, halt } = useMemo(() => makeTools(user, signOut, setMe, add), [user, signOut, add]);
   useLive(user, tools, setAway);
+  useLayoutEffect(() => {
+    stopSending.current = halt;
+    return () => {
+      stopSending.current = undefined;
+    };
+  }, [stopSending, halt]);
   const session = useMemo<Session>(() => ({ ...tools, me, isAway }), [tools, me, isAway]);
   return (
     <SessionContext.Provider value={session}>
@@ -154,6 +111,59 @@ function SignedIn({ user, signOut }: { user: SignedInUser; signOut: SignOut }) {
       <Toasts toasts={toasts} onDismiss={dismiss} onDismissFailures={dismissFailures} />
     </SessionContext.Provider>
   );
+}
+
+type Tools = Omit<Session, "me" | "isAway">;
+
+function makeTools(
+  user: SignedInUser,
+  signOut: SignOut,
+  setMe: (me: Me) => void,
+  add: (text: string, isFailure: boolean) => void,
+): { tools: Tools; halt: StopSending } {
+  const { access, me } = user;
+  const parley = connect(access);
+  const say = (text: string) => add(text, false);
+  const drafts = new Drafts(me.id);
+  const leave = (ending = BY_USER) => signOut(access, ending, () => pusher.turnOff());
+  const halt = () => {
+    const unsent = listUnsent(uploads, outbox, conversations);
+    drafts.takeBack(outbox.all);
+    uploads.stop();
+    outbox.stop();
+    return unsent;
+  };
+  const endIfRefused = (error: unknown) => {
+    if (isRefused(error)) leave({ reason: `You were signed out. ${explain(error)}`, unsent: halt() });
+  };
+  const report = (doing: string, error: unknown) => {
+    if (isRefused(error)) endIfRefused(error);
+    else if (!isAborted(error)) add(`${doing} ${explain(error)}`, true);
+  };
+  const events = new ChangeFeed();
+  const refreshMe = refresher(parley, events, setMe, endIfRefused);
+  const uploads = new Uploads(parley, events, {
+    maxFileSize: me.limits.max_file_size,
+    idle: refreshMe,
+    refused: endIfRefused,
+  });
+  const outbox = new Outbox(parley, events, {
+    done: ({ attachments }) => attachments.length > 0 && refreshMe(),
+    refused: endIfRefused,
+    undeliverable: (message) =>
+      add(`Not sent, because you are no longer in the conversation: ${toContent(message)}`, true),
+  });
+  const conversations = new Conversations(parley, me.id, events, {
+    unreadChanged: refreshMe,
+    failed: endIfRefused,
+  });
+  const groups = new Groups(parley, endIfRefused);
+  const pusher = new Pusher(parley, me);
+  const notifier = new Notifier(me.id, () => pusher.isOn);
+  const typists = new Typists(parley, me.id, conversations);
+  const shown = { conversations, groups, jumps: new Jumps(), notifier, pusher, typists };
+  const tools = { parley, events, uploads, outbox, drafts, ...shown, refreshMe, say, report, endIfRefused };
+  return { tools: { ...tools, signOut: () => leave() }, halt };
 }
 
 /** Returns what a message has, in words. */
@@ -220,11 +230,7 @@ function noteAway(show: (isAway: boolean) => void, back: () => void): (isAway: b
 }
 
 /** Follows the events while the user is signed in. Stops events and uploads at the end. */
-function useLive(
-  user: SignedInUser,
-  tools: Omit<Session, "me" | "isAway">,
-  setAway: (isAway: boolean) => void,
-) {
+function useLive(user: SignedInUser, tools: Tools, setAway: (isAway: boolean) => void) {
   useLayoutEffect(() => {
     // There is nothing that such a token could follow.
     if (isAdminAlone(user.me.scopes)) return;

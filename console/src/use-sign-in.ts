@@ -29,8 +29,13 @@ export const BY_USER: Ending = { reason: "", unsent: [] };
 /** Returns to the sign-in, unless the tab has other access by now. What `end` does still has the session. */
 export type SignOut = (own: Access, ending: Ending, end: () => Promise<void>) => void;
 
+/** Stops sending, keeps messages as drafts of this tab, and returns what was not sent. */
+export type StopSending = () => readonly string[];
+
 interface SignInState {
   phase: Phase;
+  /** What is to be called if the session ends elsewhere; undefined while nobody is signed in. */
+  stopSending: { current: StopSending | undefined };
   /** Signs in with a session of the browser. */
   start: (kept: KeptAccess) => void;
   enter: (user: SignedInUser) => void;
@@ -40,6 +45,7 @@ interface SignInState {
 export function useSignIn(): SignInState {
   const [phase, setPhase] = useState<Phase>(keptAccess() ? { at: "starting" } : { at: "out", ...BY_USER });
   const access = useRef<Access | undefined>(undefined);
+  const stopSending = useRef<StopSending | undefined>(undefined);
   const leave = useCallback((ending: Ending) => {
     access.current = undefined;
     history.replaceState(null, "", location.pathname);
@@ -68,16 +74,18 @@ export function useSignIn(): SignInState {
   const follow = useCallback((kept: KeptAccess | undefined) => {
     const own = access.current;
     if (typeof own === "string" || own?.session === kept?.session) return;
+    const unsent = stopSending.current?.() ?? [];
     if (kept) return start(kept);
-    forgetDrafts();
-    leave({ reason: "You signed out in another tab.", unsent: [] });
+    // The other tab did not ask about what this one has not sent.
+    if (unsent.length === 0) forgetDrafts();
+    leave({ reason: "You signed out in another tab.", unsent });
   }, []);
   useLayoutEffect(() => {
     const kept = keptAccess();
     if (kept) start(kept);
   }, []);
   useLayoutEffect(() => followTabs(follow), []);
-  return { phase, start, enter, signOut };
+  return { phase, stopSending, start, enter, signOut };
 }
 
 async function startWith(access: KeptAccess): Promise<Phase> {

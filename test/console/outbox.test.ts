@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createToken, revokeTokensOf } from "../../src/core/access/tokens.ts";
 import { upload } from "../support/app.ts";
 import { send } from "../support/people.ts";
-import { dropFiles, signIn, signOut } from "./browser.ts";
+import { dropFiles, openFiles, signIn, signOut } from "./browser.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 import { find, listTexts, meet, shownTexts, write } from "./talk.ts";
@@ -158,6 +158,33 @@ testScenes("messages over a network that fails", {
     assert.equal(await kept(), false);
     assert.deepEqual(ann.guard.complaints, []);
   },
+
+  "what was not sent when another tab signs out is named, and its messages are drafts after the next sign-in":
+    async ({ proxy, arrive }) => {
+      const { user, page, guard } = await arrive();
+      const tab = await page.context().newPage();
+      await tab.goto(page.url());
+      await tab.getByRole("link", { name: "Notes to self" }).click();
+      proxy.fate = (line) => (line.startsWith("POST /v1/") ? "break" : "pass");
+      await write(tab, "never sent");
+      await openFiles(tab);
+      await dropFiles(tab, [{ name: "kept.txt", type: "text/plain", base64: btoa("kept") }]);
+      await tab.locator(".tray").getByText("Waiting for the connection").first().waitFor();
+      await signOut(page);
+      await tab.getByRole("alert").getByText("You signed out in another tab.").waitFor();
+      const unsent = tab.getByRole("list", { name: "Not sent" }).getByRole("listitem");
+      assert.deepEqual(await unsent.allTextContents(), [
+        "kept.txt, to your notes",
+        "“never sent”, to your notes",
+      ]);
+      proxy.fate = () => "pass";
+      await signIn(tab, proxy.url, user.token);
+      await tab.getByRole("link", { name: "Notes to self" }).click();
+      const field = tab.getByRole("textbox", { name: "Message to your notes" });
+      await field.waitFor();
+      assert.equal(await field.inputValue(), "never sent");
+      assert.deepEqual(guard.complaints, []);
+    },
 
   "what waits for a conversation that is gone meanwhile is told, not lost without a word": async (world) => {
     const { server, proxy } = world;

@@ -11,11 +11,12 @@ import { chooseTheme, readTheme, THEMES } from "./theme.ts";
 type Question = "push" | "leave";
 
 export function Account({ onShortcuts }: { onShortcuts: () => void }) {
-  const { me, uploads, outbox, signOut } = useSession();
+  const { me, can, uploads, outbox, signOut } = useSession();
   const [asking, ask] = useState<Question>();
   const [theme, setTheme] = useState(readTheme);
   const notify = useNotifySwitch();
   const push = usePushSwitch();
+  const isNotifiable = can("events:read") && can("messages:read");
   const name = visible(me.display_name) || me.username;
   const leave = () => {
     if (uploads.running > 0 || outbox.all.length > 0) ask("leave");
@@ -40,12 +41,12 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
           }}
         />
         <hr class="menu-line" />
-        {notify && (
+        {isNotifiable && notify && (
           <MenuSwitch icon="bell" isOn={notify.isOn} onSelect={notify.toggle}>
             Notify while Parley is open
           </MenuSwitch>
         )}
-        {push && (
+        {isNotifiable && push && (
           <MenuSwitch
             icon="device"
             isOn={push.isOn}
@@ -54,7 +55,7 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
             Notify while Parley is closed
           </MenuSwitch>
         )}
-        {(notify || push) && <hr class="menu-line" />}
+        {isNotifiable && (notify || push) && <hr class="menu-line" />}
         {isAdministrator(me) && (
           <>
             <MenuLink icon="shield" href="#admin">

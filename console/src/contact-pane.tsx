@@ -11,7 +11,7 @@ import { useGroups } from "./groups/use-groups.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import type { Change } from "./live.ts";
 import { SecondUser } from "./nothing.tsx";
-import { PageFailure, Reading, toCount } from "./page-notes.tsx";
+import { PageFailure, Reading, toCount, toNotAllowed } from "./page-notes.tsx";
 import { NOTES, openPlace } from "./place.ts";
 import { useChanges, useSession } from "./session.ts";
 import { type Hit, MAX_QUERY, useFound } from "./use-found.ts";
@@ -35,23 +35,17 @@ export function ContactPane(props: {
   /** Called with whether there are no contacts yet. */
   onNew: (isNew: boolean) => void;
 }) {
-  const { parley } = useSession();
+  const { can } = useSession();
   const [typed, setTyped] = useState("");
   const [adding, setAdding] = useState(false);
   const [isCreating, setCreating] = useState(false);
   const [shown, setShown] = useState<Shown>("active");
   const q = useSettled(typed.trim());
   const isBlocked = shown === "blocked";
-  const contacts = usePages<Contact>(`${isBlocked} ${q}`, (after, signal) =>
-    parley.contacts.list(
-      { limit: PAGE, active: !isBlocked, ...(q && { q }), ...(after && { starting_after: after }) },
-      { signal },
-    ),
-  );
+  const contacts = useContacts(isBlocked, q);
   const inbox = useInbox();
   const archived = useArchived(shown === "archived");
   const isNarrowed = q !== "" || isBlocked;
-  useContactEvents(contacts, isNarrowed);
   const groups = useFoundGroups(isBlocked ? "" : q);
   const entries = useEntries(isNarrowed ? undefined : inbox, contacts, groups);
   const found = useFound(isBlocked ? "" : q);
@@ -61,7 +55,8 @@ export function ContactPane(props: {
     if (pages.items.length === 0) pages.more();
   });
   const { onNew } = props;
-  const isNew = shown === "active" && q === "" && isEnd(pages) && pages.items.length === 0;
+  const isEmpty = shown === "active" && q === "" && isEnd(pages) && pages.items.length === 0;
+  const isNew = isEmpty && can("contacts:read");
   useEffect(() => onNew(isNew), [onNew, isNew]);
   const pane = useRef<HTMLElement>(null);
   const clear = () => {
@@ -96,8 +91,12 @@ export function ContactPane(props: {
             }}
           />
         </label>
-        <IconButton icon="addPerson" label="Add a contact" onClick={() => setAdding(true)} />
-        <IconButton icon="people" label="Create a group" onClick={() => setCreating(true)} />
+        {can("contacts:write") && (
+          <IconButton icon="addPerson" label="Add a contact" onClick={() => setAdding(true)} />
+        )}
+        {can("groups:write") && (
+          <IconButton icon="people" label="Create a group" onClick={() => setCreating(true)} />
+        )}
       </div>
       <div class="choice-row">
         <Choice
@@ -243,12 +242,17 @@ function FoundMessages({ found, q }: { found: Pages<Hit>; q: string }) {
 
 function Emptiness(props: BodyProps) {
   const { pages, q, found, shown } = props;
+  const { can } = useSession();
   // The line beside the filter already says that it loads.
   if (pages.loading || pages.hasMore) return null;
   if (q && (found.loading || found.failure || found.items.length > 0)) return null;
   if (q) return <p class="muted">Nothing matches “{q}”.</p>;
+  if (shown === "archived" && !can("messages:read"))
+    return <p class="muted">{toNotAllowed("read conversations")}</p>;
   if (shown === "archived") return <p class="muted">You have no archived conversations.</p>;
+  if (!can("contacts:read")) return <p class="muted">{toNotAllowed("see contacts")}</p>;
   if (shown === "blocked") return <p class="muted">You have no blocked contacts.</p>;
+  if (!can("contacts:write")) return <p class="muted">No contacts yet. {toNotAllowed("add contacts")}</p>;
   return (
     <>
       <p class="muted">No contacts yet. Add someone to write to.</p>
@@ -260,6 +264,23 @@ function Emptiness(props: BodyProps) {
       </span>
     </>
   );
+}
+
+/** Returns the contacts that match, kept up to date. */
+function useContacts(isBlocked: boolean, q: string): Pages<Contact> {
+  const { parley, can } = useSession();
+  const pages = usePages<Contact>(`${isBlocked} ${q}`, async (after, signal) => {
+    if (!can("contacts:read")) return { data: [], has_more: false };
+    const query = {
+      limit: PAGE,
+      active: !isBlocked,
+      ...(q && { q }),
+      ...(after && { starting_after: after }),
+    };
+    return parley.contacts.list(query, { signal });
+  });
+  useContactEvents(pages, q !== "" || isBlocked);
+  return pages;
 }
 
 /** Applies events to the list. `narrowed`: the list has only some contacts, so only the server knows whether a new one belongs to it. */

@@ -51,9 +51,10 @@ export function ContactHeader(props: {
   onChange: (change: { blocked: boolean }) => void;
 }) {
   const { contact, blocked } = props;
-  const { parley, events, say, report } = useSession();
+  const { parley, events, say, report, can } = useSession();
   const [asking, ask] = useState<"settings" | "remove">();
   const done = () => ask(undefined);
+  const mayEdit = can("contacts:write");
   const name = toName(contact);
   const rename = async (value: string) => {
     try {
@@ -84,17 +85,25 @@ export function ContactHeader(props: {
       onBack={props.onBack}
       tabs={props.tabs}
       actions={
-        <Menu label="More">
-          <MenuItem icon="settings" onSelect={() => ask("settings")}>
-            Conversation settings
-          </MenuItem>
-          <MenuItem icon={blocked ? "check" : "block"} onSelect={block}>
-            {blocked ? "Unblock contact" : "Block contact"}
-          </MenuItem>
-          <MenuItem icon="trash" danger onSelect={() => ask("remove")}>
-            Delete contact
-          </MenuItem>
-        </Menu>
+        (mayEdit || can("messages:read")) && (
+          <Menu label="More">
+            {can("messages:read") && (
+              <MenuItem icon="settings" onSelect={() => ask("settings")}>
+                Conversation settings
+              </MenuItem>
+            )}
+            {mayEdit && (
+              <>
+                <MenuItem icon={blocked ? "check" : "block"} onSelect={block}>
+                  {blocked ? "Unblock contact" : "Block contact"}
+                </MenuItem>
+                <MenuItem icon="trash" danger onSelect={() => ask("remove")}>
+                  Delete contact
+                </MenuItem>
+              </>
+            )}
+          </Menu>
+        )
       }
     >
       <Avatar name={name} seed={contact.id} />
@@ -105,6 +114,7 @@ export function ContactHeader(props: {
           value={visible(contact.display_name)}
           placeholder={contact.username}
           what="contact"
+          readOnly={!mayEdit}
           onSave={rename}
         />
         <span class="muted small ellipsis">

@@ -5,7 +5,7 @@ import { isMuted } from "./conversations.ts";
 import { Dialog } from "./dialog.tsx";
 import { explain } from "./failures.ts";
 import { formatFullTime } from "./format.ts";
-import { PageFailure, Reading } from "./page-notes.tsx";
+import { PageFailure, Reading, toNotAllowed } from "./page-notes.tsx";
 import { useSession } from "./session.ts";
 import { useConversation } from "./use-conversation.ts";
 
@@ -28,13 +28,18 @@ export function ConversationSettings({ id, onClose }: { id: string; onClose: () 
 }
 
 export function SettingsFields({ id }: { id: string }) {
+  const { can } = useSession();
+  return can("messages:read") ? <Loaded id={id} /> : <p class="muted">{toNotAllowed("see settings")}</p>;
+}
+
+function Loaded({ id }: { id: string }) {
   const { conversation, failure, retry } = useConversation(id);
   if (conversation) return <Fields conversation={conversation} />;
   return failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />;
 }
 
 function Fields({ conversation }: { conversation: Conversation }) {
-  const { conversations, endIfRefused } = useSession();
+  const { conversations, endIfRefused, can } = useSession();
   const [failure, setFailure] = useState("");
   /** What is being changed: it shows at once, and other changes of the conversation do not undo it meanwhile. */
   const [wanted, setWanted] = useState<Settings>({});
@@ -53,7 +58,7 @@ function Fields({ conversation }: { conversation: Conversation }) {
     }
   };
   return (
-    <>
+    <fieldset class="settings" disabled={!can("messages:write")}>
       <label class="check">
         <input
           type="checkbox"
@@ -76,7 +81,8 @@ function Fields({ conversation }: { conversation: Conversation }) {
           {failure}
         </p>
       )}
-    </>
+      {!can("messages:write") && <p class="muted small">{toNotAllowed("change settings")}</p>}
+    </fieldset>
   );
 }
 

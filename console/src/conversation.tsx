@@ -30,8 +30,10 @@ export function Conversation(props: {
   details?: ComponentChildren;
 }) {
   const { id, name } = props;
-  const { uploads, drafts, jumps, say, report, me } = useSession();
-  const [tab, setTab] = useState<"messages" | "files">("messages");
+  const { uploads, drafts, jumps, say, report, me, can } = useSession();
+  const [tab, setTab] = useState<"messages" | "files">(
+    can("messages:read") || !can("attachments:read") ? "messages" : "files",
+  );
   const search = useSearch();
   const show = (next: "messages" | "files") => {
     setTab(next);
@@ -50,9 +52,12 @@ export function Conversation(props: {
     drafts.change(id, { files: [...drafts.get(id).files, ...fitting] });
   };
   const isWide = useMedia("(width >= 1500px)");
-  const { zone, over } = useDrop(add, () =>
-    say("Folders cannot be uploaded. Drop the files in them instead."),
-  );
+  const isReadable = can(tab === "files" ? "attachments:read" : "messages:read");
+  const { zone, over } = useDrop({
+    isOn: isReadable && can(tab === "files" ? "attachments:write" : "messages:write"),
+    onFiles: add,
+    onFolder: () => say("Folders cannot be uploaded. Drop the files in them instead."),
+  });
   useLayoutEffect(() => jumps.watch(() => jumps.isFor(id) && show("messages")), [jumps, id]);
   const panes = {
     id,
@@ -66,17 +71,7 @@ export function Conversation(props: {
   const tabs = (
     <div class="tab-row">
       <Choice legend="What is shown" name="tab" chosen={tab} choices={TABS} onChoose={show} />
-      <button
-        ref={search.button}
-        type="button"
-        class="icon-button"
-        aria-label={`Search ${tab}`}
-        aria-pressed={search.isOn}
-        title={`Search ${tab} (${CONTROL} F)`}
-        onClick={() => (search.isOn ? search.end() : search.begin())}
-      >
-        <Icon name="search" />
-      </button>
+      {isReadable && <SearchButton tab={tab} search={search} />}
     </div>
   );
   const conversation = (
@@ -115,6 +110,22 @@ export function Conversation(props: {
       {conversation}
       {isWide && props.details}
     </>
+  );
+}
+
+function SearchButton({ tab, search }: { tab: string; search: ReturnType<typeof useSearch> }) {
+  return (
+    <button
+      ref={search.button}
+      type="button"
+      class="icon-button"
+      aria-label={`Search ${tab}`}
+      aria-pressed={search.isOn}
+      title={`Search ${tab} (${CONTROL} F)`}
+      onClick={() => (search.isOn ? search.end() : search.begin())}
+    >
+      <Icon name="search" />
+    </button>
   );
 }
 

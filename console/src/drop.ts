@@ -1,11 +1,16 @@
 // Files that are dropped on an element or pasted, and files that are dropped outside of all zones.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-export function useDrop(onFiles: (files: File[]) => void, onFolder: () => void) {
+export function useDrop(taker: {
+  /** Whether files are taken. */
+  isOn: boolean;
+  onFiles: (files: File[]) => void;
+  onFolder: () => void;
+}) {
   const zone = useRef<HTMLElement>(null);
   const [over, setOver] = useState(false);
-  const latest = useRef({ onFiles, onFolder });
-  latest.current = { onFiles, onFolder };
+  const latest = useRef(taker);
+  latest.current = taker;
   useLayoutEffect(() => {
     const stop = new AbortController();
     const options = { signal: stop.signal };
@@ -14,7 +19,8 @@ export function useDrop(onFiles: (files: File[]) => void, onFolder: () => void) 
       latest.current.onFiles(files);
       if (folders) latest.current.onFolder();
     };
-    const isInside = (event: DragEvent) => zone.current!.contains(event.target as Node) && hasFiles(event);
+    const isInside = (event: DragEvent) =>
+      latest.current.isOn && zone.current!.contains(event.target as Node) && hasFiles(event);
     addEventListener(
       "dragover",
       (event) => {
@@ -40,7 +46,8 @@ export function useDrop(onFiles: (files: File[]) => void, onFolder: () => void) 
       "paste",
       (event) => {
         const { clipboardData } = event;
-        if (!clipboardData?.files.length || document.querySelector("dialog[open]")) return;
+        if (!latest.current.isOn || !clipboardData?.files.length || document.querySelector("dialog[open]"))
+          return;
         // Office programs add a picture of the text that was copied.
         const { types } = clipboardData;
         if (types.includes("text/html") && types.includes("text/plain")) return;

@@ -1,7 +1,7 @@
 // What can be done with a file, in either tab.
 import { useCallback } from "preact/hooks";
 import type { Attachment, Message } from "../../client/src/index.ts";
-import { localAddress, useSession } from "./session.ts";
+import { localAddress, type Session, useSession } from "./session.ts";
 
 /** The most files of an archive. */
 export const MAX_ARCHIVED = 250;
@@ -11,9 +11,9 @@ export type Sender = Message["sender"];
 /** A file with who sent it: null after the user was erased, undefined while that is not known. */
 export type SharedFile = Attachment & { sender?: Sender };
 
-/** Whether the user sent it: only then can it be renamed and deleted. */
-export function isOwn({ sender }: SharedFile, meId: string): boolean {
-  return sender?.id === meId;
+/** Whether the user sent it: only then can it be renamed and deleted, if the token may. */
+export function isEditable({ sender }: SharedFile, { me, can }: Session): boolean {
+  return sender?.id === me.id && can("attachments:write");
 }
 
 /** Returns false if the server refused the name. */

@@ -1,7 +1,7 @@
 // What is above the files: their types, order, view and sum; and what can be done with the selected ones.
 import { useMemo, useState } from "preact/hooks";
 import { Choice } from "./choice.tsx";
-import { isOwn, MAX_ARCHIVED, type SharedFile, useDownload } from "./file-actions.ts";
+import { isEditable, MAX_ARCHIVED, type SharedFile, useDownload } from "./file-actions.ts";
 import { SORTS, type Sort, TYPES, type Type, type View } from "./file-order.ts";
 import { formatSize } from "./format.ts";
 import { Icon, IconButton } from "./icons.tsx";
@@ -42,6 +42,7 @@ export function FileBar(props: {
   onRemove: (files: SharedFile[]) => void;
 }) {
   const { files, selection, choice, onChoose } = props;
+  const { can } = useSession();
   const { isOn } = selection;
   const other = choice.view === "grid" ? "list" : "grid";
   const sum = useMemo(() => toSum(files), [files]);
@@ -80,7 +81,9 @@ export function FileBar(props: {
               ))}
             </select>
             <IconButton icon={other} label={`Show as ${other}`} onClick={() => onChoose({ view: other })} />
-            <IconButton icon="upload" label="Add files" onClick={props.onPick} />
+            {can("attachments:write") && (
+              <IconButton icon="upload" label="Add files" onClick={props.onPick} />
+            )}
           </>
         )}
         {isOn ? (
@@ -98,10 +101,10 @@ export function FileBar(props: {
 /** Offers only what can succeed. */
 function SelectedTools(props: { selection: Selection; onRemove: (files: SharedFile[]) => void }) {
   const { selection, onRemove } = props;
-  const { me } = useSession();
+  const session = useSession();
   const download = useDownload();
   const { files } = selection;
-  const own = files.filter((file) => isOwn(file, me.id)).length;
+  const own = files.filter((file) => isEditable(file, session)).length;
   return (
     <>
       <button type="button" class="button" onClick={selection.selectAll}>

@@ -27,8 +27,8 @@ interface Content {
   actions: FileActions;
   /** The name of who sent it; empty if that goes without saying. */
   sender: string;
-  /** Whether the user sent it: only then can it be renamed and deleted. */
-  own: boolean;
+  /** Whether it can be renamed and deleted. */
+  isEditable: boolean;
   isSelected: boolean;
   /** Whether Tab reaches it. */
   isActive: boolean;
@@ -36,11 +36,11 @@ interface Content {
 
 /** Renders only if something of it has changed, because there are many. */
 export function FileCard(props: Content & { at: number; style: Record<string, string> }) {
-  const { file, actions, sender, own, isSelected, isActive } = props;
+  const { file, actions, sender, isEditable, isSelected, isActive } = props;
   const { hasAttention, listeners } = useAttention();
   const content = useMemo(
     () => <CardContent {...props} hasAttention={hasAttention} />,
-    [file, actions, sender, own, isSelected, isActive, hasAttention],
+    [file, actions, sender, isEditable, isSelected, isActive, hasAttention],
   );
   return (
     <div
@@ -59,7 +59,7 @@ export function FileCard(props: Content & { at: number; style: Record<string, st
 }
 
 function CardContent(props: Content & { hasAttention: boolean }) {
-  const { file, actions, sender, own, isSelected, hasAttention } = props;
+  const { file, actions, sender, isEditable, isSelected, hasAttention } = props;
   const { filename } = file;
   const dot = filename.lastIndexOf(".");
   return (
@@ -90,7 +90,7 @@ function CardContent(props: Content & { hasAttention: boolean }) {
         <EditableName
           value={filename}
           what="file"
-          readOnly={!own || !hasAttention}
+          readOnly={!isEditable || !hasAttention}
           {...(dot > 0 && { selectUpTo: dot })}
           onSave={(filename) => actions.rename(file, filename)}
         />
@@ -105,13 +105,13 @@ function CardContent(props: Content & { hasAttention: boolean }) {
   );
 }
 
-function CardTools({ file, actions, own }: Content) {
+function CardTools({ file, actions, isEditable }: Content) {
   const { filename } = file;
   return (
     <span class="card-tools">
       <IconButton icon="copy" label={`Copy the link of ${filename}`} onClick={() => actions.copyLink(file)} />
       <DownloadLink file={file} />
-      {own && (
+      {isEditable && (
         <IconButton icon="trash" label={`Delete ${filename}`} danger onClick={() => actions.remove(file)} />
       )}
     </span>

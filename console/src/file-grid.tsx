@@ -2,7 +2,7 @@
 // one stop for Tab; the arrow keys move from file to file.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { isOwn, type SharedFile } from "./file-actions.ts";
+import { isEditable, type SharedFile } from "./file-actions.ts";
 import { type FileActions, FileCard } from "./file-card.tsx";
 import { type Line, toLine, toLines, toShape, type View } from "./file-order.ts";
 import { useSession } from "./session.ts";
@@ -33,7 +33,7 @@ export interface Grid {
 
 export function FileGrid(props: Grid) {
   const { files, view, selection, actions } = props;
-  const { me } = useSession();
+  const session = useSession();
   const box = useRef<HTMLDivElement>(null);
   const seen = useSeen(box);
   const shape = useMemo(() => toShape(view, seen.width), [view, seen.width]);
@@ -73,7 +73,7 @@ export function FileGrid(props: Grid) {
                 file={file}
                 actions={actions}
                 sender={props.toSender(file)}
-                own={isOwn(file, me.id)}
+                isEditable={isEditable(file, session)}
                 isSelected={selection.has(file.id)}
                 isActive={line.start + column === at}
                 at={line.start + column}

@@ -8,7 +8,7 @@ import { arrange, MAX_FILES, TYPES, type Type } from "./file-order.ts";
 import { toUserName } from "./groups/texts.ts";
 import { Icon } from "./icons.tsx";
 import { focusContent, OpenFile } from "./open-file.tsx";
-import { PageFailure, Reading, toCount } from "./page-notes.tsx";
+import { NotAllowed, PageFailure, Reading, toCount, toNotAllowed } from "./page-notes.tsx";
 import { useOpenFile } from "./place.ts";
 import { RemoveFiles } from "./remove-files.tsx";
 import { SearchBar } from "./search-bar.tsx";
@@ -27,6 +27,11 @@ interface Pane {
 }
 
 export function FilesPane(props: Pane) {
+  const { can } = useSession();
+  return can("attachments:read") ? <Loaded {...props} /> : <NotAllowed what="see files" />;
+}
+
+function Loaded(props: Pane) {
   const { id, name, isSearching } = props;
   const [typed, setTyped] = useState("");
   useEffect(() => {
@@ -178,7 +183,7 @@ function AfterFiles(props: {
   return (
     <>
       {count === 0 && pages.loading && <Reading />}
-      {count === 0 && isIdle && <Nothing {...props} isFiltered={pages.items.length > 0} type={type} q={q} />}
+      {count === 0 && isIdle && <NoFiles {...props} isFiltered={pages.items.length > 0} type={type} q={q} />}
       {pages.isPart && !pages.failure && (
         <div class="files-part">
           <p class="muted">
@@ -195,13 +200,25 @@ function AfterFiles(props: {
   );
 }
 
-function Nothing(props: { isFiltered: boolean; type: Type; q: string; name: string; onPick: () => void }) {
+function NoFiles(props: { isFiltered: boolean; type: Type; q: string; name: string; onPick: () => void }) {
   const { isFiltered, type, q, name } = props;
+  const { can } = useSession();
   if (isFiltered) {
     const label = TYPES.find(([each]) => each === type)![1];
     return <p class="muted">No files of this type: {label.toLowerCase()}.</p>;
   }
   if (q !== "") return <p class="muted">Nothing matches “{q}”.</p>;
+  if (!can("attachments:write")) {
+    return (
+      <div class="files-empty">
+        <span class="empty-art">
+          <Icon name="file" />
+        </span>
+        <h2>No files yet</h2>
+        <p class="muted">{toNotAllowed("upload files")}</p>
+      </div>
+    );
+  }
   return (
     <div class="files-empty">
       <span class="empty-art">

@@ -104,7 +104,10 @@ function SignedIn(props: {
       stopSending.current = undefined;
     };
   }, [stopSending, halt]);
-  const session = useMemo<Session>(() => ({ ...tools, me, isAway }), [tools, me, isAway]);
+  const session = useMemo<Session>(() => {
+    const can: Session["can"] = (scope) => me.scopes.includes(scope);
+    return { ...tools, me, can, isAway };
+  }, [tools, me, isAway]);
   return (
     <SessionContext.Provider value={session}>
       <Workspace />
@@ -113,7 +116,7 @@ function SignedIn(props: {
   );
 }
 
-type Tools = Omit<Session, "me" | "isAway">;
+type Tools = Omit<Session, "me" | "can" | "isAway">;
 
 function makeTools(
   user: SignedInUser,

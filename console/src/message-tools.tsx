@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Attachment, Message } from "../../client/src/index.ts";
 import { IconButton, type IconName } from "./icons.tsx";
 import { Menu, MenuItem } from "./menu.tsx";
-import { mayWrite, useSession } from "./session.ts";
+import { useSession } from "./session.ts";
 
 /** Always the same object, so that rows do not render again. */
 export interface MessageActions {
@@ -50,7 +50,7 @@ export function MessageTools(props: {
   isFocused: boolean;
 }) {
   const { message, actions, own } = props;
-  const { me } = useSession();
+  const { can } = useSession();
   const isText = message.type === "text";
   const all: [IconName, string, (message: Message) => void, boolean][] = [
     ["reply", "Reply", actions.reply, isText],
@@ -59,7 +59,7 @@ export function MessageTools(props: {
     ["trash", "Delete", actions.remove, true],
   ];
   const choices = all.filter(([, , , isPossible]) => isPossible);
-  if (!mayWrite(me)) return null;
+  if (!can("messages:write")) return null;
   if (isTouched()) {
     return (
       <span class="message-actions">

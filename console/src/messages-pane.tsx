@@ -9,13 +9,13 @@ import { MessageSearch } from "./message-search.tsx";
 import type { MessageActions } from "./message-tools.tsx";
 import { focusContent, OpenMessageFile } from "./open-file.tsx";
 import type { Outgoing } from "./outbox.ts";
-import { PageFailure, Reading } from "./page-notes.tsx";
+import { NotAllowed, PageFailure, Reading, toNotAllowed } from "./page-notes.tsx";
 import { visible } from "./people.tsx";
 import { useOpenFile } from "./place.ts";
 import { ReactionPicker, useToggleReaction } from "./reactions.tsx";
 import { useReceivers } from "./receivers.ts";
 import { RemoveMessage } from "./remove-message.tsx";
-import { mayWrite, useChanges, useSession } from "./session.ts";
+import { useChanges, useSession } from "./session.ts";
 import { useConversation } from "./use-conversation.ts";
 import { type Messages, useMessages } from "./use-messages.ts";
 import { isNews, useMarkRead, useNewLine, useNews } from "./use-reading.ts";
@@ -44,6 +44,11 @@ interface Pane {
 }
 
 export function MessagesPane(props: Pane) {
+  const { can } = useSession();
+  return can("messages:read") ? <Loaded {...props} /> : <NotAllowed what="read messages" />;
+}
+
+function Loaded(props: Pane) {
   const { conversation, failure, retry } = useConversation(props.id);
   if (conversation) return <View {...props} conversation={conversation} />;
   return <div class="messages">{failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />}</div>;
@@ -134,8 +139,9 @@ function View(props: Pane & { conversation: Conversation }) {
 
 /** What to know before one writes, who else is typing, and the field. */
 function Writing({ note, ...composing }: { note: string } & Parameters<typeof Composer>[0]) {
-  const { me } = useSession();
-  const text = mayWrite(me) ? note : "Your access token may not write messages.";
+  const { can } = useSession();
+  const mayWrite = can("messages:write");
+  const text = mayWrite ? note : toNotAllowed("write messages");
   return (
     <>
       {text !== "" && (
@@ -144,7 +150,7 @@ function Writing({ note, ...composing }: { note: string } & Parameters<typeof Co
         </p>
       )}
       <TypingLine id={composing.conversationId} name={composing.name} />
-      {mayWrite(me) && <Composer {...composing} />}
+      {mayWrite && <Composer {...composing} />}
     </>
   );
 }
@@ -175,18 +181,23 @@ function TypingLine({ id, name }: { id: string; name: string }) {
 }
 
 function Empty({ name, isOwn }: { name: string; isOwn: boolean }) {
+  const { can } = useSession();
   return (
     <div class="messages empty">
       <span class="empty-art">
         <Icon name={isOwn ? "notes" : "send"} />
       </span>
       <h2>No messages yet</h2>
-      <p class="muted">
-        {isOwn ? "Only you can see what you write here." : `Write to ${name}, or drop files here.`}
-      </p>
-      <button type="button" class="button" onClick={focusField}>
-        {isOwn ? "Write the first note" : "Write the first message"}
-      </button>
+      {can("messages:write") && (
+        <>
+          <p class="muted">
+            {isOwn ? "Only you can see what you write here." : `Write to ${name}, or drop files here.`}
+          </p>
+          <button type="button" class="button" onClick={focusField}>
+            {isOwn ? "Write the first note" : "Write the first message"}
+          </button>
+        </>
+      )}
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Contact } from "../../client/src/index.ts";
 import { AddContact } from "./add-contact.tsx";
+import { toNotAllowed } from "./page-notes.tsx";
 import { isAdministrator, openPlace } from "./place.ts";
 import { useSession } from "./session.ts";
 import { CONTROL, Keys } from "./shortcuts.tsx";
@@ -40,7 +41,16 @@ function Choose() {
 }
 
 function FirstSteps({ onAdded }: { onAdded: (contact: Contact) => void }) {
+  const { can } = useSession();
   const [isAdding, setAdding] = useState(false);
+  if (!can("contacts:write")) {
+    return (
+      <>
+        <h1>Welcome to Parley</h1>
+        <p class="muted">{toNotAllowed("add contacts")}</p>
+      </>
+    );
+  }
   return (
     <>
       <h1>Welcome to Parley</h1>

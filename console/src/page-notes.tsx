@@ -1,4 +1,5 @@
 // What a list shows while a page loads, or if it failed.
+import { Icon } from "./icons.tsx";
 import type { Pages } from "./use-pages.ts";
 
 /** Shows after a delay only, so that a fast answer does not flicker. */
@@ -22,6 +23,22 @@ export function PageFailure({ pages }: { pages: Pick<Pages<unknown>, "failure" |
       )}
     </div>
   );
+}
+
+/** Says what a token lacks the scope for, in place of what it would show. */
+export function NotAllowed({ what }: { what: string }) {
+  return (
+    <div class="empty">
+      <span class="empty-art">
+        <Icon name="key" />
+      </span>
+      <p class="muted">{toNotAllowed(what)}</p>
+    </div>
+  );
+}
+
+export function toNotAllowed(what: string): string {
+  return `Your access token may not ${what}.`;
 }
 
 /** Returns how many were found; empty until that is known. */

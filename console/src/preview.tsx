@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Dialog } from "./dialog.tsx";
 import { NameField } from "./editable.tsx";
-import { isOwn, type SharedFile, useCopyLink, useRename } from "./file-actions.ts";
+import { isEditable, type SharedFile, useCopyLink, useRename } from "./file-actions.ts";
 import { DownloadLink } from "./file-card.tsx";
 import { formatClock, formatDay, formatFullTime, formatSize } from "./format.ts";
 import { Icon, IconButton, type IconName } from "./icons.tsx";
@@ -89,11 +89,11 @@ function StepButton({ icon, label, step }: { icon: IconName; label: string; step
 /** Offers only what can succeed. */
 function Tools(props: { file: SharedFile; onRename: () => void; onRemove: () => void }) {
   const { file } = props;
-  const { me } = useSession();
+  const session = useSession();
   const copyLink = useCopyLink();
   return (
     <span class="stage-tools">
-      {isOwn(file, me.id) && (
+      {isEditable(file, session) && (
         <>
           <IconButton icon="edit" label="Rename" onClick={props.onRename} />
           <IconButton icon="trash" label="Delete" danger onClick={props.onRemove} />

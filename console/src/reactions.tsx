@@ -5,7 +5,7 @@ import { Dialog } from "./dialog.tsx";
 import { counted } from "./format.ts";
 import type { MessageActions } from "./message-tools.tsx";
 import { focusContent } from "./open-file.tsx";
-import { mayWrite, useSession } from "./session.ts";
+import { useSession } from "./session.ts";
 
 const COMMON = ["👍", "❤️", "😂", "😮", "😢", "🙏", "🎉", "👀"];
 
@@ -16,7 +16,7 @@ export function Reactions(props: {
   isReachable: boolean;
 }) {
   const { message, actions, isReachable } = props;
-  const { me } = useSession();
+  const { me, can } = useSession();
   if (message.reactions.length === 0) return null;
   return (
     <ul class="reactions" aria-label="Reactions">
@@ -27,7 +27,7 @@ export function Reactions(props: {
             class="reaction small"
             tabIndex={isReachable ? 0 : -1}
             aria-pressed={hasReacted(message, emoji, me.id)}
-            disabled={!mayWrite(me)}
+            disabled={!can("messages:write")}
             aria-label={`${emoji} ${counted(count, "reaction", "reactions")}`}
             onClick={() => actions.toggle(message, emoji)}
           >

@@ -3,16 +3,18 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Parley } from "../../client/src/index.ts";
 import { Dialog } from "./dialog.tsx";
 import { isForeign, isGone } from "./failures.ts";
-import { isOwn, type SharedFile } from "./file-actions.ts";
+import { isEditable, type SharedFile } from "./file-actions.ts";
 import { counted } from "./format.ts";
+import { toNotAllowed } from "./page-notes.tsx";
 import { useSession } from "./session.ts";
 
 const AT_ONCE = 4;
 
 /** `files`: also those of other users, which stay. */
 export function RemoveFiles({ files, onClose }: { files: readonly SharedFile[]; onClose: () => void }) {
-  const { me, parley, events, say, report } = useSession();
-  const [own] = useState(() => files.filter((file) => isOwn(file, me.id)));
+  const session = useSession();
+  const { parley, events, say, report } = session;
+  const [own] = useState(() => files.filter((file) => isEditable(file, session)));
   /** How many are deleted; undefined before the first. */
   const [done, setDone] = useState<number>();
   const controller = useRef(new AbortController());
@@ -38,7 +40,11 @@ export function RemoveFiles({ files, onClose }: { files: readonly SharedFile[]; 
   if (own.length === 0) {
     return (
       <Dialog title={`${files.length === 1 ? "This file" : "These files"} can't be deleted`} onClose={close}>
-        <p class="dialog-text">Only the user who sent a file can delete it.</p>
+        <p class="dialog-text">
+          {session.can("attachments:write")
+            ? "Only the user who sent a file can delete it."
+            : toNotAllowed("delete files")}
+        </p>
       </Dialog>
     );
   }

@@ -2,6 +2,7 @@
 import { createContext } from "preact";
 import { useContext, useLayoutEffect, useRef } from "preact/hooks";
 import { type Me, Parley } from "../../client/src/index.ts";
+import type { SCOPES } from "./admin/scopes.ts";
 import type { Conversations } from "./conversations.ts";
 import type { Drafts } from "./drafts.ts";
 import { isOutage } from "./failures.ts";
@@ -14,9 +15,13 @@ import type { Pusher } from "./pusher.ts";
 import type { Typists } from "./typists.ts";
 import type { Uploads } from "./uploads.ts";
 
+type Scope = (typeof SCOPES)[number][0];
+
 export interface Session {
   parley: Parley;
   me: Me;
+  /** Whether the access token has a scope. What it lacks is not offered. */
+  can: (scope: Scope) => boolean;
   /** Whether the server does not answer at the moment. */
   isAway: boolean;
   events: ChangeFeed;
@@ -38,11 +43,6 @@ export interface Session {
   /** Returns to the sign-in if the server refused the token. */
   endIfRefused: (error: unknown) => void;
   signOut: () => void;
-}
-
-/** Whether the user's access token may write, edit and delete messages, and react. */
-export function mayWrite({ scopes }: Me): boolean {
-  return scopes.includes("messages:write");
 }
 
 export const SessionContext = createContext<Session>(null as never);

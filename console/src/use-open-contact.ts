@@ -14,12 +14,12 @@ export interface Open {
 export function useOpenContact(
   place: string,
 ): [Open | undefined, (open: Open) => void, (id: string, change: Partial<Open>) => void] {
-  const { say } = useSession();
+  const { say, can } = useSession();
   const [open, setOpen] = useState<Open>();
   const latest = useRef(open);
   latest.current = open;
   const isOpen = (id: string) => latest.current?.contact.id === id;
-  const isContact = place !== "" && place !== NOTES && !isGroup(place);
+  const isContact = place !== "" && place !== NOTES && !isGroup(place) && can("contacts:read");
   const { read, stop } = useReader(place, setOpen, isOpen);
   // Applied to the current state: another contact may be open by now, or this one may have changed.
   const change = useCallback(

@@ -25,7 +25,7 @@ export function useNewLine(conversation: Conversation) {
 
 /** Returns a function that is told of each message that was in view, and marks what is unread up to there as read. */
 export function useMarkRead(conversation: Conversation, items: readonly Message[]): (seen: string) => void {
-  const { parley, events, endIfRefused, me } = useSession();
+  const { parley, events, endIfRefused, me, can } = useSession();
   const readTo = useRef(conversation.last_read_id ?? "");
   const seen = useRef("");
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -45,7 +45,7 @@ export function useMarkRead(conversation: Conversation, items: readonly Message[
   };
   return (id) => {
     const isUnread = items.some((each) => each.id > readTo.current && each.id <= id && isNews(each, me.id));
-    if (!isUnread) return;
+    if (!isUnread || !can("messages:write")) return;
     seen.current = id;
     timer.current ??= setTimeout(mark, GATHER_MS);
   };

@@ -12,7 +12,7 @@ import { useDropGuard } from "./drop.ts";
 import { OpenGroup } from "./groups/open-group.tsx";
 import { useGroups } from "./groups/use-groups.ts";
 import { Nothing } from "./nothing.tsx";
-import { Reading } from "./page-notes.tsx";
+import { NotAllowed, Reading } from "./page-notes.tsx";
 import { toName } from "./people.tsx";
 import { isGroup, NOTES, openPlace, usePlace } from "./place.ts";
 import { useSession } from "./session.ts";
@@ -120,7 +120,7 @@ function OpenPlace(props: {
   onChange: (id: string, change: Partial<Open>) => void;
 }) {
   const { place, open, onChange } = props;
-  const { me } = useSession();
+  const { me, can } = useSession();
   const leave = () => openPlace("");
   if (place === NOTES) {
     return (
@@ -134,6 +134,7 @@ function OpenPlace(props: {
     );
   }
   if (isGroup(place)) return <OpenGroup key={place} id={place} onBack={leave} />;
+  if (!can("contacts:read")) return <NotAllowed what="see contacts" />;
   if (!open) return <Reading />;
   const { contact } = open;
   const isOwn = contact.username.toLowerCase() === me.username.toLowerCase();

@@ -15,6 +15,8 @@ import { Members } from "./members.tsx";
 
 export function GroupHeader(props: { group: Group; onBack: () => void; tabs: ComponentChildren }) {
   const { group } = props;
+  const { can } = useSession();
+  const mayEdit = can("groups:write");
   const [asking, ask] = useState<"edit" | "members" | "settings" | "leave">();
   const done = () => ask(undefined);
   return (
@@ -24,14 +26,20 @@ export function GroupHeader(props: { group: Group; onBack: () => void; tabs: Com
       actions={
         <>
           <IconButton icon="people" label={`Members of ${group.name}`} onClick={() => ask("members")} />
-          <Menu label="More">
-            <MenuItem icon="settings" onSelect={() => ask("settings")}>
-              Conversation settings
-            </MenuItem>
-            <MenuItem icon="signOut" danger onSelect={() => ask("leave")}>
-              Leave group
-            </MenuItem>
-          </Menu>
+          {(mayEdit || can("messages:read")) && (
+            <Menu label="More">
+              {can("messages:read") && (
+                <MenuItem icon="settings" onSelect={() => ask("settings")}>
+                  Conversation settings
+                </MenuItem>
+              )}
+              {mayEdit && (
+                <MenuItem icon="signOut" danger onSelect={() => ask("leave")}>
+                  Leave group
+                </MenuItem>
+              )}
+            </Menu>
+          )}
         </>
       }
     >
@@ -41,7 +49,7 @@ export function GroupHeader(props: { group: Group; onBack: () => void; tabs: Com
           <h1 class="name" title={group.name}>
             {group.name}
           </h1>
-          {group.role === "admin" && (
+          {group.role === "admin" && mayEdit && (
             <IconButton icon="edit" label={`Edit ${group.name}`} onClick={() => ask("edit")} />
           )}
         </span>

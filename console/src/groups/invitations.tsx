@@ -5,7 +5,7 @@ import { Header } from "../conversation-header.tsx";
 import { counted } from "../format.ts";
 import { useOneTabStop } from "../one-tab-stop.ts";
 import { focusIfLost } from "../open-file.tsx";
-import { PageFailure } from "../page-notes.tsx";
+import { PageFailure, toNotAllowed } from "../page-notes.tsx";
 import { Avatar } from "../people.tsx";
 import { leaveForGood, openPlace } from "../place.ts";
 import { useSession } from "../session.ts";
@@ -46,7 +46,7 @@ function InvitationList({ invitations }: { invitations: readonly Group[] }) {
 }
 
 function Answers({ group }: { group: Group }) {
-  const { parley, events, say, report } = useSession();
+  const { parley, events, say, report, can } = useSession();
   const [isBusy, setBusy] = useState(false);
   const { id, name } = group;
   const answer = async (doing: string, act: () => Promise<void>) => {
@@ -74,6 +74,7 @@ function Answers({ group }: { group: Group }) {
         () => document.querySelector("[role=listbox]") ?? document.querySelector(".contacts input"),
       );
     });
+  if (!can("groups:write")) return <p class="muted small">{toNotAllowed("answer invitations")}</p>;
   return (
     <span class="answers">
       <button

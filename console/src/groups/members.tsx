@@ -21,7 +21,8 @@ export function Members({ group, onClose }: { group: Group; onClose: () => void 
   const pages = useMembers(group);
   const [removing, setRemoving] = useState<Member>();
   const list = useRef<HTMLUListElement>(null);
-  const isAdmin = group.role === "admin";
+  const { can } = useSession();
+  const isAdmin = group.role === "admin" && can("groups:write");
   useOneTabStop(list, ".member");
   return (
     <>

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import { Conversation } from "../conversation.tsx";
-import { PageFailure, Reading } from "../page-notes.tsx";
+import { NotAllowed, PageFailure, Reading } from "../page-notes.tsx";
 import { leaveForGood } from "../place.ts";
 import { useSession } from "../session.ts";
 import { GroupDetails } from "./group-details.tsx";
@@ -9,7 +9,12 @@ import { OpenInvitation } from "./invitations.tsx";
 import { useGroups } from "./use-groups.ts";
 
 /** The group that the URL names: its conversation, or the invitation into it. */
-export function OpenGroup({ id, onBack }: { id: string; onBack: () => void }) {
+export function OpenGroup(props: { id: string; onBack: () => void }) {
+  const { can } = useSession();
+  return can("groups:read") ? <Loaded {...props} /> : <NotAllowed what="see groups" />;
+}
+
+function Loaded({ id, onBack }: { id: string; onBack: () => void }) {
   const { groups, say } = useSession();
   const { all, isLoaded, failure } = useGroups();
   const group = all.find((each) => each.id === id);

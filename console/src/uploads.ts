@@ -1,5 +1,5 @@
 // Uploads, which continue while the user opens other conversations, and wait while the server does not answer.
-import { type Attachment, type Parley, ParleyApiError, randomKey } from "../../client/src/index.ts";
+import { type Parley, ParleyApiError, randomKey } from "../../client/src/index.ts";
 import { explain, explainSize, isPassing, isRefused } from "./failures.ts";
 import { counted } from "./format.ts";
 import { oncePerFrame } from "./frames.ts";
@@ -24,7 +24,7 @@ export interface Upload {
   error: string;
   /** Whether a retry would fail too. */
   hopeless: boolean;
-  /** The id of the uploaded file; empty until it is done. */
+  /** The id of the uploaded file; empty until the server has answered. */
   attachmentId: string;
 }
 
@@ -84,13 +84,9 @@ export class Uploads {
     return { sent, size, secondsLeft: speed > 0 && !this.isHeldUp ? (size - sent) / speed : undefined };
   }
 
-  /** Whether a new file is one of these uploads: its event may arrive before the answer. */
-  isOwn({ id, filename }: Attachment, conversationId: string): boolean {
-    return this.#all.some(
-      (each) =>
-        each.attachmentId === id ||
-        (each.state === "sending" && each.file.name === filename && each.conversationId === conversationId),
-    );
+  /** Whether a new file is one of these uploads, as far as the server has answered. */
+  isOwn(attachmentId: string): boolean {
+    return this.#all.some((each) => each.attachmentId === attachmentId);
   }
 
   watch(watcher: () => void): () => void {
@@ -195,7 +191,7 @@ export class Uploads {
     this.#controllers.set(id, controller);
     this.#change(id, { state: "sending" });
     try {
-      const { id: attachmentId } = await this.#events.publishResult(
+      await this.#events.publishResult(
         () =>
           this.#parley.attachments.upload(file, {
             filename: file.name,
@@ -204,12 +200,15 @@ export class Uploads {
             signal: controller.signal,
             onProgress: this.#follow(id, controller.signal),
           }),
-        (payload) => ({ type: "attachment.created", conversation_id: conversationId, payload }),
+        (payload) => {
+          this.#change(id, { attachmentId: payload.id });
+          return { type: "attachment.created", conversation_id: conversationId, payload };
+        },
       );
       this.#finished += file.size;
       this.#failures = 0;
       this.#advance();
-      this.#end(id, { state: "done", sent: file.size, attachmentId }, "was sent");
+      this.#end(id, { state: "done", sent: file.size }, "was sent");
     } catch (error) {
       if (!controller.signal.aborted) this.#fail(id, error);
     } finally {

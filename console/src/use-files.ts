@@ -1,6 +1,6 @@
 // The files of the open conversation, kept up to date. All are loaded, page by page, while one already looks at them.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Attachment } from "../../client/src/index.ts";
+import { isPassing } from "./failures.ts";
 import type { Sender, SharedFile } from "./file-actions.ts";
 import { MAX_FILES } from "./file-order.ts";
 import { counted } from "./format.ts";
@@ -26,7 +26,7 @@ export interface Files extends Pages<SharedFile> {
 
 /** `q`: words of their names; empty for all. */
 export function useFiles(conversationId: string, q: string): Files {
-  const { parley, uploads } = useSession();
+  const { parley, me } = useSession();
   const key = `${conversationId} ${q}`;
   const [limit, setLimit] = useState(MAX_FILES);
   const held = useRef({ key, count: 0 });
@@ -57,21 +57,26 @@ export function useFiles(conversationId: string, q: string): Files {
     const timer = setInterval(() => latest.current.reload(), RENEW_MS);
     return () => clearInterval(timer);
   }, []);
-  const toSender = useSenders(conversationId, pages.edit);
+  const senders = useSenders(conversationId);
   const sayNew = useSayNew();
+  const searchAgain = useReloadSoon(latest);
+  const announce = (file: SharedFile) => file.sender?.id !== me.id && sayNew(file.filename);
   useChanges((change) => {
     const { edit, reload, items } = pages;
+    const isIn = (id: string) => items.some((each) => each.id === id);
+    const isHere = "conversation_id" in change && change.conversation_id === conversationId;
     if (change.type === "missed") reload();
-    else if (change.type === "attachment.created" && change.conversation_id === conversationId) {
-      const file = { ...change.payload, ...toSender(change.payload) };
+    else if (change.type === "attachment.created" && isHere) {
+      const file = { ...change.payload, ...senders.find(change.payload.id) };
       // Only the server knows whether it is found.
-      if (q) reload();
+      if (q) searchAgain();
       else edit((items, hasMore) => withNew(items, file, hasMore));
-      const isKnown = items.some(({ id }) => id === file.id);
-      if (!isKnown && !uploads.isOwn(file, conversationId)) sayNew(file.filename);
+      if (file.sender === undefined) senders.read(file.id, edit, announce);
+      else if (!isIn(file.id)) announce(file);
     } else if (change.type === "attachment.updated") {
       const { payload } = change;
       edit((items) => items.map((each) => (each.id === payload.id ? { ...each, ...payload } : each)));
+      if (q && (isHere || isIn(payload.id))) searchAgain();
     } else if (change.type === "attachment.deleted")
       edit((items) => items.filter(({ id }) => id !== change.payload.id));
   });
@@ -91,26 +96,55 @@ function withNew(items: SharedFile[], file: SharedFile, hasMore: boolean): Share
   return hasMore && items.length > 0 ? items : [...items, file];
 }
 
+/** Returns a function that loads the list again, once for all calls within a moment, and not while it is loading. */
+function useReloadSoon(pages: { current: Pages<SharedFile> }): () => void {
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const start = () => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
+      if (pages.current.loading) start();
+      else pages.current.reload();
+    }, GATHER_MS);
+  };
+  return start;
+}
+
 /**
- * Returns who sent a new file. An event of a file does not say that. That of its message does, and comes before, but not
+ * Finds who sent a new file. An event of a file does not say that. That of its message does, and comes before, but not
  * for every token.
  */
-function useSenders(conversationId: string, edit: Pages<SharedFile>["edit"]) {
-  const { parley, me, uploads, endIfRefused } = useSession();
+function useSenders(conversationId: string) {
+  const { parley, me, uploads, events, endIfRefused } = useSession();
   const senders = useRef(new Map<string, Sender>());
+  const left = useRef(new AbortController());
+  useEffect(() => () => left.current.abort(), []);
   useChanges((change) => {
     for (const { id, sender } of toSent(change, conversationId)) senders.current.set(id, sender);
   });
-  return (file: Attachment): Pick<SharedFile, "sender"> => {
-    const { id } = file;
-    const sender = senders.current.get(id) ?? (uploads.isOwn(file, conversationId) ? me : undefined);
-    if (sender) return { sender };
-    parley.attachments
-      .retrieve(id, { include: "sender" })
-      .then((read) => edit((items) => items.map((each) => (each.id === id ? read : each))))
-      .catch(endIfRefused);
-    return {};
+  const find = (id: string): Pick<SharedFile, "sender"> => {
+    const sender = senders.current.get(id) ?? (uploads.isOwn(id) ? me : undefined);
+    return sender === undefined ? {} : { sender };
   };
+  /** Asks until the server answers. */
+  const read = async (
+    id: string,
+    edit: Pages<SharedFile>["edit"],
+    done: (file: SharedFile) => void,
+  ): Promise<void> => {
+    const { signal } = left.current;
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        const read = await parley.attachments.retrieve(id, { include: "sender", signal });
+        edit((items) => items.map((each) => (each.id === id ? read : each)));
+        return done(read);
+      } catch (error) {
+        if (!isPassing(error)) return endIfRefused(error);
+        await events.pause(failures);
+      }
+    }
+  };
+  return { find, read };
 }
 
 function toSent(change: Change, conversationId: string): { id: string; sender: Sender }[] {

@@ -1,5 +1,5 @@
 // Errors: what the console does about them, and their text for the user.
-import { ParleyApiError } from "../../client/src/index.ts";
+import { type ErrorCode, ParleyApiError } from "../../client/src/index.ts";
 import { formatSize } from "./format.ts";
 
 /** Whether the server refused the token. */
@@ -53,18 +53,35 @@ const ACCEPTED: Readonly<Record<string, string>> = {
   q: "Search for at most 20 words.",
   emoji: "A reaction is one character, such as an emoji.",
   filename: "The name must have 1 to 255 bytes and no slashes.",
+  description: "The description must have at most 1,000 characters.",
+  avatar_url: "The picture URL must be an http or https URL of at most 2,048 characters.",
+  members: "Invite at most 1,000 people, by their usernames.",
+  expires_at: "The token must expire in the future.",
 };
 
+/** The page and the server do not understand each other: the page may be older than the server. */
+const OUTDATED = "The server does not understand this page. Reload it.";
+
 /** What each code means to people: the server's own words are for those who call its API. */
-const TEXTS: Readonly<Record<string, string>> = {
-  missing_token: "The session has expired.",
+const TEXTS: Readonly<Record<ErrorCode, string>> = {
+  ...{ malformed_request: OUTDATED, malformed_body: OUTDATED, route_not_found: OUTDATED },
+  ...{ method_not_allowed: OUTDATED, unknown_parameter: OUTDATED, repeated_parameter: OUTDATED },
+  ...{ unsupported_media_type: OUTDATED, headers_too_large: OUTDATED, idempotency_key_reused: OUTDATED },
   connection_failed: "The server cannot be reached. Check your network.",
+  timeout: "The server takes too long to answer. Try again.",
+  unexpected_answer:
+    "The answer is not from Parley. Check your network, and any proxy in front of the server.",
   source_changed: "The file was changed or removed after you chose it. Choose it again.",
-  contact_exists: "You already have a contact with this username.",
+  missing_parameter: "Fill in all required fields.",
+  invalid_parameter: "The server does not accept this value.",
+  digest_mismatch: "The file was damaged on its way. Send it again.",
+  missing_token: "The session has expired.",
   invalid_token: "The access token is invalid, has expired or was revoked.",
   insufficient_scope: "Your access token does not allow this.",
+  invalid_signature: "The link has expired. Reload the page to get a new one.",
   not_uploader: "Only the person who sent a file can rename or delete it.",
   not_sender: "Only the person who sent a message can edit it or delete it for everyone.",
+  not_owner: "Only the user who created the webhook can do this.",
   not_admin: "Only admins of the group can do this.",
   contact_not_found: "The contact was deleted.",
   attachment_not_found: "The file was deleted.",
@@ -72,7 +89,22 @@ const TEXTS: Readonly<Record<string, string>> = {
   conversation_not_found: "You are no longer in this conversation.",
   group_not_found: "You are no longer in this group.",
   member_not_found: "This person is no longer in the group.",
-  rate_limited: "That was too much at once. Try again in a moment.",
+  user_not_found: "The user was deleted.",
+  token_not_found: "The access token was revoked.",
+  webhook_not_found: "The webhook was deleted.",
+  push_subscription_not_found: "The server no longer sends notifications to this browser.",
+  delivery_not_found: "The delivery is too old and was deleted.",
+  contact_exists: "You already have a contact with this username.",
+  username_taken: "Another user has this username.",
+  count_limit_reached: "You have reached a limit of the server. Delete what you no longer need.",
+  idempotency_in_progress: "The server still works on this. Try again in a moment.",
+  webhook_disabled: "The webhook is disabled. Enable it first.",
+  too_many_streams: "Parley is open in too many windows. Close some of them.",
+  events_erased: "Older changes are no longer available. Reload the page.",
+  precondition_failed: "It was changed meanwhile. Reload the page.",
+  request_timeout: "The connection is too slow. Try again.",
+  rate_limited: "Too many requests. Try again in a moment.",
+  range_not_satisfiable: "The file is shorter than expected. Reload the page.",
   file_too_large: "The file is larger than the server accepts.",
   body_too_large: "The text is longer than the server accepts.",
   quota_exceeded: "Your storage is full. Delete files to make room.",
@@ -83,13 +115,18 @@ const TEXTS: Readonly<Record<string, string>> = {
     "The server lost its database for a moment. Check whether this was done before you try again.",
 };
 
-/** Returns the text of an error: by its code and field. Only the administration has fields that are not listed here. */
+/** Returns the text of an error: by its code and field, never the server's own words. */
 export function explain(error: unknown): string {
   if (!(error instanceof ParleyApiError)) return error instanceof Error ? error.message : String(error);
-  const accepted = error.code === "invalid_parameter" ? ACCEPTED[error.param ?? ""] : undefined;
-  return accepted ?? TEXTS[error.code] ?? error.detail;
+  const { code, param = "", requestId } = error;
+  const accepted = code === "invalid_parameter" ? ACCEPTED[param] : undefined;
+  const text = accepted ?? TEXTS[code];
+  if (text !== undefined && code !== "internal_error") return text;
+  // A newer server may have other codes. The log of the server has the rest.
+  const id = requestId === undefined ? "" : ` Its log has the details under ${requestId}.`;
+  return `${text ?? "The server refused this."}${id}`;
 }
 
 export function explainSize(size: number, limit: number): string {
-  return `The file has ${formatSize(size)}. The server accepts at most ${formatSize(limit)}.`;
+  return `The file is ${formatSize(size)}. The server accepts at most ${formatSize(limit)}.`;
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ParleyApiError } from "../../client/src/index.ts";
 import { explain } from "../../console/src/failures.ts";
+import { catalogue } from "../../src/errors.ts";
 
 test("errors are explained by code and field, whatever the words of the server", () => {
   const failure = (code: ParleyApiError["code"], param?: string) =>
@@ -13,6 +14,30 @@ test("errors are explained by code and field, whatever the words of the server",
   assert.match(failure("contact_exists", "username"), /^You already have/);
   assert.match(failure("connection_failed"), /^The server cannot be reached/);
   assert.match(failure("source_changed"), /^The file was changed/);
-  assert.equal(failure("invalid_parameter", "limit"), "words of the server");
+  assert.equal(failure("invalid_parameter", "limit"), "The server does not accept this value.");
   assert.match(failure("quota_exceeded"), /^Your storage is full/);
+});
+
+test("no error of the catalogue shows the words of the server, or passes for an unknown one", () => {
+  const toText = (code: string) =>
+    explain(
+      new ParleyApiError({
+        code: code as ParleyApiError["code"],
+        status: 400,
+        detail: "words of the server",
+        requestId: "req_1",
+      }),
+    );
+  const unknown = toText("of_a_newer_server");
+  assert.equal(unknown, "The server refused this. Its log has the details under req_1.");
+  const codes = Object.keys(catalogue);
+  assert.ok(codes.length > 40);
+  for (const code of codes) {
+    const text = toText(code);
+    assert.doesNotMatch(text, /words of the server/, code);
+    assert.doesNotMatch(text, /_(?!1\.$)/, code);
+    assert.notEqual(text, unknown, code);
+    assert.match(text, /^[A-Z].*\.$/, code);
+  }
+  assert.match(toText("internal_error"), /^The server failed\. .* Its log has the details under req_1\.$/);
 });

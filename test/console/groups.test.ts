@@ -121,7 +121,7 @@ test("an admin edits what a group is about, and takes nothing of another admin b
   await press(ann.page, "Edit Climbing club");
   await field("Picture URL").fill("ftp://example.com/a.png");
   await press(ann.page, "Save");
-  await ann.page.getByRole("alert").filter({ hasText: "avatar_url" }).waitFor();
+  await ann.page.getByRole("alert").filter({ hasText: "The picture URL must be" }).waitFor();
   await field("Picture URL").fill("");
   await field("Description").fill("");
   await press(ann.page, "Save");

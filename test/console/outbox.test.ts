@@ -104,7 +104,7 @@ testScenes("messages over a network that fails", {
     await write(page, "refused 1");
     await write(page, "refused 2");
     await write(page, "accepted");
-    await find(page, "refused 2").getByText("Not sent. Not so.").waitFor();
+    await find(page, "refused 2").getByText("Not sent. The server does not accept this value.").waitFor();
     await page.locator(".message:not(.outgoing)").filter({ hasText: "accepted" }).waitFor();
     await page.unroute("**/v1/messages");
     await find(page, "refused 1").getByRole("button", { name: "Discard" }).click();

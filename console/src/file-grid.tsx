@@ -5,6 +5,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isEditable, type SharedFile } from "./file-actions.ts";
 import { type FileActions, FileCard } from "./file-card.tsx";
 import { type Line, toLine, toLines, toShape, type View } from "./file-order.ts";
+import { hasModifier } from "./keys.ts";
 import { useSession } from "./session.ts";
 import { useKeptPlace, useLongPress, useSeen } from "./use-scrolling.ts";
 import type { Selection } from "./use-selection.ts";
@@ -182,7 +183,7 @@ interface Keys extends Grid {
 function onKey(event: KeyboardEvent, grid: Keys): void {
   const { files, at, selection } = grid;
   const file = files[at];
-  if (!file || !isThumb(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!file || !isThumb(event) || hasModifier(event)) return;
   const to = toTarget(event.key, grid);
   if (to !== undefined) {
     const next = Math.max(0, Math.min(files.length - 1, to));

@@ -1,6 +1,7 @@
 // A list box that renders only the rows in view, so that 100,000 scroll as fast as ten.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { hasModifier } from "./keys.ts";
 import type { Pages } from "./use-pages.ts";
 
 /** Extra rows beyond the edges, so that no gap shows while scrolling. */
@@ -39,6 +40,7 @@ export function ListBox<Item>(props: {
     reveal(box.current!, next * rowHeight, rowHeight);
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    if (hasModifier(event)) return;
     const steps: Record<string, number> = {
       ArrowDown: at + 1,
       ArrowUp: at - 1,

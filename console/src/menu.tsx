@@ -2,6 +2,7 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
+import { hasModifier } from "./keys.ts";
 
 /** Between the menu and its button or the edge of the window, in pixels. */
 const GAP = 8;
@@ -39,7 +40,7 @@ export function Menu(props: {
         tabIndex={isReachable ? 0 : -1}
         onClick={() => setOpen(!isOpen)}
         onKeyDown={(event) => {
-          if (event.key !== "ArrowDown" || isInList) return;
+          if (event.key !== "ArrowDown" || isInList || hasModifier(event)) return;
           event.preventDefault();
           event.stopPropagation();
           setOpen(true);
@@ -89,6 +90,7 @@ function Items(props: {
   const onKeyDown = (event: KeyboardEvent) => {
     // What is around the menu has keys of its own.
     event.stopPropagation();
+    if (hasModifier(event)) return;
     // The browser then goes on from the button.
     if (event.key === "Tab") return onClose();
     if (event.key === "Escape") onClose();

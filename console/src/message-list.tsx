@@ -5,6 +5,7 @@ import type { Message } from "../../client/src/index.ts";
 import { formatDay, isSameDay } from "./format.ts";
 import { oncePerFrame } from "./frames.ts";
 import { IconButton } from "./icons.tsx";
+import { hasModifier } from "./keys.ts";
 import { MessageRow, OutgoingRow } from "./message-row.tsx";
 import type { MessageActions } from "./message-tools.tsx";
 import type { Outgoing } from "./outbox.ts";
@@ -121,7 +122,7 @@ function findFirstNew({ items, hasOlder }: Messages, after: string | undefined, 
 /** Moves the focus from message to message with the arrow keys. Tab goes on to the buttons of the one that has it. */
 function moveFocus(box: HTMLElement, event: KeyboardEvent): void {
   const { target, key } = event;
-  if ((key !== "ArrowUp" && key !== "ArrowDown") || event.defaultPrevented) return;
+  if ((key !== "ArrowUp" && key !== "ArrowDown") || event.defaultPrevented || hasModifier(event)) return;
   const rows = [...box.querySelectorAll<HTMLElement>(".message")];
   const at = rows.indexOf((target as Element).closest<HTMLElement>(".message")!);
   const to = at < 0 ? rows.length - 1 : at + (key === "ArrowUp" ? -1 : 1);

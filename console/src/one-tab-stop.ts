@@ -1,5 +1,6 @@
 // A list or grid whose rows have several buttons is one stop for Tab. Arrow keys move inside.
 import { useLayoutEffect } from "preact/hooks";
+import { hasModifier } from "./keys.ts";
 
 const CONTROLS = "button:not(:disabled), a[href]";
 
@@ -19,7 +20,7 @@ export function useOneTabStop(list: { current: HTMLElement | null }, row: string
     };
     const onKeyDown = (event: KeyboardEvent) => {
       const from = (event.target as Element).closest<HTMLElement>(CONTROLS);
-      if (!from || event.defaultPrevented) return;
+      if (!from || event.defaultPrevented || hasModifier(event)) return;
       const to = find(listControls(box), from, event.key, row);
       if (!to) return;
       to.focus();

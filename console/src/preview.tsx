@@ -6,6 +6,7 @@ import { isEditable, type SharedFile, useCopyLink, useRename } from "./file-acti
 import { DownloadLink } from "./file-card.tsx";
 import { formatClock, formatDay, formatFullTime, formatSize } from "./format.ts";
 import { Icon, IconButton, type IconName } from "./icons.tsx";
+import { hasModifier } from "./keys.ts";
 import { toTypeName } from "./media.ts";
 import { useSession } from "./session.ts";
 import { Stage } from "./stage.tsx";
@@ -130,7 +131,7 @@ function useKeys(steps: Steps, onKey: OnKey): void {
   useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const { target } = event;
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.defaultPrevented || hasModifier(event)) return;
       if (target instanceof Element && target.closest("video, audio, input, .stage-text, iframe")) return;
       // A question may lie above.
       if (document.querySelectorAll("dialog").length > 1) return;

@@ -14,7 +14,7 @@ const ALL: readonly (readonly [what: string, keys: readonly string[]])[] = [
   ["Move in a list", ["↑", "↓"]],
   ["Open what is chosen", ["Enter"]],
   ["Send the message", ["Enter"]],
-  ["Begin a new line", ["Shift", "Enter"]],
+  ["Start a new line", ["Shift", "Enter"]],
   ["Edit your last message, in an empty field", ["↑"]],
   ["Leave a field, close a dialog", ["Esc"]],
   ["Show this list", ["?"]],
@@ -29,15 +29,15 @@ interface Shortcuts {
   explain: () => void;
 }
 
-/** Calls back for the shortcuts that work everywhere but in fields and dialogs. */
+/** Calls back for the shortcuts that work everywhere but in dialogs, and those of one character not in fields. */
 export function useShortcuts(shortcuts: Shortcuts): void {
   const latest = useRef(shortcuts);
   latest.current = shortcuts;
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      const isBusy = (event.target as Element).closest?.(FIELD) || document.querySelector("dialog");
-      const act = isBusy ? undefined : toAction(event);
-      if (!act) return;
+      const act = toAction(event);
+      const isText = act !== "goTo" && (event.target as Element).closest?.(FIELD);
+      if (!act || isText || document.querySelector("dialog")) return;
       event.preventDefault();
       latest.current[act]();
     };

@@ -53,6 +53,9 @@ testScenes("by the keyboard", {
     await item("Delete contact").waitFor();
     await press(page, "b");
     await item("Block contact").waitFor();
+    // With another key they belong to the browser.
+    await press(page, "Control+c", "Alt+ArrowUp", "Control+Home");
+    await item("Block contact").waitFor();
     await press(page, "Escape");
     await page.getByRole("menu").waitFor({ state: "detached" });
     await more.and(focused(page)).waitFor();
@@ -131,16 +134,20 @@ testScenes("by the keyboard", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "shortcuts act everywhere but in fields": async ({ server, arrive }) => {
+  "shortcuts act everywhere but in fields, where only Ctrl-K does": async ({ server, arrive }) => {
     const { page, guard } = await arrive((user) => makeContact(server, user, "ada"));
     await page.getByRole("option", { name: "ada" }).click();
     const message = page.getByRole("textbox", { name: "Message to ada" });
     await page.getByRole("button", { name: "Write the first message" }).click();
     await message.and(focused(page)).waitFor();
     await page.keyboard.type("/?");
-    await press(page, "Control+k");
     assert.equal(await message.inputValue(), "/?");
     assert.equal(await page.getByRole("dialog").count(), 0);
+    await press(page, "Control+k");
+    await page.getByRole("combobox", { name: "Name of a contact or a group" }).and(focused(page)).waitFor();
+    await press(page, "Escape");
+    await message.and(focused(page)).waitFor();
+    assert.equal(await message.inputValue(), "/?");
     // Escape leaves the field.
     await press(page, "Escape", "/");
     const search = page.getByRole("searchbox", { name: "Search contacts, groups and messages" });
@@ -200,6 +207,8 @@ test("a list of members is one stop for Tab", { skip: noChromium }, async (t) =>
   assert.equal(await page.locator(".members button[tabindex='0']").count(), 1);
   await button("Actions: Ann").focus();
   await press(page, "ArrowDown");
+  await button("Actions: Bob").and(focused(page)).waitFor();
+  await press(page, "Control+ArrowUp", "Alt+ArrowRight");
   await button("Actions: Bob").and(focused(page)).waitFor();
   await press(page, "ArrowRight");
   await button("Actions: Cat").and(focused(page)).waitFor();

@@ -1,6 +1,7 @@
 // What is written and not sent yet, by conversation. Files last while the page does; texts survive a reload, in this tab
 // alone, like the token.
 import type { Message } from "../../client/src/index.ts";
+import { tabStore } from "./storage.ts";
 
 export interface Draft {
   text: string;
@@ -25,7 +26,7 @@ export class Drafts {
   get(conversationId: string): Draft {
     const draft = this.#drafts.get(conversationId);
     if (draft) return draft;
-    const text = sessionStorage.getItem(this.#prefix + conversationId) ?? "";
+    const text = tabStore.get(this.#prefix + conversationId) ?? "";
     return { text, files: [], replyTo: undefined };
   }
 
@@ -37,12 +38,9 @@ export class Drafts {
     const draft = { ...this.get(conversationId), ...change };
     this.#drafts.set(conversationId, draft);
     const key = this.#prefix + conversationId;
-    sessionStorage.removeItem(key);
-    try {
-      if (draft.text !== "" && draft.text.length <= MAX_KEPT) sessionStorage.setItem(key, draft.text);
-    } catch {
-      // The storage of the tab is full: this draft lasts while the page does.
-    }
+    tabStore.remove(key);
+    // If the storage of the tab is full, this draft lasts while the page does.
+    if (draft.text !== "" && draft.text.length <= MAX_KEPT) tabStore.set(key, draft.text);
     for (const watcher of this.#watchers) watcher();
   }
 
@@ -66,8 +64,8 @@ export class Drafts {
 
 /** Deletes all kept texts but those of one user: the next user of this tab must not find them. */
 export function forgetDrafts(but?: string): void {
-  for (const key of Object.keys(sessionStorage)) {
+  for (const key of tabStore.keys()) {
     const isKept = but !== undefined && key.startsWith(but);
-    if (key.startsWith(PREFIX) && !isKept) sessionStorage.removeItem(key);
+    if (key.startsWith(PREFIX) && !isKept) tabStore.remove(key);
   }
 }

@@ -6,6 +6,7 @@ import { SORTS, type Sort, TYPES, type Type, type View } from "./file-order.ts";
 import { formatSize } from "./format.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import { useSession } from "./session.ts";
+import { browserStore } from "./storage.ts";
 import type { Selection } from "./use-selection.ts";
 
 interface FileChoice {
@@ -21,11 +22,11 @@ export function useFileChoice(): [FileChoice, (change: Partial<FileChoice>) => v
   const [choice, setChoice] = useState<FileChoice>(() => ({
     sort: "newest",
     type: "all",
-    view: localStorage.getItem(KEY) === "list" ? "list" : "grid",
+    view: browserStore.get(KEY) === "list" ? "list" : "grid",
   }));
   const choose = (change: Partial<FileChoice>) => {
     setChoice((old) => ({ ...old, ...change }));
-    if (change.view) localStorage.setItem(KEY, change.view);
+    if (change.view) browserStore.set(KEY, change.view);
   };
   return [choice, choose];
 }

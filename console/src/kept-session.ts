@@ -2,6 +2,7 @@
 // key to it, which no other server and no page of another origin can read. Neither is of use alone.
 import { randomKey } from "../../client/src/index.ts";
 import { type Access, connect, HERE } from "./session.ts";
+import { browserStore } from "./storage.ts";
 
 export interface KeptAccess {
   session: string;
@@ -12,17 +13,17 @@ const KEY = `parley-session ${new URL(HERE).pathname}`;
 const channel = new BroadcastChannel(KEY);
 
 export function keptAccess(): KeptAccess | undefined {
-  const session = localStorage.getItem(KEY);
+  const session = browserStore.get(KEY);
   return session === null ? undefined : { session };
 }
 
-/** Starts a session, in which other tabs join. Returns the token, for this tab alone, if the browser refuses cookies. */
+/** Starts a session, in which other tabs join. Returns the token, for this tab alone, if the browser keeps nothing. */
 export async function keepAccess(token: string): Promise<Access> {
   const session = randomKey() + randomKey();
   try {
     await ask("POST", session, { authorization: `Bearer ${token}` });
     await connect({ session }).me();
-    localStorage.setItem(KEY, session);
+    if (!browserStore.set(KEY, session)) return token;
   } catch {
     return token;
   }
@@ -37,7 +38,7 @@ export function renewSession({ session }: KeptAccess): void {
 
 /** Ends the session, even if the server does not answer: without the key the cookie is useless. It is deleted after `before`. */
 export function endSession({ session }: KeptAccess, before = Promise.resolve()): void {
-  if (localStorage.getItem(KEY) === session) localStorage.removeItem(KEY);
+  if (browserStore.get(KEY) === session) browserStore.remove(KEY);
   const remove = () => ask("DELETE", session);
   before.then(remove, remove).catch(() => {});
 }

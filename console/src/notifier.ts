@@ -1,6 +1,7 @@
 // Notifications of the browser, while a window is open and the user looks elsewhere: a choice that each makes for a
 // browser. They lie on screens that others see, so they name nobody.
 import type { Change } from "./live.ts";
+import { browserStore } from "./storage.ts";
 
 /** Who has chosen it in this browser. */
 const KEY = "parley-notify";
@@ -27,7 +28,7 @@ export class Notifier {
   }
 
   get isOn(): boolean {
-    const isChosen = localStorage.getItem(KEY) === this.#userId;
+    const isChosen = browserStore.get(KEY) === this.#userId;
     return isChosen && this.isPossible && Notification.permission === "granted";
   }
 
@@ -42,11 +43,11 @@ export class Notifier {
       throw new Error("The browser does not allow them for this page.");
     // Some browsers allow them, and then refuse each one that a page shows.
     this.#show("Notifications are on.");
-    localStorage.setItem(KEY, this.#userId);
+    browserStore.set(KEY, this.#userId);
   }
 
   turnOff(): void {
-    localStorage.removeItem(KEY);
+    browserStore.remove(KEY);
     this.clear();
   }
 

@@ -1,5 +1,6 @@
 // Notifications while no window is open, by the push service of the browser: a choice that each makes for a browser.
 import type { Parley } from "../../client/src/index.ts";
+import { browserStore } from "./storage.ts";
 
 /** Who has chosen it in this browser, and the id of their subscription. */
 const KEY = "parley-push";
@@ -41,7 +42,7 @@ export class Pusher {
     const { endpoint, keys } = subscription.toJSON();
     const { p256dh, auth } = keys as { p256dh: string; auth: string };
     const { id } = await this.#parley.pushSubscriptions.create({ endpoint: endpoint!, p256dh, auth });
-    localStorage.setItem(KEY, `${this.#userId} ${id}`);
+    browserStore.set(KEY, `${this.#userId} ${id}`);
   }
 
   /** Gives the server what the browser may have changed, if the person has chosen it. */
@@ -64,15 +65,15 @@ export class Pusher {
   }
 
   get #subscriptionId(): string | undefined {
-    const [userId, id] = (localStorage.getItem(KEY) ?? "").split(" ");
+    const [userId, id] = (browserStore.get(KEY) ?? "").split(" ");
     return userId === this.#userId ? id : undefined;
   }
 }
 
 /** Ends what the browser has. The server learns of it with the next push. */
 export async function endPush(): Promise<void> {
-  if (localStorage.getItem(KEY) === null) return;
-  localStorage.removeItem(KEY);
+  if (browserStore.get(KEY) === null) return;
+  browserStore.remove(KEY);
   const registration = await navigator.serviceWorker.getRegistration();
   await (await registration?.pushManager.getSubscription())?.unsubscribe();
   await registration?.unregister();

@@ -6,6 +6,7 @@ import { formatSize } from "./format.ts";
 import { Icon } from "./icons.tsx";
 import { KIND_ICONS, toKind } from "./media.ts";
 import { localAddress } from "./session.ts";
+import { browserStore } from "./storage.ts";
 import { ImageStage, type OnKey } from "./zoom.tsx";
 
 const MAX_TEXT = 256 * 1024;
@@ -58,7 +59,7 @@ const WRAP_KEY = "parley-wrap-text";
 /** Text is only ever the content of a text node, whatever language it is in. */
 function TextStage({ file }: { file: Attachment }) {
   const part = file.file_size > MAX_TEXT;
-  const [isWrapped, setWrapped] = useState(() => localStorage.getItem(WRAP_KEY) !== "no");
+  const [isWrapped, setWrapped] = useState(() => browserStore.get(WRAP_KEY) !== "no");
   const { value: text, failure } = useFetched(file, async (response) => {
     return new TextDecoder().decode(await response.arrayBuffer());
   });
@@ -66,7 +67,7 @@ function TextStage({ file }: { file: Attachment }) {
   // A name may promise text where there is none.
   if (text?.includes("\0")) return <NoPreview />;
   const wrap = () => {
-    localStorage.setItem(WRAP_KEY, isWrapped ? "no" : "yes");
+    browserStore.set(WRAP_KEY, isWrapped ? "no" : "yes");
     setWrapped(!isWrapped);
   };
   return (

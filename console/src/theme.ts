@@ -1,4 +1,5 @@
 // Light or dark: as the system has it, or as it was chosen for this browser.
+import { browserStore } from "./storage.ts";
 
 const KEY = "parley-theme";
 
@@ -10,16 +11,22 @@ export const THEMES = [
 type Theme = (typeof THEMES)[number][0];
 
 export function readTheme(): Theme {
-  const kept = localStorage.getItem(KEY);
+  const kept = browserStore.get(KEY);
   return kept === "light" || kept === "dark" ? kept : "system";
 }
 
 export function chooseTheme(theme: Theme): void {
-  if (theme === "system") localStorage.removeItem(KEY);
-  else localStorage.setItem(KEY, theme);
+  if (theme === "system") browserStore.remove(KEY);
+  else browserStore.set(KEY, theme);
   applyTheme();
 }
 
 export function applyTheme(): void {
-  document.documentElement.dataset.theme = readTheme();
+  const theme = readTheme();
+  document.documentElement.dataset.theme = theme;
+  // The frame of the browser has the colour of the page.
+  for (const meta of document.querySelectorAll<HTMLMetaElement>("meta[name=theme-color]")) {
+    const own = meta.dataset.of;
+    meta.media = theme === "system" ? `(prefers-color-scheme: ${own})` : theme === own ? "all" : "not all";
+  }
 }

@@ -87,9 +87,19 @@ testScenes("by the keyboard", {
     await page.getByText("0 bytes stored").waitFor();
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const light = await ground();
+    // The frame of the browser has the same colour.
+    const frame = () =>
+      page.evaluate(() => {
+        const metas = [...document.querySelectorAll<HTMLMetaElement>("meta[name=theme-color]")];
+        const probe = document.createElement("i");
+        probe.style.color = metas.find(({ media }) => matchMedia(media).matches)!.content;
+        return document.body.appendChild(probe) && getComputedStyle(probe).color;
+      });
+    assert.equal(await frame(), light);
     await page.getByRole("menuitemradio", { name: "Dark" }).click();
     const dark = await ground();
     assert.notEqual(dark, light);
+    assert.equal(await frame(), dark);
     await page.getByRole("menuitemradio", { name: "Dark", checked: true }).waitFor();
     await page.reload();
     await openAccount(page);
@@ -97,6 +107,7 @@ testScenes("by the keyboard", {
     assert.equal(await ground(), dark);
     await page.getByRole("menuitemradio", { name: "System" }).click();
     assert.equal(await ground(), light);
+    assert.equal(await frame(), light);
     // Without the scope there is no way to the administration.
     assert.equal(await page.getByRole("menuitem", { name: "Administration" }).count(), 0);
     assert.deepEqual(guard.complaints, []);

@@ -178,6 +178,30 @@ test("a browser that refuses cookies signs in for one tab", { skip: noChromium }
   await isOut(page);
 });
 
+test("a browser that keeps nothing shows the console, for one tab", { skip: noChromium }, async (t) => {
+  const server = await startApp(t);
+  const { token } = await server.user();
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await page.addInitScript(() => {
+    for (const name of ["localStorage", "sessionStorage"])
+      Object.defineProperty(globalThis, name, {
+        get() {
+          throw new DOMException("Access is denied for this document.", "SecurityError");
+        },
+      });
+  });
+  await signIn(page, server.url, token);
+  await page.getByRole("link", { name: "Notes to self" }).click();
+  const field = page.getByRole("textbox", { name: "Message to your notes" });
+  await field.fill("a note");
+  await openFiles(page);
+  await page.getByText("Messages", { exact: true }).click();
+  assert.equal(await field.inputValue(), "a note");
+  await signOut(page);
+  await isOut(page);
+  assert.deepEqual(guard.complaints, []);
+});
+
 test("below the path of a proxy the cookie is for that path alone", { skip: noChromium }, async (t) => {
   const server = await startApp(t);
   const { token } = await server.user();

@@ -1,0 +1,35 @@
+// What the browser keeps for this page. Some keep nothing in private windows or for some sites, and throw at each access: the
+// page then forgets.
+
+interface Store {
+  get(key: string): string | null;
+  /** Returns false if it is not kept. */
+  set(key: string, value: string): boolean;
+  remove(key: string): void;
+  keys(): string[];
+}
+
+function makeStore(find: () => Storage): Store {
+  const attempt = <T>(act: (storage: Storage) => T, otherwise: T): T => {
+    try {
+      return act(find());
+    } catch {
+      return otherwise;
+    }
+  };
+  return {
+    get: (key) => attempt((storage) => storage.getItem(key), null),
+    set: (key, value) =>
+      attempt((storage) => {
+        storage.setItem(key, value);
+        return true;
+      }, false),
+    remove: (key) => attempt((storage) => storage.removeItem(key), undefined),
+    keys: () => attempt((storage) => Object.keys(storage), []),
+  };
+}
+
+/** For all tabs, until it is removed. */
+export const browserStore = makeStore(() => localStorage);
+/** For this tab, until it is closed. */
+export const tabStore = makeStore(() => sessionStorage);

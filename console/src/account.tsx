@@ -4,7 +4,6 @@ import { ConfirmDialog } from "./dialog.tsx";
 import { counted, formatSize } from "./format.ts";
 import { Menu, MenuChoice, MenuItem, MenuLink, MenuSwitch } from "./menu.tsx";
 import { Avatar, visible } from "./people.tsx";
-import { isAdministrator } from "./place.ts";
 import { useSession } from "./session.ts";
 import { chooseTheme, readTheme, THEMES } from "./theme.ts";
 
@@ -56,7 +55,7 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
           </MenuSwitch>
         )}
         {isNotifiable && (notify || push) && <hr class="menu-line" />}
-        {isAdministrator(me) && (
+        {can("admin") && (
           <>
             <MenuLink icon="shield" href="#admin">
               Administration
@@ -130,7 +129,11 @@ function useNotifySwitch(): Switch | undefined {
     try {
       if (isOn) notifier.turnOff();
       else await notifier.turnOn();
-      say(isOn ? "You get no more notifications here." : "You get notifications while Parley is open here.");
+      say(
+        isOn
+          ? "Notifications are off in this browser."
+          : "Notifications are on while Parley is open in this browser.",
+      );
     } catch (error) {
       report("Notifications stay off.", error);
     }

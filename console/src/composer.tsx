@@ -77,7 +77,7 @@ export function Composer(props: Composing) {
         </About>
       ) : (
         replyTo && (
-          <About label="Do not reply" onClose={leave}>
+          <About label="Cancel reply" onClose={leave}>
             <strong>Reply to {toName(replyTo.sender)}</strong> {toPreview(replyTo)}
           </About>
         )

@@ -4,7 +4,7 @@ import { type SharedFile, useCopyLink, useRename } from "./file-actions.ts";
 import { FileBar, useFileChoice } from "./file-bar.tsx";
 import type { FileActions } from "./file-card.tsx";
 import { FileGrid } from "./file-grid.tsx";
-import { arrange, MAX_FILES, TYPES, type Type } from "./file-order.ts";
+import { arrange, TYPES, type Type } from "./file-order.ts";
 import { toUserName } from "./groups/texts.ts";
 import { Icon } from "./icons.tsx";
 import { focusContent, OpenFile } from "./open-file.tsx";
@@ -187,8 +187,8 @@ function AfterFiles(props: {
       {pages.isPart && !pages.failure && (
         <div class="files-part">
           <p class="muted">
-            Only the newest {MAX_FILES.toLocaleString()} files are loaded: older ones are neither sorted nor
-            filtered.
+            Only the newest {pages.items.length.toLocaleString()} files are loaded: older ones are neither
+            sorted nor filtered.
           </p>
           <button type="button" class="button" onClick={pages.loadOlder}>
             Load older files

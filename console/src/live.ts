@@ -140,8 +140,8 @@ export class ChangeFeed {
           after = await parley.events.cursor({ signal });
           this.publish({ type: "missed" });
         }
-        failures = 0;
         for await (const event of parley.events.stream({ signal: whileAwake(signal, isAsleep), after })) {
+          failures = 0;
           if (event.type === "typing") {
             this.publish(event);
             continue;
@@ -150,6 +150,7 @@ export class ChangeFeed {
           for (const heard of this.#heard) heard.add(toSubject(event));
           if (isShown(event)) this.publish(event);
         }
+        failures = 0;
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof ParleyApiError && error.code === "events_erased") after = undefined;

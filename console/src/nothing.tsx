@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Contact } from "../../client/src/index.ts";
 import { AddContact } from "./add-contact.tsx";
 import { toNotAllowed } from "./page-notes.tsx";
-import { isAdministrator, openPlace } from "./place.ts";
+import { openPlace } from "./place.ts";
 import { useSession } from "./session.ts";
 import { CONTROL, Keys } from "./shortcuts.tsx";
 
@@ -70,8 +70,8 @@ function FirstSteps({ onAdded }: { onAdded: (contact: Contact) => void }) {
 
 /** Leads on if there may be nobody to add. Only an administrator can see whether there is. */
 export function SecondUser() {
-  const { parley, me } = useSession();
-  const isAdmin = isAdministrator(me);
+  const { parley, can } = useSession();
+  const isAdmin = can("admin");
   const [isAlone, setAlone] = useState(false);
   useEffect(() => {
     if (!isAdmin) return;

@@ -1,15 +1,9 @@
 // Navigation: the URL (#id) names the open conversation. An open file is a history entry, so that Back closes it, also
 // on a phone.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Me } from "../../client/src/index.ts";
 
 /** The place of notes to self. */
 export const NOTES = "notes";
-
-/** Whether the user sees the administration (#admin). */
-export function isAdministrator(me: Me): boolean {
-  return me.scopes.includes("admin");
-}
 
 export function isGroup(place: string): boolean {
   return place.startsWith("grp_");

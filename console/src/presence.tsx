@@ -21,9 +21,9 @@ export function Presence({ contact }: { contact: Contact }) {
   );
 }
 
-/** Reads the time each minute, which is how exact it is, and after each message: no event has it. */
+/** Reads the time each minute, which is how exact it is: no event has it. Who writes is active. */
 function useLastActive(contact: Contact): { seconds: number | null } {
-  const { parley, endIfRefused } = useSession();
+  const { parley, me, endIfRefused } = useSession();
   const [active, setActive] = useState({ seconds: contact.last_active_at });
   const refresh = () => {
     parley.contacts
@@ -35,8 +35,11 @@ function useLastActive(contact: Contact): { seconds: number | null } {
   useEffect(refresh, [contact]);
   useEveryMinute(true, refresh);
   useChanges((change) => {
-    const isMessage = change.type === "message.created";
-    if (isMessage && change.payload.conversation_id === contact.conversation_id) refresh();
+    if (change.type !== "message.created") return;
+    const { conversation_id, sender, created_at } = change.payload;
+    if (conversation_id !== contact.conversation_id || !sender || sender.id === me.id) return;
+    // If the server does not say so, neither does this.
+    setActive(({ seconds }) => ({ seconds: seconds && Math.max(seconds, created_at) }));
   });
   return active;
 }

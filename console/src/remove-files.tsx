@@ -18,6 +18,7 @@ export function RemoveFiles({ files, onClose }: { files: readonly SharedFile[]; 
   /** How many are deleted; undefined before the first. */
   const [done, setDone] = useState<number>();
   const controller = useRef(new AbortController());
+  const isClosed = useRef(false);
   useEffect(() => () => controller.current.abort(), []);
   const remove = async () => {
     setDone(0);
@@ -31,9 +32,11 @@ export function RemoveFiles({ files, onClose }: { files: readonly SharedFile[]; 
     const left = own.length - count;
     if (failure !== undefined)
       report(isOne ? `${own[0]!.filename} was not deleted.` : toResult(left, "not deleted"), failure);
-    close();
+    // Where the user has stopped it, another dialog may be open by now.
+    if (!isClosed.current) close();
   };
   const close = () => {
+    isClosed.current = true;
     controller.current.abort();
     onClose();
   };

@@ -124,6 +124,8 @@ export class Uploads {
     this.#end(id, { state: "cancelled" }, "was cancelled");
     this.#controllers.get(id)?.abort();
     this.#startNext();
+    // The end of one that was being sent says so itself.
+    if (this.running === 0 && this.#controllers.size === 0) this.#rest();
   }
 
   retry(id: number): void {

@@ -158,6 +158,8 @@ function useFingers(stage: { current: HTMLElement | null }, scale: number, zoom:
       zoom(Math.exp(-pixels * (event.ctrlKey ? 0.01 : 0.002)), toPoint(event, stage.current!));
     },
     onPointerDown: (event: PointerEvent) => {
+      // A mouse that was released outside has left its place behind.
+      if (event.isPrimary) fingers.current.clear();
       if (fingers.current.size === 0) isUsed.current = scale > 1;
       fingers.current.set(event.pointerId, toPoint(event, stage.current!));
       if (fingers.current.size > 1) isUsed.current = true;

@@ -174,6 +174,38 @@ testScenes("the selection of files", {
     assert.deepEqual(guard.complaints, []);
   },
 
+  "deletes no more once that is stopped, and leaves the next question open": async ({
+    server,
+    proxy,
+    arrive,
+  }) => {
+    const { user, page, guard } = await arrive();
+    await send(server, user, numbered(6));
+    await openNotes(page);
+    await check(page, "5.txt").click();
+    await page.keyboard.press("ControlOrMeta+a");
+    const late = gate();
+    let count = 0;
+    proxy.fate = (line) => {
+      if (!line.startsWith("DELETE")) return "pass";
+      count++;
+      return late.passed;
+    };
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await dialog(page).getByRole("button", { name: "Delete" }).click();
+    while (count < 4) await page.waitForTimeout(20);
+    await dialog(page).getByRole("button", { name: "Stop" }).click();
+    await dialog(page).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await dialog(page).getByRole("button", { name: "Delete" }).waitFor();
+    late.open();
+    await page.getByRole("status").filter({ hasText: "4 files were deleted." }).waitFor();
+    await dialog(page).getByRole("button", { name: "Cancel" }).click();
+    assert.equal((await listNames(server, user)).length, 2);
+    assert.equal(count, 4);
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "is made by a finger, on a phone": async ({ server, arrive }) => {
     const { page, guard } = await arrive((user) => send(server, user, numbered(4)));
     await page.setViewportSize({ width: 390, height: 760 });

@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { fillContacts } from "../../bench/rows.ts";
 import { upload } from "../support/app.ts";
-import { choose, dropFiles, findItem, makeContact, openFiles, signIn } from "./browser.ts";
+import { read, send } from "../support/people.ts";
+import { choose, dropFiles, findItem, hide, makeContact, openFiles, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
+import { introduce } from "./talk.ts";
 
 const text = (name: string) => ({ name, type: "text/plain", base64: btoa(name) });
 
@@ -146,6 +148,59 @@ testScenes("what is late, lost or refused on the way", {
     });
     await signIn(page, proxy.url, user.token);
     await page.getByRole("option", { name: "ada" }).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "a stream that cannot be opened is asked for less and less often": async ({ proxy, arrive }) => {
+    const { user, page, guard } = await arrive();
+    await page.clock.install();
+    await signIn(page, proxy.url, user.token);
+    while (proxy.openStreams() === 0) await page.waitForTimeout(20);
+    let asked = 0;
+    proxy.fate = (line) => {
+      if (line !== "GET /v1/events") return "pass";
+      asked++;
+      return "break";
+    };
+    // A window that is looked at again opens it anew.
+    await hide(page, true);
+    while (proxy.openStreams() > 0) await page.waitForTimeout(20);
+    await hide(page, false);
+    const until = async (count: number) => {
+      while (asked < count) await page.waitForTimeout(20);
+      // Its answer has arrived, and the pause has begun.
+      await page.waitForTimeout(300);
+    };
+    await until(1);
+    await page.clock.fastForward(1000);
+    await until(2);
+    await page.clock.fastForward(1000);
+    await until(2);
+    assert.equal(asked, 2);
+    await page.clock.fastForward(1000);
+    await until(3);
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "a group is asked for again when there were too many requests": async (world) => {
+    const { server, proxy } = world;
+    const [ann, bob] = [await world.arrive(), await server.user()];
+    await introduce(server, ann.user, bob);
+    const { page, guard, user } = ann;
+    const { username } = await read<{ username: string }>(send(server, user, "GET", "/v1/me"), 200);
+    while (proxy.openStreams() === 0) await page.waitForTimeout(20);
+    let asked = 0;
+    await page.route(/\/v1\/groups\/grp_\w+$/, (route) => {
+      // The client itself tries five times.
+      if (++asked > 5) return route.fallback();
+      const problem = { type: "about:blank", title: "No", status: 429, code: "rate_limited", detail: "No." };
+      const headers = { "content-type": "application/problem+json", "retry-after": "0" };
+      return route.fulfill({ status: 429, headers, body: JSON.stringify(problem) });
+    });
+    const fields = { name: "Climbing", members: [username] };
+    await read(send(server, bob, "POST", "/v1/groups", fields), 201);
+    while (asked < 6) await page.waitForTimeout(20);
+    await page.getByRole("button", { name: "Join Climbing" }).waitFor();
     assert.deepEqual(guard.complaints, []);
   },
 

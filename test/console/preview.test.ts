@@ -76,6 +76,19 @@ testScenes("the preview", {
     await page.mouse.move(middle.x + 70, middle.y + 30, { steps: 4 });
     await page.mouse.up();
     await waitShown(page, ({ x, y }) => x === 70 && y === 30);
+    // A button that was released outside holds nothing.
+    await page.keyboard.press("0");
+    await waitShown(page, ({ scale }) => scale === 1);
+    await page.mouse.move(middle.x, middle.y);
+    await page.mouse.down();
+    await page.mouse.move(2, 2);
+    await page.mouse.up();
+    await page.mouse.dblclick(middle.x, middle.y);
+    await waitShown(page, ({ scale }) => scale === 3);
+    await page.mouse.down();
+    await page.mouse.move(middle.x + 70, middle.y + 30, { steps: 4 });
+    await page.mouse.up();
+    await waitShown(page, ({ x, y }) => x === 70 && y === 30);
     // The arrow keys move it, too, but not out of the stage.
     await page.keyboard.press("ArrowRight");
     await waitShown(page, ({ x }) => x === -10);

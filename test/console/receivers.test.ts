@@ -94,6 +94,29 @@ testScenes("who receives what, and what is new", {
     assert.deepEqual(guard.complaints, []);
   },
 
+  "who writes is active, without a request for each message": async (world) => {
+    const { server } = world;
+    const ann = await world.arrive();
+    const bob = await server.user();
+    const id = await introduce(server, ann.user, bob);
+    const { page, guard } = ann;
+    let asked = 0;
+    await page.route(/\/v1\/contacts\/\w+$/, async (route) => {
+      asked++;
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), last_active_at: 1_000_000_000 } });
+    });
+    await page.getByRole("option", { name: "Bob" }).click();
+    const presence = page.locator(".presence");
+    await presence.getByText(/2001/).waitFor();
+    const before = asked;
+    for (const text of ["one", "two", "three"]) await say(server, bob, id, text);
+    await find(page, "three").waitFor();
+    await presence.getByText("Active now").waitFor();
+    assert.equal(asked, before);
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "a message is not said to be sent before the contact can receive it": async (world) => {
     const { server } = world;
     const { user, page, guard } = await world.arrive();

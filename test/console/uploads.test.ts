@@ -106,6 +106,38 @@ testScenes("uploads over a network that fails", {
     assert.deepEqual(guard.complaints, []);
   },
 
+  "cancelling the last one that waits ends the round: the next begins from nothing": async (world) => {
+    const { proxy } = world;
+    const { page, guard } = await world.arrive();
+    await openNotes(page);
+    const [stored, waiting, next] = toFiles("stored", "waiting file", "b");
+    const late = gate();
+    let isLate = false;
+    let reads = 0;
+    proxy.fate = (line) => {
+      if (line === "GET /v1/me") reads++;
+      return isLate && isUpload(line) ? late.passed : "pass";
+    };
+    await page.route("**/v1/attachments*", (route) =>
+      route.request().postDataBuffer()?.includes("waiting file")
+        ? route.fulfill({ status: 500 })
+        : route.fallback(),
+    );
+    await dropFiles(page, [stored!, waiting!]);
+    await page.locator(".tray-row.done").waitFor();
+    await page.locator(".tray-row.waiting").getByText(WAITING).waitFor();
+    isLate = true;
+    reads = 0;
+    await page.getByRole("button", { name: "Cancel waiting file.txt" }).click();
+    await page.getByText("1 sent, 1 cancelled").waitFor();
+    while (reads === 0) await page.waitForTimeout(20);
+    await dropFiles(page, [next!]);
+    await page.locator(".tray-total").getByText("of 1 byte").waitFor();
+    late.open();
+    await page.getByText("2 sent, 1 cancelled").waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "files that the server fails to store hold up no other": async (world) => {
     const { user, page, guard } = await world.arrive();
     await openNotes(page);

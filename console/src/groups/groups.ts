@@ -1,7 +1,7 @@
 // The groups of the user and the invitations they see. They are few, so all are read. A change of one makes the console ask
 // for it again, so that the last answer is always newer than the last change.
 import { type Group, type Parley, ParleyApiError } from "../../../client/src/index.ts";
-import { explain, isGone, isOutage } from "../failures.ts";
+import { explain, isGone, isPassing } from "../failures.ts";
 import type { Change } from "../live.ts";
 
 /** Changes within this time share one request. */
@@ -96,7 +96,7 @@ export class Groups {
       this.#keep(await this.#parley.groups.retrieve(id));
     } catch (error) {
       if (isGone(error)) this.#drop(id);
-      else if (isOutage(error)) setTimeout(() => this.#refresh(id), PAUSE_MS);
+      else if (isPassing(error)) setTimeout(() => this.#refresh(id), PAUSE_MS);
       else this.#failed(error);
     }
   }

@@ -184,6 +184,11 @@ export const catalogue = {
     explanation:
       "The file exceeds the limit named in `detail`. The operator sets it with PARLEY_MAX_FILE_SIZE.",
   },
+  file_type_refused: {
+    title: "File type not accepted",
+    explanation:
+      "The server does not accept files of this type; `detail` names it. The type is the one that Parley detects in the bytes. The operator sets the types with PARLEY_ALLOWED_TYPES and PARLEY_REFUSED_TYPES.",
+  },
   body_too_large: {
     title: "Body too large",
     explanation: "The fields exceed the limit named in `detail`. Send files as multipart/form-data.",
@@ -192,6 +197,11 @@ export const catalogue = {
     title: "Too many requests",
     explanation:
       "The token or address exceeded its limit. Retry after the time in the `Retry-After` header. `RateLimit-Policy` is the limit, and `RateLimit` is what remains of it.",
+  },
+  daily_limit_reached: {
+    title: "Daily limit reached",
+    explanation:
+      "The user has uploaded as many files today as the operator allows with PARLEY_MAX_FILES_PER_DAY. The day ends at midnight UTC, after the time in the `Retry-After` header.",
   },
   headers_too_large: {
     title: "Headers too large",

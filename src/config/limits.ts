@@ -10,6 +10,12 @@ export interface Limits {
   maxFileBytes: number;
   /** The size of all files that a user has uploaded; 0: no quota. */
   userQuotaBytes: number;
+  /** Files that one user may upload on one day (UTC); 0: no limit. */
+  filesPerDay: number;
+  /** Patterns of media types; empty: all types. */
+  allowedTypes: readonly string[];
+  /** Patterns of media types that are refused, also if they are allowed. */
+  refusedTypes: readonly string[];
   /** Contacts of one user; 0: no limit. */
   maxContacts: number;
   /** Members of one group, with those who are invited. */

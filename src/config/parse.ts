@@ -22,6 +22,17 @@ export function parseNumber(text: string, max: number): number | undefined {
   return isNumber && Number(text) <= max ? Number(text) : undefined;
 }
 
+// RFC 6838, section 4.2.
+const TYPE_NAME = "[a-z0-9][a-z0-9!#$&^_.+-]{0,126}";
+const TYPE_PATTERN = new RegExp(`^${TYPE_NAME}/(?:\\*|${TYPE_NAME})$`);
+
+/** Parses media types such as "image/png", and groups of them such as "image/*", separated by commas. */
+export function parseTypes(text: string): string[] | undefined {
+  if (text === "") return [];
+  const patterns = text.split(",").map((each) => each.trim().toLowerCase());
+  return patterns.every((each) => TYPE_PATTERN.test(each)) ? patterns : undefined;
+}
+
 /** Returns a parser for two words, of which the second means true. */
 export function parseFlag(no: string, yes: string): (text: string) => boolean | undefined {
   return (text) => (text === yes ? true : text === no ? false : undefined);

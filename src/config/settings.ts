@@ -19,6 +19,7 @@ import {
   parseHost,
   parseNumber,
   parseStore,
+  parseTypes,
   type S3Settings,
 } from "./parse.ts";
 
@@ -139,6 +140,26 @@ const SETTINGS = {
     accepts: "a size such as 10GiB, for all files that a user has uploaded; 0 for no quota",
     fallback: "0",
     parse: (text) => parseSize(text) ?? undefined,
+  },
+  filesPerDay: {
+    name: "PARLEY_MAX_FILES_PER_DAY",
+    accepts: "a whole number: how many files a user may upload per day (UTC); 0 for no limit",
+    fallback: "0",
+    parse: parseCount,
+  },
+  allowedTypes: {
+    name: "PARLEY_ALLOWED_TYPES",
+    accepts: "media types such as image/*,application/pdf, separated by commas",
+    fallback: "",
+    unset: "all",
+    parse: parseTypes,
+  },
+  refusedTypes: {
+    name: "PARLEY_REFUSED_TYPES",
+    accepts: "media types such as video/*,application/zip, separated by commas",
+    fallback: "",
+    unset: "none",
+    parse: parseTypes,
   },
   maxContacts: {
     name: "PARLEY_MAX_CONTACTS",
@@ -265,6 +286,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       ...LIMITS,
       maxFileBytes: read(SETTINGS.maxFileBytes, env),
       userQuotaBytes: read(SETTINGS.userQuotaBytes, env),
+      filesPerDay: read(SETTINGS.filesPerDay, env),
+      allowedTypes: read(SETTINGS.allowedTypes, env),
+      refusedTypes: read(SETTINGS.refusedTypes, env),
       maxContacts: read(SETTINGS.maxContacts, env),
       maxMembers: read(SETTINGS.maxMembers, env),
       eventDays: read(SETTINGS.eventDays, env),

@@ -44,6 +44,18 @@ export const meResource = resource("Me", {
   storage: storageUse,
   limits: object({
     max_file_size: described(orNull(integer), "Bytes; null if there is no limit."),
+    max_files_per_day: described(
+      orNull(integer),
+      "Files that the user can upload per day (UTC); null if there is no limit.",
+    ),
+    allowed_file_types: described(
+      orNull(listOf(text)),
+      "Media types such as `image/png` or `image/*`; null if all are accepted.",
+    ),
+    refused_file_types: described(
+      listOf(text),
+      "Media types that are not accepted, also if they are allowed.",
+    ),
     max_body_size: bytes,
     max_message_body_size: described(
       bytes,
@@ -78,6 +90,9 @@ export async function getMe(core: Core, caller: Caller): Promise<Me> {
     storage: toStorage(core, await storageUsed(core.db, user.id)),
     limits: {
       max_file_size: limits.maxFileBytes || null,
+      max_files_per_day: limits.filesPerDay || null,
+      allowed_file_types: limits.allowedTypes.length > 0 ? [...limits.allowedTypes] : null,
+      refused_file_types: [...limits.refusedTypes],
       max_body_size: limits.maxBodyBytes,
       max_message_body_size: limits.maxMessageBodyBytes,
       rate_limit: limits.requestsPerSecond || null,

@@ -357,4 +357,9 @@ test("the caller's limits say how long a message and how large its body may be",
   const { limits } = (await me()) as unknown as { limits: Record<string, unknown> };
   assert.equal(limits.max_message_body_size, 256 * 1024);
   assert.ok(limits.message_limit === null || Number(limits.message_limit) > 0);
+  assert.ok(limits.max_files_per_day === null || Number(limits.max_files_per_day) > 0);
+  const { allowed_file_types: allowed, refused_file_types: refused } = limits;
+  for (const types of [allowed ?? [], refused] as string[][]) {
+    for (const type of types) assert.match(type, /^[^/*]+\/([^/*]+|\*)$/);
+  }
 });

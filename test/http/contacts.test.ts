@@ -123,6 +123,9 @@ test("GET /v1/me tells the caller, with storage used exact through uploads and d
   assert.deepEqual(before.storage, { used: 0, quota: null });
   assert.deepEqual(before.limits, {
     max_file_size: 1000,
+    max_files_per_day: null,
+    allowed_file_types: null,
+    refused_file_types: [],
     max_body_size: 65536,
     max_message_body_size: 262_144,
     rate_limit: null,

@@ -105,6 +105,7 @@ export function attachment(
       createdAt: 1_800_000_000_000,
       hasIntent: false,
       reservation: null,
+      filesPerDay: 0,
       entry: anEntry(),
       ...fields,
     },

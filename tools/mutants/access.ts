@@ -294,6 +294,27 @@ export const access: readonly Mutant[] = [
     tests: ["http/quota"],
   },
   {
+    name: "the commit does not count the files of the day",
+    file: "src/db/queries/files.ts",
+    find: "  if (file.filesPerDay > 0) yield* countFile(uploaderId, file.filesPerDay, file.createdAt);\n",
+    replace: "",
+    tests: ["http/file-limits"],
+  },
+  {
+    name: "small files are not counted if many come at once",
+    file: "src/db/queries/new-messages.ts",
+    find: " || file.filesPerDay > 0) return undefined;",
+    replace: ") return undefined;",
+    tests: ["http/file-limits"],
+  },
+  {
+    name: "an allowed type is accepted although it is refused",
+    file: "src/core/files/media-types.ts",
+    find: "  if (refusedTypes.some(matches)) ",
+    replace: "  if (refusedTypes.some(matches) && !allowedTypes.some(matches)) ",
+    tests: ["http/file-limits"],
+  },
+  {
     name: "an upload without Content-Length reserves nothing while it comes in",
     file: RECEIVING,
     find: "      if (this.#reservation) await this.#reserveStep(this.#reservation);\n",

@@ -1,3 +1,4 @@
+import type { Limits } from "../../config/limits.ts";
 import { ParleyError } from "../../errors.ts";
 
 const FALLBACK = "application/octet-stream";
@@ -37,6 +38,20 @@ export async function detectType(
     if (type === null || (claimed !== null && CONTAINED.test(claimed))) type = claimed;
   }
   return type === null || RUNNABLE.test(type) ? FALLBACK : type;
+}
+
+/** Throws `file_type_refused` if the operator does not accept files of this type. */
+export function checkType(type: string, { allowedTypes, refusedTypes }: Limits): void {
+  const matches = (pattern: string) =>
+    pattern.endsWith("/*") ? type.startsWith(pattern.slice(0, -1)) : type === pattern;
+  if (refusedTypes.some(matches)) refuseType(type, `Not accepted: ${refusedTypes.join(", ")}.`);
+  if (allowedTypes.length > 0 && !allowedTypes.some(matches))
+    refuseType(type, `Accepted: ${allowedTypes.join(", ")}.`);
+}
+
+function refuseType(type: string, rule: string): never {
+  const detail = `The file has the type ${type}. ${rule} Nothing was stored.`;
+  throw new ParleyError("file_type_refused", detail, { param: "file" });
 }
 
 async function sniff(head: Uint8Array): Promise<string | undefined> {

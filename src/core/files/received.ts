@@ -6,7 +6,7 @@ import type { Caller } from "../access/caller.ts";
 import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
 import { type Identified, writeIdempotent } from "../idempotency.ts";
-import { detectType } from "./media-types.ts";
+import { checkType, detectType } from "./media-types.ts";
 import type { Upload } from "./uploads.ts";
 
 /** A file whose bytes have come in, and what the request says of it. */
@@ -16,10 +16,12 @@ export interface ReceivedFile {
   declaredType: string | undefined;
 }
 
-/** Makes the bytes of the file durable and describes it for its commit. */
+/** Makes the bytes of the file durable and describes it for its commit. Throws `file_type_refused`. */
 export async function storeFile(core: Core, caller: Caller, file: ReceivedFile): Promise<NewFile> {
   const { upload, filename } = file;
   const fileType = await detectType(upload.head(), file.declaredType, filename);
+  // The bytes of a replay are not kept, so nothing is detected in them.
+  if (!upload.isHashOnly) checkType(fileType, core.limits);
   await upload.store();
   const id = core.newId("att");
   const entry = newEntry(core, caller);

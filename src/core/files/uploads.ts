@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { BlobWriter } from "../../blobs/store.ts";
 import type { NewFile } from "../../db/queries/files.ts";
-import type { Reservation } from "../../db/queries/storage.ts";
+import { checkDailyLimit, type Reservation } from "../../db/queries/storage.ts";
 import { ParleyError } from "../../errors.ts";
 import { exactSize } from "../../util/sizes.ts";
 import type { Core } from "../core.ts";
@@ -21,7 +21,7 @@ const RETRY_AFTER_SECONDS = "1";
 /** The columns that describe the bytes of a file, and what the commit of the row releases. */
 type FileColumns = Pick<
   NewFile,
-  "fileSize" | "sha256" | "crc32" | "blobKey" | "bytes" | "hasIntent" | "reservation"
+  "fileSize" | "sha256" | "crc32" | "blobKey" | "bytes" | "hasIntent" | "reservation" | "filesPerDay"
 >;
 
 /**
@@ -71,16 +71,25 @@ export class Upload implements AsyncDisposable {
     this.#reservation = null;
   }
 
+  /** Whether nothing is known of the file but its digest. */
+  get isHashOnly(): boolean {
+    return this.#isHashOnly;
+  }
+
   /**
    * Takes bytes of the file; each chunk need be valid only until the next is requested. Throws `quota_exceeded` before the
    * first chunk if `announcedBytes`, the most that can come, is known and exceeds the quota, otherwise when the bytes
-   * exceed it. Throws `file_too_large` as soon as they exceed `maxBytes` (0: no limit).
+   * exceed it. Throws `file_too_large` as soon as they exceed `maxBytes` (0: no limit), and `daily_limit_reached` before the
+   * first chunk.
    */
   async receive(
     source: AsyncIterable<Uint8Array>,
     maxBytes: number,
     announcedBytes: number | undefined,
   ): Promise<void> {
+    const { db, limits, clock } = this.#core;
+    if (limits.filesPerDay > 0 && !this.#isHashOnly)
+      await checkDailyLimit(db, this.#userId, limits.filesPerDay, clock());
     if (this.#reservation && announcedBytes) await this.#reserve(this.#reservation, announcedBytes);
     for await (const chunk of source) {
       this.#size += chunk.length;
@@ -126,6 +135,7 @@ export class Upload implements AsyncDisposable {
       bytes: isInRow ? this.#joined() : null,
       hasIntent: this.#intentRow !== undefined,
       reservation: this.#reservation && { ...this.#reservation, bytes: this.#size, now },
+      filesPerDay: this.#core.limits.filesPerDay,
     };
   }
 

@@ -5,7 +5,7 @@ import { type NewEntry, recordEntry } from "./audit.ts";
 import { publishReference } from "./events.ts";
 import { settleIntent } from "./intents.ts";
 import { insertSmallFile } from "./small-files.ts";
-import { addStorage, checkQuota, dropReservation, type Reservation } from "./storage.ts";
+import { addStorage, checkQuota, countFile, dropReservation, type Reservation } from "./storage.ts";
 import { audience } from "./visibility.ts";
 
 /** A received file whose bytes are durable, to be attached to a message. */
@@ -25,13 +25,16 @@ export interface NewFile {
   hasIntent: boolean;
   /** Null if there is no quota. */
   reservation: Reservation | null;
+  /** How many files the uploader may upload today; 0: no limit. */
+  filesPerDay: number;
   createdAt: number;
   entry: NewEntry;
 }
 
 /**
  * Part of other writes: attaches the file to a message. Everybody who sees the message sees the file. Statements `before`
- * that go out with others. Throws `quota_exceeded`, and `unavailable` if the upload took too long.
+ * that go out with others. Throws `quota_exceeded`, `daily_limit_reached`, and `unavailable` if the upload took too
+ * long.
  */
 export function* addFile(
   file: NewFile,
@@ -44,6 +47,7 @@ export function* addFile(
   // An expired intent is a tombstone by now: the bytes are erased.
   if (file.hasIntent && !(yield* get(settleIntent(file.blobKey)))) throw new ParleyError("unavailable");
   if (reservation) yield* checkQuota(reservation);
+  if (file.filesPerDay > 0) yield* countFile(uploaderId, file.filesPerDay, file.createdAt);
   yield* batch([
     ...before,
     sql`INSERT INTO attachments (id, conversation_id, message_id, uploader_id, filename, file_type, file_size,

@@ -167,7 +167,7 @@ export function toBulkRow(message: SendMessage): BulkRow<Found> | undefined {
   const conversation = conversationId ?? senderId;
   const [file] = files;
   if (!file) return MESSAGES.row(input, [conversation]);
-  if (file.bytes === null || file.hasIntent || file.reservation) return undefined;
+  if (file.bytes === null || file.hasIntent || file.reservation || file.filesPerDay > 0) return undefined;
   // The uploader's storage is counted.
   return FILE_MESSAGES.row({ ...input, ...toInput(file) }, [conversation, senderId]);
 }

@@ -98,6 +98,36 @@ function* findRefusal({ id, userId, bytes, quota, now }: Reservation): Write<str
   return `Your files and uploads take ${roundedSize(taken)} of ${roundedSize(quota)}, and this one has ${roundedSize(bytes)}. Delete some first.`;
 }
 
+const DAY_MS = 24 * 3600 * 1000;
+
+function dayOf(now: number): number {
+  return Math.floor(now / DAY_MS);
+}
+
+/** Throws `daily_limit_reached` if the user has uploaded so many files today. The commit of a file checks it again. */
+export async function checkDailyLimit(db: Reader, userId: string, limit: number, now: number): Promise<void> {
+  const reached = await db.get(
+    sql`SELECT 1 AS one FROM storage WHERE user_id = ${userId} AND day = ${dayOf(now)} AND files >= ${limit}`,
+  );
+  if (reached) throw dailyLimitReached(limit, now);
+}
+
+/** Part of other writes: counts a file of today. Throws `daily_limit_reached`. */
+export function* countFile(userId: string, limit: number, now: number): Write<void> {
+  const day = dayOf(now);
+  const counted = yield* get(
+    sql`UPDATE storage SET files = CASE WHEN day = ${day} THEN files + 1 ELSE 1 END, day = ${day}
+      WHERE user_id = ${userId} AND (day <> ${day} OR files < ${limit}) RETURNING files`,
+  );
+  if (!counted) throw dailyLimitReached(limit, now);
+}
+
+function dailyLimitReached(limit: number, now: number): ParleyError {
+  const seconds = Math.ceil(((dayOf(now) + 1) * DAY_MS - now) / 1000);
+  const detail = `You can upload ${limit} files per day (UTC). Retry after the time in the Retry-After header.`;
+  return new ParleyError("daily_limit_reached", detail, { header: String(seconds) });
+}
+
 /** A user whose counter differs from the sum of the files. */
 export interface Miscount {
   user_id: string;

@@ -107,7 +107,7 @@ export const TABLES: readonly Table[] = [
   table("erasing", ["user_id"], ["username_key", "conversation_id"]),
   table("erased_names", ["name_hash"], ["at"]),
   table("activity", ["user_id"], ["seen_at"]),
-  table("storage", ["user_id"], ["used"]),
+  table("storage", ["user_id"], ["used", "day", "files"]),
   table("idempotency", ["user_id", "key_hash"], ["fingerprint", "result", "until"]),
   table("identities", ["issuer", "subject"], ["user_id"]),
   table(

@@ -13,6 +13,7 @@ export const CODE_HEADERS: Readonly<Partial<Record<ErrorCode, HeaderName>>> = {
   insufficient_scope: "WWW-Authenticate",
   range_not_satisfiable: "Content-Range",
   rate_limited: "Retry-After",
+  daily_limit_reached: "Retry-After",
   idempotency_in_progress: "Retry-After",
   unavailable: "Retry-After",
 };

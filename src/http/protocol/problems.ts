@@ -40,9 +40,11 @@ const statuses: Record<ErrorCode, number> = {
   file_too_large: 413,
   body_too_large: 413,
   unsupported_media_type: 415,
+  file_type_refused: 415,
   range_not_satisfiable: 416,
   idempotency_key_reused: 422,
   rate_limited: 429,
+  daily_limit_reached: 429,
   webhook_disabled: 409,
   too_many_streams: 429,
   headers_too_large: 431,
@@ -102,6 +104,7 @@ function headersOf(error: Described): Record<string, string> {
     case "range_not_satisfiable":
       return { "content-range": `bytes */${error.header}` };
     case "rate_limited":
+    case "daily_limit_reached":
       return { "retry-after": error.header! };
     case "unavailable":
     case "idempotency_in_progress":

@@ -113,6 +113,8 @@ export const uploadOperation: Operation = operation({
     "request_timeout",
     "count_limit_reached",
     "file_too_large",
+    "file_type_refused",
+    "daily_limit_reached",
     "quota_exceeded",
     "disk_full",
   ],

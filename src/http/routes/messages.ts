@@ -100,7 +100,15 @@ export const messageOperations: readonly Operation[] = [
     withFiles: true,
     isLong: true,
     answer: { status: 201, resource: messageResource, versioned: true },
-    errors: ["conversation_not_found", "message_not_found", "file_too_large", "quota_exceeded", "disk_full"],
+    errors: [
+      "conversation_not_found",
+      "message_not_found",
+      "file_too_large",
+      "file_type_refused",
+      "daily_limit_reached",
+      "quota_exceeded",
+      "disk_full",
+    ],
     async handle({ core, caller, key, request, reply, limits }) {
       const created = await createMessage(core, caller, key, (newUpload) =>
         receiveMessage(request, messageFields, newUpload, limits),

@@ -13,6 +13,7 @@ import { deliverTyping } from "./core/events/typing.ts";
 import { Typists } from "./core/events/typists.ts";
 import { DownloadLog } from "./core/files/download-log.ts";
 import { createLinks } from "./core/files/links.ts";
+import { proveScanner, Scanner } from "./core/files/scanner.ts";
 import { refuseHalfMove } from "./core/upkeep/move.ts";
 import type { Callbacks, Database } from "./db/database.ts";
 import { lockFolder } from "./db/engines/sqlite/lock.ts";
@@ -125,6 +126,7 @@ async function buildApp(config: Config, ground: Ground): Promise<App> {
     fuse,
     seal: new Seal(secrets, accounts.random),
     pushIdentity: await openPushIdentity(accounts, () => origin),
+    scanner: await openScanner(config, log),
     identityProvider: identityProvider(config, accounts.clock, log),
     downloadLog: new DownloadLog(() => wakeups.emit("downloads")),
     messageRate: messageRate(accounts),
@@ -258,6 +260,14 @@ function identityProvider({ jwt }: Config, clock: Clock, log: Log): IdentityProv
     log.warn({ kids }, "RSA keys of the identity provider with less than 2048 bits are not accepted");
   const keys = new KeySet(jwt.keySetUrl, clock, failed, foundWeak);
   return { issuer: jwt.issuer, audience: jwt.audience, keys };
+}
+
+/** Throws `OperatorError` if the scanner does not scan what it must. */
+async function openScanner({ scan }: Config, log: Log): Promise<Scanner | null> {
+  if (!scan) return null;
+  const scanner = new Scanner(scan, (error) => log.error(errorFields(error), "a file could not be scanned"));
+  await proveScanner(scanner);
+  return scanner;
 }
 
 async function listen(

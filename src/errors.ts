@@ -193,6 +193,11 @@ export const catalogue = {
     title: "Body too large",
     explanation: "The fields exceed the limit named in `detail`. Send files as multipart/form-data.",
   },
+  file_infected: {
+    title: "File refused by the virus scanner",
+    explanation:
+      "The virus scanner of the server found something in the file; `detail` names it. Nothing was stored.",
+  },
   rate_limited: {
     title: "Too many requests",
     explanation:

@@ -101,6 +101,8 @@ export interface components {
           display_name: string | null;
           avatar_url: string | null;
         } | null;
+        /** Only with `include=unscanned`: true if the file was to be scanned for viruses, and passed without. */
+        unscanned?: boolean;
       })[];
       /** Members that the sender mentioned. */
       mentions: (string)[];
@@ -190,6 +192,8 @@ export interface components {
         display_name: string | null;
         avatar_url: string | null;
       } | null;
+      /** Only with `include=unscanned`: true if the file was to be scanned for viruses, and passed without. */
+      unscanned?: boolean;
     };
     /** Items, newest first. */
     AttachmentPage: {
@@ -510,7 +514,7 @@ export interface components {
       /** What is wrong and what to do. */
       detail: string;
       /** From a closed list; for programs to check. */
-      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "file_type_refused" | "body_too_large" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
+      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "file_type_refused" | "body_too_large" | "file_infected" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
       /** The field at fault, if there is one. */
       param?: string;
       /** The contact or user that has the username (`contact_exists`, `username_taken`). */
@@ -718,8 +722,8 @@ export interface operations {
       conversation_id?: string | undefined;
       /** The beginnings of words of the file name, in any order. */
       q?: string | undefined;
-      /** Adds `sender`: who sent the file. */
-      include?: "sender" | undefined;
+      /** Adds `sender`: who sent the file; `unscanned`: whether it passed without a scan for viruses. */
+      include?: "sender" | "unscanned" | "sender,unscanned" | undefined;
     };
   };
   createAttachment: {
@@ -732,8 +736,8 @@ export interface operations {
   };
   retrieveAttachment: {
     query: {
-      /** Adds `sender`: who sent the file. */
-      include?: "sender" | undefined;
+      /** Adds `sender`: who sent the file; `unscanned`: whether it passed without a scan for viruses. */
+      include?: "sender" | "unscanned" | "sender,unscanned" | undefined;
     };
   };
   updateAttachment: {

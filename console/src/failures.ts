@@ -106,6 +106,7 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   rate_limited: "Too many requests. Try again in a moment.",
   range_not_satisfiable: "The file is shorter than expected. Reload the page.",
   file_too_large: "The file is larger than the server accepts.",
+  file_infected: "The virus scanner of the server found something in this file, so it was not sent.",
   file_type_refused: "The server does not accept files of this type.",
   daily_limit_reached: "You have sent as many files today as the server accepts. Try again tomorrow.",
   body_too_large: "The text is longer than the server accepts.",

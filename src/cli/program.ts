@@ -65,9 +65,12 @@ function addDataCommands(program: Command, io: Io, end: (exitCode: number) => vo
     .command("check")
     .option("--json", "print JSON, one object per line")
     .option("--repair-search", "rebuild the search index, and check nothing")
+    .option("--scan", "scan every file for viruses and withdraw infected ones, and check nothing")
     .description("verify the database and every file, also while the server runs")
     .action(async (options) => {
-      if (options.repairSearch) await (await import("./server/repair-search.ts")).repairSearch(io, options);
+      if (options.scan) end(await (await import("./server/scan.ts")).scanFiles(io, options));
+      else if (options.repairSearch)
+        await (await import("./server/repair-search.ts")).repairSearch(io, options);
       else end(await (await import("./server/check.ts")).check(io, options));
     });
   program

@@ -1,5 +1,5 @@
 // Parsers for the text of settings. They return undefined if the text is invalid.
-import { parseOrigin } from "../util/addresses.ts";
+import { parseKeySetUrl, parseOrigin } from "../util/addresses.ts";
 import { isCleanText } from "../util/text.ts";
 
 /** An S3 store. Credentials come from the AWS variables. */
@@ -62,6 +62,18 @@ export function parseStore(text: string): S3Settings | null | undefined {
     region: region || "us-east-1",
     pathStyle: path_style === "true",
   };
+}
+
+/** Where clamd listens, or a URL that scans what is posted to it. */
+export type ScannerAddress = { host: string; port: number } | string;
+
+const CLAMD = /^clamd:\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+):(\d{1,5})\/?$/i;
+
+export function parseScanner(text: string): ScannerAddress | null | undefined {
+  if (!text.startsWith("clamd:")) return parseKeySetUrl(text);
+  const [, host, port] = CLAMD.exec(text) ?? [];
+  if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined;
+  return { host: host.replace(/^\[|\]$/g, ""), port: Number(port) };
 }
 
 /** Parses an issuer or audience. */

@@ -10,7 +10,8 @@ import {
   toHttpUrl,
 } from "../util/addresses.ts";
 import { MIN_SECRET_LENGTH, parseSecrets } from "../util/data-folder.ts";
-import { parseCount, parseSize } from "../util/sizes.ts";
+import { parseCount } from "../util/sizes.ts";
+import { FILE_SETTINGS, readScan, type ScanSettings } from "./file-settings.ts";
 import { LIMITS, type Limits } from "./limits.ts";
 import {
   parseClaim,
@@ -19,9 +20,9 @@ import {
   parseHost,
   parseNumber,
   parseStore,
-  parseTypes,
   type S3Settings,
 } from "./parse.ts";
+import { type Environment, read, type Setting } from "./setting.ts";
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
@@ -55,22 +56,12 @@ export interface Config {
   corsOrigins: readonly string[];
   /** Null: signed tokens are not accepted. */
   jwt: JwtSettings | null;
+  /** Null: files are not scanned. */
+  scan: ScanSettings | null;
   /** How many days to keep the audit trail; 0: for ever. */
   auditDays: number;
   logLevel: (typeof LOG_LEVELS)[number];
   limits: Limits;
-}
-
-interface Setting<T> {
-  name: string;
-  /** What the value must be. */
-  accepts: string;
-  /** The default, as the variable would have it; empty: none. */
-  fallback: string;
-  /** What happens without a value, for the reference, if there is no default. */
-  unset?: string;
-  /** Returns undefined for an invalid value. */
-  parse(text: string): T | undefined;
 }
 
 const CLAIM = "a string of 1 to 255 characters, exactly as in the tokens";
@@ -129,38 +120,7 @@ const SETTINGS = {
     unset: "created at the first start in the data folder; required with `PARLEY_DATABASE_URL`",
     parse: parseSecrets,
   },
-  maxFileBytes: {
-    name: "PARLEY_MAX_FILE_SIZE",
-    accepts: "a size such as 100MiB, 5GB or 1048576 (bytes); 0 for no limit",
-    fallback: "100MiB",
-    parse: (text) => parseSize(text) ?? undefined,
-  },
-  userQuotaBytes: {
-    name: "PARLEY_USER_QUOTA",
-    accepts: "a size such as 10GiB, for all files that a user has uploaded; 0 for no quota",
-    fallback: "0",
-    parse: (text) => parseSize(text) ?? undefined,
-  },
-  filesPerDay: {
-    name: "PARLEY_MAX_FILES_PER_DAY",
-    accepts: "a whole number: how many files a user may upload per day (UTC); 0 for no limit",
-    fallback: "0",
-    parse: parseCount,
-  },
-  allowedTypes: {
-    name: "PARLEY_ALLOWED_TYPES",
-    accepts: "media types such as image/*,application/pdf, separated by commas",
-    fallback: "",
-    unset: "all",
-    parse: parseTypes,
-  },
-  refusedTypes: {
-    name: "PARLEY_REFUSED_TYPES",
-    accepts: "media types such as video/*,application/zip, separated by commas",
-    fallback: "",
-    unset: "none",
-    parse: parseTypes,
-  },
+  ...FILE_SETTINGS,
   maxContacts: {
     name: "PARLEY_MAX_CONTACTS",
     accepts: "a whole number: how many contacts a user may have; 0 for no limit",
@@ -267,7 +227,7 @@ const SETTINGS = {
 } satisfies Record<string, Setting<unknown>>;
 
 /** Reads the settings, all optional; an empty variable counts as unset. Throws `OperatorError`, naming the variable and the form it must have. */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+export function readConfig(env: Environment): Config {
   const config: Config = {
     host: read(SETTINGS.host, env),
     port: read(SETTINGS.port, env),
@@ -280,15 +240,16 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     trustedProxies: read(SETTINGS.trustedProxies, env),
     corsOrigins: read(SETTINGS.corsOrigins, env),
     jwt: readJwt(env),
+    scan: readScan(env),
     auditDays: read(SETTINGS.auditDays, env),
     logLevel: read(SETTINGS.logLevel, env),
     limits: {
       ...LIMITS,
-      maxFileBytes: read(SETTINGS.maxFileBytes, env),
-      userQuotaBytes: read(SETTINGS.userQuotaBytes, env),
-      filesPerDay: read(SETTINGS.filesPerDay, env),
-      allowedTypes: read(SETTINGS.allowedTypes, env),
-      refusedTypes: read(SETTINGS.refusedTypes, env),
+      maxFileBytes: read(FILE_SETTINGS.maxFileBytes, env),
+      userQuotaBytes: read(FILE_SETTINGS.userQuotaBytes, env),
+      filesPerDay: read(FILE_SETTINGS.filesPerDay, env),
+      allowedTypes: read(FILE_SETTINGS.allowedTypes, env),
+      refusedTypes: read(FILE_SETTINGS.refusedTypes, env),
       maxContacts: read(SETTINGS.maxContacts, env),
       maxMembers: read(SETTINGS.maxMembers, env),
       eventDays: read(SETTINGS.eventDays, env),
@@ -317,12 +278,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 }
 
 /** Returns the address of a server with these settings, as seen from its own machine. */
-export function localUrl(env: Readonly<Record<string, string | undefined>>): string {
+export function localUrl(env: Environment): string {
   const host = read(SETTINGS.host, env);
   return toHttpUrl(isWildcard(host) ? "127.0.0.1" : host, read(SETTINGS.port, env));
 }
 
-function readJwt(env: Readonly<Record<string, string | undefined>>): JwtSettings | null {
+function readJwt(env: Environment): JwtSettings | null {
   const issuer = read(SETTINGS.jwtIssuer, env);
   const audience = read(SETTINGS.jwtAudience, env);
   const keySetUrl = read(SETTINGS.jwtKeySetUrl, env);
@@ -346,17 +307,11 @@ export function settingsReference(): string {
 const OTHERS = /^PARLEY_(?:(?:TOKEN|URL)$|TEST_)/;
 
 /** Returns the variables that begin with `PARLEY_` but are not settings: likely misspelled. */
-export function unknownSettings(env: Readonly<Record<string, string | undefined>>): string[] {
+export function unknownSettings(env: Environment): string[] {
   const known = new Set(Object.values(SETTINGS).map((each) => each.name));
   return Object.keys(env).filter(
     (name) => name.startsWith("PARLEY_") && !known.has(name) && !OTHERS.test(name),
   );
-}
-
-function read<T>(from: Setting<T>, env: Readonly<Record<string, string | undefined>>): T {
-  const value = from.parse(env[from.name] || from.fallback);
-  if (value === undefined) throw new OperatorError(`${from.name} must be ${from.accepts}.`);
-  return value;
 }
 
 /** Whether the connections of clients are unencrypted: not on loopback, and without a TLS proxy in front. */

@@ -15,6 +15,7 @@ import type { EventHub } from "./events/event-hub.ts";
 import type { Typists } from "./events/typists.ts";
 import type { DownloadLog } from "./files/download-log.ts";
 import type { Links } from "./files/links.ts";
+import type { Scanner } from "./files/scanner.ts";
 
 /** What users and tokens need; commands beside a running server have only this. */
 export interface Accounts {
@@ -38,6 +39,8 @@ export interface IdentityProvider {
 export interface Core extends Accounts {
   blobs: BlobStore;
   links: Links;
+  /** Null: files are not scanned for viruses. */
+  scanner: Scanner | null;
   /** Blown once a disk has failed. */
   fuse: Fuse;
   verifiedTokens: VerifiedTokens;

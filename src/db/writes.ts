@@ -34,6 +34,7 @@ import {
   skipPush,
 } from "./queries/push-subscriptions.ts";
 import { addReaction, removeReaction } from "./queries/reactions.ts";
+import { clearUnscanned, recordRefusedFile, withdrawAttachment } from "./queries/scans.ts";
 import { indexMessages, rebuildIndex } from "./queries/search.ts";
 import { createMessage } from "./queries/sending.ts";
 import { lapseReservations, releaseStorage, reserveStorage } from "./queries/storage.ts";
@@ -53,6 +54,8 @@ const single = {
   beginMove,
   blockContact,
   createAttachment,
+  withdrawAttachment,
+  clearUnscanned,
   createContact,
   createFirstUser,
   createGroup,
@@ -99,6 +102,7 @@ const single = {
   rebuildIndex,
   recordActivity,
   recordDownloads,
+  recordRefusedFile,
   redeliver,
   releaseStorage,
   removeMember,

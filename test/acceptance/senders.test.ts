@@ -28,6 +28,18 @@ const unlinked = <T extends Attachment>(item: T): T => ({
 });
 const json = (reply: Reply) => reply.json as { has_more: boolean; data: WithSender[] };
 
+test("include=unscanned adds whether a file passed without a scan, alone and beside the sender", async () => {
+  const { id } = await newAttachment();
+  const plain = await call("GET", `${PATH}/${id}`);
+  const { data } = json(await call("GET", `${PATH}?include=unscanned&limit=1`));
+  assert.deepEqual(Object.keys(data[0]!), [...Object.keys(plain.json as object), "unscanned"]);
+  const both = await call("GET", `${PATH}/${id}?include=sender,unscanned`);
+  const { sender, unscanned, ...rest } = both.json as WithSender & { unscanned: boolean };
+  assert.equal(typeof unscanned, "boolean");
+  assert.deepEqual(sender, message(await call("GET", `/v1/messages/${rest.message_id}`)).sender);
+  assert.deepEqual(unlinked(rest), unlinked(plain.json as Attachment));
+});
+
 test("a list with include=sender is the list without it, with the sender of each file's message", {
   skip,
 }, async () => {

@@ -79,6 +79,7 @@ const FILE = {
     crc32: true,
     created_at: true,
     version: true,
+    unscanned: true,
   } as const),
 };
 const WEBHOOK = {

@@ -195,7 +195,7 @@ export const ROWS: Row[] = [
   },
   {
     route: "GET /v1/attachments/:id",
-    path: "/v1/attachments/<attachment>?include=sender",
+    path: "/v1/attachments/<attachment>?include=sender,unscanned",
     expected: { ...own(200), member: 200 },
   },
   {

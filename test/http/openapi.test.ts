@@ -262,7 +262,7 @@ test("every POST that stores something takes an Idempotency-Key, and the documen
     const codes = (status: number) =>
       Object.keys(responses[status]!.content["application/problem+json"]!.examples);
     assert.ok(codes(409).includes("idempotency_in_progress"), operationId);
-    assert.deepEqual(codes(422), ["idempotency_key_reused"], operationId);
+    assert.ok(codes(422).includes("idempotency_key_reused"), operationId);
   }
 });
 

@@ -106,6 +106,7 @@ export function attachment(
       hasIntent: false,
       reservation: null,
       filesPerDay: 0,
+      isUnscanned: false,
       entry: anEntry(),
       ...fields,
     },

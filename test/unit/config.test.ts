@@ -121,6 +121,29 @@ test("a key set is fetched over https, and on this machine also over http", () =
   }
 });
 
+test("a scanner has an address, and limits that other settings give it", () => {
+  const address = { host: "clamav.internal", port: 3310 };
+  const PARLEY_SCAN = "clamd://clamav.internal:3310";
+  const usual = { address, passUnscanned: false, maxBytes: 104_857_600, timeoutMs: 30_000, atOnce: 10 };
+  assert.deepEqual(readConfig({ PARLEY_SCAN }).scan, usual);
+  assert.deepEqual(readConfig({ PARLEY_SCAN: "clamd://[::1]:3310" }).scan?.address, {
+    host: "::1",
+    port: 3310,
+  });
+  assert.equal(readConfig({ PARLEY_SCAN, PARLEY_MAX_FILE_SIZE: "1MB" }).scan?.maxBytes, 1_000_000);
+  const set = {
+    ...{ PARLEY_SCAN_AWAY: "pass", PARLEY_SCAN_MAX_SIZE: "2MB" },
+    ...{ PARLEY_SCAN_TIMEOUT: "5", PARLEY_MAX_SCANS: "3" },
+  };
+  assert.deepEqual(readConfig({ PARLEY_SCAN, PARLEY_MAX_FILE_SIZE: "0", ...set }).scan, {
+    ...{ address, passUnscanned: true, maxBytes: 2_000_000, timeoutMs: 5000, atOnce: 3 },
+  });
+  assert.throws(
+    () => readConfig({ PARLEY_SCAN, PARLEY_MAX_FILE_SIZE: "0" }),
+    /PARLEY_SCAN_MAX_SIZE must be set if PARLEY_MAX_FILE_SIZE is 0/,
+  );
+});
+
 test("all limits but those that can be switched off are always on", () => {
   const canBeOff = [
     ...["maxFileBytes", "userQuotaBytes", "filesPerDay", "maxContacts", "maxTokens", "maxWebhooks"],

@@ -149,6 +149,50 @@ export const SETTINGS: Record<string, Setting> = {
     good: [["video/*,application/zip", ["video/*", "application/zip"]]],
     bad: ["video", "*/*", ",video/*"],
   },
+  PARLEY_SCAN: {
+    read: (config) => config.scan?.address ?? null,
+    fallback: null,
+    form: "clamd://host:port, or an https URL (http only on this machine) to which files are posted",
+    good: [
+      ["https://scanner.example/scan?key=1", "https://scanner.example/scan?key=1"],
+      ["http://127.0.0.1:9000/", "http://127.0.0.1:9000/"],
+      ["http://localhost/scan", "http://localhost/scan"],
+    ],
+    bad: [
+      ...["clamd", "clamd://", "clamd://host", "clamd://host:0", "clamd://host:65536", "clamd://a b:3310"],
+      ...["clamd://user@host:3310", "clamd://host:3310/path", "clamd:///run/clamd.ctl", "CLAMD://host:3310"],
+      ...["http://scanner.example/", "https://ada:secret@scanner.example/", "icap://host:1344/avscan"],
+    ],
+  },
+  // The next four change nothing without a scanner.
+  PARLEY_SCAN_AWAY: {
+    read: () => null,
+    fallback: null,
+    form: "refuse (without the scanner, uploads are 503) or pass (files pass unscanned, with a mark)",
+    good: [["pass", null]],
+    bad: ["true", "Pass", "0"],
+  },
+  PARLEY_SCAN_MAX_SIZE: {
+    read: () => null,
+    fallback: null,
+    form: "a size such as 25MiB; larger files pass unscanned, with a mark",
+    good: [["25MiB", null]],
+    bad: ["0", "-1", "lots", "1.5GB"],
+  },
+  PARLEY_SCAN_TIMEOUT: {
+    read: () => null,
+    fallback: null,
+    form: "a whole number from 1 to 50: how many seconds a scan may take",
+    good: [["50", null]],
+    bad: ["0", "51", "1.5", "30s"],
+  },
+  PARLEY_MAX_SCANS: {
+    read: () => null,
+    fallback: null,
+    form: "a whole number from 1 to 1000: how many scans one server runs at once",
+    good: [["1000", null]],
+    bad: ["0", "1001", "many"],
+  },
   PARLEY_MAX_CONTACTS: {
     read: (config) => config.limits.maxContacts,
     fallback: 0,

@@ -3,6 +3,9 @@ import type { Mutant } from "./mutant.ts";
 
 const FILES = "src/http/routes/files.ts";
 const LINKS = "src/core/files/links.ts";
+const UPLOADS = "src/core/files/uploads.ts";
+const SCANNER = "src/core/files/scanner.ts";
+const STREAMS = "src/util/scan-streams.ts";
 const TYPES = "src/core/files/media-types.ts";
 const TEXT = "src/util/text.ts";
 const CONSOLE = "src/http/routes/console.ts";
@@ -64,6 +67,83 @@ export const files: readonly Mutant[] = [
     find: "if (start >= size)",
     replace: "if (start > size)",
     tests: ["unit/ranges"],
+  },
+  {
+    name: "an infected file in memory is not scanned",
+    file: UPLOADS,
+    find: "return early ?? (isJudged ? this.#scanStored(scanner) : ",
+    replace: "return early ?? (isJudged && this.#blob ? this.#scanStored(scanner) : ",
+    tests: ["http/scans"],
+  },
+  {
+    name: "an infected file in the store is not scanned while it comes in, nor after",
+    file: UPLOADS,
+    find: "return early ?? (isJudged ? this.#scanStored(scanner) : ",
+    replace: "return early ?? (isJudged && !this.#blob ? this.#scanStored(scanner) : ",
+    tests: ["http/scans"],
+  },
+  {
+    name: "without its scanner the server lets files pass",
+    file: SCANNER,
+    find: "if (this.settings.passUnscanned) ",
+    replace: "",
+    tests: ["http/scans"],
+  },
+  {
+    name: "clamd's answer to a part of a file counts",
+    file: STREAMS,
+    find: " && isComplete) return null;",
+    replace: ") return null;",
+    tests: ["http/scans"],
+  },
+  {
+    name: "an answer that is cut off counts",
+    file: STREAMS,
+    find: 'if (!said.includes("\\0")) return undefined;',
+    replace: 'if (said === "stream: OK") return null;',
+    tests: ["http/scans"],
+  },
+  {
+    name: "any answer over HTTP but 422 is clean",
+    file: STREAMS,
+    find: "if (status === 204 && wasComplete)",
+    replace: "if (wasComplete)",
+    tests: ["http/scan-http"],
+  },
+  {
+    name: "a scanner need not find the test file",
+    file: SCANNER,
+    find: "  if (found !== null) return;\n",
+    replace: "  if (found !== null || found === null) return;\n",
+    tests: ["http/scan-http"],
+  },
+  {
+    name: "as many scans at once as come",
+    file: SCANNER,
+    find: "if (this.#running >= this.settings.atOnce) {",
+    replace: "if (this.#running < 0) {",
+    tests: ["http/scans"],
+  },
+  {
+    name: "a slow client keeps the scanner",
+    file: SCANNER,
+    find: "  write(chunk: Uint8Array): Promise<void> {\n    return",
+    replace: "  write(chunk: Uint8Array): Promise<void> {\n    clearTimeout(this.#timer);\n    return",
+    tests: ["http/scans"],
+  },
+  {
+    name: "a file that passes unscanned has no mark",
+    file: "src/db/queries/files.ts",
+    find: "        ${isUnscanned ? 1 : 0})`",
+    replace: "        ${isUnscanned ? 0 : 0})`",
+    tests: ["http/scans"],
+  },
+  {
+    name: "small files that pass unscanned have no mark",
+    file: "src/db/queries/new-messages.ts",
+    find: " || isUnscanned) return undefined;",
+    replace: ") return undefined;",
+    tests: ["http/scans"],
   },
   {
     name: "believe the type that a client declares",

@@ -22,13 +22,12 @@ import {
   type Finding,
   fileFinding,
   formatFinding,
-  inBucket,
   indexDamageFinding,
   indexFinding,
-  inFolder,
   miscountFinding,
   orphanFinding,
   type Place,
+  placeOf,
   strayFinding,
 } from "./findings.ts";
 import { amount, createWatch, type Watch } from "./watch.ts";
@@ -39,12 +38,10 @@ import { amount, createWatch, type Watch } from "./watch.ts";
  */
 export async function check(io: Io, options: { json?: boolean }): Promise<number> {
   const config = readConfig(io.env);
-  const database =
-    config.databaseUrl === null ? databaseOf(getDataFolder(config)) : "the PostgreSQL database";
+  if (config.databaseUrl === null) getDataFolder(config);
   return withReader(config, async (db) => {
     const blobs = await readStore(config);
-    const place =
-      config.store === null ? inFolder(config.dataFolder, database) : inBucket(config.store.bucket, database);
+    const place = placeOf(config);
     const watch = createWatch(io);
     let findings = 0;
     const isSqlite = config.databaseUrl === null;

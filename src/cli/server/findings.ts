@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { blobPath } from "../../blobs/disk.ts";
+import type { Config } from "../../config/settings.ts";
 import type { Fault, Stray } from "../../core/upkeep/integrity.ts";
 import type { StoredFile } from "../../db/queries/integrity.ts";
 import type { Orphan } from "../../db/queries/orphans.ts";
@@ -36,7 +37,12 @@ export function inFolder(folder: string, database = databaseOf(folder)): Place {
   };
 }
 
-export function inBucket(bucket: string, database: string): Place {
+export function placeOf({ databaseUrl, dataFolder, store }: Config): Place {
+  const database = databaseUrl === null ? databaseOf(dataFolder) : "the PostgreSQL database";
+  return store === null ? inFolder(dataFolder, database) : inBucket(store.bucket, database);
+}
+
+function inBucket(bucket: string, database: string): Place {
   const pathOf = (name: string) => `s3://${bucket}/${name}`;
   return {
     database,
@@ -51,25 +57,32 @@ export function inBucket(bucket: string, database: string): Place {
 export function fileFinding(place: Place, file: StoredFile, fault: Fault): Finding {
   const path = isSmallFile(file) ? place.database : place.pathOf(file.blob_key);
   const what = isSmallFile(file) ? `its copy in ${path}` : path;
-  const owner = file.uploader ?? `${file.uploader_id}, a user who was removed`;
   return {
-    data: {
-      attachment_id: file.id,
-      filename: file.filename,
-      uploader: file.uploader,
-      uploader_id: file.uploader_id,
-      blob_key: file.blob_key,
-      path,
-      file_size: file.file_size,
-      ...fault,
-    },
-    text: `${file.id} ${JSON.stringify(file.filename)} of ${owner}: ${what} ${describeFault(file, fault)}`,
+    data: { ...describeFile(file), blob_key: file.blob_key, path, file_size: file.file_size, ...fault },
+    text: `${nameFile(file)}: ${what} ${describeFault(file, fault)}`,
     hint: `${restoreHint(place, file)}; ${
       file.uploader === null
         ? "without one it stays, because only its uploader could delete it."
         : `without one, ask its uploader to delete it: DELETE /v1/attachments/${file.id}.`
     }`,
   };
+}
+
+/** Reports an attachment that was withdrawn, because the scanner found something in it. */
+export function infectedFinding(file: StoredFile, found: string): Finding {
+  return {
+    data: { kind: "infected", ...describeFile(file), found },
+    text: `${nameFile(file)}: the scanner found ${found}.`,
+    hint: "It was withdrawn: nobody can retrieve it any more, and a running server erases its bytes.",
+  };
+}
+
+function describeFile({ id, filename, uploader, uploader_id }: StoredFile) {
+  return { attachment_id: id, filename, uploader, uploader_id };
+}
+
+function nameFile({ id, filename, uploader, uploader_id }: StoredFile): string {
+  return `${id} ${JSON.stringify(filename)} of ${uploader ?? `${uploader_id}, a user who was removed`}`;
 }
 
 function restoreHint(place: Place, file: StoredFile): string {

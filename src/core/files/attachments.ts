@@ -24,6 +24,7 @@ import { inOrder, searchNames } from "../name-search.ts";
 import { type Page, type PageEnvelope, toPage } from "../page.ts";
 import { type Expected, readBack, type Versioned, versioned as versionedText } from "../resource.ts";
 import {
+  bool,
   bytes,
   described,
   id,
@@ -41,8 +42,7 @@ import { Upload } from "./uploads.ts";
 
 export type { AttachmentRow as FileRow, Target };
 
-/** Source document, section 2.2. */
-export const attachmentResource = withOptional(
+const extendedResource = withOptional(
   resource("Attachment", {
     id: id("att"),
     message_id: id("msg"),
@@ -52,9 +52,15 @@ export const attachmentResource = withOptional(
     file_size: bytes,
     created_at: time,
     sender: described(orNull(shownUser), "Only with `include=sender`; null after the user was erased."),
+    unscanned: described(
+      bool,
+      "Only with `include=unscanned`: true if the file was to be scanned for viruses, and passed without.",
+    ),
   }),
   "sender",
 );
+/** Source document, section 2.2. */
+export const attachmentResource = withOptional(extendedResource, "unscanned");
 type Attachment = TypeOf<typeof attachmentResource>;
 
 /**
@@ -122,7 +128,12 @@ export const attachmentFilters = {
 
 /** What a read can add to an attachment. */
 export const attachmentAdditions = {
-  include: optional(describedField(choice("sender"), "Adds `sender`: who sent the file.")),
+  include: optional(
+    describedField(
+      choice("sender", "unscanned", "sender,unscanned"),
+      "Adds `sender`: who sent the file; `unscanned`: whether it passed without a scan for viruses.",
+    ),
+  ),
 };
 type Additions = Parsed<typeof attachmentAdditions>;
 type AttachmentsRequest = Page & Parsed<typeof attachmentFilters> & Additions;
@@ -158,11 +169,17 @@ async function chooseShape(
   { include }: Additions,
 ): Promise<(row: AttachmentRow) => string> {
   if (include === undefined) return (row) => linked(core, row);
-  const senders = await findShownUsers(
-    core,
-    rows.map(({ uploader_id }) => uploader_id),
-  );
-  return (row) => `${linked(core, row).slice(0, -1)},"sender":${senders.get(row.uploader_id) ?? null}}`;
+  const added = include.split(",");
+  const uploaders = added.includes("sender") ? rows.map(({ uploader_id }) => uploader_id) : [];
+  const senders = await findShownUsers(core, uploaders);
+  const members: Record<string, (row: AttachmentRow) => string> = {
+    sender: (row) => senders.get(row.uploader_id) ?? "null",
+    unscanned: ({ unscanned }) => String(unscanned === 1),
+  };
+  return (row) => {
+    const more = added.map((name) => `,"${name}":${members[name]!(row)}`);
+    return `${linked(core, row).slice(0, -1)}${more.join("")}}`;
+  };
 }
 
 /** Returns those of the attachments that this user sees. */

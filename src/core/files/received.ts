@@ -1,7 +1,7 @@
 import type { WriteInput, WriteResult } from "../../db/database.ts";
 import type { NewFile } from "../../db/queries/files.ts";
 import type { SingleName } from "../../db/writes.ts";
-import { isUndone } from "../../errors.ts";
+import { isUndone, ParleyError } from "../../errors.ts";
 import type { Caller } from "../access/caller.ts";
 import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
@@ -16,17 +16,26 @@ export interface ReceivedFile {
   declaredType: string | undefined;
 }
 
-/** Makes the bytes of the file durable and describes it for its commit. Throws `file_type_refused`. */
+/** Makes the bytes of the file durable and describes it for its commit. Throws `file_type_refused` and `file_infected`. */
 export async function storeFile(core: Core, caller: Caller, file: ReceivedFile): Promise<NewFile> {
   const { upload, filename } = file;
   const fileType = await detectType(upload.head(), file.declaredType, filename);
   // The bytes of a replay are not kept, so nothing is detected in them.
   if (!upload.isHashOnly) checkType(fileType, core.limits);
-  await upload.store();
+  const verdict = await upload.store();
   const id = core.newId("att");
   const entry = newEntry(core, caller);
-  const columns = upload.columns(id, entry.at);
-  return { id, uploaderId: caller.userId, filename, fileType, createdAt: entry.at, entry, ...columns };
+  const { at: createdAt } = entry;
+  const columns = upload.columns(id, createdAt);
+  if (typeof verdict === "object") {
+    const sha256 = Buffer.from(columns.sha256).toString("hex");
+    const details = { found: verdict.found, filename, sha256 };
+    await core.db.write("recordRefusedFile", { entry, attachmentId: id, details });
+    const detail = `The virus scanner found ${verdict.found} in the file. Nothing was stored.`;
+    throw new ParleyError("file_infected", detail, { param: "file" });
+  }
+  const isUnscanned = verdict === "unscanned";
+  return { id, uploaderId: caller.userId, filename, fileType, createdAt, entry, isUnscanned, ...columns };
 }
 
 /** Runs the write that commits the files of these uploads, or returns the stored result of the key's first request. */

@@ -7,6 +7,7 @@ import { ParleyError } from "../../errors.ts";
 import { exactSize } from "../../util/sizes.ts";
 import type { Core } from "../core.ts";
 import { SNIFF_BYTES } from "./media-types.ts";
+import type { Scan, Scanner, Verdict } from "./scanner.ts";
 
 /** How long an intent is valid unless it is renewed. The clocks of nodes may differ by a minute. */
 const INTENT_MS = 30 * 60_000;
@@ -26,8 +27,8 @@ type FileColumns = Pick<
 
 /**
  * Owns everything that an upload holds until its row is committed: one of its user's uploads under way, a reservation of
- * the user's quota, the bytes in memory or in the blob store, and the intent. When it goes out of scope it discards what
- * was neither settled nor left to the sweep.
+ * the user's quota, the bytes in memory or in the blob store, the intent, and the scan of the bytes. When it goes out of
+ * scope it discards what was neither settled nor left to the sweep.
  */
 export class Upload implements AsyncDisposable {
   readonly #core: Core;
@@ -44,6 +45,9 @@ export class Upload implements AsyncDisposable {
   /** The key of the row in `intents`, if the store keeps no intents itself. */
   #intentRow: string | undefined;
   #renewAt = 0;
+  /** A scan of a file in the store, while it comes in. */
+  #scan: Scan | undefined;
+  #scanned: Promise<string | null> | undefined;
   /** Null: there is no quota. */
   #reservation: Omit<Reservation, "now"> | null = null;
   #isDone = false;
@@ -99,13 +103,16 @@ export class Upload implements AsyncDisposable {
       if (this.#isHashOnly) continue;
       this.#crc32 = crc32(chunk, this.#crc32);
       if (this.#blob) {
-        await this.#blob.write(chunk);
+        await this.#write(this.#blob, chunk);
         if (this.#intentRow && this.#core.clock() > this.#renewAt) await this.#renewIntent(this.#intentRow);
         continue;
       }
       this.#first.push(new Uint8Array(chunk));
       if (this.#size > this.#core.blobs.minFileBytes) await this.#moveToStore();
     }
+    // Its place is free once the scanner has answered, whatever else the request still sends.
+    if (this.#scan && !this.#scan.isLost) this.#scanned = this.#scan.end();
+    this.#scanned?.catch(() => {});
     if (this.#reservation) await this.#reserveRest(this.#reservation);
   }
 
@@ -120,9 +127,24 @@ export class Upload implements AsyncDisposable {
     return this.#head ?? this.#joined().subarray(0, SNIFF_BYTES);
   }
 
-  /** Makes the bytes durable, unless they are committed with the row. */
-  async store(): Promise<void> {
-    await this.#blob?.store();
+  /**
+   * Makes the bytes durable, unless they are committed with the row, and returns what the scanner says of them. Throws
+   * `unavailable` if it does not answer.
+   */
+  async store(): Promise<Verdict> {
+    const { scanner } = this.#core;
+    const isJudged = scanner !== null && !this.#isHashOnly && this.#size > 0;
+    const early = isJudged && this.#scanned ? await scanner.judge(this.#scanned) : undefined;
+    if (typeof early !== "object") await this.#blob?.store();
+    return early ?? (isJudged ? this.#scanStored(scanner) : "clean");
+  }
+
+  /** Scans what was not scanned while it came in: files in memory, and those for which the scanner or the client was too slow. */
+  async #scanStored(scanner: Scanner): Promise<Verdict> {
+    if (this.#size > scanner.settings.maxBytes) return "unscanned";
+    const { blobs } = this.#core;
+    const bytes = this.#blob ? await blobs.read(this.#blob.key, 0, this.#size - 1) : [this.#joined()];
+    return scanner.judge(scanner.scan(bytes));
   }
 
   columns(id: string, now: number): FileColumns {
@@ -154,6 +176,7 @@ export class Upload implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#scan?.[Symbol.dispose]();
     if (!this.#isDone) await this.#discard();
     const left = this.#core.uploadsUnderWay.get(this.#userId)! - 1;
     if (left > 0) this.#core.uploadsUnderWay.set(this.#userId, left);
@@ -202,7 +225,7 @@ export class Upload implements AsyncDisposable {
   }
 
   async #moveToStore(): Promise<void> {
-    const { blobs, clock, db, random } = this.#core;
+    const { blobs, clock, db, random, scanner } = this.#core;
     const digits = new Uint8Array(16);
     random(digits);
     const blobKey = Buffer.from(digits).toString("hex");
@@ -216,7 +239,19 @@ export class Upload implements AsyncDisposable {
     const first = this.#joined();
     this.#head = first.slice(0, SNIFF_BYTES);
     this.#first = [];
-    await this.#blob.write(first);
+    this.#scan = scanner?.tryStart();
+    await this.#write(this.#blob, first);
+  }
+
+  async #write(blob: BlobWriter, chunk: Uint8Array): Promise<void> {
+    const scan = this.#scan;
+    if (!scan) return blob.write(chunk);
+    if (this.#size > this.#core.scanner!.settings.maxBytes) {
+      scan[Symbol.dispose]();
+      this.#scan = undefined;
+      return blob.write(chunk);
+    }
+    await Promise.all([blob.write(chunk), scan.write(chunk)]);
   }
 
   /** In a buffer of its own, so that it passes to another thread alone. */

@@ -31,10 +31,12 @@ export interface AttachmentRow {
   crc32: number | null;
   created_at: number;
   version: number;
+  /** 1 if the file was to be scanned for viruses, and passed without. */
+  unscanned: number;
 }
 
 const COLUMNS = sql`a.id, a.message_id, a.uploader_id, a.filename, a.file_type, a.file_size, a.sha256, a.blob_key,
-  a.crc32, a.created_at, a.version`;
+  a.crc32, a.created_at, a.version, a.unscanned`;
 
 type AttachmentValues = [
   id: string,
@@ -48,6 +50,7 @@ type AttachmentValues = [
   crc32: number | null,
   created_at: number,
   version: number,
+  unscanned: number,
 ];
 
 function toRow(values: AttachmentValues | undefined): AttachmentRow | undefined {
@@ -64,6 +67,7 @@ function toRow(values: AttachmentValues | undefined): AttachmentRow | undefined 
       crc32: values[8],
       created_at: values[9],
       version: values[10],
+      unscanned: values[11],
     }
   );
 }
@@ -210,7 +214,10 @@ export interface CreateAttachment {
 }
 
 /** The columns that are shown of an attachment. */
-export type ShownAttachment = Omit<AttachmentRow, "uploader_id" | "sha256" | "blob_key" | "crc32">;
+export type ShownAttachment = Omit<
+  AttachmentRow,
+  "uploader_id" | "sha256" | "blob_key" | "crc32" | "unscanned"
+>;
 
 /**
  * Sends the file as a message, or adds it to the uploader's own message. Resolves the target again inside the transaction: it
@@ -314,24 +321,29 @@ export const deleteAttachment = write(
   { publishesEvents: true, serializeBy: ({ userId }) => userId },
   function* (input: DeleteAttachment): Write<void> {
     const attachment = input.asAdmin ? yield* getAnyAttachment(input) : yield* getOwnAttachment(input);
-    const { conversation_id, message_id, body_id, has_reactions } = attachment;
-    // Without a body, if the message is erased.
-    const message = { id: message_id, conversation_id, body_id, text: null, has_reactions };
-    const others = yield* get(
-      sql`SELECT id FROM attachments WHERE conversation_id = ${conversation_id} AND message_id = ${message_id}
-        AND id <> ${input.id} LIMIT 1`,
-    );
-    if (body_id === null && !others) {
-      yield* eraseForAll(message, [attachment], input.deletedAt, input.entry);
-      return;
-    }
-    const members = yield* membersOf(conversation_id);
-    yield* batch([
-      ...eraseFileForAll(message, members, attachment, input.deletedAt, input.entry),
-      ...publishUpdate(message, input.deletedAt),
-    ]);
+    yield* eraseAttachment(attachment, input.deletedAt, input.entry);
   },
 );
+
+/** Part of other writes. */
+export function* eraseAttachment(attachment: StoredAttachment, now: number, entry: NewEntry): Write<void> {
+  const { id, conversation_id, message_id, body_id, has_reactions } = attachment;
+  // Without a body, if the message is erased.
+  const message = { id: message_id, conversation_id, body_id, text: null, has_reactions };
+  const others = yield* get(
+    sql`SELECT id FROM attachments WHERE conversation_id = ${conversation_id} AND message_id = ${message_id}
+      AND id <> ${id} LIMIT 1`,
+  );
+  if (body_id === null && !others) {
+    yield* eraseForAll(message, [attachment], now, entry);
+    return;
+  }
+  const members = yield* membersOf(conversation_id);
+  yield* batch([
+    ...eraseFileForAll(message, members, attachment, now, entry),
+    ...publishUpdate(message, now),
+  ]);
+}
 
 interface StoredAttachment extends AttachmentRow {
   conversation_id: string;
@@ -346,13 +358,12 @@ interface OwnAttachment extends StoredAttachment {
 }
 
 interface Sought {
-  userId: string;
   id: string;
   expected: Expected;
 }
 
-/** Throws `attachment_not_found`. */
-function* getAnyAttachment({ id, expected }: Sought): Write<StoredAttachment> {
+/** Part of other writes. Throws `attachment_not_found`. */
+export function* getAnyAttachment({ id, expected }: Sought): Write<StoredAttachment> {
   const attachment = yield* get<StoredAttachment>(
     sql`SELECT ${COLUMNS}, a.conversation_id, m.body_id, m.has_reactions FROM attachments a JOIN messages m ON m.id = a.message_id
       WHERE a.id = ${id}`,
@@ -362,7 +373,7 @@ function* getAnyAttachment({ id, expected }: Sought): Write<StoredAttachment> {
   return attachment;
 }
 
-function* getOwnAttachment(input: Sought): Write<OwnAttachment> {
+function* getOwnAttachment(input: Sought & { userId: string }): Write<OwnAttachment> {
   const attachment = yield* get<OwnAttachment>(
     sql`SELECT ${COLUMNS}, a.conversation_id, m.body_id, m.has_reactions, u.username_key FROM attachments a
       JOIN members s ON s.conversation_id = a.conversation_id AND s.user_id = ${input.userId}

@@ -20,6 +20,8 @@ export const ACTIONS = [
   "attachment.renamed",
   "attachment.deleted",
   "attachment.downloaded",
+  "attachment.refused",
+  "attachment.withdrawn",
   "contact.created",
   "contact.renamed",
   "contact.deleted",

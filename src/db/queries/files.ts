@@ -27,6 +27,8 @@ export interface NewFile {
   reservation: Reservation | null;
   /** How many files the uploader may upload today; 0: no limit. */
   filesPerDay: number;
+  /** Whether it was to be scanned for viruses, and passes without. */
+  isUnscanned: boolean;
   createdAt: number;
   entry: NewEntry;
 }
@@ -43,7 +45,7 @@ export function* addFile(
   now: number,
   before: readonly Statement[],
 ): Write<void> {
-  const { id, uploaderId, fileSize, reservation, bytes } = file;
+  const { id, uploaderId, fileSize, reservation, bytes, isUnscanned } = file;
   // An expired intent is a tombstone by now: the bytes are erased.
   if (file.hasIntent && !(yield* get(settleIntent(file.blobKey)))) throw new ParleyError("unavailable");
   if (reservation) yield* checkQuota(reservation);
@@ -51,14 +53,15 @@ export function* addFile(
   yield* batch([
     ...before,
     sql`INSERT INTO attachments (id, conversation_id, message_id, uploader_id, filename, file_type, file_size,
-        sha256, blob_key, crc32, created_at, version)
+        sha256, blob_key, crc32, created_at, version, unscanned)
       VALUES (${id}, ${conversationId}, ${messageId}, ${uploaderId}, ${file.filename}, ${file.fileType}, ${fileSize},
-        ${file.sha256}, ${file.blobKey}, ${file.crc32}, ${file.createdAt}, 1)`,
+        ${file.sha256}, ${file.blobKey}, ${file.crc32}, ${file.createdAt}, 1,
+        ${isUnscanned ? 1 : 0})`,
     sql`INSERT INTO grants (user_id, attachment_id, conversation_id)
       SELECT s.user_id, ${id}, s.conversation_id ${audience(conversationId, sql`${messageId}`)}`,
     publishReference("attachment.created", now, conversationId, id, messageId),
     addStorage(uploaderId, fileSize),
-    recordEntry(file.entry, "attachment.created", id),
+    recordEntry(file.entry, "attachment.created", id, isUnscanned ? { unscanned: true } : undefined),
     ...(reservation ? [dropReservation(reservation)] : []),
     ...(bytes === null ? [] : [insertSmallFile(id, bytes)]),
   ]);

@@ -167,7 +167,8 @@ export function toBulkRow(message: SendMessage): BulkRow<Found> | undefined {
   const conversation = conversationId ?? senderId;
   const [file] = files;
   if (!file) return MESSAGES.row(input, [conversation]);
-  if (file.bytes === null || file.hasIntent || file.reservation || file.filesPerDay > 0) return undefined;
+  const { bytes, hasIntent, reservation, filesPerDay, isUnscanned } = file;
+  if (bytes === null || hasIntent || reservation || filesPerDay > 0 || isUnscanned) return undefined;
   // The uploader's storage is counted.
   return FILE_MESSAGES.row({ ...input, ...toInput(file) }, [conversation, senderId]);
 }

@@ -97,6 +97,7 @@ export const TABLES: readonly Table[] = [
       "created_at",
       "version",
       "crc32",
+      "unscanned",
     ],
   ),
   table("small_files", ["attachment_id"], ["bytes"]),

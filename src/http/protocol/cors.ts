@@ -27,6 +27,7 @@ export async function allowOrigins(app: FastifyInstance, origins: readonly strin
       "Last-Event-ID",
       "Link",
       "Location",
+      "Parley-Unscanned",
       "RateLimit",
       "RateLimit-Policy",
       "Repr-Digest",

@@ -30,6 +30,10 @@ export const headers = {
   "Content-Disposition": { description: "The name of the file.", schema: text },
   "Content-Security-Policy": { schema: text },
   "Cross-Origin-Resource-Policy": { schema: text },
+  "Parley-Unscanned": {
+    description: "The file was to be scanned for viruses, and passed without.",
+    schema: { const: "true" },
+  },
   "Referrer-Policy": { description: "Always `no-referrer`.", schema: { const: "no-referrer" } },
 };
 

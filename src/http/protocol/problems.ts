@@ -43,6 +43,7 @@ const statuses: Record<ErrorCode, number> = {
   file_type_refused: 415,
   range_not_satisfiable: 416,
   idempotency_key_reused: 422,
+  file_infected: 422,
   rate_limited: 429,
   daily_limit_reached: 429,
   webhook_disabled: 409,

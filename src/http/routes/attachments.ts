@@ -114,6 +114,7 @@ export const uploadOperation: Operation = operation({
     "count_limit_reached",
     "file_too_large",
     "file_type_refused",
+    "file_infected",
     "daily_limit_reached",
     "quota_exceeded",
     "disk_full",

@@ -31,6 +31,7 @@ const FILE_HEADERS: readonly HeaderName[] = [
   "Content-Disposition",
   "Content-Security-Policy",
   "Cross-Origin-Resource-Policy",
+  "Parley-Unscanned",
 ];
 
 export const fileOperation: Operation = operation({
@@ -55,7 +56,7 @@ export const fileOperation: Operation = operation({
       },
       302: {
         description: "The bytes are at another address, valid for a few minutes.",
-        headers: ["Location"],
+        headers: ["Location", "Parley-Unscanned"],
       },
       304: { description: "The client has this version.", headers: FILE_HEADERS },
       308: { description: "The file has a new name.", headers: ["Location"] },
@@ -178,7 +179,7 @@ async function redirect(
   // A client that follows it late must still have time to start.
   const kept = maxAge > 0 ? `private, max-age=${Math.floor(seconds / 2)}` : "private, no-store";
   addVary(reply, "Sec-Fetch-Site", "Sec-Fetch-Mode");
-  reply.header("cache-control", kept).redirect(address, 302);
+  reply.headers({ "cache-control": kept, ...scanMark(row) }).redirect(address, 302);
   return true;
 }
 
@@ -196,7 +197,13 @@ function safetyHeaders(row: FileRow, download: boolean) {
     "content-security-policy": `default-src 'none'${sandbox}`,
     // Pages of other origins show these files; the link's signature is what protects them.
     "cross-origin-resource-policy": "cross-origin",
+    ...scanMark(row),
   };
+}
+
+/** Says that the file was to be scanned for viruses, and passed without. */
+function scanMark({ unscanned }: FileRow) {
+  return unscanned === 1 ? { "parley-unscanned": "true" } : {};
 }
 
 function servedType(type: string): string {

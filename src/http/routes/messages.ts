@@ -105,6 +105,7 @@ export const messageOperations: readonly Operation[] = [
       "message_not_found",
       "file_too_large",
       "file_type_refused",
+      "file_infected",
       "daily_limit_reached",
       "quota_exceeded",
       "disk_full",

@@ -7,6 +7,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   "/usr/bin/chromium": ["chromium", "fonts-liberation"],
   "/usr/bin/firefox-esr": ["firefox-esr"],
   "/usr/bin/swift-proxy-server": ["swift-proxy", "swift-account", "swift-container", "swift-object"],
+  "/usr/sbin/clamd": ["clamav-daemon"],
   "/usr/bin/curl": ["curl"],
   "/usr/bin/strace": ["strace"],
 };

@@ -1,0 +1,96 @@
+import type { BlobReader } from "../../blobs/store.ts";
+import { readConfig } from "../../config/settings.ts";
+import { newEntry } from "../../core/audit.ts";
+import type { Accounts } from "../../core/core.ts";
+import { proveScanner, Scanner } from "../../core/files/scanner.ts";
+import { type Fault, faultOf } from "../../core/upkeep/integrity.ts";
+import { isBlobLive } from "../../db/queries/attachments.ts";
+import { type StoredFile, storedFiles } from "../../db/queries/integrity.ts";
+import { isUnscanned } from "../../db/queries/scans.ts";
+import { readStore } from "../../engines.ts";
+import { OperatorError, ParleyError } from "../../errors.ts";
+import type { Io } from "../io.ts";
+import { counted } from "../text.ts";
+import { withAccounts } from "./data.ts";
+import { type Finding, fileFinding, formatFinding, infectedFinding, placeOf } from "./findings.ts";
+import { amount, createWatch, type Watch } from "./watch.ts";
+
+/** Where a scan reads and writes. */
+interface Site {
+  accounts: Accounts;
+  blobs: BlobReader;
+  scanner: Scanner;
+  watch: Watch;
+}
+
+/**
+ * Scans every file again, also while a server runs, and withdraws those in which the scanner finds something. Returns the
+ * exit code: 1 if there is a finding.
+ */
+export async function scanFiles(io: Io, options: { json?: boolean }): Promise<number> {
+  const config = readConfig(io.env);
+  if (!config.scan) throw new OperatorError("Set PARLEY_SCAN as for the server: it names the scanner.");
+  const scanner = new Scanner(config.scan, () => {});
+  await proveScanner(scanner);
+  return withAccounts(config, async (accounts) => {
+    const site = { accounts, scanner, blobs: await readStore(config), watch: createWatch(io) };
+    const place = placeOf(config);
+    let findings = 0;
+    let larger = 0;
+    for await (const file of storedFiles(accounts.db)) {
+      if (file.file_size > scanner.settings.maxBytes) {
+        larger++;
+        continue;
+      }
+      const result = await scanFile(site, file);
+      site.watch.onFile();
+      if (result === null) continue;
+      findings++;
+      const finding: Finding =
+        typeof result === "string" ? infectedFinding(file, result) : fileFinding(place, file, result);
+      io.print(
+        options.json ? JSON.stringify({ ...finding.data, hint: finding.hint }) : formatFinding(finding),
+      );
+    }
+    const { files, bytes } = site.watch;
+    if (options.json) io.print(JSON.stringify({ kind: "summary", files, bytes, findings, larger }));
+    else io.print(summary(site.watch, findings, larger));
+    return findings > 0 ? 1 : 0;
+  });
+}
+
+/** Returns the name of what was found, or the fault because of which the file cannot be scanned; otherwise null. */
+async function scanFile(site: Site, file: StoredFile): Promise<string | Fault | null> {
+  const { accounts, blobs, scanner, watch } = site;
+  const { db } = accounts;
+  using scan = await scanner.start();
+  const fault = await faultOf(db, blobs, file, (chunk) => {
+    watch.onChunk(chunk);
+    return scan.feed(chunk);
+  });
+  // Bytes that were erased after the row was read are no fault.
+  if (fault) return (await isBlobLive(db, file.blob_key)) ? fault : null;
+  const found = await scan.end().catch((error: Error) => {
+    throw new OperatorError(`The scanner failed at ${file.id}: ${error.message}. Run the command again.`, {
+      cause: error,
+    });
+  });
+  if (found === null) {
+    if (await isUnscanned(db, file.id)) await db.write("clearUnscanned", { id: file.id });
+    return null;
+  }
+  try {
+    await db.write("withdrawAttachment", { id: file.id, found, entry: newEntry(accounts, null) });
+    return found;
+  } catch (error) {
+    // Its uploader was faster.
+    if (error instanceof ParleyError && error.code === "attachment_not_found") return null;
+    throw error;
+  }
+}
+
+function summary(watch: Watch, findings: number, larger: number): string {
+  const lines = [`Scanned ${amount(watch)}: ${counted(findings, "finding")}.`];
+  if (larger > 0) lines.push(`${counted(larger, "file")} not scanned, because of PARLEY_SCAN_MAX_SIZE.`);
+  return lines.join("\n");
+}

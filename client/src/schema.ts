@@ -914,7 +914,7 @@ export interface operations {
       actor_id?: string | undefined;
       /** Returns what was done to this object. */
       object_id?: string | undefined;
-      /** One or more of attachment.created, attachment.renamed, attachment.deleted, attachment.downloaded, contact.created, contact.renamed, contact.deleted, group.created, group.declined, group.joined, group.left, group.updated, member.invited, member.removed, member.updated, member.withdrawn, message.deleted, push_subscription.created, push_subscription.updated, push_subscription.deleted, token.created, token.revoked, user.created, user.deleted, webhook.created, webhook.updated, webhook.secret_rotated, webhook.disabled, webhook.deleted, separated by commas. */
+      /** One or more of attachment.created, attachment.renamed, attachment.deleted, attachment.downloaded, attachment.refused, attachment.withdrawn, contact.created, contact.renamed, contact.deleted, group.created, group.declined, group.joined, group.left, group.updated, member.invited, member.removed, member.updated, member.withdrawn, message.deleted, push_subscription.created, push_subscription.updated, push_subscription.deleted, token.created, token.revoked, user.created, user.deleted, webhook.created, webhook.updated, webhook.secret_rotated, webhook.disabled, webhook.deleted, separated by commas. */
       actions?: string | undefined;
       /** Returns entries of this time (Unix seconds) or later. */
       created_from?: number | undefined;

@@ -146,6 +146,7 @@ async function addFiles(
       crc32: crc32("a"),
       created_at: 1,
       version: 1,
+      unscanned: 0,
     },
   }));
   const attachments = files.map((file) => ({ ...file, blob_key: file.id }));

@@ -80,7 +80,7 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
       {asking === "push" && push && (
         <ConfirmDialog
           title="Get notifications while Parley is closed?"
-          text="Your browser then talks to its own push service, which learns when a message arrives for you, but neither from whom nor what it says."
+          text="Your browser then talks to its own push service. The service learns when a message arrives for you, but not who sent it or what it says."
           action="Turn on"
           isHarmless
           onConfirm={push.toggle}

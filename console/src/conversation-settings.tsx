@@ -73,7 +73,7 @@ function Fields({ conversation }: { conversation: Conversation }) {
           checked={shown.is_archived}
           onChange={({ currentTarget }) => change({ is_archived: currentTarget.checked })}
         />
-        Archived, also when messages arrive
+        Archived, even when messages arrive
       </label>
       <Mute conversation={shown} onChange={(muted_until) => change({ muted_until })} />
       {failure && (

@@ -97,11 +97,11 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   contact_exists: "You already have a contact with this username.",
   username_taken: "Another user has this username.",
   count_limit_reached: "You have reached a limit of the server. Delete what you no longer need.",
-  idempotency_in_progress: "The server still works on this. Try again in a moment.",
+  idempotency_in_progress: "The server is still working on this. Try again in a moment.",
   webhook_disabled: "The webhook is disabled. Enable it first.",
   too_many_streams: "Parley is open in too many windows. Close some of them.",
   events_erased: "Older changes are no longer available. Reload the page.",
-  precondition_failed: "It was changed meanwhile. Reload the page.",
+  precondition_failed: "Somebody else has changed this. Reload the page.",
   request_timeout: "The connection is too slow. Try again.",
   rate_limited: "Too many requests. Try again in a moment.",
   range_not_satisfiable: "The file is shorter than expected. Reload the page.",
@@ -111,11 +111,11 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   daily_limit_reached: "You have sent as many files today as the server accepts. Try again tomorrow.",
   body_too_large: "The text is longer than the server accepts.",
   quota_exceeded: "Your storage is full. Delete files to make room.",
-  disk_full: "The disk of the server is full. Ask who runs it to make room.",
-  internal_error: "The server failed. Try again, or ask who runs it.",
+  disk_full: "The disk of the server is full. Ask your administrator to make room.",
+  internal_error: "The server failed. Try again, or ask your administrator.",
   unavailable: "The server is busy. Try again in a moment.",
   outcome_unknown:
-    "The server lost its database for a moment. Check whether this was done before you try again.",
+    "The server lost its database connection. Check whether this was done before you try again.",
 };
 
 /** Returns the text of an error: by its code and field, never the server's own words. */
@@ -125,8 +125,8 @@ export function explain(error: unknown): string {
   const accepted = code === "invalid_parameter" ? ACCEPTED[param] : undefined;
   const text = accepted ?? TEXTS[code];
   if (text !== undefined && code !== "internal_error") return text;
-  // A newer server may have other codes. The log of the server has the rest.
-  const id = requestId === undefined ? "" : ` Its log has the details under ${requestId}.`;
+  // A newer server may have other codes. Its log has the details under the id.
+  const id = requestId === undefined ? "" : ` Request ID: ${requestId}.`;
   return `${text ?? "The server refused this."}${id}`;
 }
 

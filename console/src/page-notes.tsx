@@ -38,7 +38,7 @@ export function NotAllowed({ what }: { what: string }) {
 }
 
 export function toNotAllowed(what: string): string {
-  return `Your access token may not ${what}.`;
+  return `Your access token does not allow you to ${what}.`;
 }
 
 /** Returns how many were found; empty until that is known. */

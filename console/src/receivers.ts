@@ -34,7 +34,7 @@ export function useReceivers(parts: {
     const note = `${name} was deleted. Nobody gets your messages, unless a new user takes the name.`;
     return { note, toProgress: ({ id }) => (id > last.id ? undefined : "sent") };
   }
-  const note = `You have blocked ${name}. They get your messages, and you get none of theirs.`;
+  const note = `You have blocked ${name}. They get your messages, but you do not get theirs.`;
   return { note: isBlocked ? note : "", toProgress: () => "sent" };
 }
 

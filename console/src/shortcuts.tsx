@@ -12,7 +12,7 @@ const ALL: readonly (readonly [what: string, keys: readonly string[]])[] = [
   ["Search contacts, groups and messages", ["/"]],
   ["Search the open conversation", [CONTROL, "F"]],
   ["Move in a list", ["↑", "↓"]],
-  ["Open what is chosen", ["Enter"]],
+  ["Open the selected item", ["Enter"]],
   ["Send the message", ["Enter"]],
   ["Start a new line", ["Shift", "Enter"]],
   ["Edit your last message, in an empty field", ["↑"]],

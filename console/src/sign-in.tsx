@@ -79,7 +79,7 @@ function Unsent({ all }: { all: readonly string[] }) {
         ))}
       </ul>
       <p class="muted small">
-        Sign in again in this tab to send the messages: they are drafts. Choose the files once more.
+        Sign in again in this tab to send the messages: they are kept as drafts. Choose the files again.
       </p>
     </section>
   );

@@ -29,7 +29,7 @@ test("no error of the catalogue shows the words of the server, or passes for an 
       }),
     );
   const unknown = toText("of_a_newer_server");
-  assert.equal(unknown, "The server refused this. Its log has the details under req_1.");
+  assert.equal(unknown, "The server refused this. Request ID: req_1.");
   const codes = Object.keys(catalogue);
   assert.ok(codes.length > 40);
   for (const code of codes) {
@@ -39,5 +39,5 @@ test("no error of the catalogue shows the words of the server, or passes for an 
     assert.notEqual(text, unknown, code);
     assert.match(text, /^[A-Z].*\.$/, code);
   }
-  assert.match(toText("internal_error"), /^The server failed\. .* Its log has the details under req_1\.$/);
+  assert.match(toText("internal_error"), /^The server failed\. .* Request ID: req_1\.$/);
 });

@@ -211,7 +211,7 @@ testScenes("who receives what, and what is new", {
     await page.getByLabel("Access token").waitFor();
     await signIn(page, proxy.url, token);
     await page.getByRole("option", { name: "Bob" }).click();
-    await note(page).getByText("Your access token may not write messages.").waitFor();
+    await note(page).getByText("Your access token does not allow you to write messages.").waitFor();
     await find(page, "written before").hover();
     await find(page, "written before").focus();
     assert.equal(await find(page, "written before").getByRole("button", { name: "Reply" }).count(), 0);

@@ -37,7 +37,7 @@ testScenes("tokens that lack a scope", {
   "without contacts a token that may not add any says so": async (world) => {
     const { page, guard } = await enter(world, await world.server.user(), READ);
     for (const side of [".contacts", ".main"])
-      await page.locator(side).getByText("Your access token may not add contacts.").waitFor();
+      await page.locator(side).getByText("Your access token does not allow you to add contacts.").waitFor();
     assert.deepEqual(await listButtons(page, ".contacts"), []);
     assert.equal(await page.getByRole("button", { name: "Add your first contact" }).count(), 0);
     assert.deepEqual(guard.complaints, []);
@@ -54,7 +54,7 @@ testScenes("tokens that lack a scope", {
     await page.getByRole("button", { name: "More", exact: true }).click();
     await page.getByRole("menuitem", { name: "Conversation settings" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("Your access token may not change settings.").waitFor();
+    await dialog.getByText("Your access token does not allow you to change settings.").waitFor();
     assert.equal(await dialog.getByLabel("Pinned above the others").isDisabled(), true);
     assert.equal(await dialog.getByLabel("Muted").isDisabled(), true);
     assert.deepEqual(guard.complaints, []);
@@ -71,7 +71,7 @@ testScenes("tokens that lack a scope", {
     };
     await page.getByRole("link", { name: "Notes to self" }).click();
     await openFiles(page);
-    await page.getByText("Your access token may not upload files.").waitFor();
+    await page.getByText("Your access token does not allow you to upload files.").waitFor();
     assert.equal(await page.getByRole("button", { name: "Choose files" }).count(), 0);
     await dropFiles(page, [{ name: "dropped.txt", type: "text/plain", base64: btoa("a") }]);
     await upload(server.url, user, new File(["a"], "mine.txt"));
@@ -82,7 +82,7 @@ testScenes("tokens that lack a scope", {
     assert.equal(await page.getByRole("button", { name: "Add files" }).count(), 0);
     await page.getByRole("button", { name: "Open mine.txt" }).focus();
     await page.keyboard.press("Delete");
-    await page.getByRole("dialog").getByText("Your access token may not delete files.").waitFor();
+    await page.getByRole("dialog").getByText("Your access token does not allow you to delete files.").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Open mine.txt" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Copy link" }).waitFor();
@@ -100,7 +100,7 @@ testScenes("tokens that lack a scope", {
     await read(send(server, user, "POST", "/v1/groups", { name: "Climbing" }), 201);
     await read(send(server, bob, "POST", "/v1/groups", { name: "Chess", members: [me.username] }), 201);
     const { page, guard } = await enter(world, user, READ);
-    await page.getByText("Your access token may not answer invitations.").waitFor();
+    await page.getByText("Your access token does not allow you to answer invitations.").waitFor();
     assert.equal(await page.getByRole("button", { name: "Join Chess" }).count(), 0);
     await page.getByRole("option", { name: "Climbing" }).click();
     await page.getByRole("heading", { name: "Climbing" }).waitFor();
@@ -119,15 +119,15 @@ testScenes("tokens that lack a scope", {
     await say(server, bob, id, "hello");
     const { page, guard } = await enter(world, user, ["messages:read", "messages:write", "events:read"]);
     await page.getByRole("option", { name: "Bob" }).click();
-    await page.locator(".main").getByText("Your access token may not see contacts.").waitFor();
+    await page.locator(".main").getByText("Your access token does not allow you to see contacts.").waitFor();
     await page.evaluate(() => {
       location.hash = "grp_x";
     });
-    await page.locator(".main").getByText("Your access token may not see groups.").waitFor();
+    await page.locator(".main").getByText("Your access token does not allow you to see groups.").waitFor();
     await page.getByRole("link", { name: "Notes to self" }).click();
     await page.getByRole("textbox", { name: "Message to your notes" }).waitFor();
     await openFiles(page);
-    await page.getByText("Your access token may not see files.").waitFor();
+    await page.getByText("Your access token does not allow you to see files.").waitFor();
     assert.equal(await page.getByRole("alert").getByText(/./).count(), 0);
     assert.deepEqual(guard.complaints, []);
   },
@@ -138,10 +138,10 @@ testScenes("tokens that lack a scope", {
     await makeContact(server, user, "ada");
     const { page, guard } = await enter(world, user, ["contacts:read", "contacts:write", "events:read"]);
     await page.getByRole("option", { name: "ada" }).click();
-    await page.getByText("Your access token may not read messages.").waitFor();
+    await page.getByText("Your access token does not allow you to read messages.").waitFor();
     assert.deepEqual(await listItems(page), ["Block contact", "Delete contact"]);
     await page.getByText("Archived", { exact: true }).click();
-    await page.getByText("Your access token may not read conversations.").waitFor();
+    await page.getByText("Your access token does not allow you to read conversations.").waitFor();
     assert.deepEqual(guard.complaints, []);
   },
 });

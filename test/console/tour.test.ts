@@ -30,7 +30,7 @@ async function answer([ann, bob, cat]: People): Promise<void> {
   for (const { page } of [bob, cat]) await invitation(page).getByText("Ann (@ann) invites you").waitFor();
   await bob.page.getByRole("link", { name: "Climbing" }).click();
   await bob.page.getByRole("heading", { name: "Ann (@ann) invites you" }).waitFor();
-  await bob.page.getByText("You see messages after joining.").waitFor();
+  await bob.page.getByText("You see messages sent after you join.").waitFor();
   await bob.page.locator(".main").getByRole("button", { name: "Join Climbing" }).click();
   await line(bob.page, "You joined").waitFor();
   await invitation(bob.page).waitFor({ state: "detached" });

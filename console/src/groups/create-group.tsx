@@ -91,7 +91,7 @@ function Names(props: { names: readonly string[]; onChange: (names: readonly str
           <span class="ellipsis">{name}</span>
           <IconButton
             icon="close"
-            label={`Do not invite ${name}`}
+            label={`Remove ${name}`}
             onClick={() => onChange(names.filter((each) => each !== name))}
           />
         </li>

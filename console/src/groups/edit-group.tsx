@@ -46,7 +46,7 @@ export function EditGroup(props: { group: Group; onClose: () => void }) {
         <label class="labelled">
           Picture URL
           <input class="field" name="avatar_url" type="url" defaultValue={before.avatar_url ?? ""} />
-          <span class="muted small">Other apps show it, this console does not.</span>
+          <span class="muted small">Other apps show it. This console does not.</span>
         </label>
         <p class="failure" role="alert">
           {failure}

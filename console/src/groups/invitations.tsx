@@ -109,8 +109,8 @@ export function OpenInvitation({ group, onBack }: { group: Group; onBack: () => 
         {group.description !== null && <p class="group-description">{group.description}</p>}
         <p class="muted">
           {group.history === "all"
-            ? "You see all messages, also earlier ones."
-            : "You see messages after joining."}
+            ? "You see all messages, including earlier ones."
+            : "You see messages sent after you join."}
         </p>
         <Answers group={group} />
       </div>

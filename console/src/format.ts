@@ -13,8 +13,8 @@ export function formatSize(bytes: number): string {
   return `${(value < 9.95 ? TENTHS : WHOLE).format(value)} ${UNITS[unit]}`;
 }
 
-/** Formats a duration as people estimate it. */
-export function formatDuration(seconds: number): string {
+/** Formats a duration as people estimate it: "2 minutes". */
+export function formatEstimate(seconds: number): string {
   if (seconds < 10) return "a few seconds";
   if (seconds < 55) return `${Math.ceil(seconds / 10) * 10} seconds`;
   const minutes = Math.round(seconds / 60);

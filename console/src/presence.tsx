@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Contact } from "../../client/src/index.ts";
 import { formatAgo, formatFullTime } from "./format.ts";
 import { useChanges, useSession } from "./session.ts";
-import { useEveryMinute } from "./use-every-minute.ts";
+import { MINUTE_MS, useInterval } from "./use-interval.ts";
 
 const NOW_SECONDS = 180;
 
@@ -33,7 +33,7 @@ function useLastActive(contact: Contact): { seconds: number | null } {
       .catch(endIfRefused);
   };
   useEffect(refresh, [contact]);
-  useEveryMinute(true, refresh);
+  useInterval(refresh, MINUTE_MS);
   useChanges((change) => {
     if (change.type !== "message.created") return;
     const { conversation_id, sender, created_at } = change.payload;

@@ -1,6 +1,6 @@
 // The uploads, below the open conversation.
 import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
-import { counted, formatDuration, formatSize } from "./format.ts";
+import { counted, formatEstimate, formatSize } from "./format.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import { useSession } from "./session.ts";
 import { isRunning, type Upload } from "./uploads.ts";
@@ -89,7 +89,7 @@ function useRoomBelow(box: { current: HTMLElement | null }): void {
 function Total() {
   const { uploads } = useSession();
   const { sent, size, secondsLeft } = uploads.total;
-  const left = secondsLeft === undefined ? "" : ` · ${formatDuration(secondsLeft)} left`;
+  const left = secondsLeft === undefined ? "" : ` · ${formatEstimate(secondsLeft)} left`;
   return (
     <span class="tray-total">
       <span class="muted small ellipsis">

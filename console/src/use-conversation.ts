@@ -2,7 +2,7 @@ import { useLayoutEffect, useState } from "preact/hooks";
 import type { Conversation } from "../../client/src/index.ts";
 import { explain } from "./failures.ts";
 import { useChanges, useSession } from "./session.ts";
-import { useEveryMinute } from "./use-every-minute.ts";
+import { MINUTE_MS, useInterval } from "./use-interval.ts";
 
 /** Returns the conversation, kept up to date: at once if it is known. */
 export function useConversation(id: string): {
@@ -29,6 +29,6 @@ export function useConversation(id: string): {
     if (!conversation) load();
   }, []);
   // No event says that the contact has joined.
-  useEveryMinute(conversation?.contact_joined === false, () => conversations.refresh(id));
+  useInterval(() => conversations.refresh(id), MINUTE_MS, conversation?.contact_joined === false);
   return { conversation, failure: conversation ? "" : failure, retry: load };
 }

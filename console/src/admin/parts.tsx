@@ -5,6 +5,7 @@ import { formatFullTime, formatTime } from "../format.ts";
 import { Icon, IconButton, type IconName } from "../icons.tsx";
 import { PageFailure, Reading } from "../page-notes.tsx";
 import { useSession } from "../session.ts";
+import { useInterval } from "../use-interval.ts";
 import type { Pages } from "../use-pages.ts";
 
 /** The title of a page with what can be done on it. Takes the focus if the link that led here is gone. */
@@ -148,16 +149,8 @@ export function TextField(props: {
 
 /** Calls a function at once, and then again and again while the window is visible. */
 export function useVisibleInterval(act: () => void, ms: number): void {
-  const latest = useRef(act);
-  latest.current = act;
   useEffect(() => {
-    const run = () => document.hidden || latest.current();
-    run();
-    const timer = setInterval(run, ms);
-    document.addEventListener("visibilitychange", run);
-    return () => {
-      clearInterval(timer);
-      document.removeEventListener("visibilitychange", run);
-    };
+    if (!document.hidden) act();
   }, [ms]);
+  useInterval(act, ms);
 }

@@ -85,7 +85,9 @@ export function SecondUser() {
   }, [parley, isAdmin]);
   if (!isAdmin) {
     return (
-      <p class="muted small">Is the other person not on this server yet? Ask your administrator to add them.</p>
+      <p class="muted small">
+        Is the other person not on this server yet? Ask your administrator to add them.
+      </p>
     );
   }
   if (!isAlone) return null;

@@ -156,6 +156,8 @@ testScenes("what is late, lost or refused on the way", {
     await page.clock.install();
     await signIn(page, proxy.url, user.token);
     while (proxy.openStreams() === 0) await page.waitForTimeout(20);
+    // From here on only the test lets time pass.
+    await page.clock.pauseAt(Date.now() + 5000);
     let asked = 0;
     proxy.fate = (line) => {
       if (line !== "GET /v1/events") return "pass";
@@ -168,7 +170,7 @@ testScenes("what is late, lost or refused on the way", {
     await hide(page, false);
     const until = async (count: number) => {
       while (asked < count) await page.waitForTimeout(20);
-      // Its answer has arrived, and the pause has begun.
+      // By then its answer has arrived, and the pause has begun.
       await page.waitForTimeout(300);
     };
     await until(1);

@@ -83,8 +83,9 @@ testScenes("the preview", {
     await page.mouse.down();
     await page.mouse.move(2, 2);
     await page.mouse.up();
-    await page.mouse.dblclick(middle.x, middle.y);
-    await waitShown(page, ({ scale }) => scale === 3);
+    for (let i = 0; i < 3; i++) await page.keyboard.press("+");
+    await waitShown(page, ({ scale, x }) => scale > 3 && x === 0);
+    await page.mouse.move(middle.x, middle.y);
     await page.mouse.down();
     await page.mouse.move(middle.x + 70, middle.y + 30, { steps: 4 });
     await page.mouse.up();

@@ -82,7 +82,10 @@ testScenes("tokens that lack a scope", {
     assert.equal(await page.getByRole("button", { name: "Add files" }).count(), 0);
     await page.getByRole("button", { name: "Open mine.txt" }).focus();
     await page.keyboard.press("Delete");
-    await page.getByRole("dialog").getByText("Your access token does not allow you to delete files.").waitFor();
+    await page
+      .getByRole("dialog")
+      .getByText("Your access token does not allow you to delete files.")
+      .waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Open mine.txt" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Copy link" }).waitFor();

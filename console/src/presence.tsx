@@ -38,8 +38,7 @@ function useLastActive(contact: Contact): { seconds: number | null } {
     if (change.type !== "message.created") return;
     const { conversation_id, sender, created_at } = change.payload;
     if (conversation_id !== contact.conversation_id || !sender || sender.id === me.id) return;
-    // If the server does not say so, neither does this.
-    setActive(({ seconds }) => ({ seconds: seconds && Math.max(seconds, created_at) }));
+    setActive(({ seconds }) => ({ seconds: Math.max(seconds ?? 0, created_at) }));
   });
   return active;
 }

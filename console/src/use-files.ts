@@ -71,8 +71,9 @@ export function useFiles(conversationId: string, q: string): Files {
       // Only the server knows whether it is found.
       if (q) searchAgain();
       else edit((items, hasMore) => withNew(items, file, hasMore));
-      if (file.sender === undefined) senders.read(file.id, edit, announce);
-      else if (!isIn(file.id)) announce(file);
+      if (isIn(file.id)) return;
+      if (file.sender === undefined) void senders.read(file.id, edit, announce);
+      else announce(file);
     } else if (change.type === "attachment.updated") {
       const { payload } = change;
       edit((items) => items.map((each) => (each.id === payload.id ? { ...each, ...payload } : each)));

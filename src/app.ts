@@ -13,6 +13,7 @@ import { deliverTyping } from "./core/events/typing.ts";
 import { Typists } from "./core/events/typists.ts";
 import { DownloadLog } from "./core/files/download-log.ts";
 import { createLinks } from "./core/files/links.ts";
+import { Resumables } from "./core/files/resumables.ts";
 import { proveScanner, Scanner } from "./core/files/scanner.ts";
 import { refuseHalfMove } from "./core/upkeep/move.ts";
 import type { Callbacks, Database } from "./db/database.ts";
@@ -20,7 +21,7 @@ import { lockFolder } from "./db/engines/sqlite/lock.ts";
 import { hasStoredFiles } from "./db/queries/integrity.ts";
 import { findPushKey } from "./db/queries/push-subscriptions.ts";
 import { followsRule } from "./db/queries/search.ts";
-import { hasLapsedReservations } from "./db/queries/storage.ts";
+import { hasReservations } from "./db/queries/storage.ts";
 import { allCarriedSecrets } from "./db/queries/tables.ts";
 import { openDatabase, openStore } from "./engines.ts";
 import { OperatorError } from "./errors.ts";
@@ -202,6 +203,7 @@ function madeAnew({ makeResolver = () => new Resolver(NAMES) }: Parts) {
     activity: new Activity(),
     keysUnderWay: new Set<string>(),
     uploadsUnderWay: new Map<string, number>(),
+    resumables: new Resumables(),
     archivesUnderWay: new Map<string, number>(),
     eventHub: new EventHub(),
     damaged: new Set<string>(),
@@ -220,10 +222,9 @@ function silentConnections(server: Server): () => void {
   };
 }
 
-/** A data folder has one server, so no upload from before its start is still under way. */
+/** A data folder has one server, so no request from before its start is still under way. */
 async function dropReservations(db: Database): Promise<void> {
-  const now = Number.MAX_SAFE_INTEGER;
-  if (await hasLapsedReservations(db, now)) await db.write("lapseReservations", { now });
+  if (await hasReservations(db)) await db.write("dropReservations", undefined);
 }
 
 interface Background {

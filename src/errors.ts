@@ -99,6 +99,11 @@ export const catalogue = {
     explanation:
       "The id is unknown or malformed, the group has ended, or you are neither a member nor invited. Its members are shown to you after you have joined.",
   },
+  upload_not_found: {
+    title: "Upload not found",
+    explanation:
+      "The id is unknown or malformed, the upload belongs to another user, or it has expired or was deleted. Start a new upload.",
+  },
   member_not_found: {
     title: "Member not found",
     explanation:
@@ -144,6 +149,29 @@ export const catalogue = {
     title: "Username already taken",
     explanation:
       "Another user has this username, or one that differs only in case or in the form of its characters. Choose another; for a user of an identity provider, change it there. With the scope `admin`, `existing_id` is the id of the user.",
+  },
+  upload_offset_mismatch: {
+    title: "Wrong upload offset",
+    explanation:
+      "The server has more or fewer bytes than `Upload-Offset` says. The `Upload-Offset` header of the answer has their number: continue there.",
+  },
+  upload_completed: {
+    title: "Upload already complete",
+    explanation: "The upload has all its bytes. `GET /v1/uploads/{upload_id}` has the id of its attachment.",
+  },
+  upload_length_mismatch: {
+    title: "Wrong upload length",
+    explanation:
+      "The bytes, or lengths in the headers, contradict the length of the upload. If the body itself had too many or too few bytes, the upload was deleted. Check the file and start a new upload.",
+  },
+  checksum_mismatch: {
+    title: "Checksum mismatch",
+    explanation:
+      "The received bytes do not match `Upload-Checksum`, and were not stored. Send them again from the same offset.",
+  },
+  unsupported_upload_protocol: {
+    title: "Unsupported upload protocol",
+    explanation: "The server supports the version of tus in the `Tus-Version` header of the answer.",
   },
   count_limit_reached: {
     title: "Limit reached",
@@ -254,14 +282,19 @@ export class ParleyError extends Error {
   readonly code: ErrorCode;
   readonly param: string | undefined;
   /** Further members of the problem's body. */
-  readonly members: Readonly<Record<string, string>>;
+  readonly members: Readonly<Record<string, string | number>>;
   /** The value of a header that `http/` sends: the missing scope, the allowed methods, the file size, the seconds to wait. */
   readonly header: string | undefined;
 
   constructor(
     code: ErrorCode,
     detail?: string,
-    options: { param?: string; members?: Record<string, string>; header?: string; cause?: unknown } = {},
+    options: {
+      param?: string;
+      members?: Record<string, string | number>;
+      header?: string;
+      cause?: unknown;
+    } = {},
   ) {
     super(detail ?? catalogue[code].explanation, { cause: options.cause });
     this.name = "ParleyError";

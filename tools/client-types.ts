@@ -69,7 +69,8 @@ function objectOf({ properties = {}, required = [] }: Schema, indent: string, is
     const isThere = required.includes(name);
     const type = typeOf(schema, inner, isAsked) + (isAsked && !isThere ? " | undefined" : "");
     const note = schema.description ? [`${inner}/** ${schema.description} */`] : [];
-    return [...note, `${inner}${name}${isThere ? "" : "?"}: ${type};`];
+    const key = /^\w+$/.test(name) ? name : JSON.stringify(name);
+    return [...note, `${inner}${key}${isThere ? "" : "?"}: ${type};`];
   });
   return ["{", ...lines, `${indent}}`].join("\n");
 }

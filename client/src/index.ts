@@ -17,3 +17,4 @@ export {
 } from "./transport.ts";
 export type * from "./types.ts";
 export type { UploadOptions, UploadProgress } from "./upload.ts";
+export type { AppendOptions, ResumableOptions } from "./uploads.ts";

@@ -9,9 +9,12 @@ import { randomKey } from "./transport.ts";
 export async function fileAt(path: string) {
   const { size } = await stat(path);
   // If the file grows meanwhile, only the announced bytes are sent.
-  const chunks = (): AsyncIterable<Uint8Array> => createReadStream(path, { end: Math.max(0, size - 1) });
+  const chunks = (from = 0): AsyncIterable<Uint8Array> =>
+    from < size ? createReadStream(path, { start: from, end: size - 1 }) : emptyStream();
   return { filename: basename(path), size, chunks };
 }
+
+async function* emptyStream(): AsyncGenerator<Uint8Array> {}
 
 /** Writes a file that gets its name once it is complete. Without `overwrite` it fails with EEXIST if the name exists. */
 export async function saveStream(

@@ -11,6 +11,7 @@ import { PushSubscriptions } from "./push-subscriptions.ts";
 import { Tokens } from "./tokens.ts";
 import { type CallOptions, type ParleyOptions, Transport } from "./transport.ts";
 import type { AuditEntry, AuditQuery, Me } from "./types.ts";
+import { Uploads } from "./uploads.ts";
 import { Users } from "./users.ts";
 import { Webhooks } from "./webhooks.ts";
 
@@ -25,6 +26,7 @@ export class Parley {
   readonly messages: Messages;
   readonly groups: Groups;
   readonly attachments: Attachments;
+  readonly uploads: Uploads;
   readonly archives: Archives;
   readonly events: Events;
   readonly webhooks: Webhooks;
@@ -43,6 +45,7 @@ export class Parley {
     this.messages = new Messages(transport);
     this.groups = new Groups(transport);
     this.attachments = new Attachments(transport);
+    this.uploads = new Uploads(transport);
     this.archives = new Archives(transport);
     this.events = new Events(transport);
     this.webhooks = new Webhooks(transport);

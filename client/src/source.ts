@@ -15,8 +15,8 @@ export interface Source {
   type: string | undefined;
   /** In bytes, if known. */
   size: number | undefined;
-  /** Returns the bytes from the start. */
-  chunks(): AsyncIterable<Uint8Array>;
+  /** Returns the bytes, from the first or from an offset. Throws a TypeError for an offset of a stream, which is read once. */
+  chunks(from?: number): AsyncIterable<Uint8Array>;
   /** Whether `chunks` can be called (again). */
   canRepeat(): boolean;
   /** The whole source, if it is a Blob. */
@@ -44,13 +44,14 @@ export async function toSource(
       filename: name,
       type,
       size,
-      chunks: () => readChunks(blob.stream()),
+      chunks: (from = 0) => readChunks(blob.slice(from).stream()),
       canRepeat: () => true,
       blob,
     };
   }
   let isBegun = false;
-  async function* chunks() {
+  async function* chunks(from = 0) {
+    if (from > 0) throw new TypeError("A stream cannot be read again from an offset.");
     isBegun = true;
     const given = blob instanceof ReadableStream ? readChunks(blob) : (blob as AsyncIterable<unknown>);
     for await (const chunk of given) {

@@ -18,7 +18,7 @@ export async function* readChunks(
  * generator that never started does not run its `finally`.
  */
 export function toStream(
-  chunks: AsyncGenerator<Uint8Array, void, undefined>,
+  chunks: AsyncGenerator<Uint8Array, unknown, undefined>,
   onCancel = () => {},
 ): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
@@ -30,7 +30,7 @@ export function toStream(
       },
       async cancel() {
         onCancel();
-        await chunks.return();
+        await chunks.return(undefined);
       },
     },
     { highWaterMark: 0 },

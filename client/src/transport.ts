@@ -38,7 +38,7 @@ export interface ChangeOptions extends CallOptions {
 
 /** A request, with everything needed to repeat it. */
 interface Call extends CreateOptions, ChangeOptions {
-  method: "GET" | "POST" | "PUT" | "DELETE";
+  method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** The segments below the server's URL, not encoded. */
   path: readonly string[];
   query?: object | undefined;
@@ -186,15 +186,21 @@ export class Transport {
       } catch (error) {
         // The first attempt deleted the resource, and its answer was lost.
         if (mayBeDone && call.isRemoval && isNotFound(error)) return undefined as T;
-        if (!isPassing(error) || failures > this.#maxRetries || call.canRepeat?.() === false) throw error;
+        if (!isPassing(error) || call.canRepeat?.() === false) throw error;
         mayBeDone ||= isLost(error);
         // A retry would be refused because the first attempt changed the version.
         if (mayBeDone && call.method === "PUT" && call.ifMatch !== undefined) throw error;
-        const pause = pauseBefore(error, failures);
-        this.#onWait?.(pause, error);
-        await sleep(pause, call.signal);
+        await this.pause(error, failures, call.signal);
       }
     }
+  }
+
+  /** Waits before a retry. Throws the error if there were too many; `failures` counts from 1. */
+  async pause(error: ParleyApiError, failures: number, signal: AbortSignal | undefined): Promise<void> {
+    if (failures > this.#maxRetries) throw error;
+    const pause = pauseBefore(error, failures);
+    this.#onWait?.(pause, error);
+    await sleep(pause, signal);
   }
 
   /**

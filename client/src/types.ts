@@ -6,6 +6,7 @@ type Schemas = components["schemas"];
 export type Contact = Schemas["Contact"];
 export type Block = Schemas["Block"];
 export type Attachment = Schemas["Attachment"];
+export type Upload = Schemas["Upload"];
 export type Archive = Schemas["Archive"];
 export type Message = Schemas["Message"];
 export type Reaction = Schemas["Reaction"];
@@ -76,6 +77,7 @@ export type AttachmentQuery = operations["listAttachments"]["query"];
 export type AttachmentAdditions = operations["retrieveAttachment"]["query"];
 export type AttachmentTarget = operations["createAttachment"]["query"];
 export type AttachmentChanges = operations["updateAttachment"]["body"];
+export type NewUpload = AttachmentTarget & { filename: string };
 /** The files of an archive: these, or all of a conversation. */
 export type ArchiveFiles = { attachment_ids: readonly string[] } | { conversation_id: string };
 export type EventQuery = Omit<operations["listEvents"]["query"], "types"> & {

@@ -110,12 +110,12 @@ async function* formChunks(form: Form, sources: readonly Source[], onProgress: O
 }
 
 /** Yields the bytes of a file and returns how many they were. */
-async function* fileChunks(source: Source, onProgress: OnProgress, watch: Watch) {
+export async function* fileChunks(source: Source, onProgress: OnProgress, watch: Watch, from = 0) {
   const announced = source.size ?? Infinity;
-  let sent = 0;
+  let sent = from;
   try {
     watch.stop();
-    for await (const chunk of source.chunks()) {
+    for await (const chunk of source.chunks(from)) {
       // Large chunks are cut, so that they report progress too.
       for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
         const slice = chunk.subarray(at, at + SLICE_BYTES);

@@ -8,6 +8,8 @@ import {
   type BlobReader,
   type BlobStore,
   type BlobWriter,
+  type GrowingBlob,
+  type Grown,
   isKey,
   requireKey,
   type StoredItem,
@@ -15,6 +17,7 @@ import {
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
+const NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC;
 /** Each read and each write uses one buffer, which stays in the processor's cache and is never garbage. */
 const BUFFER_BYTES = 256 * 1024;
 
@@ -162,6 +165,18 @@ class DiskStore extends DiskReader implements BlobStore {
     }
   }
 
+  async grow(key: string, { size }: Grown): Promise<GrowingBlob> {
+    this.#fuse.check();
+    const path = this.path(key);
+    try {
+      const file = await open(path, size === 0 ? NEW : constants.O_WRONLY, FILE_MODE);
+      if (size === 0) await syncOrBlow(this.#fuse, () => syncFolder(dirname(path)));
+      return new GrowingFile(file, size, this.#fuse);
+    } catch (error) {
+      throw diskError(error);
+    }
+  }
+
   async remove(key: string): Promise<void> {
     const path = this.path(key);
     await unlinkIfThere(path);
@@ -266,6 +281,66 @@ class DiskWriter implements BlobWriter {
   async #close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    await this.#file.close();
+  }
+}
+
+/** Writes to the file at its place: nothing reads it before its row is committed. */
+class GrowingFile implements GrowingBlob {
+  readonly parts = null;
+  readonly partsBefore = null;
+  size: number;
+  readonly #file: FileHandle;
+  readonly #fuse: Fuse;
+  readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  #buffered = 0;
+
+  constructor(file: FileHandle, size: number, fuse: Fuse) {
+    this.#file = file;
+    this.size = size;
+    this.#fuse = fuse;
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    for (let at = 0; at < chunk.length; ) {
+      const part = chunk.subarray(at, at + BUFFER_BYTES - this.#buffered);
+      this.#buffer.set(part, this.#buffered);
+      this.#buffered += part.length;
+      this.size += part.length;
+      at += part.length;
+      if (this.#buffered === BUFFER_BYTES) await this.#flush();
+    }
+  }
+
+  async #flush(): Promise<void> {
+    const start = this.size - this.#buffered;
+    try {
+      for (let at = 0; at < this.#buffered; ) {
+        at += (await this.#file.write(this.#buffer, at, this.#buffered - at, start + at)).bytesWritten;
+      }
+      this.#buffered = 0;
+    } catch (error) {
+      throw diskError(error);
+    }
+  }
+
+  async sync(): Promise<number> {
+    await this.#flush();
+    await syncOrBlow(this.#fuse, () => this.#file.datasync());
+    return this.size;
+  }
+
+  rest(): Uint8Array {
+    return new Uint8Array(0);
+  }
+
+  /** Cuts off what a crash left after the last sync of a longer file. */
+  async store(): Promise<void> {
+    await this.#file.truncate(this.size - this.#buffered);
+    await this.sync();
+  }
+
+  async close(): Promise<void> {
     await this.#file.close();
   }
 }

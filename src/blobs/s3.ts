@@ -2,7 +2,6 @@ import type { Readable } from "node:stream";
 import { type CompletedPart, GetObjectCommand } from "@aws-sdk/client-s3";
 import type { S3Settings } from "../config/parse.ts";
 import { ParleyError } from "../errors.ts";
-import { exactSize } from "../util/sizes.ts";
 import {
   ANSWER_TIMEOUT_MS,
   Bucket,
@@ -11,23 +10,28 @@ import {
   sendTimeout,
   unavailable,
 } from "./s3-bucket.ts";
+import { GrowingObject, STORED, StoredObject } from "./s3-growing.ts";
+import {
+  abortUpload,
+  abortUploads,
+  FIRST_BUFFER_BYTES,
+  MAX_PARTS,
+  orMissing,
+  PART_BYTES,
+  Room,
+  type S3Object,
+  tooManyParts,
+} from "./s3-parts.ts";
 import {
   type BlobReader,
   type BlobStore,
   type BlobWriter,
+  type GrowingBlob,
+  type Grown,
   isKey,
   requireKey,
   type StoredItem,
 } from "./store.ts";
-
-/** A larger file is sent in parts of this size, through one buffer. */
-const PART_BYTES = 8 * 1024 * 1024;
-/** The maximum of S3: 10,000 parts of 8 MiB are 78 GiB. */
-const MAX_PARTS = 10_000;
-/** The memory for the buffers of all uploads. An upload that would exceed it is refused. */
-const MAX_BUFFERED_BYTES = 512 * 1024 * 1024;
-/** The initial size of a writer's buffer, which grows with the file up to one part. */
-const FIRST_BUFFER_BYTES = 64 * 1024;
 
 /**
  * Opens the store in a bucket. Creates the bucket if it is missing and `mayMake` allows it. Throws `OperatorError` if it cannot
@@ -142,6 +146,14 @@ class S3Store extends S3Reader implements BlobStore {
     return new S3Writer(key, this.bucket, this.object(key), this.#room);
   }
 
+  async grow(key: string, { size, parts, isTaken }: Grown): Promise<GrowingBlob> {
+    if (parts === STORED) return new StoredObject(size);
+    // What had this blob before may have stored it, and have ended before that was recorded.
+    const stored = isTaken && parts !== null ? await this.size(key) : undefined;
+    if (stored !== undefined) return new StoredObject(stored);
+    return new GrowingObject(this.bucket, this.object(key), this.#room, { size, parts, isTaken });
+  }
+
   /** Also removes what a dead server has left of an upload under this key. */
   async remove(key: string): Promise<void> {
     const object = this.object(key);
@@ -156,46 +168,6 @@ class S3Store extends S3Reader implements BlobStore {
 
   close(): void {
     this.bucket.close();
-  }
-}
-
-/** Aborts the multipart uploads of an object, except one. */
-async function abortUploads(bucket: Bucket, object: S3Object, kept?: string): Promise<void> {
-  const uploads = { Bucket: object.Bucket, Prefix: object.Key };
-  const found = await bucket.ask((s3, options) => s3.listMultipartUploads(uploads, options));
-  for (const { UploadId } of found.Uploads ?? [])
-    if (UploadId !== kept) await abortUpload(bucket, object, UploadId!);
-}
-
-async function abortUpload(bucket: Bucket, object: S3Object, UploadId: string): Promise<void> {
-  await orMissing(bucket.ask((s3, options) => s3.abortMultipartUpload({ ...object, UploadId }, options)));
-}
-
-/** Returns undefined if the object or upload does not exist. */
-async function orMissing<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof ParleyError) throw error;
-    return undefined;
-  }
-}
-
-type S3Object = { Bucket: string; Key: string };
-
-/** The memory for the buffers of all uploads. */
-class Room {
-  #left = MAX_BUFFERED_BYTES;
-
-  /** Throws `unavailable` if less is left. */
-  take(bytes: number): void {
-    if (bytes > this.#left)
-      throw new ParleyError("unavailable", "The server has no memory left for another upload. Try again.");
-    this.#left -= bytes;
-  }
-
-  give(bytes: number): void {
-    this.#left += bytes;
   }
 }
 
@@ -242,12 +214,7 @@ class S3Writer implements BlobWriter {
   }
 
   async #sendPart(): Promise<void> {
-    if (this.#parts.length === MAX_PARTS) {
-      const limit = exactSize(MAX_PARTS * PART_BYTES);
-      throw new ParleyError("file_too_large", `File storage accepts files of at most ${limit}.`, {
-        param: "file",
-      });
-    }
+    if (this.#parts.length === MAX_PARTS) throw tooManyParts();
     const object = this.#object;
     this.#uploadId ??= await this.#beginParts();
     const part = { UploadId: this.#uploadId, PartNumber: this.#parts.length + 1 };

@@ -62,6 +62,11 @@ export interface BlobStore extends BlobReader {
   readonly minFileBytes: number;
   /** Starts a blob, which cannot be read until it is stored. The key is new: 32 random hexadecimal digits. */
   create(key: string): Promise<BlobWriter>;
+  /**
+   * Continues a blob that grows over several requests, or starts it. It keeps no intent: the caller has recorded the key
+   * before.
+   */
+  grow(key: string, grown: Grown): Promise<GrowingBlob>;
   /** Erases the bytes permanently. A missing blob counts as erased. */
   remove(key: string): Promise<void>;
   readonly intents: SweptIntents | null;
@@ -88,4 +93,32 @@ export interface BlobWriter {
   settle(): Promise<void>;
   /** Resolves only if nothing of the blob is left, and nothing can appear later. */
   discard(): Promise<void>;
+}
+
+/** How far a growing blob has come, as its last `sync` left it. */
+export interface Grown {
+  /** Bytes. */
+  size: number;
+  /** The `parts` of the blob then; null for a new one. */
+  parts: string | null;
+  /** Whether what continued the blob before may still be at work: another process, or a request without an answer. */
+  isTaken: boolean;
+}
+
+/** A blob that grows over several requests. The order is `write`…, `sync`, again and again; `store`; and `close` in every case. */
+export interface GrowingBlob {
+  /** Bytes, with those written. At first it can be less than was durable, if the store takes whole parts, or all, if the blob was stored. */
+  readonly size: number;
+  /** What `grow` needs to continue after the last `sync`. */
+  readonly parts: string | null;
+  /** What `grow` needs to continue as if nothing had been written since. */
+  readonly partsBefore: string | null;
+  write(chunk: Uint8Array): Promise<void>;
+  /** Makes bytes durable, and returns how many are, from the first on. The others must be written again, if they are not kept elsewhere. */
+  sync(): Promise<number>;
+  /** The bytes that the last `sync` did not make durable; valid until the next `write`. */
+  rest(): Uint8Array;
+  /** Makes all bytes durable under the key. */
+  store(): Promise<void>;
+  close(): Promise<void>;
 }

@@ -15,6 +15,9 @@ export interface ScanSettings {
   atOnce: number;
 }
 
+/** Clients hold a part in memory. */
+const MAX_MIN_APPEND_BYTES = 64 * 1024 * 1024;
+
 /** The settings of what users upload. */
 export const FILE_SETTINGS = {
   maxFileBytes: {
@@ -28,6 +31,36 @@ export const FILE_SETTINGS = {
     accepts: "a size such as 10GiB, for all files that a user has uploaded; 0 for no quota",
     fallback: "0",
     parse: (text) => parseSize(text) ?? undefined,
+  },
+  maxUploads: {
+    name: "PARLEY_MAX_UPLOADS",
+    accepts: "a whole number from 1 to 10000: how many unfinished resumable uploads a user may have",
+    fallback: "100",
+    parse: (text) => parseNumber(text, 10_000) || undefined,
+  },
+  uploadHours: {
+    name: "PARLEY_UPLOAD_HOURS",
+    accepts:
+      "a whole number from 1 to 8760: how many hours to keep an unfinished upload after its last bytes",
+    fallback: "24",
+    parse: (text) => parseNumber(text, 8760) || undefined,
+  },
+  minAppendBytes: {
+    name: "PARLEY_MIN_APPEND_SIZE",
+    accepts:
+      "a size such as 5MiB, up to 64MiB: the least that a request may add to a resumable upload, except the last one; 0 for no limit",
+    fallback: "0",
+    parse: (text) => {
+      const size = parseSize(text);
+      return size === null || size > MAX_MIN_APPEND_BYTES ? undefined : size;
+    },
+  },
+  informsOfUploads: {
+    name: "PARLEY_UPLOAD_104",
+    accepts:
+      "true (a client that sends Upload-Draft-Interop-Version gets the address of its upload by a response 104 while it sends; nginx before the server breaks it) or false",
+    fallback: "false",
+    parse: parseFlag("false", "true"),
   },
   filesPerDay: {
     name: "PARLEY_MAX_FILES_PER_DAY",

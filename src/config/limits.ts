@@ -43,6 +43,14 @@ export interface Limits {
   eventListenersPerUser: number;
   /** Uploads that one user may run at once on one server. */
   uploadsPerUser: number;
+  /** Resumable uploads that one user may have unfinished. */
+  maxUploads: number;
+  /** How long a resumable upload is kept after its last bytes. */
+  uploadHours: number;
+  /** The least that a request may add to a resumable upload, except the last one; 0: no limit. */
+  minAppendBytes: number;
+  /** Whether resumable uploads are announced by an informational response (104). */
+  informsOfUploads: boolean;
   /** Downloads of archives that one user may run at once on one server. */
   archivesPerUser: number;
   /** Files of a conversation in one archive. */

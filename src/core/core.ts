@@ -15,6 +15,7 @@ import type { EventHub } from "./events/event-hub.ts";
 import type { Typists } from "./events/typists.ts";
 import type { DownloadLog } from "./files/download-log.ts";
 import type { Links } from "./files/links.ts";
+import type { Resumables } from "./files/resumables.ts";
 import type { Scanner } from "./files/scanner.ts";
 
 /** What users and tokens need; commands beside a running server have only this. */
@@ -54,6 +55,7 @@ export interface Core extends Accounts {
   keysUnderWay: Set<string>;
   /** How many uploads each user has under way on this node. */
   uploadsUnderWay: Map<string, number>;
+  resumables: Resumables;
   /** How many archives of each user are being downloaded from this node. */
   archivesUnderWay: Map<string, number>;
   /** Messages that each user sends to others on this node; null: no limit. */

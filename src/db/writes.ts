@@ -37,10 +37,18 @@ import { addReaction, removeReaction } from "./queries/reactions.ts";
 import { clearUnscanned, recordRefusedFile, withdrawAttachment } from "./queries/scans.ts";
 import { indexMessages, rebuildIndex } from "./queries/search.ts";
 import { createMessage } from "./queries/sending.ts";
-import { lapseReservations, releaseStorage, reserveStorage } from "./queries/storage.ts";
+import { dropReservations, lapseReservations, releaseStorage, reserveStorage } from "./queries/storage.ts";
 import { beginMove, endMove, forgetSecrets, importRows } from "./queries/tables.ts";
 import { createToken, deleteIdentities, deleteTokens, forgetExpiredTokens } from "./queries/tokens.ts";
 import { dropTombstones } from "./queries/tombstones.ts";
+import {
+  advanceUpload,
+  createUpload,
+  deleteUpload,
+  expireUploads,
+  finishUpload,
+  takeUpload,
+} from "./queries/uploads.ts";
 import { createFirstUser, createUser } from "./queries/users.ts";
 import { createWebhook, deleteWebhook, rotateSecret, updateWebhook } from "./queries/webhooks.ts";
 import { type Declaration, doRow, type Write, write } from "./write.ts";
@@ -51,6 +59,7 @@ const single = {
   addDeliveries,
   addReaction,
   addTestDelivery,
+  advanceUpload,
   beginMove,
   blockContact,
   createAttachment,
@@ -65,6 +74,7 @@ const single = {
   createPushKey,
   createPushSubscription,
   createToken,
+  createUpload,
   createUser,
   createWebhook,
   deleteAttachment,
@@ -73,14 +83,18 @@ const single = {
   deleteMessage,
   deletePushSubscription,
   deleteTokens,
+  deleteUpload,
   deleteUser,
   deleteWebhook,
   dropHold,
   dropIntent,
+  dropReservations,
   dropTombstones,
   endMove,
   endPushSubscription,
   eraseStep,
+  expireUploads,
+  finishUpload,
   forgetEntries,
   forgetDeliveries,
   forgetEvents,
@@ -117,6 +131,7 @@ const single = {
   settlePush,
   skipDelivery,
   skipPush,
+  takeUpload,
   updateContact,
   updateConversation,
   updateGroup,

@@ -31,6 +31,7 @@ import { docsRoutes } from "./routes/docs.ts";
 import { errorPages } from "./routes/error-pages.ts";
 import { allOperations } from "./routes/operations.ts";
 import { sessionRoutes } from "./routes/session.ts";
+import { uploadDiscovery } from "./routes/uploads.ts";
 
 /** The rights that a route requires: with neither, a valid token of any scope. */
 interface RouteConfig {
@@ -112,6 +113,7 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   app.removeAllContentTypeParsers();
   const closed = collectMethods(app);
   for (const each of allOperations) addOperation(app, context, each);
+  uploadDiscovery(app, limits);
   docsRoutes(app);
   errorPages(app);
   consoleRoutes(app);

@@ -9,6 +9,7 @@ import { hasLapsedIntents } from "../db/queries/intents.ts";
 import { hasLapsedReservations } from "../db/queries/storage.ts";
 import { allCarriedSecrets } from "../db/queries/tables.ts";
 import { hasTokensExpiredBefore } from "../db/queries/tokens.ts";
+import { hasExpiredUploads } from "../db/queries/uploads.ts";
 import { idBound } from "../util/ids.ts";
 import { type Job, startJob } from "./job.ts";
 
@@ -70,6 +71,10 @@ export function startSweep(core: Core, auditDays: number, onError: (error: unkno
       core.wakeEraser();
     }
     if (await hasLapsedReservations(core.db, now)) await core.db.write("lapseReservations", { now });
+    while (!isStopped() && (await hasExpiredUploads(core.db, now))) {
+      await core.db.write("expireUploads", { now, limit: BATCH });
+      core.wakeEraser();
+    }
     while (!isStopped() && (await hasLapsedKeys(core.db, now)))
       await core.db.write("forgetKeys", { now, limit: BATCH });
     await eraseOld(now, isStopped);

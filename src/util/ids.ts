@@ -14,7 +14,8 @@ export type IdKind =
   | "evt"
   | "whk"
   | "psh"
-  | "dlv";
+  | "dlv"
+  | "upl";
 export type NewId = (kind: IdKind) => string;
 /** Fills the bytes from a cryptographic source, like `crypto.randomFillSync`. */
 export type Random = (bytes: Uint8Array) => void;

@@ -160,7 +160,7 @@ export function problem(reply: Reply, status: number, code?: string): Problem {
   assert.match(reply.headers.get("content-type") ?? "", /^application\/problem\+json\b/);
   const body = object(reply.json);
   for (const key of PROBLEM_KEYS) assert.ok(Object.hasOwn(body, key), `the problem has no ${key}`);
-  const known = new Set([...PROBLEM_KEYS, "param", "existing_id"]);
+  const known = new Set([...PROBLEM_KEYS, "param", "existing_id", "expected-offset", "provided-offset"]);
   assert.deepEqual(
     Object.keys(body).filter((key) => !known.has(key)),
     [],

@@ -145,7 +145,7 @@ function kindOf(path: string): string | undefined {
 
 /** A list is a field that is repeated in a form. */
 function mayRepeat({ body }: Operation, place: Place, name: string): boolean {
-  return place.name === "form" && body !== "file" && body[name]?.isList === true;
+  return place.name === "form" && typeof body !== "string" && body[name]?.isList === true;
 }
 
 test("fields that nobody may write are 400 in every place of every route, and nothing is done", async (t) => {

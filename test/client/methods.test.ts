@@ -55,6 +55,27 @@ onEachEngine("attachments", async (t, config) => {
   assert.equal((await failure(attachments.retrieve(first.id))).code, "attachment_not_found");
 });
 
+onEachEngine("uploads", async (t, config) => {
+  const { attachments, contacts, uploads } = await clientOf(await startOn(t, config));
+  const { conversation_id } = await contacts.create({ username: "ada", phone_number: "555-0100" });
+  const upload = await uploads.create({ filename: "a.txt", conversation_id, length: 4 });
+  assert.deepEqual([upload.offset, upload.length, upload.attachment_id], [0, 4, null]);
+  assert.equal(await uploads.append(upload.id, Buffer.from("ab"), { offset: 0, isLast: false }), undefined);
+  assert.equal((await uploads.retrieve(upload.id)).offset, 2);
+  const late = uploads.append(upload.id, Buffer.from("b"), { offset: 1, isLast: false });
+  assert.equal((await failure(late)).code, "upload_offset_mismatch");
+  const file = await uploads.append(upload.id, new Blob(["cd"]), { offset: 2, isLast: true });
+  assert.deepEqual((await attachments.list({ conversation_id })).data, [file]);
+  assert.equal(await (await (await attachments.download(file!)).blob()).text(), "abcd");
+  assert.equal(await uploads.delete(upload.id), undefined);
+  assert.equal((await failure(uploads.retrieve(upload.id))).code, "upload_not_found");
+  const ids: string[] = [];
+  const sent = await uploads.send(new File(["whole"], "b.txt"), { onStart: (id) => ids.push(id) });
+  assert.equal(await (await (await attachments.download(sent)).blob()).text(), "whole");
+  // It is complete already.
+  assert.deepEqual(await uploads.send(new File(["whole"], "b.txt"), { resume: ids[0] }), sent);
+});
+
 onEachEngine("archives", async (t, config) => {
   const { archives, attachments, contacts } = await clientOf(await startOn(t, config));
   const { conversation_id } = await contacts.create({ username: "ada", phone_number: "555-0100" });

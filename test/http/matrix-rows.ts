@@ -24,6 +24,7 @@ export interface Row {
   path: string;
   body?: object;
   file?: boolean;
+  headers?: Record<string, string>;
   /** The status for each person; where all are refused alike, one. */
   expected: Record<Person, number>;
 }
@@ -282,6 +283,36 @@ export const ROWS: Row[] = [
     file: true,
     expected: own(201),
   },
+  {
+    route: "POST /v1/uploads",
+    path: "/v1/uploads?filename=x",
+    headers: { "upload-complete": "?0" },
+    expected: all(201),
+  },
+  {
+    route: "POST /v1/uploads",
+    path: "/v1/uploads?filename=x&conversation_id=<conversation>",
+    headers: { "upload-complete": "?0" },
+    expected: { ...own(201), member: 201 },
+  },
+  {
+    route: "POST /v1/uploads",
+    path: "/v1/uploads?filename=x&message_id=<message>",
+    headers: { "upload-complete": "?0" },
+    expected: own(201),
+  },
+  { route: "GET /v1/uploads/:id", path: "/v1/uploads/<upload>", expected: own(200) },
+  {
+    route: "PATCH /v1/uploads/:id",
+    path: "/v1/uploads/<upload>",
+    headers: {
+      "upload-complete": "?0",
+      "upload-offset": "0",
+      "content-type": "application/partial-upload",
+    },
+    expected: own(204),
+  },
+  { route: "DELETE /v1/uploads/:id", path: "/v1/uploads/<upload>", expected: own(204) },
   { route: "GET /v1/events", path: "/v1/events", expected: all(200) },
   { route: "GET /v1/webhooks", path: "/v1/webhooks", expected: all(200) },
   { route: "GET /v1/webhooks", path: "/v1/webhooks?all=true", expected: all(403) },

@@ -107,11 +107,16 @@ async function makeScene(server: TestApp): Promise<Scene> {
     user: owner.id,
     token: (await createToken(server.app.core, null, owner.id, {})).id,
     webhook: "",
+    upload: "",
     subscription: "",
     delivery: "",
   };
   const { body: webhook } = await asker(server, owner)("POST", "/v1/webhooks", HOOK);
   ids.webhook = String(webhook.id);
+  const { body: upload } = await asker(server, owner)("POST", "/v1/uploads?filename=x", undefined, {
+    "upload-complete": "?0",
+  });
+  ids.upload = String(upload.id);
   const { body: subscription } = await asker(server, owner)("POST", "/v1/push_subscriptions", DEVICE);
   ids.subscription = String(subscription.id);
   const { body: delivery } = await asker(server, owner)("POST", `/v1/webhooks/${ids.webhook}/test`);
@@ -138,7 +143,11 @@ async function ask(row: Row, scene: Scene, headers: Record<string, string>, know
     body = fill(JSON.stringify(row.body), scene, known);
   }
   const type: Record<string, string> = row.body ? { "content-type": "application/json" } : {};
-  const answer = await fetch(scene.server.url + path, { method, headers: { ...headers, ...type }, body });
+  const answer = await fetch(scene.server.url + path, {
+    method,
+    headers: { ...headers, ...type, ...row.headers },
+    body,
+  });
   // Who else uses the browser, or has a proxy on the way, finds nothing of it.
   assert.match(
     answer.headers.get("cache-control") ?? "",

@@ -147,12 +147,12 @@ test("a scanner has an address, and limits that other settings give it", () => {
 test("all limits but those that can be switched off are always on", () => {
   const canBeOff = [
     ...["maxFileBytes", "userQuotaBytes", "filesPerDay", "maxContacts", "maxTokens", "maxWebhooks"],
+    "minAppendBytes",
   ];
-  const { webhooksAllowPrivate, webhookIdsOnly, allowedTypes, refusedTypes, ...limits } = readConfig({
-    PARLEY_MAX_FILE_SIZE: "0",
-    PARLEY_MAX_TOKENS: "0",
-  }).limits;
-  assert.deepEqual([webhooksAllowPrivate, webhookIdsOnly], [false, false]);
+  const { limits: all } = readConfig({ PARLEY_MAX_FILE_SIZE: "0", PARLEY_MAX_TOKENS: "0" });
+  const { webhooksAllowPrivate, webhookIdsOnly, informsOfUploads, ...others } = all;
+  assert.deepEqual([webhooksAllowPrivate, webhookIdsOnly, informsOfUploads], [false, false, false]);
+  const { allowedTypes, refusedTypes, ...limits } = others;
   assert.deepEqual([allowedTypes, refusedTypes], [[], []]);
   for (const [name, limit] of Object.entries(limits)) {
     assert.ok(Number.isSafeInteger(limit) && (limit > 0 || canBeOff.includes(name)), `${name} is ${limit}`);

@@ -7,6 +7,14 @@ const ORIGIN = "https://parley.example";
 const REQUEST_ID = "req_01h455vb4pex5vsknk084sn02q";
 const CODES = Object.keys(catalogue) as ErrorCode[];
 
+/** Types that others have defined. */
+const IANA = "https://iana.org/assignments/http-problem-types#";
+const REGISTERED: Partial<Record<ErrorCode, string>> = {
+  upload_offset_mismatch: `${IANA}mismatching-upload-offset`,
+  upload_completed: `${IANA}completed-upload`,
+  upload_length_mismatch: `${IANA}inconsistent-upload-length`,
+};
+
 function answer(...error: ConstructorParameters<typeof ParleyError>) {
   const { status, headers, body } = problemOf(new ParleyError(...error), REQUEST_ID, ORIGIN);
   const { "content-type": type, "cache-control": caching, ...own } = headers;
@@ -21,7 +29,7 @@ for (const code of CODES) {
     assert.equal(statusOf(code), status);
     assert.match(code, /^[a-z]+(_[a-z]+)*$/);
     assert.deepEqual(body, {
-      type: `${ORIGIN}/docs/errors/${code}`,
+      type: REGISTERED[code] ?? `${ORIGIN}/docs/errors/${code}`,
       title: catalogue[code].title,
       status,
       detail: catalogue[code].explanation,

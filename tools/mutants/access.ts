@@ -324,22 +324,22 @@ export const access: readonly Mutant[] = [
   {
     name: "uploads that have no room for all of them are all refused",
     file: STORAGE,
-    find: "  yield* run(refusal === null ? reserve : dropReservation(input));\n",
-    replace: "  if (refusal === null) yield* run(reserve);\n",
+    find: "  yield* run(refusal === null ? reserve(input) : dropReservation(input));\n",
+    replace: "  if (refusal === null) yield* run(reserve(input));\n",
     tests: ["attacks/uploads"],
   },
   {
     name: "a user may have any number of uploads under way",
     file: RECEIVING,
-    find: "others >= core.limits.uploadsPerUser",
+    find: "others >= limits.uploadsPerUser",
     replace: "others < 0",
     tests: ["attacks/uploads"],
   },
   {
     name: "an upload that has ended still counts as under way",
     file: RECEIVING,
-    find: "uploadsUnderWay.get(this.#userId)! - 1;",
-    replace: "uploadsUnderWay.get(this.#userId)!;",
+    find: "uploadsUnderWay.get(userId)! - 1;",
+    replace: "uploadsUnderWay.get(userId)!;",
     tests: ["attacks/uploads"],
   },
   {

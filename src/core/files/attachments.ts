@@ -67,7 +67,7 @@ type Attachment = TypeOf<typeof attachmentResource>;
  * Throws `conversation_not_found` or `message_not_found` if the caller may not upload there, so that a request can be refused
  * before its file arrives. The commit checks again.
  */
-async function checkTarget(core: Core, caller: Caller, target: Target): Promise<void> {
+export async function checkTarget(core: Core, caller: Caller, target: Target): Promise<void> {
   if (target.conversationId !== undefined) await checkMember(core, caller, target.conversationId);
   if (target.messageId !== undefined) {
     if (!(await isOwnMessage(core.db, target.messageId, caller.userId))) {
@@ -119,6 +119,12 @@ export async function createAttachment(
   if (replayed) return { ...(await readBack(getAttachment(core, caller, result.id))), replayed };
   return versioned(core, toNewAttachment(file, result.message_id));
 }
+
+/** The fields of an upload that choose its target. */
+export const targetFields = {
+  conversation_id: optional(reference("cnv")),
+  message_id: optional(reference("msg")),
+};
 
 /** The filters of a list of attachments. */
 export const attachmentFilters = {
@@ -260,7 +266,7 @@ export function toNewAttachment(file: NewFile, message_id: string): ShownAttachm
   return { id, message_id, filename, file_type, file_size, created_at, version: 1 };
 }
 
-function versioned(core: Core, row: ShownAttachment): Versioned {
+export function versioned(core: Core, row: ShownAttachment): Versioned {
   return { json: linked(core, row), version: `${row.version}-${core.links.window()}` };
 }
 

@@ -7,6 +7,7 @@ import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
 import { type Identified, writeIdempotent } from "../idempotency.ts";
 import { checkType, detectType } from "./media-types.ts";
+import type { Verdict } from "./scanner.ts";
 import type { Upload } from "./uploads.ts";
 
 /** A file whose bytes have come in, and what the request says of it. */
@@ -27,15 +28,21 @@ export async function storeFile(core: Core, caller: Caller, file: ReceivedFile):
   const entry = newEntry(core, caller);
   const { at: createdAt } = entry;
   const columns = upload.columns(id, createdAt);
-  if (typeof verdict === "object") {
-    const sha256 = Buffer.from(columns.sha256).toString("hex");
-    const details = { found: verdict.found, filename, sha256 };
-    await core.db.write("recordRefusedFile", { entry, attachmentId: id, details });
-    const detail = `The virus scanner found ${verdict.found} in the file. Nothing was stored.`;
-    throw new ParleyError("file_infected", detail, { param: "file" });
-  }
-  const isUnscanned = verdict === "unscanned";
+  const isUnscanned = await checkVerdict(core, verdict, { id, entry, filename, sha256: columns.sha256 });
   return { id, uploaderId: caller.userId, filename, fileType, createdAt, entry, isUnscanned, ...columns };
+}
+
+/** Returns whether the file passes unscanned. Throws `file_infected`, once that is in the audit trail. */
+export async function checkVerdict(
+  core: Core,
+  verdict: Verdict,
+  { id, entry, filename, sha256 }: Pick<NewFile, "id" | "entry" | "filename" | "sha256">,
+): Promise<boolean> {
+  if (typeof verdict !== "object") return verdict === "unscanned";
+  const details = { found: verdict.found, filename, sha256: Buffer.from(sha256).toString("hex") };
+  await core.db.write("recordRefusedFile", { entry, attachmentId: id, details });
+  const detail = `The virus scanner found ${verdict.found} in the file. Nothing was stored.`;
+  throw new ParleyError("file_infected", detail, { param: "file" });
 }
 
 /** Runs the write that commits the files of these uploads, or returns the stored result of the key's first request. */

@@ -10,12 +10,12 @@ import { SNIFF_BYTES } from "./media-types.ts";
 import type { Scan, Scanner, Verdict } from "./scanner.ts";
 
 /** How long an intent is valid unless it is renewed. The clocks of nodes may differ by a minute. */
-const INTENT_MS = 30 * 60_000;
+export const INTENT_MS = 30 * 60_000;
 const RENEW_MS = 10 * 60_000;
 /** How long a reservation is valid. A longer upload has to find room when it is committed. */
 const RESERVATION_MS = 15 * 60_000;
 /** How far an upload without Content-Length may run ahead of its reservation. */
-const RESERVATION_STEP_BYTES = 4 * 1024 * 1024;
+export const RESERVATION_STEP_BYTES = 4 * 1024 * 1024;
 /** When to retry an upload that exceeds the number of uploads under way. */
 const RETRY_AFTER_SECONDS = "1";
 
@@ -56,15 +56,7 @@ export class Upload implements AsyncDisposable {
   constructor(core: Core, userId: string) {
     this.#core = core;
     this.#userId = userId;
-    const others = core.uploadsUnderWay.get(userId) ?? 0;
-    if (others >= core.limits.uploadsPerUser) {
-      throw new ParleyError(
-        "rate_limited",
-        `You have reached the limit of ${others} uploads at once. Retry when one of them has ended.`,
-        { header: RETRY_AFTER_SECONDS },
-      );
-    }
-    core.uploadsUnderWay.set(userId, others + 1);
+    beginUpload(core, userId);
     const quota = core.limits.userQuotaBytes;
     if (quota > 0) this.#reservation = { id: core.newId("att"), userId, bytes: 0, quota };
   }
@@ -178,9 +170,7 @@ export class Upload implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#scan?.[Symbol.dispose]();
     if (!this.#isDone) await this.#discard();
-    const left = this.#core.uploadsUnderWay.get(this.#userId)! - 1;
-    if (left > 0) this.#core.uploadsUnderWay.set(this.#userId, left);
-    else this.#core.uploadsUnderWay.delete(this.#userId);
+    endUpload(this.#core, this.#userId);
   }
 
   /** Never rejects, since the caller must see the first error. The sweep removes what is left. */
@@ -225,10 +215,8 @@ export class Upload implements AsyncDisposable {
   }
 
   async #moveToStore(): Promise<void> {
-    const { blobs, clock, db, random, scanner } = this.#core;
-    const digits = new Uint8Array(16);
-    random(digits);
-    const blobKey = Buffer.from(digits).toString("hex");
+    const { blobs, clock, db, scanner } = this.#core;
+    const blobKey = newBlobKey(this.#core);
     if (!blobs.intents) {
       const now = clock();
       await db.write("createIntent", { blobKey, until: now + INTENT_MS });
@@ -277,4 +265,30 @@ export function fileTooLarge(maxBytes: number): ParleyError {
       param: "file",
     },
   );
+}
+
+/** Counts an upload under way, until `endUpload`. Throws `rate_limited` beyond the limit of this node. */
+export function beginUpload({ limits, uploadsUnderWay }: Core, userId: string): void {
+  const others = uploadsUnderWay.get(userId) ?? 0;
+  if (others >= limits.uploadsPerUser) {
+    throw new ParleyError(
+      "rate_limited",
+      `You have reached the limit of ${others} uploads at once. Retry when one of them has ended.`,
+      { header: RETRY_AFTER_SECONDS },
+    );
+  }
+  uploadsUnderWay.set(userId, others + 1);
+}
+
+export function endUpload({ uploadsUnderWay }: Core, userId: string): void {
+  const left = uploadsUnderWay.get(userId)! - 1;
+  if (left > 0) uploadsUnderWay.set(userId, left);
+  else uploadsUnderWay.delete(userId);
+}
+
+/** Returns a random key for the blob store. */
+export function newBlobKey({ random }: Core): string {
+  const digits = new Uint8Array(16);
+  random(digits);
+  return Buffer.from(digits).toString("hex");
 }

@@ -11,6 +11,7 @@ import { continueJoining } from "./joining.ts";
 import { continueDeparture, leaveConversation } from "./leaving.ts";
 import { forgetPeer, forgetWaiting, noteErasedName } from "./peers.ts";
 import { forgetTokensOf } from "./tokens.ts";
+import { eraseUploadsOf } from "./uploads.ts";
 
 /** A deleted user with rows left to erase. */
 interface ErasedUser {
@@ -99,6 +100,7 @@ function* eraseRowsOf(user: ErasedUser, { now, limit, messageId }: Step): Write<
     (left: number) =>
       eraseSome("preparing", ["conversation_id", "user_id"], sql`user_id = ${user.user_id}`, left),
     (left: number) => forgetKeysOf(user.user_id, left),
+    (left: number) => eraseUploadsOf(user.user_id, left, now),
   ];
   let left = limit;
   for (const erase of parts) {

@@ -47,10 +47,12 @@ export async function storedBytes(db: Reader): Promise<{ files: number; bytes: n
   return row!;
 }
 
-/** Reports whether the bytes belong to an attachment, or to a deleted one and are still to be erased. */
+/** Reports whether the bytes belong to an attachment or an upload, or to deleted ones and are still to be erased. */
 export async function isBlobKnown(db: Reader, blobKey: string): Promise<boolean> {
   const known = sql`SELECT 1 AS one FROM attachments WHERE blob_key = ${blobKey}
-    UNION ALL SELECT 1 FROM tombstones WHERE blob_key = ${blobKey}`;
+    UNION ALL SELECT 1 FROM tombstones WHERE blob_key = ${blobKey}
+    UNION ALL SELECT 1 FROM uploads WHERE blob_key = ${blobKey} AND attachment_id IS NULL
+    UNION ALL SELECT 1 FROM uploads WHERE tail_key = ${blobKey}`;
   return (await db.get(known)) !== undefined;
 }
 

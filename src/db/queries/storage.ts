@@ -62,13 +62,16 @@ export const reserveStorage = write(
   { serializeBy: ({ userId }) => userId },
   function* (input: Reservation & { until: number }): Write<string | null> {
     const refusal = yield* findRefusal(input);
-    const reserve = sql`INSERT INTO reservations (user_id, id, bytes, until)
-      VALUES (${input.userId}, ${input.id}, ${input.bytes}, ${input.until})
-      ON CONFLICT (user_id, id) DO UPDATE SET bytes = excluded.bytes, until = excluded.until`;
-    yield* run(refusal === null ? reserve : dropReservation(input));
+    yield* run(refusal === null ? reserve(input) : dropReservation(input));
     return refusal;
   },
 );
+
+/** Part of other writes. */
+export function reserve({ userId, id, bytes, until }: Reservation & { until: number }): Statement {
+  return sql`INSERT INTO reservations (user_id, id, bytes, until) VALUES (${userId}, ${id}, ${bytes}, ${until})
+    ON CONFLICT (user_id, id) DO UPDATE SET bytes = excluded.bytes, until = excluded.until`;
+}
 
 /** Call this if the upload failed. */
 export function* releaseStorage(input: { userId: string; id: string }): Write<void> {
@@ -86,8 +89,8 @@ export function* checkQuota(reservation: Reservation): Write<void> {
   if (refusal !== null) throw new ParleyError("quota_exceeded", refusal);
 }
 
-/** Returns why the bytes exceed the quota beside stored files and reservations; null if they do not. */
-function* findRefusal({ id, userId, bytes, quota, now }: Reservation): Write<string | null> {
+/** Part of other writes: returns why the bytes exceed the quota beside stored files and reservations; null if they do not. */
+export function* findRefusal({ id, userId, bytes, quota, now }: Reservation): Write<string | null> {
   const row = yield* get<{ used: number; promised: number }>(
     sql`SELECT s.used, COALESCE((SELECT SUM(r.bytes) FROM reservations r
         WHERE r.user_id = s.user_id AND r.id <> ${id} AND r.until > ${now}), 0) AS promised
@@ -153,6 +156,9 @@ export async function* findMiscounts(db: Reader): AsyncGenerator<Miscount> {
   }
 }
 
+// A resumable upload keeps its reservation.
+const ENDS_WITH_PROCESS = sql`NOT EXISTS (SELECT 1 FROM uploads u WHERE u.id = reservations.id)`;
+
 /** Deletes reservations of uploads that a crash interrupted. */
 export function* lapseReservations(input: { now: number }): Write<void> {
   yield* run(sql`DELETE FROM reservations WHERE until <= ${input.now}`);
@@ -160,4 +166,15 @@ export function* lapseReservations(input: { now: number }): Write<void> {
 
 export async function hasLapsedReservations(db: Reader, now: number): Promise<boolean> {
   return (await db.get(sql`SELECT 1 AS one FROM reservations WHERE until <= ${now} LIMIT 1`)) !== undefined;
+}
+
+/** Deletes the reservations of all uploads that end with the process. */
+export function* dropReservations(): Write<void> {
+  yield* run(sql`DELETE FROM reservations WHERE ${ENDS_WITH_PROCESS}`);
+}
+
+export async function hasReservations(db: Reader): Promise<boolean> {
+  return (
+    (await db.get(sql`SELECT 1 AS one FROM reservations WHERE ${ENDS_WITH_PROCESS} LIMIT 1`)) !== undefined
+  );
 }

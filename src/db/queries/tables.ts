@@ -146,10 +146,18 @@ export const TABLES: readonly Table[] = [
   table("push_keys", ["id"], ["private_key"]),
   table("audit", ["id"], ["at", "actor_id", "token_id", "action", "object_id", "details"]),
 ];
-/** Bytes still to be erased from the store; not moved if the files move to another store. */
+/** Bytes in the store that no attachment has; not moved if the files move to another store. */
 export const OF_THE_STORE: readonly Table[] = [
   table("tombstones", ["blob_key"], ["created_at"]),
   table("intents", ["blob_key"], ["until"]),
+  table(
+    "uploads",
+    ["id"],
+    [
+      ...["user_id", "filename", "declared_type", "conversation_id", "message_id", "length", "received"],
+      ...["blob_key", "parts", "tail_key", "holder", "attachment_id", "created_at", "expires_at"],
+    ],
+  ),
 ];
 
 function table(name: string, key: string[], others: string[]): Table {

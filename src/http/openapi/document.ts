@@ -11,6 +11,7 @@ import type { Field, Shape } from "../../core/fields.ts";
 import type { Resource } from "../../core/schema.ts";
 import { headers } from "../protocol/headers.ts";
 import { KEY, type Operation, takesKey } from "../protocol/operation.ts";
+import { BYTES_TYPES } from "../protocol/resumable.ts";
 import { MAX_MESSAGE_FILES } from "../protocol/uploads.ts";
 import type { Group } from "../routes/operations.ts";
 import { examplesOf, problem, responsesOf, toPageSchema } from "./responses.ts";
@@ -156,7 +157,7 @@ function headerParameters(operation: Operation): object[] {
           }),
         ]
       : []),
-    ...(body === "file" || Object.keys(body).length > 0
+    ...(typeof body === "string" || Object.keys(body).length > 0
       ? [header("Content-Digest", "The SHA-256 of the body: `sha-256=:BASE64:` (RFC 9530).")]
       : []),
   ];
@@ -175,6 +176,7 @@ function accepts(field: Field<unknown>): string {
 
 function bodyOf(operation: Operation, example: Examples[string]): object {
   if (operation.body === "file") return { requestBody: fileBody(operation.query) };
+  if (operation.body === "bytes") return { requestBody: BYTES_BODY };
   const fields = Object.entries(operation.body);
   if (fields.length === 0) return {};
   const required = fields.filter(([, field]) => field.required).map(([name]) => name);
@@ -198,6 +200,13 @@ function bodyOf(operation: Operation, example: Examples[string]): object {
     },
   };
 }
+
+const BYTES_BODY = {
+  required: false,
+  content: Object.fromEntries(
+    BYTES_TYPES.map((type) => [type, { schema: { type: "string", format: "binary" } }]),
+  ),
+};
 
 function withFiles(schema: { properties: object }): object {
   const items = { type: "string", format: "binary" };

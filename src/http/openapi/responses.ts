@@ -1,4 +1,14 @@
-import { described, id, integer, oneOf, type Resource, type Schema, text, url } from "../../core/schema.ts";
+import {
+  bytes,
+  described,
+  id,
+  integer,
+  oneOf,
+  type Resource,
+  type Schema,
+  text,
+  url,
+} from "../../core/schema.ts";
 import { catalogue, type ErrorCode } from "../../errors.ts";
 import type { HeaderName } from "../protocol/headers.ts";
 import { type Operation, takesKey } from "../protocol/operation.ts";
@@ -48,6 +58,8 @@ export const problem: Resource = {
       detail: described(text, "What is wrong and what to do."),
       code: described(oneOf(...Object.keys(catalogue)), "From a closed list; for programs to check."),
       param: described(text, "The field at fault, if there is one."),
+      "expected-offset": described(bytes, "The bytes that the server has (`upload_offset_mismatch`)."),
+      "provided-offset": described(bytes, "The offset of the request (`upload_offset_mismatch`)."),
       existing_id: described(
         text,
         "The contact or user that has the username (`contact_exists`, `username_taken`).",
@@ -136,7 +148,7 @@ function codesOf(operation: Operation): ErrorCode[] {
   const { access, scope, method, body, errors } = operation;
   const reads = method === "GET";
   const byLink = scope ? TOKEN : LINK;
-  const upload = body === "file";
+  const upload = typeof body === "string";
   return [
     ...(access === "open" ? OPEN : access === "link" ? byLink : REQUIRED),
     ...(upload || Object.keys(body).length > 0 ? (["missing_parameter"] as const) : []),

@@ -1,12 +1,44 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
+/** The headers of resumable uploads. */
+const UPLOAD_HEADERS = {
+  asked: [
+    "Tus-Resumable",
+    "Upload-Checksum",
+    "Upload-Complete",
+    "Upload-Defer-Length",
+    "Upload-Draft-Interop-Version",
+    "Upload-Incomplete",
+    "Upload-Length",
+    "Upload-Metadata",
+    "Upload-Offset",
+  ],
+  answered: [
+    "Attachment-Id",
+    "Tus-Checksum-Algorithm",
+    "Tus-Extension",
+    "Tus-Max-Size",
+    "Tus-Resumable",
+    "Tus-Version",
+    "Upload-Complete",
+    "Upload-Defer-Length",
+    "Upload-Draft-Interop-Version",
+    "Upload-Expires",
+    "Upload-Incomplete",
+    "Upload-Length",
+    "Upload-Limit",
+    "Upload-Metadata",
+    "Upload-Offset",
+  ],
+};
+
 /** Lets pages of these origins call the API with a token. Added before all other hooks: a preflight has no token. */
 export async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   if (origins.length === 0) return;
   const { default: cors } = await import("@fastify/cors");
   const options = {
     origin: origins.includes("*") ? "*" : [...origins],
-    methods: ["GET", "HEAD", "POST", "PUT", "DELETE"],
+    methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
     allowedHeaders: [
       "Authorization",
       "Content-Type",
@@ -17,6 +49,7 @@ export async function allowOrigins(app: FastifyInstance, origins: readonly strin
       "If-Range",
       "Last-Event-ID",
       "Range",
+      ...UPLOAD_HEADERS.asked,
     ],
     exposedHeaders: [
       "Accept-Ranges",
@@ -33,6 +66,7 @@ export async function allowOrigins(app: FastifyInstance, origins: readonly strin
       "Repr-Digest",
       "Request-Id",
       "Retry-After",
+      ...UPLOAD_HEADERS.answered,
     ],
     maxAge: 7200,
   };

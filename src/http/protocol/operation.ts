@@ -41,7 +41,7 @@ export interface Call<Q extends Shape, B extends Shape> extends HttpContext {
 export interface Operation<Q extends Shape = Shape, B extends Shape = Shape> {
   /** `operationId` of the OpenAPI document. */
   name: string;
-  method: "GET" | "POST" | "PUT" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** In the router's syntax. */
   path: string;
   /** `:id` of the path: its name in the document, its kind, and the error if it is unknown or malformed. */
@@ -64,8 +64,8 @@ export interface Operation<Q extends Shape = Shape, B extends Shape = Shape> {
   showsOthers?: true;
   summary: string;
   query: Q;
-  /** Fields of a form or of JSON; "file" for a multipart form that the operation reads by itself. */
-  body: B | "file";
+  /** Fields of a form or of JSON. What the operation reads by itself: "file", a multipart form, or "bytes", a part of a file. */
+  body: B | "file" | "bytes";
   /** The fields may also come as a multipart form with files. The operation reads its body of any type by itself. */
   withFiles?: true;
   /** A write that leaves no rows: they are not counted, and an Idempotency-Key has no effect. */
@@ -106,7 +106,8 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
   const mayHaveKey = takesKey(described);
   const { id: idRule, innerId: innerRule, pathField, query, answer, access, orAdmin } = described;
   const body = described.withFiles ? "file" : described.body;
-  const lists = listsOf(body === "file" ? {} : body);
+  const shape = typeof body === "string" ? {} : body;
+  const lists = listsOf(shape);
   const bodyLimits = {
     ...limits,
     maxBodyBytes: described.isLong ? limits.maxMessageBodyBytes : limits.maxBodyBytes,
@@ -117,7 +118,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
     url: described.path,
     config: { scope: described.scope, orAdmin, public: access !== undefined },
     ...(!isRead && !described.storesNothing && { onSend: countWrite }),
-    handler: isRead || body === "file" ? run : readAndRun,
+    handler: isRead || typeof body === "string" ? run : readAndRun,
   });
 
   /** Counts before the answer is sent: a client that hangs up has written, too. */
@@ -156,7 +157,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
       innerId: "",
       pathValue: "",
       query: readFields(query, queryOf(request), " in the query"),
-      body: body === "file" ? {} : readFields(body, fields),
+      body: readFields(shape, fields),
       key: mayHaveKey ? idempotencyKey(request) : undefined,
       request,
       reply,

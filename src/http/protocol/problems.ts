@@ -23,6 +23,7 @@ const statuses: Record<ErrorCode, number> = {
   conversation_not_found: 404,
   message_not_found: 404,
   group_not_found: 404,
+  upload_not_found: 404,
   member_not_found: 404,
   user_not_found: 404,
   token_not_found: 404,
@@ -46,14 +47,26 @@ const statuses: Record<ErrorCode, number> = {
   file_infected: 422,
   rate_limited: 429,
   daily_limit_reached: 429,
+  upload_offset_mismatch: 409,
+  upload_completed: 400,
+  upload_length_mismatch: 400,
+  unsupported_upload_protocol: 412,
   webhook_disabled: 409,
   too_many_streams: 429,
   headers_too_large: 431,
+  checksum_mismatch: 460,
   internal_error: 500,
   unavailable: 503,
   outcome_unknown: 503,
   quota_exceeded: 507,
   disk_full: 507,
+};
+
+/** Problem types that others have defined (draft-ietf-httpbis-resumable-upload). All others are pages of the server. */
+const REGISTERED: Partial<Record<ErrorCode, string>> = {
+  upload_offset_mismatch: "https://iana.org/assignments/http-problem-types#mismatching-upload-offset",
+  upload_completed: "https://iana.org/assignments/http-problem-types#completed-upload",
+  upload_length_mismatch: "https://iana.org/assignments/http-problem-types#inconsistent-upload-length",
 };
 
 const RETRY_AFTER_SECONDS = "1";
@@ -76,7 +89,7 @@ export function problemOf(error: Described, requestId: string, origin: string): 
   const { code, param, members } = error;
   const status = statuses[code];
   const body = {
-    type: `${origin}/docs/errors/${code}`,
+    type: REGISTERED[code] ?? `${origin}/docs/errors/${code}`,
     title: catalogue[code].title,
     status,
     detail: error.message,
@@ -104,6 +117,10 @@ function headersOf(error: Described): Record<string, string> {
       return { allow: error.header! };
     case "range_not_satisfiable":
       return { "content-range": `bytes */${error.header}` };
+    case "upload_offset_mismatch":
+      return { "upload-offset": error.header! };
+    case "unsupported_upload_protocol":
+      return { "tus-version": error.header! };
     case "rate_limited":
     case "daily_limit_reached":
       return { "retry-after": error.header! };

@@ -4,7 +4,6 @@ import {
   type Parsed,
   pageFields,
   readFields,
-  reference,
   TextFields,
   toPageRequest,
 } from "../../core/fields.ts";
@@ -17,6 +16,7 @@ import {
   getAttachment,
   listAttachments,
   type Target,
+  targetFields,
   updateAttachment,
 } from "../../core/files/attachments.ts";
 import { idOf } from "../../core/resource.ts";
@@ -95,8 +95,6 @@ export const attachmentOperations: readonly Operation[] = [
   }),
 ];
 
-const targetFields = { conversation_id: optional(reference("cnv")), message_id: optional(reference("msg")) };
-
 export const uploadOperation: Operation = operation({
   name: "createAttachment",
   method: "POST",
@@ -135,7 +133,7 @@ export const uploadOperation: Operation = operation({
   },
 });
 
-function targetOf({ conversation_id, message_id }: Parsed<typeof targetFields>): Target {
+export function targetOf({ conversation_id, message_id }: Parsed<typeof targetFields>): Target {
   if (conversation_id !== undefined) checkConversation(conversation_id);
   if (message_id === undefined) return { conversationId: conversation_id };
   if (conversation_id !== undefined) {

@@ -14,6 +14,7 @@ import { messageOperations } from "./messages.ts";
 import { metricsOperation } from "./metrics.ts";
 import { pushSubscriptionOperations } from "./push-subscriptions.ts";
 import { tokenOperations } from "./tokens.ts";
+import { uploadOperations } from "./uploads.ts";
 import { userOperations } from "./users.ts";
 import { webhookOperations } from "./webhooks.ts";
 
@@ -54,6 +55,11 @@ export const groups: readonly Group[] = [
     tag: "attachments",
     description: "Files shared in conversations.",
     operations: [...attachmentOperations, uploadOperation],
+  },
+  {
+    tag: "uploads",
+    description: "Files that come in with several requests, and survive a lost connection.",
+    operations: uploadOperations,
   },
   { tag: "files", description: "The bytes of attachments.", operations: [fileOperation] },
   {

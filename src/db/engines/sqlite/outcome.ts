@@ -29,7 +29,7 @@ interface Failure {
   stack: string | undefined;
   code?: ErrorCode;
   param?: string;
-  members?: Record<string, string>;
+  members?: Record<string, string | number>;
   cause?: Failure;
 }
 

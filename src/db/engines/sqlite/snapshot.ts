@@ -45,7 +45,10 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
 
 /** Drops rows that refer to the store that it was copied from. */
 export function dropPassing(path: string): void {
-  withDatabase(path, "DELETE FROM holds; DELETE FROM tombstones");
+  withDatabase(
+    path,
+    "DELETE FROM holds; DELETE FROM tombstones; DELETE FROM uploads; DELETE FROM reservations",
+  );
 }
 
 function withDatabase(path: string, sql: string): void {

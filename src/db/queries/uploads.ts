@@ -1,0 +1,211 @@
+import { ParleyError } from "../../errors.ts";
+import { type QuickReader, type Reader, raw, type Statement, sql } from "../sql.ts";
+import { all, batch, get, run, type Write, write } from "../write.ts";
+import { type CreateAttachment, createAttachment } from "./attachments.ts";
+import { settleIntent } from "./intents.ts";
+import { dropReservation, findRefusal, reserve } from "./storage.ts";
+import { createTombstone } from "./tombstones.ts";
+
+/** A resumable upload. While it is unfinished, its row is the intent of its bytes. */
+export interface UploadRow {
+  id: string;
+  user_id: string;
+  filename: string;
+  declared_type: string | null;
+  conversation_id: string | null;
+  message_id: string | null;
+  /** Null: not known yet. */
+  length: number | null;
+  /** The bytes that are durable. */
+  received: number;
+  blob_key: string;
+  /** What the store needs to continue the blob. */
+  parts: string | null;
+  /** The blob with the bytes after the last part. */
+  tail_key: string | null;
+  /** Changes when another process continues the upload: what an earlier one still writes is refused. */
+  holder: string;
+  /** Null: the upload is unfinished. */
+  attachment_id: string | null;
+  created_at: number;
+  expires_at: number;
+}
+
+const COLUMNS = raw(
+  "id, user_id, filename, declared_type, conversation_id, message_id, length, received, blob_key, parts, tail_key, " +
+    "holder, attachment_id, created_at, expires_at",
+);
+
+/** Finds an upload of this user that has not expired at `now` (milliseconds). */
+export function findUpload(
+  db: QuickReader,
+  userId: string,
+  id: string,
+  now: number,
+): Promise<UploadRow | undefined> {
+  return db.get(
+    sql<UploadRow>`SELECT ${COLUMNS} FROM uploads WHERE id = ${id} AND user_id = ${userId} AND expires_at > ${now}`,
+  );
+}
+
+export interface CreateUpload {
+  row: UploadRow;
+  /** How many unfinished uploads the user may have. */
+  limit: number;
+  /** Bytes; 0: no quota. */
+  quota: number;
+}
+
+/**
+ * Creates an upload and reserves room for it, if its length is known. Throws `count_limit_reached` and `quota_exceeded`.
+ */
+export const createUpload = write(
+  { serializeBy: ({ row }) => row.user_id },
+  function* ({ row, limit, quota }: CreateUpload): Write<{ id: string }> {
+    const { id, user_id: userId, length, created_at: now } = row;
+    const { count } = (yield* get<{ count: number }>(
+      sql`SELECT COUNT(*) AS count FROM uploads WHERE user_id = ${userId} AND attachment_id IS NULL`,
+    ))!;
+    if (count >= limit) {
+      const detail = `You have ${count} unfinished uploads. Finish one, or delete it: DELETE /v1/uploads/{upload_id}.`;
+      throw new ParleyError("count_limit_reached", detail);
+    }
+    if (quota > 0 && length !== null) {
+      const reservation = { id, userId, bytes: length, quota, now };
+      const refusal = yield* findRefusal(reservation);
+      if (refusal !== null) throw new ParleyError("quota_exceeded", refusal);
+      yield* run(reserve({ ...reservation, until: NEVER }));
+    }
+    yield* run(
+      sql`INSERT INTO uploads (${COLUMNS}) VALUES (${id}, ${userId}, ${row.filename}, ${row.declared_type},
+        ${row.conversation_id}, ${row.message_id}, ${length}, ${row.received}, ${row.blob_key}, ${row.parts},
+        ${row.tail_key}, ${row.holder}, ${row.attachment_id}, ${now}, ${row.expires_at})`,
+    );
+    return { id };
+  },
+);
+
+/** The reservation of an upload lasts as long as its row. */
+export const NEVER = Number.MAX_SAFE_INTEGER;
+
+/** The part of an upload that only its holder may change. */
+function held({ id, holder }: Pick<UploadRow, "id" | "holder">): Statement {
+  return sql`id = ${id} AND holder = ${holder} AND attachment_id IS NULL`;
+}
+
+interface TakeUpload {
+  id: string;
+  /** The holder so far. */
+  holder: string;
+  newHolder: string;
+}
+
+/** Lets another process continue the upload. Returns false if a third one was faster, or the upload is gone. */
+export function* takeUpload({ id, holder, newHolder }: TakeUpload): Write<boolean> {
+  const taken = yield* get(
+    sql`UPDATE uploads SET holder = ${newHolder} WHERE ${held({ id, holder })} RETURNING id`,
+  );
+  return taken !== undefined;
+}
+
+export interface AdvanceUpload {
+  /** The upload before this. */
+  row: UploadRow;
+  received: number;
+  length: number | null;
+  parts: string | null;
+  /** A new tail, which has an intent of its own, or the old one. */
+  tailKey: string | null;
+  now: number;
+  expiresAt: number;
+}
+
+/** Records that more bytes are durable. Returns false if another process continues the upload, or it is gone. */
+export function* advanceUpload(input: AdvanceUpload): Write<boolean> {
+  const { row, tailKey, now } = input;
+  const isNewTail = tailKey !== row.tail_key;
+  // An expired intent is a tombstone by now: the bytes are erased.
+  if (isNewTail && tailKey !== null && !(yield* get(settleIntent(tailKey)))) return false;
+  const advanced = yield* get(
+    sql`UPDATE uploads SET received = ${input.received}, length = ${input.length}, parts = ${input.parts},
+      tail_key = ${tailKey}, expires_at = ${input.expiresAt} WHERE ${held(row)} RETURNING id`,
+  );
+  if (!advanced) {
+    // Nothing else knows the new tail.
+    if (isNewTail && tailKey !== null) yield* run(createTombstone(tailKey, now));
+    return false;
+  }
+  if (isNewTail && row.tail_key !== null) yield* run(createTombstone(row.tail_key, now));
+  return true;
+}
+
+interface FinishUpload extends CreateAttachment {
+  row: UploadRow;
+}
+
+/**
+ * Commits the file of an upload whose bytes are stored. Throws what `createAttachment` throws, and `upload_not_found` if
+ * another process continues the upload, or it is gone.
+ */
+export const finishUpload = write(
+  { publishesEvents: true, serializeBy: ({ file }) => file.uploaderId },
+  function* (input: FinishUpload): Write<{ id: string; message_id: string }> {
+    const { row, file, now } = input;
+    const finished = yield* get(
+      sql`UPDATE uploads SET received = ${file.fileSize}, length = ${file.fileSize}, parts = NULL, tail_key = NULL,
+        attachment_id = ${file.id} WHERE ${held(row)} RETURNING id`,
+    );
+    if (!finished) throw new ParleyError("upload_not_found");
+    const created = yield* createAttachment(input);
+    if (row.tail_key !== null) yield* run(createTombstone(row.tail_key, now));
+    return created;
+  },
+);
+
+interface DeleteUpload {
+  userId: string;
+  id: string;
+  now: number;
+}
+
+/** Returns false if the user has no such upload. The attachment of a finished one stays. */
+export function* deleteUpload({ userId, id, now }: DeleteUpload): Write<boolean> {
+  const row = yield* get<UploadRow>(
+    sql`SELECT ${COLUMNS} FROM uploads WHERE id = ${id} AND user_id = ${userId}`,
+  );
+  if (row) yield* batch(eraseUpload(row, now));
+  return row !== undefined;
+}
+
+function eraseUpload(row: UploadRow, now: number): Statement[] {
+  const forget = sql`DELETE FROM uploads WHERE id = ${row.id}`;
+  if (row.attachment_id !== null) return [forget];
+  return [
+    forget,
+    dropReservation({ userId: row.user_id, id: row.id }),
+    createTombstone(row.blob_key, now),
+    ...(row.tail_key === null ? [] : [createTombstone(row.tail_key, now)]),
+  ];
+}
+
+function* eraseUploads(condition: Statement, limit: number, now: number): Write<number> {
+  const rows = yield* all<UploadRow>(
+    sql`SELECT ${COLUMNS} FROM uploads WHERE ${condition} LIMIT ${limit} + 0`,
+  );
+  yield* batch(rows.flatMap((row) => eraseUpload(row, now)));
+  return rows.length;
+}
+
+/** Part of other writes: erases at most `limit` uploads of the user, and returns how many. */
+export function eraseUploadsOf(userId: string, limit: number, now: number): Write<number> {
+  return eraseUploads(sql`user_id = ${userId}`, limit, now);
+}
+
+/** Erases at most `limit` expired uploads, and returns how many. */
+export function expireUploads(input: { now: number; limit: number }): Write<number> {
+  return eraseUploads(sql`expires_at <= ${input.now}`, input.limit, input.now);
+}
+
+export async function hasExpiredUploads(db: Reader, now: number): Promise<boolean> {
+  return (await db.get(sql`SELECT 1 AS one FROM uploads WHERE expires_at <= ${now} LIMIT 1`)) !== undefined;
+}

@@ -1,0 +1,212 @@
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Limits } from "../../config/limits.ts";
+import { attachmentResource } from "../../core/files/attachments.ts";
+import {
+  type Appended,
+  appendToUpload,
+  type Checksum,
+  createUpload,
+  getUpload,
+  inspectUpload,
+  removeUpload,
+  toResource,
+  uploadResource,
+} from "../../core/files/resumable.ts";
+import { markReplay, sendVersioned } from "../protocol/conditions.ts";
+import type { HttpContext } from "../protocol/context.ts";
+import { type Call, type Operation, operation } from "../protocol/operation.ts";
+import {
+  announcedBytes,
+  appendedStatus,
+  type Continuation,
+  type Dialect,
+  discoveryHeaders,
+  readBytesOf,
+  readChecksum,
+  readContinuation,
+  readCreation,
+  readDialect,
+  setLengthHeaders,
+  setProtocol,
+  setUploadHeaders,
+  uploadFields,
+} from "../protocol/resumable.ts";
+import { targetOf } from "./attachments.ts";
+
+const id = { name: "upload_id", kind: "upl", unknown: "upload_not_found" } as const;
+const PATH = "/v1/uploads";
+
+/** Errors of the bytes of a file, and of the commit of the last of them. */
+const BYTES_ERRORS = [
+  "digest_mismatch",
+  "checksum_mismatch",
+  "upload_length_mismatch",
+  "unsupported_upload_protocol",
+  "conversation_not_found",
+  "message_not_found",
+  "request_timeout",
+  "count_limit_reached",
+  "file_too_large",
+  "file_type_refused",
+  "file_infected",
+  "daily_limit_reached",
+  "quota_exceeded",
+  "disk_full",
+] as const;
+
+const answered = [
+  "Attachment-Id",
+  "Upload-Offset",
+  "Upload-Complete",
+  "Upload-Expires",
+  "Upload-Limit",
+] as const;
+
+/** The answer to the last part of a client that does not speak tus. */
+const others = {
+  200: {
+    description: "The upload is complete, and its client does not speak tus: the attachment.",
+    content: { "application/json": attachmentResource.schema },
+    headers: [...answered, "ETag"],
+  },
+} as const;
+
+export const uploadOperations: readonly Operation[] = [
+  operation({
+    name: "createUpload",
+    method: "POST",
+    path: PATH,
+    scope: "attachments:write",
+    summary: "Start a resumable upload",
+    query: uploadFields,
+    body: "bytes",
+    answer: { status: 201, resource: uploadResource, headers: answered, others },
+    errors: BYTES_ERRORS,
+    handle: create,
+  }),
+  operation({
+    name: "retrieveUpload",
+    method: "GET",
+    path: `${PATH}/:id`,
+    id,
+    scope: "attachments:write",
+    summary: "Retrieve a resumable upload",
+    query: {},
+    body: {},
+    answer: { status: 200, resource: uploadResource, headers: [...answered, "Upload-Length"] },
+    errors: ["upload_not_found", "unsupported_upload_protocol"],
+    async handle({ core, caller, id, limits, request, reply }) {
+      const dialect = readDialect(request);
+      const isHead = request.method === "HEAD";
+      const row = await (isHead ? inspectUpload(core, caller, id) : getUpload(core, caller, id));
+      setUploadHeaders(reply, dialect, row, limits);
+      setLengthHeaders(reply, dialect, row);
+      return isHead ? reply.code(dialect.tus ? 200 : 204).send() : toResource(row);
+    },
+  }),
+  operation({
+    name: "appendToUpload",
+    method: "PATCH",
+    path: `${PATH}/:id`,
+    id,
+    scope: "attachments:write",
+    summary: "Continue a resumable upload",
+    query: {},
+    body: "bytes",
+    answer: { status: 204, headers: answered, others },
+    errors: ["upload_not_found", "upload_offset_mismatch", "upload_completed", ...BYTES_ERRORS],
+    async handle(call) {
+      const dialect = readDialect(call.request);
+      const continuation = readContinuation(call.request, dialect);
+      const done = await append(call, call.id, continuation, readChecksum(call.request));
+      call.reply.code(appendedStatus(dialect));
+      return answer(call, dialect, done);
+    },
+  }),
+  operation({
+    name: "deleteUpload",
+    method: "DELETE",
+    path: `${PATH}/:id`,
+    id,
+    scope: "attachments:write",
+    summary: "Delete a resumable upload",
+    query: {},
+    body: {},
+    answer: { status: 204 },
+    errors: ["upload_not_found", "unsupported_upload_protocol"],
+    async handle({ core, caller, id, request, reply }) {
+      setProtocol(reply, readDialect(request));
+      await removeUpload(core, caller, id);
+    },
+  }),
+];
+
+type UploadCall = Call<typeof uploadFields, Record<string, never>>;
+
+async function create(call: UploadCall): Promise<unknown> {
+  const { core, caller, key, limits, request, reply } = call;
+  const dialect = readDialect(request);
+  const { fields, length, isLast, hasBody } = readCreation(request, dialect);
+  const { filename, filetype: declaredType } = fields;
+  const checksum = readChecksum(request);
+  const asked = { filename, declaredType, target: targetOf(fields), length };
+  const { row, replayed } = await createUpload(core, caller, key, asked);
+  const location = `${core.origin()}${PATH}/${row.id}`;
+  reply.header("location", location);
+  if (replayed) {
+    markReplay(reply);
+    return answer(call, dialect, { row });
+  }
+  if (hasBody && limits.informsOfUploads && !dialect.tus && dialect.isNamed)
+    inform(reply, dialect.version, location);
+  // What is empty is complete at once.
+  const done =
+    hasBody || isLast || length === 0
+      ? await append(call, row.id, { offset: 0, length, isLast }, checksum)
+      : { row };
+  return answer(call, dialect, done);
+}
+
+/** Tells the address of the upload while its first body is still arriving. */
+function inform(reply: FastifyReply, version: number, location: string): void {
+  reply.raw.writeInformation(104, { Location: location, "Upload-Draft-Interop-Version": String(version) });
+}
+
+function append(
+  { core, caller, limits, request }: HttpContext & Pick<UploadCall, "caller" | "request">,
+  id: string,
+  { offset, length, isLast }: Continuation,
+  checksum: Checksum | undefined,
+): Promise<Appended> {
+  return appendToUpload(core, caller, id, {
+    offset,
+    length,
+    isLast,
+    announcedBytes: announcedBytes(request),
+    checksum,
+    read: () => readBytesOf(request, limits),
+    end: () => request.raw.destroy(),
+  });
+}
+
+/** Clients of the draft get the attachment at the end, as from an upload in one request; those of tus its id in a header. */
+function answer(
+  { limits, request, reply }: HttpContext & Pick<UploadCall, "request" | "reply">,
+  dialect: Dialect,
+  { row, attachment }: Appended,
+): unknown {
+  setUploadHeaders(reply, dialect, row, limits);
+  if (attachment && !dialect.tus) return sendVersioned(request, reply.code(200), attachment);
+  return request.method === "POST" ? toResource(row) : reply.send();
+}
+
+/** Answers OPTIONS, which needs no token: a client of tus asks what the server can do. */
+export function uploadDiscovery(app: FastifyInstance, limits: Limits): void {
+  const headers = discoveryHeaders(limits);
+  app.route({
+    method: "OPTIONS",
+    url: PATH,
+    config: { public: true },
+    handler: (_request, reply) => reply.code(204).headers(headers).send(),
+  });
+}

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import * as http from "node:http";
 import * as https from "node:https";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Attachment, attachment, call, location, type Options, type Reply } from "./client.ts";
 import { target } from "./target.ts";
 
@@ -129,12 +128,4 @@ export function openPatch(
   ]).catch(() => "closed" as const);
   request.write(part);
   return { request, answered };
-}
-
-/** Waits until the server has all of these bytes, which it tells only to those who ask. */
-export async function untilOffset(path: string, offset: number): Promise<void> {
-  for (let tries = 0; (await offsetOf(path)) !== offset; tries++) {
-    assert.ok(tries < 100, `the server does not have ${offset} bytes`);
-    await sleep(50);
-  }
 }

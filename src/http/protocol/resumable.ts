@@ -245,7 +245,7 @@ function metadataOf(row: UploadRow): string {
 const HOUR_SECONDS = 3600;
 
 /** The limits as the draft writes them. */
-export function limitHeader({ maxFileBytes, minAppendBytes, uploadHours }: Limits): string {
+function limitHeader({ maxFileBytes, minAppendBytes, uploadHours }: Limits): string {
   return [
     ...(maxFileBytes > 0 ? [`max-size=${maxFileBytes}`] : []),
     ...(minAppendBytes > 0 ? [`min-append-size=${minAppendBytes}`] : []),

@@ -1,0 +1,265 @@
+// Resumable uploads: a client that others wrote, restarts, several nodes, and what limits them.
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Upload } from "tus-js-client";
+import type { Limits } from "../../src/config/limits.ts";
+import { startApp, startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { noS3, testBucket } from "../support/engines/s3.ts";
+import { eventually } from "../support/files-on-disk.ts";
+
+const LARGE = randomBytes(20 * 1024 * 1024 + 5);
+const HOUR_MS = 3600 * 1000;
+
+/** Sends a request as a client of tus. */
+function tus(
+  server: TestApp,
+  user: TestUser,
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+  body: Uint8Array | null = null,
+): Promise<Response> {
+  const type = body ? { "content-type": "application/offset+octet-stream" } : {};
+  return fetch(server.url + path, {
+    method,
+    headers: { ...user.headers, "tus-resumable": "1.0.0", ...type, ...headers },
+    body: body as Uint8Array<ArrayBuffer> | null,
+  });
+}
+
+function create(server: TestApp, user: TestUser, length: number | "deferred", filename = "a.bin") {
+  return tus(server, user, "POST", "/v1/uploads", {
+    ...(length === "deferred" ? { "upload-defer-length": "1" } : { "upload-length": `${length}` }),
+    "upload-metadata": `filename ${Buffer.from(filename).toString("base64")}`,
+  });
+}
+
+async function newUpload(server: TestApp, user: TestUser, length: number | "deferred"): Promise<string> {
+  const answer = await create(server, user, length);
+  assert.equal(answer.status, 201, await answer.clone().text());
+  return new URL(answer.headers.get("location")!).pathname;
+}
+
+function patch(server: TestApp, user: TestUser, path: string, offset: number, body: Uint8Array, more = {}) {
+  return tus(server, user, "PATCH", path, { "upload-offset": `${offset}`, ...more }, body);
+}
+
+async function assertFile(server: TestApp, user: TestUser, answer: Response, bytes: Buffer): Promise<void> {
+  assert.ok(answer.status < 300, await answer.clone().text());
+  const id = answer.headers.get("attachment-id");
+  const attachment = await fetch(`${server.url}/v1/attachments/${id}`, { headers: user.headers });
+  const { file_url } = (await attachment.json()) as { file_url: string };
+  const url = new URL(file_url);
+  const file = await fetch(server.url + url.pathname + url.search);
+  assert.ok(Buffer.from(await file.arrayBuffer()).equals(bytes), "the file has other bytes");
+  const sha256 = createHash("sha256").update(bytes).digest("base64");
+  assert.equal(file.headers.get("repr-digest"), `sha-256=:${sha256}:`);
+}
+
+/** How many files are in the folder of the store. */
+async function storedFiles(server: TestApp): Promise<number> {
+  const entries = await readdir(join(server.config.dataFolder, "blobs"), {
+    recursive: true,
+    withFileTypes: true,
+  });
+  return entries.filter((entry) => entry.isFile()).length;
+}
+
+test("tus-js-client uploads, is aborted, and continues where it was", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const options = {
+    endpoint: `${server.url}/v1/uploads`,
+    headers: user.headers,
+    metadata: { filename: "large.bin", filetype: "application/octet-stream" },
+    chunkSize: 5 * 1024 * 1024,
+  };
+  const { promise: aborted, resolve } = Promise.withResolvers<string>();
+  const first = new Upload(LARGE, {
+    ...options,
+    onProgress: (sent) => {
+      if (sent > 11_000_000) void first.abort().then(() => resolve(first.url!));
+    },
+  });
+  first.start();
+  const uploadUrl = await aborted;
+  const sentFrom: number[] = [];
+  const id = await new Promise<string>((resolve, reject) => {
+    const second = new Upload(LARGE, {
+      ...options,
+      uploadUrl,
+      onProgress: (sent) => sentFrom.push(sent),
+      onSuccess: ({ lastResponse }) => resolve(lastResponse.getHeader("Attachment-Id")!),
+      onError: reject,
+    });
+    second.start();
+  });
+  assert.ok(sentFrom[0]! >= 10 * 1024 * 1024, `it continued from ${sentFrom[0]}`);
+  await assertFile(server, user, new Response(null, { headers: { "attachment-id": id } }), LARGE);
+});
+
+for (const [when, length] of [
+  ["after its creation with a length", LARGE.length],
+  ["after its creation without one", "deferred"],
+] as const) {
+  test(`an upload goes on after a restart between its parts, ${when}`, async (t) => {
+    const config = await testConfig(t);
+    const before = await startOn(t, config);
+    const user = await before.user();
+    const path = await newUpload(before, user, length);
+    assert.equal((await patch(before, user, path, 0, LARGE.subarray(0, 9_000_001))).status, 204);
+    await before.app.stop();
+    const after = await startOn(t, config);
+    const head = await tus(after, user, "HEAD", path);
+    assert.equal(head.headers.get("upload-offset"), "9000001");
+    const rest = LARGE.subarray(9_000_001);
+    const last = await patch(after, user, path, 9_000_001, rest, { "upload-length": `${LARGE.length}` });
+    await assertFile(after, user, last, LARGE);
+  });
+}
+
+test("parts of an upload reach different nodes", { skip: noS3 }, async (t) => {
+  const shared = { databaseUrl: await testDatabase(t), store: testBucket(t), secrets: ["s".repeat(32)] };
+  const [a, b] = [
+    await startOn(t, { ...(await testConfig(t)), ...shared }),
+    await startOn(t, { ...(await testConfig(t)), ...shared }),
+  ];
+  const user = await a.user();
+  const path = await newUpload(a, user, LARGE.length);
+  const cuts = [0, 1, 9_000_000, 9_000_001, 18_000_000, LARGE.length];
+  let last = await patch(a, user, path, 0, LARGE.subarray(0, 1));
+  for (let at = 1; at < cuts.length - 1; at++) {
+    const node = at % 2 === 0 ? a : b;
+    const head = await tus(node, user, "HEAD", path);
+    assert.equal(head.headers.get("upload-offset"), `${cuts[at]}`);
+    last = await patch(at % 3 === 0 ? a : b, user, path, cuts[at]!, LARGE.subarray(cuts[at], cuts[at + 1]));
+    assert.equal(last.status, 204, await last.clone().text());
+  }
+  await assertFile(b, user, last, LARGE);
+});
+
+test("an upload expires, and the sweep erases its bytes", async (t) => {
+  const config = await testConfig(t, { uploadHours: 2 });
+  let now = Date.now();
+  const clock = () => now;
+  const before = await startOn(t, config, { clock });
+  const user = await before.user();
+  const path = await newUpload(before, user, 100);
+  const complete = await newUpload(before, user, 2);
+  const file = await patch(before, user, complete, 0, Buffer.from("ab"));
+  assert.equal((await patch(before, user, path, 0, Buffer.from("cd"))).status, 204);
+  assert.equal(await storedFiles(before), 2);
+  now += 2 * HOUR_MS - 1000;
+  // Each part moves the moment.
+  assert.equal((await patch(before, user, path, 2, Buffer.from("ef"))).status, 204);
+  now += HOUR_MS;
+  assert.equal((await tus(before, user, "HEAD", path)).status, 200);
+  now += HOUR_MS + 1000;
+  for (const method of ["GET", "HEAD", "DELETE"])
+    assert.equal((await tus(before, user, method, path)).status, 404, method);
+  assert.equal((await patch(before, user, path, 4, Buffer.from("gh"))).status, 404);
+  await before.app.stop();
+  const after = await startOn(t, config, { clock });
+  assert.ok(await eventually(async () => (await storedFiles(after)) === 1));
+  await assertFile(after, user, file, Buffer.from("ab"));
+});
+
+test("the quota has room for an upload from its creation to its end", async (t) => {
+  const server = await startApp(t, { userQuotaBytes: 1000 });
+  const user = await server.user();
+  const path = await newUpload(server, user, 600);
+  const refused = await create(server, user, 500);
+  assert.equal(refused.status, 507);
+  assert.equal(((await refused.json()) as { code: string }).code, "quota_exceeded");
+  assert.equal((await tus(server, user, "DELETE", path)).status, 204);
+  const other = await newUpload(server, user, 1000);
+  await assertFile(
+    server,
+    user,
+    await patch(server, user, other, 0, LARGE.subarray(0, 1000)),
+    LARGE.subarray(0, 1000),
+  );
+  assert.equal((await create(server, user, 1)).status, 507);
+});
+
+test("an upload without a length ends at the quota and at the limit of files, and nothing stays", async (t) => {
+  for (const limits of [{ userQuotaBytes: 1000 }, { maxFileBytes: 1000 }] satisfies Partial<Limits>[]) {
+    const server = await startApp(t, limits);
+    const user = await server.user();
+    const path = await newUpload(server, user, "deferred");
+    assert.equal((await patch(server, user, path, 0, LARGE.subarray(0, 900))).status, 204);
+    const over = await patch(server, user, path, 900, LARGE.subarray(900, 1001));
+    assert.equal(over.status, "maxFileBytes" in limits ? 413 : 507);
+    assert.equal((await tus(server, user, "HEAD", path)).status, 404);
+    assert.ok(await eventually(async () => (await storedFiles(server)) === 0));
+  }
+});
+
+test("a restart keeps what an upload has reserved, and forgets the rest", async (t) => {
+  const config = await testConfig(t, { userQuotaBytes: 1000 });
+  const before = await startOn(t, config);
+  const user = await before.user();
+  const path = await newUpload(before, user, 600);
+  await before.app.stop();
+  const after = await startOn(t, config);
+  assert.equal((await create(after, user, 500)).status, 507);
+  assert.equal((await patch(after, user, path, 0, LARGE.subarray(0, 600))).status, 204);
+});
+
+test("a user has so many unfinished uploads, of files of a limited size, in parts of a least size", async (t) => {
+  const server = await startApp(t, { maxUploads: 2, maxFileBytes: 5000, minAppendBytes: 1000 });
+  const user = await server.user();
+  const path = await newUpload(server, user, 2500);
+  await newUpload(server, user, 1);
+  const third = await create(server, user, 1);
+  assert.equal(third.status, 409);
+  assert.equal(((await third.json()) as { code: string }).code, "count_limit_reached");
+  assert.match(third.headers.get("content-type")!, /problem/);
+  assert.equal((await patch(server, user, path, 0, LARGE.subarray(0, 999))).status, 400);
+  const first = await patch(server, user, path, 0, LARGE.subarray(0, 2000));
+  assert.equal(first.headers.get("upload-limit"), "max-size=5000, min-append-size=1000, max-age=86400");
+  await assertFile(
+    server,
+    user,
+    await patch(server, user, path, 2000, LARGE.subarray(2000, 2500)),
+    LARGE.subarray(0, 2500),
+  );
+  assert.equal((await create(server, user, 5001)).status, 413);
+  assert.equal((await create(server, user, 5000)).status, 201);
+});
+
+/** Sends a creation of the draft over a socket, and returns all that comes back. */
+function rawCreation(server: TestApp, user: TestUser, version: string): Promise<string> {
+  const { port } = new URL(server.url);
+  return new Promise((resolve, reject) => {
+    let text = "";
+    const socket = connect(Number(port), "127.0.0.1", () =>
+      socket.write(
+        `POST /v1/uploads?filename=a HTTP/1.1\r\nHost: x\r\nAuthorization: ${user.headers.authorization}\r\n` +
+          `Connection: close\r\nUpload-Complete: ?1\r\n${version}Content-Length: 4\r\n\r\nfour`,
+      ),
+    );
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.on("close", () => resolve(text)).on("error", reject);
+  });
+}
+
+test("a response 104 tells the address only to those who ask for it, where it is switched on", async (t) => {
+  const named = "Upload-Draft-Interop-Version: 6\r\n";
+  const on = await startApp(t, { informsOfUploads: true });
+  const user = await on.user();
+  const told = await rawCreation(on, user, named);
+  assert.match(told, /^HTTP\/1\.1 104 [^\r]*\r\n/);
+  assert.match(told, /^Location: \S+\/v1\/uploads\/upl_\w+\r\nUpload-Draft-Interop-Version: 6\r\n/m);
+  assert.match(told, /\r\n\r\nHTTP\/1\.1 200 /);
+  assert.match(await rawCreation(on, user, ""), /^HTTP\/1\.1 200 /);
+  const off = await startApp(t);
+  assert.match(await rawCreation(off, await off.user(), named), /^HTTP\/1\.1 200 /);
+});

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Client } from "../support/client.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import type { AckRecord } from "../support/record.ts";
+import { continueUploads } from "../support/resuming.ts";
 import { findIndexProblems, openIndexed } from "../support/search-index.ts";
 import { retrySendings, stateOf, type Talkers } from "../support/sending.ts";
 import { findEventProblems, type Present, type Tables } from "./event-oracle.ts";
@@ -36,9 +37,11 @@ export async function findProblems(
 ): Promise<string[]> {
   const { client, record } = subject;
   await retrySendings(subject, record);
+  const interrupted = await continueUploads(client, record);
   const contacts = await listAll(client, "contacts");
   const files = await listAll(client, "attachments");
   const { messages, problems } = await findMessageProblems(subject);
+  problems.push(...interrupted);
   const states = new Map([
     ...[...contacts].map(([id, row]) => [id, row.display_name] as const),
     ...[...files].map(([id, row]) => [id, row.filename] as const),

@@ -18,6 +18,15 @@ export interface Sending {
   after: string;
 }
 
+/** A resumable upload that was begun and is not known to be complete. */
+export interface BegunUpload {
+  path: string;
+  filename: string;
+  bytes: Buffer;
+  /** The greatest offset that was acknowledged. */
+  offset: number;
+}
+
 /** What is known of a message that was acknowledged, beside its text and data. */
 export interface SentMessage {
   isPeers: boolean;
@@ -47,6 +56,8 @@ export class AckRecord {
   readonly items = new Map<string, Item>();
   /** Messages whose sending had no answer. Sent again with the same key, each of them must be there once. */
   readonly unansweredSendings: Sending[] = [];
+  /** Resumable uploads whose bytes were not all acknowledged. Each goes on after the fault. */
+  readonly begunUploads = new Set<BegunUpload>();
   /** The greatest id of a message that was acknowledged, by conversation. */
   readonly lastIds = new Map<string, string>();
   /** Acknowledgements by what was done, such as "contacts made". */
@@ -57,6 +68,9 @@ export class AckRecord {
   /** Messages that were sent again, and those of them that were there already. */
   retried = 0;
   replayed = 0;
+  /** Uploads that went on after a fault, and offsets that were acknowledged. */
+  continued = 0;
+  offsets = 0;
 
   made(kind: Kind, id: string, state: string, details: Details = {}): void {
     const item = { kind, id, states: [state], names: [state], ...details };
@@ -116,6 +130,7 @@ export class AckRecord {
     return [
       `${this.total()} writes acknowledged (${counts.join(", ")})`,
       `${this.unknown} without an answer`,
+      `${this.offsets} offsets of uploads acknowledged, ${this.continued} uploads continued`,
       `${this.retried} messages sent again with their key, of which ${this.replayed} were there`,
     ].join(", ");
   }

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Answer, Client } from "./client.ts";
 import type { AckRecord, Item, Kind, Sending, State } from "./record.ts";
 import type { Chance } from "./scale.ts";
+import { addPart, beginUpload } from "./resuming.ts";
 import { markOf, newSending, newText, noteMessage, sendMessage, stateOf, type Talkers } from "./sending.ts";
 
 /** So many are kept; beyond, writers delete rather than make. */
@@ -95,7 +96,8 @@ function anything(writes: Writes, chance: Chance): Promise<Answer> {
   if (what > 0.75) return writes.remove(kind, chance);
   if (what > 0.5) return kind === "messages" ? writes.edit(chance) : writes.rename(kind, chance);
   if (kind === "messages") return writes.sendMessage(chance);
-  return kind === "contacts" ? writes.makeContact() : writes.upload(chance);
+  if (kind === "contacts") return writes.makeContact();
+  return chance() < 0.5 ? writes.upload(chance) : writes.uploadInParts(chance);
 }
 
 /** Single writes, each noted in the record with its outcome. They reject where the connection ends. */
@@ -132,6 +134,24 @@ export class Writes {
     const bytes = randomBytes(size);
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     return this.#make("attachments", name, this.#talkers.client.upload(name, bytes), sha256);
+  }
+
+  /** In a few parts. Without an answer it goes on after the fault. */
+  async uploadInParts(chance: Chance): Promise<Answer> {
+    const { client } = this.#talkers;
+    const bytes = randomBytes(1 + Math.floor(chance() ** 3 * MAX_FILE_BYTES));
+    const { upload, answer } = await beginUpload(client, randomName(), bytes, this.#send);
+    if (!upload) {
+      if (leavesOpen(answer)) this.#record.unanswered();
+      return answer;
+    }
+    this.#record.begunUploads.add(upload);
+    let last = answer;
+    for (let end = 0; end < bytes.length && last.status < 300; ) {
+      end = Math.min(bytes.length, end + 1 + Math.floor(chance() * bytes.length));
+      last = await addPart(client, this.#record, upload, end, this.#send);
+    }
+    return last;
   }
 
   /** Without an answer it is sent again after the fault. */

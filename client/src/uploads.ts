@@ -116,7 +116,7 @@ export class Uploads {
     const { response } = await this.#transport.open({ signal, method: "HEAD", path: [...PATH, id] });
     return {
       offset: Number(response.headers.get("upload-offset")),
-      attachment_id: response.headers.get("attachment-id"),
+      attachment_id: response.headers.get("parley-attachment"),
     };
   }
 

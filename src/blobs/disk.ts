@@ -170,7 +170,13 @@ class DiskStore extends DiskReader implements BlobStore {
     const path = this.path(key);
     try {
       const file = await open(path, size === 0 ? NEW : constants.O_WRONLY, FILE_MODE);
-      if (size === 0) await syncOrBlow(this.#fuse, () => syncFolder(dirname(path)));
+      try {
+        if (size === 0) await syncOrBlow(this.#fuse, () => syncFolder(dirname(path)));
+        else if ((await file.stat()).size < size) throw new Error(`The blob ${key} was cut short.`);
+      } catch (error) {
+        await file.close();
+        throw error;
+      }
       return new GrowingFile(file, size, this.#fuse);
     } catch (error) {
       throw diskError(error);

@@ -69,7 +69,7 @@ test("the upload is retrieved as JSON, before and after its end", async () => {
   assert.deepEqual(before, { id, filename: "a.txt", offset: 2, length: 4, attachment_id: null });
   const { id: attachmentId } = await finished(await patchTus(path, 2, "cd"));
   const after = (await call("GET", path)).json as Record<string, unknown>;
-  assert.deepEqual([after.offset, after.attachment_id], [4, attachmentId]);
+  assert.deepEqual([after.offset, after.attachment_id, after.filename], [4, attachmentId, null]);
 });
 
 test("HEAD tells length and metadata, and after a lost answer that the upload is complete", async () => {
@@ -82,7 +82,7 @@ test("HEAD tells length and metadata, and after a lost answer that the upload is
   const { id } = await finished(await patchTus(path, 0, "ab"));
   const after = await call("HEAD", path, { headers: TUS });
   assert.equal(after.headers.get("upload-offset"), "2");
-  assert.equal(after.headers.get("attachment-id"), id);
+  assert.equal(after.headers.get("parley-attachment"), id);
 });
 
 test("creation can have bytes already, even all of them", async () => {

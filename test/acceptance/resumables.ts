@@ -67,7 +67,7 @@ export async function offsetOf(path: string): Promise<number> {
 /** The attachment of an upload that is complete. */
 export async function finished(reply: Reply): Promise<Attachment> {
   assert.ok(reply.status < 300, reply.text);
-  const id = reply.headers.get("attachment-id");
+  const id = reply.headers.get("parley-attachment");
   assert.ok(id, "the upload is not complete");
   return attachment(await call("GET", `/v1/attachments/${id}`));
 }

@@ -51,7 +51,7 @@ function patch(server: TestApp, user: TestUser, path: string, offset: number, bo
 
 async function assertFile(server: TestApp, user: TestUser, answer: Response, bytes: Buffer): Promise<void> {
   assert.ok(answer.status < 300, await answer.clone().text());
-  const id = answer.headers.get("attachment-id");
+  const id = answer.headers.get("parley-attachment");
   const attachment = await fetch(`${server.url}/v1/attachments/${id}`, { headers: user.headers });
   const { file_url } = (await attachment.json()) as { file_url: string };
   const url = new URL(file_url);
@@ -94,13 +94,13 @@ test("tus-js-client uploads, is aborted, and continues where it was", async (t) 
       ...options,
       uploadUrl,
       onProgress: (sent) => sentFrom.push(sent),
-      onSuccess: ({ lastResponse }) => resolve(lastResponse.getHeader("Attachment-Id")!),
+      onSuccess: ({ lastResponse }) => resolve(lastResponse.getHeader("Parley-Attachment")!),
       onError: reject,
     });
     second.start();
   });
   assert.ok(sentFrom[0]! >= 10 * 1024 * 1024, `it continued from ${sentFrom[0]}`);
-  await assertFile(server, user, new Response(null, { headers: { "attachment-id": id } }), LARGE);
+  await assertFile(server, user, new Response(null, { headers: { "parley-attachment": id } }), LARGE);
 });
 
 for (const [when, length] of [

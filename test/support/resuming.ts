@@ -46,7 +46,7 @@ export async function addPart(
 function note(record: AckRecord, upload: BegunUpload, answer: Answer): void {
   upload.offset = Number(answer.headers["upload-offset"]);
   record.offsets++;
-  const id = answer.headers["attachment-id"] as string | undefined;
+  const id = answer.headers["parley-attachment"] as string | undefined;
   if (id === undefined) return;
   const sha256 = createHash("sha256").update(upload.bytes).digest("hex");
   record.made("attachments", id, upload.filename, { sha256 });

@@ -79,17 +79,31 @@ export class Appender implements AsyncDisposable {
     const known = core.resumables.find(row.id, row.holder);
     if (known) return new Appender(core, caller, row, known, { isTaken: false });
     const newHolder = newBlobKey(core);
-    const { id, holder } = row;
-    if (!(await core.db.write("takeUpload", { id, holder, newHolder }))) throw new ParleyError("unavailable");
-    const progress = core.resumables.add(id, newHolder);
-    const taken = new Appender(core, caller, { ...row, holder: newHolder }, progress, { isTaken: true });
-    // The process before may have stored all of it, and have ended before that was recorded.
-    if (row.parts !== null && (await taken.#open()).size > row.received) {
-      taken.#size = taken.#blob!.size;
-      taken.#isHashed = false;
-      await taken.#advance(taken.#size, null);
+    // In a store across a network the process before may still send the whole, if it has sent no part.
+    const isAnew = core.blobs.intents === null && row.parts === null;
+    const blobKey = isAnew ? newBlobKey(core) : row.blob_key;
+    const input = { row, newHolder, newBlobKey: blobKey, until: core.clock() + INTENT_MS };
+    if (!(await core.db.write("takeUpload", input))) throw new ParleyError("unavailable");
+    const progress = core.resumables.add(row.id, newHolder);
+    const own = { ...row, holder: newHolder, blob_key: blobKey };
+    const taken = new Appender(core, caller, own, progress, { isTaken: true });
+    try {
+      if (row.parts !== null) await taken.#takeParts();
+      return taken;
+    } catch (error) {
+      await taken[Symbol.asyncDispose]();
+      throw error;
     }
-    return taken;
+  }
+
+  /** Records what the store says of the parts: another process may have sent or stored some, and have ended before that was recorded. */
+  async #takeParts(): Promise<void> {
+    const { size, parts } = await this.#open();
+    if (size > this.#row.received) {
+      this.#size = size;
+      this.#isHashed = false;
+      await this.#advance(size, null);
+    } else if (parts !== this.#row.parts) await this.#write(this.#row.received, parts, this.#row.tail_key);
   }
 
   /** Bytes, with those that are not recorded. */
@@ -136,8 +150,7 @@ export class Appender implements AsyncDisposable {
         checkedUntil = this.#size;
       }
     } catch (error) {
-      const isInterrupted = error instanceof ParleyError && INTERRUPTED.has(error.code) && !error.cause;
-      if (isInterrupted && !check) await this.keep();
+      if (error instanceof ParleyError && INTERRUPTED.has(error.code) && !check) await this.keep();
       throw error;
     }
     if (check && !check.digest().equals(checksum!.expected)) throw new ParleyError(checksum!.mismatch);
@@ -261,7 +274,8 @@ export class Appender implements AsyncDisposable {
   }
 
   async #describe(): Promise<NewFile> {
-    const { id: uploadId, blob_key, user_id: userId, filename, declared_type } = this.#row;
+    const { id: uploadId, blob_key, user_id: userId, declared_type } = this.#row;
+    const filename = this.#row.filename!;
     const size = this.#size;
     const { sha256, crc32 } = this.#isHashed
       ? { sha256: this.#hash.copy().digest(), crc32: this.#crc32 }

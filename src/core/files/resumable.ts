@@ -6,17 +6,17 @@ import type { Caller } from "../access/caller.ts";
 import type { Core } from "../core.ts";
 import { isReplay, writeIdempotent } from "../idempotency.ts";
 import { readBack, type Versioned } from "../resource.ts";
-import { bytes, described, id, integer, orNull, resource, type TypeOf, text, time } from "../schema.ts";
+import { bytes, described, id, integer, orNull, resource, type TypeOf, textOrNull, time } from "../schema.ts";
 import { Appender, type Checksum, expiryOf, type Finished } from "./appending.ts";
 import { checkTarget, type Target, versioned } from "./attachments.ts";
-import { beginUpload, endUpload, fileTooLarge, newBlobKey } from "./uploads.ts";
+import { beginUpload, endUpload, fileTooLarge, INTENT_MS, newBlobKey } from "./uploads.ts";
 
 export type { Checksum, UploadRow };
 
 /** A file that comes in with several requests. */
 export const uploadResource = resource("Upload", {
   id: id("upl"),
-  filename: text,
+  filename: described(textOrNull, "Null once the upload is complete: the attachment has it."),
   offset: described(bytes, "The bytes that the server has: continue there."),
   length: described(orNull(integer), "The bytes of the whole file; null if the server does not know it yet."),
   attachment_id: described(orNull(id("att")), "Null until the upload is complete."),
@@ -124,8 +124,14 @@ export async function getUpload(core: Core, caller: Caller, id: string): Promise
   return row;
 }
 
-/** Runs a request for an upload, after it has ended an earlier one. */
-function inTurn<T>(core: Core, caller: Caller, id: string, end: () => void, run: () => Promise<T>) {
+/** Runs a request for an upload, after it has ended an earlier one. `end` ends this one; without it a newer one waits. */
+function inTurn<T>(
+  core: Core,
+  caller: Caller,
+  id: string,
+  run: () => Promise<T>,
+  end: () => void = () => {},
+): Promise<T> {
   // With the user, so that strangers end nothing.
   return core.resumables.inTurn(`${caller.userId} ${id}`, end, run);
 }
@@ -135,23 +141,17 @@ function inTurn<T>(core: Core, caller: Caller, id: string, end: () => void, run:
  * that has all its bytes, because a client that knows that sends no more. Throws `upload_not_found`, and what the completion throws.
  */
 export function inspectUpload(core: Core, caller: Caller, id: string): Promise<UploadRow> {
-  return inTurn(
-    core,
-    caller,
-    id,
-    () => {},
-    async () => {
-      const row = await getUpload(core, caller, id);
-      if (row.attachment_id !== null) return row;
-      await using appender = await Appender.open(core, caller, row);
-      if (!appender.isWhole) {
-        await appender.keep();
-        return appender.row;
-      }
-      await finish(core, caller, appender);
-      return getUpload(core, caller, id);
-    },
-  );
+  return inTurn(core, caller, id, async () => {
+    const row = await getUpload(core, caller, id);
+    if (row.attachment_id !== null) return row;
+    await using appender = await Appender.open(core, caller, row);
+    if (!appender.isWhole) {
+      await appender.keep();
+      return appender.row;
+    }
+    await finish(core, caller, appender);
+    return getUpload(core, caller, id);
+  });
 }
 
 /**
@@ -159,22 +159,18 @@ export function inspectUpload(core: Core, caller: Caller, id: string): Promise<U
  * `upload_offset_mismatch`, `upload_completed`, `upload_length_mismatch`, `file_too_large`, `quota_exceeded`, the errors of the body
  * and its checksum, and those of an upload in one request when it is committed.
  */
-export async function appendToUpload(
-  core: Core,
-  caller: Caller,
-  id: string,
-  append: Append,
-): Promise<Appended> {
-  return inTurn(core, caller, id, append.end, async () => {
+export function appendToUpload(core: Core, caller: Caller, id: string, append: Append): Promise<Appended> {
+  const run = async () => {
     const row = await getUpload(core, caller, id);
     if (row.attachment_id !== null) throw new ParleyError("upload_completed");
     beginUpload(core, caller.userId);
     try {
-      return await run(core, caller, row, append);
+      return await continueUpload(core, caller, row, append);
     } finally {
       endUpload(core, caller.userId);
     }
-  });
+  };
+  return inTurn(core, caller, id, run, append.end);
 }
 
 /** After these the bytes cannot become the file that was meant. */
@@ -186,7 +182,12 @@ const FATAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 const REFUSED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["file_type_refused", "file_infected"]);
 
-async function run(core: Core, caller: Caller, row: UploadRow, append: Append): Promise<Appended> {
+async function continueUpload(
+  core: Core,
+  caller: Caller,
+  row: UploadRow,
+  append: Append,
+): Promise<Appended> {
   await using appender = await Appender.open(core, caller, row);
   // The store may have had more than the row.
   checkOffset(append.offset, appender.row.received);
@@ -195,7 +196,7 @@ async function run(core: Core, caller: Caller, row: UploadRow, append: Append): 
     await appender.receive(append.read(), append.checksum);
     if (append.isLast) await appender.declareLength(appender.size);
   } catch (error) {
-    if (error instanceof ParleyError && FATAL.has(error.code)) await deleteUpload(core, caller, row.id);
+    if (error instanceof ParleyError && FATAL.has(error.code)) await deleteUpload(core, caller, row.id, true);
     throw error;
   }
   if (!appender.isWhole) {
@@ -212,7 +213,7 @@ async function finish(core: Core, caller: Caller, appender: Appender): Promise<F
     return await appender.finish();
   } catch (error) {
     if (error instanceof ParleyError && REFUSED.has(error.code))
-      await deleteUpload(core, caller, appender.row.id);
+      await deleteUpload(core, caller, appender.row.id, true);
     throw error;
   }
 }
@@ -239,39 +240,26 @@ async function prepare(core: Core, appender: Appender, append: Append): Promise<
   if (whole !== null && end !== undefined && (end > whole || (isLast && end < whole)))
     throw new ParleyError("upload_length_mismatch");
   const least = core.limits.minAppendBytes;
-  if (
-    announcedBytes !== undefined &&
-    announcedBytes < least &&
-    announcedBytes > 0 &&
-    !isLast &&
-    end !== whole
-  ) {
-    throw new ParleyError(
-      "invalid_parameter",
-      `Add at least ${least} bytes with each request but the last.`,
-      {
-        param: "Content-Length",
-      },
-    );
+  if (announcedBytes && announcedBytes < least && !isLast && end !== whole) {
+    const detail = `Add at least ${least} bytes with each request but the last.`;
+    throw new ParleyError("invalid_parameter", detail, { param: "Content-Length" });
   }
 }
 
 /** Deletes an upload with what has come in; the attachment of a complete one stays. Throws `upload_not_found`. */
 export function removeUpload(core: Core, caller: Caller, id: string): Promise<void> {
-  return inTurn(
-    core,
-    caller,
-    id,
-    () => {},
-    async () => {
-      await getUpload(core, caller, id);
-      await deleteUpload(core, caller, id);
-    },
-  );
+  return inTurn(core, caller, id, async () => {
+    const row = await getUpload(core, caller, id);
+    const isOwn = core.resumables.find(id, row.holder) !== undefined;
+    await deleteUpload(core, caller, id, isOwn);
+  });
 }
 
-async function deleteUpload(core: Core, caller: Caller, id: string): Promise<void> {
-  await core.db.write("deleteUpload", { userId: caller.userId, id, now: core.clock() });
+/** `isOwn`: no other process can still be sending bytes. In a store of this machine no other does. */
+async function deleteUpload(core: Core, caller: Caller, id: string, isOwn: boolean): Promise<void> {
+  const now = core.clock();
+  const until = isOwn || core.blobs.intents !== null ? null : now + INTENT_MS;
+  await core.db.write("deleteUpload", { userId: caller.userId, id, now, until });
   core.resumables.forget(id);
   core.wakeEraser();
 }

@@ -10,7 +10,12 @@ interface Intent {
 
 /** Records an upload before its first byte reaches a store that cannot tell interrupted uploads from files. */
 export function* createIntent(input: Intent): Write<void> {
-  yield* run(sql`INSERT INTO intents (blob_key, until) VALUES (${input.blobKey}, ${input.until})`);
+  yield* run(insertIntent(input));
+}
+
+/** Part of other writes. */
+export function insertIntent({ blobKey, until }: Intent): Statement {
+  return sql`INSERT INTO intents (blob_key, until) VALUES (${blobKey}, ${until})`;
 }
 
 /** Returns false if the intent has expired. */

@@ -2,7 +2,7 @@ import { ParleyError } from "../../errors.ts";
 import { type QuickReader, type Reader, raw, type Statement, sql } from "../sql.ts";
 import { all, batch, get, run, type Write, write } from "../write.ts";
 import { type CreateAttachment, createAttachment } from "./attachments.ts";
-import { settleIntent } from "./intents.ts";
+import { createIntent, insertIntent, settleIntent } from "./intents.ts";
 import { dropReservation, findRefusal, reserve } from "./storage.ts";
 import { createTombstone } from "./tombstones.ts";
 
@@ -10,7 +10,8 @@ import { createTombstone } from "./tombstones.ts";
 export interface UploadRow {
   id: string;
   user_id: string;
-  filename: string;
+  /** Null once the upload is complete, as are type and target: the attachment has them. */
+  filename: string | null;
   declared_type: string | null;
   conversation_id: string | null;
   message_id: string | null;
@@ -94,17 +95,20 @@ function held({ id, holder }: Pick<UploadRow, "id" | "holder">): Statement {
 }
 
 interface TakeUpload {
-  id: string;
-  /** The holder so far. */
-  holder: string;
+  /** The upload before this. */
+  row: UploadRow;
   newHolder: string;
+  newBlobKey: string;
+  /** How long the holder so far may still write to another blob key: until then it has an intent. */
+  until: number;
 }
 
 /** Lets another process continue the upload. Returns false if a third one was faster, or the upload is gone. */
-export function* takeUpload({ id, holder, newHolder }: TakeUpload): Write<boolean> {
+export function* takeUpload({ row, newHolder, newBlobKey, until }: TakeUpload): Write<boolean> {
   const taken = yield* get(
-    sql`UPDATE uploads SET holder = ${newHolder} WHERE ${held({ id, holder })} RETURNING id`,
+    sql`UPDATE uploads SET holder = ${newHolder}, blob_key = ${newBlobKey} WHERE ${held(row)} RETURNING id`,
   );
+  if (taken && newBlobKey !== row.blob_key) yield* createIntent({ blobKey: row.blob_key, until });
   return taken !== undefined;
 }
 
@@ -153,7 +157,8 @@ export const finishUpload = write(
     const { row, file, now } = input;
     const finished = yield* get(
       sql`UPDATE uploads SET received = ${file.fileSize}, length = ${file.fileSize}, parts = NULL, tail_key = NULL,
-        attachment_id = ${file.id} WHERE ${held(row)} RETURNING id`,
+        attachment_id = ${file.id}, filename = NULL, declared_type = NULL, conversation_id = NULL, message_id = NULL
+      WHERE ${held(row)} RETURNING id`,
     );
     if (!finished) throw new ParleyError("upload_not_found");
     const created = yield* createAttachment(input);
@@ -166,24 +171,26 @@ interface DeleteUpload {
   userId: string;
   id: string;
   now: number;
+  /** How long another process may still write to the blob: until then it has an intent. Null: no other does. */
+  until: number | null;
 }
 
 /** Returns false if the user has no such upload. The attachment of a finished one stays. */
-export function* deleteUpload({ userId, id, now }: DeleteUpload): Write<boolean> {
+export function* deleteUpload({ userId, id, now, until }: DeleteUpload): Write<boolean> {
   const row = yield* get<UploadRow>(
     sql`SELECT ${COLUMNS} FROM uploads WHERE id = ${id} AND user_id = ${userId}`,
   );
-  if (row) yield* batch(eraseUpload(row, now));
+  if (row) yield* batch(eraseUpload(row, now, until));
   return row !== undefined;
 }
 
-function eraseUpload(row: UploadRow, now: number): Statement[] {
+function eraseUpload(row: UploadRow, now: number, until: number | null = null): Statement[] {
   const forget = sql`DELETE FROM uploads WHERE id = ${row.id}`;
   if (row.attachment_id !== null) return [forget];
   return [
     forget,
     dropReservation({ userId: row.user_id, id: row.id }),
-    createTombstone(row.blob_key, now),
+    until === null ? createTombstone(row.blob_key, now) : insertIntent({ blobKey: row.blob_key, until }),
     ...(row.tail_key === null ? [] : [createTombstone(row.tail_key, now)]),
   ];
 }

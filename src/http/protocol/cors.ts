@@ -14,7 +14,7 @@ const UPLOAD_HEADERS = {
     "Upload-Offset",
   ],
   answered: [
-    "Attachment-Id",
+    "Parley-Attachment",
     "Tus-Checksum-Algorithm",
     "Tus-Extension",
     "Tus-Max-Size",

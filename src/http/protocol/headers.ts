@@ -34,7 +34,7 @@ export const headers = {
     description: "The file was to be scanned for viruses, and passed without.",
     schema: { const: "true" },
   },
-  "Attachment-Id": { description: "The attachment, once the upload is complete.", schema: text },
+  "Parley-Attachment": { description: "The attachment, once the upload is complete.", schema: text },
   "Upload-Offset": { description: "The bytes that the server has.", schema: { type: "integer", minimum: 0 } },
   "Upload-Length": { description: "The bytes of the whole file.", schema: { type: "integer", minimum: 0 } },
   "Upload-Complete": { description: "`?1` or `?0`.", schema: text },

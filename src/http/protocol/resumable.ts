@@ -218,7 +218,7 @@ export function setUploadHeaders(
 ): void {
   reply.header("upload-offset", row.received).header("upload-limit", limitHeader(limits));
   reply.header("upload-expires", new Date(row.expires_at).toUTCString());
-  if (row.attachment_id !== null) reply.header("attachment-id", row.attachment_id);
+  if (row.attachment_id !== null) reply.header("parley-attachment", row.attachment_id);
   setProtocol(reply, dialect);
   if (dialect.tus) return;
   const isComplete = row.attachment_id !== null;
@@ -231,7 +231,8 @@ export function setLengthHeaders(reply: FastifyReply, dialect: Dialect, row: Upl
   if (row.length !== null) reply.header("upload-length", row.length);
   if (!dialect.tus) return;
   if (row.length === null) reply.header("upload-defer-length", 1);
-  reply.header("upload-metadata", metadataOf(row));
+  const metadata = metadataOf(row);
+  if (metadata !== "") reply.header("upload-metadata", metadata);
 }
 
 function metadataOf(row: UploadRow): string {

@@ -55,7 +55,7 @@ const BYTES_ERRORS = [
 ] as const;
 
 const answered = [
-  "Attachment-Id",
+  "Parley-Attachment",
   "Upload-Offset",
   "Upload-Complete",
   "Upload-Expires",

@@ -2,7 +2,7 @@
 CREATE TABLE uploads (
   id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
   user_id TEXT COLLATE "C" NOT NULL,
-  filename TEXT COLLATE "C" NOT NULL,
+  filename TEXT COLLATE "C",
   declared_type TEXT COLLATE "C",
   conversation_id TEXT COLLATE "C",
   message_id TEXT COLLATE "C",

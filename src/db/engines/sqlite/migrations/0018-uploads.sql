@@ -2,7 +2,7 @@
 CREATE TABLE uploads (
   id TEXT NOT NULL PRIMARY KEY,
   user_id TEXT NOT NULL,
-  filename TEXT NOT NULL,
+  filename TEXT, -- null once the upload is complete, as are type and target: the attachment has them
   declared_type TEXT,
   conversation_id TEXT, -- where the file goes; null with message_id null, too: notes to self
   message_id TEXT,

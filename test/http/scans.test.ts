@@ -1,5 +1,7 @@
 // Files scanned while they come in: what reaches others, what is kept, and what happens if the scanner does not do its work.
 import assert from "node:assert/strict";
+import { readdir, readlink } from "node:fs/promises";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Config } from "../../src/config/settings.ts";
 import type { TestApp } from "../support/app.ts";
@@ -93,6 +95,19 @@ for (const { name, skip = false, config, count } of PLACES) {
     }
     const messages = send(server, ann, "GET", `/v1/messages?conversation_id=${conversation_id}`);
     assert.equal((await read<{ data: [] }>(messages, 200)).data.length, 2, "all or nothing");
+  });
+
+  test(`${name}: files that wait for the scanner are scanned from the store`, { skip }, async (t) => {
+    const place = await site(t, { atOnce: 1 }, await config(t));
+    const files = Array.from({ length: 8 }, (_, i) => (i % 2 === 0 ? clean(LARGE + i) : infected(LARGE + i)));
+    const answers = await Promise.all(files.map((bytes) => give(place, bytes)));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      files.map((_, i) => (i % 2 === 0 ? 201 : 422)),
+    );
+    const bySize = (a: Buffer, b: Buffer) => a.length - b.length;
+    assert.deepEqual(place.scanner.files.sort(bySize), files.sort(bySize));
+    assert.ok(await eventually(async () => (await count(place.server)) === 4));
   });
 
   test(`${name}: without its scanner the server refuses, or marks what passes`, { skip }, async (t) => {
@@ -276,6 +291,24 @@ test("no more scans run at once than the limit allows, and all files are scanned
   assert.equal(place.scanner.files.length, 20);
   assert.ok(place.scanner.mostOpen <= 2, `${place.scanner.mostOpen} at once`);
 });
+
+test("files that wait too long for the scanner are refused, and stay open nowhere", async (t) => {
+  const place = await site(t, { atOnce: 1, timeoutMs: 300 });
+  place.scanner.behaviour = () => {};
+  const answers = await Promise.all(Array.from({ length: 5 }, () => give(place, clean(LARGE))));
+  assert.ok(answers.every(({ status }) => status === 503));
+  assert.deepEqual(await filesOf(place.server, place.ann), []);
+  assert.deepEqual(await openBlobs(place.server.config.dataFolder), []);
+  place.scanner.behaviour = honest;
+  assert.equal((await give(place, clean(LARGE))).status, 201, "no place was lost");
+});
+
+/** The files of the store that this process has open. */
+async function openBlobs(dataFolder: string): Promise<string[]> {
+  const descriptors = await readdir("/proc/self/fd");
+  const paths = await Promise.all(descriptors.map((each) => readlink(`/proc/self/fd/${each}`).catch(() => "")));
+  return paths.filter((path) => path.startsWith(join(dataFolder, "blobs")));
+}
 
 test("files beyond the scanner's size pass with the mark", async (t) => {
   const place = await site(t, { maxBytes: LARGE });

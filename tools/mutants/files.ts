@@ -71,15 +71,15 @@ export const files: readonly Mutant[] = [
   {
     name: "an infected file in memory is not scanned",
     file: UPLOADS,
-    find: "return early ?? (isJudged ? this.#scanStored(scanner) : ",
-    replace: "return early ?? (isJudged && this.#blob ? this.#scanStored(scanner) : ",
+    find: "if (early || !scanner || this.#isHashOnly) return",
+    replace: "if (early || !scanner || this.#isHashOnly || !this.#blob) return",
     tests: ["http/scans"],
   },
   {
-    name: "an infected file in the store is not scanned while it comes in, nor after",
+    name: "an infected file in the store is not scanned again if its scan has failed",
     file: UPLOADS,
-    find: "return early ?? (isJudged ? this.#scanStored(scanner) : ",
-    replace: "return early ?? (isJudged && !this.#blob ? this.#scanStored(scanner) : ",
+    find: "if (early || !scanner || this.#isHashOnly) return",
+    replace: "if (early || !scanner || this.#isHashOnly || this.#blob) return",
     tests: ["http/scans"],
   },
   {

@@ -26,22 +26,23 @@ export async function storeFile(core: Core, caller: Caller, file: ReceivedFile):
   const verdict = await upload.store();
   const id = core.newId("att");
   const entry = newEntry(core, caller);
-  const { at: createdAt } = entry;
-  const columns = upload.columns(id, createdAt);
-  const isUnscanned = await checkVerdict(core, verdict, { id, entry, filename, sha256: columns.sha256 });
-  return { id, uploaderId: caller.userId, filename, fileType, createdAt, entry, isUnscanned, ...columns };
+  const columns = upload.columns(id, entry.at);
+  const stored = { id, filename, entry, ...columns };
+  const isUnscanned = await checkVerdict(core, verdict, stored);
+  return { ...stored, uploaderId: caller.userId, fileType, isUnscanned, createdAt: entry.at };
 }
 
-/** Returns whether the file passes unscanned. Throws `file_infected`, once that is in the audit trail. */
+/** Reports whether the file passes without a scan. Throws `file_infected`, and records it. */
 export async function checkVerdict(
   core: Core,
   verdict: Verdict,
-  { id, entry, filename, sha256 }: Pick<NewFile, "id" | "entry" | "filename" | "sha256">,
+  { id: attachmentId, filename, sha256, entry }: Pick<NewFile, "id" | "filename" | "sha256" | "entry">,
 ): Promise<boolean> {
   if (typeof verdict !== "object") return verdict === "unscanned";
-  const details = { found: verdict.found, filename, sha256: Buffer.from(sha256).toString("hex") };
-  await core.db.write("recordRefusedFile", { entry, attachmentId: id, details });
-  const detail = `The virus scanner found ${verdict.found} in the file. Nothing was stored.`;
+  const { found } = verdict;
+  const details = { found, filename, sha256: Buffer.from(sha256).toString("hex") };
+  await core.db.write("recordRefusedFile", { entry, attachmentId, details });
+  const detail = `The virus scanner found ${found} in the file. Nothing was stored.`;
   throw new ParleyError("file_infected", detail, { param: "file" });
 }
 

@@ -9,6 +9,10 @@ const RETRY_AFTER_SECONDS = "10";
 /** What is known of a file: `found` is the name of what the scanner found in it. */
 export type Verdict = "clean" | "unscanned" | { found: string };
 
+type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+/** Opens the bytes of a file. */
+type Read = () => Chunks | Promise<Chunks>;
+
 /** The scanner did not answer, or not as it must. */
 class ScanFailure extends Error {}
 
@@ -52,9 +56,10 @@ export class Scanner {
   }
 
   /** Scans bytes that are all there. Returns the name of what was found; null if they are clean. Throws `ScanFailure`. */
-  async scan(chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<string | null> {
+  async scan(read: Read): Promise<string | null> {
     using scan = await this.start();
-    for await (const chunk of chunks) {
+    // Opened only now, since what waits for its turn may never be read.
+    for await (const chunk of await read()) {
       await scan.feed(chunk);
       if (scan.isOver) break;
     }
@@ -78,6 +83,13 @@ export class Scanner {
         cause: error,
       });
     }
+  }
+
+  /** Returns the verdict of a file that is all there. Throws what `judge` throws. */
+  async judgeWhole(size: number, read: Read): Promise<Verdict> {
+    if (size === 0) return "clean";
+    if (size > this.settings.maxBytes) return "unscanned";
+    return this.judge(this.scan(read));
   }
 
   #start(): Scan {
@@ -174,11 +186,10 @@ function* testFile(size: number): Generator<Uint8Array> {
  * scanners say that files are clean.
  */
 export async function proveScanner(scanner: Scanner): Promise<void> {
-  const { maxBytes } = scanner.settings;
-  const advice =
-    `In clamd.conf set StreamMaxLength, MaxFileSize and MaxScanSize to at least ${exactSize(maxBytes)}, and AlertExceedsMax yes. ` +
-    "Or set PARLEY_SCAN_MAX_SIZE to what the scanner can do.";
-  const found = await scanner.scan(testFile(maxBytes)).catch((error: Error) => {
+  const { address, maxBytes } = scanner.settings;
+  const clamdAdvice = `In clamd.conf set StreamMaxLength, MaxFileSize and MaxScanSize to at least ${exactSize(maxBytes)}, and AlertExceedsMax yes. Or set`;
+  const advice = `${typeof address === "string" ? "Set" : clamdAdvice} PARLEY_SCAN_MAX_SIZE to what the scanner can do.`;
+  const found = await scanner.scan(() => testFile(maxBytes)).catch((error: Error) => {
     throw new OperatorError(
       `PARLEY_SCAN: the scanner failed at a file of ${exactSize(maxBytes)}: ${error.message}. ${advice}`,
       {

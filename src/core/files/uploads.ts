@@ -7,7 +7,7 @@ import { ParleyError } from "../../errors.ts";
 import { exactSize } from "../../util/sizes.ts";
 import type { Core } from "../core.ts";
 import { SNIFF_BYTES } from "./media-types.ts";
-import type { Scan, Scanner, Verdict } from "./scanner.ts";
+import type { Scan, Verdict } from "./scanner.ts";
 
 /** How long an intent is valid unless it is renewed. The clocks of nodes may differ by a minute. */
 export const INTENT_MS = 30 * 60_000;
@@ -124,19 +124,15 @@ export class Upload implements AsyncDisposable {
    * `unavailable` if it does not answer.
    */
   async store(): Promise<Verdict> {
-    const { scanner } = this.#core;
-    const isJudged = scanner !== null && !this.#isHashOnly && this.#size > 0;
-    const early = isJudged && this.#scanned ? await scanner.judge(this.#scanned) : undefined;
+    const { scanner, blobs } = this.#core;
+    const early = this.#scanned && (await scanner!.judge(this.#scanned));
     if (typeof early !== "object") await this.#blob?.store();
-    return early ?? (isJudged ? this.#scanStored(scanner) : "clean");
-  }
-
-  /** Scans what was not scanned while it came in: files in memory, and those for which the scanner or the client was too slow. */
-  async #scanStored(scanner: Scanner): Promise<Verdict> {
-    if (this.#size > scanner.settings.maxBytes) return "unscanned";
-    const { blobs } = this.#core;
-    const bytes = this.#blob ? await blobs.read(this.#blob.key, 0, this.#size - 1) : [this.#joined()];
-    return scanner.judge(scanner.scan(bytes));
+    if (early || !scanner || this.#isHashOnly) return early ?? "clean";
+    // A file in memory, or one for which the scanner or the client was too slow.
+    const blob = this.#blob;
+    return scanner.judgeWhole(this.#size, () =>
+      blob ? blobs.read(blob.key, 0, this.#size - 1) : [this.#joined()],
+    );
   }
 
   columns(id: string, now: number): FileColumns {
@@ -231,15 +227,14 @@ export class Upload implements AsyncDisposable {
     await this.#write(this.#blob, first);
   }
 
-  async #write(blob: BlobWriter, chunk: Uint8Array): Promise<void> {
+  #write(blob: BlobWriter, chunk: Uint8Array): Promise<unknown> {
     const scan = this.#scan;
     if (!scan) return blob.write(chunk);
-    if (this.#size > this.#core.scanner!.settings.maxBytes) {
-      scan[Symbol.dispose]();
-      this.#scan = undefined;
-      return blob.write(chunk);
-    }
-    await Promise.all([blob.write(chunk), scan.write(chunk)]);
+    if (this.#size <= this.#core.scanner!.settings.maxBytes)
+      return Promise.all([blob.write(chunk), scan.write(chunk)]);
+    scan[Symbol.dispose]();
+    this.#scan = undefined;
+    return blob.write(chunk);
   }
 
   /** In a buffer of its own, so that it passes to another thread alone. */

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { commandLine, ended, tokenOf } from "../support/command.ts";
 import { unzip } from "../support/zip.ts";
@@ -181,14 +182,49 @@ test("Ctrl-C ends an upload of what does not come, too", async (t) => {
   assert.equal((await end).code, 130);
 });
 
+/** Passes bytes on to a server, until so many have come from its clients: the rest is lost. */
+async function losingProxy(t: TestContext, url: string, bytes: number) {
+  const open = new Set<Socket>();
+  let passed = 0;
+  let most = bytes;
+  const server = createTcpServer((client) => {
+    const onward = connect(Number(new URL(url).port), "127.0.0.1");
+    for (const socket of [client, onward]) {
+      open.add(socket);
+      socket.on("error", () => {});
+    }
+    let isLost = false;
+    client.on("data", (chunk) => {
+      isLost ||= passed + chunk.length > most;
+      if (isLost) return;
+      passed += chunk.length;
+      onward.write(chunk);
+    });
+    onward.pipe(client);
+    client.on("close", () => onward.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    passed: () => passed,
+    mend() {
+      most = Number.POSITIVE_INFINITY;
+    },
+  };
+}
+
 test("Ctrl-C ends an upload, and says that it may have been too late", async (t) => {
-  const operator = await commandLine(t, { PARLEY_MAX_FILE_SIZE: "0" });
+  const operator = await commandLine(t);
   const token = tokenOf(await operator.serve());
-  const ada = await person(t, { PARLEY_URL: operator.url, PARLEY_TOKEN: token });
-  // It has no bytes on this disk, and would take minutes.
-  await writeFile(join(ada.folder, "endless.bin"), "");
-  await truncate(join(ada.folder, "endless.bin"), 50 * 2 ** 30);
-  const child = ada.start("upload", "endless.bin", "after.txt");
+  const proxy = await losingProxy(t, operator.url, 1_000_000);
+  const ada = await person(t, { PARLEY_URL: proxy.url, PARLEY_TOKEN: token });
+  await writeFile(join(ada.folder, "half.bin"), Buffer.alloc(15 * 2 ** 20));
+  const child = ada.start("upload", "half.bin", "after.txt");
   const end = ended(child);
   const coming = () => readdir(join(operator.env.PARLEY_DATA!, "tmp"));
   while ((await coming()).length === 0) await sleep(10);
@@ -198,10 +234,39 @@ test("Ctrl-C ends an upload, and says that it may have been too late", async (t)
   assert.equal(stdout, "");
   assert.match(
     stderr,
-    /^Possibly uploaded: endless\.bin\. Check with parley attachments list\.\nNot uploaded: after\.txt\nparley: Stopped\. The change .* may /m,
+    /^Possibly uploaded: half\.bin\. Check with parley attachments list\.\nNot uploaded: after\.txt\nparley: Stopped\. The change .* may /m,
   );
   while ((await coming()).length > 0) await sleep(10);
+  proxy.mend();
   assert.deepEqual(items(await ada.run("attachments", "list", "--json")), []);
+});
+
+test("a large file that was interrupted is continued by the same command", async (t) => {
+  const operator = await commandLine(t);
+  const token = tokenOf(await operator.serve());
+  const proxy = await losingProxy(t, operator.url, 20_000_000);
+  const ada = await person(t, { PARLEY_URL: proxy.url, PARLEY_TOKEN: token });
+  const bytes = randomBytes(40 * 2 ** 20);
+  await writeFile(join(ada.folder, "large.bin"), bytes);
+  const child = ada.start("upload", "large.bin");
+  const end = ended(child);
+  while (proxy.passed() < 19_900_000) await sleep(10);
+  child.kill("SIGINT");
+  const { code, stderr } = await end;
+  assert.equal(code, 130);
+  assert.match(stderr, /^Interrupted: large\.bin\. To continue, run the same command\.$/m);
+  proxy.mend();
+  const again = await ada.run("upload", "large.bin", "--json");
+  assert.equal(again.code, 0, again.stderr);
+  assert.ok(proxy.passed() < 46_000_000, `${proxy.passed()} bytes were sent: it began anew`);
+  const [{ id, file_size }] = items(again);
+  assert.equal(file_size, bytes.length);
+  assert.equal((await ada.run("download", id, "-o", "copy.bin")).code, 0);
+  assert.ok(bytes.equals(await readFile(join(ada.folder, "copy.bin"))));
+  assert.deepEqual(await readdir(join(ada.folder, ".config/parley/uploads")), []);
+  const headers = { authorization: `Bearer ${token}` };
+  const events = await fetch(`${operator.url}/v1/attachments`, { headers });
+  assert.equal(((await events.json()) as { data: [] }).data.length, 1, "it was uploaded once");
 });
 
 test("what a hostile server says neither drives the terminal nor leaves the folder", async (t) => {

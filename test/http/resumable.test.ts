@@ -10,10 +10,13 @@ import type { Limits } from "../../src/config/limits.ts";
 import { startApp, startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { noS3, testBucket } from "../support/engines/s3.ts";
+import { honest } from "../support/engines/scanner.ts";
 import { eventually } from "../support/files-on-disk.ts";
+import { clean, infected, LARGE as LARGE_FOR_SCAN, SIZES, site } from "./scan-site.ts";
 
 const LARGE = randomBytes(20 * 1024 * 1024 + 5);
 const HOUR_MS = 3600 * 1000;
+
 
 /** Sends a request as a client of tus. */
 function tus(
@@ -231,6 +234,40 @@ test("a user has so many unfinished uploads, of files of a limited size, in part
   );
   assert.equal((await create(server, user, 5001)).status, 413);
   assert.equal((await create(server, user, 5000)).status, 201);
+});
+
+test("a complete upload is scanned, and one that is infected goes", async (t) => {
+  const { server, scanner, ann } = await site(t, { timeoutMs: 300 });
+  for (const size of SIZES) {
+    const path = await newUpload(server, ann, size);
+    assert.equal((await patch(server, ann, path, 0, infected(size).subarray(0, 10))).status, 204);
+    const refused = await patch(server, ann, path, 10, infected(size).subarray(10));
+    assert.equal(refused.status, 422);
+    assert.equal(((await refused.json()) as { code: string }).code, "file_infected");
+    assert.equal((await tus(server, ann, "HEAD", path)).status, 404);
+  }
+  assert.ok(await eventually(async () => (await storedFiles(server)) === 0));
+  const path = await newUpload(server, ann, LARGE_FOR_SCAN);
+  scanner.behaviour = () => {};
+  const bytes = clean(LARGE_FOR_SCAN);
+  assert.equal((await patch(server, ann, path, 0, bytes)).status, 503);
+  scanner.behaviour = honest;
+  // It has all bytes, so asking for them completes it.
+  await assertFile(server, ann, await tus(server, ann, "HEAD", path), bytes);
+});
+
+test("a complete upload of a refused type goes, and one beyond the limit of the day stays", async (t) => {
+  const server = await startApp(t, { refusedTypes: ["text/*"], filesPerDay: 1 });
+  const user = await server.user();
+  const text = new URL((await create(server, user, 4, "a.txt")).headers.get("location")!).pathname;
+  const refused = await patch(server, user, text, 0, Buffer.from("text"));
+  assert.equal(((await refused.json()) as { code: string }).code, "file_type_refused");
+  assert.equal((await tus(server, user, "HEAD", text)).status, 404);
+  const [one, two] = [await newUpload(server, user, 4), await newUpload(server, user, 4)];
+  assert.equal((await patch(server, user, one, 0, Buffer.from("1234"))).status, 204);
+  assert.equal((await patch(server, user, two, 0, Buffer.from("1234"))).status, 429);
+  assert.equal((await tus(server, user, "GET", two)).status, 200);
+  assert.equal((await create(server, user, 4)).status, 429);
 });
 
 /** Sends a creation of the draft over a socket, and returns all that comes back. */

@@ -13,11 +13,16 @@ interface Login {
   token: string;
 }
 
-function loginPath({ env }: Io): string {
+/** Returns the folder of what the command line keeps for its user. */
+export function personalFolder({ env }: Io): string {
   const { XDG_CONFIG_HOME: folder, HOME: home } = env;
   // The XDG specification says to ignore relative paths.
   const base = folder && isAbsolute(folder) ? folder : join(home || homedir(), ".config");
-  return join(base, "parley", "login.json");
+  return join(base, "parley");
+}
+
+function loginPath(io: Io): string {
+  return join(personalFolder(io), "login.json");
 }
 
 /** Returns the saved login, or undefined if there is none. Throws `OperatorError` if the file is unusable. */

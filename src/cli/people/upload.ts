@@ -1,6 +1,12 @@
 import { stat } from "node:fs/promises";
-import { basename } from "node:path";
-import { type Attachment, type Parley, ParleyApiError } from "../../../client/src/index.ts";
+import { basename, resolve } from "node:path";
+import {
+  type Attachment,
+  type Parley,
+  ParleyApiError,
+  type ResumableOptions,
+  type UploadProgress,
+} from "../../../client/src/index.ts";
 import { OperatorError } from "../../errors.ts";
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
@@ -8,6 +14,7 @@ import { startProgress } from "../progress.ts";
 import { asOperatorError } from "../system-errors.ts";
 import { counted, harmless, jsonLine } from "../text.ts";
 import { type Access, asPerson, explain, isRefusal, REFUSED } from "./access.ts";
+import { noteOf } from "./interrupted.ts";
 import { getConversationId } from "./partners.ts";
 
 /** Stands for standard input in place of a path. */
@@ -28,14 +35,22 @@ export function upload(
       options.to === undefined ? undefined : await getConversationId(io, parley, options.to);
     let failed = 0;
     for (const [i, path] of paths.entries()) {
+      let size: number | undefined;
       try {
-        const attachment = await uploadOne(io, parley, path, options.name, conversation);
+        if (path !== STDIN) size = await getSize(path);
+        const file = { path, size, name: options.name, conversation };
+        const attachment = await uploadOne(io, parley, access.url, file);
         io.print(options.json ? jsonLine(attachment) : harmless(`${attachment.id}  ${attachment.filename}`));
       } catch (error) {
         const reason = io.stop.aborted ? undefined : toReason(error, access);
         if (reason === undefined) {
           const isStopped = io.stop.aborted;
-          if (isStopped) io.warn(harmless(`Possibly uploaded: ${path}. Check with parley attachments list.`));
+          if (isStopped) {
+            const note = isLarge(size)
+              ? `Interrupted: ${path}. To continue, run the same command.`
+              : `Possibly uploaded: ${path}. Check with parley attachments list.`;
+            io.warn(harmless(note));
+          }
           const left = paths.slice(isStopped ? i + 1 : i);
           if (left.length > 0) io.warn(harmless(`Not uploaded: ${left.join(", ")}`));
           throw error;
@@ -49,27 +64,62 @@ export function upload(
   });
 }
 
-async function uploadOne(
-  io: Io,
-  parley: Parley,
-  path: string,
-  name: string | undefined,
-  conversation: string | undefined,
-): Promise<Attachment> {
-  const size = path === STDIN ? undefined : await getSize(path);
+/** What is uploaded. */
+interface File {
+  path: string;
+  /** Undefined for standard input. */
+  size: number | undefined;
+  name: string | undefined;
+  conversation: string | undefined;
+}
+
+/** A larger file is uploaded so that it can be continued. */
+const LARGE_BYTES = 16 * 1024 * 1024;
+
+function isLarge(size: number | undefined): boolean {
+  return size !== undefined && size > LARGE_BYTES;
+}
+
+async function uploadOne(io: Io, parley: Parley, url: string, file: File): Promise<Attachment> {
+  const { path, size, name, conversation } = file;
   const progress = startProgress(io, name ?? basename(path), size, roundedSize);
   const input = path === STDIN ? io.input() : undefined;
+  const options = {
+    filename: name,
+    conversation_id: conversation,
+    signal: io.stop,
+    onProgress: ({ sent }: UploadProgress) => progress.at(sent),
+  };
   try {
-    return await parley.attachments.upload(input ?? path, {
-      filename: name,
-      conversation_id: conversation,
-      signal: io.stop,
-      onProgress: ({ sent }) => progress.at(sent),
-    });
+    if (isLarge(size)) return await uploadLarge(io, parley, url, file, options);
+    return await parley.attachments.upload(input ?? path, options);
   } finally {
     progress.end();
     // An open standard input would keep the process running.
     input?.destroy();
+  }
+}
+
+/** Continues the upload of the same unchanged file that another command has begun, or begins one. */
+async function uploadLarge(
+  io: Io,
+  parley: Parley,
+  url: string,
+  { path, name, conversation }: File,
+  options: ResumableOptions,
+): Promise<Attachment> {
+  const { size, mtimeMs } = await stat(path);
+  const note = noteOf(io, [url, resolve(path), size, mtimeMs, name ?? null, conversation ?? null]);
+  const resume = note.read();
+  try {
+    const attachment = await parley.uploads.send(path, { ...options, resume, onStart: note.write });
+    note.drop();
+    return attachment;
+  } catch (error) {
+    const isGone = error instanceof ParleyApiError && error.code === "upload_not_found";
+    if (resume === undefined || !isGone) throw error;
+    note.drop();
+    return uploadLarge(io, parley, url, { path, size, name, conversation }, options);
   }
 }
 

@@ -11,7 +11,6 @@ import { toNewAttachment } from "./attachments.ts";
 import { checkType, detectType, SNIFF_BYTES } from "./media-types.ts";
 import { checkVerdict } from "./received.ts";
 import type { Progress } from "./resumables.ts";
-import type { Verdict } from "./scanner.ts";
 import { fileTooLarge, INTENT_MS, newBlobKey, RESERVATION_STEP_BYTES } from "./uploads.ts";
 
 /** How many bytes come in before they are made durable and recorded, while a request continues. */
@@ -280,10 +279,12 @@ export class Appender implements AsyncDisposable {
     const { sha256, crc32 } = this.#isHashed
       ? { sha256: this.#hash.copy().digest(), crc32: this.#crc32 }
       : await this.#hashAgain();
-    const { limits } = this.#core;
+    const { blobs, limits, scanner } = this.#core;
     const fileType = await detectType(await this.#head(), declared_type ?? undefined, filename);
     checkType(fileType, limits);
-    const verdict = await this.#scan();
+    // Of the stored bytes, since a scan cannot wait for the next request.
+    const read = () => blobs.read(blob_key, 0, size - 1);
+    const verdict = (await scanner?.judgeWhole(size, read)) ?? "clean";
     const id = this.#core.newId("att");
     const entry = newEntry(this.#core, this.#caller);
     const isUnscanned = await checkVerdict(this.#core, verdict, { id, entry, filename, sha256 });
@@ -306,14 +307,6 @@ export class Appender implements AsyncDisposable {
       createdAt: entry.at,
       entry,
     };
-  }
-
-  /** Scans the stored bytes: a scan cannot wait for the next request. */
-  async #scan(): Promise<Verdict> {
-    const { blobs, scanner } = this.#core;
-    if (!scanner || this.#size === 0) return "clean";
-    if (this.#size > scanner.settings.maxBytes) return "unscanned";
-    return scanner.judge(scanner.scan(await blobs.read(this.#row.blob_key, 0, this.#size - 1)));
   }
 
   async #head(): Promise<Uint8Array> {

@@ -201,6 +201,21 @@ export interface components {
       has_more: boolean;
       data: (components["schemas"]["Attachment"])[];
     };
+    Upload: {
+      id: string;
+      /** Null once the upload is complete: the attachment has it. */
+      filename: string | null;
+      /** The bytes that the server has: continue there. */
+      offset: number;
+      /** The bytes of the whole file; null if the server does not know it yet. */
+      length: number | null;
+      /** Null until the upload is complete. */
+      attachment_id: string | null;
+      /** Unix seconds, UTC. */
+      created_at: number;
+      /** Unix seconds, UTC. */
+      expires_at: number;
+    };
     Archive: {
       /** Signed: works without a token for one to two hours. */
       url: string;
@@ -514,9 +529,13 @@ export interface components {
       /** What is wrong and what to do. */
       detail: string;
       /** From a closed list; for programs to check. */
-      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "file_type_refused" | "body_too_large" | "file_infected" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
+      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "upload_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "upload_offset_mismatch" | "upload_completed" | "upload_length_mismatch" | "checksum_mismatch" | "unsupported_upload_protocol" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "file_type_refused" | "body_too_large" | "file_infected" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
       /** The field at fault, if there is one. */
       param?: string;
+      /** The bytes that the server has (`upload_offset_mismatch`). */
+      "expected-offset"?: number;
+      /** The offset of the request (`upload_offset_mismatch`). */
+      "provided-offset"?: number;
       /** The contact or user that has the username (`contact_exists`, `username_taken`). */
       existing_id?: string;
       request_id: string;
@@ -744,6 +763,16 @@ export interface operations {
     body: {
       /** 1 to 255 bytes of UTF-8 without "/", "\" or control characters, and not "." or "..". */
       filename?: string | undefined;
+    };
+  };
+  createUpload: {
+    query: {
+      /** 1 to 255 bytes of UTF-8 without "/", "\" or control characters, and not "." or "..". */
+      filename?: string | undefined;
+      /** An id (cnv_…). */
+      conversation_id?: string | undefined;
+      /** An id (msg_…). */
+      message_id?: string | undefined;
     };
   };
   downloadFile: {

@@ -17,7 +17,6 @@ import { clean, infected, LARGE as LARGE_FOR_SCAN, SIZES, site } from "./scan-si
 const LARGE = randomBytes(20 * 1024 * 1024 + 5);
 const HOUR_MS = 3600 * 1000;
 
-
 /** Sends a request as a client of tus. */
 function tus(
   server: TestApp,

@@ -306,7 +306,9 @@ test("files that wait too long for the scanner are refused, and stay open nowher
 /** The files of the store that this process has open. */
 async function openBlobs(dataFolder: string): Promise<string[]> {
   const descriptors = await readdir("/proc/self/fd");
-  const paths = await Promise.all(descriptors.map((each) => readlink(`/proc/self/fd/${each}`).catch(() => "")));
+  const paths = await Promise.all(
+    descriptors.map((each) => readlink(`/proc/self/fd/${each}`).catch(() => "")),
+  );
   return paths.filter((path) => path.startsWith(join(dataFolder, "blobs")));
 }
 

@@ -2,8 +2,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Answer, Client } from "./client.ts";
 import type { AckRecord, Item, Kind, Sending, State } from "./record.ts";
-import type { Chance } from "./scale.ts";
 import { addPart, beginUpload } from "./resuming.ts";
+import type { Chance } from "./scale.ts";
 import { markOf, newSending, newText, noteMessage, sendMessage, stateOf, type Talkers } from "./sending.ts";
 
 /** So many are kept; beyond, writers delete rather than make. */

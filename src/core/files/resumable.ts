@@ -182,12 +182,7 @@ const FATAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 const REFUSED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["file_type_refused", "file_infected"]);
 
-async function continueUpload(
-  core: Core,
-  caller: Caller,
-  row: UploadRow,
-  append: Append,
-): Promise<Appended> {
+async function continueUpload(core: Core, caller: Caller, row: UploadRow, append: Append): Promise<Appended> {
   await using appender = await Appender.open(core, caller, row);
   // The store may have had more than the row.
   checkOffset(append.offset, appender.row.received);

@@ -189,14 +189,16 @@ export async function proveScanner(scanner: Scanner): Promise<void> {
   const { address, maxBytes } = scanner.settings;
   const clamdAdvice = `In clamd.conf set StreamMaxLength, MaxFileSize and MaxScanSize to at least ${exactSize(maxBytes)}, and AlertExceedsMax yes. Or set`;
   const advice = `${typeof address === "string" ? "Set" : clamdAdvice} PARLEY_SCAN_MAX_SIZE to what the scanner can do.`;
-  const found = await scanner.scan(() => testFile(maxBytes)).catch((error: Error) => {
-    throw new OperatorError(
-      `PARLEY_SCAN: the scanner failed at a file of ${exactSize(maxBytes)}: ${error.message}. ${advice}`,
-      {
-        cause: error,
-      },
-    );
-  });
+  const found = await scanner
+    .scan(() => testFile(maxBytes))
+    .catch((error: Error) => {
+      throw new OperatorError(
+        `PARLEY_SCAN: the scanner failed at a file of ${exactSize(maxBytes)}: ${error.message}. ${advice}`,
+        {
+          cause: error,
+        },
+      );
+    });
   if (found !== null) return;
   throw new OperatorError(
     `PARLEY_SCAN: the scanner does not find the EICAR test file if it has ${exactSize(maxBytes)}. ${advice}`,

@@ -40,7 +40,7 @@ test("in JSON a number is a number and a boolean a boolean; in a form both are t
   const user = await server.user({ scopes: SCOPES });
   const tried: string[] = [];
   for (const { name, method, path, body: shape } of allOperations) {
-    if (method === "GET" || shape === "file") continue;
+    if (method === "GET" || typeof shape === "string") continue;
     const address = path
       .replace(":id", `${KINDS[path.split("/")[2]!]}_${UNKNOWN}`)
       .replace(":delivery_id", `dlv_${UNKNOWN}`)

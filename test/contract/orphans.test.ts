@@ -116,7 +116,8 @@ function aFile(message_id: string, uploader_id: string): Record<string, Value> {
     filename: "x",
     file_type: "a/b",
   };
-  return { ...row, file_size: 1, sha256: new Uint8Array(1), blob_key: "x", created_at: 1, version: 1 };
+  const sha256 = new Uint8Array(1);
+  return { ...row, file_size: 1, sha256, blob_key: "x", created_at: 1, version: 1, unscanned: 0 };
 }
 
 function aGroup(id: string): Record<string, Value> {

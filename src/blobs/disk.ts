@@ -217,6 +217,7 @@ class DiskStore extends DiskReader implements BlobStore {
  * the row is committed.
  */
 class DiskWriter implements BlobWriter {
+  readonly isUnsure = false;
   readonly key: string;
   readonly #file: FileHandle;
   readonly #temporary: string;

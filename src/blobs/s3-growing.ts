@@ -94,7 +94,11 @@ export class GrowingObject implements GrowingBlob {
   }
 
   async #begin(): Promise<string> {
-    const { UploadId } = await this.#send((s3, options) => s3.createMultipartUpload(this.#object, options));
+    const { UploadId, $metadata } = await this.#send((s3, options) =>
+      s3.createMultipartUpload(this.#object, options),
+    );
+    // An attempt whose answer was lost may still start another upload. The next request uses another key.
+    if ($metadata.attempts !== 1) throw unavailable(new Error("an answer of the store was lost"));
     return UploadId!;
   }
 

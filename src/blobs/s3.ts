@@ -195,6 +195,10 @@ class S3Writer implements BlobWriter {
     this.#buffer = Buffer.allocUnsafeSlow(FIRST_BUFFER_BYTES);
   }
 
+  get isUnsure(): boolean {
+    return this.#unsure;
+  }
+
   async write(chunk: Uint8Array): Promise<void> {
     for (let at = 0; at < chunk.length; ) {
       if (this.#buffered === PART_BYTES) await this.#sendPart();

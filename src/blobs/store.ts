@@ -87,6 +87,8 @@ export interface BlobStore extends BlobReader {
  */
 export interface BlobWriter {
   readonly key: string;
+  /** Whether a request whose answer was lost may still write to the store, after the blob was stored or removed. */
+  readonly isUnsure: boolean;
   write(chunk: Uint8Array): Promise<void>;
   /** Makes the bytes durable under the key. */
   store(): Promise<void>;

@@ -78,6 +78,7 @@ async function doEach(subject: Subject): Promise<boolean> {
     await writes.remove("attachments", chance);
     await eventually(async () => subject.isGone || tombstones.get()!.count === 0);
     await writes.rename("attachments", chance);
+    await writes.uploadInParts(chance);
     await writes.sendMessage(chance, { isPeers: false, minBytes: TOO_LARGE_FOR_THE_DATABASE });
     await writes.edit(chance);
     await writes.remove("messages", chance);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { addPart, beginUpload } from "../support/resuming.ts";
 import { noStrace, trace } from "../support/strace.ts";
 import { Subject } from "./subject.ts";
 
@@ -12,6 +13,7 @@ const CALLS = "trace=fsync,fdatasync,link,linkat,write,writev,sendto,sendmsg";
 
 /** What a line of strace tells, by its path or its first bytes. */
 const STEPS: [step: string, call: RegExp][] = [
+  ["grown", /f(?:data)?sync\(.*\/blobs\/[0-9a-f]{2}\/[0-9a-f]{32}>/],
   ["file", /f(?:data)?sync\(.*\/tmp\/[0-9a-f]{32}>/],
   ["link", /link(?:at)?\(.*\/blobs\//],
   ["folder", /f(?:data)?sync\(.*\/blobs\/[0-9a-f]{2}>/],
@@ -37,4 +39,21 @@ test("F2 an upload is answered after its file, the folder and the log were synce
   const steps = calls.flatMap((line) => STEPS.find(([, call]) => call.test(line))?.[0] ?? []).join(" ");
   // Who was seen last is written now and then, too.
   assert.match(steps, /^(?:log )*file (?:log )*link (?:log )*folder (?:log )+201 (?:log )+204\b/);
+});
+
+test("F2 an offset is told after its bytes, their folder and the log were synced", { skip: noStrace }, async (t) => {
+  const subject = await Subject.start(t);
+  const { client, record } = subject;
+  const log = join(subject.data, "..", "calls");
+  const detach = await trace(t, subject.server, "-y", "-z", "-s", "16", "-e", CALLS, "-o", log);
+  const { upload } = await beginUpload(client, "a", Buffer.alloc(3000, "x"), (answered) => answered);
+  assert.equal((await addPart(client, record, upload!, 1000)).status, 204);
+  assert.equal((await addPart(client, record, upload!, 3000)).status, 204);
+  await detach();
+  const calls = (await readFile(log, "utf8")).split("\n");
+  const steps = calls.flatMap((line) => STEPS.find(([, call]) => call.test(line))?.[0] ?? []).join(" ");
+  assert.match(
+    steps,
+    /^(?:log )+201 (?:log )*folder (?:log )*grown (?:log )+204 (?:log )*grown (?:log )+204\b/,
+  );
 });

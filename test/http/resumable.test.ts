@@ -1,10 +1,13 @@
 // Resumable uploads: a client that others wrote, restarts, several nodes, and what limits them.
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { readdir } from "node:fs/promises";
+import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Upload } from "tus-js-client";
 import type { Limits } from "../../src/config/limits.ts";
 import { startApp, startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
@@ -143,6 +146,31 @@ test("parts of an upload reach different nodes", { skip: noS3 }, async (t) => {
     assert.equal(last.status, 204, await last.clone().text());
   }
   await assertFile(b, user, last, LARGE);
+});
+
+test("what a node still writes of an upload that another has taken is refused", { skip: noS3 }, async (t) => {
+  const shared = { databaseUrl: await testDatabase(t), store: testBucket(t), secrets: ["s".repeat(32)] };
+  const [a, b] = [
+    await startOn(t, { ...(await testConfig(t)), ...shared }),
+    await startOn(t, { ...(await testConfig(t)), ...shared }),
+  ];
+  const user = await a.user();
+  const path = await newUpload(a, user, LARGE.length);
+  const late = request(a.url + path, {
+    method: "PATCH",
+    headers: {
+      ...{ ...user.headers, "tus-resumable": "1.0.0", "content-type": "application/offset+octet-stream" },
+      ...{ "upload-offset": 0, "content-length": LARGE.length },
+    },
+  });
+  const answered = once(late, "response") as Promise<[IncomingMessage]>;
+  late.write(Buffer.alloc(1000));
+  await sleep(300);
+  assert.equal((await tus(b, user, "HEAD", path)).headers.get("upload-offset"), "0");
+  assert.equal((await patch(b, user, path, 0, LARGE.subarray(0, 9_000_000))).status, 204);
+  late.end(Buffer.alloc(LARGE.length - 1000));
+  assert.equal((await answered)[0].statusCode, 404);
+  await assertFile(b, user, await patch(b, user, path, 9_000_000, LARGE.subarray(9_000_000)), LARGE);
 });
 
 test("an upload expires, and the sweep erases its bytes", async (t) => {

@@ -15,6 +15,7 @@ import { reactions } from "./reactions.ts";
 import { requests } from "./requests.ts";
 import { search } from "./search.ts";
 import { typing } from "./typing.ts";
+import { uploads } from "./uploads.ts";
 import { visibility } from "./visibility.ts";
 
 export const mutants: readonly Mutant[] = [
@@ -29,6 +30,7 @@ export const mutants: readonly Mutant[] = [
   ...events,
   ...typing,
   ...files,
+  ...uploads,
   ...archives,
   ...names,
   ...groups,

@@ -233,6 +233,8 @@ export class Appender implements AsyncDisposable {
     const tail = await blobs.create(key);
     await tail.write(bytes);
     await tail.store();
+    // It would be there again after it was removed. Its intent removes it when nothing is on its way any more.
+    if (tail.isUnsure) throw new ParleyError("unavailable");
     return key;
   }
 

@@ -1,0 +1,109 @@
+// Resumable uploads: what is acknowledged, who may continue one, and what limits them.
+import type { Mutant } from "./mutant.ts";
+
+const APPENDING = "src/core/files/appending.ts";
+const RESUMABLE = "src/core/files/resumable.ts";
+const RESUMABLES = "src/core/files/resumables.ts";
+const QUERIES = "src/db/queries/uploads.ts";
+const DISK = "src/blobs/disk.ts";
+
+export const uploads: readonly Mutant[] = [
+  {
+    name: "an offset is told before its bytes are synced",
+    file: DISK,
+    find: "    await syncOrBlow(this.#fuse, () => this.#file.datasync());\n",
+    replace: "",
+    tests: ["faults/sync-order"],
+  },
+  {
+    name: "the folder of a growing file is not synced",
+    file: DISK,
+    find: "if (size === 0) await syncOrBlow(this.#fuse, () => syncFolder(dirname(path)));\n        else if",
+    replace: "if",
+    tests: ["faults/sync-order"],
+  },
+  {
+    name: "a newer request waits for an older one instead of ending it",
+    file: RESUMABLES,
+    find: "    before?.end();\n",
+    replace: "",
+    tests: ["acceptance/resumable"],
+  },
+  {
+    name: "strangers end the requests of an upload",
+    file: RESUMABLE,
+    find: "`${caller.userId} ${id}`",
+    replace: "id",
+    tests: ["acceptance/resumable"],
+  },
+  {
+    name: "bytes with a wrong checksum are kept",
+    file: APPENDING,
+    find: "if (check && !check.digest().equals(checksum!.expected))",
+    replace: "if (check && !checksum)",
+    tests: ["acceptance/resumable"],
+  },
+  {
+    name: "what came before a connection ended is lost",
+    file: APPENDING,
+    find: "INTERRUPTED.has(error.code) && !check) await this.keep();",
+    replace: "INTERRUPTED.has(error.code) && check) await this.keep();",
+    tests: ["acceptance/resumable"],
+  },
+  {
+    name: "bytes go anywhere in the file",
+    file: RESUMABLE,
+    find: "  if (given === expected) return;\n",
+    replace: "  if (given !== undefined) return;\n",
+    tests: ["acceptance/resumable"],
+  },
+  {
+    name: "the uploads of other users",
+    file: QUERIES,
+    find: "WHERE id = ${id} AND user_id = ${userId} AND expires_at",
+    replace: "WHERE id = ${id} AND user_id >= ${userId.slice(4)} AND expires_at",
+    tests: ["http/matrix"],
+  },
+  {
+    name: "an expired upload goes on",
+    file: QUERIES,
+    find: "AND expires_at > ${now}`",
+    replace: "AND expires_at > ${now} * 0`",
+    tests: ["http/resumable"],
+  },
+  {
+    name: "a user may have any number of unfinished uploads",
+    file: QUERIES,
+    find: "if (count >= limit) {",
+    replace: "if (count < 0) {",
+    tests: ["http/resumable"],
+  },
+  {
+    name: "an upload begins beyond the quota",
+    file: QUERIES,
+    find: "if (quota > 0 && length !== null) {",
+    replace: "if (quota < 0 && length !== null) {",
+    tests: ["http/resumable"],
+  },
+  {
+    name: "another node may still write to an upload that was taken",
+    file: QUERIES,
+    find: "sql`id = ${id} AND holder = ${holder} AND attachment_id IS NULL`",
+    replace: "sql`id = ${id} AND holder <> ${holder.slice(1)} AND attachment_id IS NULL`",
+    tests: ["http/resumable"],
+  },
+  {
+    name: "a restart forgets what an upload has reserved",
+    file: "src/db/queries/storage.ts",
+    find: "NOT EXISTS (SELECT 1 FROM uploads u WHERE u.id = reservations.id)",
+    replace: "NOT EXISTS (SELECT 1 FROM uploads u WHERE u.id = '')",
+    tests: ["http/resumable"],
+  },
+  {
+    name: "a resumable upload may have a refused type",
+    file: APPENDING,
+    find: "    checkType(fileType, limits);\n",
+    replace: "",
+    tests: ["http/resumable"],
+  },
+];

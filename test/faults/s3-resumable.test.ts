@@ -88,7 +88,9 @@ const REQUESTS: [what: string, request: RegExp][] = [
 
 for (const fault of [503, "reset", "late"] satisfies StoreFault[]) {
   for (const [what, request] of REQUESTS) {
-    test(`F7 ${fault} where ${what}: the upload goes on, and nothing stays over`, { skip: noS3 }, async (t) => {
+    test(`F7 ${fault} where ${what}: the upload goes on, and nothing stays over`, {
+      skip: noS3,
+    }, async (t) => {
       const { stub, uploadAll, settled } = await start(t);
       let left = FAULTS;
       stub.fault = (asked) => (request.test(asked) && left-- > 0 ? fault : undefined);

@@ -41,7 +41,9 @@ test("F2 an upload is answered after its file, the folder and the log were synce
   assert.match(steps, /^(?:log )*file (?:log )*link (?:log )*folder (?:log )+201 (?:log )+204\b/);
 });
 
-test("F2 an offset is told after its bytes, their folder and the log were synced", { skip: noStrace }, async (t) => {
+test("F2 an offset is told after its bytes, their folder and the log were synced", {
+  skip: noStrace,
+}, async (t) => {
   const subject = await Subject.start(t);
   const { client, record } = subject;
   const log = join(subject.data, "..", "calls");

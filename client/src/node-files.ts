@@ -10,7 +10,9 @@ export async function fileAt(path: string) {
   const { size } = await stat(path);
   // If the file grows meanwhile, only the announced bytes are sent.
   const chunks = (from = 0): AsyncIterable<Uint8Array> =>
-    from < size ? createReadStream(path, { start: from, end: size - 1 }) : emptyStream();
+    from > 0 && from === size
+      ? emptyStream()
+      : createReadStream(path, { start: from, end: Math.max(0, size - 1) });
   return { filename: basename(path), size, chunks };
 }
 

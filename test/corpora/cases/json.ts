@@ -43,7 +43,7 @@ async function routes(ask: Ask): Promise<[method: string, path: string][]> {
     webhooks: await create("/v1/webhooks", { url: "https://receiver.invalid/" }),
   };
   return operations()
-    .filter(({ method, body }) => method !== "GET" && body !== "file")
+    .filter(({ method, body }) => method !== "GET" && typeof body !== "string")
     .map(({ method, path }) => {
       // What deletes would delete what the next case is sent to.
       const id = method === "DELETE" ? undefined : ids[path.split("/")[2]!];
@@ -74,7 +74,7 @@ export async function bodies(target: Target): Promise<string> {
 export async function values(target: Target): Promise<string> {
   const { ask, max } = await start(target);
   const fields = operations().flatMap(({ method, path, body }) =>
-    method === "POST" && body !== "file" && !path.includes(":")
+    method === "POST" && typeof body !== "string" && !path.includes(":")
       ? Object.keys(body).map((field) => [path, field] as const)
       : [],
   );

@@ -86,7 +86,7 @@ export async function fieldNames(target: Target): Promise<string> {
   const ask = client(target, await administrator(target));
   const { take, told } = tally();
   const takers = operations().filter(
-    ({ body, path }) => body !== "file" && Object.keys(body).length > 0 && !path.includes(":"),
+    ({ body, path }) => typeof body !== "string" && Object.keys(body).length > 0 && !path.includes(":"),
   );
   for (const encode of [json, form])
     await each(naughty, async (name, index) => {

@@ -59,6 +59,8 @@ export async function continueUploads(client: Client, record: AckRecord): Promis
   for (const upload of record.begunUploads) {
     const { path, bytes, offset } = upload;
     const head = await client.send("HEAD", path, undefined, TUS);
+    // On a full disk it waits.
+    if (head.status === 507) continue;
     const found = Number(head.headers["upload-offset"]);
     if (head.status !== 200 || found < offset) {
       problems.push(`lost: ${path} has ${found} of ${offset} bytes that were acknowledged (${head.status})`);
@@ -69,7 +71,7 @@ export async function continueUploads(client: Client, record: AckRecord): Promis
     record.continued++;
     if (!record.begunUploads.has(upload)) continue;
     const answer = await addPart(client, record, upload, bytes.length);
-    if (!record.begunUploads.has(upload)) continue;
+    if (!record.begunUploads.has(upload) || answer.status === 507) continue;
     problems.push(`${path} cannot go on at ${found}: ${answer.status} ${answer.body}`);
     record.begunUploads.delete(upload);
   }

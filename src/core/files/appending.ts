@@ -77,10 +77,12 @@ export class Appender implements AsyncDisposable {
   static async open(core: Core, caller: Caller, row: UploadRow): Promise<Appender> {
     const known = core.resumables.find(row.id, row.holder);
     if (known) return new Appender(core, caller, row, known, { isTaken: false });
+    // The store of this machine has no other process.
+    if (core.blobs.intents !== null)
+      return new Appender(core, caller, row, core.resumables.add(row.id, row.holder), { isTaken: false });
     const newHolder = newBlobKey(core);
-    // In a store across a network the process before may still send the whole, if it has sent no part.
-    const isAnew = core.blobs.intents === null && row.parts === null;
-    const blobKey = isAnew ? newBlobKey(core) : row.blob_key;
+    // The process before may still send the whole, if it has sent no part.
+    const blobKey = row.parts === null ? newBlobKey(core) : row.blob_key;
     const input = { row, newHolder, newBlobKey: blobKey, until: core.clock() + INTENT_MS };
     if (!(await core.db.write("takeUpload", input))) throw new ParleyError("unavailable");
     const progress = core.resumables.add(row.id, newHolder);

@@ -34,7 +34,8 @@ export function Conversation(props: {
   const [tab, setTab] = useState<"messages" | "files">(
     can("messages:read") || !can("attachments:read") ? "messages" : "files",
   );
-  const search = useSearch();
+  const isReadable = can(tab === "files" ? "attachments:read" : "messages:read");
+  const search = useSearch(isReadable);
   const show = (next: "messages" | "files") => {
     setTab(next);
     search.close();
@@ -52,7 +53,6 @@ export function Conversation(props: {
     drafts.change(id, { files: [...drafts.get(id).files, ...fitting] });
   };
   const isWide = useMedia("(width >= 1500px)");
-  const isReadable = can(tab === "files" ? "attachments:read" : "messages:read");
   const { zone, over } = useDrop({
     isOn: isReadable && can(tab === "files" ? "attachments:write" : "messages:write"),
     onFiles: add,
@@ -137,8 +137,8 @@ function leaveField(event: KeyboardEvent): void {
   field.closest<HTMLElement>(".conversation")?.focus({ preventScroll: true });
 }
 
-/** The search in the tab that is shown. */
-function useSearch() {
+/** The search in the tab that is shown, if the token may see what is in it. */
+function useSearch(isPossible: boolean) {
   const [isOn, setOn] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const begin = () => setOn(true);
@@ -149,6 +149,7 @@ function useSearch() {
     focusIfLost(() => document.getElementById(shownId) ?? button.current);
   };
   useEffect(() => {
+    if (!isPossible) return;
     const find = (event: KeyboardEvent) => {
       const isFind = (event.ctrlKey || event.metaKey) && event.key === "f";
       const field = document.querySelector<HTMLInputElement>(".search-bar input");
@@ -161,7 +162,7 @@ function useSearch() {
     };
     addEventListener("keydown", find);
     return () => removeEventListener("keydown", find);
-  }, []);
+  }, [isPossible]);
   const onKeyDown = (event: KeyboardEvent) => {
     const isElsewhere = event.defaultPrevented || (event.target as Element).closest("dialog");
     if (!isOn || event.key !== "Escape" || event.isComposing || isElsewhere) return;

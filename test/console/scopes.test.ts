@@ -133,7 +133,12 @@ testScenes("tokens that lack a scope", {
     await page.getByText("Your access token does not allow you to see files.").waitFor();
     // There is nothing to search, so the browser's own search gets its key.
     const isTaken = await page.evaluate(() => {
-      const event = new KeyboardEvent("keydown", { key: "f", ctrlKey: true, bubbles: true, cancelable: true });
+      const event = new KeyboardEvent("keydown", {
+        key: "f",
+        ctrlKey: true,
+        bubbles: true,
+        cancelable: true,
+      });
       return !document.body.dispatchEvent(event);
     });
     assert.equal(isTaken, false);

@@ -6,7 +6,7 @@ import { contractOf, type Draft, draftsOf, operationsOf, requestOf } from "./con
 import { fuzz, type Subject, startSubject } from "./fuzz.ts";
 import { type Answer, ask, json, preview } from "./wire.ts";
 
-const ID = /\b(con|att|msg|cnv|grp|mem|usr|tok|evt|whk|psh|dlv|aud)_[0-7][0-9a-hjkmnp-tv-z]{25}\b/g;
+const ID = /\b(con|att|msg|cnv|grp|mem|usr|tok|evt|whk|psh|dlv|aud|upl)_[0-7][0-9a-hjkmnp-tv-z]{25}\b/g;
 const MAX_KNOWN = 8;
 
 /** Ids by their kind, and tokens, as answers bring them; those that the test itself stands on are kept out. */

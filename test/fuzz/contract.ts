@@ -14,7 +14,7 @@ export interface Operation {
   operationId: string;
   parameters: { name: string; in: string; required?: boolean; description?: string; schema: Schema }[];
   requestBody?: {
-    content: Record<string, { schema: Schema & { properties: Record<string, Schema>; required?: string[] } }>;
+    content: Record<string, { schema: Schema & { properties?: Record<string, Schema>; required?: string[] } }>;
   };
   responses: Record<string, { headers: object; content?: Record<string, { examples?: object }> }>;
 }
@@ -148,21 +148,22 @@ export function draftsOf(operation: Operation): fc.Arbitrary<Draft> {
       ),
     );
   const types = Object.entries(requestBody?.content ?? {});
-  const bodies = types.map(([type, { schema }]) =>
-    fc.record({
+  const bodies = types.map(([type, { schema }]) => {
+    const { properties = BYTES } = schema;
+    return fc.record({
       type: fc.constant(type),
       fields: someOf(
         Object.fromEntries(
-          Object.entries(schema.properties).map(([name, each]) => [
+          Object.entries(properties).map(([name, each]) => [
             name,
             { schema: each, required: schema.required?.includes(name) === true },
           ]),
         ),
       ),
       // Of a hurt address nobody knows whom it leads to.
-      harm: "url" in schema.properties ? fc.constant(undefined) : seldom(damages, 12),
-    }),
-  );
+      harm: "url" in properties ? fc.constant(undefined) : seldom(damages, 12),
+    });
+  });
   const usual = /users|tokens|audit|metrics/.test(path) ? "admin|admin" : "admin|mine";
   const accepted = Object.values(responses).flatMap(({ content }) => Object.keys(content ?? {}));
   return fc.record({
@@ -176,9 +177,16 @@ export function draftsOf(operation: Operation): fc.Arbitrary<Draft> {
   });
 }
 
+/** A body without fields. */
+const BYTES: Record<string, Schema> = { bytes: { type: "string" } };
+
 const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value)).toWellFormed();
 
+const toBytes = (fields: [string, unknown][]) => fields.map(([, value]) => textOf(value)).join("");
+
 const ENCODERS: Record<string, (fields: [string, unknown][]) => string> = {
+  "application/offset+octet-stream": toBytes,
+  "application/partial-upload": toBytes,
   "application/json": (fields) => JSON.stringify(Object.fromEntries(fields)),
   "application/x-www-form-urlencoded": (fields) =>
     String(new URLSearchParams(fields.map(([name, value]): [string, string] => [name, textOf(value)]))),

@@ -14,7 +14,10 @@ export interface Operation {
   operationId: string;
   parameters: { name: string; in: string; required?: boolean; description?: string; schema: Schema }[];
   requestBody?: {
-    content: Record<string, { schema: Schema & { properties?: Record<string, Schema>; required?: string[] } }>;
+    content: Record<
+      string,
+      { schema: Schema & { properties?: Record<string, Schema>; required?: string[] } }
+    >;
   };
   responses: Record<string, { headers: object; content?: Record<string, { examples?: object }> }>;
 }

@@ -116,7 +116,7 @@ export function fillMessages(dataFolder: string, talks: readonly Talk[], textOf 
   db.exec("PRAGMA cache_size = -1000000; PRAGMA synchronous = OFF; BEGIN IMMEDIATE");
   // The server rebuilds the search index, as nothing here is in it.
   db.exec(
-    "INSERT INTO message_index (message_index) VALUES ('delete-all'); REPLACE INTO reindexing VALUES (0)",
+    "INSERT INTO message_index (message_index) VALUES ('delete-all'); DELETE FROM reindexing; INSERT INTO reindexing VALUES (0)",
   );
   const body = db.prepare("INSERT INTO message_bodies (text) VALUES (?)");
   const message = db.prepare(

@@ -94,10 +94,17 @@ export async function listAudit(
 /** Entries read at a time. */
 const EXPORT_PAGE = 500;
 
-/** Yields all entries that match as JSON lines, oldest first, many per chunk. */
-export async function* exportAudit(core: Accounts, filters: AuditFilters = {}): AsyncGenerator<string> {
+/**
+ * Yields all entries that match as JSON lines, oldest first, many per chunk. Ends early once `isAborted`: where nothing
+ * matches, nobody else would notice that the client has gone.
+ */
+export async function* exportAudit(
+  core: Accounts,
+  filters: AuditFilters,
+  isAborted: () => boolean,
+): AsyncGenerator<string> {
   const isMatch = toMatcher(filters);
-  for (let cursor = OLDEST; ; await nextTurn()) {
+  for (let cursor = OLDEST; !isAborted(); await nextTurn()) {
     const rows = await listBetween(core, filters, { cursor, newer: true, limit: EXPORT_PAGE });
     if (rows.length === 0) return;
     const lines = rows.filter(isMatch).map((row) => `${toJson(row)}\n`);

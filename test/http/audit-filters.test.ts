@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { SCOPES } from "../../src/core/access/tokens.ts";
+import { exportAudit } from "../../src/core/audit.ts";
 import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import { asker, type Json } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
@@ -161,6 +162,14 @@ onEachEngine("an export has the entries that match, oldest first", async (_t, of
   assert.deepEqual((await read("actions=user.created")).slice(1), ["ann", "bob"]);
   assert.deepEqual(await read(`actions=user.created&created_from=${start + 2}`), ["bob"]);
   assert.deepEqual(await read(`created_from=${start + 1}&created_before=${start + 2}&q=ann`), ["ann"]);
+});
+
+onEachEngine("an export whose client has gone ends also where nothing matches", async (_t, office) => {
+  await fill(office, 1200);
+  const { core } = office.server.app;
+  let asked = 0;
+  for await (const lines of exportAudit(core, { q: "nothing" }, () => ++asked > 1)) assert.fail(lines);
+  assert.equal(asked, 2);
 });
 
 onEachEngine("a filter that cannot match anything is refused", async (_t, { server, admin }) => {

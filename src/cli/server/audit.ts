@@ -3,6 +3,7 @@ import { type AuditFilters, auditFilters, exportAudit } from "../../core/audit.t
 import type { Accounts } from "../../core/core.ts";
 import { readFields } from "../../core/fields.ts";
 import { getUserByName } from "../../core/users.ts";
+import { OperatorError } from "../../errors.ts";
 import { isId } from "../../util/ids.ts";
 import type { Io } from "../io.ts";
 import { withAccounts } from "./data.ts";
@@ -20,7 +21,9 @@ export interface AuditOptions {
 export async function printAudit(io: Io, options: AuditOptions): Promise<void> {
   await withAccounts(readConfig(io.env), async (core) => {
     const filters = await toFilters(core, options);
-    for await (const lines of exportAudit(core, filters)) io.print(lines.trimEnd());
+    const isAborted = () => io.stop.aborted || io.unread.aborted;
+    for await (const lines of exportAudit(core, filters, isAborted)) io.print(lines.trimEnd());
+    if (io.stop.aborted) throw new OperatorError("Stopped before completion.");
   });
 }
 

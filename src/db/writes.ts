@@ -47,6 +47,7 @@ import {
   deleteUpload,
   expireUploads,
   finishUpload,
+  reserveForUpload,
   takeUpload,
 } from "./queries/uploads.ts";
 import { createFirstUser, createUser } from "./queries/users.ts";
@@ -62,9 +63,8 @@ const single = {
   advanceUpload,
   beginMove,
   blockContact,
-  createAttachment,
-  withdrawAttachment,
   clearUnscanned,
+  createAttachment,
   createContact,
   createFirstUser,
   createGroup,
@@ -124,6 +124,7 @@ const single = {
   renameAttachment,
   renewHold,
   renewIntent,
+  reserveForUpload,
   reserveStorage,
   rotateSecret,
   setBlock,
@@ -138,6 +139,7 @@ const single = {
   updateMember,
   updateMessage,
   updateWebhook,
+  withdrawAttachment,
 };
 
 type Single = typeof single;

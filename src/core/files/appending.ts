@@ -2,7 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { GrowingBlob } from "../../blobs/store.ts";
 import type { NewFile } from "../../db/queries/files.ts";
-import { NEVER, type UploadRow } from "../../db/queries/uploads.ts";
+import type { UploadRow } from "../../db/queries/uploads.ts";
 import { type ErrorCode, isUndone, ParleyError } from "../../errors.ts";
 import type { Caller } from "../access/caller.ts";
 import { newEntry } from "../audit.ts";
@@ -199,10 +199,10 @@ export class Appender implements AsyncDisposable {
     const { db, clock, limits } = this.#core;
     const quota = limits.userQuotaBytes;
     if (quota === 0) return;
-    const reservation = { id: this.#row.id, userId: this.#row.user_id, quota, now: clock(), until: NEVER };
-    let refusal = await db.write("reserveStorage", { ...reservation, bytes });
+    const reservation = { row: this.#row, quota, now: clock() };
+    let refusal = await db.write("reserveForUpload", { ...reservation, bytes });
     if (refusal !== null && least < bytes)
-      refusal = await db.write("reserveStorage", { ...reservation, bytes: least });
+      refusal = await db.write("reserveForUpload", { ...reservation, bytes: least });
     if (refusal !== null) throw new ParleyError("quota_exceeded", refusal);
     this.#reserved = bytes;
   }

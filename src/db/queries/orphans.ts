@@ -172,6 +172,12 @@ const RULES: readonly Rule[] = [
       AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.id = w.token_id)`,
   },
   {
+    table: "uploads",
+    problem: "is of a user who is gone",
+    find: sql`SELECT r.id AS row FROM uploads r
+      WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = r.user_id) AND NOT ${isErased(sql`r.user_id`)}`,
+  },
+  {
     table: "contacts",
     problem: "and the list of blocks differ",
     find: sql`SELECT c.id AS row FROM contacts c

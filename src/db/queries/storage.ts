@@ -89,8 +89,8 @@ export function* checkQuota(reservation: Reservation): Write<void> {
   if (refusal !== null) throw new ParleyError("quota_exceeded", refusal);
 }
 
-/** Part of other writes: returns why the bytes exceed the quota beside stored files and reservations; null if they do not. */
-export function* findRefusal({ id, userId, bytes, quota, now }: Reservation): Write<string | null> {
+/** Returns why the bytes exceed the quota beside stored files and reservations; null if they do not. */
+function* findRefusal({ id, userId, bytes, quota, now }: Reservation): Write<string | null> {
   const row = yield* get<{ used: number; promised: number }>(
     sql`SELECT s.used, COALESCE((SELECT SUM(r.bytes) FROM reservations r
         WHERE r.user_id = s.user_id AND r.id <> ${id} AND r.until > ${now}), 0) AS promised

@@ -3,7 +3,7 @@ import { type QuickReader, type Reader, raw, type Statement, sql } from "../sql.
 import { all, batch, get, run, type Write, write } from "../write.ts";
 import { type CreateAttachment, createAttachment } from "./attachments.ts";
 import { createIntent, insertIntent, settleIntent } from "./intents.ts";
-import { dropReservation, findRefusal, reserve } from "./storage.ts";
+import { checkQuota, dropReservation, type Reservation, reserve, reserveStorage } from "./storage.ts";
 import { createTombstone } from "./tombstones.ts";
 
 /** A resumable upload. While it is unfinished, its row is the intent of its bytes. */
@@ -58,23 +58,28 @@ export interface CreateUpload {
 }
 
 /**
- * Creates an upload and reserves room for it, if its length is known. Throws `count_limit_reached` and `quota_exceeded`.
+ * Creates an upload and reserves room for it, if its length is known. Throws `count_limit_reached`, `quota_exceeded` and
+ * `invalid_token`.
  */
 export const createUpload = write(
   { serializeBy: ({ row }) => row.user_id },
   function* ({ row, limit, quota }: CreateUpload): Write<{ id: string }> {
     const { id, user_id: userId, length, created_at: now } = row;
-    const { count } = (yield* get<{ count: number }>(
-      sql`SELECT COUNT(*) AS count FROM uploads WHERE user_id = ${userId} AND attachment_id IS NULL`,
-    ))!;
+    const [user, [counted]] = yield* batch([
+      sql`SELECT 1 AS one FROM users WHERE id = ${userId}`,
+      sql<{ count: number }>`SELECT COUNT(*) AS count FROM uploads
+        WHERE user_id = ${userId} AND attachment_id IS NULL`,
+    ]);
+    // Deleted after the token was checked.
+    if (user.length === 0) throw new ParleyError("invalid_token");
+    const { count } = counted!;
     if (count >= limit) {
       const detail = `You have ${count} unfinished uploads. Finish one, or delete it: DELETE /v1/uploads/{upload_id}.`;
       throw new ParleyError("count_limit_reached", detail);
     }
     if (quota > 0 && length !== null) {
       const reservation = { id, userId, bytes: length, quota, now };
-      const refusal = yield* findRefusal(reservation);
-      if (refusal !== null) throw new ParleyError("quota_exceeded", refusal);
+      yield* checkQuota(reservation);
       yield* run(reserve({ ...reservation, until: NEVER }));
     }
     yield* run(
@@ -87,12 +92,29 @@ export const createUpload = write(
 );
 
 /** The reservation of an upload lasts as long as its row. */
-export const NEVER = Number.MAX_SAFE_INTEGER;
+const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** The part of an upload that only its holder may change. */
 function held({ id, holder }: Pick<UploadRow, "id" | "holder">): Statement {
   return sql`id = ${id} AND holder = ${holder} AND attachment_id IS NULL`;
 }
+
+interface ReserveForUpload extends Omit<Reservation, "id" | "userId"> {
+  row: UploadRow;
+}
+
+/**
+ * Does what `reserveStorage` does, for as long as the row is there. Throws `upload_not_found` if another process continues
+ * the upload, or it is gone: nothing would ever drop the reservation.
+ */
+export const reserveForUpload = write(
+  { serializeBy: ({ row }) => row.user_id },
+  function* ({ row, ...room }: ReserveForUpload): Write<string | null> {
+    if (!(yield* get(sql`SELECT id FROM uploads WHERE ${held(row)}`)))
+      throw new ParleyError("upload_not_found");
+    return yield* reserveStorage({ ...room, id: row.id, userId: row.user_id, until: NEVER });
+  },
+);
 
 interface TakeUpload {
   /** The upload before this. */

@@ -157,12 +157,13 @@ export const catalogue = {
   },
   upload_completed: {
     title: "Upload already complete",
-    explanation: "The upload has all its bytes. `GET /v1/uploads/{upload_id}` has the id of its attachment.",
+    explanation:
+      "The upload is complete and takes no more bytes. `GET /v1/uploads/{upload_id}` has the id of its attachment.",
   },
   upload_length_mismatch: {
     title: "Wrong upload length",
     explanation:
-      "The bytes, or lengths in the headers, contradict the length of the upload. If the body itself had too many or too few bytes, the upload was deleted. Check the file and start a new upload.",
+      "The bytes or the lengths in the headers contradict the length of the upload. Check the file, and ask for the offset with `HEAD`. If that is 404, the upload was deleted: start a new one.",
   },
   checksum_mismatch: {
     title: "Checksum mismatch",
@@ -171,7 +172,8 @@ export const catalogue = {
   },
   unsupported_upload_protocol: {
     title: "Unsupported upload protocol",
-    explanation: "The server supports the version of tus in the `Tus-Version` header of the answer.",
+    explanation:
+      "The server does not support the version of tus in `Tus-Resumable`. Use the one in the `Tus-Version` header of the answer.",
   },
   count_limit_reached: {
     title: "Limit reached",
@@ -215,7 +217,7 @@ export const catalogue = {
   file_type_refused: {
     title: "File type not accepted",
     explanation:
-      "The server does not accept files of this type; `detail` names it. The type is the one that Parley detects in the bytes. The operator sets the types with PARLEY_ALLOWED_TYPES and PARLEY_REFUSED_TYPES.",
+      "The server does not accept files of this type; `detail` names it. Parley detects the type in the bytes. `limits` of `GET /v1/me` lists the types. The operator sets them with PARLEY_ALLOWED_TYPES and PARLEY_REFUSED_TYPES.",
   },
   body_too_large: {
     title: "Body too large",

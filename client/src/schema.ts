@@ -101,7 +101,7 @@ export interface components {
           display_name: string | null;
           avatar_url: string | null;
         } | null;
-        /** Only with `include=unscanned`: true if the file was to be scanned for viruses, and passed without. */
+        /** Only with `include=unscanned`: true if the server scans for viruses, but accepted this file without a scan. */
         unscanned?: boolean;
       })[];
       /** Members that the sender mentioned. */
@@ -192,7 +192,7 @@ export interface components {
         display_name: string | null;
         avatar_url: string | null;
       } | null;
-      /** Only with `include=unscanned`: true if the file was to be scanned for viruses, and passed without. */
+      /** Only with `include=unscanned`: true if the server scans for viruses, but accepted this file without a scan. */
       unscanned?: boolean;
     };
     /** Items, newest first. */

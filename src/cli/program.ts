@@ -1,4 +1,4 @@
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import metadata from "../../package.json" with { type: "json" };
 import { hideTokens } from "../util/text.ts";
 import type { Io } from "./io.ts";
@@ -10,8 +10,8 @@ import type { TokenOptions } from "./server/token.ts";
 export const FAILED = 2;
 
 const EXIT_CODES = `
-Exit codes: 0 success; 1 check, backup or move found missing, damaged or stray files, the server refused the request
-or a line of a chat, or some of several files were not uploaded; ${FAILED} the command failed; 130 interrupted by Ctrl-C.`;
+Exit codes: 0 success; 1 check, backup or move found missing, damaged, stray or infected files, the server refused
+the request or a line of a chat, or some of several files were not uploaded; ${FAILED} the command failed; 130 interrupted by Ctrl-C.`;
 
 /** Runs a command line and returns its exit code. Commands are loaded only when they run. Throws the errors of the command. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
@@ -42,7 +42,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     .option("--object <id>", "only what was done to this object")
     .option("--action <action>", "only this action, such as token.revoked, repeatable", collect)
     .option("--from <time>", "only since this time, such as 2026-03-09 or 2026-03-09T17:30Z", parseTime)
-    .option("--before <time>", "only from before this time", parseTime)
+    .option("--before <time>", "only before this time", parseTime)
     .option("--json", "print JSON, one object per line (always)")
     .description("print the audit trail as JSON lines, oldest first")
     .action(async (options: AuditOptions) => (await import("./server/audit.ts")).printAudit(io, options));
@@ -64,8 +64,13 @@ function addDataCommands(program: Command, io: Io, end: (exitCode: number) => vo
   program
     .command("check")
     .option("--json", "print JSON, one object per line")
-    .option("--repair-search", "rebuild the search index, and check nothing")
-    .option("--scan", "scan every file for viruses and withdraw infected ones, and check nothing")
+    .option("--repair-search", "rebuild the search index, and check nothing else")
+    .addOption(
+      new Option(
+        "--scan",
+        "scan every file for viruses and withdraw infected ones, and check nothing else",
+      ).conflicts("repairSearch"),
+    )
     .description("verify the database and every file, also while the server runs")
     .action(async (options) => {
       if (options.scan) end(await (await import("./server/scan.ts")).scanFiles(io, options));

@@ -58,7 +58,7 @@ export const FILE_SETTINGS = {
   informsOfUploads: {
     name: "PARLEY_UPLOAD_104",
     accepts:
-      "true (a client that sends Upload-Draft-Interop-Version gets the address of its upload by a response 104 while it sends; nginx before the server breaks it) or false",
+      "true (a client that sends Upload-Draft-Interop-Version gets the address of its upload by a response 104 while it sends; fails behind nginx) or false",
     fallback: "false",
     parse: parseFlag("false", "true"),
   },

@@ -134,19 +134,36 @@ export interface Draft {
   wrong: string | undefined;
 }
 
+/** The headers of a resumable upload belong together. */
+const PROTOCOLS = [
+  { needed: [], unwanted: [] },
+  { needed: ["Upload-Complete", "Upload-Offset"], unwanted: ["Tus-Resumable", "Upload-Checksum"] },
+  {
+    needed: ["Tus-Resumable", "Upload-Length", "Upload-Offset"],
+    unwanted: ["Upload-Checksum", "Upload-Metadata", "Upload-Defer-Length"],
+  },
+];
+
+/** Most uploads are still empty, and most bodies short. */
+const LIKELY: Readonly<Record<string, Schema>> = {
+  "Upload-Offset": { maximum: 2 },
+  "Upload-Length": { maximum: 12 },
+};
+
 export function draftsOf(operation: Operation): fc.Arbitrary<Draft> {
   const { parameters, requestBody, responses, path } = operation;
-  const placed = (place: string) =>
+  const placed = (place: string, needed: readonly string[] = [], unwanted: readonly string[] = []) =>
     someOf(
       Object.fromEntries(
         parameters
-          .filter((each) => each.in === place)
+          .filter((each) => each.in === place && !unwanted.includes(each.name))
           .map(({ name, description, required, schema }) => {
             const kind =
               /^(\w{3})_…$/.exec(description ?? "")?.[1] ??
               (path.startsWith("/files/{id}") && name === "id" ? "att" : undefined);
             const known = place === "path" && kind ? { pattern: `^${kind}_` } : schema;
-            return [name, { schema: known, required: required === true }];
+            const isNeeded = required === true || needed.includes(name);
+            return [name, { schema: { ...known, ...LIKELY[name] }, required: isNeeded }];
           }),
       ),
     );
@@ -173,7 +190,13 @@ export function draftsOf(operation: Operation): fc.Arbitrary<Draft> {
     operation: fc.constant(operation),
     who: oneOf(`${usual}|${usual}|${usual}|mine|theirs|minted|nobody|wrong`) as fc.Arbitrary<Draft["who"]>,
     head: fc.nat(9).map((n) => n === 0),
-    values: fc.record({ path: placed("path"), query: placed("query"), header: placed("header") }),
+    values: fc.record({
+      path: placed("path"),
+      query: placed("query", path === "/v1/uploads" ? ["filename"] : []),
+      header: path.startsWith("/v1/uploads")
+        ? fc.oneof(...PROTOCOLS.map(({ needed, unwanted }) => placed("header", needed, unwanted)))
+        : placed("header"),
+    }),
     accept: seldom(fc.constantFrom(...accepted), 4),
     body: bodies.length === 0 ? fc.constant(undefined) : fc.oneof(...bodies),
     wrong: seldom(oneOf("body|type|no_such=1|a=%zz|limit=1&limit=1"), 10),
@@ -190,6 +213,7 @@ const toBytes = (fields: [string, unknown][]) => fields.map(([, value]) => textO
 const ENCODERS: Record<string, (fields: [string, unknown][]) => string> = {
   "application/offset+octet-stream": toBytes,
   "application/partial-upload": toBytes,
+  "*/*": toBytes,
   "application/json": (fields) => JSON.stringify(Object.fromEntries(fields)),
   "application/x-www-form-urlencoded": (fields) =>
     String(new URLSearchParams(fields.map(([name, value]): [string, string] => [name, textOf(value)]))),

@@ -54,7 +54,7 @@ const extendedResource = withOptional(
     sender: described(orNull(shownUser), "Only with `include=sender`; null after the user was erased."),
     unscanned: described(
       bool,
-      "Only with `include=unscanned`: true if the file was to be scanned for viruses, and passed without.",
+      "Only with `include=unscanned`: true if the server scans for viruses, but accepted this file without a scan.",
     ),
   }),
   "sender",

@@ -193,7 +193,7 @@ export async function proveScanner(scanner: Scanner): Promise<void> {
     .scan(() => testFile(maxBytes))
     .catch((error: Error) => {
       throw new OperatorError(
-        `PARLEY_SCAN: the scanner failed at a file of ${exactSize(maxBytes)}: ${error.message}. ${advice}`,
+        `PARLEY_SCAN: the scanner failed at a file of ${exactSize(maxBytes)}: ${error.message}. Check that it is running. ${advice}`,
         {
           cause: error,
         },

@@ -11,7 +11,7 @@ import type { Field, Shape } from "../../core/fields.ts";
 import type { Resource } from "../../core/schema.ts";
 import { headers } from "../protocol/headers.ts";
 import { KEY, type Operation, takesKey } from "../protocol/operation.ts";
-import { BYTES_TYPES } from "../protocol/resumable.ts";
+import { FIRST_TYPES, PART_TYPES } from "../protocol/resumable.ts";
 import { MAX_MESSAGE_FILES } from "../protocol/uploads.ts";
 import type { Group } from "../routes/operations.ts";
 import { examplesOf, problem, responsesOf, toPageSchema } from "./responses.ts";
@@ -176,7 +176,8 @@ function accepts(field: Field<unknown>): string {
 
 function bodyOf(operation: Operation, example: Examples[string]): object {
   if (operation.body === "file") return { requestBody: fileBody(operation.query) };
-  if (operation.body === "bytes") return { requestBody: BYTES_BODY };
+  if (operation.body === "bytes")
+    return { requestBody: bytesBody(operation.method === "POST" ? FIRST_TYPES : PART_TYPES) };
   const fields = Object.entries(operation.body);
   if (fields.length === 0) return {};
   const required = fields.filter(([, field]) => field.required).map(([name]) => name);
@@ -201,12 +202,10 @@ function bodyOf(operation: Operation, example: Examples[string]): object {
   };
 }
 
-const BYTES_BODY = {
-  required: false,
-  content: Object.fromEntries(
-    BYTES_TYPES.map((type) => [type, { schema: { type: "string", format: "binary" } }]),
-  ),
-};
+function bytesBody(types: readonly string[]): object {
+  const content = types.map((type) => [type, { schema: { type: "string", format: "binary" } }]);
+  return { required: false, content: Object.fromEntries(content) };
+}
 
 function withFiles(schema: { properties: object }): object {
   const items = { type: "string", format: "binary" };

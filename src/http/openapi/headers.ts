@@ -12,6 +12,8 @@ export const CODE_HEADERS: Readonly<Partial<Record<ErrorCode, HeaderName>>> = {
   invalid_token: "WWW-Authenticate",
   insufficient_scope: "WWW-Authenticate",
   range_not_satisfiable: "Content-Range",
+  upload_offset_mismatch: "Upload-Offset",
+  unsupported_upload_protocol: "Tus-Version",
   rate_limited: "Retry-After",
   daily_limit_reached: "Retry-After",
   idempotency_in_progress: "Retry-After",

@@ -31,15 +31,19 @@ export const headers = {
   "Content-Security-Policy": { schema: text },
   "Cross-Origin-Resource-Policy": { schema: text },
   "Parley-Unscanned": {
-    description: "The file was to be scanned for viruses, and passed without.",
+    description: "The server scans for viruses, but accepted this file without a scan.",
     schema: { const: "true" },
   },
   "Parley-Attachment": { description: "The attachment, once the upload is complete.", schema: text },
+  "Tus-Resumable": { description: "If the request spoke tus.", schema: text },
   "Upload-Offset": { description: "The bytes that the server has.", schema: { type: "integer", minimum: 0 } },
   "Upload-Length": { description: "The bytes of the whole file.", schema: { type: "integer", minimum: 0 } },
+  "Upload-Defer-Length": { description: "In tus, if the length is not known yet.", schema: { const: "1" } },
+  "Upload-Metadata": { description: "In tus: the fields of the upload.", schema: text },
   "Upload-Complete": { description: "`?1` or `?0`.", schema: text },
   "Upload-Expires": { description: "When the upload expires if no more bytes come.", schema: text },
   "Upload-Limit": { description: "What the server accepts.", schema: text },
+  "Tus-Version": { description: "The version of tus that the server supports.", schema: text },
   "Referrer-Policy": { description: "Always `no-referrer`.", schema: { const: "no-referrer" } },
 };
 

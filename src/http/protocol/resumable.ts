@@ -12,11 +12,13 @@ import { queryOf } from "./operation.ts";
 // Two protocols on one resource: tus 1.0, and the draft of the IETF (draft-ietf-httpbis-resumable-upload) in the versions that
 // devices speak, each named by its interop version.
 
-const TUS_VERSION = "1.0.0";
+export const TUS_VERSION = "1.0.0";
 const TUS_TYPE = "application/offset+octet-stream";
 const DRAFT_TYPE = "application/partial-upload";
-/** The media types of a part of a file. */
-export const BYTES_TYPES = [TUS_TYPE, DRAFT_TYPE];
+/** The media types of the first part of a file. Clients of the draft declare the type of the file with it. */
+export const FIRST_TYPES = [TUS_TYPE, "*/*"];
+/** The media types of each further part. */
+export const PART_TYPES = [TUS_TYPE, DRAFT_TYPE];
 
 const INTEROP_VERSIONS = [3, 5, 6, 8];
 const NEWEST_INTEROP_VERSION = 8;

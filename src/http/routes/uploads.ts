@@ -12,6 +12,7 @@ import {
   toResource,
   uploadResource,
 } from "../../core/files/resumable.ts";
+import { count, described, oneOf, text } from "../../core/schema.ts";
 import { markReplay, sendVersioned } from "../protocol/conditions.ts";
 import type { HttpContext } from "../protocol/context.ts";
 import { type Call, type Operation, operation } from "../protocol/operation.ts";
@@ -29,12 +30,28 @@ import {
   setLengthHeaders,
   setProtocol,
   setUploadHeaders,
+  TUS_VERSION,
   uploadFields,
 } from "../protocol/resumable.ts";
 import { targetOf } from "./attachments.ts";
 
 const id = { name: "upload_id", kind: "upl", unknown: "upload_not_found" } as const;
 const PATH = "/v1/uploads";
+
+const tus = { "Tus-Resumable": described(oneOf(TUS_VERSION), "The request speaks tus.") };
+/** The headers of requests with bytes. */
+const asked = {
+  ...tus,
+  "Upload-Complete": described(
+    oneOf("?0", "?1"),
+    "`?1` if the file ends with this body. Required without tus.",
+  ),
+  "Upload-Length": described(count, "The bytes of the whole file."),
+  "Upload-Checksum": described(
+    text,
+    "In tus: `sha1` or `sha256`, a space and the checksum of the body in base64.",
+  ),
+};
 
 /** Errors of the bytes of a file, and of the commit of the last of them. */
 const BYTES_ERRORS = [
@@ -55,12 +72,14 @@ const BYTES_ERRORS = [
 ] as const;
 
 const answered = [
+  "Tus-Resumable",
   "Parley-Attachment",
   "Upload-Offset",
   "Upload-Complete",
   "Upload-Expires",
   "Upload-Limit",
 ] as const;
+const inspected = [...answered, "Upload-Length", "Upload-Defer-Length", "Upload-Metadata"] as const;
 
 /** The answer to the last part of a client that does not speak tus. */
 const others = {
@@ -80,7 +99,20 @@ export const uploadOperations: readonly Operation[] = [
     summary: "Start a resumable upload",
     query: uploadFields,
     body: "bytes",
-    answer: { status: 201, resource: uploadResource, headers: answered, others },
+    headers: {
+      ...asked,
+      "Upload-Defer-Length": described(oneOf("1"), "In tus, if the length is not known yet."),
+      "Upload-Metadata": described(
+        text,
+        "In tus: the fields, also `filetype`, as names and their texts in base64. Here or in the query, not both.",
+      ),
+    },
+    answer: {
+      status: 201,
+      resource: uploadResource,
+      headers: answered,
+      others: { 200: { ...others[200], headers: [...others[200].headers, "Location"] } },
+    },
     errors: BYTES_ERRORS,
     handle: create,
   }),
@@ -93,7 +125,15 @@ export const uploadOperations: readonly Operation[] = [
     summary: "Retrieve a resumable upload",
     query: {},
     body: {},
-    answer: { status: 200, resource: uploadResource, headers: [...answered, "Upload-Length"] },
+    headers: tus,
+    answer: {
+      status: 200,
+      resource: uploadResource,
+      headers: inspected,
+      others: {
+        204: { description: "The answer to HEAD for a client that does not speak tus.", headers: inspected },
+      },
+    },
     errors: ["upload_not_found", "unsupported_upload_protocol"],
     async handle({ core, caller, id, limits, request, reply }) {
       const dialect = readDialect(request);
@@ -113,6 +153,13 @@ export const uploadOperations: readonly Operation[] = [
     summary: "Continue a resumable upload",
     query: {},
     body: "bytes",
+    headers: {
+      ...asked,
+      "Upload-Offset": described(
+        count,
+        "Where in the file the body begins: the bytes that the server has. Required.",
+      ),
+    },
     answer: { status: 204, headers: answered, others },
     errors: ["upload_not_found", "upload_offset_mismatch", "upload_completed", ...BYTES_ERRORS],
     async handle(call) {
@@ -132,7 +179,8 @@ export const uploadOperations: readonly Operation[] = [
     summary: "Delete a resumable upload",
     query: {},
     body: {},
-    answer: { status: 204 },
+    headers: tus,
+    answer: { status: 204, headers: ["Tus-Resumable"] },
     errors: ["upload_not_found", "unsupported_upload_protocol"],
     async handle({ core, caller, id, request, reply }) {
       setProtocol(reply, readDialect(request));

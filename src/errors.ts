@@ -219,6 +219,11 @@ export const catalogue = {
     explanation:
       "The server does not accept files of this type; `detail` names it. Parley detects the type in the bytes. `limits` of `GET /v1/me` lists the types. The operator sets them with PARLEY_ALLOWED_TYPES and PARLEY_REFUSED_TYPES.",
   },
+  metadata_not_removable: {
+    title: "Metadata not removable",
+    explanation:
+      "Parley removes metadata from complete JPEG, PNG, GIF and WebP pictures only; `detail` says what is wrong with the file. Nothing was stored. Save the picture again in one of these formats, or send it without `strip_metadata`.",
+  },
   body_too_large: {
     title: "Body too large",
     explanation: "The fields exceed the limit named in `detail`. Send files as multipart/form-data.",

@@ -113,6 +113,7 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   file_too_large: "The file is larger than the server accepts.",
   file_infected: "The virus scanner of the server found something in this file, so it was not sent.",
   file_type_refused: "The server does not accept files of this type.",
+  metadata_not_removable: "The place and date cannot be removed from this file, so it was not sent.",
   daily_limit_reached: "You have sent as many files today as the server accepts. Try again tomorrow.",
   body_too_large: "The text is longer than the server accepts.",
   quota_exceeded: "Your storage is full. Delete files to make room.",

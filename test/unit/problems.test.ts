@@ -61,7 +61,7 @@ const STATUSES: Record<number, ErrorCode[]> = {
   413: ["file_too_large", "body_too_large"],
   415: ["unsupported_media_type", "file_type_refused"],
   416: ["range_not_satisfiable"],
-  422: ["idempotency_key_reused", "file_infected"],
+  422: ["idempotency_key_reused", "file_infected", "metadata_not_removable"],
   429: ["rate_limited", "daily_limit_reached"],
   431: ["headers_too_large"],
   500: ["internal_error"],

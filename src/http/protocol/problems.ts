@@ -45,6 +45,7 @@ const statuses: Record<ErrorCode, number> = {
   range_not_satisfiable: 416,
   idempotency_key_reused: 422,
   file_infected: 422,
+  metadata_not_removable: 422,
   rate_limited: 429,
   daily_limit_reached: 429,
   upload_offset_mismatch: 409,

@@ -1,6 +1,7 @@
 // Parts of pictures, and ways to push the bytes of pictures.
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
+import { type PictureSize, PictureSizeReader } from "../../src/core/files/picture-size.ts";
 import { MetadataStripper } from "../../src/core/files/strip-metadata.ts";
 
 export interface Picture {
@@ -19,6 +20,12 @@ function* chunksOf(bytes: Uint8Array, lengths: readonly number[]): Generator<Uin
 }
 
 const WHOLE = [Number.MAX_SAFE_INTEGER];
+
+export function sizeOf(bytes: Uint8Array, lengths: readonly number[] = WHOLE): PictureSize | null {
+  const reader = new PictureSizeReader();
+  for (const chunk of chunksOf(bytes, lengths)) reader.push(chunk);
+  return reader.end();
+}
 
 /** Throws what the stripper throws. */
 export function stripped(bytes: Uint8Array, lengths: readonly number[] = WHOLE): Buffer {

@@ -1,5 +1,6 @@
 // Pictures that sharp makes, some with metadata that must not get out, and what sharp says of pictures.
 import sharp, { type Sharp } from "sharp";
+import type { PictureSize } from "../../src/core/files/picture-size.ts";
 import { type Picture, pngChunk, pngHeader } from "./picture-bytes.ts";
 
 const WIDTH = 37;
@@ -109,4 +110,10 @@ export async function decoded(
   const picture = sharp(bytes, { animated: true, failOn: "none" });
   const { orientation = 1, icc } = await picture.metadata();
   return { pixels: await picture.clone().raw().toBuffer(), orientation, icc };
+}
+
+/** The size that sharp reads. */
+export async function sizeBySharp(bytes: Buffer): Promise<PictureSize> {
+  const { autoOrient } = await sharp(bytes, { failOn: "none", unlimited: true }).metadata();
+  return { width: autoOrient.width, height: autoOrient.height };
 }

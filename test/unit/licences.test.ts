@@ -6,16 +6,16 @@ import { pinnedPackages } from "../../tools/licences.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /**
- * Licences that allow what Parley's own does. MPL-2.0 asks for the sources of its own files alone, and LGPL-3.0 for those of a
- * library that is shipped: development uses them, and ships nothing.
+ * Licences that allow what Parley's own does. MPL-2.0 asks for the sources of its own files alone: development uses it. The
+ * LGPL is that of libvips, which an operator installs, and which is loaded as a library of its own.
  */
 const ALLOWED = ["MIT", "Apache-2.0", "BSD-3-Clause", "ISC", "Unlicense", "0BSD", "MIT OR Apache-2.0"];
-const LGPL = [
+const WITH_LIBVIPS = [
   "LGPL-3.0-or-later",
   "Apache-2.0 AND LGPL-3.0-or-later",
   "Apache-2.0 AND LGPL-3.0-or-later AND MIT",
 ];
-const ALLOWED_FOR_DEVELOPMENT = [...ALLOWED, ...LGPL, "MPL-2.0", "BlueOak-1.0.0"];
+const ALLOWED_FOR_DEVELOPMENT = [...ALLOWED, "MPL-2.0", "BlueOak-1.0.0", ...WITH_LIBVIPS];
 /** MIT by their LICENSE or readme, and by no form of package.json that lock files take over. */
 const SAID_OTHERWISE = ["busboy", "streamsearch", "exif-parser", "combine-errors"];
 /** What each of them does is told in docs/dependencies.md. */

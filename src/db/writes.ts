@@ -25,6 +25,7 @@ import { createIdentity } from "./queries/identities.ts";
 import { createIntent, dropIntent, lapseIntents, renewIntent } from "./queries/intents.ts";
 import { markRead, updateConversation } from "./queries/marks.ts";
 import { deleteMessage, hideMessage, updateMessage } from "./queries/messages.ts";
+import { setPlaceholder } from "./queries/previews.ts";
 import {
   createPushKey,
   createPushSubscription,
@@ -128,6 +129,7 @@ const single = {
   reserveStorage,
   rotateSecret,
   setBlock,
+  setPlaceholder,
   settleDelivery,
   settlePush,
   skipDelivery,

@@ -73,8 +73,11 @@ export function isOpenToOthers(folder: string): boolean {
   return ((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & 0o022) !== 0;
 }
 
-/** Creates the folder and its missing parents. Node's `recursive` never returns for a path below `/proc`. */
-function makeFolder(path: string, made: string[]): void {
+/**
+ * Creates the folder and its missing parents, readable only by their owner. Adds those to `made`. Node's `recursive` never
+ * returns for a path below `/proc`.
+ */
+export function makeFolder(path: string, made: string[] = []): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path), made);
   mkdirSync(path, { mode: 0o700 });

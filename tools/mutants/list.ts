@@ -10,6 +10,7 @@ import { messages } from "./messages.ts";
 import type { Mutant } from "./mutant.ts";
 import { names } from "./names.ts";
 import { outside } from "./outside.ts";
+import { previews } from "./previews.ts";
 import { push } from "./push.ts";
 import { reactions } from "./reactions.ts";
 import { requests } from "./requests.ts";
@@ -32,6 +33,7 @@ export const mutants: readonly Mutant[] = [
   ...files,
   ...uploads,
   ...archives,
+  ...previews,
   ...names,
   ...groups,
   ...erasing,

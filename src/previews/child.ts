@@ -1,0 +1,81 @@
+// The process that decodes pictures of strangers, started by `process.ts`: it takes pictures from standard input and writes
+// previews to standard output.
+import { setPriority } from "node:os";
+import sharp from "sharp";
+import { rgbaToThumbHash } from "thumbhash";
+import { ExactReader, formatAnswer, parseRequest, REQUEST_BYTES } from "./frames.ts";
+
+/** The formats that browsers show and phones send. Other decoders are less tried, and had most of the holes. */
+const LOADERS = ["VipsForeignLoadJpeg", "VipsForeignLoadPng", "VipsForeignLoadWebp", "VipsForeignLoadNsgif"];
+const MAX_PIXELS = 100_000_000;
+/** How many times as high as wide a preview may be: that of a long strip is narrower. */
+const MAX_RATIO = 4;
+const QUALITY = 75;
+/** The largest picture that a ThumbHash is made of, in pixels each way. */
+const PLACEHOLDER_SIDE = 100;
+/** Requests go first. */
+const NICENESS = 10;
+const MIB = 1024 * 1024;
+
+const READING = {
+  limitInputPixels: MAX_PIXELS,
+  failOn: "truncated",
+  sequentialRead: true,
+  autoOrient: true,
+  pages: 1,
+} as const;
+
+interface Made {
+  webp: Uint8Array;
+  placeholder: Uint8Array;
+}
+
+const NOTHING: Made = { webp: new Uint8Array(0), placeholder: new Uint8Array(0) };
+
+/** Metadata is dropped, and colours become sRGB, unless sharp is asked to keep them. */
+async function make(picture: Uint8Array, width: number): Promise<Made> {
+  const webp = await sharp(picture, READING)
+    .resize({ width, height: width * MAX_RATIO, fit: "inside", withoutEnlargement: true })
+    .webp({ quality: QUALITY })
+    .toBuffer();
+  const { data, info } = await sharp(webp, READING)
+    .resize({ width: PLACEHOLDER_SIDE, height: PLACEHOLDER_SIDE, fit: "inside", withoutEnlargement: true })
+    .ensureAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  const hash = rgbaToThumbHash(info.width, info.height, data);
+  return { webp, placeholder: Buffer.from(Buffer.from(hash).toString("base64")) };
+}
+
+function answer({ webp, placeholder }: Made): void {
+  const { user, system } = process.cpuUsage();
+  const head = formatAnswer({
+    webpSize: webp.length,
+    placeholderSize: placeholder.length,
+    memory: Math.round(process.memoryUsage.rss() / MIB),
+    cpuSeconds: Math.round((user + system) / 1e6),
+  });
+  for (const part of [head, webp, placeholder]) process.stdout.write(part);
+}
+
+async function serve(): Promise<void> {
+  const input = new ExactReader(process.stdin);
+  // Says that it has started.
+  answer(NOTHING);
+  for (;;) {
+    const head = await input.read(REQUEST_BYTES);
+    if (!head) return;
+    const { width, size } = parseRequest(head);
+    const picture = await input.read(size);
+    if (!picture) return;
+    answer(await make(picture, width).catch(() => NOTHING));
+  }
+}
+
+// Before libvips starts its threads, which inherit it.
+setPriority(NICENESS);
+sharp.block({ operation: ["VipsForeignLoad"] });
+sharp.unblock({ operation: LOADERS });
+sharp.concurrency(1);
+sharp.cache(false);
+await serve();

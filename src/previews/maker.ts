@@ -1,0 +1,137 @@
+import { ParleyError } from "../errors.ts";
+import { CPU_SECONDS } from "./command.ts";
+import { type Chunks, PreviewProcess, ProcessFailure } from "./process.ts";
+
+/** A larger picture gets no preview. */
+export const MAX_PICTURE_BYTES = 64 * 1024 * 1024;
+/** Pictures that may wait for their preview. */
+const MAX_WAITING = 100;
+/** When to retry a preview that could not be made now. */
+const RETRY_AFTER_SECONDS = "10";
+/** By these a process is stopped from outside, with the server or by an operator. It is not the fault of a picture. */
+const STOPPED_BY = ["SIGTERM", "SIGINT", "SIGHUP"];
+
+/** How long a process lives. A test may change it. */
+export interface Life {
+  /** How long a step of one picture may take. */
+  timeLimitMs: number;
+  idleMs: number;
+  pictures: number;
+  /** MiB. Memory that the C library holds grows with time. */
+  memory: number;
+}
+
+const LIFE: Life = { timeLimitMs: 10_000, idleMs: 10_000, pictures: 200, memory: 300 };
+
+export interface Made {
+  webp: Uint8Array;
+  /** A ThumbHash in base64. */
+  placeholder: string;
+}
+
+/** Makes previews in a process of its own, which decodes what strangers upload and may be killed at any time. */
+export class PreviewMaker {
+  readonly #command: readonly string[];
+  readonly #onFailure: (error: unknown) => void;
+  readonly #life: Life;
+  #process: PreviewProcess | undefined;
+  /** Pictures that the process has had. */
+  #pictures = 0;
+  #idle: NodeJS.Timeout | undefined;
+  #waiting = 0;
+  /** Ends with the last picture that waits. */
+  #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  /** `onFailure` is told when the process itself does not work. */
+  constructor(command: readonly string[], onFailure: (error: unknown) => void, life: Partial<Life> = {}) {
+    this.#command = command;
+    this.#onFailure = onFailure;
+    this.#life = { ...LIFE, ...life };
+  }
+
+  /** The process that is running. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /**
+   * Makes a preview of a picture of this many bytes, in its turn. `read` opens them. Returns null if no preview can be made of
+   * the picture. Throws `unavailable`, and what reading throws.
+   */
+  async make(read: () => Promise<Uint8Array | Chunks>, size: number, width: number): Promise<Made | null> {
+    if (size > MAX_PICTURE_BYTES) return null;
+    if (this.#waiting >= MAX_WAITING) throw unavailable("Too many previews are being made. Try again.");
+    this.#waiting++;
+    const turn = this.#last.then(() => this.#makeNow(read, size, width));
+    this.#last = turn.catch(() => {});
+    try {
+      return await turn;
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  /** Ends the process, and all that waits. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const running = this.#process;
+    this.#drop();
+    await running?.ended;
+    await this.#last;
+  }
+
+  async #makeNow(
+    read: () => Promise<Uint8Array | Chunks>,
+    size: number,
+    width: number,
+  ): Promise<Made | null> {
+    const running = await this.#ready();
+    try {
+      const bytes = await read();
+      const { webp, placeholder, memory, cpuSeconds } = await running.ask(
+        { width, size },
+        bytes instanceof Uint8Array ? [bytes] : bytes,
+      );
+      this.#pictures++;
+      const isSpent = this.#pictures >= this.#life.pictures || memory > this.#life.memory;
+      if (isSpent || cpuSeconds > CPU_SECONDS / 2) this.#drop();
+      else this.#idle = setTimeout(() => this.#drop(), this.#life.idleMs);
+      return webp.length > 0 ? { webp, placeholder } : null;
+    } catch (error) {
+      this.#drop();
+      if (!(error instanceof ProcessFailure)) throw error;
+      // A crash, a limit of the kernel or the time: the picture would end the next process, too.
+      if (!this.#isClosed && !STOPPED_BY.includes(error.signal ?? "")) return null;
+      throw unavailable("The preview could not be made now. Try again.", error);
+    }
+  }
+
+  /** Returns the process, and starts it if there is none. */
+  async #ready(): Promise<PreviewProcess> {
+    clearTimeout(this.#idle);
+    if (this.#isClosed) throw unavailable("The server is shutting down.");
+    if (this.#process && !this.#process.hasEnded) return this.#process;
+    const started = new PreviewProcess(this.#command, this.#life.timeLimitMs);
+    this.#process = started;
+    this.#pictures = 0;
+    try {
+      await started.begin();
+      return started;
+    } catch (error) {
+      this.#drop();
+      if (!this.#isClosed) this.#onFailure(error);
+      throw unavailable("Previews are temporarily unavailable. Try again.", error);
+    }
+  }
+
+  #drop(): void {
+    clearTimeout(this.#idle);
+    this.#process?.kill();
+    this.#process = undefined;
+  }
+}
+
+function unavailable(detail: string, cause?: unknown): ParleyError {
+  return new ParleyError("unavailable", detail, { header: RETRY_AFTER_SECONDS, cause });
+}

@@ -1,0 +1,156 @@
+// How long the process lives that makes previews, what ends it, and what then becomes of the pictures.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { PreviewMaker } from "../../src/previews/maker.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { isAlive, makeOf, noise, testMaker, twoColours } from "./pictures.ts";
+
+const picture = () => twoColours(400, 300).png().toBuffer();
+const isUnavailable = { name: "ParleyError", code: "unavailable", header: "10" };
+
+/** The bytes in two halves, with something in between. */
+async function* interrupted(
+  bytes: Uint8Array,
+  between: () => void | Promise<void>,
+): AsyncGenerator<Uint8Array> {
+  yield bytes.subarray(0, bytes.length / 2);
+  await between();
+  yield bytes.subarray(bytes.length / 2);
+}
+
+test("one process makes many previews, in the order in which they are asked for", async (t) => {
+  const { maker } = testMaker(t);
+  assert.equal(maker.pid, undefined);
+  const bytes = await picture();
+  await makeOf(maker, bytes);
+  const pid = maker.pid;
+  const order: number[] = [];
+  await Promise.all(
+    [0, 1, 2, 3].map(async (number) => {
+      assert.ok(await makeOf(maker, bytes));
+      order.push(number);
+    }),
+  );
+  assert.deepEqual([order, maker.pid], [[0, 1, 2, 3], pid]);
+});
+
+test("a picture whose process is killed has no preview, and the next one has", async (t) => {
+  const { maker, failures } = testMaker(t);
+  const bytes = await noise(1200, 900).png().toBuffer();
+  const killed = maker.make(
+    async () => interrupted(bytes, () => void process.kill(maker.pid!, "SIGKILL")),
+    bytes.length,
+    320,
+  );
+  const next = makeOf(maker, bytes);
+  assert.equal(await killed, null);
+  assert.ok(await next);
+  assert.deepEqual(failures, []);
+});
+
+test("a picture is not to blame if the process is stopped from outside", async (t) => {
+  const { maker } = testMaker(t);
+  const bytes = await noise(1200, 900).png().toBuffer();
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+    const read = async () => interrupted(bytes, () => void process.kill(maker.pid!, signal));
+    await assert.rejects(maker.make(read, bytes.length, 320), isUnavailable);
+  }
+  assert.ok(await makeOf(maker, bytes));
+});
+
+test("an idle process that ends is replaced", async (t) => {
+  const { maker } = testMaker(t);
+  await makeOf(maker, await picture());
+  const pid = maker.pid!;
+  process.kill(pid, "SIGKILL");
+  await eventually(async () => !isAlive(pid));
+  assert.ok(await makeOf(maker, await picture()));
+  assert.notEqual(maker.pid, pid);
+});
+
+test("the process is replaced after so many pictures, or with so much memory, and ends if there are none", async (t) => {
+  const bytes = await picture();
+  for (const [life, lives] of [
+    [{ pictures: 3 }, 3],
+    [{ memory: 1 }, 1],
+  ] as const) {
+    const { maker } = testMaker(t, life);
+    const pids = new Set<number | undefined>();
+    for (let i = 1; i < lives; i++) {
+      await makeOf(maker, bytes);
+      pids.add(maker.pid);
+    }
+    assert.equal(pids.size, lives - 1 > 0 ? 1 : 0);
+    await makeOf(maker, bytes);
+    assert.equal(maker.pid, undefined);
+    for (const pid of pids) assert.ok(await eventually(async () => !isAlive(pid!)));
+  }
+  const { maker } = testMaker(t, { idleMs: 50 });
+  await makeOf(maker, bytes);
+  const pid = maker.pid!;
+  assert.ok(await eventually(async () => maker.pid === undefined && !isAlive(pid)));
+  assert.ok(await makeOf(maker, bytes));
+});
+
+test("a picture that cannot be read is no picture without a preview", async (t) => {
+  const { maker } = testMaker(t);
+  const bytes = await picture();
+  const broken = () => {
+    throw new Error("The disk failed.");
+  };
+  await assert.rejects(
+    maker.make(async () => interrupted(bytes, broken), bytes.length, 320),
+    /The disk failed/,
+  );
+  await assert.rejects(
+    maker.make(async () => bytes, bytes.length + 1, 320),
+    /more or fewer bytes/,
+  );
+  await assert.rejects(
+    maker.make(async () => bytes, bytes.length - 1, 320),
+    /more or fewer bytes/,
+  );
+  await assert.rejects(maker.make(broken, bytes.length, 320), /The disk failed/);
+  assert.ok(await makeOf(maker, bytes));
+});
+
+test("a hundred pictures may wait, and closing ends them all", async (t) => {
+  const { maker, failures } = testMaker(t);
+  const bytes = await picture();
+  const { promise: forever } = Promise.withResolvers<void>();
+  const isReading = Promise.withResolvers<void>();
+  const read = async () =>
+    interrupted(bytes, () => {
+      isReading.resolve();
+      return forever;
+    });
+  const first = maker.make(read, bytes.length, 320);
+  const others = Array.from({ length: 99 }, () => makeOf(maker, bytes));
+  await assert.rejects(makeOf(maker, bytes), isUnavailable);
+  await isReading.promise;
+  const pid = maker.pid!;
+  const settled = Promise.allSettled([first, ...others]);
+  await maker.close();
+  assert.ok(!isAlive(pid));
+  for (const each of await settled)
+    assert.equal(each.status === "rejected" && (each.reason as { code?: string }).code, "unavailable");
+  await assert.rejects(makeOf(maker, bytes), isUnavailable);
+  assert.deepEqual([maker.pid, failures], [undefined, []]);
+});
+
+test("a process that does not start is told to the operator, and the pictures are not to blame", async (t) => {
+  for (const [command, told] of [
+    [["/does/not/exist"], /ENOENT/],
+    [
+      [process.execPath, "-e", "console.error('no such library'); process.exit(3)"],
+      /ended with 3. no such library/,
+    ],
+    [[process.execPath, "-e", "console.log('x'.repeat(16))"], /too large/],
+  ] as const) {
+    const failures: Error[] = [];
+    const maker = new PreviewMaker(command, (error) => failures.push(error as Error));
+    t.after(() => maker.close());
+    await assert.rejects(makeOf(maker, await picture()), isUnavailable);
+    assert.match(failures.map(({ message }) => message).join(), told);
+  }
+});

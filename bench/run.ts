@@ -14,6 +14,7 @@ import { costOfDelivery, costsOfMany, messageDelivery, messageWorks, startMessag
 import { measureMessengers } from "./messengers.ts";
 import { writePages } from "./page.ts";
 import { installPeers, measurePeers } from "./peers.ts";
+import { picturePreviews } from "./pictures.ts";
 import { postgresRates } from "./postgres.ts";
 import {
   loadResults,
@@ -57,7 +58,7 @@ const QUICK = [
   "beside",
   "load",
 ];
-const PARTS = [...QUICK, "nodes", "search", "long", "peers", "messengers"];
+const PARTS = [...QUICK, "nodes", "search", "pictures", "long", "peers", "messengers"];
 /** Parts with a server of their own. */
 const BESIDE = [
   "start",
@@ -69,6 +70,7 @@ const BESIDE = [
   "postgres",
   "nodes",
   "search",
+  "pictures",
   "peers",
   "messengers",
 ];
@@ -246,6 +248,7 @@ async function run(): Promise<void> {
     report(results, await searches(folder, rounds * ms));
     report(results, await searchesOnPostgres(folder, rounds * ms));
   }
+  if (parts.includes("pictures")) report(results, await picturePreviews(folder));
   if (parts.some((part) => !BESIDE.includes(part))) {
     await measureParley(stack, folder, results);
   }

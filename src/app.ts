@@ -12,7 +12,9 @@ import { EventHub } from "./core/events/event-hub.ts";
 import { deliverTyping } from "./core/events/typing.ts";
 import { Typists } from "./core/events/typists.ts";
 import { DownloadLog } from "./core/files/download-log.ts";
+import { openFile } from "./core/files/downloads.ts";
 import { createLinks } from "./core/files/links.ts";
+import { type PreviewParts, Previews } from "./core/files/previews.ts";
 import { Resumables } from "./core/files/resumables.ts";
 import { proveScanner, Scanner } from "./core/files/scanner.ts";
 import { refuseHalfMove } from "./core/upkeep/move.ts";
@@ -31,8 +33,12 @@ import { startEraser } from "./jobs/eraser.ts";
 import { startEvents } from "./jobs/events.ts";
 import { startIndexer } from "./jobs/indexer.ts";
 import type { Job } from "./jobs/job.ts";
+import { startPreviewSweep } from "./jobs/previews.ts";
 import { startSweep } from "./jobs/sweep.ts";
 import { startWebhooks } from "./jobs/webhooks.ts";
+import { PreviewCache } from "./previews/cache.ts";
+import { childCommand, findSharp } from "./previews/command.ts";
+import { PreviewMaker } from "./previews/maker.ts";
 import { toHttpUrl } from "./util/addresses.ts";
 import type { Clock } from "./util/clock.ts";
 import { type DataFolder, openDataFolder, readSecret } from "./util/data-folder.ts";
@@ -128,6 +134,7 @@ async function buildApp(config: Config, ground: Ground): Promise<App> {
     seal: new Seal(secrets, accounts.random),
     pushIdentity: await openPushIdentity(accounts, () => origin),
     scanner: await openScanner(config, log),
+    previews: await openPreviews(config, accounts, log, (row) => openFile(core, row, 0, row.file_size - 1)),
     identityProvider: identityProvider(config, accounts.clock, log),
     downloadLog: new DownloadLog(() => wakeups.emit("downloads")),
     messageRate: messageRate(accounts),
@@ -157,6 +164,7 @@ async function buildApp(config: Config, ground: Ground): Promise<App> {
       await http.close();
       // A silent store must not delay the shutdown; interrupted uploads are settled later.
       core.blobs.close?.();
+      await core.previews?.close();
       await jobsEnded;
       await background?.downloads.stop();
       await core.db.close();
@@ -250,7 +258,8 @@ function startJobs(core: Core, config: Config, log: Log, wakeups: Wakeups): Back
   const sweep = startSweep(core, config.auditDays, failed("sweep"));
   const indexer = startIndexer(core, failed("indexer"));
   const activity = startActivity(core, failed("activity"));
-  return { jobs: [eraser, sweep, events, webhooks, indexer, activity], downloads };
+  const previews = core.previews ? [startPreviewSweep(core, core.previews, failed("previews"))] : [];
+  return { jobs: [eraser, sweep, events, webhooks, indexer, activity, ...previews], downloads };
 }
 
 function identityProvider({ jwt }: Config, clock: Clock, log: Log): IdentityProvider | null {
@@ -269,6 +278,27 @@ async function openScanner({ scan }: Config, log: Log): Promise<Scanner | null> 
   const scanner = new Scanner(scan, (error) => log.error(errorFields(error), "a file could not be scanned"));
   await proveScanner(scanner);
   return scanner;
+}
+
+/** Throws `OperatorError` if sharp is not installed, or the folder cannot be used. */
+async function openPreviews(
+  { previews }: Config,
+  { db, clock }: Accounts,
+  log: Log,
+  open: PreviewParts["open"],
+): Promise<Previews | null> {
+  if (!previews) return null;
+  const onFailure = (error: unknown) => log.error(errorFields(error), "a preview could not be made or kept");
+  const { command, isLimited } = childCommand(findSharp());
+  if (!isLimited)
+    log.warn({}, "prlimit is missing: pictures are decoded without limits on memory, files and CPU time");
+  return new Previews({
+    cache: await PreviewCache.open(previews, clock),
+    maker: new PreviewMaker(command, onFailure),
+    open,
+    storePlaceholder: (input) => db.write("setPlaceholder", input),
+    onFailure,
+  });
 }
 
 async function listen(

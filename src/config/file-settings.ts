@@ -1,6 +1,13 @@
 import { OperatorError } from "../errors.ts";
 import { parseCount, parseSize } from "../util/sizes.ts";
-import { parseFlag, parseNumber, parseScanner, parseTypes, type ScannerAddress } from "./parse.ts";
+import {
+  parseFlag,
+  parseFolder,
+  parseNumber,
+  parseScanner,
+  parseTypes,
+  type ScannerAddress,
+} from "./parse.ts";
 import { type Environment, read, type Setting } from "./setting.ts";
 
 /** How uploads are scanned for viruses. */
@@ -15,8 +22,16 @@ export interface ScanSettings {
   atOnce: number;
 }
 
+/** Where previews of pictures are kept, and how many bytes of them. */
+export interface PreviewSettings {
+  /** Absolute path. */
+  folder: string;
+  maxBytes: number;
+}
+
 /** Clients hold a part in memory. */
 const MAX_MIN_APPEND_BYTES = 64 * 1024 * 1024;
+const MIN_PREVIEW_BYTES = 1024 * 1024;
 
 /** The settings of what users upload. */
 export const FILE_SETTINGS = {
@@ -114,7 +129,29 @@ export const FILE_SETTINGS = {
     fallback: "10",
     parse: (text) => parseNumber(text, 1000) || undefined,
   },
+  previews: {
+    name: "PARLEY_PREVIEWS",
+    accepts: "a path to a folder of this server, for previews of pictures, which may be lost",
+    fallback: "",
+    unset: "none: no previews are made",
+    parse: (text) => (text === "" ? null : parseFolder(text)),
+  },
+  previewBytes: {
+    name: "PARLEY_PREVIEW_CACHE_SIZE",
+    accepts: "a size such as 1GiB, from 1MiB: how many bytes of previews to keep",
+    fallback: "1GiB",
+    parse: (text) => {
+      const size = parseSize(text);
+      return size === null || size < MIN_PREVIEW_BYTES ? undefined : size;
+    },
+  },
 } satisfies Record<string, Setting<unknown>>;
+
+export function readPreviews(env: Environment): PreviewSettings | null {
+  const folder = read(FILE_SETTINGS.previews, env);
+  const maxBytes = read(FILE_SETTINGS.previewBytes, env);
+  return folder === null ? null : { folder, maxBytes };
+}
 
 export function readScan(env: Environment): ScanSettings | null {
   const address = read(FILE_SETTINGS.scanner, env);

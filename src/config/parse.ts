@@ -1,4 +1,5 @@
 // Parsers for the text of settings. They return undefined if the text is invalid.
+import { isAbsolute, resolve } from "node:path";
 import { parseKeySetUrl, parseOrigin } from "../util/addresses.ts";
 import { isCleanText } from "../util/text.ts";
 
@@ -14,6 +15,11 @@ export interface S3Settings {
 
 export function parseHost(text: string): string | undefined {
   return /^[A-Za-z0-9.:_-]+$/.test(text) ? text : undefined;
+}
+
+/** Returns the absolute path. */
+export function parseFolder(path: string): string {
+  return isAbsolute(path) ? path : resolve(path);
 }
 
 /** Parses a whole number with at most as many digits as `max`. */

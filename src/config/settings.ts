@@ -1,4 +1,3 @@
-import { isAbsolute, resolve } from "node:path";
 import { OperatorError } from "../errors.ts";
 import {
   isLoopback,
@@ -11,12 +10,19 @@ import {
 } from "../util/addresses.ts";
 import { MIN_SECRET_LENGTH, parseSecrets } from "../util/data-folder.ts";
 import { parseCount } from "../util/sizes.ts";
-import { FILE_SETTINGS, readScan, type ScanSettings } from "./file-settings.ts";
+import {
+  FILE_SETTINGS,
+  type PreviewSettings,
+  readPreviews,
+  readScan,
+  type ScanSettings,
+} from "./file-settings.ts";
 import { LIMITS, type Limits } from "./limits.ts";
 import {
   parseClaim,
   parseDatabaseUrl,
   parseFlag,
+  parseFolder,
   parseHost,
   parseNumber,
   parseStore,
@@ -58,6 +64,8 @@ export interface Config {
   jwt: JwtSettings | null;
   /** Null: files are not scanned. */
   scan: ScanSettings | null;
+  /** Null: no previews of pictures are made. */
+  previews: PreviewSettings | null;
   /** How many days to keep the audit trail; 0: for ever. */
   auditDays: number;
   logLevel: (typeof LOG_LEVELS)[number];
@@ -83,7 +91,7 @@ const SETTINGS = {
     name: "PARLEY_DATA",
     accepts: "a path to a folder",
     fallback: "./data",
-    parse: (text) => (isAbsolute(text) ? text : resolve(text)),
+    parse: parseFolder,
   },
   databaseUrl: {
     name: "PARLEY_DATABASE_URL",
@@ -241,6 +249,7 @@ export function readConfig(env: Environment): Config {
     corsOrigins: read(SETTINGS.corsOrigins, env),
     jwt: readJwt(env),
     scan: readScan(env),
+    previews: readPreviews(env),
     auditDays: read(SETTINGS.auditDays, env),
     logLevel: read(SETTINGS.logLevel, env),
     limits: {

@@ -15,6 +15,7 @@ import type { EventHub } from "./events/event-hub.ts";
 import type { Typists } from "./events/typists.ts";
 import type { DownloadLog } from "./files/download-log.ts";
 import type { Links } from "./files/links.ts";
+import type { Previews } from "./files/previews.ts";
 import type { Resumables } from "./files/resumables.ts";
 import type { Scanner } from "./files/scanner.ts";
 
@@ -42,6 +43,8 @@ export interface Core extends Accounts {
   links: Links;
   /** Null: files are not scanned for viruses. */
   scanner: Scanner | null;
+  /** Null: no previews of pictures are made. */
+  previews: Previews | null;
   /** Blown once a disk has failed. */
   fuse: Fuse;
   verifiedTokens: VerifiedTokens;

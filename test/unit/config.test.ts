@@ -144,6 +144,15 @@ test("a scanner has an address, and limits that other settings give it", () => {
   );
 });
 
+test("previews have a folder and a size", () => {
+  const PARLEY_PREVIEWS = "/var/cache/parley";
+  const usual = { folder: PARLEY_PREVIEWS, maxBytes: 1_073_741_824 };
+  assert.deepEqual(readConfig({ PARLEY_PREVIEWS }).previews, usual);
+  const small = readConfig({ PARLEY_PREVIEWS, PARLEY_PREVIEW_CACHE_SIZE: "2MB" }).previews;
+  assert.deepEqual(small, { ...usual, maxBytes: 2_000_000 });
+  assert.equal(readConfig({ PARLEY_PREVIEW_CACHE_SIZE: "2MB" }).previews, null);
+});
+
 test("all limits but those that can be switched off are always on", () => {
   const canBeOff = [
     ...["maxFileBytes", "userQuotaBytes", "filesPerDay", "maxContacts", "maxTokens", "maxWebhooks"],

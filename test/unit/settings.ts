@@ -193,6 +193,24 @@ export const SETTINGS: Record<string, Setting> = {
     good: [["1000", null]],
     bad: ["0", "1001", "many"],
   },
+  PARLEY_PREVIEWS: {
+    read: (config) => config.previews?.folder ?? null,
+    fallback: null,
+    form: "a path to a folder of this server, for previews of pictures, which may be lost",
+    good: [
+      ["/var/cache/parley", "/var/cache/parley"],
+      ["some/where", resolve("some/where")],
+    ],
+    bad: [],
+  },
+  // It changes nothing without a folder.
+  PARLEY_PREVIEW_CACHE_SIZE: {
+    read: () => null,
+    fallback: null,
+    form: "a size such as 1GiB, from 1MiB: how many bytes of previews to keep",
+    good: [["1MiB", null]],
+    bad: ["0", "1048575", "-1", "lots", "1.5GB"],
+  },
   PARLEY_MAX_CONTACTS: {
     read: (config) => config.limits.maxContacts,
     fallback: 0,

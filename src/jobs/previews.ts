@@ -1,0 +1,22 @@
+import type { Core } from "../core/core.ts";
+import type { Previews } from "../core/files/previews.ts";
+import { existingAttachments } from "../db/queries/previews.ts";
+import { type Job, startJob } from "./job.ts";
+
+const INTERVAL_MS = 10 * 60 * 1000;
+/** Attachments looked up in one query. */
+const BATCH = 500;
+
+/** Removes previews of attachments that are gone, and files that a crash left. Each node does it for its own folder. */
+export function startPreviewSweep({ db }: Core, { cache }: Previews, onError: (error: unknown) => void): Job {
+  async function sweep(isStopped: () => boolean): Promise<void> {
+    await cache.removeLeftovers();
+    const ids = [...cache.attachments()];
+    const gone = new Set(ids);
+    for (let at = 0; at < ids.length && !isStopped(); at += BATCH) {
+      for (const id of await existingAttachments(db, ids.slice(at, at + BATCH))) gone.delete(id);
+    }
+    if (gone.size > 0 && !isStopped()) await cache.remove(gone);
+  }
+  return startJob(sweep, INTERVAL_MS, onError);
+}

@@ -1,0 +1,156 @@
+// Previews of what users upload.
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type AttachmentRow, findLinkedAttachment } from "../../src/db/queries/attachments.ts";
+import { sql } from "../../src/db/sql.ts";
+import { startPreviewSweep } from "../../src/jobs/previews.ts";
+import { startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";
+import { testDatabase } from "../support/engines/postgres.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { noise, twoColours } from "./pictures.ts";
+
+interface Site {
+  server: TestApp;
+  ann: TestUser;
+  folder: string;
+}
+
+async function site(t: TestContext, databaseUrl: string | null = null): Promise<Site> {
+  const folder = await mkdtemp(join(tmpdir(), "parley-previews-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const config = { ...(await testConfig(t)), databaseUrl, secrets: ["s".repeat(32)] };
+  const server = await startOn(t, { ...config, previews: { folder, maxBytes: 10_000_000 } });
+  return { server, ann: await server.user(), folder };
+}
+
+async function give({ server, ann }: Site, bytes: Uint8Array, name = "a.jpg") {
+  const response = await upload(server.url, ann, new File([Uint8Array.from(bytes)], name));
+  assert.equal(response.status, 201);
+  const { id } = (await response.json()) as { id: string };
+  return (await findLinkedAttachment(server.app.core.db, id))!;
+}
+
+async function placeholderOf({ server }: Site, id: string): Promise<string | null> {
+  const row = await server.app.core.db.get(
+    sql<{ placeholder: string | null }>`SELECT placeholder FROM attachments WHERE id = ${id}`,
+  );
+  return row!.placeholder;
+}
+
+for (const engine of ["sqlite", "postgres"]) {
+  test(`${engine}: files in the database and in the store have previews, and placeholders`, async (t) => {
+    const place = await site(t, engine === "postgres" ? await testDatabase(t) : null);
+    const previews = place.server.app.core.previews!;
+    for (const picture of [twoColours(700, 700), noise(700, 700)]) {
+      const row = await give(place, await picture.jpeg().toBuffer());
+      assert.equal(await placeholderOf(place, row.id), null);
+      const made = (await previews.get(row, 320))!;
+      assert.equal(Buffer.from(made).toString("latin1", 8, 12), "WEBP");
+      const placeholder = await placeholderOf(place, row.id);
+      assert.match(placeholder!, /^[A-Za-z0-9+/=]{20,}$/);
+      assert.deepEqual(Buffer.from((await previews.get(row, 320))!), Buffer.from(made));
+      assert.ok((await previews.get(row, 640))!.length > made.length);
+      assert.equal(await placeholderOf(place, row.id), placeholder);
+    }
+  });
+}
+
+test("two who ask at once get what was made once", async (t) => {
+  const place = await site(t);
+  const previews = place.server.app.core.previews!;
+  const row = await give(place, await noise(700, 700).jpeg().toBuffer());
+  const [one, other, larger] = await Promise.all([
+    previews.get(row, 320),
+    previews.get(row, 320),
+    previews.get(row, 640),
+  ]);
+  assert.equal(one, other);
+  assert.notEqual(one, larger);
+  assert.deepEqual((await readdir(place.folder)).sort(), [`${row.id}-320.webp`, `${row.id}-640.webp`]);
+});
+
+test("what has no preview is remembered, and other types are not even tried", async (t) => {
+  const place = await site(t);
+  const previews = place.server.app.core.previews!;
+  const jpeg = await noise(700, 700).jpeg().toBuffer();
+  const damaged = await give(place, jpeg.subarray(0, jpeg.length / 2));
+  const text = await give(place, Buffer.from("text"), "a.jpg.txt");
+  assert.equal(await previews.get(text, 320), null);
+  assert.deepEqual(await readdir(place.folder), []);
+  assert.equal(await previews.get(damaged, 320), null);
+  assert.deepEqual(await readdir(place.folder), [`${damaged.id}-320.webp`]);
+  // From the folder, as the file says something else by now.
+  const whole = await give(place, jpeg);
+  assert.equal(await previews.get({ ...whole, id: damaged.id }, 320), null);
+  assert.equal(await placeholderOf(place, damaged.id), null);
+});
+
+test("a file that cannot be read has no preview now, and nothing is remembered", async (t) => {
+  const place = await site(t);
+  const { previews } = place.server.app.core;
+  const row = await give(place, await noise(700, 700).jpeg().toBuffer());
+  await assert.rejects(previews!.get({ ...row, crc32: 1 }, 320), /are damaged/);
+  assert.deepEqual(await readdir(place.folder), []);
+  assert.ok(await previews!.get(row, 320));
+});
+
+test("the first preview is made in the background", async (t) => {
+  const place = await site(t);
+  const previews = place.server.app.core.previews!;
+  const rows: AttachmentRow[] = [];
+  for (let i = 0; i < 3; i++) rows.push(await give(place, await noise(600, 600).jpeg().toBuffer()));
+  const text = await give(place, Buffer.from("text"), "a.txt");
+  for (const row of [...rows, text]) previews.prepare(row);
+  assert.ok(await eventually(async () => (await placeholderOf(place, rows[2]!.id)) !== null));
+  const names = rows.map(({ id }) => `${id}-320.webp`);
+  assert.deepEqual((await readdir(place.folder)).sort(), names.sort());
+  // Large enough for the store, where its key is not the id. One is under way, a hundred wait, and the rest is made when it is requested.
+  const small = await give(place, await noise(200, 200).png().toBuffer(), "a.png");
+  const many = Array.from({ length: 150 }, (_, i) => ({
+    ...small,
+    id: `${small.id.slice(0, -3)}${100 + i}`,
+  }));
+  for (const row of many) previews.prepare(row);
+  const last = many.slice(0, 101).at(-1)!;
+  while ((await previews.cache.find(last.id, 320)) === undefined) await sleep(20);
+  assert.equal((await readdir(place.folder)).length, 3 + 101);
+});
+
+test("previews go with their attachments, as does what a crash left", async (t) => {
+  const place = await site(t);
+  const { server, ann, folder } = place;
+  const { core } = server.app;
+  const bytes = await noise(600, 600).jpeg().toBuffer();
+  const [kept, gone] = [await give(place, bytes), await give(place, bytes)];
+  for (const row of [kept, gone]) for (const width of [320, 640]) await core.previews!.get(row, width);
+  const left = `${kept.id}-1280.webp.new`;
+  await writeFile(join(folder, left), "x");
+  await writeFile(join(folder, "notes.txt"), "x");
+  const response = await fetch(`${server.url}/v1/attachments/${gone.id}`, {
+    method: "DELETE",
+    headers: ann.headers,
+  });
+  assert.equal(response.status, 204);
+  const job = startPreviewSweep(core, core.previews!, assert.ifError);
+  t.after(() => job.stop());
+  const expected = [`${kept.id}-320.webp`, `${kept.id}-640.webp`, "notes.txt"].sort();
+  const isClean = async () => JSON.stringify((await readdir(folder)).sort()) === JSON.stringify(expected);
+  assert.ok(await eventually(isClean), (await readdir(folder)).join());
+});
+
+test("the service works without the setting, and stops while a preview is being made", async (t) => {
+  const plain = await startOn(t, await testConfig(t));
+  assert.equal(plain.app.core.previews, null);
+  const place = await site(t);
+  const row = await give(place, await noise(3000, 2000).jpeg().toBuffer());
+  const { previews } = place.server.app.core;
+  const making = previews!.get(row, 1280).catch((error: { code?: string }) => error.code);
+  previews!.prepare(row);
+  await place.server.app.stop();
+  assert.equal(await making, "unavailable");
+  assert.deepEqual(await readdir(place.folder), []);
+});

@@ -6,6 +6,8 @@ import { OperatorError } from "../errors.ts";
 /** The first version of sharp without known holes in the decoders of pictures. */
 const LEAST_VERSION = [0, 35, 4];
 const CHILD = fileURLToPath(new URL("./child.ts", import.meta.url));
+/** It may be a link, which the folders of packages do not tell. */
+const MODULES = fileURLToPath(new URL("../../node_modules/", import.meta.url));
 const PRLIMITS = ["/usr/bin/prlimit", "/bin/prlimit"];
 
 /** CPU time of one process, for all its pictures. It is replaced after half of it. */
@@ -56,7 +58,8 @@ function isOlder(version: string): boolean {
  */
 export function childCommand(readable: readonly string[]): { command: string[]; isLimited: boolean } {
   const prlimit = PRLIMITS.find((path) => existsSync(path));
-  const folders = [...readable, folderOf("thumbhash")!, dirname(CHILD)];
+  const linked = ["sharp", "thumbhash"].map((name) => join(MODULES, name));
+  const folders = [...readable, folderOf("thumbhash")!, ...linked, dirname(CHILD)];
   const node = [
     process.execPath,
     ...["--permission", "--allow-addons", "--no-warnings"],

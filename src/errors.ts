@@ -214,6 +214,11 @@ export const catalogue = {
     explanation:
       "The file exceeds the limit named in `detail`. The operator sets it with PARLEY_MAX_FILE_SIZE.",
   },
+  preview_not_found: {
+    title: "No preview",
+    explanation:
+      "There is no preview of this file: it is no JPEG, PNG, GIF or WebP, is damaged or too large, or the server makes no previews. Use `file_url`.",
+  },
   file_type_refused: {
     title: "File type not accepted",
     explanation:

@@ -5,6 +5,7 @@ import { toSource, type UploadSource } from "./source.ts";
 import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
 import type {
   Message,
+  MessageAdditions,
   MessageChanges,
   MessageDeletion,
   MessageQuery,
@@ -21,6 +22,8 @@ export interface SendOptions extends CreateOptions {
   /** Called often while files are sent, and again from 0 for each retry. */
   onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
+
+type RetrieveOptions = CallOptions & MessageAdditions;
 
 export type DeleteOptions = ChangeOptions & MessageDeletion;
 
@@ -71,8 +74,8 @@ export class Messages {
     return sendFiles(this.#transport, PATH, toTexts(fields), sources, { ...options, onProgress });
   }
 
-  retrieve(id: string, options: CallOptions = {}): Promise<Message> {
-    return this.#transport.call({ ...options, method: "GET", path: [...PATH, id] });
+  retrieve(id: string, { include, ...options }: RetrieveOptions = {}): Promise<Message> {
+    return this.#transport.call({ ...options, method: "GET", path: [...PATH, id], query: { include } });
   }
 
   /** Edits text and data; null clears one. Throws `not_sender` if another user sent the message. */

@@ -103,6 +103,22 @@ export interface components {
         } | null;
         /** Only with `include=unscanned`: true if the server scans for viruses, but accepted this file without a scan. */
         unscanned?: boolean;
+        /** Only with `include=image`; null if the file is no JPEG, PNG, GIF or WebP. */
+        image?: {
+          /** Pixels, as the picture is shown. */
+          width: number;
+          /** Pixels, as the picture is shown. */
+          height: number;
+          /** A ThumbHash in base64: what to show until the picture is there. Null until the server has made it. */
+          placeholder: string | null;
+          /** Smaller pictures as WebP, the smallest first. Empty if the server makes none. */
+          previews: ({
+            /** Pixels, as the picture is shown. */
+            width: number;
+            /** Signed, like `file_url`. */
+            url: string;
+          })[];
+        } | null;
       })[];
       /** Members that the sender mentioned. */
       mentions: (string)[];
@@ -194,6 +210,22 @@ export interface components {
       } | null;
       /** Only with `include=unscanned`: true if the server scans for viruses, but accepted this file without a scan. */
       unscanned?: boolean;
+      /** Only with `include=image`; null if the file is no JPEG, PNG, GIF or WebP. */
+      image?: {
+        /** Pixels, as the picture is shown. */
+        width: number;
+        /** Pixels, as the picture is shown. */
+        height: number;
+        /** A ThumbHash in base64: what to show until the picture is there. Null until the server has made it. */
+        placeholder: string | null;
+        /** Smaller pictures as WebP, the smallest first. Empty if the server makes none. */
+        previews: ({
+          /** Pixels, as the picture is shown. */
+          width: number;
+          /** Signed, like `file_url`. */
+          url: string;
+        })[];
+      } | null;
     };
     /** Items, newest first. */
     AttachmentPage: {
@@ -529,7 +561,7 @@ export interface components {
       /** What is wrong and what to do. */
       detail: string;
       /** From a closed list; for programs to check. */
-      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "upload_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "upload_offset_mismatch" | "upload_completed" | "upload_length_mismatch" | "checksum_mismatch" | "unsupported_upload_protocol" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "file_type_refused" | "metadata_not_removable" | "body_too_large" | "file_infected" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
+      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "upload_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "upload_offset_mismatch" | "upload_completed" | "upload_length_mismatch" | "checksum_mismatch" | "unsupported_upload_protocol" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "preview_not_found" | "file_type_refused" | "metadata_not_removable" | "body_too_large" | "file_infected" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
       /** The field at fault, if there is one. */
       param?: string;
       /** The bytes that the server has (`upload_offset_mismatch`). */
@@ -643,6 +675,8 @@ export interface operations {
       ending_before?: string | undefined;
       /** Returns this message between half a page of older and half a page of newer ones (msg_…). */
       around?: string | undefined;
+      /** Adds these members to each file, as reads of attachments do. */
+      include?: string | undefined;
     };
   };
   createMessage: {
@@ -657,6 +691,14 @@ export interface operations {
       mentions?: (string)[] | undefined;
       /** An id (msg_…). */
       reply_to_id?: string | null | undefined;
+      /** True or false, in JSON without quotes. */
+      strip_metadata?: boolean | undefined;
+    };
+  };
+  retrieveMessage: {
+    query: {
+      /** Adds these members to each file, as reads of attachments do. */
+      include?: string | undefined;
     };
   };
   updateMessage: {
@@ -741,8 +783,8 @@ export interface operations {
       conversation_id?: string | undefined;
       /** The beginnings of words of the file name, in any order. */
       q?: string | undefined;
-      /** Adds `sender`: who sent the file; `unscanned`: whether it passed without a scan for viruses. */
-      include?: "sender" | "unscanned" | "sender,unscanned" | undefined;
+      /** Adds `sender`: who sent the file; `unscanned`: whether it passed without a scan for viruses; `image`: size and previews of a picture. */
+      include?: string | undefined;
     };
   };
   createAttachment: {
@@ -751,12 +793,14 @@ export interface operations {
       conversation_id?: string | undefined;
       /** An id (msg_…). */
       message_id?: string | undefined;
+      /** Removes from a picture where, when and with what it was taken. In a form it must come before the file. */
+      strip_metadata?: boolean | undefined;
     };
   };
   retrieveAttachment: {
     query: {
-      /** Adds `sender`: who sent the file; `unscanned`: whether it passed without a scan for viruses. */
-      include?: "sender" | "unscanned" | "sender,unscanned" | undefined;
+      /** Adds `sender`: who sent the file; `unscanned`: whether it passed without a scan for viruses; `image`: size and previews of a picture. */
+      include?: string | undefined;
     };
   };
   updateAttachment: {
@@ -783,6 +827,8 @@ export interface operations {
       signature?: string | undefined;
       /** Makes a browser save the file instead of showing it. */
       download?: "1" | undefined;
+      /** Returns a preview of this many pixels, as WebP. Smaller pictures are not enlarged. */
+      width?: "320" | "640" | "1280" | undefined;
     };
   };
   createArchive: {

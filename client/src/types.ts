@@ -65,6 +65,7 @@ type AnyMessageQuery = operations["listMessages"]["query"];
 export type MessageQuery = Omit<AnyMessageQuery, "q"> & { conversation_id: string };
 export type MessageSearch = Omit<AnyMessageQuery, "around"> & { q: string };
 export type NewMessage = operations["createMessage"]["body"];
+export type MessageAdditions = operations["retrieveMessage"]["query"];
 export type MessageChanges = operations["updateMessage"]["body"];
 export type MessageDeletion = operations["deleteMessage"]["query"];
 export type GroupQuery = operations["listGroups"]["query"];
@@ -75,7 +76,8 @@ export type Invitation = operations["inviteMember"]["body"];
 export type MemberChanges = operations["updateMember"]["body"];
 export type AttachmentQuery = operations["listAttachments"]["query"];
 export type AttachmentAdditions = operations["retrieveAttachment"]["query"];
-export type AttachmentTarget = operations["createAttachment"]["query"];
+export type AttachmentFields = operations["createAttachment"]["query"];
+export type AttachmentTarget = Omit<AttachmentFields, "strip_metadata">;
 export type AttachmentChanges = operations["updateAttachment"]["body"];
 export type NewUpload = AttachmentTarget & { filename: string };
 /** The files of an archive: these, or all of a conversation. */

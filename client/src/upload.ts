@@ -4,7 +4,7 @@ import { isNode } from "./node.ts";
 import { type Source, toSource, type UploadSource } from "./source.ts";
 import { toStream } from "./streams.ts";
 import type { CreateOptions, Send, Transport } from "./transport.ts";
-import type { Attachment, AttachmentTarget } from "./types.ts";
+import type { Attachment, AttachmentFields } from "./types.ts";
 import type { Watch } from "./watch.ts";
 import { canSendByXhr, sendByXhr } from "./xhr.ts";
 
@@ -15,7 +15,7 @@ export interface UploadProgress {
   total: number | undefined;
 }
 
-export interface UploadOptions extends CreateOptions, AttachmentTarget {
+export interface UploadOptions extends CreateOptions, AttachmentFields {
   /** Required if the source has no name. */
   filename?: string | undefined;
   /** The type of the file, if neither its bytes nor its name reveal it. */
@@ -33,12 +33,20 @@ type OnProgress = (sent: number) => void;
 export async function upload(
   transport: Transport,
   given: UploadSource,
-  { conversation_id, message_id, signal, idempotencyKey, onProgress, ...options }: UploadOptions,
+  {
+    conversation_id,
+    message_id,
+    strip_metadata,
+    signal,
+    idempotencyKey,
+    onProgress,
+    ...options
+  }: UploadOptions,
 ): Promise<Attachment> {
   signal?.throwIfAborted();
   const source = await toSource(given, options);
   const sources = [{ ...source, type: options.contentType ?? source.type }];
-  const query = { conversation_id, message_id };
+  const query = { conversation_id, message_id, strip_metadata };
   return sendFiles(transport, ["v1", "attachments"], [], sources, {
     signal,
     idempotencyKey,

@@ -89,6 +89,7 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   not_admin: "Only admins of the group can do this.",
   contact_not_found: "The contact was deleted.",
   attachment_not_found: "The file was deleted.",
+  preview_not_found: "This file has no preview.",
   message_not_found: "The message was deleted.",
   conversation_not_found: "You are no longer in this conversation.",
   group_not_found: "You are no longer in this group.",

@@ -11,8 +11,9 @@ import { timeOfId } from "../util/ids.ts";
 import type { Caller } from "./access/caller.ts";
 import { newEntry } from "./audit.ts";
 import type { Core } from "./core.ts";
-import { jsonObject, longText, optional, type Parsed } from "./fields.ts";
-import { attachmentResource, linked, toNewAttachment } from "./files/attachments.ts";
+import { choices, describedField, jsonObject, longText, optional, type Parsed } from "./fields.ts";
+import { type Additions, attachmentResource, chooseShape, linked } from "./files/attachment-resource.ts";
+import { toNewAttachment } from "./files/attachments.ts";
 import { type Page, type PageEnvelope, toPage } from "./page.ts";
 import { reactionsByMessage, reactionsSchema } from "./reactions.ts";
 import { type Expected, readBack, type Versioned, versioned } from "./resource.ts";
@@ -42,12 +43,13 @@ export const messageResource = resource("Message", {
 
 /**
  * Renders messages that the reader sees, in their order, as JSON texts. With null it is everybody who has blocked nobody: only
- * reactions depend on the reader.
+ * reactions depend on the reader. `include` is what their files also show.
  */
 export async function renderMessages(
   core: Core,
   rows: readonly MessageRow[],
   readerId: string | null,
+  include: Additions["include"] = undefined,
 ): Promise<string[]> {
   if (rows.length === 0) return [];
   const userIds = new Set<string>();
@@ -59,6 +61,7 @@ export async function renderMessages(
   const files = await filesByMessage(
     core,
     rows.filter(({ has_files }) => has_files === 1),
+    include,
   );
   const reacted = rows.filter(({ has_reactions }) => has_reactions === 1).map(({ id }) => id);
   const byMessage = await reactionsByMessage(core, reacted, readerId);
@@ -104,27 +107,35 @@ function toMessage(
 }
 
 /** Returns the JSON texts of the files of each message. */
-async function filesByMessage(core: Core, rows: readonly MessageRow[]): Promise<Map<string, string[]>> {
-  const files = new Map<string, string[]>();
-  if (rows.length === 0) return files;
+async function filesByMessage(
+  core: Core,
+  rows: readonly MessageRow[],
+  include: Additions["include"],
+): Promise<Map<string, string[]>> {
+  const byMessage = new Map<string, string[]>();
+  if (rows.length === 0) return byMessage;
   const conversations = [...new Set(rows.map((row) => row.conversation_id))];
-  for (const file of await attachmentsOfMessages(
-    core.db,
-    conversations,
-    rows.map(({ id }) => id),
-  )) {
-    const others = files.get(file.message_id);
-    if (others) others.push(linked(core, file));
-    else files.set(file.message_id, [linked(core, file)]);
+  const ids = rows.map(({ id }) => id);
+  const files = await attachmentsOfMessages(core.db, conversations, ids);
+  const show = await chooseShape(core, files, include);
+  for (const file of files) {
+    const others = byMessage.get(file.message_id);
+    if (others) others.push(show(file));
+    else byMessage.set(file.message_id, [show(file)]);
   }
-  return files;
+  return byMessage;
 }
 
 /** Throws `message_not_found`, also for a message that the caller may not see. */
-export async function getMessage(core: Core, caller: Caller, messageId: string): Promise<Versioned> {
+export async function getMessage(
+  core: Core,
+  caller: Caller,
+  messageId: string,
+  { include }: MessageAdditions = {},
+): Promise<Versioned> {
   const row = await findMessage(core.db, caller.userId, messageId);
   if (!row) throw new ParleyError("message_not_found");
-  const [json] = await renderMessages(core, [row], caller.userId);
+  const [json] = await renderMessages(core, [row], caller.userId, include);
   return versioned(json!, row.version);
 }
 
@@ -144,8 +155,19 @@ export function renderSent(core: Core, sent: SentMessage, input: SendMessage): V
   return versioned(toMessage(row, JSON.stringify(sent.sender), input.mentions, files), 1);
 }
 
+/** What a read can add to the files of a message. */
+export const messageAdditions = {
+  include: optional(
+    describedField(
+      choices("unscanned", "image"),
+      "Adds these members to each file, as reads of attachments do.",
+    ),
+  ),
+};
+export type MessageAdditions = Parsed<typeof messageAdditions>;
+
 /** The query of a list of messages: a page from a cursor, or around a message. */
-interface MessagesRequest extends Page {
+interface MessagesRequest extends Page, MessageAdditions {
   conversation_id: string;
   around?: string | undefined;
 }
@@ -158,13 +180,18 @@ export async function listMessages(
 ): Promise<PageEnvelope> {
   const seat = await findSeat(core.db, request.conversation_id, caller.userId);
   if (!seat) throw new ParleyError("conversation_not_found", undefined, { param: "conversation_id" });
-  if (request.around !== undefined) return listAround(core, seat, request.around, request.limit);
+  if (request.around !== undefined) return listAround(core, seat, request.around, request);
   const rows = await listMessageRows(core.db, seat, request);
-  return toPage(request, await renderMessages(core, rows, caller.userId), (json) => json);
+  return toPage(request, await renderMessages(core, rows, caller.userId, request.include), (json) => json);
 }
 
 /** Lists half of a page of older messages, the message of this id, and half a page of newer ones. */
-async function listAround(core: Core, seat: Seat, id: string, limit: number): Promise<PageEnvelope> {
+async function listAround(
+  core: Core,
+  seat: Seat,
+  id: string,
+  { limit, include }: MessagesRequest,
+): Promise<PageEnvelope> {
   const newerLimit = Math.floor((limit - 1) / 2);
   const olderLimit = limit - newerLimit;
   const [newer, older] = await Promise.all([
@@ -175,7 +202,7 @@ async function listAround(core: Core, seat: Seat, id: string, limit: number): Pr
   return {
     has_more: older.length > olderLimit,
     has_newer: newer.length > newerLimit,
-    data: await renderMessages(core, rows, seat.user_id),
+    data: await renderMessages(core, rows, seat.user_id, include),
   };
 }
 

@@ -14,7 +14,7 @@ import { idBound, timeOfId } from "../util/ids.ts";
 import { hasTerms, type Lookup, type Term, toLookups, toTerms } from "../util/words.ts";
 import type { Caller } from "./access/caller.ts";
 import type { Core } from "./core.ts";
-import { renderMessages } from "./messages.ts";
+import { type MessageAdditions, renderMessages } from "./messages.ts";
 import { NEWEST, type Page, type PageEnvelope, toPage } from "./page.ts";
 import { nextTurn, ROWS_PER_TURN } from "./turns.ts";
 
@@ -35,7 +35,7 @@ export const INDEXED_AT_ONCE = { limit: 200, characters: 100_000 };
 /** Writes of the index that a search waits for. */
 const MAX_CATCH_UP = 20;
 
-interface SearchRequest extends Page {
+interface SearchRequest extends Page, MessageAdditions {
   q: string;
   conversation_id?: string | undefined;
 }
@@ -60,7 +60,7 @@ export async function searchMessages(
     candidates = await search.findCandidates();
   }
   const end = candidates ? await search.check(candidates) : await search.walk();
-  const rows = await renderMessages(core, search.found, caller.userId);
+  const rows = await renderMessages(core, search.found, caller.userId, request.include);
   return toPage(request, rows, (json) => json, end);
 }
 

@@ -13,6 +13,7 @@ import {
   type Parsed,
   reference,
 } from "./fields.ts";
+import { stripFields, toNewAttachment } from "./files/attachments.ts";
 import { commitUploads, type ReceivedFile, storeFile } from "./files/received.ts";
 import { Upload } from "./files/uploads.ts";
 import { isReplay } from "./idempotency.ts";
@@ -26,6 +27,7 @@ export const messageFields = {
   data: optional(jsonObject),
   mentions: optional(mentions),
   reply_to_id: optional(nullable(describedField(reference("msg"), "The message that this one replies to."))),
+  ...stripFields,
 };
 type MessageFields = Parsed<typeof messageFields>;
 
@@ -73,6 +75,7 @@ export async function createMessage(
   };
   const { result, replayed } = await commitUploads(core, uploaded, request, "createMessage", input);
   if (replayed) return { ...(await readBack(getMessage(core, caller, result.id))), replayed };
+  for (const file of newFiles) core.previews?.prepare(toNewAttachment(file, result.id));
   return renderSent(core, result, input);
 }
 

@@ -25,7 +25,7 @@ import { createIdentity } from "./queries/identities.ts";
 import { createIntent, dropIntent, lapseIntents, renewIntent } from "./queries/intents.ts";
 import { markRead, updateConversation } from "./queries/marks.ts";
 import { deleteMessage, hideMessage, updateMessage } from "./queries/messages.ts";
-import { setPlaceholder } from "./queries/previews.ts";
+import { setPlaceholder } from "./queries/pictures.ts";
 import {
   createPushKey,
   createPushSubscription,

@@ -157,7 +157,8 @@ function toWrite(
       const id = `att_${String(number).padStart(4, "0")}`;
       const bytes = new Uint8Array([0, 255, number % 256]);
       if (each.to === "shared") sent.push(idAt(number));
-      const input = attachment(who, number, target, { bytes, blobKey: id, fileSize: 3 });
+      const pictureSize = number % 2 === 0 ? { width: number, height: 9 } : null;
+      const input = attachment(who, number, target, { bytes, blobKey: id, fileSize: 3, pictureSize });
       return ["createAttachment", { ...input, newMessageId: idAt(number) }];
     }
     case "read":

@@ -107,6 +107,7 @@ export function attachment(
       reservation: null,
       filesPerDay: 0,
       isUnscanned: false,
+      pictureSize: null,
       entry: anEntry(),
       ...fields,
     },

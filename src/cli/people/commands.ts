@@ -42,6 +42,7 @@ export function addPeopleCommands(program: Command, io: Io, end: End): void {
     .argument("<file...>", "files to upload; - for standard input")
     .option("--to <conversation>", `${CONVERSATION} (default: your notes to self)`)
     .option("--name <filename>", "name of the file on the server (default: its own name)")
+    .option("--strip-metadata", "remove from pictures where, when and with what they were taken")
     .option(...JSON_OPTION)
     .description("upload files, to a contact, a group or your notes")
     .action(async (files, options) => end(await (await import("./upload.ts")).upload(io, files, options)));

@@ -24,7 +24,7 @@ export const STDIN = "-";
 export function upload(
   io: Io,
   paths: readonly string[],
-  options: { to?: string; name?: string; json?: boolean },
+  options: { to?: string; name?: string; stripMetadata?: boolean; json?: boolean },
 ): Promise<number> {
   if (options.name !== undefined && paths.length > 1)
     throw new OperatorError("--name works with one file only. Upload the files one by one.");
@@ -38,7 +38,7 @@ export function upload(
       let size: number | undefined;
       try {
         if (path !== STDIN) size = await getSize(path);
-        const file = { path, size, name: options.name, conversation };
+        const file = { path, size, name: options.name, conversation, stripMetadata: options.stripMetadata };
         const attachment = await uploadOne(io, parley, access.url, file);
         io.print(options.json ? jsonLine(attachment) : harmless(`${attachment.id}  ${attachment.filename}`));
       } catch (error) {
@@ -71,6 +71,7 @@ interface File {
   size: number | undefined;
   name: string | undefined;
   conversation: string | undefined;
+  stripMetadata: boolean | undefined;
 }
 
 /** A larger file is uploaded so that it can be continued. */
@@ -81,7 +82,7 @@ function isLarge(size: number | undefined): boolean {
 }
 
 async function uploadOne(io: Io, parley: Parley, url: string, file: File): Promise<Attachment> {
-  const { path, size, name, conversation } = file;
+  const { path, size, name, conversation, stripMetadata } = file;
   const progress = startProgress(io, name ?? basename(path), size, roundedSize);
   const input = path === STDIN ? io.input() : undefined;
   const options = {
@@ -91,8 +92,9 @@ async function uploadOne(io: Io, parley: Parley, url: string, file: File): Promi
     onProgress: ({ sent }: UploadProgress) => progress.at(sent),
   };
   try {
-    if (isLarge(size)) return await uploadLarge(io, parley, url, file, options);
-    return await parley.attachments.upload(input ?? path, options);
+    // Metadata is removed only from what comes in one request.
+    if (isLarge(size) && !stripMetadata) return await uploadLarge(io, parley, url, file, options);
+    return await parley.attachments.upload(input ?? path, { ...options, strip_metadata: stripMetadata });
   } finally {
     progress.end();
     // An open standard input would keep the process running.
@@ -105,9 +107,10 @@ async function uploadLarge(
   io: Io,
   parley: Parley,
   url: string,
-  { path, name, conversation }: File,
+  file: File,
   options: ResumableOptions,
 ): Promise<Attachment> {
+  const { path, name, conversation } = file;
   const { size, mtimeMs } = await stat(path);
   const note = noteOf(io, [url, resolve(path), size, mtimeMs, name ?? null, conversation ?? null]);
   const resume = note.read();
@@ -119,7 +122,7 @@ async function uploadLarge(
     const isGone = error instanceof ParleyApiError && error.code === "upload_not_found";
     if (resume === undefined || !isGone) throw error;
     note.drop();
-    return uploadLarge(io, parley, url, { path, size, name, conversation }, options);
+    return uploadLarge(io, parley, url, file, options);
   }
 }
 

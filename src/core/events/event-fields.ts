@@ -1,7 +1,7 @@
 import { RESOURCE_EVENTS } from "../../db/queries/events.ts";
 import { contactResource } from "../contacts.ts";
 import { conversationResource } from "../conversations.ts";
-import { attachmentResource } from "../files/attachments.ts";
+import { attachmentResource } from "../files/attachment-resource.ts";
 import { memberResource } from "../group-members.ts";
 import { groupResource } from "../groups.ts";
 import { messageResource } from "../messages.ts";

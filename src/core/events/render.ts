@@ -9,7 +9,7 @@ import { listSeeing } from "../../db/queries/visibility.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { renderConversations } from "../conversations.ts";
 import type { Core } from "../core.ts";
-import { linked } from "../files/attachments.ts";
+import { linked } from "../files/attachment-resource.ts";
 import { renderMember } from "../group-members.ts";
 import { renderGroupForAll, renderGroups } from "../groups.ts";
 import { type messageResource, renderMessages } from "../messages.ts";

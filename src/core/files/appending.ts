@@ -9,6 +9,7 @@ import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
 import { toNewAttachment } from "./attachments.ts";
 import { checkType, detectType, SNIFF_BYTES } from "./media-types.ts";
+import { type PictureSize, PictureSizeReader } from "./picture-size.ts";
 import { checkVerdict } from "./received.ts";
 import type { Progress } from "./resumables.ts";
 import { fileTooLarge, INTENT_MS, newBlobKey, RESERVATION_STEP_BYTES } from "./uploads.ts";
@@ -16,6 +17,8 @@ import { fileTooLarge, INTENT_MS, newBlobKey, RESERVATION_STEP_BYTES } from "./u
 /** How many bytes come in before they are made durable and recorded, while a request continues. */
 const CHECKPOINT_BYTES = 8 * 1024 * 1024;
 const HOUR_MS = 3600 * 1000;
+/** How far into a picture its size is looked for. */
+const PICTURE_HEADER_BYTES = 4 * 1024 * 1024;
 
 /** Errors of a body that ended early: what has come in of it is kept. */
 const INTERRUPTED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["malformed_body", "request_timeout"]);
@@ -269,7 +272,9 @@ export class Appender implements AsyncDisposable {
         newMessageId: this.#core.newId("msg"),
         now: file.createdAt,
       });
-      return toNewAttachment(file, committed.message_id);
+      const row = toNewAttachment(file, committed.message_id);
+      this.#core.previews?.prepare(row);
+      return row;
     } catch (error) {
       if (isUndone(error) && this.#blob) await this.#advance(this.#size, null);
       throw error;
@@ -308,9 +313,21 @@ export class Appender implements AsyncDisposable {
       reservation: quota > 0 ? { id: uploadId, userId, bytes: size, quota, now: entry.at } : null,
       filesPerDay: limits.filesPerDay,
       isUnscanned,
+      pictureSize: await this.#pictureSize(),
       createdAt: entry.at,
       entry,
     };
+  }
+
+  async #pictureSize(): Promise<PictureSize | null> {
+    const reader = new PictureSizeReader();
+    const end = Math.min(this.#size, PICTURE_HEADER_BYTES) - 1;
+    if (end < 0) return null;
+    for await (const chunk of await this.#core.blobs.read(this.#row.blob_key, 0, end)) {
+      reader.push(chunk);
+      if (reader.size !== undefined) break;
+    }
+    return reader.end();
   }
 
   async #head(): Promise<Uint8Array> {

@@ -13,55 +13,20 @@ import {
 import { findSeat } from "../../db/queries/conversations.ts";
 import type { NewFile } from "../../db/queries/files.ts";
 import { ParleyError } from "../../errors.ts";
-import { toSeconds } from "../../util/clock.ts";
 import { hasWords, searchWords } from "../../util/text.ts";
 import type { Caller } from "../access/caller.ts";
 import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
-import { choice, describedField, nameWords, optional, type Parsed, reference } from "../fields.ts";
+import { describedField, nameWords, optional, type Parsed, reference, trueOrFalse } from "../fields.ts";
 import { isReplay } from "../idempotency.ts";
 import { inOrder, searchNames } from "../name-search.ts";
 import { type Page, type PageEnvelope, toPage } from "../page.ts";
 import { type Expected, readBack, type Versioned, versioned as versionedText } from "../resource.ts";
-import {
-  bool,
-  bytes,
-  described,
-  id,
-  orNull,
-  resource,
-  type TypeOf,
-  text,
-  time,
-  url,
-  withOptional,
-} from "../schema.ts";
-import { findShownUsers, shownUser } from "../senders.ts";
+import { type Additions, chooseShape, linked } from "./attachment-resource.ts";
 import { commitUploads, type ReceivedFile, storeFile } from "./received.ts";
 import { Upload } from "./uploads.ts";
 
 export type { AttachmentRow as FileRow, Target };
-
-const extendedResource = withOptional(
-  resource("Attachment", {
-    id: id("att"),
-    message_id: id("msg"),
-    filename: text,
-    file_url: described(url, "Signed: works without a token for one to two hours."),
-    file_type: described(text, "MIME type."),
-    file_size: bytes,
-    created_at: time,
-    sender: described(orNull(shownUser), "Only with `include=sender`; null after the user was erased."),
-    unscanned: described(
-      bool,
-      "Only with `include=unscanned`: true if the server scans for viruses, but accepted this file without a scan.",
-    ),
-  }),
-  "sender",
-);
-/** Source document, section 2.2. */
-export const attachmentResource = withOptional(extendedResource, "unscanned");
-type Attachment = TypeOf<typeof attachmentResource>;
 
 /**
  * Throws `conversation_not_found` or `message_not_found` if the caller may not upload there, so that a request can be refused
@@ -117,7 +82,9 @@ export async function createAttachment(
   });
   // What is stored of the first request refers to the attachment, so that nothing of a deleted one is stored.
   if (replayed) return { ...(await readBack(getAttachment(core, caller, result.id))), replayed };
-  return versioned(core, toNewAttachment(file, result.message_id));
+  const row = toNewAttachment(file, result.message_id);
+  core.previews?.prepare(row);
+  return versioned(core, row);
 }
 
 /** The fields of an upload that choose its target. */
@@ -126,22 +93,22 @@ export const targetFields = {
   message_id: optional(reference("msg")),
 };
 
+/** What an upload asks of the server beside. */
+export const stripFields = {
+  strip_metadata: optional(
+    describedField(
+      trueOrFalse,
+      "Removes from a picture where, when and with what it was taken. In a form it must come before the file.",
+    ),
+  ),
+};
+
 /** The filters of a list of attachments. */
 export const attachmentFilters = {
   conversation_id: optional(reference("cnv")),
   q: optional(describedField(nameWords, "The beginnings of words of the file name, in any order.")),
 };
 
-/** What a read can add to an attachment. */
-export const attachmentAdditions = {
-  include: optional(
-    describedField(
-      choice("sender", "unscanned", "sender,unscanned"),
-      "Adds `sender`: who sent the file; `unscanned`: whether it passed without a scan for viruses.",
-    ),
-  ),
-};
-type Additions = Parsed<typeof attachmentAdditions>;
 type AttachmentsRequest = Page & Parsed<typeof attachmentFilters> & Additions;
 
 /** Lists the attachments of a conversation, or without one all that the caller may see. `isAborted` reports whether the client has gone. */
@@ -165,27 +132,7 @@ export async function listAttachments(
     words.length > 0
       ? await searchNames(request, names, isAborted)
       : { rows: await listAttachmentRows(db, userId, conversation_id, request) };
-  return toPage(request, rows, await chooseShape(core, rows, request), end);
-}
-
-/** Returns how to show these rows as JSON. */
-async function chooseShape(
-  core: Core,
-  rows: readonly AttachmentRow[],
-  { include }: Additions,
-): Promise<(row: AttachmentRow) => string> {
-  if (include === undefined) return (row) => linked(core, row);
-  const added = include.split(",");
-  const uploaders = added.includes("sender") ? rows.map(({ uploader_id }) => uploader_id) : [];
-  const senders = await findShownUsers(core, uploaders);
-  const members: Record<string, (row: AttachmentRow) => string> = {
-    sender: (row) => senders.get(row.uploader_id) ?? "null",
-    unscanned: ({ unscanned }) => String(unscanned === 1),
-  };
-  return (row) => {
-    const more = added.map((name) => `,"${name}":${members[name]!(row)}`);
-    return `${linked(core, row).slice(0, -1)}${more.join("")}}`;
-  };
+  return toPage(request, rows, await chooseShape(core, rows, request.include), end);
 }
 
 /** Returns those of the attachments that this user sees. */
@@ -207,7 +154,7 @@ export async function getAttachment(
 ): Promise<Versioned> {
   const row = await getAttachmentRow(core, caller, id);
   if (additions.include === undefined) return versioned(core, row);
-  const shape = await chooseShape(core, [row], additions);
+  const shape = await chooseShape(core, [row], additions.include);
   return versionedText(shape(row), row.version);
 }
 
@@ -261,25 +208,23 @@ function found(row: AttachmentRow | undefined): AttachmentRow {
 }
 
 /** The row of a file that was committed with this message. */
-export function toNewAttachment(file: NewFile, message_id: string): ShownAttachment {
-  const { id, filename, fileType: file_type, fileSize: file_size, createdAt: created_at } = file;
-  return { id, message_id, filename, file_type, file_size, created_at, version: 1 };
+export function toNewAttachment(file: NewFile, message_id: string): AttachmentRow {
+  return {
+    id: file.id,
+    message_id,
+    uploader_id: file.uploaderId,
+    filename: file.filename,
+    file_type: file.fileType,
+    file_size: file.fileSize,
+    sha256: file.sha256,
+    blob_key: file.blobKey,
+    crc32: file.crc32,
+    created_at: file.createdAt,
+    version: 1,
+    unscanned: file.isUnscanned ? 1 : 0,
+  };
 }
 
 export function versioned(core: Core, row: ShownAttachment): Versioned {
   return { json: linked(core, row), version: `${row.version}-${core.links.window()}` };
-}
-
-/** Returns the attachment as JSON with a link that is signed now. */
-export function linked(core: Core, row: ShownAttachment): string {
-  const attachment: Attachment = {
-    id: row.id,
-    message_id: row.message_id,
-    filename: row.filename,
-    file_url: core.links.fileUrl(row.id, row.filename),
-    file_type: row.file_type,
-    file_size: row.file_size,
-    created_at: toSeconds(row.created_at),
-  };
-  return JSON.stringify(attachment);
 }

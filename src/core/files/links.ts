@@ -33,6 +33,8 @@ export interface Links {
   window(): number;
   /** Returns the URL of a file, valid for one to two windows from now. */
   fileUrl(attachmentId: string, filename: string): string;
+  /** Returns the URL of the preview of a picture, valid as long. */
+  previewUrl(attachmentId: string, filename: string, width: number): string;
   /** Returns the URL of a file without a signature, for users with a token. */
   fileAddress(attachmentId: string, filename: string): string;
   /** Returns the URL of an archive, and when it expires in Unix seconds: as that of a file does. */
@@ -104,11 +106,15 @@ export function createLinks(
     return (window() + 2) * WINDOW_SECONDS;
   }
 
+  function fileUrl(attachmentId: string, filename: string): string {
+    return `${fileAddress(attachmentId, filename)}?${signed(attachmentId, expiry())}`;
+  }
+
   return {
     window,
     fileAddress,
-    fileUrl: (attachmentId, filename) =>
-      `${fileAddress(attachmentId, filename)}?${signed(attachmentId, expiry())}`,
+    fileUrl,
+    previewUrl: (attachmentId, filename, width) => `${fileUrl(attachmentId, filename)}&width=${width}`,
     archiveUrl(address) {
       const { filename, user, files } = address;
       const expiresAt = expiry();

@@ -7,7 +7,9 @@ import { ParleyError } from "../../errors.ts";
 import { exactSize } from "../../util/sizes.ts";
 import type { Core } from "../core.ts";
 import { SNIFF_BYTES } from "./media-types.ts";
+import { PictureSizeReader } from "./picture-size.ts";
 import type { Scan, Verdict } from "./scanner.ts";
+import { MetadataStripper } from "./strip-metadata.ts";
 
 /** How long an intent is valid unless it is renewed. The clocks of nodes may differ by a minute. */
 export const INTENT_MS = 30 * 60_000;
@@ -22,7 +24,15 @@ const RETRY_AFTER_SECONDS = "1";
 /** The columns that describe the bytes of a file, and what the commit of the row releases. */
 type FileColumns = Pick<
   NewFile,
-  "fileSize" | "sha256" | "crc32" | "blobKey" | "bytes" | "hasIntent" | "reservation" | "filesPerDay"
+  | "fileSize"
+  | "sha256"
+  | "crc32"
+  | "blobKey"
+  | "bytes"
+  | "hasIntent"
+  | "reservation"
+  | "filesPerDay"
+  | "pictureSize"
 >;
 
 /**
@@ -37,6 +47,9 @@ export class Upload implements AsyncDisposable {
   #sha256: Uint8Array | undefined;
   #crc32 = 0;
   #size = 0;
+  readonly #pictureSize = new PictureSizeReader();
+  /** Removes the metadata of a picture as it comes in. */
+  #stripper: MetadataStripper | undefined;
   #isHashOnly = false;
   /** The bytes, until there are too many for the database. */
   #first: Uint8Array[] = [];
@@ -67,6 +80,15 @@ export class Upload implements AsyncDisposable {
     this.#reservation = null;
   }
 
+  /** Takes the bytes of a picture without its metadata: all that follows is said of those bytes. */
+  stripMetadata(): void {
+    this.#stripper = new MetadataStripper();
+  }
+
+  get isStripped(): boolean {
+    return this.#stripper !== undefined;
+  }
+
   /** Whether nothing is known of the file but its digest. */
   get isHashOnly(): boolean {
     return this.#isHashOnly;
@@ -75,8 +97,8 @@ export class Upload implements AsyncDisposable {
   /**
    * Takes bytes of the file; each chunk need be valid only until the next is requested. Throws `quota_exceeded` before the
    * first chunk if `announcedBytes`, the most that can come, is known and exceeds the quota, otherwise when the bytes
-   * exceed it. Throws `file_too_large` as soon as they exceed `maxBytes` (0: no limit), and `daily_limit_reached` before the
-   * first chunk.
+   * exceed it. Throws `file_too_large` as soon as they exceed `maxBytes` (0: no limit), `daily_limit_reached` before the
+   * first chunk, and `metadata_not_removable`.
    */
   async receive(
     source: AsyncIterable<Uint8Array>,
@@ -87,13 +109,14 @@ export class Upload implements AsyncDisposable {
     if (limits.filesPerDay > 0 && !this.#isHashOnly)
       await checkDailyLimit(db, this.#userId, limits.filesPerDay, clock());
     if (this.#reservation && announcedBytes) await this.#reserve(this.#reservation, announcedBytes);
-    for await (const chunk of source) {
+    for await (const chunk of this.#stripper ? stripped(source, this.#stripper) : source) {
       this.#size += chunk.length;
       if (maxBytes > 0 && this.#size > maxBytes) throw fileTooLarge(maxBytes);
       if (this.#reservation) await this.#reserveStep(this.#reservation);
       this.#hash.update(chunk);
       if (this.#isHashOnly) continue;
       this.#crc32 = crc32(chunk, this.#crc32);
+      this.#pictureSize.push(chunk);
       if (this.#blob) {
         await this.#write(this.#blob, chunk);
         if (this.#intentRow && this.#core.clock() > this.#renewAt) await this.#renewIntent(this.#intentRow);
@@ -146,6 +169,7 @@ export class Upload implements AsyncDisposable {
       hasIntent: this.#intentRow !== undefined,
       reservation: this.#reservation && { ...this.#reservation, bytes: this.#size, now },
       filesPerDay: this.#core.limits.filesPerDay,
+      pictureSize: this.#pictureSize.end(),
     };
   }
 
@@ -250,6 +274,14 @@ export class Upload implements AsyncDisposable {
       throw new ParleyError("unavailable");
     this.#renewAt = now + RENEW_MS;
   }
+}
+
+async function* stripped(
+  source: AsyncIterable<Uint8Array>,
+  stripper: MetadataStripper,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of source) yield* stripper.push(chunk);
+  yield* stripper.end();
 }
 
 export function fileTooLarge(maxBytes: number): ParleyError {

@@ -29,6 +29,8 @@ export interface NewFile {
   filesPerDay: number;
   /** Whether it was to be scanned for viruses, and passes without. */
   isUnscanned: boolean;
+  /** Pixels, if it is a picture. */
+  pictureSize: { width: number; height: number } | null;
   createdAt: number;
   entry: NewEntry;
 }
@@ -45,7 +47,7 @@ export function* addFile(
   now: number,
   before: readonly Statement[],
 ): Write<void> {
-  const { id, uploaderId, fileSize, reservation, bytes, isUnscanned } = file;
+  const { id, uploaderId, fileSize, reservation, bytes, isUnscanned, pictureSize } = file;
   // An expired intent is a tombstone by now: the bytes are erased.
   if (file.hasIntent && !(yield* get(settleIntent(file.blobKey)))) throw new ParleyError("unavailable");
   if (reservation) yield* checkQuota(reservation);
@@ -53,10 +55,10 @@ export function* addFile(
   yield* batch([
     ...before,
     sql`INSERT INTO attachments (id, conversation_id, message_id, uploader_id, filename, file_type, file_size,
-        sha256, blob_key, crc32, created_at, version, unscanned)
+        sha256, blob_key, crc32, created_at, version, unscanned, width, height)
       VALUES (${id}, ${conversationId}, ${messageId}, ${uploaderId}, ${file.filename}, ${file.fileType}, ${fileSize},
         ${file.sha256}, ${file.blobKey}, ${file.crc32}, ${file.createdAt}, 1,
-        ${isUnscanned ? 1 : 0})`,
+        ${isUnscanned ? 1 : 0}, ${pictureSize?.width ?? null}, ${pictureSize?.height ?? null})`,
     sql`INSERT INTO grants (user_id, attachment_id, conversation_id)
       SELECT s.user_id, ${id}, s.conversation_id ${audience(conversationId, sql`${messageId}`)}`,
     publishReference("attachment.created", now, conversationId, id, messageId),

@@ -56,6 +56,8 @@ const FILE_INPUT = {
   sha256: "BYTEA",
   blob_key: "TEXT",
   crc32: "BIGINT",
+  width: "BIGINT",
+  height: "BIGINT",
   file_created_at: "BIGINT",
   bytes: "BYTEA",
   act_id: "TEXT",
@@ -131,9 +133,10 @@ const FILE_MESSAGES = new Bulk({
   changes: [
     ...storeMessage(true),
     sql`INSERT INTO attachments (id, conversation_id, message_id, uploader_id, filename, file_type, file_size, sha256,
-        blob_key, crc32, created_at, version)
+        blob_key, crc32, created_at, version, width, height)
       SELECT found.file_id, found.conversation_id, found.id, found.sender_id, found.filename, found.file_type,
-        found.file_size, found.sha256, found.blob_key, found.crc32, found.file_created_at, 1 FROM found`,
+        found.file_size, found.sha256, found.blob_key, found.crc32, found.file_created_at, 1, found.width, found.height
+      FROM found`,
     sql`INSERT INTO small_files (attachment_id, bytes) SELECT found.file_id, found.bytes FROM found`,
     sql`INSERT INTO grants (user_id, attachment_id, conversation_id)
       SELECT s.user_id, found.file_id, found.conversation_id FROM found, ${TO_AUDIENCE}`,
@@ -182,6 +185,8 @@ function toInput({ entry, ...file }: NewFile) {
     sha256: file.sha256,
     blob_key: file.blobKey,
     crc32: file.crc32,
+    width: file.pictureSize?.width ?? null,
+    height: file.pictureSize?.height ?? null,
     file_created_at: file.createdAt,
     bytes: file.bytes,
     act_id: entry.id,

@@ -74,8 +74,9 @@ export async function receiveForm(
   if (request.headers["content-type"] === undefined && !hasBody(request.raw)) throw missingFile();
   const rules = { accepted, lists: NO_LISTS, maxFieldBytes: MAX_FIELD_BYTES, maxFiles: 1 };
   const files: FilePart[] = [];
-  const fields = await receiveParts(request, rules, limits, async (part, bytes) => {
+  const fields = await receiveParts(request, rules, limits, async (part, bytes, before) => {
     if (files.length > 0) throw repeated("file");
+    stripAsAsked(upload, before);
     files.push(await receiveFile(part, upload, limits.maxFileBytes, bytes));
   });
   const [file] = files;
@@ -102,28 +103,41 @@ export async function receiveMessage<S extends Shape>(
   }
   const accepted = Object.keys(shape);
   const rules = { accepted, lists, maxFieldBytes: maxMessageBodyBytes, maxFiles: MAX_MESSAGE_FILES };
-  const fields = await receiveParts(request, rules, limits, async (part) => {
+  const fields = await receiveParts(request, rules, limits, async (part, _, before) => {
     requireScope(request.caller, "attachments:write");
     if (files.length === MAX_MESSAGE_FILES) {
       const detail = `A message can have at most ${MAX_MESSAGE_FILES} files.`;
       throw new ParleyError("invalid_parameter", detail, { param: "file" });
     }
     const upload = newUpload();
+    stripAsAsked(upload, before);
     // How much of the rest of the body is this file is not known.
     files.push({ upload, ...(await receiveFile(part, upload, maxFileBytes, undefined)) });
   });
   return { fields: readFields(shape, fields), files };
 }
 
+const STRIP = "strip_metadata";
+
+function stripAsAsked(upload: Upload, fields: TextFields): void {
+  if (fields.get(STRIP) === "true") upload.stripMetadata();
+}
+
+/** Throws if the metadata was to be removed, and the form said so after a file. */
+export function checkStripped(asked: boolean | undefined, uploads: readonly Upload[]): void {
+  if (!asked || uploads.every((upload) => upload.isStripped)) return;
+  throw new ParleyError("invalid_parameter", `Send ${STRIP} before the files.`, { param: STRIP });
+}
+
 /**
- * Reads a multipart form, its parts in any order, and returns the text fields. `receive` gets each part `file`, and how many
- * bytes it can have at most, if that is known.
+ * Reads a multipart form, its parts in any order, and returns the text fields. `receive` gets each part `file`, how many
+ * bytes it can have at most, if that is known, and the fields that came before it.
  */
 async function receiveParts(
   request: FastifyRequest,
   { accepted, lists, maxFieldBytes, maxFiles }: FormRules,
   limits: UploadLimits,
-  receive: (file: Part, bytes: number | undefined) => Promise<void>,
+  receive: (file: Part, bytes: number | undefined, before: TextFields) => Promise<void>,
 ): Promise<TextFields> {
   const length = Number(request.headers["content-length"] ?? 0);
   const maxFormBytes = MAX_FORM_OVERHEAD_BYTES + accepted.length * maxFieldBytes;
@@ -145,7 +159,7 @@ async function receiveParts(
   try {
     for (let part = await parts.next(); part !== null; part = await parts.next()) {
       const { name } = part;
-      if (name === "file") await receive(part, length === 0 ? undefined : parts.bytesLeft(length));
+      if (name === "file") await receive(part, length === 0 ? undefined : parts.bytesLeft(length), fields);
       else if (accepted.includes(name)) {
         if (fields.has(name) && !lists.has(name)) throw repeated(name);
         const text = await readText(part, maxFieldBytes, left.get(name) ?? maxFieldBytes);

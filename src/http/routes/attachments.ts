@@ -7,14 +7,14 @@ import {
   TextFields,
   toPageRequest,
 } from "../../core/fields.ts";
+import { attachmentAdditions, attachmentResource } from "../../core/files/attachment-resource.ts";
 import {
-  attachmentAdditions,
   attachmentFilters,
-  attachmentResource,
   createAttachment,
   deleteAttachment,
   getAttachment,
   listAttachments,
+  stripFields,
   type Target,
   targetFields,
   updateAttachment,
@@ -25,7 +25,9 @@ import { repeated } from "../protocol/bodies.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
 import { knownForm, type Operation, operation, queryOf } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
-import { receiveForm } from "../protocol/uploads.ts";
+import { checkStripped, receiveForm } from "../protocol/uploads.ts";
+
+const uploadFields = { ...targetFields, ...stripFields };
 
 const id = { name: "attachment_id", kind: "att", unknown: "attachment_not_found" } as const;
 
@@ -101,10 +103,11 @@ export const uploadOperation: Operation = operation({
   path: "/v1/attachments",
   scope: "attachments:write",
   summary: "Upload a file",
-  query: targetFields,
+  query: uploadFields,
   body: "file",
   answer: { status: 201, resource: attachmentResource, versioned: true },
   errors: [
+    "metadata_not_removable",
     "digest_mismatch",
     "conversation_not_found",
     "message_not_found",
@@ -119,14 +122,17 @@ export const uploadOperation: Operation = operation({
   ],
   async handle({ core, caller, query, key, request, reply, limits }) {
     const created = await createAttachment(core, caller, key, targetOf(query), async (upload) => {
-      const form = await receiveForm(request, upload, Object.keys(targetFields), limits);
+      if (query.strip_metadata) upload.stripMetadata();
+      const form = await receiveForm(request, upload, Object.keys(uploadFields), limits);
       // Fields may be in the query or in the form, each only once.
       const fields = new TextFields(queryOf(request) as TextFields);
       for (const [name, value] of form.fields) {
         if (fields.has(name)) throw repeated(name);
         fields.set(name, value);
       }
-      return { ...form, target: targetOf(readFields(targetFields, fields)) };
+      const { strip_metadata, ...target } = readFields(uploadFields, fields);
+      checkStripped(strip_metadata, [upload]);
+      return { ...form, target: targetOf(target) };
     });
     reply.header("location", `${core.origin()}/v1/attachments/${idOf(created.json)}`);
     return sendVersioned(request, reply, created);

@@ -1,9 +1,10 @@
 import { create as contentDisposition } from "content-disposition";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Core } from "../../core/core.ts";
-import { describedField, flag, optional, type Shape } from "../../core/fields.ts";
+import { choice, describedField, flag, optional, type Shape } from "../../core/fields.ts";
 import { type FileRow, getAttachmentRow, getLinkedAttachmentRow } from "../../core/files/attachments.ts";
 import { findStoreUrl, openFile } from "../../core/files/downloads.ts";
+import { PREVIEW_WIDTHS } from "../../core/files/previews.ts";
 import { ParleyError } from "../../errors.ts";
 import { errorFields } from "../../util/log.ts";
 import { authenticate, requireScope, tokenOf } from "../protocol/authentication.ts";
@@ -20,6 +21,12 @@ import { addVary } from "../protocol/vary.ts";
 const query = {
   ...linkFields,
   download: optional(describedField(flag, "Makes a browser save the file instead of showing it.")),
+  width: optional(
+    describedField(
+      choice(...PREVIEW_WIDTHS.map(String)),
+      "Returns a preview of this many pixels, as WebP. Smaller pictures are not enlarged.",
+    ),
+  ),
 };
 
 const bytes = { "*/*": { type: "string", format: "binary" } };
@@ -62,7 +69,13 @@ export const fileOperation: Operation = operation({
       308: { description: "The file has a new name.", headers: ["Location"] },
     },
   },
-  errors: ["invalid_signature", "attachment_not_found", "precondition_failed", "range_not_satisfiable"],
+  errors: [
+    "invalid_signature",
+    "attachment_not_found",
+    "preview_not_found",
+    "precondition_failed",
+    "range_not_satisfiable",
+  ],
   async handle(call) {
     const { core, log, request, reply } = call;
     const { row, maxAge, byLink } = await permitted(call);
@@ -71,8 +84,11 @@ export const fileOperation: Operation = operation({
       reply.header("cache-control", "no-store");
       return reply.redirect(core.links.fileAddress(row.id, row.filename) + kept, 308);
     }
-    const download = call.query.download === true;
-    const chunks = await serve(core, request, reply, row, { maxAge, download });
+    const { width, download = false } = call.query;
+    const chunks =
+      width === undefined
+        ? await serve(core, request, reply, row, { maxAge, download })
+        : await servePreview(core, request, reply, row, { maxAge, width: Number(width) });
     if (byLink && request.method === "GET" && reply.statusCode !== 304)
       core.downloadLog.note(row.id, clientAddress(request));
     if (!chunks) return reply;
@@ -134,7 +150,7 @@ async function serve(
     "last-modified": modified.toUTCString(),
     "accept-ranges": "bytes",
     "repr-digest": formatDigest(row.sha256),
-    "cache-control": options.maxAge > 0 ? `private, max-age=${options.maxAge}` : "private, no-cache",
+    "cache-control": cacheControl(options.maxAge),
     ...safety,
   };
   // Opened before any header is set: if that fails, the error must not have the headers of the file.
@@ -149,6 +165,37 @@ async function serve(
   if (bytes && !(bytes instanceof Uint8Array)) return bytes;
   reply.send(bytes);
   return undefined;
+}
+
+/** Answers with a preview. */
+async function servePreview(
+  core: Core,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  row: FileRow,
+  { maxAge, width }: { maxAge: number; width: number },
+): Promise<undefined> {
+  const etag = `"${Buffer.from(row.sha256).toString("base64url")}-${width}"`;
+  const modified = new Date(row.created_at - (row.created_at % 1000));
+  refuseChanged(request, etag, modified);
+  const unchanged = isUnchanged(request, etag, modified);
+  const preview = unchanged ? null : await core.previews?.get(row, width);
+  if (!unchanged && !preview) throw new ParleyError("preview_not_found");
+  const filename = `${row.filename.replace(/\.[^.]*$/, "")}.webp`;
+  reply.headers({
+    etag,
+    "last-modified": modified.toUTCString(),
+    "cache-control": cacheControl(maxAge),
+    ...safetyHeaders({ ...row, filename, file_type: PREVIEW_TYPE }, false),
+  });
+  if (unchanged) reply.code(304).send();
+  else reply.header("content-type", PREVIEW_TYPE).send(preview);
+}
+
+const PREVIEW_TYPE = "image/webp";
+
+function cacheControl(maxAge: number): string {
+  return maxAge > 0 ? `private, max-age=${maxAge}` : "private, no-cache";
 }
 
 /**

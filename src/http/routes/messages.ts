@@ -14,6 +14,7 @@ import {
   getMessage,
   hideMessage,
   listMessages,
+  messageAdditions,
   messageChanges,
   messageResource,
   updateMessage,
@@ -27,7 +28,7 @@ import { requireScope } from "../protocol/authentication.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
 import { knownForm, type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
-import { receiveMessage } from "../protocol/uploads.ts";
+import { checkStripped, receiveMessage } from "../protocol/uploads.ts";
 
 const id = { name: "message_id", kind: "msg", unknown: "message_not_found" } as const;
 const emojiInPath = { name: "emoji", field: emoji };
@@ -59,6 +60,7 @@ export const messageOperations: readonly Operation[] = [
           "Returns this message between half a page of older and half a page of newer ones (msg_…).",
         ),
       ),
+      ...messageAdditions,
     },
     body: {},
     answer: { status: 200, page: messageResource },
@@ -103,6 +105,7 @@ export const messageOperations: readonly Operation[] = [
     errors: [
       "conversation_not_found",
       "message_not_found",
+      "metadata_not_removable",
       "file_too_large",
       "file_type_refused",
       "file_infected",
@@ -111,9 +114,14 @@ export const messageOperations: readonly Operation[] = [
       "disk_full",
     ],
     async handle({ core, caller, key, request, reply, limits }) {
-      const created = await createMessage(core, caller, key, (newUpload) =>
-        receiveMessage(request, messageFields, newUpload, limits),
-      );
+      const created = await createMessage(core, caller, key, async (newUpload) => {
+        const message = await receiveMessage(request, messageFields, newUpload, limits);
+        checkStripped(
+          message.fields.strip_metadata,
+          message.files.map(({ upload }) => upload),
+        );
+        return message;
+      });
       reply.header("location", `${core.origin()}/v1/messages/${idOf(created.json)}`);
       return sendVersioned(request, reply, created);
     },
@@ -125,12 +133,12 @@ export const messageOperations: readonly Operation[] = [
     id,
     scope: "messages:read",
     summary: "Retrieve a message",
-    query: {},
+    query: messageAdditions,
     body: {},
     answer: { status: 200, resource: messageResource, versioned: true },
     errors: ["message_not_found", "precondition_failed"],
-    handle: async ({ core, caller, id, request, reply }) =>
-      sendVersioned(request, reply, await getMessage(core, caller, id)),
+    handle: async ({ core, caller, id, query, request, reply }) =>
+      sendVersioned(request, reply, await getMessage(core, caller, id, query)),
   }),
   operation({
     name: "updateMessage",

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Limits } from "../../config/limits.ts";
-import { attachmentResource } from "../../core/files/attachments.ts";
+import { attachmentResource } from "../../core/files/attachment-resource.ts";
 import {
   type Appended,
   appendToUpload,

@@ -1,6 +1,26 @@
 import { list, padded, type Reader, sql } from "../sql.ts";
 import { run, type Write } from "../write.ts";
 
+/** What is known of an attachment that is a picture. */
+export interface PictureRow {
+  id: string;
+  /** Pixels, as is `height`. */
+  width: number;
+  height: number;
+  /** A ThumbHash in base64; null until the first preview is made. */
+  placeholder: string | null;
+}
+
+/** Returns those of the attachments that are pictures, by their ids. */
+export async function findPictures(db: Reader, ids: readonly string[]): Promise<Map<string, PictureRow>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.all(
+    sql<PictureRow>`SELECT id, width, height, placeholder FROM attachments
+      WHERE id IN (${list(padded(ids))}) AND width IS NOT NULL`,
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
 /** Returns those of the ids that attachments have. */
 export async function existingAttachments(db: Reader, ids: readonly string[]): Promise<Set<string>> {
   const rows = await db.all(

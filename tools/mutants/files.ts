@@ -36,8 +36,8 @@ export const files: readonly Mutant[] = [
   {
     name: "caches that many share may keep a file",
     file: FILES,
-    find: "? `private, max-age=${options.maxAge}`",
-    replace: "? `public, max-age=${options.maxAge}`",
+    find: "? `private, max-age=${maxAge}`",
+    replace: "? `public, max-age=${maxAge}`",
     tests: ["acceptance/files"],
   },
   {
@@ -134,8 +134,8 @@ export const files: readonly Mutant[] = [
   {
     name: "a file that passes unscanned has no mark",
     file: "src/db/queries/files.ts",
-    find: "        ${isUnscanned ? 1 : 0})`",
-    replace: "        ${isUnscanned ? 0 : 0})`",
+    find: "        ${isUnscanned ? 1 : 0}, ",
+    replace: "        ${isUnscanned ? 0 : 0}, ",
     tests: ["http/scans"],
   },
   {

@@ -157,7 +157,7 @@ export const uploadOperations: readonly Operation[] = [
       ...asked,
       "Upload-Offset": described(
         count,
-        "Where in the file the body begins: the bytes that the server has. Required.",
+        "The offset of the body in the file: the bytes that the server has. Required.",
       ),
     },
     answer: { status: 204, headers: answered, others },

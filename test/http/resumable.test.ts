@@ -2,57 +2,21 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { readdir } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
-import { join } from "node:path";
-import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { type TestContext, test } from "node:test";
 import { Upload } from "tus-js-client";
 import type { Limits } from "../../src/config/limits.ts";
 import { startApp, startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { noS3, testBucket } from "../support/engines/s3.ts";
 import { honest } from "../support/engines/scanner.ts";
-import { eventually } from "../support/files-on-disk.ts";
+import { eventually, storedFiles } from "../support/files-on-disk.ts";
+import { create, newUpload, patch, tus } from "../support/tus.ts";
 import { clean, infected, LARGE as LARGE_FOR_SCAN, SIZES, site } from "./scan-site.ts";
 
 const LARGE = randomBytes(20 * 1024 * 1024 + 5);
 const HOUR_MS = 3600 * 1000;
-
-/** Sends a request as a client of tus. */
-function tus(
-  server: TestApp,
-  user: TestUser,
-  method: string,
-  path: string,
-  headers: Record<string, string> = {},
-  body: Uint8Array | null = null,
-): Promise<Response> {
-  const type = body ? { "content-type": "application/offset+octet-stream" } : {};
-  return fetch(server.url + path, {
-    method,
-    headers: { ...user.headers, "tus-resumable": "1.0.0", ...type, ...headers },
-    body: body as Uint8Array<ArrayBuffer> | null,
-  });
-}
-
-function create(server: TestApp, user: TestUser, length: number | "deferred", filename = "a.bin") {
-  return tus(server, user, "POST", "/v1/uploads", {
-    ...(length === "deferred" ? { "upload-defer-length": "1" } : { "upload-length": `${length}` }),
-    "upload-metadata": `filename ${Buffer.from(filename).toString("base64")}`,
-  });
-}
-
-async function newUpload(server: TestApp, user: TestUser, length: number | "deferred"): Promise<string> {
-  const answer = await create(server, user, length);
-  assert.equal(answer.status, 201, await answer.clone().text());
-  return new URL(answer.headers.get("location")!).pathname;
-}
-
-function patch(server: TestApp, user: TestUser, path: string, offset: number, body: Uint8Array, more = {}) {
-  return tus(server, user, "PATCH", path, { "upload-offset": `${offset}`, ...more }, body);
-}
 
 async function assertFile(server: TestApp, user: TestUser, answer: Response, bytes: Buffer): Promise<void> {
   assert.ok(answer.status < 300, await answer.clone().text());
@@ -66,14 +30,7 @@ async function assertFile(server: TestApp, user: TestUser, answer: Response, byt
   assert.equal(file.headers.get("repr-digest"), `sha-256=:${sha256}:`);
 }
 
-/** How many files are in the folder of the store. */
-async function storedFiles(server: TestApp): Promise<number> {
-  const entries = await readdir(join(server.config.dataFolder, "blobs"), {
-    recursive: true,
-    withFileTypes: true,
-  });
-  return entries.filter((entry) => entry.isFile()).length;
-}
+const countFiles = async (server: TestApp) => (await storedFiles(server.config)).length;
 
 test("tus-js-client uploads, is aborted, and continues where it was", async (t) => {
   const server = await startApp(t);
@@ -128,12 +85,15 @@ for (const [when, length] of [
   });
 }
 
-test("parts of an upload reach different nodes", { skip: noS3 }, async (t) => {
+/** Two nodes of one service, with PostgreSQL and an S3 store. */
+async function startTwoNodes(t: TestContext): Promise<[TestApp, TestApp]> {
   const shared = { databaseUrl: await testDatabase(t), store: testBucket(t), secrets: ["s".repeat(32)] };
-  const [a, b] = [
-    await startOn(t, { ...(await testConfig(t)), ...shared }),
-    await startOn(t, { ...(await testConfig(t)), ...shared }),
-  ];
+  const start = async () => startOn(t, { ...(await testConfig(t)), ...shared });
+  return [await start(), await start()];
+}
+
+test("parts of an upload reach different nodes", { skip: noS3 }, async (t) => {
+  const [a, b] = await startTwoNodes(t);
   const user = await a.user();
   const path = await newUpload(a, user, LARGE.length);
   const cuts = [0, 1, 9_000_000, 9_000_001, 18_000_000, LARGE.length];
@@ -149,11 +109,7 @@ test("parts of an upload reach different nodes", { skip: noS3 }, async (t) => {
 });
 
 test("what a node still writes of an upload that another has taken is refused", { skip: noS3 }, async (t) => {
-  const shared = { databaseUrl: await testDatabase(t), store: testBucket(t), secrets: ["s".repeat(32)] };
-  const [a, b] = [
-    await startOn(t, { ...(await testConfig(t)), ...shared }),
-    await startOn(t, { ...(await testConfig(t)), ...shared }),
-  ];
+  const [a, b] = await startTwoNodes(t);
   const user = await a.user();
   const path = await newUpload(a, user, LARGE.length);
   const late = request(a.url + path, {
@@ -165,7 +121,7 @@ test("what a node still writes of an upload that another has taken is refused", 
   });
   const answered = once(late, "response") as Promise<[IncomingMessage]>;
   late.write(Buffer.alloc(1000));
-  await sleep(300);
+  assert.ok(await eventually(async () => a.app.core.uploadsUnderWay.has(user.id)));
   assert.equal((await tus(b, user, "HEAD", path)).headers.get("upload-offset"), "0");
   assert.equal((await patch(b, user, path, 0, LARGE.subarray(0, 9_000_000))).status, 204);
   late.end(Buffer.alloc(LARGE.length - 1000));
@@ -183,7 +139,7 @@ test("an upload expires, and the sweep erases its bytes", async (t) => {
   const complete = await newUpload(before, user, 2);
   const file = await patch(before, user, complete, 0, Buffer.from("ab"));
   assert.equal((await patch(before, user, path, 0, Buffer.from("cd"))).status, 204);
-  assert.equal(await storedFiles(before), 2);
+  assert.equal(await countFiles(before), 2);
   now += 2 * HOUR_MS - 1000;
   // Each part moves the moment.
   assert.equal((await patch(before, user, path, 2, Buffer.from("ef"))).status, 204);
@@ -195,7 +151,7 @@ test("an upload expires, and the sweep erases its bytes", async (t) => {
   assert.equal((await patch(before, user, path, 4, Buffer.from("gh"))).status, 404);
   await before.app.stop();
   const after = await startOn(t, config, { clock });
-  assert.ok(await eventually(async () => (await storedFiles(after)) === 1));
+  assert.ok(await eventually(async () => (await countFiles(after)) === 1));
   await assertFile(after, user, file, Buffer.from("ab"));
 });
 
@@ -226,7 +182,7 @@ test("an upload without a length ends at the quota and at the limit of files, an
     const over = await patch(server, user, path, 900, LARGE.subarray(900, 1001));
     assert.equal(over.status, "maxFileBytes" in limits ? 413 : 507);
     assert.equal((await tus(server, user, "HEAD", path)).status, 404);
-    assert.ok(await eventually(async () => (await storedFiles(server)) === 0));
+    assert.ok(await eventually(async () => (await countFiles(server)) === 0));
   }
 });
 
@@ -261,10 +217,12 @@ test("a user has so many unfinished uploads, of files of a limited size, in part
   );
   assert.equal((await create(server, user, 5001)).status, 413);
   assert.equal((await create(server, user, 5000)).status, 201);
+  const told = await fetch(`${server.url}/v1/uploads`, { method: "OPTIONS" });
+  assert.equal(told.headers.get("tus-max-size"), "5000");
 });
 
 test("a complete upload is scanned, and one that is infected goes", async (t) => {
-  const { server, scanner, ann } = await site(t, { timeoutMs: 300 });
+  const { server, scanner, ann } = await site(t, { timeoutMs: 1000 });
   for (const size of SIZES) {
     const path = await newUpload(server, ann, size);
     assert.equal((await patch(server, ann, path, 0, infected(size).subarray(0, 10))).status, 204);
@@ -273,7 +231,7 @@ test("a complete upload is scanned, and one that is infected goes", async (t) =>
     assert.equal(((await refused.json()) as { code: string }).code, "file_infected");
     assert.equal((await tus(server, ann, "HEAD", path)).status, 404);
   }
-  assert.ok(await eventually(async () => (await storedFiles(server)) === 0));
+  assert.ok(await eventually(async () => (await countFiles(server)) === 0));
   const path = await newUpload(server, ann, LARGE_FOR_SCAN);
   scanner.behaviour = () => {};
   const bytes = clean(LARGE_FOR_SCAN);

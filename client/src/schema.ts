@@ -248,6 +248,12 @@ export interface components {
       /** Unix seconds, UTC. */
       expires_at: number;
     };
+    /** Items, newest first. */
+    UploadPage: {
+      /** Whether more items follow. */
+      has_more: boolean;
+      data: (components["schemas"]["Upload"])[];
+    };
     Archive: {
       /** Signed: works without a token for one to two hours. */
       url: string;
@@ -807,6 +813,16 @@ export interface operations {
     body: {
       /** 1 to 255 bytes of UTF-8 without "/", "\" or control characters, and not "." or "..". */
       filename?: string | undefined;
+    };
+  };
+  listUploads: {
+    query: {
+      /** A whole number from 1 to 100. */
+      limit?: number | undefined;
+      /** Returns items older than this one (upl_…). */
+      starting_after?: string | undefined;
+      /** Returns items newer than this one (upl_…). */
+      ending_before?: string | undefined;
     };
   };
   createUpload: {

@@ -79,6 +79,7 @@ export type AttachmentAdditions = operations["retrieveAttachment"]["query"];
 export type AttachmentFields = operations["createAttachment"]["query"];
 export type AttachmentTarget = Omit<AttachmentFields, "strip_metadata">;
 export type AttachmentChanges = operations["updateAttachment"]["body"];
+export type UploadQuery = operations["listUploads"]["query"];
 export type NewUpload = AttachmentTarget & { filename: string };
 /** The files of an archive: these, or all of a conversation. */
 export type ArchiveFiles = { attachment_ids: readonly string[] } | { conversation_id: string };

@@ -1,10 +1,11 @@
 import { ParleyApiError } from "./errors.ts";
+import { List } from "./list.ts";
 import { isNode } from "./node.ts";
 import { isPassing } from "./retries.ts";
 import { type Source, toSource, type UploadSource } from "./source.ts";
 import { toStream } from "./streams.ts";
 import type { CallOptions, CreateOptions, Send, Transport } from "./transport.ts";
-import type { Attachment, AttachmentTarget, NewUpload, Upload } from "./types.ts";
+import type { Attachment, AttachmentTarget, NewUpload, Upload, UploadQuery } from "./types.ts";
 import { fileChunks, type UploadProgress } from "./upload.ts";
 import { canSendByXhr, sendByXhr } from "./xhr.ts";
 
@@ -40,6 +41,11 @@ export class Uploads {
 
   constructor(transport: Transport) {
     this.#transport = transport;
+  }
+
+  /** Lists the caller's unfinished uploads, so that a client without their ids can continue or delete them. */
+  list(query: UploadQuery = {}, options: CallOptions = {}): List<Upload> {
+    return new List(this.#transport, PATH, query, options);
   }
 
   /** Starts an upload. Without a `length` the server learns it with the last bytes. */

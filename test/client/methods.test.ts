@@ -61,7 +61,9 @@ onEachEngine("uploads", async (t, config) => {
   const upload = await uploads.create({ filename: "a.txt", conversation_id, length: 4 });
   assert.deepEqual([upload.offset, upload.length, upload.attachment_id], [0, 4, null]);
   assert.equal(await uploads.append(upload.id, Buffer.from("ab"), { offset: 0, isLast: false }), undefined);
-  assert.equal((await uploads.retrieve(upload.id)).offset, 2);
+  const begun = await uploads.retrieve(upload.id);
+  assert.equal(begun.offset, 2);
+  assert.deepEqual(await uploads.list({ limit: 5 }), { has_more: false, data: [begun] });
   const late = uploads.append(upload.id, Buffer.from("b"), { offset: 1, isLast: false });
   assert.equal((await failure(late)).code, "upload_offset_mismatch");
   const file = await uploads.append(upload.id, new Blob(["cd"]), { offset: 2, isLast: true });

@@ -12,6 +12,7 @@ import { listBehind } from "../../src/db/queries/hand-out.ts";
 import { invitationsQuery, seenInvitation } from "../../src/db/queries/invitations.ts";
 import { pushSubscriptionsQuery } from "../../src/db/queries/push-subscriptions.ts";
 import { allTokens, findTokenById, tokensQuery } from "../../src/db/queries/tokens.ts";
+import { uploadsQuery } from "../../src/db/queries/uploads.ts";
 import {
   allUsers,
   findDetailedUser,
@@ -88,6 +89,11 @@ const WEBHOOK = {
   ...({ since_position: true, backlog_from: true, created_at: true, version: true } as const),
   ...({ public_key: true, token_id: true, expires_at: true } as const),
 };
+const UPLOAD = {
+  ...({ id: true, user_id: true, filename: true, declared_type: true, conversation_id: true } as const),
+  ...({ message_id: true, length: true, received: true, blob_key: true, parts: true } as const),
+  ...({ tail_key: true, holder: true, attachment_id: true, created_at: true, expires_at: true } as const),
+};
 const DELIVERY = {
   ...({ id: true, event_id: true, type: true, state: true, attempts: true, next_at: true } as const),
   ...({ last_status: true, last_error: true, created_at: true, updated_at: true } as const),
@@ -130,6 +136,7 @@ async function allExpected(): Promise<Expected[]> {
     expect(webhooksQuery("a", PAGE), WEBHOOK),
     expect(webhooksQuery(null, PAGE), WEBHOOK),
     expect(pushSubscriptionsQuery("a", PAGE, 0), WEBHOOK),
+    expect(uploadsQuery("a", PAGE, 0), UPLOAD),
     expect(deliveriesQuery("a", PAGE), DELIVERY),
     expect(joinedQuery("a", PAGE), { ...GROUP, role: true }),
     expect(groupSeat("a", "b"), SEAT),

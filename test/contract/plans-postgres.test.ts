@@ -12,6 +12,7 @@ import { reactionsQuery } from "../../src/db/queries/reactions.ts";
 import { bodiesBehind } from "../../src/db/queries/search.ts";
 import { tokensQuery } from "../../src/db/queries/tokens.ts";
 import { seatedQuery, typingAudienceQuery } from "../../src/db/queries/typing.ts";
+import { uploadsQuery } from "../../src/db/queries/uploads.ts";
 import { userNamesQuery, usersQuery } from "../../src/db/queries/users.ts";
 import { webhooksQuery } from "../../src/db/queries/webhooks.ts";
 import type { Statement } from "../../src/db/sql.ts";
@@ -85,6 +86,9 @@ const FILL = [
    FROM generate_series(1, ${CONTACTS / 20}) g, generate_series(21, 40) n`,
   `INSERT INTO reactions (message_id, place, nth, emoji, user_id)
    SELECT 'msg_' || n / 9, n % 9, 1, n % 9, 'usr_' || lpad(n::text, 8, '0') FROM generate_series(1, ${CONTACTS}) n`,
+  `INSERT INTO uploads (id, user_id, received, blob_key, holder, attachment_id, created_at, expires_at)
+   SELECT 'upl_' || lpad(n::text, 8, '0'), CASE WHEN n % 6 = 0 THEN 'usr_y' ELSE 'usr_x' END, 1, n, 'a',
+     CASE WHEN n % 200 > 0 THEN 'att_' || lpad(n::text, 8, '0') END, 1, 1 + n FROM generate_series(1, ${CONTACTS}) n`,
   // As the server does by itself before long.
   "VACUUM ANALYZE",
 ];
@@ -105,7 +109,7 @@ function statements(): (Statement | ContactQuery)[] {
       for (const userId of [undefined, "usr_x"]) found.push(tokensQuery({ userId }, page));
       found.push(entriesQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));
       found.push(webhooksQuery(null, page));
-      found.push(pushSubscriptionsQuery("usr_x", page, 0));
+      found.push(pushSubscriptionsQuery("usr_x", page, 0), uploadsQuery("usr_x", page, 0));
       found.push(blocksQuery("usr_x", page), ...groupQueries(page));
     }
     for (const cursor of [NEWEST, "00012000"]) {

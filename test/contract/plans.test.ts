@@ -13,6 +13,7 @@ import { reactionsQuery } from "../../src/db/queries/reactions.ts";
 import { idsQuery } from "../../src/db/queries/search.ts";
 import { tokensQuery } from "../../src/db/queries/tokens.ts";
 import { seatedQuery, typingAudienceQuery } from "../../src/db/queries/typing.ts";
+import { uploadsQuery } from "../../src/db/queries/uploads.ts";
 import { userNamesQuery, usersQuery } from "../../src/db/queries/users.ts";
 import { webhooksQuery } from "../../src/db/queries/webhooks.ts";
 import type { Statement } from "../../src/db/sql.ts";
@@ -74,7 +75,7 @@ test("every other page is one range of an index: no scan of a table, no sort, no
     for (const userId of [undefined, "usr_x"]) statements.push(tokensQuery({ userId }, page));
     statements.push(entriesQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));
     statements.push(webhooksQuery(null, page));
-    statements.push(pushSubscriptionsQuery("usr_x", page, 0));
+    statements.push(pushSubscriptionsQuery("usr_x", page, 0), uploadsQuery("usr_x", page, 0));
     statements.push(blocksQuery("usr_x", page), ...groupQueries(page));
   }
   for (const statement of statements) {

@@ -283,6 +283,7 @@ export const ROWS: Row[] = [
     file: true,
     expected: own(201),
   },
+  { route: "GET /v1/uploads", path: "/v1/uploads", expected: all(200) },
   {
     route: "POST /v1/uploads",
     path: "/v1/uploads?filename=x",

@@ -65,6 +65,13 @@ export const uploads: readonly Mutant[] = [
     tests: ["http/matrix"],
   },
   {
+    name: "the list of uploads has those of other users",
+    file: QUERIES,
+    find: "WHERE user_id = ${userId} AND attachment_id IS NULL AND expires_at",
+    replace: "WHERE user_id >= ${userId.slice(4)} AND attachment_id IS NULL AND expires_at",
+    tests: ["http/upload-lists"],
+  },
+  {
     name: "an expired upload goes on",
     file: QUERIES,
     find: "AND expires_at > ${now}`",

@@ -1,10 +1,11 @@
 import { checkDailyLimit } from "../../db/queries/storage.ts";
-import { findUpload, type UploadRow } from "../../db/queries/uploads.ts";
+import { findUpload, listUploadRows, type UploadRow } from "../../db/queries/uploads.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import type { Caller } from "../access/caller.ts";
 import type { Core } from "../core.ts";
 import { isReplay, writeIdempotent } from "../idempotency.ts";
+import { type Page, type PageEnvelope, toPage } from "../page.ts";
 import { readBack, type Versioned } from "../resource.ts";
 import { bytes, described, id, integer, orNull, resource, type TypeOf, textOrNull, time } from "../schema.ts";
 import { Appender, type Checksum, expiryOf, type Finished } from "./appending.ts";
@@ -115,6 +116,12 @@ export async function createUpload(
   if (replayed) return { row: await readBack(getUpload(core, caller, result.id)), replayed };
   core.resumables.add(row.id, row.holder);
   return { row, replayed };
+}
+
+/** Returns one page of the caller's unfinished uploads. */
+export async function listUploads(core: Core, caller: Caller, page: Page): Promise<PageEnvelope> {
+  const rows = await listUploadRows(core.db, caller.userId, page, core.clock());
+  return toPage(page, rows, (row) => JSON.stringify(toResource(row)));
 }
 
 /** Throws `upload_not_found`. */

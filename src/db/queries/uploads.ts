@@ -1,4 +1,5 @@
 import { ParleyError } from "../../errors.ts";
+import { type Page, pageClause } from "../page.ts";
 import { type QuickReader, type Reader, raw, type Statement, sql } from "../sql.ts";
 import { all, batch, get, run, type Write, write } from "../write.ts";
 import { type CreateAttachment, createAttachment } from "./attachments.ts";
@@ -49,6 +50,16 @@ export function findUpload(
   );
 }
 
+/** Returns the rows of a page of the user's unfinished uploads that have not expired, and one more if there is one. */
+export function listUploadRows(db: Reader, userId: string, page: Page, now: number): Promise<UploadRow[]> {
+  return db.all(uploadsQuery(userId, page, now));
+}
+
+export function uploadsQuery(userId: string, page: Page, now: number): Statement<UploadRow> {
+  return sql`SELECT ${COLUMNS} FROM uploads
+    WHERE user_id = ${userId} AND attachment_id IS NULL AND expires_at > ${now} AND ${pageClause(page)}`;
+}
+
 export interface CreateUpload {
   row: UploadRow;
   /** How many unfinished uploads the user may have. */
@@ -74,7 +85,7 @@ export const createUpload = write(
     if (user.length === 0) throw new ParleyError("invalid_token");
     const { count } = counted!;
     if (count >= limit) {
-      const detail = `You have ${count} unfinished uploads. Finish one, or delete it: DELETE /v1/uploads/{upload_id}.`;
+      const detail = `You have ${count} unfinished uploads, which GET /v1/uploads lists. Finish one, or delete it: DELETE /v1/uploads/{upload_id}.`;
       throw new ParleyError("count_limit_reached", detail);
     }
     if (quota > 0 && length !== null) {

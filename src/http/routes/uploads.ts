@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Limits } from "../../config/limits.ts";
+import { pageFields, toPageRequest } from "../../core/fields.ts";
 import { attachmentResource } from "../../core/files/attachment-resource.ts";
 import {
   type Appended,
@@ -8,6 +9,7 @@ import {
   createUpload,
   getUpload,
   inspectUpload,
+  listUploads,
   removeUpload,
   toResource,
   uploadResource,
@@ -16,6 +18,7 @@ import { count, described, oneOf, text } from "../../core/schema.ts";
 import { markReplay, sendVersioned } from "../protocol/conditions.ts";
 import type { HttpContext } from "../protocol/context.ts";
 import { type Call, type Operation, operation } from "../protocol/operation.ts";
+import { sendPage } from "../protocol/pages.ts";
 import {
   announcedBytes,
   appendedStatus,
@@ -91,6 +94,21 @@ const others = {
 } as const;
 
 export const uploadOperations: readonly Operation[] = [
+  operation({
+    name: "listUploads",
+    method: "GET",
+    path: PATH,
+    scope: "attachments:read",
+    summary: "List unfinished uploads",
+    query: pageFields("upl"),
+    body: {},
+    answer: { status: 200, page: uploadResource },
+    errors: [],
+    async handle({ core, caller, query, request, reply }) {
+      const page = toPageRequest(query);
+      return sendPage(core, request, reply, page, await listUploads(core, caller, page));
+    },
+  }),
   operation({
     name: "createUpload",
     method: "POST",

@@ -118,6 +118,7 @@ async function start(t: TestContext): Promise<Subject> {
         "users",
         "contacts",
         "attachments",
+        "uploads",
         "tokens",
         "webhooks",
         "messages",

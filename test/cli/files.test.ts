@@ -265,8 +265,8 @@ test("a large file that was interrupted is continued by the same command", async
   assert.ok(bytes.equals(await readFile(join(ada.folder, "copy.bin"))));
   assert.deepEqual(await readdir(join(ada.folder, ".config/parley/uploads")), []);
   const headers = { authorization: `Bearer ${token}` };
-  const events = await fetch(`${operator.url}/v1/attachments`, { headers });
-  assert.equal(((await events.json()) as { data: [] }).data.length, 1, "it was uploaded once");
+  const list = await fetch(`${operator.url}/v1/attachments`, { headers });
+  assert.equal(((await list.json()) as { data: [] }).data.length, 1, "it was uploaded once");
 });
 
 test("what a hostile server says neither drives the terminal nor leaves the folder", async (t) => {

@@ -4,7 +4,10 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
+import { Client } from "../support/client.ts";
 import { type CommandLine, commandLine, tokenOf } from "../support/command.ts";
+import { AckRecord } from "../support/record.ts";
+import { addPart, beginUpload } from "../support/resuming.ts";
 
 const FLIPS = 6;
 
@@ -14,21 +17,30 @@ interface Sent {
   bytes: Buffer<ArrayBuffer>;
 }
 
-async function served(
-  t: TestContext,
-): Promise<{ command: CommandLine; send: (size: number) => Promise<Sent> }> {
+async function served(t: TestContext): Promise<{
+  command: CommandLine;
+  token: string;
+  send: (size: number, isResumable?: boolean) => Promise<Sent>;
+}> {
   const command = await commandLine(t);
   const server = await command.serve();
-  const headers = { authorization: `Bearer ${tokenOf(server)}` };
-  const send = async (size: number) => {
+  const token = tokenOf(server);
+  const headers = { authorization: `Bearer ${token}` };
+  const send = async (size: number, isResumable = false) => {
     const bytes = randomBytes(size);
     const form = new FormData();
     form.set("file", new File([bytes], "a.bin"));
-    const made = await fetch(`${command.url}/v1/attachments`, { method: "POST", headers, body: form });
-    assert.equal(made.status, 201);
+    const made = isResumable
+      ? await fetch(`${command.url}/v1/uploads?filename=a.bin`, {
+          method: "POST",
+          headers: { ...headers, "upload-complete": "?1" },
+          body: bytes,
+        })
+      : await fetch(`${command.url}/v1/attachments`, { method: "POST", headers, body: form });
+    assert.ok(made.ok, `${made.status}`);
     return { ...((await made.json()) as { id: string; file_url: string }), bytes };
   };
-  return { command, send };
+  return { command, token, send };
 }
 
 async function flipBit(path: string, bit: number): Promise<void> {
@@ -40,7 +52,7 @@ async function flipBit(path: string, bit: number): Promise<void> {
   await file.close();
 }
 
-async function isNamed(command: CommandLine, { id }: Sent): Promise<boolean> {
+async function isNamed(command: CommandLine, { id }: Pick<Sent, "id">): Promise<boolean> {
   const { code, stdout } = await command.run("check", "--json");
   assert.equal(code, 1);
   const findings = stdout
@@ -56,7 +68,7 @@ test("one bit flipped in a file at rest: no clean 200, and check names it", asyn
   const whole = await send(3_000_000);
   for (let i = 0; i < FLIPS; i++) {
     const size = i === 2 ? 40_000 : 300_000 + Math.floor(Math.random() * 3_000_000);
-    const sent = await send(size);
+    const sent = await send(size, i % 2 === 1);
     const db = new DatabaseSync(join(command.env.PARLEY_DATA!, "parley.db"));
     const key = String(db.prepare("SELECT blob_key FROM attachments WHERE id = ?").get(sent.id)!.blob_key);
     // One of them as if it had come before CRCs were kept: its SHA-256 tells.
@@ -79,6 +91,26 @@ test("one bit flipped in a file at rest: no clean 200, and check names it", asyn
   }
   assert.deepEqual(Buffer.from(await (await fetch(whole.file_url)).arrayBuffer()), whole.bytes);
   t.diagnostic(`${FLIPS} files, one bit each: ${places.join(", ")}; each was cut and named`);
+});
+
+test("one bit flipped in a file while more of it comes in: no clean 200, and check names it", async (t) => {
+  const { command, token } = await served(t);
+  const client = new Client(command.url, token);
+  t.after(() => client.close());
+  const record = new AckRecord();
+  const bytes = randomBytes(600_000);
+  const { upload } = await beginUpload(client, "a.bin", bytes, (answered) => answered);
+  assert.equal((await addPart(client, record, upload!, 300_000)).status, 204);
+  const db = new DatabaseSync(join(command.env.PARLEY_DATA!, "parley.db"), { readOnly: true });
+  const key = String(db.prepare("SELECT blob_key FROM uploads").get()!.blob_key);
+  db.close();
+  await flipBit(join(command.env.PARLEY_DATA!, "blobs", key.slice(0, 2), key), 299_999 * 8);
+  assert.equal((await addPart(client, record, upload!, bytes.length)).status, 204);
+  const { data } = await client.get<{ data: Omit<Sent, "bytes">[] }>("/v1/attachments");
+  const answer = await fetch(data[0]!.file_url);
+  if (answer.status === 200) await assert.rejects(answer.arrayBuffer());
+  else assert.equal(answer.status, 500);
+  assert.ok(await isNamed(command, data[0]!));
 });
 
 test("one bit flipped in a small file in the database: 500, and check names it", async (t) => {

@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { eventually } from "../support/files-on-disk.ts";
 import { openSocket } from "../support/raw-socket.ts";
+import { addPart, beginUpload } from "../support/resuming.ts";
 import { scaled } from "../support/scale.ts";
 import { noProc, openDescriptors } from "../support/usage.ts";
 import { isCut, Writes } from "../support/writers.ts";
@@ -52,6 +53,8 @@ test("F10 without a free descriptor uploads and downloads are 503, and then it w
   const pid = subject.server.process.pid!;
   const { record, chance } = subject;
   const writes = new Writes(subject, record);
+  const { upload } = await beginUpload(subject.client, "parts", LARGE, (answered) => answered);
+  record.begunUploads.add(upload!);
   const file = JSON.parse((await subject.client.upload("a", LARGE)).body.toString());
   const { pathname, search } = new URL(file.file_url);
   subject.client.close();
@@ -64,12 +67,15 @@ test("F10 without a free descriptor uploads and downloads are 503, and then it w
     await client.get("/v1/me");
     const held = await takeAll(subject);
     assert.equal((await client.upload("refused", LARGE)).status, 503);
+    const end = Math.floor((LARGE.length * (i + 1)) / cycles);
+    assert.equal((await addPart(client, record, upload!, end)).status, 503);
     assert.equal((await client.send("GET", pathname + search)).status, 503);
     assert.equal((await client.send("GET", "/v1/attachments")).status, 200);
     assert.equal((await new Writes({ ...subject, client }, record).makeContact()).status, 201);
     await assert.rejects(subject.newClient(1).send("GET", "/healthz"), isCut, "closed at once, not held");
     await release(subject, held);
     assert.equal((await client.upload(`again ${i}`, LARGE)).status, 201);
+    assert.equal((await addPart(client, record, upload!, end)).status, 204);
     client.close();
     assert.ok(await eventually(async () => openDescriptors(pid) <= idle), "descriptors leak");
   }

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Client } from "../support/client.ts";
+import { addPart, beginUpload } from "../support/resuming.ts";
 import { isLong, scaled } from "../support/scale.ts";
 import { inMib, noProc, openDescriptors, residentBytes } from "../support/usage.ts";
 import { Subject } from "./subject.ts";
@@ -44,6 +45,8 @@ test("F9 idle connections cost little memory, and the active ones go on", { skip
   const requests = scaled(4000, 40_000);
   await activeP99(subject.client, requests);
   const before = { p99: await activeP99(subject.client, requests), memory: residentBytes(pid) };
+  const { upload } = await beginUpload(subject.client, "a", Buffer.alloc(2000), (answered) => answered);
+  assert.equal((await addPart(subject.client, subject.record, upload!, 1000)).status, 204);
   const holder = spawn(process.execPath, [HOLDER, subject.url, String(count)], {
     stdio: ["pipe", "pipe", "inherit"],
   });
@@ -56,6 +59,7 @@ test("F9 idle connections cost little memory, and the active ones go on", { skip
   const bytesEach = (residentBytes(pid) - before.memory) / count;
   assert.ok(openDescriptors(pid) >= count);
   const p99 = await activeP99(subject.client, requests);
+  assert.equal((await addPart(subject.client, subject.record, upload!, 2000)).status, 204);
   t.diagnostic(
     `${count} idle connections, ${(bytesEach / KIB).toFixed(1)} KiB each; p99 of active requests ` +
       `${before.p99.toFixed(1)} ms without, ${p99.toFixed(1)} ms with them; RSS ${inMib(residentBytes(pid))}`,

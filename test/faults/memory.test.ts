@@ -36,21 +36,47 @@ const CASES: Record<string, Case> = {
   },
 };
 
-for (const [name, { skip, sizeMib, maxGrowth, settings }] of Object.entries(CASES)) {
-  const what = `${sizeMib} MiB go to ${name} and come back equal with a heap of 128 MB`;
+/** How a file is sent: the request, and what is before and behind its bytes. */
+interface Way {
+  path: string;
+  headers: Record<string, string>;
+  head: string;
+  tail: string;
+}
+
+const WAYS: Record<string, Way> = {
+  "in a form": {
+    path: "/v1/attachments",
+    headers: { "content-type": "multipart/form-data; boundary=b" },
+    head: '--b\r\nContent-Disposition: form-data; name="file"; filename="big.bin"\r\n\r\n',
+    tail: "\r\n--b--\r\n",
+  },
+  "as a resumable upload": {
+    path: "/v1/uploads?filename=big.bin",
+    headers: { "upload-complete": "?1" },
+    head: "",
+    tail: "",
+  },
+};
+
+const BOTH = Object.entries(CASES).flatMap(([name, each]) =>
+  Object.entries(WAYS).map(([how, way]) => ({ ...each, way, where: `to ${name} ${how}` })),
+);
+for (const { skip, sizeMib, maxGrowth, settings, way, where } of BOTH) {
+  const what = `${sizeMib} MiB go ${where} and come back equal with a heap of 128 MB`;
   test(`F11 ${what}, RSS within ${inMib(maxGrowth)} of idle`, { skip }, async (t) => {
     const command = await commandLine(t, {
       NODE_OPTIONS: "--max-old-space-size=128",
       PARLEY_MAX_FILE_SIZE: "0",
       ...settings(t),
     });
-    const growth = await grow(t, command, sizeMib);
+    const growth = await grow(t, command, sizeMib, way);
     assert.ok(growth <= maxGrowth, `RSS grew by ${inMib(growth)}`);
   });
 }
 
 /** Sends a file of this size and fetches it; returns by how many bytes the server has grown. */
-async function grow(t: TestContext, command: CommandLine, sizeMib: number): Promise<number> {
+async function grow(t: TestContext, command: CommandLine, sizeMib: number, way: Way): Promise<number> {
   const server = await command.serve();
   const headers = { authorization: `Bearer ${tokenOf(server)}` };
   await fetch(`${command.url}/v1/contacts`, { headers });
@@ -62,18 +88,15 @@ async function grow(t: TestContext, command: CommandLine, sizeMib: number): Prom
   t.after(() => clearInterval(watch));
   const sent = createHash("sha256");
   async function* body() {
-    yield Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="big.bin"\r\n\r\n');
+    yield Buffer.from(way.head);
     for (let i = 0; i < sizeMib; i++) {
       const bytes = piece(i);
       sent.update(bytes);
       yield bytes;
     }
-    yield Buffer.from("\r\n--b--\r\n");
+    yield Buffer.from(way.tail);
   }
-  const upload = request(`${command.url}/v1/attachments`, {
-    method: "POST",
-    headers: { ...headers, "content-type": "multipart/form-data; boundary=b" },
-  });
+  const upload = request(command.url + way.path, { method: "POST", headers: { ...headers, ...way.headers } });
   const answered = new Promise<string>((resolve, reject) => {
     upload.on("response", async (response) => resolve((await response.toArray()).join("")));
     upload.on("error", reject);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,9 +7,11 @@ import { test } from "node:test";
 import { createFuse } from "../../src/util/fuse.ts";
 import { aUser } from "../support/rows.ts";
 import { threads } from "../support/threads.ts";
+import { uploadInParts } from "../support/tus.ts";
 
 // Loaded now, so that it starts the threads that are noted.
 const { openSqlite } = await import("../../src/db/engines/sqlite/sqlite.ts");
+const { startApp } = await import("../support/app.ts");
 const { allUsers } = await import("../../src/db/queries/users.ts");
 
 const ROUNDS = 20;
@@ -53,4 +56,31 @@ test(`the thread that writes is ended ${ROUNDS} times under load: what was ackno
     `${acknowledged.size} acknowledged, none lost; ${unknown} with an unknown outcome, ${refused} refused; ${threads.length} threads`,
   );
   assert.ok(threads.length > ROUNDS / 2);
+});
+
+test("the thread that writes is ended while resumable uploads go on: each has all its bytes, and is there once", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const files = Array.from({ length: 4 }, () => randomBytes(100_000));
+  const cuts = Array.from({ length: 20 }, (_, i) => (i + 1) * 5000);
+  let isOver = false;
+  const uploads = Promise.all(files.map((bytes) => uploadInParts(server, user, bytes, cuts))).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 200));
+    // Those that have ended before stay so; one that reads may be among the others.
+    await Promise.all(threads.map((thread) => thread.terminate()));
+  }
+  const done = await uploads;
+  const refused = done.reduce((sum, each) => sum + each.refused, 0);
+  t.diagnostic(`${refused} requests were refused; ${threads.length} threads`);
+  assert.ok(refused > 0, "no write was hit");
+  const list = await fetch(`${server.url}/v1/attachments`, { headers: user.headers });
+  const { data } = (await list.json()) as { data: { id: string; file_url: string }[] };
+  assert.deepEqual(data.map(({ id }) => id).sort(), done.map(({ id }) => id).sort());
+  for (const { id, file_url } of data) {
+    const file = Buffer.from(await (await fetch(file_url)).arrayBuffer());
+    assert.ok(file.equals(files[done.findIndex((each) => each.id === id)]!), "it has other bytes");
+  }
 });

@@ -6,7 +6,17 @@ export const noProc = existsSync("/proc/self/status") ? false : "it is read from
 
 /** Bytes. */
 export function residentBytes(pid: number): number {
-  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1024;
+  return statusOf(pid, "VmRSS");
+}
+
+/** The most bytes that the process has had. */
+export function peakBytes(pid: number): number {
+  return statusOf(pid, "VmHWM");
+}
+
+function statusOf(pid: number, name: string): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)![1]) * 1024;
 }
 
 export function openDescriptors(pid: number): number {

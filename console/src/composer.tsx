@@ -1,6 +1,6 @@
 // The field for a message: a new one, whose text is a draft, or an own one that is edited.
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "../../client/src/index.ts";
 import type { Draft } from "./drafts.ts";
 import { formatSize } from "./format.ts";
@@ -8,6 +8,7 @@ import { Icon, IconButton } from "./icons.tsx";
 import type { MessageActions } from "./message-tools.tsx";
 import { toPreview } from "./people.tsx";
 import { useSession } from "./session.ts";
+import { useWatched } from "./use-redraw.ts";
 
 /** The most characters of a message. */
 const MAX_TEXT = 10_000;
@@ -148,8 +149,7 @@ function DraftFiles(props: { files: readonly File[]; onChange: (files: readonly 
 
 function useDraft(conversationId: string): Draft {
   const { drafts } = useSession();
-  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
-  useLayoutEffect(() => drafts.watch(() => redraw()), [drafts]);
+  useWatched(drafts);
   return drafts.get(conversationId);
 }
 

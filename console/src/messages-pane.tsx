@@ -1,5 +1,5 @@
 // The Messages tab: what was said, and the field for what is to be said.
-import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Conversation, Message } from "../../client/src/index.ts";
 import { Composer } from "./composer.tsx";
 import { toUserName } from "./groups/texts.ts";
@@ -19,6 +19,7 @@ import { useChanges, useSession } from "./session.ts";
 import { useConversation } from "./use-conversation.ts";
 import { type Messages, useMessages } from "./use-messages.ts";
 import { isNews, useMarkRead, useNewLine, useNews } from "./use-reading.ts";
+import { useRedraw, useWatched } from "./use-redraw.ts";
 import { useTyping } from "./use-typing.ts";
 
 /** If fewer are unread, the newest page has them all. */
@@ -209,8 +210,7 @@ function focusField(): void {
 /** Returns the messages on their way that are not on the page yet: the event of one may arrive before its answer. */
 function useOutgoing(id: string, items: readonly Message[]): readonly Outgoing[] {
   const { outbox, me } = useSession();
-  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
-  useLayoutEffect(() => outbox.watch(() => redraw()), [outbox]);
+  useWatched(outbox);
   const all = outbox.all.filter((each) => each.conversationId === id);
   // The first one holds up all others, and only it can have arrived.
   const first = all.find(({ state }) => state !== "failed");
@@ -244,7 +244,7 @@ function useTarget(pages: Messages, newAfter: string | undefined, wanted: string
       newAfter !== undefined && pages.items.find((each) => each.id > newAfter && isNews(each, me.id));
     if (first) current.current = { id: first.id, how: "first" };
   }
-  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
+  const redraw = useRedraw();
   return useMemo(
     () => ({
       current,

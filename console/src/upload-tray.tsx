@@ -1,9 +1,10 @@
 // The uploads, below the open conversation.
-import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { counted, formatEstimate, formatSize } from "./format.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import { useSession } from "./session.ts";
 import { isRunning, type Upload } from "./uploads.ts";
+import { useWatched } from "./use-redraw.ts";
 
 /** From the top to the bottom of the list. */
 const ORDER: readonly Upload["state"][] = ["sending", "waiting", "failed", "done", "cancelled"];
@@ -12,8 +13,7 @@ const WIDE = "(width >= 760px)";
 
 export function UploadTray() {
   const { uploads } = useSession();
-  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
-  useLayoutEffect(() => uploads.watch(() => redraw()), [uploads]);
+  useWatched(uploads);
   return (
     <>
       <div class="visually-hidden" role="status">

@@ -1,12 +1,13 @@
 // A window of the messages of a conversation, oldest first. It grows at both ends while one scrolls, and lets go of the
 // other end, so that the page stays small however long the conversation is.
-import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Message, MessageQuery, Parley } from "../../client/src/index.ts";
 import { withReaction } from "../../client/src/reactions.ts";
 import { explain, isAborted, isGone, isPassing } from "./failures.ts";
 import { oncePerFrame } from "./frames.ts";
 import type { ReactionChange } from "./live.ts";
 import { useChanges, useSession } from "./session.ts";
+import { useRedraw } from "./use-redraw.ts";
 
 const PAGE = 50;
 const MAX_HELD = 400;
@@ -152,8 +153,8 @@ export function useMessages(
   held: { current: string | undefined },
 ): Messages {
   const { parley, endIfRefused } = useSession();
-  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
-  const [reader] = useState(() => new MessageWindow(parley, conversationId, () => redraw(), endIfRefused));
+  const redraw = useRedraw();
+  const [reader] = useState(() => new MessageWindow(parley, conversationId, redraw, endIfRefused));
   useLayoutEffect(() => {
     reader.open(around);
     return () => reader.stop();

@@ -1,10 +1,11 @@
 // A list that loads page by page, newest first, like every list of the API.
-import { useLayoutEffect, useReducer, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { Page } from "../../client/src/index.ts";
 import { neighbourOf } from "../../client/src/transport.ts";
 import { explain, isAborted, isPassing } from "./failures.ts";
 import { oncePerFrame } from "./frames.ts";
 import { useChanges, useSession } from "./session.ts";
+import { useRedraw } from "./use-redraw.ts";
 
 interface State<Item> {
   items: Item[];
@@ -151,8 +152,8 @@ export function usePages<Item extends { id: string }>(
   toCursor: ToCursor<Item> = toId,
 ): Pages<Item> {
   const { endIfRefused } = useSession();
-  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
-  const [reader] = useState(() => new PageReader<Item>(read, toCursor, () => redraw(), endIfRefused));
+  const redraw = useRedraw();
+  const [reader] = useState(() => new PageReader<Item>(read, toCursor, redraw, endIfRefused));
   // The key identifies the query. A layout effect does not wait for the next paint.
   useLayoutEffect(() => {
     reader.restart(read);

@@ -1,9 +1,10 @@
 // The names of users, by the ids that tokens, webhooks and audit entries have.
 import { createContext } from "preact";
-import { useContext, useLayoutEffect, useReducer } from "preact/hooks";
+import { useContext } from "preact/hooks";
 import type { Parley, User } from "../../../client/src/index.ts";
 import { isGone } from "../failures.ts";
 import { oncePerFrame } from "../frames.ts";
+import { useWatched } from "../use-redraw.ts";
 import { toUserPlace } from "./places.ts";
 
 /** An erased user has null. */
@@ -19,18 +20,18 @@ export class UserDirectory {
   #reading = new Map<string, Promise<Known>>();
   /** Those that wait for one of `MAX_READING` to end. */
   #waiting: (() => void)[] = [];
-  #listeners = new Set<() => void>();
+  #watchers = new Set<() => void>();
   #tell = oncePerFrame(() => {
-    for (const listener of this.#listeners) listener();
+    for (const watcher of this.#watchers) watcher();
   });
 
   constructor(parley: Parley) {
     this.#parley = parley;
   }
 
-  listen(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  watch(watcher: () => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
   }
 
   /** Returns the user if they are known, null if they were erased; otherwise reads them. */
@@ -84,8 +85,7 @@ export const DirectoryContext = createContext<UserDirectory>(null as never);
 /** Returns the directory, and renders again when it learns of a user. */
 export function useDirectory(): UserDirectory {
   const directory = useContext(DirectoryContext);
-  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
-  useLayoutEffect(() => directory.listen(() => redraw()), [directory]);
+  useWatched(directory);
   return directory;
 }
 

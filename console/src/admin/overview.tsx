@@ -1,8 +1,8 @@
 // How the server does: whether it is ready, what it is, and charts of its metrics.
-import { useReducer } from "preact/hooks";
 import { explain } from "../failures.ts";
 import { formatSize } from "../format.ts";
 import { Reading } from "../page-notes.tsx";
+import { useRedraw } from "../use-redraw.ts";
 import { Chart, type Point } from "./chart.tsx";
 import { type Figures, type Metrics, readLabel, readValue } from "./metrics.ts";
 import type { MetricsFeed } from "./metrics-feed.ts";
@@ -13,8 +13,8 @@ import { formatDuration, formatNumber, formatRate, formatUptime } from "./words.
 const POLL_MS = 5000;
 
 export function Overview({ feed }: { feed: MetricsFeed }) {
-  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
-  useVisibleInterval(() => void feed.read().then(() => redraw()), POLL_MS);
+  const redraw = useRedraw();
+  useVisibleInterval(() => void feed.read().then(redraw), POLL_MS);
   const { metrics, isReady, failure } = feed;
   return (
     <>

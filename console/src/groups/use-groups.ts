@@ -1,8 +1,9 @@
-import { useEffect, useLayoutEffect, useReducer } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { Group, Member } from "../../../client/src/index.ts";
 import type { Change } from "../live.ts";
 import { useChanges, useSession } from "../session.ts";
 import { type Pages, usePages } from "../use-pages.ts";
+import { useWatched } from "../use-redraw.ts";
 import type { Groups } from "./groups.ts";
 
 const PAGE = 100;
@@ -12,8 +13,7 @@ type MemberChange = Extract<Change, { type: `member.${string}` }>;
 /** Returns the groups and invitations, kept up to date. */
 export function useGroups(): Groups["state"] {
   const { groups } = useSession();
-  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
-  useLayoutEffect(() => groups.watch(() => redraw()), [groups]);
+  useWatched(groups);
   return groups.state;
 }
 

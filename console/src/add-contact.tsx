@@ -1,10 +1,9 @@
-import { useId, useState } from "preact/hooks";
-import { type Contact, ParleyApiError } from "../../client/src/index.ts";
+import { useState } from "preact/hooks";
+import type { Contact } from "../../client/src/index.ts";
 import { Dialog, FormButtons } from "./dialog.tsx";
-import { explain, LABELS } from "./failures.ts";
+import { LABELS, NO_FAILURE, toFormFailure } from "./failures.ts";
 import { useSession } from "./session.ts";
-
-const NO_FAILURE = { text: "", param: "", existing: "" };
+import { TextField } from "./text-field.tsx";
 
 export function AddContact(props: {
   /** The text of a search without results: likely the username. */
@@ -33,8 +32,7 @@ export function AddContact(props: {
       props.onAdded(contact);
     } catch (error) {
       setBusy(false);
-      const { param = "", members = {} } = error instanceof ParleyApiError ? error : {};
-      setFailure({ text: explain(error), param, existing: String(members.existing_id ?? "") });
+      setFailure(toFormFailure(error));
       endIfRefused(error);
     }
   };
@@ -42,17 +40,30 @@ export function AddContact(props: {
     props.onClose();
     props.onExisting(failure.existing);
   };
-  const shared = { failure, fallback: props.suggestion };
+  const isWrong = (name: string) => failure.param === name;
   return (
     <Dialog title="Add a contact" onClose={props.onClose}>
       <form onSubmit={submit}>
-        <Field {...shared} name="username" label={LABELS.username} required autofocus />
-        <Field {...shared} name="phone_number" label={LABELS.phone_number} inputMode="tel" required />
-        <Field
-          {...shared}
+        <TextField
+          name="username"
+          label={LABELS.username}
+          initial={props.suggestion}
+          isWrong={isWrong("username")}
+          required
+          autofocus
+        />
+        <TextField
+          name="phone_number"
+          label={LABELS.phone_number}
+          inputMode="tel"
+          isWrong={isWrong("phone_number")}
+          required
+        />
+        <TextField
           name="display_name"
           label={LABELS.display_name}
           hint="Optional: your name for them"
+          isWrong={isWrong("display_name")}
         />
         <p class="failure" role="alert">
           {failure.text}
@@ -66,39 +77,5 @@ export function AddContact(props: {
         <FormButtons submit="Add" isBusy={busy} onClose={props.onClose} />
       </form>
     </Dialog>
-  );
-}
-
-function Field(props: {
-  name: string;
-  label: string;
-  inputMode?: "tel";
-  hint?: string;
-  required?: boolean;
-  autofocus?: boolean;
-  failure: { text: string; param: string };
-  fallback: string;
-}) {
-  const hint = useId();
-  return (
-    <label class="labelled">
-      {props.label}
-      <input
-        class="field"
-        name={props.name}
-        inputMode={props.inputMode ?? "text"}
-        required={props.required ?? false}
-        autofocus={props.autofocus ?? false}
-        autocomplete="off"
-        defaultValue={props.name === "username" ? props.fallback : ""}
-        aria-invalid={props.failure.param === props.name}
-        aria-describedby={props.hint ? hint : undefined}
-      />
-      {props.hint && (
-        <span id={hint} class="muted small">
-          {props.hint}
-        </span>
-      )}
-    </label>
   );
 }

@@ -101,7 +101,7 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   push_subscription_not_found: "The server no longer sends notifications to this browser.",
   delivery_not_found: "The delivery is too old and was deleted.",
   contact_exists: "You already have a contact with this username.",
-  username_taken: "Another user has this username.",
+  username_taken: "A user with this username already exists.",
   count_limit_reached: "You have reached a limit of the server. Delete what you no longer need.",
   idempotency_in_progress: "The server is still working on this. Try again in a moment.",
   webhook_disabled: "The webhook is disabled. Enable it first.",
@@ -135,6 +135,22 @@ export function explain(error: unknown): string {
   // A newer server may have other codes. Its log has the details under the id.
   const id = requestId === undefined ? "" : ` Request ID: ${requestId}.`;
   return `${text ?? "The server refused this."}${id}`;
+}
+
+/** What a form shows of an error. */
+export interface FormFailure {
+  text: string;
+  /** The field that caused it; empty if it was none. */
+  param: string;
+  /** The id of what already exists; empty if nothing does. */
+  existing: string;
+}
+
+export const NO_FAILURE: FormFailure = { text: "", param: "", existing: "" };
+
+export function toFormFailure(error: unknown): FormFailure {
+  const { param = "", members = {} } = error instanceof ParleyApiError ? error : {};
+  return { text: explain(error), param, existing: String(members.existing_id ?? "") };
 }
 
 export function explainSize(size: number, limit: number): string {

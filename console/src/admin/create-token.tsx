@@ -5,8 +5,9 @@ import { Choice } from "../choice.tsx";
 import { Dialog, FormButtons } from "../dialog.tsx";
 import { explain, LABELS } from "../failures.ts";
 import { useSession } from "../session.ts";
+import { TextField } from "../text-field.tsx";
 import { toDay } from "./days.ts";
-import { CopyButton, TextField } from "./parts.tsx";
+import { CopyButton } from "./parts.tsx";
 import { SCOPES } from "./scopes.ts";
 import { findUser, type Named, Suggestions, useSuggestions } from "./user-filter.tsx";
 

@@ -5,8 +5,8 @@ import { explain } from "../failures.ts";
 import { formatSize } from "../format.ts";
 import { openPlace } from "../place.ts";
 import { useSession } from "../session.ts";
+import { TextField } from "../text-field.tsx";
 import { useDirectory } from "./directory.tsx";
-import { TextField } from "./parts.tsx";
 
 /** Asks for the username, says what is lost, and erases. */
 export function EraseUser({ user, onClose }: { user: User; onClose: () => void }) {

@@ -1,6 +1,6 @@
 // Small parts that the pages of the administration share.
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { formatFullTime, formatTime } from "../format.ts";
 import { Icon, IconButton, type IconName } from "../icons.tsx";
 import { PageFailure, Reading } from "../page-notes.tsx";
@@ -104,47 +104,6 @@ export function CopyButton(props: { text: string; what: string; onCopied?: () =>
     }
   };
   return <IconButton icon="copy" label={`Copy ${props.what.toLowerCase()}`} onClick={copy} />;
-}
-
-/** A labelled text field of a form. */
-export function TextField(props: {
-  name: string;
-  label: string;
-  hint?: string;
-  inputMode?: "tel";
-  required?: boolean;
-  autofocus?: boolean;
-  maxLength?: number;
-  isWrong?: boolean;
-  /** The id of a list of suggestions. */
-  list?: string;
-  onInput?: (text: string) => void;
-}) {
-  const hint = useId();
-  return (
-    <label class="labelled">
-      {props.label}
-      <input
-        class="field"
-        name={props.name}
-        inputMode={props.inputMode ?? "text"}
-        required={props.required ?? false}
-        autofocus={props.autofocus ?? false}
-        maxLength={props.maxLength}
-        autocomplete="off"
-        spellcheck={false}
-        list={props.list}
-        aria-invalid={props.isWrong ?? false}
-        aria-describedby={props.hint ? hint : undefined}
-        onInput={({ currentTarget }) => props.onInput?.(currentTarget.value)}
-      />
-      {props.hint && (
-        <span id={hint} class="muted small">
-          {props.hint}
-        </span>
-      )}
-    </label>
-  );
 }
 
 /** Calls a function at once, and then again and again while the window is visible. */

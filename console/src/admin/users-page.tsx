@@ -1,16 +1,17 @@
 // All users, newest first, and creating one.
 import { useState } from "preact/hooks";
-import { ParleyApiError, type User } from "../../../client/src/index.ts";
+import type { User } from "../../../client/src/index.ts";
 import { Dialog, FormButtons } from "../dialog.tsx";
-import { explain, LABELS } from "../failures.ts";
+import { LABELS, NO_FAILURE, toFormFailure } from "../failures.ts";
 import { Icon } from "../icons.tsx";
 import { toCount } from "../page-notes.tsx";
 import { Avatar, visible } from "../people.tsx";
 import { openPlace } from "../place.ts";
 import { useSession } from "../session.ts";
+import { TextField } from "../text-field.tsx";
 import { readFound, usePages } from "../use-pages.ts";
 import { useSettled } from "../use-settled.ts";
-import { Empty, More, PageHead, TextField, Time } from "./parts.tsx";
+import { Empty, More, PageHead, Time } from "./parts.tsx";
 import { toUserPlace } from "./places.ts";
 import { StorageUse } from "./storage-use.tsx";
 import { type Column, Table } from "./table.tsx";
@@ -102,8 +103,6 @@ function NoUsers({ q, onCreate }: { q: string; onCreate: () => void }) {
   );
 }
 
-const NO_FAILURE = { text: "", param: "", existing: "" };
-
 function CreateUser({ onClose }: { onClose: () => void }) {
   const { parley, say, endIfRefused } = useSession();
   const [isBusy, setBusy] = useState(false);
@@ -124,13 +123,7 @@ function CreateUser({ onClose }: { onClose: () => void }) {
       openPlace(toUserPlace(user.id).slice(1));
     } catch (error) {
       setBusy(false);
-      const { code = "", param = "", members = {} } = error instanceof ParleyApiError ? error : {};
-      const isTaken = code === "username_taken";
-      setFailure({
-        text: isTaken ? "A user with this username already exists." : explain(error),
-        param: isTaken ? "username" : param,
-        existing: String(members.existing_id ?? ""),
-      });
+      setFailure(toFormFailure(error));
       endIfRefused(error);
     }
   };

@@ -1,7 +1,6 @@
 // A user: what is known of them, their tokens and webhooks, what they did, and erasing them.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Page, Parley, User, Webhook } from "../../../client/src/index.ts";
-import { explain, isAborted, isGone } from "../failures.ts";
 import { Icon } from "../icons.tsx";
 import { PageFailure, Reading } from "../page-notes.tsx";
 import { visible } from "../people.tsx";
@@ -13,6 +12,7 @@ import { EraseUser } from "./erase-user.tsx";
 import { CopyButton, Empty, Facts, More, PageHead, Time } from "./parts.tsx";
 import { toAuditPlace } from "./places.ts";
 import { StorageUse } from "./storage-use.tsx";
+import { useOne } from "./use-one.ts";
 import { UserTokens } from "./user-tokens.tsx";
 import { LastSeen } from "./users-page.tsx";
 import { useHookStates, WebhookTable } from "./webhook-table.tsx";
@@ -20,8 +20,9 @@ import { useHookStates, WebhookTable } from "./webhook-table.tsx";
 const BACK = { href: "#admin/users", label: "Users" };
 
 export function UserPage({ id }: { id: string }) {
-  const { user, failure, isErased, read } = useUser(id);
-  if (isErased) {
+  const { parley } = useSession();
+  const { item, failure, isMissing, retry } = useOne(id, (signal) => parley.users.retrieve(id, { signal }));
+  if (isMissing) {
     return (
       <>
         <PageHead title="Erased user" back={BACK} />
@@ -33,27 +34,8 @@ export function UserPage({ id }: { id: string }) {
       </>
     );
   }
-  if (!user) return failure ? <PageFailure pages={{ failure, retry: read }} /> : <Reading />;
-  return <Loaded user={user} />;
-}
-
-function useUser(id: string) {
-  const { parley, endIfRefused } = useSession();
-  const [state, setState] = useState<{ user?: User; failure?: string; isErased?: boolean }>({});
-  const [attempt, setAttempt] = useState(0);
-  useEffect(() => {
-    const controller = new AbortController();
-    parley.users
-      .retrieve(id, { signal: controller.signal })
-      .then((user) => setState({ user }))
-      .catch((error) => {
-        if (isAborted(error)) return;
-        setState(isGone(error) ? { isErased: true } : { failure: explain(error) });
-        endIfRefused(error);
-      });
-    return () => controller.abort();
-  }, [id, parley, attempt]);
-  return { ...state, read: () => setAttempt((count) => count + 1) };
+  if (item) return <Loaded user={item} />;
+  return failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />;
 }
 
 function Loaded({ user }: { user: User }) {

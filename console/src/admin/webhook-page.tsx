@@ -1,8 +1,7 @@
 // A webhook: why it fails, what can be done about it, and its deliveries.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Delivery, Webhook } from "../../../client/src/index.ts";
 import { ConfirmDialog } from "../dialog.tsx";
-import { explain, isAborted, isGone } from "../failures.ts";
 import { Icon } from "../icons.tsx";
 import { PageFailure, Reading } from "../page-notes.tsx";
 import { openPlace } from "../place.ts";
@@ -12,6 +11,7 @@ import { type Deliveries, DeliveryTable, useDeliveries } from "./deliveries.tsx"
 import { UserLink } from "./directory.tsx";
 import { Badge, CopyButton, Empty, Facts, More, PageHead, Time } from "./parts.tsx";
 import { toAuditPlace } from "./places.ts";
+import { useOne } from "./use-one.ts";
 import { MissingScope } from "./webhooks-page.tsx";
 import { formatSoon } from "./words.ts";
 
@@ -29,27 +29,12 @@ export function WebhookPage({ id }: { id: string }) {
 }
 
 function OneWebhook({ id }: { id: string }) {
-  const { parley, endIfRefused } = useSession();
-  const [hook, setHook] = useState<Webhook>();
-  const [failure, setFailure] = useState<unknown>();
-  const [attempt, setAttempt] = useState(0);
-  useEffect(() => {
-    const controller = new AbortController();
-    setFailure(undefined);
-    parley.webhooks
-      .retrieve(id, { signal: controller.signal })
-      .then(setHook)
-      .catch((error) => {
-        if (isAborted(error)) return;
-        setFailure(error);
-        endIfRefused(error);
-      });
-    return () => controller.abort();
-  }, [id, parley, attempt]);
-  if (hook) return <Loaded hook={hook} onChange={setHook} />;
-  if (failure === undefined) return <Reading />;
-  if (!isGone(failure))
-    return <PageFailure pages={{ failure: explain(failure), retry: () => setAttempt(attempt + 1) }} />;
+  const { parley } = useSession();
+  const { item, failure, isMissing, retry, change } = useOne(id, (signal) =>
+    parley.webhooks.retrieve(id, { signal }),
+  );
+  if (item) return <Loaded hook={item} onChange={change} />;
+  if (!isMissing) return failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />;
   return (
     <>
       <PageHead title="Webhook" back={BACK} />

@@ -5,7 +5,7 @@ import { counted, formatTime } from "./format.ts";
 import { toSpeaker } from "./groups/texts.ts";
 import { Icon } from "./icons.tsx";
 import { ListBox } from "./list-box.tsx";
-import { Avatar, toName, toPreview, visible } from "./people.tsx";
+import { Avatar, toContactHint, toName, toPreview, visible } from "./people.tsx";
 import { useSession } from "./session.ts";
 import type { Pages } from "./use-pages.ts";
 import { useTyping } from "./use-typing.ts";
@@ -79,7 +79,7 @@ function toEntryName(entry: Entry): string {
 /** Returns what tells a contact or group from others of the same name. */
 function toHint(contact: Contact | Group): string {
   if ("history" in contact) return counted(contact.member_count, "member", "members");
-  return toName(contact) === contact.username ? contact.phone_number : `@${contact.username}`;
+  return toContactHint(contact);
 }
 
 /** The last message in one line, and how many are unread. */

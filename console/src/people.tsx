@@ -13,6 +13,11 @@ export function toName(contact: Contact): string {
   return visible(contact.display_name) || contact.username;
 }
 
+/** Returns what tells a contact from others of the same name. */
+export function toContactHint(contact: Contact): string {
+  return toName(contact) === contact.username ? contact.phone_number : `@${contact.username}`;
+}
+
 /** Returns a message in one line. */
 export function toPreview({ text, attachments }: Pick<Message, "text" | "attachments">): string {
   if (text !== null) return text;

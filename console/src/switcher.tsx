@@ -5,7 +5,7 @@ import { Dialog } from "./dialog.tsx";
 import { counted } from "./format.ts";
 import { scoreName } from "./fuzzy.ts";
 import { Icon } from "./icons.tsx";
-import { Avatar, toName, visible } from "./people.tsx";
+import { Avatar, toContactHint, toName, visible } from "./people.tsx";
 import { NOTES, openPlace } from "./place.ts";
 import { useSession } from "./session.ts";
 import { useSettled } from "./use-settled.ts";
@@ -105,7 +105,7 @@ function usePlaces(typed: string): readonly Place[] {
   return useMemo(() => {
     const places = new Map<string, Place>();
     const add = (place: Place) => places.has(place.id) || places.set(place.id, place);
-    const hints = new Map(contacts.map((contact) => [contact.id, toHint(contact)]));
+    const hints = new Map(contacts.map((contact) => [contact.id, toContactHint(contact)]));
     for (const { contact_id, group_id, name } of conversations.listRecent()) {
       const id = contact_id ?? group_id;
       const shared = { name: visible(name) || "No name", isGroup: group_id !== null };
@@ -115,7 +115,7 @@ function usePlaces(typed: string): readonly Place[] {
     for (const { id, name, role } of groups.state.all)
       if (role !== "invited") add({ id, name: visible(name) || "No name", hint: "Group", isGroup: true });
     for (const contact of contacts)
-      add({ id: contact.id, name: toName(contact), hint: toHint(contact), isGroup: false });
+      add({ id: contact.id, name: toName(contact), hint: toContactHint(contact), isGroup: false });
     return [...places.values()]
       .flatMap((place) => {
         const score = toScore(place, typed);
@@ -125,10 +125,6 @@ function usePlaces(typed: string): readonly Place[] {
       .slice(0, MAX_SHOWN)
       .map(({ place }) => place);
   }, [conversations, groups, contacts, typed]);
-}
-
-function toHint(contact: Contact): string {
-  return toName(contact) === contact.username ? contact.phone_number : `@${contact.username}`;
 }
 
 function toScore({ name, hint }: Place, typed: string): number | undefined {

@@ -153,6 +153,12 @@ export function toFormFailure(error: unknown): FormFailure {
   return { text: explain(error), param, existing: String(members.existing_id ?? "") };
 }
 
+/** Names the limit that was reached: many have the same code. Returns other errors as they are. */
+export function nameLimit(error: unknown, text: string): unknown {
+  const isLimit = error instanceof ParleyApiError && error.code === "count_limit_reached";
+  return isLimit ? new Error(text) : error;
+}
+
 export function explainSize(size: number, limit: number): string {
   return `The file is ${formatSize(size)}. The server accepts at most ${formatSize(limit)}.`;
 }

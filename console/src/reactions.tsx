@@ -1,7 +1,8 @@
 // Reactions to a message: those that it has, and the dialog in which the user chooses one.
 import { useCallback } from "preact/hooks";
-import { type Message, ParleyApiError } from "../../client/src/index.ts";
+import type { Message } from "../../client/src/index.ts";
 import { Dialog } from "./dialog.tsx";
+import { nameLimit } from "./failures.ts";
 import { counted } from "./format.ts";
 import type { MessageActions } from "./message-tools.tsx";
 import { focusContent } from "./open-file.tsx";
@@ -108,9 +109,8 @@ export function useToggleReaction(): MessageActions["toggle"] {
           () => ({ type: isThere ? "reaction.deleted" : "reaction.created", payload }),
         );
       } catch (error) {
-        const isFull = error instanceof ParleyApiError && error.code === "count_limit_reached";
-        const reason = isFull ? new Error("A message can have 20 different emoji.") : error;
-        report(isThere ? "Your reaction was not removed." : "Your reaction was not added.", reason);
+        const doing = isThere ? "Your reaction was not removed." : "Your reaction was not added.";
+        report(doing, nameLimit(error, "A message can have 20 different emoji."));
       }
       // The last one of its emoji takes its button with it.
       focusContent(id);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ParleyApiError } from "../../client/src/index.ts";
-import { explain } from "../../console/src/failures.ts";
+import { explain, nameLimit } from "../../console/src/failures.ts";
 import { catalogue } from "../../src/errors.ts";
 
 test("errors are explained by code and field, whatever the words of the server", () => {
@@ -16,6 +16,13 @@ test("errors are explained by code and field, whatever the words of the server",
   assert.match(failure("source_changed"), /^The file was changed/);
   assert.equal(failure("invalid_parameter", "limit"), "The server does not accept this value.");
   assert.match(failure("quota_exceeded"), /^Your storage is full/);
+});
+
+test("a limit is explained by what was reached, and other errors stay as they are", () => {
+  const toText = (code: ParleyApiError["code"]) =>
+    explain(nameLimit(new ParleyApiError({ code, status: 409, detail: "words of the server" }), "Too many."));
+  assert.equal(toText("count_limit_reached"), "Too many.");
+  assert.match(toText("quota_exceeded"), /^Your storage is full/);
 });
 
 test("no error of the catalogue shows the words of the server, or passes for an unknown one", () => {

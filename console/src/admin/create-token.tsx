@@ -1,9 +1,9 @@
 // Creating a token, and showing it once.
 import { useState } from "preact/hooks";
-import { type NewToken, ParleyApiError, type Token } from "../../../client/src/index.ts";
+import type { NewToken, Token } from "../../../client/src/index.ts";
 import { Choice } from "../choice.tsx";
 import { Dialog, FormButtons } from "../dialog.tsx";
-import { explain, LABELS } from "../failures.ts";
+import { explain, LABELS, nameLimit } from "../failures.ts";
 import { useSession } from "../session.ts";
 import { TextField } from "../text-field.tsx";
 import { toDay } from "./days.ts";
@@ -77,8 +77,7 @@ function TokenForm(props: {
       }
       setFailure(`No user has the username ${typed.trim()}.`);
     } catch (error) {
-      const isFull = error instanceof ParleyApiError && error.code === "count_limit_reached";
-      setFailure(isFull ? "This user has too many tokens. Revoke some first." : explain(error));
+      setFailure(explain(nameLimit(error, "This user has too many tokens. Revoke some first.")));
       endIfRefused(error);
     }
     setBusy(false);

@@ -1,6 +1,7 @@
 // The deliveries of a webhook. While some are pending, their states are read again and again.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Delivery, Webhook } from "../../../client/src/index.ts";
+import { nameLimit } from "../failures.ts";
 import { useSession } from "../session.ts";
 import { type Pages, usePages } from "../use-pages.ts";
 import { diagnose, isFailing, toDeliveryState, toEventName } from "./advice.ts";
@@ -18,6 +19,10 @@ export interface Deliveries extends Pages<Delivery> {
   /** Shows a delivery that was just sent, or sent again. */
   add: (delivery: Delivery) => void;
 }
+
+/** Why nothing more is sent to a webhook for now. */
+export const TOO_MANY_PENDING =
+  "Too many deliveries of this webhook are pending. Wait until the receiver has accepted some.";
 
 /** Deliveries read at a time behind the first page. */
 const MANY = 100;
@@ -70,7 +75,7 @@ export function DeliveryTable({ hook, deliveries }: { hook: Webhook; deliveries:
       deliveries.add(await parley.webhooks.redeliver(hook.id, id));
       say("The event is sent again.");
     } catch (error) {
-      report("The event was not sent again.", error);
+      report("The event was not sent again.", nameLimit(error, TOO_MANY_PENDING));
     }
     setBusyId("");
   };

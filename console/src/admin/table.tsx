@@ -37,7 +37,7 @@ export function Table<Item extends { id: string }>(props: {
           <tr key={item.id}>
             {columns.map(({ label, kind, cell }) =>
               kind === "name" ? (
-                <th key={label} scope="row" class={kind && `cell-${kind}`}>
+                <th key={label} scope="row">
                   {cell(item)}
                 </th>
               ) : (

@@ -2,12 +2,13 @@
 import { useState } from "preact/hooks";
 import type { Delivery, Webhook } from "../../../client/src/index.ts";
 import { ConfirmDialog } from "../dialog.tsx";
+import { nameLimit } from "../failures.ts";
 import { Icon } from "../icons.tsx";
 import { PageFailure, Reading } from "../page-notes.tsx";
 import { openPlace } from "../place.ts";
 import { useSession } from "../session.ts";
 import { type HookState, toEventsText, toHookState, toOrigin } from "./advice.ts";
-import { type Deliveries, DeliveryTable, useDeliveries } from "./deliveries.tsx";
+import { type Deliveries, DeliveryTable, TOO_MANY_PENDING, useDeliveries } from "./deliveries.tsx";
 import { UserLink } from "./directory.tsx";
 import { Badge, CopyButton, Empty, Facts, More, PageHead, Time } from "./parts.tsx";
 import { toAuditPlace } from "./places.ts";
@@ -134,7 +135,7 @@ function Actions(props: {
       await request();
       say(done);
     } catch (error) {
-      report(doing, error);
+      report(doing, nameLimit(error, TOO_MANY_PENDING));
     }
     setBusy(false);
   };

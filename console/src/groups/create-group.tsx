@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import { Choice } from "../choice.tsx";
 import { Dialog, FormButtons } from "../dialog.tsx";
-import { explain } from "../failures.ts";
+import { explain, nameLimit } from "../failures.ts";
 import { Icon, IconButton } from "../icons.tsx";
 import { openPlace } from "../place.ts";
 import { useSession } from "../session.ts";
+import { FULL } from "./members.tsx";
 import { NameInput } from "./name-input.tsx";
 
 const HISTORIES = [
@@ -37,7 +38,7 @@ export function CreateGroup({ onClose }: { onClose: () => void }) {
       openPlace(group.id);
     } catch (error) {
       setBusy(false);
-      setFailure(explain(error));
+      setFailure(explain(nameLimit(error, FULL)));
       endIfRefused(error);
     }
   };

@@ -2,7 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { Group, Member } from "../../../client/src/index.ts";
 import { ConfirmDialog, Dialog } from "../dialog.tsx";
-import { explain } from "../failures.ts";
+import { explain, nameLimit } from "../failures.ts";
 import { Menu, MenuItem } from "../menu.tsx";
 import { useOneTabStop } from "../one-tab-stop.ts";
 import { focusIfLost } from "../open-file.tsx";
@@ -16,6 +16,8 @@ import { useMembers } from "./use-groups.ts";
 
 const ROLES = { admin: "Admin", member: "Member", invited: "Invited" };
 const ORDER = Object.keys(ROLES);
+
+export const FULL = "A group cannot have this many members and invitations.";
 
 export function Members({ group, onClose }: { group: Group; onClose: () => void }) {
   const pages = useMembers(group);
@@ -81,7 +83,7 @@ function Invite({ group, pages }: { group: Group; pages: Pages<Member> }) {
       say(`${toMemberName(member)} is ${isInvited ? "invited" : "already a member"}.`);
       setTyped("");
     } catch (error) {
-      setFailure(explain(error));
+      setFailure(explain(nameLimit(error, FULL)));
       endIfRefused(error);
     }
     setBusy(false);

@@ -172,6 +172,11 @@ async function whole(
           onProgress(total);
           return response;
         };
+  return whileReadable(held, send);
+}
+
+/** Names the reason if a request fails because one of its files has changed: browsers report a lost connection. */
+export function whileReadable(held: readonly Blob[], send: Send): Send {
   return async (outgoing, watch) => {
     try {
       return await send(outgoing, watch);
@@ -183,7 +188,7 @@ async function whole(
   };
 }
 
-/** Whether a chosen file is unchanged. For a changed one browsers report the same error as for a lost connection. */
+/** Whether a chosen file is unchanged. */
 async function isReadable(held: Blob): Promise<boolean> {
   return held
     .slice(0, 1)

@@ -6,7 +6,7 @@ import { type Source, toSource, type UploadSource } from "./source.ts";
 import { toStream } from "./streams.ts";
 import type { CallOptions, CreateOptions, Send, Transport } from "./transport.ts";
 import type { Attachment, AttachmentTarget, NewUpload, Upload, UploadQuery } from "./types.ts";
-import { fileChunks, type UploadProgress } from "./upload.ts";
+import { fileChunks, type UploadProgress, whileReadable } from "./upload.ts";
 import { canSendByXhr, sendByXhr } from "./xhr.ts";
 
 const PATH = ["v1", "uploads"];
@@ -150,8 +150,11 @@ function toSend(transport: Transport, source: Source, offset: number, tell: (sen
   tell(offset);
   if (blob && !isNode) {
     const rest = blob.slice(offset);
-    if (canSendByXhr() && !transport.hasOwnFetch) return sendByXhr(rest, (sent) => tell(offset + sent));
-    return (outgoing, watch) => transport.send({ ...outgoing, body: rest }, watch);
+    const send: Send =
+      canSendByXhr() && !transport.hasOwnFetch
+        ? sendByXhr(rest, (sent) => tell(offset + sent))
+        : (outgoing, watch) => transport.send({ ...outgoing, body: rest }, watch);
+    return whileReadable([blob], send);
   }
   const length = size === undefined ? {} : { "content-length": String(size - offset) };
   return (outgoing, watch) =>

@@ -2,6 +2,10 @@
 import { type ErrorCode, ParleyApiError } from "../../client/src/index.ts";
 import { formatSize } from "./format.ts";
 
+export function isCode(error: unknown, code: ErrorCode): boolean {
+  return error instanceof ParleyApiError && error.code === code;
+}
+
 /** Whether the server refused the token. */
 export function isRefused(error: unknown): boolean {
   return error instanceof ParleyApiError && error.status === 401;
@@ -15,8 +19,9 @@ export function isOutage(error: unknown): boolean {
 /** Whether the same request may succeed later, without the user doing anything. */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof ParleyApiError)) return false;
-  // A file that has changed, or no room for it.
-  if (error.code === "source_changed" || error.status === 507) return false;
+  // A file that has changed, no room for it, or too many of them on one day.
+  if (error.code === "source_changed" || error.status === 507 || error.code === "daily_limit_reached")
+    return false;
   // The first attempt may still run where its connection was lost, or its body has stalled.
   if (error.code === "idempotency_in_progress" || error.code === "request_timeout") return true;
   return isOutage(error) || error.status === 429;
@@ -34,7 +39,7 @@ export function isAborted(error: unknown): boolean {
 
 /** Whether the file was refused because another user uploaded it. */
 export function isForeign(error: unknown): boolean {
-  return error instanceof ParleyApiError && error.code === "not_uploader";
+  return isCode(error, "not_uploader");
 }
 
 /** The labels of the API's fields. */

@@ -128,11 +128,12 @@ function makeTools(
   const parley = connect(access);
   const say = (text: string) => add(text, false);
   const drafts = new Drafts(me.id);
-  const leave = (ending = BY_USER) => signOut(access, ending, () => pusher.turnOff());
+  const end = async () => void (await Promise.all([uploads.stop(), pusher.turnOff()]));
+  const leave = (ending = BY_USER) => signOut(access, ending, end);
   const halt = () => {
     const unsent = listUnsent(uploads, outbox, conversations);
     drafts.takeBack(outbox.all);
-    uploads.stop();
+    void uploads.stop();
     outbox.stop();
     return unsent;
   };
@@ -145,8 +146,10 @@ function makeTools(
   };
   const events = new ChangeFeed();
   const refreshMe = refresher(parley, events, setMe, endIfRefused);
+  const lasting = connect(access, (input, init) => fetch(input, { ...init, keepalive: true }));
   const uploads = new Uploads(parley, events, {
     maxFileSize: me.limits.max_file_size,
+    remove: (uploadId) => lasting.uploads.delete(uploadId),
     idle: refreshMe,
     refused: endIfRefused,
   });
@@ -265,22 +268,25 @@ function useLive(user: SignedInUser, tools: Tools, setAway: (isAway: boolean) =>
       notifier.clear();
       void pusher.clear();
     };
+    const leave = ({ persisted }: PageTransitionEvent) => persisted || void uploads.stop();
     attend();
     pusher.renew().catch((error) => report("Notifications may not reach you while Parley is closed.", error));
     addEventListener("focus", attend);
     addEventListener("online", retry);
+    addEventListener("pagehide", leave);
     document.addEventListener("visibilitychange", retry);
     document.addEventListener("visibilitychange", attend);
     return () => {
       removeEventListener("focus", attend);
       removeEventListener("online", retry);
+      removeEventListener("pagehide", leave);
       document.removeEventListener("visibilitychange", retry);
       document.removeEventListener("visibilitychange", attend);
       notifier.clear();
       forget();
       clearInterval(counting);
       controller.abort();
-      uploads.stop();
+      void uploads.stop();
       outbox.stop();
       typists.stop();
     };

@@ -1,8 +1,8 @@
 // Messages on their way. A conversation's messages are sent one after the other, each until the server has answered, and
 // each with one key, so that a lost answer makes no second message.
-import { type Message, type Parley, ParleyApiError, randomKey } from "../../client/src/index.ts";
+import { type Message, type Parley, randomKey } from "../../client/src/index.ts";
 import type { Draft } from "./drafts.ts";
-import { explain, isPassing, isRefused } from "./failures.ts";
+import { explain, isCode, isPassing, isRefused } from "./failures.ts";
 import { oncePerFrame } from "./frames.ts";
 import type { ChangeFeed } from "./live.ts";
 
@@ -199,8 +199,4 @@ export class Outbox {
       this.discard(id);
     }
   }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof ParleyApiError && error.code === code;
 }

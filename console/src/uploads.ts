@@ -1,12 +1,17 @@
 // Uploads, which continue while the user opens other conversations, and wait while the server does not answer.
-import { type Parley, ParleyApiError, randomKey } from "../../client/src/index.ts";
-import { explain, explainSize, isPassing, isRefused } from "./failures.ts";
+import { type Attachment, type Parley, ParleyApiError, randomKey } from "../../client/src/index.ts";
+import { explain, explainSize, isCode, isGone, isPassing, isRefused } from "./failures.ts";
 import { counted } from "./format.ts";
 import { oncePerFrame } from "./frames.ts";
 import type { ChangeFeed } from "./live.ts";
 import { Meter } from "./meter.ts";
 
 const AT_ONCE = 3;
+/**
+ * The size from which an upload continues where it was interrupted. It costs two more requests, and from this size on the
+ * server keeps what has come in even if it crashes: it stores that every 8 MiB.
+ */
+const RESUMABLE_BYTES = 8 * 1024 * 1024;
 
 type State = "waiting" | "sending" | "done" | "failed" | "cancelled";
 
@@ -24,12 +29,16 @@ export interface Upload {
   error: string;
   /** Whether a retry would fail too. */
   hopeless: boolean;
+  /** The id under which the server keeps what has come in of a large file; empty if it keeps nothing. */
+  uploadId: string;
   /** The id of the uploaded file; empty until the server has answered. */
   attachmentId: string;
 }
 
 interface Hooks {
   maxFileSize: number | null;
+  /** Deletes an upload that the server keeps, also while the page closes. */
+  remove: (uploadId: string) => Promise<void>;
   /** Called when no upload is left. */
   idle: () => void;
   refused: (error: unknown) => void;
@@ -51,6 +60,7 @@ export class Uploads {
   /** How many attempts in a row found no server. */
   #failures = 0;
   #isPausing = false;
+  #isStopped = false;
   #parley: Parley;
   #events: ChangeFeed;
   #hooks: Hooks;
@@ -113,6 +123,7 @@ export class Uploads {
       speed: 0,
       error: "",
       hopeless: false,
+      uploadId: "",
       attachmentId: "",
     };
     const limit = this.#hooks.maxFileSize;
@@ -123,6 +134,7 @@ export class Uploads {
   cancel(id: number): void {
     this.#end(id, { state: "cancelled" }, "was cancelled");
     this.#controllers.get(id)?.abort();
+    this.#drop(id);
     this.#startNext();
     // The end of one that was being sent says so itself.
     if (this.running === 0 && this.#controllers.size === 0) this.#rest();
@@ -135,14 +147,18 @@ export class Uploads {
 
   /** Removes finished uploads from the list. */
   clear(): void {
+    for (const each of this.#all) if (!isRunning(each)) void this.#discard(each.uploadId);
     this.#all = this.#all.filter(isRunning);
     this.#tell();
   }
 
-  /** Aborts all uploads. */
-  stop(): void {
+  /** Aborts all uploads. Resolves when the server keeps nothing of them, or does not answer. */
+  async stop(): Promise<void> {
+    const stopped = this.#all;
     this.#all = [];
+    this.#isStopped = true;
     for (const controller of this.#controllers.values()) controller.abort();
+    await Promise.all(stopped.map(({ uploadId }) => this.#discard(uploadId)));
   }
 
   #change(id: number, change: Partial<Upload>): void {
@@ -162,7 +178,11 @@ export class Uploads {
     const found = this.#all.filter((each) => each.id === id);
     this.#all = [
       ...others,
-      ...found.map((each): Upload => ({ ...each, state: "waiting", sent: 0, speed: 0, error: "" })),
+      ...found.map((each): Upload => {
+        // What the server keeps need not be sent again.
+        const sent = each.uploadId ? each.sent : 0;
+        return { ...each, state: "waiting", sent, speed: 0, error: "" };
+      }),
     ];
     this.#tell();
   }
@@ -188,20 +208,13 @@ export class Uploads {
   }
 
   async #send(upload: Upload): Promise<void> {
-    const { id, key, file, conversationId } = upload;
+    const { id, file, conversationId } = upload;
     const controller = new AbortController();
     this.#controllers.set(id, controller);
     this.#change(id, { state: "sending" });
     try {
       await this.#events.publishResult(
-        () =>
-          this.#parley.attachments.upload(file, {
-            filename: file.name,
-            conversation_id: conversationId,
-            idempotencyKey: key,
-            signal: controller.signal,
-            onProgress: this.#follow(id, controller.signal),
-          }),
+        () => this.#transfer(upload, controller.signal),
         (payload) => {
           this.#change(id, { attachmentId: payload.id });
           return { type: "attachment.created", conversation_id: conversationId, payload };
@@ -210,13 +223,56 @@ export class Uploads {
       this.#finished += file.size;
       this.#failures = 0;
       this.#advance();
-      this.#end(id, { state: "done", sent: file.size }, "was sent");
+      this.#end(id, { state: "done", sent: file.size, uploadId: "" }, "was sent");
     } catch (error) {
-      if (!controller.signal.aborted) this.#fail(id, error);
+      if (!controller.signal.aborted) this.#fail(upload, error);
     } finally {
       this.#controllers.delete(id);
       this.#startNext();
       if (this.running === 0) this.#rest();
+    }
+  }
+
+  /** Sends a small file by one request, and a large one from where the server has it. */
+  async #transfer(upload: Upload, signal: AbortSignal): Promise<Attachment> {
+    const { id, key, file, conversationId, uploadId } = upload;
+    const onProgress = this.#follow(id, signal);
+    if (file.size >= RESUMABLE_BYTES) {
+      const resume = uploadId || (await this.#begin(upload, signal));
+      return this.#parley.uploads.send(file, { resume, signal, onProgress });
+    }
+    const target = { filename: file.name, conversation_id: conversationId };
+    return this.#parley.attachments.upload(file, { ...target, idempotencyKey: key, signal, onProgress });
+  }
+
+  /** Begins an upload that can be continued. Waits for its id even if it is cancelled, so that it can be deleted. */
+  async #begin({ id, key, file, conversationId }: Upload, signal: AbortSignal): Promise<string> {
+    const { name: filename, size: length, type: contentType } = file;
+    const described = { filename, length, contentType, conversation_id: conversationId };
+    const { id: uploadId } = await this.#parley.uploads.create(described, { idempotencyKey: key });
+    this.#change(id, { uploadId });
+    if (signal.aborted) this.#drop(id, uploadId);
+    return uploadId;
+  }
+
+  /** Deletes what the server keeps of an upload, so that a retry begins anew. */
+  #drop(id: number, uploadId = this.#all.find((each) => each.id === id)?.uploadId): void {
+    if (!uploadId) return;
+    // With the key of the deleted upload the server would find no other.
+    this.#change(id, { uploadId: "", key: randomKey() });
+    void this.#discard(uploadId);
+  }
+
+  /** Deletes what would otherwise take room of the user for a day. */
+  async #discard(uploadId: string): Promise<void> {
+    if (uploadId === "") return;
+    for (let failures = 1; ; failures++) {
+      try {
+        return await this.#hooks.remove(uploadId);
+      } catch (error) {
+        if (this.#isStopped || !isPassing(error)) return;
+        await this.#events.pause(failures);
+      }
     }
   }
 
@@ -226,14 +282,21 @@ export class Uploads {
     this.#hooks.idle();
   }
 
-  #fail(id: number, error: unknown): void {
+  #fail({ id, uploadId }: Upload, error: unknown): void {
+    // The answer to a HEAD has no body, and so no code.
+    const isExpired =
+      isCode(error, "upload_not_found") || (isGone(error) && isCode(error, "unexpected_answer"));
+    if (isExpired) this.#drop(id);
     if (isRefused(error)) this.#hooks.refused(error);
+    else if (isExpired && uploadId !== "") this.#queue(id);
     else if (isPassing(error)) {
       this.#queue(id);
       void this.#pause();
     } else {
       const why = explain(error);
-      this.#end(id, { state: "failed", error: why, hopeless: isHopeless(error) }, `was not sent. ${why}`);
+      const hopeless = isHopeless(error);
+      if (hopeless) this.#drop(id);
+      this.#end(id, { state: "failed", error: why, hopeless }, `was not sent. ${why}`);
     }
   }
 
@@ -271,8 +334,11 @@ export function isRunning({ state }: Upload): boolean {
   return state === "waiting" || state === "sending";
 }
 
+/** After these the same file can be sent again. */
+const REPEATABLE = ["upload_not_found", "upload_offset_mismatch", "daily_limit_reached"];
+
 /** Whether the server will refuse the file again, unlike one for which others have to make room. */
 function isHopeless(error: unknown): boolean {
-  if (!(error instanceof ParleyApiError)) return false;
+  if (!(error instanceof ParleyApiError) || REPEATABLE.includes(error.code)) return false;
   return error.code === "source_changed" || (error.status >= 400 && error.status < 500);
 }

@@ -101,11 +101,17 @@ test("a file that has changed since it was chosen is told as that, at once", {
   const folder = await mkdtemp(join(tmpdir(), "parley-client-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const path = join(folder, "notes.txt");
-  await writeFile(path, "as it was");
-  await page.setInputFiles("input", path);
-  assert.equal(await run("return (await parley.attachments.upload(chosen())).file_size"), 9);
-  await writeFile(path, "and longer");
-  const [name, code] = (await run("return await parley.attachments.upload(chosen())")) as string[];
-  assert.deepEqual([name, code], ["ParleyApiError", "source_changed"]);
-  assert.ok(seen().length <= 2, "It was tried again.");
+  for (const [send, requests] of [
+    ["attachments.upload", 1],
+    ["uploads.send", 2],
+  ] as const) {
+    await writeFile(path, "as it was");
+    await page.setInputFiles("input", path);
+    assert.equal(await run(`return (await parley.${send}(chosen())).file_size`), 9);
+    await writeFile(path, "and longer");
+    const before = seen().length;
+    const [name, code] = (await run(`return await parley.${send}(chosen())`)) as string[];
+    assert.deepEqual([name, code], ["ParleyApiError", "source_changed"]);
+    assert.ok(seen().length <= before + requests, "It was tried again.");
+  }
 });

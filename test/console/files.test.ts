@@ -47,7 +47,7 @@ test("three files are dropped, of which a large one is cancelled and sent again"
   await page.getByText(/MB of 200 MB · .+\/s$/).waitFor();
   const sent = Number(await progress.getAttribute("value"));
   assert.ok(sent > 0 && sent < BIG, `${sent} bytes`);
-  const cut = page.waitForEvent("requestfailed", (request) => request.method() === "POST");
+  const cut = page.waitForEvent("requestfailed", (request) => request.method() === "PATCH");
   await page.getByRole("button", { name: "Cancel big.bin" }).click();
   await cut;
   await page.getByText("Cancelled", { exact: true }).waitFor();

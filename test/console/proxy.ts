@@ -14,11 +14,15 @@ export interface ProxyServer {
   url: string;
   /** Decides on each request by its line, such as `GET /v1/me`. An answer that is there waits for what this promises. */
   fate: (line: string) => Fate | Promise<Fate>;
+  /** Called when bytes of a request's body have come: how many by now. */
+  passed: (line: string, bytes: number) => void;
   /** Changes the Content-Security-Policy of each answer that has one. */
   toPolicy: (policy: string) => string;
   /** How many streams of events are open. */
   openStreams(): number;
   cutStreams(): void;
+  /** Closes all connections as they are. */
+  cut(): void;
 }
 
 /** A network between the browser and the server, also below a path, as a test wants it. */
@@ -28,15 +32,18 @@ export async function startProxy(t: TestContext, server: TestApp, prefix = ""): 
   const proxy: ProxyServer = {
     url: "",
     fate: () => "pass",
+    passed: () => {},
     toPolicy: (policy) => policy,
     openStreams: () => streams.size,
     cutStreams() {
       for (const stream of [...streams]) stream.destroy();
     },
+    cut: () => listener.closeAllConnections(),
   };
   const listener = createServer((request, response) => {
     const path = request.url!.slice(prefix.length);
-    const fate = proxy.fate(`${request.method} ${path}`);
+    const line = `${request.method} ${path}`;
+    const fate = proxy.fate(line);
     if (fate === "break") {
       request.resume();
       return void response.writeHead(500).end();
@@ -54,6 +61,11 @@ export async function startProxy(t: TestContext, server: TestApp, prefix = ""): 
     response.on("close", () => {
       streams.delete(response);
       onward.destroy();
+    });
+    let bytes = 0;
+    request.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      proxy.passed(line, bytes);
     });
     request.pipe(onward);
   });

@@ -38,6 +38,7 @@ export function testScenes(title: string, scenes: Record<string, (world: World) 
       await t.test(name, { timeout: SCENE_MS }, async () => {
         // Each begins with a network that works, and no page of another.
         proxy.fate = () => "pass";
+        proxy.passed = () => {};
         await Promise.all(browser.contexts().map((context) => context.close()));
         await play({ t, server, proxy, visit, arrive });
       });

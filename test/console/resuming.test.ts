@@ -1,0 +1,268 @@
+// Large files, whose uploads continue where the server has them.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { revokeTokensOf } from "../../src/core/access/tokens.ts";
+import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { dropFiles, openFiles, openPage, signIn, signOut } from "./browser.ts";
+import { type ProxyServer, startProxy } from "./proxy.ts";
+import { testScenes } from "./scenes.ts";
+
+const MIB = 1024 * 1024;
+const SIZE = 40 * MIB;
+/** What the server stores at once. */
+const PART = 8 * MIB;
+const WAITING = "Waiting for the connection";
+
+async function openNotes(page: Page): Promise<void> {
+  await page.getByRole("link", { name: "Notes to self" }).click();
+  await openFiles(page);
+  await page.getByRole("heading", { name: "Drop files here" }).waitFor();
+}
+
+/** Lets a file be dropped on the notes to self of which no two parts are alike. Returns the id of its upload. */
+async function dropLarge(page: Page): Promise<string> {
+  await openNotes(page);
+  const begun = page.waitForResponse(
+    (each) => each.request().method() === "POST" && each.url().includes("/v1/uploads"),
+  );
+  const data = await page.evaluateHandle((size) => {
+    const numbers = Uint32Array.from({ length: size / 4 }, (_, at) => at);
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([numbers], "large.bin", { type: "application/octet-stream" }));
+    return transfer;
+  }, SIZE);
+  await page.locator(".conversation").dispatchEvent("drop", { dataTransfer: data });
+  await data.dispose();
+  return ((await (await begun).json()) as { id: string }).id;
+}
+
+/** Limits how fast the page sends, so that there is time to look at it. */
+async function slowDown(page: Page): Promise<void> {
+  const network = await page.context().newCDPSession(page);
+  await network.send("Network.enable");
+  await network.send("Network.emulateNetworkConditions", {
+    ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 20 * MIB },
+  });
+}
+
+/** Calls `act` once the server may have this many bytes of a file. Returns how many bytes of files were sent in all. */
+function afterBytes(proxy: ProxyServer, bytes: number, act: () => unknown): { sent: () => number } {
+  const requests: number[] = [];
+  let isDone = false;
+  proxy.passed = (line, count) => {
+    if (!line.startsWith("PATCH")) return;
+    const at = requests.length - 1;
+    if (at < 0 || count < requests[at]!) requests.push(count);
+    else requests[at] = count;
+    if (isDone || count < bytes) return;
+    isDone = true;
+    act();
+  };
+  return { sent: () => requests.reduce((sum, each) => sum + each, 0) };
+}
+
+/** Loses the network until it is given back. */
+function lose(proxy: ProxyServer): void {
+  proxy.fate = (line) => (line.includes("/v1/") ? "break" : "pass");
+  proxy.cut();
+}
+
+const row = (page: Page) => page.locator(".tray-row");
+
+/** Notes how far the page says that it is, from now on. */
+async function watchProgress(page: Page): Promise<() => Promise<number[]>> {
+  await page.evaluate(() => {
+    const seen: number[] = [];
+    Object.assign(globalThis, { seen });
+    const look = () => {
+      const bar = document.querySelector<HTMLProgressElement>(".tray-row.sending progress");
+      if (bar) seen.push(bar.value);
+      requestAnimationFrame(look);
+    };
+    look();
+  });
+  return () => page.evaluate(() => (globalThis as unknown as { seen: number[] }).seen);
+}
+
+async function isKept({ url }: TestApp, { headers }: TestUser, uploadId: string): Promise<boolean> {
+  return (await fetch(`${url}/v1/uploads/${uploadId}`, { headers })).status === 200;
+}
+
+/** Waits until the server keeps nothing of an upload. */
+async function waitGone(page: Page, server: TestApp, user: TestUser, uploadId: string): Promise<void> {
+  for (let i = 0; i < 300 && (await isKept(server, user, uploadId)); i++) await page.waitForTimeout(100);
+  assert.equal(await isKept(server, user, uploadId), false);
+}
+
+/** That the server has the file alone, as it is. */
+async function assertStored({ url }: TestApp, { headers }: TestUser): Promise<void> {
+  const listed = await fetch(`${url}/v1/attachments`, { headers });
+  const { data } = (await listed.json()) as { data: { file_url: string }[] };
+  assert.equal(data.length, 1);
+  const head = await fetch(data[0]!.file_url, { method: "HEAD" });
+  const bytes = Uint32Array.from({ length: SIZE / 4 }, (_, at) => at);
+  const digest = createHash("sha256").update(bytes).digest("base64");
+  assert.equal(head.headers.get("repr-digest"), `sha-256=:${digest}:`);
+}
+
+testScenes("uploads of large files", {
+  "continue after a lost network where the server has them": async ({ server, proxy, arrive }) => {
+    const { user, page, guard } = await arrive();
+    await slowDown(page);
+    const lines: string[] = [];
+    page.on("request", (request) => lines.push(`${request.method()} ${new URL(request.url()).pathname}`));
+    const { sent } = afterBytes(proxy, 2 * PART, () => lose(proxy));
+    await dropLarge(page);
+    await row(page).getByText(WAITING).waitFor({ timeout: 30_000 });
+    assert.equal(await page.getByRole("progressbar").count(), 1, "the bar of all uploads alone");
+    const seen = await watchProgress(page);
+    proxy.fate = () => "pass";
+    await page.getByText("All files uploaded").waitFor({ timeout: 60_000 });
+    await page.getByRole("button", { name: "Open large.bin" }).waitFor();
+    assert.ok(sent() >= SIZE && sent() < SIZE + 2 * PART, `${sent()} bytes`);
+    const shown = await seen();
+    assert.ok(shown.length > 0 && Math.min(...shown) >= PART, `it fell back to ${Math.min(...shown)}`);
+    assert.equal(lines.filter((line) => line === "POST /v1/uploads").length, 1);
+    assert.equal(lines.filter((line) => line === "POST /v1/attachments").length, 0);
+    await assertStored(server, user);
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "leave nothing on the server when they are cancelled, also offline": async ({ server, proxy, arrive }) => {
+    const { user, page, guard } = await arrive();
+    await slowDown(page);
+    const cancel = page.getByRole("button", { name: "Cancel large.bin" });
+    const id = await dropLarge(page);
+    await row(page)
+      .getByText(/ MB of .+\/s$/)
+      .waitFor();
+    assert.equal(await isKept(server, user, id), true);
+    await cancel.click();
+    await waitGone(page, server, user, id);
+    await page.getByRole("button", { name: "Clear the list of uploads" }).click();
+    afterBytes(proxy, PART, () => lose(proxy));
+    const other = await dropLarge(page);
+    await row(page).getByText(WAITING).waitFor({ timeout: 30_000 });
+    await cancel.click();
+    await page.getByText("Cancelled", { exact: true }).first().waitFor();
+    assert.equal(await isKept(server, user, other), true);
+    proxy.fate = () => "pass";
+    await waitGone(page, server, user, other);
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "begin anew when they are sent again, or the server has none of them any more": async (world) => {
+    const { server, proxy } = world;
+    const { user, page, guard } = await world.arrive();
+    await slowDown(page);
+    const first = await dropLarge(page);
+    await page.getByRole("button", { name: "Cancel large.bin" }).click();
+    afterBytes(proxy, PART, () => lose(proxy));
+    const begun = page.waitForResponse((each) => each.request().method() === "POST" && each.ok());
+    await page.getByRole("button", { name: "Send large.bin again" }).click();
+    const { id } = (await (await begun).json()) as { id: string };
+    assert.notEqual(id, first);
+    await row(page).getByText(WAITING).waitFor({ timeout: 30_000 });
+    const { headers } = user;
+    const gone = await fetch(`${server.url}/v1/uploads/${id}`, { method: "DELETE", headers });
+    assert.equal(gone.status, 204);
+    proxy.fate = () => "pass";
+    await page.getByText("All files uploaded").waitFor({ timeout: 60_000 });
+    await assertStored(server, user);
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "leave nothing on the server when the page is loaded again, or its user signs out": async (world) => {
+    const { server } = world;
+    const { user, page, guard } = await world.arrive();
+    await slowDown(page);
+    const id = await dropLarge(page);
+    page.on("dialog", (dialog) => dialog.accept());
+    await page.reload();
+    await waitGone(page, server, user, id);
+    await slowDown(page);
+    const other = await dropLarge(page);
+    await signOut(page);
+    await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Access token").waitFor();
+    await waitGone(page, server, user, other);
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "are named when the token is revoked": async ({ server, proxy, arrive }) => {
+    const { user, page, guard } = await arrive();
+    await slowDown(page);
+    afterBytes(proxy, PART, async () => {
+      await revokeTokensOf(server.app.core, null, user.id);
+      proxy.cut();
+    });
+    await dropLarge(page);
+    await page.getByText("You were signed out.").waitFor();
+    const unsent = page.getByRole("region", { name: "Not sent" });
+    assert.deepEqual(await unsent.getByRole("listitem").allTextContents(), ["large.bin, to your notes"]);
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "end with a file that was changed since it was chosen": async ({ t, server, proxy, arrive }) => {
+    const folder = await mkdtemp(join(tmpdir(), "parley-console-"));
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    const path = join(folder, "log.bin");
+    await writeFile(path, Buffer.alloc(PART, "as it was"));
+    const { user, page, guard } = await arrive();
+    await openNotes(page);
+    proxy.fate = (line) => (line.startsWith("PATCH") ? "break" : "pass");
+    const begun = page.waitForResponse((each) => each.request().method() === "POST" && each.ok());
+    await page.locator("input[type=file]").first().setInputFiles(path);
+    const { id } = (await (await begun).json()) as { id: string };
+    await row(page).getByText(WAITING).waitFor();
+    await writeFile(path, Buffer.alloc(PART + 1, "changed"));
+    proxy.fate = () => "pass";
+    await row(page).getByText("The file was changed or removed after you chose it.").waitFor();
+    await waitGone(page, server, user, id);
+    assert.deepEqual(guard.complaints, []);
+  },
+});
+
+test("an upload of a large file continues after a restart of the server", {
+  skip: noChromium,
+}, async (t) => {
+  const config = await testConfig(t, { shutdownTimeoutMs: 500 });
+  const before = await startOn(t, config);
+  const user = await before.user();
+  const proxy = await startProxy(t, before);
+  const { page, guard } = await openPage(await openBrowser(t), proxy.url);
+  await signIn(page, proxy.url, user.token);
+  await slowDown(page);
+  let stopped: Promise<unknown> | undefined;
+  const { sent } = afterBytes(proxy, 2 * PART, () => {
+    stopped = before.app.stop();
+  });
+  await dropLarge(page);
+  await row(page).getByText(WAITING).waitFor({ timeout: 60_000 });
+  await stopped;
+  const after = await startOn(t, { ...config, port: Number(new URL(before.url).port) });
+  await page.getByText("All files uploaded").waitFor({ timeout: 60_000 });
+  assert.ok(sent() >= SIZE && sent() < SIZE + 2 * PART, `${sent()} bytes`);
+  await assertStored(after, user);
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("the limit of files per day is named, and a file can be sent again", { skip: noChromium }, async (t) => {
+  const server = await startOn(t, await testConfig(t, { filesPerDay: 1 }));
+  const user = await server.user();
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await signIn(page, server.url, user.token);
+  await openNotes(page);
+  await dropFiles(page, [{ name: "first.txt", type: "text/plain", base64: btoa("1") }]);
+  await page.getByText("All files uploaded").waitFor();
+  await dropFiles(page, [{ name: "second.txt", type: "text/plain", base64: btoa("2") }]);
+  await row(page).getByText("You have sent as many files today as the server accepts.").waitFor();
+  await page.getByRole("button", { name: "Send second.txt again" }).waitFor();
+  assert.deepEqual(guard.complaints, []);
+});

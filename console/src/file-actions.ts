@@ -6,10 +6,11 @@ import { localAddress, type Session, useSession } from "./session.ts";
 /** The most files of an archive. */
 export const MAX_ARCHIVED = 250;
 
-export type Sender = Message["sender"];
+/** What the server adds to files where that is asked for. Messages and events do not have it. */
+export const INCLUDED = "sender,unscanned" as const;
 
 /** A file with who sent it: null after the user was erased, undefined while that is not known. */
-export type SharedFile = Attachment & { sender?: Sender };
+export type SharedFile = Attachment & { sender?: Message["sender"] };
 
 /** Whether the user sent it: only then can it be renamed and deleted, if the token may. */
 export function isEditable({ sender }: SharedFile, { me, can }: Session): boolean {

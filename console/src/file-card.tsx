@@ -98,6 +98,7 @@ function CardContent(props: Content & { hasAttention: boolean }) {
           {sender && <span class="card-sender ellipsis">{sender}</span>}
           <span class="card-size">{formatSize(file.file_size)}</span>
           <time title={formatFullTime(file.created_at)}>{formatTime(file.created_at)}</time>
+          <ScanMark file={file} />
         </span>
       </div>
       {hasAttention && <CardTools {...props} />}
@@ -116,6 +117,10 @@ function CardTools({ file, actions, isEditable }: Content) {
       )}
     </span>
   );
+}
+
+export function ScanMark({ file }: { file: Attachment }) {
+  return file.unscanned ? <span class="unscanned">Not scanned for viruses</span> : null;
 }
 
 export function DownloadLink({ file, named }: { file: Attachment; named?: boolean }) {

@@ -1,6 +1,6 @@
 // The open file of a conversation, in either tab.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { SharedFile } from "./file-actions.ts";
+import { INCLUDED, type SharedFile } from "./file-actions.ts";
 import type { MessageActions } from "./message-tools.tsx";
 import { Preview } from "./preview.tsx";
 import { RemoveFiles } from "./remove-files.tsx";
@@ -68,13 +68,15 @@ export function OpenMessageFile({
   ...opened
 }: Opened & { pages: Messages; actions: MessageActions }) {
   const { items, hasNewer, hasOlder, older } = pages;
-  const files = useMemo(
-    () =>
-      items
-        .flatMap(({ attachments, sender }) => attachments.map((file): SharedFile => ({ ...file, sender })))
-        .reverse(),
-    [items],
-  );
+  const details = useDetails(opened.opened);
+  const files = useMemo(() => {
+    const all = items.flatMap(({ attachments, sender }) =>
+      attachments.map((file): SharedFile => {
+        return file.id === details?.id ? { ...details, ...file, sender } : { ...file, sender };
+      }),
+    );
+    return all.reverse();
+  }, [items, details]);
   return (
     <OpenFile
       {...opened}
@@ -84,6 +86,20 @@ export function OpenMessageFile({
       toName={({ sender }) => (sender === undefined ? "" : actions.toName(sender))}
     />
   );
+}
+
+/** Returns what a message does not say of its open file, once that is known. Without it the file is shown all the same. */
+function useDetails(id: string | undefined): SharedFile | undefined {
+  const { parley } = useSession();
+  const [details, setDetails] = useState<SharedFile>();
+  useEffect(() => {
+    if (id === undefined) return;
+    const controller = new AbortController();
+    const { signal } = controller;
+    parley.attachments.retrieve(id, { include: INCLUDED, signal }).then(setDetails, () => {});
+    return () => controller.abort();
+  }, [parley, id]);
+  return details;
 }
 
 /** If the focused button is gone after the next render, focuses the message with this id, or all files or messages. */

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Dialog } from "./dialog.tsx";
 import { NameField } from "./editable.tsx";
 import { isEditable, type SharedFile, useCopyLink, useRename } from "./file-actions.ts";
-import { DownloadLink } from "./file-card.tsx";
+import { DownloadLink, ScanMark } from "./file-card.tsx";
 import { formatClock, formatDay, formatFullTime, formatSize } from "./format.ts";
 import { Icon, IconButton, type IconName } from "./icons.tsx";
 import { hasModifier } from "./keys.ts";
@@ -56,6 +56,7 @@ export function Preview(props: {
             <time class="muted" title={formatFullTime(file.created_at)}>
               {formatDay(file.created_at)}, {formatClock(file.created_at)}
             </time>
+            <ScanMark file={file} />
           </p>
         )}
         <span class="stage-steps">

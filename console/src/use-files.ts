@@ -1,10 +1,9 @@
 // The files of the open conversation, kept up to date. All are loaded, page by page, while one already looks at them.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isPassing } from "./failures.ts";
-import type { Sender, SharedFile } from "./file-actions.ts";
+import { INCLUDED, type SharedFile } from "./file-actions.ts";
 import { MAX_FILES } from "./file-order.ts";
 import { counted } from "./format.ts";
-import type { Change } from "./live.ts";
 import { useChanges, useSession } from "./session.ts";
 import { type Pages, readFound, usePages } from "./use-pages.ts";
 
@@ -13,7 +12,7 @@ const FIRST_PAGE = 48;
 const PAGE = 100;
 /** Links are valid for at least an hour. */
 const RENEW_MS = 30 * 60 * 1000;
-/** New files within this time share one notice. */
+/** New files within this time share one request and one notice. */
 const GATHER_MS = 300;
 const MAX_NAMED = 3;
 
@@ -26,13 +25,13 @@ export interface Files extends Pages<SharedFile> {
 
 /** `q`: words of their names; empty for all. */
 export function useFiles(conversationId: string, q: string): Files {
-  const { parley, me } = useSession();
+  const { parley, me, uploads } = useSession();
   const key = `${conversationId} ${q}`;
   const [limit, setLimit] = useState(MAX_FILES);
   const held = useRef({ key, count: 0 });
   const pages = usePages<SharedFile>(key, async (after, signal) => {
     const read = (starting_after: string | undefined, limit: number) => {
-      const query = { conversation_id: conversationId, include: "sender", limit } as const;
+      const query = { conversation_id: conversationId, include: INCLUDED, limit } as const;
       const narrowed = { ...query, ...(q && { q }), ...(starting_after && { starting_after }) };
       return readFound((query) => parley.attachments.list(query, { signal }), narrowed);
     };
@@ -57,23 +56,28 @@ export function useFiles(conversationId: string, q: string): Files {
     const timer = setInterval(() => latest.current.reload(), RENEW_MS);
     return () => clearInterval(timer);
   }, []);
-  const senders = useSenders(conversationId);
   const sayNew = useSayNew();
   const searchAgain = useReloadSoon(latest);
-  const announce = (file: SharedFile) => file.sender?.id !== me.id && sayNew(file.filename);
+  const readDetails = useDetails(conversationId, (files) => {
+    const read = new Map(files.map((file) => [file.id, file]));
+    // What was changed since the answer is newer than it.
+    pages.edit((items) =>
+      items.map((each) => (read.has(each.id) ? { ...read.get(each.id), ...each } : each)),
+    );
+    for (const { sender, filename } of files.toReversed()) if (sender?.id !== me.id) sayNew(filename);
+  });
   useChanges((change) => {
     const { edit, reload, items } = pages;
     const isIn = (id: string) => items.some((each) => each.id === id);
     const isHere = "conversation_id" in change && change.conversation_id === conversationId;
     if (change.type === "missed") reload();
     else if (change.type === "attachment.created" && isHere) {
-      const file = { ...change.payload, ...senders.find(change.payload.id) };
+      const { payload } = change;
+      const file = uploads.isOwn(payload.id) ? { ...payload, sender: me } : payload;
       // Only the server knows whether it is found.
       if (q) searchAgain();
       else edit((items, hasMore) => withNew(items, file, hasMore));
-      if (isIn(file.id)) return;
-      if (file.sender === undefined) void senders.read(file.id, edit, announce);
-      else announce(file);
+      if (!isIn(file.id)) readDetails(file.id);
     } else if (change.type === "attachment.updated") {
       const { payload } = change;
       edit((items) => items.map((each) => (each.id === payload.id ? { ...each, ...payload } : each)));
@@ -112,46 +116,44 @@ function useReloadSoon(pages: { current: Pages<SharedFile> }): () => void {
 }
 
 /**
- * Finds who sent a new file. An event of a file does not say that. That of its message does, and comes before, but not
- * for every token.
+ * Returns a function that reads what an event does not say of a new file, as who sent it. Those of a moment have one
+ * request. `show` gets them newest first.
  */
-function useSenders(conversationId: string) {
-  const { parley, me, uploads, events, endIfRefused } = useSession();
-  const senders = useRef(new Map<string, Sender>());
+function useDetails(conversationId: string, show: (files: SharedFile[]) => void): (id: string) => void {
+  const { parley, events, endIfRefused } = useSession();
+  const waiting = useRef<string[]>([]);
   const left = useRef(new AbortController());
   useEffect(() => () => left.current.abort(), []);
-  useChanges((change) => {
-    for (const { id, sender } of toSent(change, conversationId)) senders.current.set(id, sender);
-  });
-  const find = (id: string): Pick<SharedFile, "sender"> => {
-    const sender = senders.current.get(id) ?? (uploads.isOwn(id) ? me : undefined);
-    return sender === undefined ? {} : { sender };
+  const latest = useRef(show);
+  latest.current = show;
+  const { signal } = left.current;
+  const read = async (ids: readonly string[]) => {
+    const oldest = ids.toSorted()[0]!;
+    const query = { conversation_id: conversationId, include: INCLUDED, limit: Math.min(PAGE, ids.length) };
+    let page = await parley.attachments.list(query, { signal });
+    const data = [...page.data];
+    while (page.has_more && data.at(-1)!.id > oldest) {
+      page = await parley.attachments.list({ ...query, starting_after: data.at(-1)!.id }, { signal });
+      data.push(...page.data);
+    }
+    return data.filter(({ id }) => ids.includes(id));
   };
   /** Asks until the server answers. */
-  const read = async (
-    id: string,
-    edit: Pages<SharedFile>["edit"],
-    done: (file: SharedFile) => void,
-  ): Promise<void> => {
-    const { signal } = left.current;
+  const ask = async () => {
+    const ids = waiting.current.splice(0);
     for (let failures = 1; !signal.aborted; failures++) {
       try {
-        const read = await parley.attachments.retrieve(id, { include: "sender", signal });
-        edit((items) => items.map((each) => (each.id === id ? read : each)));
-        return done(read);
+        return latest.current(await read(ids));
       } catch (error) {
         if (!isPassing(error)) return endIfRefused(error);
         await events.pause(failures);
       }
     }
   };
-  return { find, read };
-}
-
-function toSent(change: Change, conversationId: string): { id: string; sender: Sender }[] {
-  if (change.type !== "message.created" && change.type !== "message.updated") return [];
-  const { conversation_id, attachments, sender } = change.payload;
-  return conversation_id === conversationId ? attachments.map(({ id }) => ({ id, sender })) : [];
+  return (id) => {
+    if (waiting.current.includes(id)) return;
+    if (waiting.current.push(id) === 1) setTimeout(ask, GATHER_MS);
+  };
 }
 
 /** Shows the names of new files from others, many in one notice. */

@@ -37,7 +37,7 @@ testScenes("files that change", {
     const { page, guard, sendAsBob } = await openWithoutMessages(world);
     let asked = 0;
     world.proxy.fate = (line) =>
-      line.startsWith("GET /v1/attachments/") && ++asked === 1 ? "break" : "pass";
+      line.startsWith("GET /v1/attachments?") && ++asked === 1 ? "break" : "pass";
     await sendAsBob("theirs.txt");
     await card(page, "theirs.txt").getByText("Bob", { exact: true }).waitFor();
     assert.equal(asked, 2);

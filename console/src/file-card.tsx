@@ -7,10 +7,8 @@ import { formatFullTime, formatSize, formatTime } from "./format.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import { KIND_ICONS, toExtension, toKind } from "./media.ts";
 import { useAttention } from "./message-tools.tsx";
+import { type Box, isPreviewable, Picture } from "./picture.tsx";
 import { localAddress } from "./session.ts";
-
-/** The largest image, in bytes, that gets a thumbnail. */
-const MAX_THUMBNAIL = 20_000_000;
 
 /** Always the same object, so that cards do not render again. */
 export interface FileActions {
@@ -29,6 +27,8 @@ interface Content {
   sender: string;
   /** Whether it can be renamed and deleted. */
   isEditable: boolean;
+  /** The size of its picture. */
+  thumb: Box;
   isSelected: boolean;
   /** Whether Tab reaches it. */
   isActive: boolean;
@@ -36,11 +36,11 @@ interface Content {
 
 /** Renders only if something of it has changed, because there are many. */
 export function FileCard(props: Content & { at: number; style: Record<string, string> }) {
-  const { file, actions, sender, isEditable, isSelected, isActive } = props;
+  const { file, actions, sender, isEditable, thumb, isSelected, isActive } = props;
   const { hasAttention, listeners } = useAttention();
   const content = useMemo(
     () => <CardContent {...props} hasAttention={hasAttention} />,
-    [file, actions, sender, isEditable, isSelected, isActive, hasAttention],
+    [file, actions, sender, isEditable, thumb, isSelected, isActive, hasAttention],
   );
   return (
     <div
@@ -72,7 +72,7 @@ function CardContent(props: Content & { hasAttention: boolean }) {
         tabIndex={props.isActive ? 0 : -1}
         onClick={(event) => actions.press(file, event)}
       >
-        <Thumbnail key={file.file_url} file={file} />
+        <Thumbnail key={file.file_url} file={file} box={props.thumb} />
       </button>
       {/* Without a stop for Tab: Space selects. */}
       <button
@@ -139,21 +139,11 @@ export function DownloadLink({ file, named }: { file: Attachment; named?: boolea
   );
 }
 
-export function Thumbnail({ file }: { file: Attachment }) {
+export function Thumbnail({ file, box }: { file: Attachment; box: Box }) {
   const [broken, setBroken] = useState(false);
   const kind = toKind(file);
-  if (kind === "image" && !broken && file.file_size <= MAX_THUMBNAIL) {
-    return (
-      <img
-        src={localAddress(file.file_url)}
-        alt=""
-        loading="lazy"
-        decoding="async"
-        draggable={false}
-        onError={() => setBroken(true)}
-      />
-    );
-  }
+  if (kind === "image" && !broken && isPreviewable(file))
+    return <Picture file={file} box={box} onFail={() => setBroken(true)} />;
   return (
     <span class={`thumb-icon kind-${kind}`}>
       <Icon name={KIND_ICONS[kind]} />

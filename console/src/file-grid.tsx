@@ -75,6 +75,7 @@ export function FileGrid(props: Grid) {
                 actions={actions}
                 sender={props.toSender(file)}
                 isEditable={isEditable(file, session)}
+                thumb={shape.thumb}
                 isSelected={selection.has(file.id)}
                 isActive={line.start + column === at}
                 at={line.start + column}

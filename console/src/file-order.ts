@@ -2,6 +2,7 @@
 import type { SharedFile } from "./file-actions.ts";
 import { formatDay, isSameDay } from "./format.ts";
 import { type FileType, toFileType } from "./media.ts";
+import type { Box } from "./picture.tsx";
 
 /** How many files are loaded without being asked for. Sorting and filtering know no others. */
 export const MAX_FILES = 10_000;
@@ -46,19 +47,28 @@ export interface Shape {
   cardHeight: number;
   /** From the upper edge of a card to the next. */
   down: number;
+  /** The picture of a card. */
+  thumb: Box;
 }
 
 const ROW = 60;
+const ROW_THUMB = 40;
 const CARD = 218;
+const CARD_THUMB = 147;
 const DAY = 40;
 
 export function toShape(view: View, width: number): Shape {
-  if (view === "list") return { columns: 1, across: width, cardWidth: width, cardHeight: ROW, down: ROW };
+  if (view === "list") {
+    const thumb = { width: ROW_THUMB, height: ROW_THUMB };
+    return { columns: 1, across: width, cardWidth: width, cardHeight: ROW, down: ROW, thumb };
+  }
   const isNarrow = width < 600;
   const gap = isNarrow ? 12 : 18;
   const columns = Math.max(1, Math.floor((width + gap) / ((isNarrow ? 150 : 216) + gap)));
   const across = (width + gap) / columns;
-  return { columns, across, cardWidth: across - gap, cardHeight: CARD, down: CARD + gap };
+  const cardWidth = across - gap;
+  const thumb = { width: cardWidth, height: CARD_THUMB };
+  return { columns, across, cardWidth, cardHeight: CARD, down: CARD + gap, thumb };
 }
 
 /** A heading, or files beside each other. */

@@ -63,10 +63,11 @@ function MessageView({ message, actions, own, follows, quoted, progress }: Row) 
       )}
       {attachments.length > 0 && (
         <ul class="message-files">
-          {attachments.map((file) => (
+          {attachments.map((file, at) => (
             <MessageFile
               key={file.id}
               file={file}
+              width={toWidth(at, attachments.length)}
               onOpen={() => actions.open(file)}
               isReachable={isReachable}
             />
@@ -153,8 +154,16 @@ function Quote(props: {
   );
 }
 
-function MessageFile(props: { file: Attachment; onOpen: () => void; isReachable: boolean }) {
-  const { file, onOpen } = props;
+/** The most that a file is wide, as message-files.css has it. */
+function toWidth(at: number, count: number): number {
+  if (count === 1) return 280;
+  return at === count - 1 && at % 2 === 0 ? 484 : 240;
+}
+
+const PICTURE_HEIGHT = 168;
+
+function MessageFile(props: { file: Attachment; width: number; onOpen: () => void; isReachable: boolean }) {
+  const { file, width, onOpen } = props;
   const isImage = toKind(file) === "image";
   return (
     <li>
@@ -167,7 +176,7 @@ function MessageFile(props: { file: Attachment; onOpen: () => void; isReachable:
       >
         <span class="visually-hidden">Open {isImage && file.filename}</span>
         <span class="message-thumb">
-          <Thumbnail key={file.file_url} file={file} />
+          <Thumbnail key={file.file_url} file={file} box={{ width, height: PICTURE_HEIGHT }} />
         </span>
         {!isImage && <FileText name={file.filename} note={formatSize(file.file_size)} />}
       </button>

@@ -4,23 +4,26 @@ import type { Attachment } from "../../client/src/index.ts";
 import { explain, isAborted } from "./failures.ts";
 import { formatSize } from "./format.ts";
 import { Icon } from "./icons.tsx";
-import { KIND_ICONS, toKind } from "./media.ts";
+import { KIND_ICONS, type Pictured, toKind } from "./media.ts";
 import { localAddress } from "./session.ts";
 import { browserStore } from "./storage.ts";
 import { ImageStage, type OnKey } from "./zoom.tsx";
 
 const MAX_TEXT = 256 * 1024;
 const MAX_PDF = 50_000_000;
+/** The width of a preview that is sharp in the dialog, until one zooms. */
+const SHARP = 1280;
 
 export function Stage({ file, onKey }: { file: Attachment; onKey: OnKey }) {
   const [broken, setBroken] = useState(false);
   const kind = broken ? "file" : toKind(file);
   // Kept, because a renewed link would restart a video.
   const [address] = useState(() => localAddress(file.file_url));
+  const [preview] = useState(() => toPreview(file));
   const fails = () => setBroken(true);
   if (file.file_size === 0) return <NoStage kind={kind} text="The file is empty." />;
   if (kind === "image")
-    return <ImageStage address={address} name={file.filename} onError={fails} onKey={onKey} />;
+    return <ImageStage {...{ address, preview, onKey }} name={file.filename} onError={fails} />;
   if (kind === "video") return <video src={address} controls onError={fails} />;
   if (kind === "audio") {
     return (
@@ -37,6 +40,12 @@ export function Stage({ file, onKey }: { file: Attachment; onKey: OnKey }) {
   ) : (
     <NoPreview />
   );
+}
+
+/** Returns the address of a preview; undefined if only the original will do, as for a picture that may move. */
+function toPreview({ image, file_type }: Pictured): string | undefined {
+  const preview = image?.previews.find(({ width }) => width >= SHARP);
+  return preview && file_type !== "image/gif" ? localAddress(preview.url) : undefined;
 }
 
 const DOWNLOAD = "Download it to open it.";

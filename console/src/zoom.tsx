@@ -1,5 +1,5 @@
 // A picture that is zoomed by the wheel, two fingers, keys, a double click or buttons, and moved by dragging.
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { IconButton } from "./icons.tsx";
 
 const MAX_CHECKED_PIXELS = 50_000_000;
@@ -28,11 +28,21 @@ interface Place extends Point {
 const WHOLE: Place = { scale: 1, x: 0, y: 0 };
 
 /** Shows an image, and says if it is truncated. An element loads such an image without an error; decoding it again fails. */
-export function ImageStage(props: { address: string; name: string; onError: () => void; onKey: OnKey }) {
+export function ImageStage(props: {
+  address: string;
+  /** What is shown until one zooms, if there is one. */
+  preview: string | undefined;
+  name: string;
+  onError: () => void;
+  onKey: OnKey;
+}) {
   const [isCut, setCut] = useState(false);
   const stage = useRef<HTMLDivElement>(null);
   const { place, zoom, move, reset } = usePlace(stage);
   useZoomKeys(props.onKey, place, zoom, move, reset);
+  const { address } = props;
+  const [shown, show] = useState(props.preview ?? address);
+  useOriginal(address, shown !== address && place.scale > 1, show);
   const check = (image: HTMLImageElement) => {
     if (image.naturalWidth * image.naturalHeight > MAX_CHECKED_PIXELS) return;
     const bitmap = createImageBitmap(image, { resizeWidth: 1, resizeHeight: 1 });
@@ -55,12 +65,12 @@ export function ImageStage(props: { address: string; name: string; onError: () =
         {...doubleClick}
       >
         <img
-          src={props.address}
+          src={shown}
           alt={props.name}
           draggable={false}
           style={{ transform: `translate(${x}px, ${y}px) scale(${scale})` }}
-          onLoad={(event) => check(event.currentTarget)}
-          onError={props.onError}
+          onLoad={(event) => shown === address && check(event.currentTarget)}
+          onError={() => (shown === address ? props.onError() : show(address))}
         />
       </div>
       <div class="stage-controls">
@@ -77,6 +87,23 @@ export function ImageStage(props: { address: string; name: string; onError: () =
       )}
     </>
   );
+}
+
+/** Loads the original if it is wanted, and shows it once it is there. Without it the preview stays. */
+function useOriginal(address: string, isWanted: boolean, show: (address: string) => void): void {
+  useEffect(() => {
+    if (!isWanted) return;
+    let isLeft = false;
+    const image = new Image();
+    image.src = address;
+    image.decode().then(
+      () => isLeft || show(address),
+      () => {},
+    );
+    return () => {
+      isLeft = true;
+    };
+  }, [address, isWanted, show]);
 }
 
 type Zoom = (factor: number, around?: Point) => void;

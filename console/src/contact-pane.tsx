@@ -4,6 +4,8 @@ import type { Contact, Group } from "../../client/src/index.ts";
 import { AddContact } from "./add-contact.tsx";
 import { Choice } from "./choice.tsx";
 import { ContactList, type Entry, toPlace } from "./contact-list.tsx";
+import type { SharedFile } from "./file-actions.ts";
+import { FoundFiles, useFoundFiles } from "./found-files.tsx";
 import { FoundList, toHitPlace } from "./found-list.tsx";
 import { CreateGroup } from "./groups/create-group.tsx";
 import { Invitations } from "./groups/invitations.tsx";
@@ -49,6 +51,7 @@ export function ContactPane(props: {
   const groups = useFoundGroups(isBlocked ? "" : q);
   const entries = useEntries(isNarrowed ? undefined : inbox, contacts, groups);
   const found = useFound(isBlocked ? "" : q);
+  const files = useFoundFiles(isBlocked ? "" : q);
   const pages = shown === "archived" && q === "" ? archived : entries;
   // A page of which nothing is listed is no end.
   useEffect(() => {
@@ -77,7 +80,7 @@ export function ContactPane(props: {
           <Icon name="search" />
           <input
             type="search"
-            aria-label="Search contacts, groups and messages"
+            aria-label="Search contacts, groups, messages and files"
             placeholder="Search"
             autocomplete="off"
             spellcheck={false}
@@ -106,12 +109,12 @@ export function ContactPane(props: {
           choices={CHOICES}
           onChoose={setShown}
         />
-        {(!pages.current || !found.current) && <Reading />}
+        {!(pages.current && found.current && files.current) && <Reading />}
       </div>
       {shown === "active" && q === "" && <NotesLink isOpen={props.openId === NOTES} />}
       {q === "" && <Invitations />}
       <div class={q === "" ? "results" : "results found"}>
-        <Body {...props} pages={pages} q={q} found={found} shown={shown} onAdd={() => setAdding(true)} />
+        <Body {...props} {...{ pages, q, found, files, shown }} onAdd={() => setAdding(true)} />
       </div>
       {isCreating && <CreateGroup onClose={() => setCreating(false)} />}
       {adding && (
@@ -178,6 +181,7 @@ interface BodyProps {
   pages: Entries;
   q: string;
   found: Pages<Hit>;
+  files: Pages<SharedFile>;
   shown: Shown;
   openId: string;
   onOpen: (contact: Contact, blocked: boolean) => void;
@@ -185,7 +189,7 @@ interface BodyProps {
 }
 
 function Body(props: BodyProps) {
-  const { pages, q, found, shown } = props;
+  const { pages, q, found, files, shown } = props;
   return (
     <>
       {pages.items.length > 0 ? (
@@ -207,12 +211,13 @@ function Body(props: BodyProps) {
         )
       )}
       <PageFailure pages={pages} />
+      {q !== "" && <FoundFiles found={files} q={q} />}
       {q !== "" && <FoundMessages found={found} q={q} />}
     </>
   );
 }
 
-/** The messages that the search has found, below the contacts. */
+/** The messages that the search has found, below the contacts and files. */
 function FoundMessages({ found, q }: { found: Pages<Hit>; q: string }) {
   const { jumps } = useSession();
   const [chosenId, setChosenId] = useState("");
@@ -231,7 +236,7 @@ function FoundMessages({ found, q }: { found: Pages<Hit>; q: string }) {
           chosenId={chosenId}
           onOpen={(hit) => {
             setChosenId(hit.id);
-            jumps.to(hit.message, toHitPlace(hit));
+            jumps.to(hit.message, toHitPlace(hit.conversation));
           }}
         />
       )}
@@ -241,11 +246,13 @@ function FoundMessages({ found, q }: { found: Pages<Hit>; q: string }) {
 }
 
 function Emptiness(props: BodyProps) {
-  const { pages, q, found, shown } = props;
+  const { pages, q, found, files, shown } = props;
   const { can } = useSession();
   // The line beside the filter already says that it loads.
   if (pages.loading || pages.hasMore) return null;
-  if (q && (found.loading || found.failure || found.items.length > 0)) return null;
+  const isOpen = ({ loading, failure, items }: Pages<Hit> | Pages<SharedFile>) =>
+    loading || failure || items.length > 0;
+  if (q && (isOpen(found) || isOpen(files))) return null;
   if (q) return <p class="muted">Nothing matches “{q}”.</p>;
   if (shown === "archived" && !can("messages:read"))
     return <p class="muted">{toNotAllowed("read conversations")}</p>;

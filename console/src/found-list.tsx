@@ -1,5 +1,6 @@
 // The messages that a search has found, as a list box.
 import { useId, useMemo } from "preact/hooks";
+import type { Conversation } from "../../client/src/index.ts";
 import { formatFullTime, formatTime } from "./format.ts";
 import { toSpeaker, toUserName } from "./groups/texts.ts";
 import { Icon } from "./icons.tsx";
@@ -70,7 +71,13 @@ function toPart({ text, isMatch }: Part, at: number) {
 function ConversationAvatar({ hit }: { hit: Hit }) {
   const { kind, group_id } = hit.conversation;
   if (kind !== "self")
-    return <Avatar name={toConversationName(hit)} seed={toHitPlace(hit)} isGroup={group_id !== null} />;
+    return (
+      <Avatar
+        name={toConversationName(hit)}
+        seed={toHitPlace(hit.conversation)}
+        isGroup={group_id !== null}
+      />
+    );
   return (
     <span class="avatar notes" aria-hidden="true">
       <Icon name="notes" />
@@ -85,7 +92,7 @@ function SenderAvatar({ hit }: { hit: Hit }) {
   const name = sender?.id === me.id ? visible(me.display_name) || me.username : toSenderName(hit, me.id);
   // As on the left side: a contact has the colour of the conversation, a member that of the user.
   const isContact = !isGroup && sender?.id !== me.id;
-  return <Avatar name={name} seed={isContact ? toHitPlace(hit) : sender?.id} />;
+  return <Avatar name={name} seed={isContact ? toHitPlace(hit.conversation) : sender?.id} />;
 }
 
 function toConversationName({ conversation: { kind, name } }: Hit): string {
@@ -100,7 +107,7 @@ function toSenderName(hit: Hit, meId: string): string {
   return hit.conversation.kind === "group" ? toUserName(sender) : toConversationName(hit);
 }
 
-/** Returns the place of the conversation of a message. */
-export function toHitPlace({ conversation: { contact_id, group_id } }: Hit): string {
+/** Returns the place of the conversation of what was found. */
+export function toHitPlace({ contact_id, group_id }: Conversation): string {
   return contact_id ?? group_id ?? NOTES;
 }

@@ -9,7 +9,7 @@ export const CONTROL = IS_MAC ? "⌘" : "Ctrl";
 
 const ALL: readonly (readonly [what: string, keys: readonly string[]])[] = [
   ["Go to a contact or a group", [CONTROL, "K"]],
-  ["Search contacts, groups and messages", ["/"]],
+  ["Search contacts, groups, messages and files", ["/"]],
   ["Search the open conversation", [CONTROL, "F"]],
   ["Move in a list", ["↑", "↓"]],
   ["Open the selected item", ["Enter"]],

@@ -64,7 +64,7 @@ test("admins invite, withdraw, appoint, rename and remove, and everyone sees it 
     await page.getByRole("option", { name: "Bouldering" }).waitFor();
   }
   await line(ann.page, "Bob renamed the group to Bouldering").waitFor();
-  await cat.page.getByLabel("Search contacts, groups and messages").fill("bould");
+  await cat.page.getByLabel("Search contacts, groups, messages and files").fill("bould");
   await cat.page.getByRole("option", { name: "Bouldering" }).getByText("3 members").waitFor();
 
   await openFiles(cat.page);

@@ -161,7 +161,7 @@ testScenes("by the keyboard", {
     assert.equal(await message.inputValue(), "/?");
     // Escape leaves the field.
     await press(page, "Escape", "/");
-    const search = page.getByRole("searchbox", { name: "Search contacts, groups and messages" });
+    const search = page.getByRole("searchbox", { name: "Search contacts, groups, messages and files" });
     await search.and(focused(page)).waitFor();
     await page.keyboard.type("?");
     assert.equal(await search.inputValue(), "?");

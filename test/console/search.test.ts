@@ -11,7 +11,7 @@ import { gate } from "./proxy.ts";
 import { testScenes, type World } from "./scenes.ts";
 import { find, introduce, say, shownTexts } from "./talk.ts";
 
-const field = (page: Page) => page.getByLabel("Search contacts, groups and messages");
+const field = (page: Page) => page.getByLabel("Search contacts, groups, messages and files");
 const fieldHere = (page: Page) => page.getByRole("searchbox", { name: "Search messages", exact: true });
 const list = (page: Page) => page.getByRole("listbox", { name: "Messages found" });
 const hits = (page: Page) => list(page).getByRole("option");

@@ -7,6 +7,9 @@ import { Avatar, visible } from "./people.tsx";
 import { useSession } from "./session.ts";
 import { chooseTheme, readTheme, THEMES } from "./theme.ts";
 
+/** The part of the quota from which on storage is almost full. */
+const FULL = 0.9;
+
 type Question = "push" | "leave";
 
 export function Account({ onShortcuts }: { onShortcuts: () => void }) {
@@ -110,7 +113,13 @@ function AccountHead({ name }: { name: string }) {
       <span class="muted small">
         {quota === null ? `${formatSize(used)} stored` : `${formatSize(used)} of ${formatSize(quota)} stored`}
       </span>
-      {quota !== null && <meter max={quota} high={quota * 0.9} value={used} aria-label="Storage used" />}
+      {quota !== null && <meter max={quota} high={quota * FULL} value={used} aria-label="Storage used" />}
+      {quota !== null && used > quota * FULL && (
+        <span class="small">
+          Almost full. To make room, delete files that you have sent: Files, sorted by size, shows the
+          largest.
+        </span>
+      )}
     </div>
   );
 }

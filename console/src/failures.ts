@@ -122,7 +122,8 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   metadata_not_removable: "The place and date cannot be removed from this file, so it was not sent.",
   daily_limit_reached: "You have sent as many files today as the server accepts. Try again tomorrow.",
   body_too_large: "The text is longer than the server accepts.",
-  quota_exceeded: "Your storage is full. Delete files to make room.",
+  quota_exceeded:
+    "Your storage is full. Delete files that you have sent: Files, sorted by size, shows the largest.",
   disk_full: "The disk of the server is full. Ask your administrator to make room.",
   internal_error: "The server failed. Try again, or ask your administrator.",
   unavailable: "The server is busy. Try again in a moment.",

@@ -259,6 +259,31 @@ test("a token without admin sees nothing of the administration", { skip }, async
   assert.deepEqual(guard.complaints, []);
 });
 
+test("a leaked token is found by its secret, and revoked after a question", { skip }, async (t) => {
+  const { server, page, guard } = await openOffice(t);
+  const ann = await addUser(server, "ann", { name: "bot" });
+  await go(page, "Tokens");
+  const find = async (secret: string) => {
+    await press(page, "Revoke a leaked token");
+    await dialog(page).getByLabel("Token").fill(secret);
+    await press(page, "Find");
+  };
+  await find(ann.token);
+  await dialog(page).getByRole("heading", { name: "Revoke “bot”?" }).waitFor();
+  await dialog(page).getByText("this token of ann").waitFor();
+  assert.equal(await statusFor(server, ann.token), 200);
+  await press(page, "Revoke");
+  await hear(page, "bot was revoked.");
+  await row(page, "Tokens", "bot").waitFor({ state: "detached" });
+  assert.equal(await statusFor(server, ann.token), 401);
+  for (const secret of [ann.token, "not a token ☃"]) {
+    await find(secret);
+    await dialog(page).getByText("This token cannot be used").waitFor();
+    await press(page, "Cancel");
+  }
+  assert.deepEqual(guard.complaints, []);
+});
+
 test("revoking the token of the session warns, and signs out", { skip }, async (t) => {
   const { page, server, admin } = await openOffice(t);
   await go(page, "Tokens");

@@ -85,7 +85,7 @@ function Expiry({ at }: { at: number | null }) {
   return <Time seconds={at} />;
 }
 
-function RevokeToken(props: { token: Token; pages: Pages<Token>; onClose: () => void }) {
+export function RevokeToken(props: { token: Token; pages: Pages<Token>; onClose: () => void }) {
   const { token, pages, onClose } = props;
   const { parley, me, say, report, refreshMe } = useSession();
   const owner = useDirectory().find(token.user_id)?.username ?? "its user";

@@ -15,6 +15,7 @@ import type { Change } from "./live.ts";
 import { SecondUser } from "./nothing.tsx";
 import { PageFailure, Reading, toCount, toNotAllowed } from "./page-notes.tsx";
 import { NOTES, openPlace } from "./place.ts";
+import { SearchField } from "./search-field.tsx";
 import { useChanges, useSession } from "./session.ts";
 import { type Hit, MAX_QUERY, useFound } from "./use-found.ts";
 import { type Inbox, useArchived, useInbox } from "./use-inbox.ts";
@@ -76,24 +77,18 @@ export function ContactPane(props: {
       }}
     >
       <div class="search-row">
-        <label class="search">
-          <Icon name="search" />
-          <input
-            type="search"
-            aria-label="Search contacts, groups, messages and files"
-            placeholder="Search"
-            autocomplete="off"
-            spellcheck={false}
-            maxLength={MAX_QUERY}
-            value={typed}
-            onInput={(event) => setTyped(event.currentTarget.value)}
-            onKeyDown={(event) => {
-              if (event.key !== "ArrowDown") return;
-              event.preventDefault();
-              pane.current!.querySelector<HTMLElement>("[role=listbox]")?.focus();
-            }}
-          />
-        </label>
+        <SearchField
+          label="Search contacts, groups, messages and files"
+          placeholder="Search"
+          maxLength={MAX_QUERY}
+          value={typed}
+          onType={setTyped}
+          onKeyDown={(event) => {
+            if (event.key !== "ArrowDown") return;
+            event.preventDefault();
+            pane.current!.querySelector<HTMLElement>("[role=listbox]")?.focus();
+          }}
+        />
         {can("contacts:write") && (
           <IconButton icon="addPerson" label="Add a contact" onClick={() => setAdding(true)} />
         )}

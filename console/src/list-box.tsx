@@ -1,8 +1,9 @@
 // A list box that renders only the rows in view, so that 100,000 scroll as fast as ten.
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { hasModifier } from "./keys.ts";
 import type { Pages } from "./use-pages.ts";
+import { useMeasure } from "./use-scrolling.ts";
 
 /** Extra rows beyond the edges, so that no gap shows while scrolling. */
 const SPARE = 8;
@@ -105,21 +106,10 @@ function useWindow(
   rowHeight: number,
 ): { first: number; count: number } {
   const [rows, setRows] = useState({ first: 0, count: 20 });
-  useLayoutEffect(() => {
-    const element = box.current!;
-    const measure = () => {
-      const first = Math.floor(element.scrollTop / rowHeight);
-      const count = Math.ceil(element.clientHeight / rowHeight) + 1;
-      setRows((old) => (old.first === first && old.count === count ? old : { first, count }));
-    };
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    element.addEventListener("scroll", measure, { passive: true });
-    return () => {
-      observer.disconnect();
-      element.removeEventListener("scroll", measure);
-    };
-  }, [box, rowHeight]);
+  useMeasure(box, ({ scrollTop, clientHeight }) => {
+    const first = Math.floor(scrollTop / rowHeight);
+    const count = Math.ceil(clientHeight / rowHeight) + 1;
+    setRows((old) => (old.first === first && old.count === count ? old : { first, count }));
+  });
   return rows;
 }

@@ -1,7 +1,7 @@
 // The field of a search in the open conversation.
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
-import { Icon, IconButton } from "./icons.tsx";
+import { IconButton } from "./icons.tsx";
+import { SearchField } from "./search-field.tsx";
 import { MAX_QUERY } from "./use-found.ts";
 
 export function SearchBar(props: {
@@ -13,25 +13,9 @@ export function SearchBar(props: {
   /** What has been found. */
   children?: ComponentChildren;
 }) {
-  const field = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => field.current!.focus(), []);
   return (
     <div class="search-bar">
-      <label class="search">
-        <Icon name="search" />
-        <input
-          ref={field}
-          type="search"
-          aria-label={props.label}
-          placeholder={props.label}
-          autocomplete="off"
-          spellcheck={false}
-          maxLength={MAX_QUERY}
-          value={props.typed}
-          onInput={({ currentTarget }) => props.onType(currentTarget.value)}
-          onKeyDown={props.onKeyDown}
-        />
-      </label>
+      <SearchField {...props} value={props.typed} maxLength={MAX_QUERY} isFocused />
       {props.children}
       <IconButton icon="close" label="Close search" onClick={props.onClose} />
     </div>

@@ -11,28 +11,34 @@ const MAX_SHIFT = 10;
 
 type Box = { current: HTMLElement | null };
 
+/** Calls `measure` with a box at first, and when it has scrolled or has another size. */
+export function useMeasure(box: Box, measure: (element: HTMLElement) => void): void {
+  const latest = useRef(measure);
+  latest.current = measure;
+  useLayoutEffect(() => {
+    const element = box.current!;
+    const call = () => latest.current(element);
+    call();
+    const observer = new ResizeObserver(call);
+    observer.observe(element);
+    element.addEventListener("scroll", call, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", call);
+    };
+  }, [box]);
+}
+
 /** Returns which part of a box is in view. `width`: of its first child. */
 export function useSeen(box: Box): { top: number; height: number; width: number } {
   const [seen, setSeen] = useState({ top: 0, height: 800, width: 0 });
-  useLayoutEffect(() => {
-    const element = box.current!;
-    const measure = () => {
-      const top = Math.floor(element.scrollTop / STEP) * STEP;
-      const height = element.clientHeight;
-      const width = element.firstElementChild!.clientWidth;
-      setSeen((old) =>
-        old.top === top && old.height === height && old.width === width ? old : { top, height, width },
-      );
-    };
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    element.addEventListener("scroll", measure, { passive: true });
-    return () => {
-      observer.disconnect();
-      element.removeEventListener("scroll", measure);
-    };
-  }, [box]);
+  useMeasure(box, ({ scrollTop, clientHeight: height, firstElementChild }) => {
+    const top = Math.floor(scrollTop / STEP) * STEP;
+    const width = firstElementChild!.clientWidth;
+    setSeen((old) =>
+      old.top === top && old.height === height && old.width === width ? old : { top, height, width },
+    );
+  });
   return seen;
 }
 

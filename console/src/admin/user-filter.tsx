@@ -2,8 +2,8 @@
 import { useEffect, useId, useState } from "preact/hooks";
 import type { Parley, User } from "../../../client/src/index.ts";
 import { explain } from "../failures.ts";
-import { Icon } from "../icons.tsx";
 import { PageFailure } from "../page-notes.tsx";
+import { SearchField } from "../search-field.tsx";
 import { useSession } from "../session.ts";
 import { useSettled } from "../use-settled.ts";
 
@@ -90,20 +90,14 @@ export function UserFilter(props: {
   }, [name, attempt]);
   return (
     <div class="user-filter">
-      <label class="search">
-        <Icon name="search" />
-        <input
-          type="search"
-          aria-label={props.label}
-          placeholder={props.placeholder}
-          autocomplete="off"
-          spellcheck={false}
-          maxLength={MAX_USERNAME}
-          list={listId}
-          value={typed}
-          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-        />
-      </label>
+      <SearchField
+        label={props.label}
+        placeholder={props.placeholder}
+        maxLength={MAX_USERNAME}
+        list={listId}
+        value={typed}
+        onType={setTyped}
+      />
       <Suggestions id={listId} users={users} />
       <span class="muted small" role="status">
         {isUnknown && "No user has this username."}

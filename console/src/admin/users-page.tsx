@@ -7,6 +7,7 @@ import { Icon } from "../icons.tsx";
 import { toCount } from "../page-notes.tsx";
 import { Avatar, visible } from "../people.tsx";
 import { openPlace } from "../place.ts";
+import { SearchField } from "../search-field.tsx";
 import { useSession } from "../session.ts";
 import { TextField } from "../text-field.tsx";
 import { readFound, usePages } from "../use-pages.ts";
@@ -62,19 +63,13 @@ export function UsersPage() {
         </button>
       </PageHead>
       <div class="page-tools">
-        <label class="search">
-          <Icon name="search" />
-          <input
-            type="search"
-            aria-label="Find users"
-            placeholder="Find by name"
-            autocomplete="off"
-            spellcheck={false}
-            maxLength={MAX_USERNAME}
-            value={typed}
-            onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-          />
-        </label>
+        <SearchField
+          label="Find users"
+          placeholder="Find by name"
+          maxLength={MAX_USERNAME}
+          value={typed}
+          onType={setTyped}
+        />
         <span class="muted small" role="status">
           {q && toCount(users)}
         </span>

@@ -29,6 +29,7 @@ testScenes("files are searched", {
     await message.and(page.locator(":focus")).waitFor();
     // The notes, by the keyboard.
     await page.getByLabel(SEARCH).press("ArrowDown");
+    await page.keyboard.press("Home");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Notes to self" }).waitFor();
     // What happens meanwhile shows.

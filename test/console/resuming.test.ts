@@ -47,7 +47,7 @@ async function slowDown(page: Page): Promise<void> {
   const network = await page.context().newCDPSession(page);
   await network.send("Network.enable");
   await network.send("Network.emulateNetworkConditions", {
-    ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 20 * MIB },
+    ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 6 * MIB },
   });
 }
 

@@ -8,18 +8,6 @@ type Kind = "image" | "audio" | "video" | "pdf" | "text" | "file";
 /** What people look for. */
 export type FileType = "picture" | "video" | "audio" | "document" | "other";
 
-/** What the server adds to a picture where that is asked for. */
-interface Image {
-  /** In pixels, as shown. */
-  width: number;
-  height: number;
-  /** A ThumbHash in base64. */
-  placeholder: string | null;
-  previews: { width: number; url: string }[];
-}
-
-export type Pictured = Attachment & { image?: Image | null };
-
 type Typed = Pick<Attachment, "file_type" | "filename">;
 
 const IMAGE = /^image\/(?:png|jpeg|gif|webp|avif|apng|bmp|x-icon)$/;

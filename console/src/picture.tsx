@@ -2,7 +2,6 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { thumbHashToRGBA } from "thumbhash";
 import type { Attachment } from "../../client/src/index.ts";
-import type { Pictured } from "./media.ts";
 import { localAddress } from "./session.ts";
 
 /** The largest original, in bytes, that is loaded for a thumbnail. */
@@ -17,12 +16,12 @@ export interface Box {
 const isSmall = ({ file_size }: Attachment) => file_size <= MAX_THUMBNAIL;
 
 /** Whether there is anything to make a thumbnail of. */
-export function isPreviewable(file: Pictured): boolean {
+export function isPreviewable(file: Attachment): boolean {
   return isSmall(file) || (file.image?.previews ?? []).length > 0;
 }
 
 /** Tries the previews, and then the original. `onFail` is called if none can be shown. */
-export function Picture({ file, box, onFail }: { file: Pictured; box: Box; onFail: () => void }) {
+export function Picture({ file, box, onFail }: { file: Attachment; box: Box; onFail: () => void }) {
   const { image } = file;
   const [isLoaded, setLoaded] = useState(false);
   const [isOriginal, setOriginal] = useState(false);
@@ -46,7 +45,7 @@ export function Picture({ file, box, onFail }: { file: Pictured; box: Box; onFai
 }
 
 /** Lets the browser choose among the previews; undefined if there are none. */
-function toSource(file: Pictured, box: Box): { srcset: string; sizes: string } | undefined {
+function toSource(file: Attachment, box: Box): { srcset: string; sizes: string } | undefined {
   const { image } = file;
   if (!image || image.previews.length === 0) return undefined;
   const original = isSmall(file) ? [{ width: image.width, url: file.file_url }] : [];

@@ -4,7 +4,7 @@ import type { Attachment } from "../../client/src/index.ts";
 import { explain, isAborted } from "./failures.ts";
 import { formatSize } from "./format.ts";
 import { Icon } from "./icons.tsx";
-import { KIND_ICONS, type Pictured, toKind } from "./media.ts";
+import { KIND_ICONS, toKind } from "./media.ts";
 import { localAddress } from "./session.ts";
 import { browserStore } from "./storage.ts";
 import { ImageStage, type OnKey } from "./zoom.tsx";
@@ -43,7 +43,7 @@ export function Stage({ file, onKey }: { file: Attachment; onKey: OnKey }) {
 }
 
 /** Returns the address of a preview; undefined if only the original will do, as for a picture that may move. */
-function toPreview({ image, file_type }: Pictured): string | undefined {
+function toPreview({ image, file_type }: Attachment): string | undefined {
   const preview = image?.previews.find(({ width }) => width >= SHARP);
   return preview && file_type !== "image/gif" ? localAddress(preview.url) : undefined;
 }

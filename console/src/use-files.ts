@@ -129,7 +129,11 @@ function useDetails(conversationId: string, show: (files: SharedFile[]) => void)
   const { signal } = left.current;
   const read = async (ids: readonly string[]) => {
     const oldest = ids.toSorted()[0]!;
-    const query = { conversation_id: conversationId, include: INCLUDED, limit: Math.min(PAGE, ids.length) };
+    const query = {
+      conversation_id: conversationId,
+      include: INCLUDED,
+      limit: Math.min(PAGE, 2 * ids.length),
+    };
     let page = await parley.attachments.list(query, { signal });
     const data = [...page.data];
     while (page.has_more && data.at(-1)!.id > oldest) {

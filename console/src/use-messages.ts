@@ -10,6 +10,8 @@ import { useChanges, useSession } from "./session.ts";
 import { useRedraw } from "./use-redraw.ts";
 
 const PAGE = 50;
+/** What the server adds to the files of each message. */
+const INCLUDED = "unscanned,image";
 const MAX_HELD = 400;
 /** Links of files are valid for at least an hour. */
 const RENEW_MS = 30 * 60 * 1000;
@@ -129,7 +131,7 @@ class MessageWindow {
     this.state = { ...this.state, loading: true, failure: "" };
     this.#redraw();
     try {
-      const whole = { conversation_id: this.#conversationId, limit: PAGE, ...query };
+      const whole = { conversation_id: this.#conversationId, include: INCLUDED, limit: PAGE, ...query };
       const { data, has_more } = await this.#parley.messages.list(whole, { signal });
       if (signal.aborted) return;
       const placed = { ...this.state, ...place(data.reverse(), has_more), loading: false };
@@ -169,7 +171,9 @@ export function useMessages(
     else if (change.type === "message.deleted")
       reader.edit((items) => items.filter(({ id }) => id !== change.payload.id));
     else if (change.type === "message.updated")
-      reader.edit((items) => items.map((each) => (each.id === change.payload.id ? change.payload : each)));
+      reader.edit((items) =>
+        items.map((each) => (each.id === change.payload.id ? withFiles(change.payload, each) : each)),
+      );
     else if (change.type === "reaction.created" || change.type === "reaction.deleted")
       reader.edit((items) => withReactionTo(items, change));
     else if (change.type === "message.created" && change.payload.conversation_id === conversationId)
@@ -191,6 +195,12 @@ function withNew(items: Message[], message: Message, { hasOlder, hasNewer }: Sta
   const at = items.findIndex(({ id }) => id > message.id);
   if (at < 0) return hasNewer ? items : [...items, message];
   return at === 0 && hasOlder ? items : items.toSpliced(at, 0, message);
+}
+
+/** Keeps what an event does not say of the files. */
+function withFiles(message: Message, { attachments }: Message): Message {
+  const known = new Map(attachments.map((file) => [file.id, file]));
+  return { ...message, attachments: message.attachments.map((file) => ({ ...known.get(file.id), ...file })) };
 }
 
 function withReactionTo(items: Message[], { type, payload }: ReactionChange): Message[] {

@@ -56,8 +56,10 @@ test("signing out ends all tabs, and nothing is left", { skip: noChromium }, asy
   await signIn(page, server.url, token);
   const tab = await openTab(page);
   await isIn(tab);
-  await tab.getByRole("link", { name: "Notes to self" }).click();
-  await tab.getByRole("textbox", { name: "Message to your notes" }).fill("a draft");
+  for (const each of [page, tab]) {
+    await each.getByRole("link", { name: "Notes to self" }).click();
+    await each.getByRole("textbox", { name: "Message to your notes" }).fill("a draft");
+  }
   await signOut(page);
   await isOut(page);
   await tab.getByRole("alert").filter({ hasText: "You signed out in another tab." }).waitFor();
@@ -174,6 +176,7 @@ test("a browser that refuses cookies signs in for one tab", { skip: noChromium }
   const { page } = await openPage(await openBrowser(t), server.url);
   await page.route("**/session", (route) => route.fulfill({ status: 204 }));
   await signIn(page, server.url, token);
+  await isIn(page);
   await page.reload();
   await isOut(page);
 });

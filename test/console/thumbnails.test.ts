@@ -1,0 +1,182 @@
+// Previews of pictures: on cards, in messages and enlarged, and the original where it is needed.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Locator, Page } from "playwright-core";
+import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { openPage, signIn } from "./browser.ts";
+import { opener, openNotes, send } from "./in-files.ts";
+import { paint } from "./pictures.ts";
+import { gate, type ProxyServer, startProxy } from "./proxy.ts";
+
+/** Red on the left, blue on the right. */
+const LARGE = paint(2000, 1500, (x) => [255 * (1 - x), 0, 255 * x]);
+const SMALL = paint(200, 150, () => [31, 111, 95]);
+
+interface Image {
+  width: number;
+  height: number;
+  placeholder: string | null;
+  previews: { width: number; url: string }[];
+}
+
+interface Scene {
+  server: TestApp;
+  user: TestUser;
+  proxy: ProxyServer;
+  page: Page;
+  complaints: string[];
+  /** The lines of requests for previews of the large picture, from the smallest, and for its original. */
+  previews: string[];
+  original: string;
+  /** The lines of all requests for them. */
+  asked: string[];
+}
+
+/** A server that makes previews, and a user with two pictures who has not opened them yet. */
+async function arrive(t: TestContext, deviceScaleFactor = 1): Promise<Scene> {
+  const config = await testConfig(t);
+  const previews = { folder: join(config.dataFolder, "previews"), maxBytes: 10_000_000 };
+  const server = await startOn(t, { ...config, previews });
+  const user = await server.user();
+  await send(server, user, [
+    ["small.png", SMALL],
+    ["large.png", LARGE],
+  ]);
+  const url = `${server.url}/v1/attachments?include=image`;
+  const read = async () => {
+    const { data } = (await (await fetch(url, { headers: user.headers })).json()) as {
+      data: { file_url: string; image: Image }[];
+    };
+    return data;
+  };
+  // The server makes it in the background.
+  assert.ok(await eventually(async () => (await read()).every(({ image }) => image.placeholder !== null)));
+  const [large, small] = await read();
+  assert.deepEqual(small!.image.previews, []);
+  assert.deepEqual([large!.image.width, large!.image.height], [2000, 1500]);
+  const proxy = await startProxy(t, server);
+  const { page, guard } = await openPage(await openBrowser(t), proxy.url, { deviceScaleFactor });
+  const scene: Scene = {
+    ...{ server, user, proxy, page, complaints: guard.complaints },
+    previews: large!.image.previews.map(({ url }) => toLine(url)),
+    original: toLine(large!.file_url),
+    asked: [],
+  };
+  page.on("request", (request) => {
+    const line = toLine(request.url());
+    if ([...scene.previews, scene.original].includes(line)) scene.asked.push(line);
+  });
+  await signIn(page, proxy.url, user.token);
+  return scene;
+}
+
+/** The line of a request for a file, without its signature, which changes. */
+function toLine(address: string): string {
+  const { pathname, searchParams } = new URL(address, "http://here");
+  return `GET ${pathname} ${searchParams.get("width") ?? "whole"}`;
+}
+
+/** The same of what a proxy sees. */
+const toShort = (line: string) => toLine(line.split(" ")[1]!);
+
+/** Waits until a picture is drawn. Returns how wide its source is. */
+async function drawnWidth(image: Locator): Promise<number> {
+  await image.waitFor();
+  return image.evaluate(async (each: HTMLImageElement) => {
+    each.loading = "eager";
+    while (!each.complete || each.naturalWidth === 0) await new Promise(requestAnimationFrame);
+    await each.decode();
+    const { width } = await createImageBitmap(each);
+    return width;
+  });
+}
+
+const picture = (page: Page, name: string) => opener(page, name).locator("img");
+
+for (const [density, preview] of [
+  [1, 0],
+  [2, 1],
+] as const) {
+  test(`a card has the smallest preview that is sharp on a screen of density ${density}`, {
+    skip: noChromium,
+  }, async (t) => {
+    const { page, previews, asked, complaints } = await arrive(t, density);
+    await openNotes(page);
+    const large = picture(page, "large.png");
+    await drawnWidth(large);
+    await drawnWidth(picture(page, "small.png"));
+    assert.deepEqual(asked, [previews[preview]]);
+    // Its shape is known before it is there.
+    assert.deepEqual(
+      await large.evaluate((image) => [image.getAttribute("width"), image.getAttribute("height")]),
+      ["2000", "1500"],
+    );
+    assert.equal(await page.locator("canvas").count(), 0);
+    assert.deepEqual(complaints, []);
+  });
+}
+
+test("until a preview is there its colours are shown, and without one the original", {
+  skip: noChromium,
+}, async (t) => {
+  const { proxy, page, previews, original, asked, complaints } = await arrive(t);
+  const late = gate();
+  proxy.fate = (line) => (previews.includes(toShort(line)) ? late.passed : "pass");
+  await openNotes(page);
+  const canvas = opener(page, "large.png").locator("canvas");
+  await canvas.waitFor();
+  const [left, right] = await canvas.evaluate((each: HTMLCanvasElement) => {
+    const pixel = (x: number) => [...each.getContext("2d")!.getImageData(x, each.height / 2, 1, 1).data];
+    return [pixel(1), pixel(each.width - 2)];
+  });
+  assert.ok(left![0]! > left![2]! && right![2]! > right![0]!, `${left} ${right}`);
+  late.open();
+  await canvas.waitFor({ state: "detached" });
+  proxy.fate = (line) => (previews.includes(toShort(line)) ? "break" : "pass");
+  asked.length = 0;
+  await page.reload();
+  await openNotes(page);
+  const image = picture(page, "large.png");
+  await image.and(page.locator(":not([srcset])")).waitFor();
+  assert.equal(await drawnWidth(image), 2000);
+  assert.deepEqual(asked, [previews[0], original]);
+  assert.deepEqual(complaints, []);
+});
+
+test("an enlarged picture is a preview until one zooms, and the original if there is none", {
+  skip: noChromium,
+}, async (t) => {
+  const { proxy, page, previews, original, asked, complaints } = await arrive(t);
+  await openNotes(page);
+  await drawnWidth(picture(page, "large.png"));
+  const enlarged = page.getByRole("dialog").getByRole("img", { name: "large.png" });
+  await opener(page, "large.png").click();
+  assert.equal(await drawnWidth(enlarged), 1280);
+  assert.ok(!asked.includes(original), "the original is not loaded yet");
+  const before = await enlarged.boundingBox();
+  await page.keyboard.press("+");
+  await page.locator(".stage-image img[src*='large.png']").waitFor();
+  assert.equal(await drawnWidth(enlarged), 2000);
+  await page.keyboard.press("0");
+  await page.locator(".stage-image:not(.zoomed)").waitFor();
+  assert.deepEqual(await enlarged.boundingBox(), before, "it has the same place");
+  assert.equal(await drawnWidth(enlarged), 2000);
+  await page.keyboard.press("Escape");
+  proxy.fate = (line) => (toShort(line) === previews[2] ? "break" : "pass");
+  await page.reload();
+  await openNotes(page);
+  asked.length = 0;
+  await opener(page, "large.png").click();
+  await page.waitForFunction(() => {
+    const image = document.querySelector<HTMLImageElement>(".stage-image img");
+    return image?.naturalWidth === 2000;
+  });
+  assert.deepEqual(
+    asked.filter((line) => line !== previews[0]),
+    [previews[2], original],
+  );
+  assert.deepEqual(complaints, []);
+});

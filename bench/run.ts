@@ -32,6 +32,7 @@ import {
   shownCpu,
   verdict,
 } from "./results.ts";
+import { resumableUploads } from "./resumable.ts";
 import { searches, searchesOnPostgres } from "./search.ts";
 import { pinLoad } from "./servers.ts";
 import { fillSubject, startSubject } from "./subject.ts";
@@ -58,7 +59,7 @@ const QUICK = [
   "beside",
   "load",
 ];
-const PARTS = [...QUICK, "nodes", "search", "pictures", "long", "peers", "messengers"];
+const PARTS = [...QUICK, "nodes", "search", "pictures", "resumable", "long", "peers", "messengers"];
 /** Parts with a server of their own. */
 const BESIDE = [
   "start",
@@ -71,6 +72,7 @@ const BESIDE = [
   "nodes",
   "search",
   "pictures",
+  "resumable",
   "peers",
   "messengers",
 ];
@@ -249,6 +251,7 @@ async function run(): Promise<void> {
     report(results, await searchesOnPostgres(folder, rounds * ms));
   }
   if (parts.includes("pictures")) report(results, await picturePreviews(folder));
+  if (parts.includes("resumable")) report(results, await resumableUploads(folder));
   if (parts.some((part) => !BESIDE.includes(part))) {
     await measureParley(stack, folder, results);
   }

@@ -29,6 +29,7 @@ const REQUIRED: Record<string, string> = {
   auth: "BTBZMqHH6r4Tts7J_aSIgg",
   conversation_id: `cnv_${UNKNOWN}`,
   message_id: `msg_${UNKNOWN}`,
+  text: "hello",
   name: "climbers",
   role: "admin",
 };
@@ -55,7 +56,7 @@ test("in JSON a number is a number and a boolean a boolean; in a form both are t
     };
     for (const [param, field] of Object.entries(shape)) {
       const needed: string[] = Object.entries(shape).flatMap(([key, { required }]) =>
-        required || key === "conversation_id" ? [key] : [],
+        required || key === "conversation_id" || key === "text" ? [key] : [],
       );
       const rest = Object.fromEntries(needed.map((key) => [key, REQUIRED[key]]));
       const json = (value: unknown) =>

@@ -98,7 +98,7 @@ export const uploadOperations: readonly Operation[] = [
     name: "listUploads",
     method: "GET",
     path: PATH,
-    scope: "attachments:read",
+    scope: "attachments:write",
     summary: "List unfinished uploads",
     query: pageFields("upl"),
     body: {},

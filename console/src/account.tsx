@@ -115,7 +115,7 @@ function AccountHead({ name }: { name: string }) {
       </span>
       {quota !== null && <meter max={quota} high={quota * FULL} value={used} aria-label="Storage used" />}
       {quota !== null && used > quota * FULL && (
-        <span class="small">
+        <span class="account-hint small">
           Almost full. To make room, delete files that you have sent: Files, sorted by size, shows the
           largest.
         </span>

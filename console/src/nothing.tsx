@@ -30,7 +30,7 @@ function Choose() {
         <dt>
           <Keys keys={["/"]} />
         </dt>
-        <dd>Search</dd>
+        <dd>Search messages and files</dd>
         <dt>
           <Keys keys={["?"]} />
         </dt>

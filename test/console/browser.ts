@@ -97,7 +97,7 @@ export async function findSwitch(page: Page, name: string, checked: boolean): Pr
 
 /** Opens the tab of files of the open conversation. */
 export async function openFiles(page: Page): Promise<void> {
-  await page.getByText("Files", { exact: true }).click();
+  await page.locator(".tab-row").getByText("Files", { exact: true }).click();
 }
 
 /** Lets these files be dropped on the open conversation; contents are repeated up to their sizes. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { OperatorError } from "../errors.ts";
@@ -6,8 +6,7 @@ import { OperatorError } from "../errors.ts";
 /** The first version of sharp without known holes in the decoders of pictures. */
 const LEAST_VERSION = [0, 35, 4];
 const CHILD = fileURLToPath(new URL("./child.ts", import.meta.url));
-/** It may be a link, which the folders of packages do not tell. */
-const MODULES = fileURLToPath(new URL("../../node_modules/", import.meta.url));
+const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const PRLIMITS = ["/usr/bin/prlimit", "/bin/prlimit"];
 
 /** CPU time of one process, for all its pictures. It is replaced after half of it. */
@@ -58,7 +57,8 @@ function isOlder(version: string): boolean {
  */
 export function childCommand(readable: readonly string[]): { command: string[]; isLimited: boolean } {
   const prlimit = PRLIMITS.find((path) => existsSync(path));
-  const linked = ["sharp", "thumbhash"].map((name) => join(MODULES, name));
+  // A link is read where it stands, too.
+  const linked = lstatSync(MODULES, { throwIfNoEntry: false })?.isSymbolicLink() ? [MODULES] : [];
   const folders = [...readable, folderOf("thumbhash")!, ...linked, dirname(CHILD)];
   const node = [
     process.execPath,

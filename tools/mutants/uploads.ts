@@ -97,7 +97,7 @@ export const uploads: readonly Mutant[] = [
     file: QUERIES,
     find: "sql`id = ${id} AND holder = ${holder} AND attachment_id IS NULL`",
     replace: "sql`id = ${id} AND holder <> ${holder.slice(1)} AND attachment_id IS NULL`",
-    tests: ["http/resumable"],
+    tests: ["contract/upload-holders"],
   },
   {
     name: "a restart forgets what an upload has reserved",

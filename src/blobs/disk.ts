@@ -333,7 +333,11 @@ class GrowingFile implements GrowingBlob {
 
   async sync(): Promise<number> {
     await this.#flush();
-    await syncOrBlow(this.#fuse, () => this.#file.datasync());
+    try {
+      await syncOrBlow(this.#fuse, () => this.#file.datasync());
+    } catch (error) {
+      throw diskError(error);
+    }
     return this.size;
   }
 

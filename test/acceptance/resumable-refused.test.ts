@@ -46,11 +46,9 @@ test("a new upload is checked as one in one request", async () => {
   );
   const neither = { ...TUS, "upload-metadata": metadata({ filename }) };
   faulty(await call("POST", "/v1/uploads", { headers: neither }), "Upload-Length");
-  problem(
-    await createTus(2, { filename, conversation_id: unknownLike(conversation_id) }),
-    404,
-    "conversation_not_found",
-  );
+  const refused = await createTus(2, { filename, conversation_id: unknownLike(conversation_id) });
+  problem(refused, 404, "conversation_not_found");
+  assert.equal(refused.headers.get("tus-resumable"), "1.0.0");
   problem(await createTus(2, { filename, message_id: "nonsense" }), 404, "message_not_found");
   const { message_id } = await newAttachment();
   faulty(await createTus(2, { filename, conversation_id, message_id }), "message_id");

@@ -30,8 +30,18 @@ const FIRST_TYPED = 6;
 /** What a request says by its headers. */
 export type Dialect = { tus: true } | { tus: false; version: number; isNamed: boolean };
 
-/** Throws `unsupported_upload_protocol` and `invalid_parameter` for a version that is not supported. */
-export function readDialect(request: FastifyRequest): Dialect {
+/**
+ * Returns what the request speaks, and lets the answer say so, also if it is an error. Throws `unsupported_upload_protocol` and
+ * `invalid_parameter` for a version that is not supported.
+ */
+export function agreeOnDialect(request: FastifyRequest, reply: FastifyReply): Dialect {
+  const dialect = readDialect(request);
+  if (dialect.tus) reply.header("tus-resumable", TUS_VERSION);
+  else if (dialect.isNamed) reply.header("upload-draft-interop-version", dialect.version);
+  return dialect;
+}
+
+function readDialect(request: FastifyRequest): Dialect {
   const tus = headerOf(request, "Tus-Resumable");
   if (tus === TUS_VERSION) return { tus: true };
   if (tus !== undefined) {
@@ -205,12 +215,6 @@ export async function* readBytesOf(request: FastifyRequest, limits: Limits): Asy
   }
 }
 
-/** Sets the version of the protocol. */
-export function setProtocol(reply: FastifyReply, dialect: Dialect): void {
-  if (dialect.tus) reply.header("tus-resumable", TUS_VERSION);
-  else if (dialect.isNamed) reply.header("upload-draft-interop-version", dialect.version);
-}
-
 /** Sets what every answer for an upload has. */
 export function setUploadHeaders(
   reply: FastifyReply,
@@ -221,7 +225,6 @@ export function setUploadHeaders(
   reply.header("upload-offset", row.received).header("upload-limit", limitHeader(limits));
   reply.header("upload-expires", new Date(row.expires_at).toUTCString());
   if (row.attachment_id !== null) reply.header("parley-attachment", row.attachment_id);
-  setProtocol(reply, dialect);
   if (dialect.tus) return;
   const isComplete = row.attachment_id !== null;
   if (dialect.version <= LAST_INCOMPLETE) reply.header("upload-incomplete", isComplete ? "?0" : "?1");

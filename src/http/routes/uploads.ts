@@ -20,6 +20,7 @@ import type { HttpContext } from "../protocol/context.ts";
 import { type Call, type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
 import {
+  agreeOnDialect,
   announcedBytes,
   appendedStatus,
   type Continuation,
@@ -29,9 +30,7 @@ import {
   readChecksum,
   readContinuation,
   readCreation,
-  readDialect,
   setLengthHeaders,
-  setProtocol,
   setUploadHeaders,
   TUS_VERSION,
   uploadFields,
@@ -98,7 +97,7 @@ export const uploadOperations: readonly Operation[] = [
     name: "listUploads",
     method: "GET",
     path: PATH,
-    scope: "attachments:write",
+    scope: "attachments:read",
     summary: "List unfinished uploads",
     query: pageFields("upl"),
     body: {},
@@ -154,7 +153,7 @@ export const uploadOperations: readonly Operation[] = [
     },
     errors: ["upload_not_found", "unsupported_upload_protocol"],
     async handle({ core, caller, id, limits, request, reply }) {
-      const dialect = readDialect(request);
+      const dialect = agreeOnDialect(request, reply);
       const isHead = request.method === "HEAD";
       const row = await (isHead ? inspectUpload(core, caller, id) : getUpload(core, caller, id));
       setUploadHeaders(reply, dialect, row, limits);
@@ -181,7 +180,7 @@ export const uploadOperations: readonly Operation[] = [
     answer: { status: 204, headers: answered, others },
     errors: ["upload_not_found", "upload_offset_mismatch", "upload_completed", ...BYTES_ERRORS],
     async handle(call) {
-      const dialect = readDialect(call.request);
+      const dialect = agreeOnDialect(call.request, call.reply);
       const continuation = readContinuation(call.request, dialect);
       const done = await append(call, call.id, continuation, readChecksum(call.request));
       call.reply.code(appendedStatus(dialect));
@@ -201,7 +200,7 @@ export const uploadOperations: readonly Operation[] = [
     answer: { status: 204, headers: ["Tus-Resumable"] },
     errors: ["upload_not_found", "unsupported_upload_protocol"],
     async handle({ core, caller, id, request, reply }) {
-      setProtocol(reply, readDialect(request));
+      agreeOnDialect(request, reply);
       await removeUpload(core, caller, id);
     },
   }),
@@ -211,7 +210,7 @@ type UploadCall = Call<typeof uploadFields, Record<string, never>>;
 
 async function create(call: UploadCall): Promise<unknown> {
   const { core, caller, key, limits, request, reply } = call;
-  const dialect = readDialect(request);
+  const dialect = agreeOnDialect(request, reply);
   const { fields, length, isLast, hasBody } = readCreation(request, dialect);
   const { filename, filetype: declaredType } = fields;
   const checksum = readChecksum(request);

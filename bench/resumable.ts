@@ -22,7 +22,10 @@ export async function resumableUploads(folder: string): Promise<Record<string, n
   const { headers } = person!;
   const url = `http://127.0.0.1:${port}`;
   const whole = new Uint8Array(form(FILE_BYTES));
-  const parts = Array.from({ length: FILE_BYTES / PART_BYTES }, () => new Uint8Array(randomBytes(PART_BYTES)));
+  const parts = Array.from(
+    { length: FILE_BYTES / PART_BYTES },
+    () => new Uint8Array(randomBytes(PART_BYTES)),
+  );
   const ways = {
     atOnce: () => ask(`${url}/v1/attachments`, "POST", { ...headers, ...FORM_TYPE }, whole, 201),
     inParts: () => sendParts(url, headers, parts),

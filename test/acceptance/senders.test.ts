@@ -88,7 +88,7 @@ test("include shows no file that is not seen, and nothing else than senders", { 
   for (const each of [foreign, missing])
     problem(await call("GET", `${PATH}/${each}?include=sender`, theirs()), 404, "attachment_not_found");
   for (const path of [PATH, `${PATH}/${id}`]) {
-    for (const value of ["", "Sender", "message", "sender,sender"])
+    for (const value of ["", "Sender", "message", "sender,message", "sender,"])
       faulty(await call("GET", `${path}?include=${value}`), "include", "invalid_parameter");
     faulty(await call("GET", `${path}?include=sender&include=sender`), "include", "repeated_parameter");
   }

@@ -93,7 +93,7 @@ test("at start a scanner has to find a test file of the largest size", async (t)
   };
   await assert.rejects(
     start(),
-    /clamd answered "INSTREAM size limit exceeded\. ERROR\\u0000"\. In clamd\.conf set /,
+    /clamd answered "INSTREAM size limit exceeded\. ERROR\\u0000"\. Check that it is running\. In clamd\.conf set /,
   );
   await scanner.stop();
   await assert.rejects(start(), /the scanner failed at a file of 1000000 B: connect ECONNREFUSED/);

@@ -53,6 +53,9 @@ export function patch(
   return tus(server, user, "PATCH", path, { "upload-offset": `${offset}`, ...more }, body);
 }
 
+/** How often an upload is refused before it will never be done. */
+const MAX_REFUSED = 5000;
+
 /**
  * Uploads in parts that end at `cuts`, each until it is in, though the server refuses now and then. Returns the id of the
  * attachment, and how many requests were refused.
@@ -64,12 +67,15 @@ export async function uploadInParts(
   cuts: readonly number[],
 ): Promise<{ id: string; refused: number }> {
   let refused = 0;
+  const refuse = (status: number, text: string) => {
+    assert.equal(status, 503, text);
+    assert.ok(++refused < MAX_REFUSED, text);
+  };
   const ask = async (request: () => Promise<Response>, expected: number) => {
     for (;;) {
       const answer = await request();
       if (answer.status === expected) return answer;
-      assert.equal(answer.status, 503, await answer.text());
-      refused++;
+      refuse(answer.status, await answer.text());
     }
   };
   const created = await ask(() => create(server, user, bytes.length), 201);
@@ -83,7 +89,6 @@ export async function uploadInParts(
     const end = cuts.find((cut) => cut > offset);
     const answer = await patch(server, user, path, offset, bytes.subarray(offset, end));
     if (answer.status === 204) known = Number(answer.headers.get("upload-offset"));
-    else assert.equal(answer.status, 503, await answer.text());
-    if (answer.status === 503) refused++;
+    else refuse(answer.status, await answer.text());
   }
 }

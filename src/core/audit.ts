@@ -3,8 +3,9 @@ import { toSeconds } from "../util/clock.ts";
 import { type IdKind, idBound, idPattern, isId, timeOfId } from "../util/ids.ts";
 import { searchKey, searchPart, searchWords } from "../util/text.ts";
 import type { Caller } from "./access/caller.ts";
+import { choices } from "./choices.ts";
 import type { Accounts } from "./core.ts";
-import { describedField, type Field, nameWords, optional, type Parsed, someOf } from "./fields.ts";
+import { describedField, type Field, nameWords, optional, type Parsed } from "./fields.ts";
 import { searchNames } from "./name-search.ts";
 import { NEWEST, OLDEST, type Page, type PageEnvelope, toPage } from "./page.ts";
 import { anyObject, described, id, orNull, resource, type TypeOf, text, textOrNull, time } from "./schema.ts";
@@ -32,13 +33,6 @@ function filterId(...kinds: readonly IdKind[]): Field<string, true> {
   };
 }
 
-const actions: Field<string[], true> = {
-  required: true,
-  accepts: `one or more of ${ACTIONS.join(", ")}, separated by commas`,
-  schema: { type: "string" },
-  parse: (value) => someOf(ACTIONS, value),
-};
-
 /** The filters of the audit trail. An entry must match all that are given. */
 export const auditFilters = {
   actor_id: optional(describedField(filterId("usr"), "Returns what this user did (usr_…).")),
@@ -48,7 +42,7 @@ export const auditFilters = {
       "Returns what was done to this object.",
     ),
   ),
-  actions: optional(actions),
+  actions: optional(choices(...ACTIONS)),
   created_from: optional(describedField(seconds, "Returns entries of this time (Unix seconds) or later.")),
   created_before: optional(describedField(seconds, "Returns entries from before this time (Unix seconds).")),
   q: optional(

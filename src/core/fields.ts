@@ -326,29 +326,6 @@ export function choice<T extends string>(...words: readonly T[]): Field<T, true>
   );
 }
 
-/** Some of these words, with commas between. */
-export function choices<T extends string>(...words: readonly T[]): Field<readonly T[], true> {
-  const word = `(${words.join("|")})`;
-  const accepts = `${words.map((each) => `"${each}"`).join(", ")}, or several with commas between`;
-  return text(accepts, { pattern: `^${word}(,${word})*$` }, (value) => {
-    const given = value.split(",");
-    return given.every((each) => words.includes(each as T))
-      ? words.filter((each) => given.includes(each))
-      : undefined;
-  });
-}
-
-/**
- * Reads one or more of the known names: an array in JSON, otherwise text with commas or spaces between. Undefined if one is
- * unknown.
- */
-export function someOf<T extends string>(known: readonly T[], value: unknown): T[] | undefined {
-  const given: unknown[] =
-    typeof value === "string" ? value.trim().split(/\s*,\s*|\s+/) : Array.isArray(value) ? value : [];
-  const found = known.filter((each) => given.includes(each));
-  return found.length > 0 && given.every((each) => found.includes(each as T)) ? found : undefined;
-}
-
 /** A place in an inbox. */
 const position = text(
   "the position of a conversation in your inbox",

@@ -63,12 +63,12 @@ export function resource<M extends Members>(
   return { name, schema: description === undefined ? schema : described(schema, description) };
 }
 
-/** Returns the resource with one member that may be absent. */
+/** Returns the resource with members that may be absent. */
 export function withOptional<T, K extends keyof T & string>(
   { name, schema }: Resource<T>,
-  member: K,
-): Resource<Omit<T, K> & { [P in K]?: T[K] }> {
-  const required = (schema.required as string[]).filter((each) => each !== member);
+  ...members: readonly K[]
+): Resource<Omit<T, K> & { [P in K]?: T[P] }> {
+  const required = (schema.required as string[]).filter((each) => !members.includes(each as K));
   return { name, schema: { ...schema, required } };
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { someOf } from "../../src/core/choices.ts";
 import {
   anyText,
   avatarUrl,
@@ -19,7 +20,6 @@ import {
   readFields,
   reference,
   searchWord,
-  someOf,
   toPageRequest,
   trueOrFalse,
   username,

@@ -1,4 +1,5 @@
-import { type Field, someOf } from "../fields.ts";
+import { someOf } from "../choices.ts";
+import type { Field } from "../fields.ts";
 import { secondsOrNull } from "../time-fields.ts";
 import { SCOPES, type Scope } from "./tokens.ts";
 

@@ -39,19 +39,17 @@ export const memberReferenceResource = withOptional(
 );
 
 export const reactionResource = withOptional(
-  withOptional(
-    resource(
-      "Reaction",
-      {
-        message_id: id("msg"),
-        conversation_id: id("cnv"),
-        emoji: text,
-        user_id: described(id("usr"), "Who reacted."),
-      },
-      "A reaction that was added or removed; only the ids of message and conversation if the recipient can't see it.",
-    ),
-    "emoji",
+  resource(
+    "Reaction",
+    {
+      message_id: id("msg"),
+      conversation_id: id("cnv"),
+      emoji: text,
+      user_id: described(id("usr"), "Who reacted."),
+    },
+    "A reaction that was added or removed; only the ids of message and conversation if the recipient can't see it.",
   ),
+  "emoji",
   "user_id",
 );
 

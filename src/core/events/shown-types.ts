@@ -1,7 +1,8 @@
 import { RESOURCE_EVENTS } from "../../db/queries/events.ts";
 import { ParleyError } from "../../errors.ts";
 import type { Scope } from "../access/tokens.ts";
-import { type Field, someOf } from "../fields.ts";
+import { someOf } from "../choices.ts";
+import type { Field } from "../fields.ts";
 
 /** Who is typing: an event that is stored nowhere, so only streams have it. */
 export const TYPING = "typing";

@@ -1,6 +1,7 @@
 import { RESOURCE_EVENTS } from "../../db/queries/events.ts";
 import { parseHttpUrl } from "../../util/addresses.ts";
-import { describedField, type Field, nullable, optional, reference, someOf, trueOrFalse } from "../fields.ts";
+import { someOf } from "../choices.ts";
+import { describedField, type Field, nullable, optional, reference, trueOrFalse } from "../fields.ts";
 import {
   bool,
   count,

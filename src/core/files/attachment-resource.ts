@@ -1,8 +1,9 @@
 import type { AttachmentRow, ShownAttachment } from "../../db/queries/attachments.ts";
 import { findPictures, type PictureRow } from "../../db/queries/pictures.ts";
 import { toSeconds } from "../../util/clock.ts";
+import { choices } from "../choices.ts";
 import type { Core } from "../core.ts";
-import { choices, describedField, optional, type Parsed } from "../fields.ts";
+import { describedField, optional, type Parsed } from "../fields.ts";
 import {
   bool,
   bytes,
@@ -40,30 +41,26 @@ const image = object({
 
 /** Source document, section 2.2, and what a read can add. */
 export const attachmentResource = withOptional(
-  withOptional(
-    withOptional(
-      resource("Attachment", {
-        id: id("att"),
-        message_id: id("msg"),
-        filename: text,
-        file_url: described(url, "Signed: works without a token for one to two hours."),
-        file_type: described(text, "MIME type."),
-        file_size: bytes,
-        created_at: time,
-        sender: described(orNull(shownUser), "Only with `include=sender`; null after the user was erased."),
-        unscanned: described(
-          bool,
-          "Only with `include=unscanned`: true if the server scans for viruses, but accepted this file without a scan.",
-        ),
-        image: described(
-          orNull(image),
-          "Only with `include=image`; null if the file is no JPEG, PNG, GIF or WebP.",
-        ),
-      }),
-      "sender",
+  resource("Attachment", {
+    id: id("att"),
+    message_id: id("msg"),
+    filename: text,
+    file_url: described(url, "Signed: works without a token for one to two hours."),
+    file_type: described(text, "MIME type."),
+    file_size: bytes,
+    created_at: time,
+    sender: described(orNull(shownUser), "Only with `include=sender`; null after the user was erased."),
+    unscanned: described(
+      bool,
+      "Only with `include=unscanned`: true if the server scans for viruses, but accepted this file without a scan.",
     ),
-    "unscanned",
-  ),
+    image: described(
+      orNull(image),
+      "Only with `include=image`; null if the file is no JPEG, PNG, GIF or WebP.",
+    ),
+  }),
+  "sender",
+  "unscanned",
   "image",
 );
 type Attachment = TypeOf<typeof attachmentResource>;

@@ -85,10 +85,6 @@ export class Upload implements AsyncDisposable {
     this.#stripper = new MetadataStripper();
   }
 
-  get isStripped(): boolean {
-    return this.#stripper !== undefined;
-  }
-
   /** Whether nothing is known of the file but its digest. */
   get isHashOnly(): boolean {
     return this.#isHashOnly;

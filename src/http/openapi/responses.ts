@@ -138,10 +138,10 @@ function contentOf(content: Readonly<Record<string, Schema>> = {}): object {
 }
 
 /** The headers of all answers of an operation, also of errors. */
-function headersOfAll({ access }: Operation): readonly HeaderName[] {
-  if (access === "open") return [];
+function headersOfAll({ access, answer: { always = [] } }: Operation): readonly HeaderName[] {
+  if (access === "open") return always;
   // The address contains the signature, which pages that the file links to must not see.
-  return access === "link" ? ["Referrer-Policy", ...RATE_HEADERS] : RATE_HEADERS;
+  return [...(access === "link" ? (["Referrer-Policy"] as const) : []), ...RATE_HEADERS, ...always];
 }
 
 function codesOf(operation: Operation): ErrorCode[] {

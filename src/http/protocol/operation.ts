@@ -86,6 +86,8 @@ interface Answer {
   resource?: Resource;
   /** The resource of which it answers a page. */
   page?: Resource;
+  /** Headers that all answers may have, also errors. */
+  always?: readonly HeaderName[];
   /** The resource has an ETag: a GET with a matching If-None-Match is answered 304. */
   versioned?: boolean;
   /** Other media types of the body, with their schemas. */

@@ -123,12 +123,6 @@ function stripAsAsked(upload: Upload, fields: TextFields): void {
   if (fields.get(STRIP) === "true") upload.stripMetadata();
 }
 
-/** Throws if the metadata was to be removed, and the form said so after a file. */
-export function checkStripped(asked: boolean | undefined, uploads: readonly Upload[]): void {
-  if (!asked || uploads.every((upload) => upload.isStripped)) return;
-  throw new ParleyError("invalid_parameter", `Send ${STRIP} before the files.`, { param: STRIP });
-}
-
 /**
  * Reads a multipart form, its parts in any order, and returns the text fields. `receive` gets each part `file`, how many
  * bytes it can have at most, if that is known, and the fields that came before it.
@@ -156,18 +150,25 @@ async function receiveParts(
   const fields = new TextFields();
   /** The bytes left for the values of each list. */
   const left = new Map<string, number>();
+  let hasFile = false;
+  let isLate = false;
   try {
     for (let part = await parts.next(); part !== null; part = await parts.next()) {
       const { name } = part;
-      if (name === "file") await receive(part, length === 0 ? undefined : parts.bytesLeft(length), fields);
-      else if (accepted.includes(name)) {
+      if (name === "file") {
+        hasFile = true;
+        await receive(part, length === 0 ? undefined : parts.bytesLeft(length), fields);
+      } else if (accepted.includes(name)) {
         if (fields.has(name) && !lists.has(name)) throw repeated(name);
+        isLate ||= name === STRIP && hasFile;
         const text = await readText(part, maxFieldBytes, left.get(name) ?? maxFieldBytes);
         left.set(name, (left.get(name) ?? maxFieldBytes) - Buffer.byteLength(text) - 1);
         addField(fields, name, text, lists);
       } else throw unknownField(name, ["file", ...accepted]);
     }
     if (digest) checkDigest(digest, hash!.digest());
+    if (isLate)
+      throw new ParleyError("invalid_parameter", `Send ${STRIP} before the files.`, { param: STRIP });
     return fields;
   } finally {
     body.stop();

@@ -25,7 +25,7 @@ import { repeated } from "../protocol/bodies.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
 import { knownForm, type Operation, operation, queryOf } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
-import { checkStripped, receiveForm } from "../protocol/uploads.ts";
+import { receiveForm } from "../protocol/uploads.ts";
 
 const uploadFields = { ...targetFields, ...stripFields };
 
@@ -130,9 +130,7 @@ export const uploadOperation: Operation = operation({
         if (fields.has(name)) throw repeated(name);
         fields.set(name, value);
       }
-      const { strip_metadata, ...target } = readFields(uploadFields, fields);
-      checkStripped(strip_metadata, [upload]);
-      return { ...form, target: targetOf(target) };
+      return { ...form, target: targetOf(readFields(uploadFields, fields)) };
     });
     reply.header("location", `${core.origin()}/v1/attachments/${idOf(created.json)}`);
     return sendVersioned(request, reply, created);

@@ -34,11 +34,10 @@ export const auditOperation: Operation = operation({
   errors: [],
   async handle({ core, query, request, reply, log }) {
     reply.header("vary", "accept");
-    const isAborted = () => request.raw.socket.destroyed;
     const type = linesWanted(request);
     if (type) {
       const given = ["limit", "starting_after", "ending_before"].find((name) => name in query);
-      if (given === undefined) return sendLines(core, query, request, reply, type, log, isAborted);
+      if (given === undefined) return sendLines(core, query, request, reply, type, log);
       throw new ParleyError(
         "unknown_parameter",
         `${given} works with pages only. Leave it out, or request application/json.`,
@@ -46,6 +45,7 @@ export const auditOperation: Operation = operation({
       );
     }
     const page = toPageRequest(query);
+    const isAborted = () => request.raw.socket.destroyed;
     return sendPage(core, request, reply, page, await listAudit(core, page, isAborted));
   },
 });
@@ -63,10 +63,10 @@ async function sendLines(
   reply: FastifyReply,
   type: string,
   log: Log,
-  isAborted: () => boolean,
 ): Promise<FastifyReply> {
   reply.header("content-type", type);
   if (request.method === "HEAD") return reply.send();
+  const isAborted = () => request.raw.socket.destroyed;
   // The answer has begun, so an error can only be logged; the client sees the cut.
   await sendChunks(reply, bytesOf(exportAudit(core, filters, isAborted))).catch((error) =>
     log.error({ request_id: request.id, ...errorFields(error) }, "an export of the audit trail was cut"),

@@ -131,10 +131,7 @@ async function serve(
   row: FileRow,
   options: { maxAge: number; download: boolean },
 ): Promise<AsyncIterable<Uint8Array> | undefined> {
-  const etag = `"${Buffer.from(row.sha256).toString("base64url")}"`;
-  const modified = new Date(row.created_at - (row.created_at % 1000));
-  refuseChanged(request, etag, modified);
-  const unchanged = isUnchanged(request, etag, modified);
+  const { etag, modified, unchanged } = validate(request, row, "");
   const range = unchanged ? undefined : rangeOf(request, row.file_size, etag, modified);
   const { start, end } = range ?? { start: 0, end: row.file_size - 1 };
   const wanted = !unchanged && request.method === "GET" && end >= start;
@@ -175,10 +172,7 @@ async function servePreview(
   row: FileRow,
   { maxAge, width }: { maxAge: number; width: number },
 ): Promise<undefined> {
-  const etag = `"${Buffer.from(row.sha256).toString("base64url")}-${width}"`;
-  const modified = new Date(row.created_at - (row.created_at % 1000));
-  refuseChanged(request, etag, modified);
-  const unchanged = isUnchanged(request, etag, modified);
+  const { etag, modified, unchanged } = validate(request, row, `-${width}`);
   const preview = unchanged ? null : await core.previews?.get(row, width);
   if (!unchanged && !preview) throw new ParleyError("preview_not_found");
   const filename = `${row.filename.replace(/\.[^.]*$/, "")}.webp`;
@@ -193,6 +187,14 @@ async function servePreview(
 }
 
 const PREVIEW_TYPE = "image/webp";
+
+/** Returns the validators, and whether the client has what they stand for. Throws `precondition_failed`. */
+function validate(request: FastifyRequest, row: FileRow, suffix: string) {
+  const etag = `"${Buffer.from(row.sha256).toString("base64url")}${suffix}"`;
+  const modified = new Date(row.created_at - (row.created_at % 1000));
+  refuseChanged(request, etag, modified);
+  return { etag, modified, unchanged: isUnchanged(request, etag, modified) };
+}
 
 function cacheControl(maxAge: number): string {
   return maxAge > 0 ? `private, max-age=${maxAge}` : "private, no-cache";

@@ -28,7 +28,7 @@ import { requireScope } from "../protocol/authentication.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
 import { knownForm, type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
-import { checkStripped, receiveMessage } from "../protocol/uploads.ts";
+import { receiveMessage } from "../protocol/uploads.ts";
 
 const id = { name: "message_id", kind: "msg", unknown: "message_not_found" } as const;
 const emojiInPath = { name: "emoji", field: emoji };
@@ -114,14 +114,9 @@ export const messageOperations: readonly Operation[] = [
       "disk_full",
     ],
     async handle({ core, caller, key, request, reply, limits }) {
-      const created = await createMessage(core, caller, key, async (newUpload) => {
-        const message = await receiveMessage(request, messageFields, newUpload, limits);
-        checkStripped(
-          message.fields.strip_metadata,
-          message.files.map(({ upload }) => upload),
-        );
-        return message;
-      });
+      const created = await createMessage(core, caller, key, (newUpload) =>
+        receiveMessage(request, messageFields, newUpload, limits),
+      );
       reply.header("location", `${core.origin()}/v1/messages/${idOf(created.json)}`);
       return sendVersioned(request, reply, created);
     },

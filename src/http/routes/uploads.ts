@@ -73,8 +73,9 @@ const BYTES_ERRORS = [
   "disk_full",
 ] as const;
 
+/** Of answers to clients that speak tus, also of errors. */
+const always = ["Tus-Resumable"] as const;
 const answered = [
-  "Tus-Resumable",
   "Parley-Attachment",
   "Upload-Offset",
   "Upload-Complete",
@@ -127,8 +128,10 @@ export const uploadOperations: readonly Operation[] = [
     answer: {
       status: 201,
       resource: uploadResource,
+      // An upload can be there although its first bytes were refused.
+      always: [...always, "Location"],
       headers: answered,
-      others: { 200: { ...others[200], headers: [...others[200].headers, "Location"] } },
+      others,
     },
     errors: BYTES_ERRORS,
     handle: create,
@@ -146,6 +149,7 @@ export const uploadOperations: readonly Operation[] = [
     answer: {
       status: 200,
       resource: uploadResource,
+      always,
       headers: inspected,
       others: {
         204: { description: "The answer to HEAD for a client that does not speak tus.", headers: inspected },
@@ -177,7 +181,7 @@ export const uploadOperations: readonly Operation[] = [
         "The offset of the body in the file: the bytes that the server has. Required.",
       ),
     },
-    answer: { status: 204, headers: answered, others },
+    answer: { status: 204, always, headers: answered, others },
     errors: ["upload_not_found", "upload_offset_mismatch", "upload_completed", ...BYTES_ERRORS],
     async handle(call) {
       const dialect = agreeOnDialect(call.request, call.reply);
@@ -197,7 +201,7 @@ export const uploadOperations: readonly Operation[] = [
     query: {},
     body: {},
     headers: tus,
-    answer: { status: 204, headers: ["Tus-Resumable"] },
+    answer: { status: 204, always },
     errors: ["upload_not_found", "unsupported_upload_protocol"],
     async handle({ core, caller, id, request, reply }) {
       agreeOnDialect(request, reply);

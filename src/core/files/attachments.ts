@@ -93,7 +93,7 @@ export const targetFields = {
   message_id: optional(reference("msg")),
 };
 
-/** What an upload asks of the server beside. */
+/** What is to be done with a file before it is stored. */
 export const stripFields = {
   strip_metadata: optional(
     describedField(

@@ -43,7 +43,8 @@ export async function testConfig(t: TestContext, limits: Partial<Limits> = {}): 
     // Most tests come faster than any client.
     PARLEY_RATE_LIMIT: "0",
   });
-  return { ...config, limits: { ...config.limits, ...limits } };
+  // A server that ends an idle connection can meet the next request of a slow test on it.
+  return { ...config, limits: { ...config.limits, keepAliveTimeoutMs: 900_000, ...limits } };
 }
 
 /** The service as production builds it, listening, and stopped with the test. */

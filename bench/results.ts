@@ -178,6 +178,8 @@ export const OTHERS: Record<string, Row> = {
     unit: "",
     most: 1.15,
   },
+  resumable1m: { title: "upload 1 MiB so that it can be continued, times in one request", unit: "" },
+  resumable8m: { title: "upload 8 MiB likewise", unit: "" },
   resumable64m: {
     title: "upload 64 MiB in parts of 8 MiB, times in one request",
     unit: "",

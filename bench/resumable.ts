@@ -7,11 +7,15 @@ import { FORM_TYPE, form, MIB } from "./requests.ts";
 import { startParley } from "./servers.ts";
 import { settle } from "./subject.ts";
 
-const FILE_BYTES = 64 * MIB;
-const PART_BYTES = 8 * MIB;
 const ROUNDS = 7;
-/** Files of one round, one after another. */
-const FILES = 4;
+/** The bytes of one round, in files of the size that is measured. */
+const ROUND_BYTES = 256 * MIB;
+
+interface Place {
+  url: string;
+  headers: Headers;
+  folder: string;
+}
 
 /** Returns how many files are uploaded in parts while one is in one request. */
 export async function resumableUploads(folder: string): Promise<Record<string, number>> {
@@ -19,37 +23,46 @@ export async function resumableUploads(folder: string): Promise<Record<string, n
   const dataFolder = join(folder, "resumable");
   const { port } = await startParley(stack, dataFolder);
   const [person] = await addPeople(port, dataFolder, ["somebody"]);
-  const { headers } = person!;
-  const url = `http://127.0.0.1:${port}`;
-  const whole = new Uint8Array(form(FILE_BYTES));
-  const parts = Array.from(
-    { length: FILE_BYTES / PART_BYTES },
-    () => new Uint8Array(randomBytes(PART_BYTES)),
-  );
+  const place = { url: `http://127.0.0.1:${port}`, headers: person!.headers, folder };
+  return {
+    resumable1m: await timesAtOnce(place, MIB, MIB),
+    resumable8m: await timesAtOnce(place, 8 * MIB, 8 * MIB),
+    resumable64m: await timesAtOnce(place, 64 * MIB, 8 * MIB),
+  };
+}
+
+async function timesAtOnce(place: Place, fileBytes: number, partBytes: number): Promise<number> {
+  const { url, headers, folder } = place;
+  const whole = new Uint8Array(form(fileBytes));
+  const parts = Array.from({ length: fileBytes / partBytes }, () => new Uint8Array(randomBytes(partBytes)));
   const ways = {
     atOnce: () => ask(`${url}/v1/attachments`, "POST", { ...headers, ...FORM_TYPE }, whole, 201),
-    inParts: () => sendParts(url, headers, parts),
+    inParts: () => sendParts(place, parts),
   };
   const taken = { atOnce: [] as number[], inParts: [] as number[] };
   for (let round = -1; round < ROUNDS; round++) {
     for (const way of ["atOnce", "inParts"] as const) {
       const ids: string[] = [];
       const begun = performance.now();
-      while (ids.length < FILES) ids.push(await idOf(await ways[way]()));
+      while (ids.length < ROUND_BYTES / fileBytes) ids.push(await idOf(await ways[way]()));
       if (round >= 0) taken[way].push(performance.now() - begun);
       for (const id of ids) await ask(`${url}/v1/attachments/${id}`, "DELETE", headers, null, 204);
       settle(folder);
     }
   }
-  return { resumable64m: median(taken.atOnce) / median(taken.inParts) };
+  return median(taken.atOnce) / median(taken.inParts);
 }
 
 /** By the draft of the IETF, of which the last answer is the attachment. */
-async function sendParts(url: string, headers: Headers, parts: readonly Uint8Array<ArrayBuffer>[]) {
+async function sendParts(
+  { url, headers }: Place,
+  parts: readonly Uint8Array<ArrayBuffer>[],
+): Promise<Response> {
+  const partBytes = parts[0]!.length;
   const started = await ask(
     `${url}/v1/uploads?filename=photo.bin`,
     "POST",
-    { ...headers, "upload-complete": "?0", "upload-length": String(FILE_BYTES) },
+    { ...headers, "upload-complete": "?0", "upload-length": String(parts.length * partBytes) },
     null,
     201,
   );
@@ -63,7 +76,7 @@ async function sendParts(url: string, headers: Headers, parts: readonly Uint8Arr
       {
         ...headers,
         "content-type": "application/partial-upload",
-        "upload-offset": String(i * PART_BYTES),
+        "upload-offset": String(i * partBytes),
         "upload-complete": isLast ? "?1" : "?0",
       },
       part,

@@ -17,7 +17,7 @@ export interface World {
 }
 
 /** As for a test (package.json). */
-const SCENE_MS = 120_000;
+const SCENE_MS = 300_000;
 
 /** A test of many short scenes, each with a user and a page of its own, in one browser. */
 export function testScenes(title: string, scenes: Record<string, (world: World) => Promise<void>>): void {

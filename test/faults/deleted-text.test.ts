@@ -203,7 +203,7 @@ async function run(command: CommandLine, ...args: string[]): Promise<void> {
   assert.equal(code, 0, stdout + stderr);
 }
 
-const timeout = isLong ? 3_600_000 : 120_000;
+const timeout = isLong ? 3_600_000 : 300_000;
 
 test("what was deleted is in no byte of a data folder two seconds later, of its backup, or of where it moves", {
   timeout,

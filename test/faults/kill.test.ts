@@ -101,7 +101,7 @@ test("F1 kill -9 while the log is brought into the database", { skip: noStrace }
     const call = i % 3 === 2 ? "fsync,fdatasync:signal=SIGKILL" : `pwrite64:signal=SIGKILL:when=${nth}`;
     const detach = await trace(t, subject.server, "-P", database, "-e", `inject=${call}`);
     const writers = subject.write({ mixed: 8, contacts: 24 });
-    const struck = await Promise.race([writers.ended.then(() => true), sleep(15_000, false, { ref: false })]);
+    const struck = await Promise.race([writers.ended.then(() => true), sleep(60_000, false, { ref: false })]);
     await writers.stop();
     await detach();
     assert.ok(struck, `the log was never brought into the database: ${call}`);

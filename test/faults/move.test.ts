@@ -246,7 +246,7 @@ function optionsOf(settings: Record<string, string>): string[] {
   ];
 }
 
-const timeout = isLong ? 3_600_000 : 100_000;
+const timeout = isLong ? 3_600_000 : 300_000;
 
 test("the rows move to PostgreSQL and back, killed on the way", { timeout }, (t) =>
   thereAndBack(t, async () => ({ PARLEY_DATABASE_URL: await testDatabase(t) })),

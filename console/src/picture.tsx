@@ -27,6 +27,8 @@ export function Picture({ file, box, onFail }: { file: Attachment; box: Box; onF
   const [isOriginal, setOriginal] = useState(false);
   const source = isOriginal ? undefined : toSource(file, box);
   const fail = () => (source && isSmall(file) ? setOriginal(true) : onFail());
+  // An event does not say which previews there are. They are read soon.
+  if (image === undefined) return null;
   return (
     <>
       {image?.placeholder && !isLoaded && <Placeholder hash={image.placeholder} />}

@@ -1,11 +1,12 @@
 // A window of the messages of a conversation, oldest first. It grows at both ends while one scrolls, and lets go of the
 // other end, so that the page stays small however long the conversation is.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Message, MessageQuery, Parley } from "../../client/src/index.ts";
+import type { Attachment, Message, MessageQuery, Parley } from "../../client/src/index.ts";
 import { withReaction } from "../../client/src/reactions.ts";
 import { explain, isAborted, isGone, isPassing } from "./failures.ts";
 import { oncePerFrame } from "./frames.ts";
 import type { ReactionChange } from "./live.ts";
+import { toKind } from "./media.ts";
 import { useChanges, useSession } from "./session.ts";
 import { useRedraw } from "./use-redraw.ts";
 
@@ -52,6 +53,8 @@ class MessageWindow {
   #controller = new AbortController();
   /** The edits since the page was requested, which it may not contain. */
   #edits: Edit[] = [];
+  /** The pictures whose previews were asked for, because an event had brought them. */
+  #askedPictures = new Set<string>();
   #last = () => {};
 
   constructor(parley: Parley, conversationId: string, redraw: () => void, refused: (error: unknown) => void) {
@@ -120,6 +123,21 @@ class MessageWindow {
     this.#redrawSoon();
   }
 
+  /** Reads what an event does not say of the pictures of a message, once. Without an answer the originals are shown. */
+  async readPictures(id: string): Promise<void> {
+    const message = this.state.items.find((each) => each.id === id);
+    const isUnread = (file: Attachment) =>
+      file.image === undefined && toKind(file) === "image" && !this.#askedPictures.has(file.id);
+    const unread = message?.attachments.filter(isUnread) ?? [];
+    if (unread.length === 0) return;
+    for (const file of unread) this.#askedPictures.add(file.id);
+    const attachments = await this.#parley.messages.retrieve(id, { include: INCLUDED }).then(
+      (read) => read.attachments,
+      () => unread.map((file) => ({ ...file, image: null })),
+    );
+    this.edit((items) => items.map((each) => (each.id === id ? withFiles(each, { attachments }) : each)));
+  }
+
   #load(query: Partial<MessageQuery>, place: (page: Message[], has_more: boolean) => Partial<State>): void {
     this.#last = () => void this.#run(query, place);
     this.#last();
@@ -170,14 +188,17 @@ export function useMessages(
     else if (change.type === "retry") reader.resume();
     else if (change.type === "message.deleted")
       reader.edit((items) => items.filter(({ id }) => id !== change.payload.id));
-    else if (change.type === "message.updated")
+    else if (change.type === "message.updated") {
       reader.edit((items) =>
         items.map((each) => (each.id === change.payload.id ? withFiles(change.payload, each) : each)),
       );
-    else if (change.type === "reaction.created" || change.type === "reaction.deleted")
+      void reader.readPictures(change.payload.id);
+    } else if (change.type === "reaction.created" || change.type === "reaction.deleted")
       reader.edit((items) => withReactionTo(items, change));
-    else if (change.type === "message.created" && change.payload.conversation_id === conversationId)
+    else if (change.type === "message.created" && change.payload.conversation_id === conversationId) {
       reader.edit((items, state) => withNew(items, change.payload, state));
+      void reader.readPictures(change.payload.id);
+    }
   });
   return {
     ...reader.state,
@@ -198,7 +219,7 @@ function withNew(items: Message[], message: Message, { hasOlder, hasNewer }: Sta
 }
 
 /** Keeps what an event does not say of the files. */
-function withFiles(message: Message, { attachments }: Message): Message {
+function withFiles(message: Message, { attachments }: Pick<Message, "attachments">): Message {
   const known = new Map(attachments.map((file) => [file.id, file]));
   return { ...message, attachments: message.attachments.map((file) => ({ ...known.get(file.id), ...file })) };
 }

@@ -6,7 +6,7 @@ import type { Locator, Page } from "playwright-core";
 import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { eventually } from "../support/files-on-disk.ts";
-import { openPage, signIn } from "./browser.ts";
+import { dropFiles, openFiles, openPage, signIn } from "./browser.ts";
 import { opener, openNotes, send } from "./in-files.ts";
 import { paint } from "./pictures.ts";
 import { gate, type ProxyServer, startProxy } from "./proxy.ts";
@@ -14,6 +14,8 @@ import { gate, type ProxyServer, startProxy } from "./proxy.ts";
 /** Red on the left, blue on the right. */
 const LARGE = paint(2000, 1500, (x) => [255 * (1 - x), 0, 255 * x]);
 const SMALL = paint(200, 150, () => [31, 111, 95]);
+/** The line of a request for one message. */
+const ONE_MESSAGE = /^GET \/v1\/messages\/msg_\w+(?:\?|$)/;
 
 interface Image {
   width: number;
@@ -149,6 +151,68 @@ test("without its preview a picture is shown as it is, which is tried once", {
   await opener(page, "large.png").click();
   await page.locator(".stage-image img[src*='large.png']:not([src*='width='])").waitFor();
   assert.deepEqual(asked.slice(2, 3), [previews[2]]);
+  assert.deepEqual(complaints, []);
+});
+
+/** Notes what is requested from now on: the widths of a picture, and messages one by one. */
+function watchLive(page: Page, name: string): { widths: string[]; reads: string[] } {
+  const seen = { widths: [] as string[], reads: [] as string[] };
+  page.on("request", (request) => {
+    const [, path, width] = toLine(request.url()).split(" ");
+    if (path!.endsWith(`/${name}`)) seen.widths.push(width!);
+    if (ONE_MESSAGE.test(`GET ${path}`)) seen.reads.push(path!);
+  });
+  return seen;
+}
+
+test("a picture that arrives in an open conversation has its place at once, and is shown by its preview", {
+  skip: noChromium,
+}, async (t) => {
+  const { server, user, proxy, page, complaints } = await arrive(t);
+  const late = gate();
+  proxy.fate = (line) => (ONE_MESSAGE.test(line) ? late.passed : "pass");
+  await page.getByRole("link", { name: "Notes to self" }).click();
+  await drawnWidth(picture(page, "large.png"));
+  const { widths, reads } = watchLive(page, "live.png");
+  await send(server, user, [["live.png", LARGE]]);
+  const place = await opener(page, "live.png").boundingBox();
+  assert.ok(await eventually(async () => reads.length > 0));
+  await page.waitForTimeout(300);
+  assert.deepEqual(widths, []);
+  late.open();
+  await drawnWidth(picture(page, "live.png"));
+  assert.deepEqual(widths, ["320"]);
+  assert.deepEqual(await opener(page, "live.png").boundingBox(), place, "it has the same place");
+  assert.equal(reads.length, 1);
+  // One's own comes twice: with the answer and by the event.
+  const own = watchLive(page, "own.png");
+  await dropFiles(page, [{ name: "own.png", type: "image/png", base64: LARGE.toString("base64") }]);
+  await page.getByRole("textbox", { name: "Message to your notes" }).press("Enter");
+  await drawnWidth(picture(page, "own.png"));
+  assert.deepEqual(own.widths, ["320"]);
+  await page.waitForTimeout(300);
+  assert.equal(own.reads.length, 1);
+  await openFiles(page);
+  await drawnWidth(picture(page, "live.png"));
+  const later = watchLive(page, "later.png");
+  await send(server, user, [["later.png", LARGE]]);
+  await drawnWidth(picture(page, "later.png"));
+  assert.deepEqual(later.widths, ["320"]);
+  assert.deepEqual(complaints, []);
+});
+
+test("a picture that arrives is shown as it is if nothing more can be read of it", {
+  skip: noChromium,
+}, async (t) => {
+  const { server, user, proxy, page, complaints } = await arrive(t);
+  proxy.fate = (line) => (ONE_MESSAGE.test(line) ? "break" : "pass");
+  await page.getByRole("link", { name: "Notes to self" }).click();
+  await drawnWidth(picture(page, "large.png"));
+  const { widths, reads } = watchLive(page, "live.png");
+  await send(server, user, [["live.png", LARGE]]);
+  assert.equal(await drawnWidth(picture(page, "live.png")), 2000);
+  assert.deepEqual(widths, ["whole"]);
+  assert.equal(reads.length, 1);
   assert.deepEqual(complaints, []);
 });
 

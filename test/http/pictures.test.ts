@@ -1,5 +1,6 @@
 // What is told of pictures, their previews, and pictures without their metadata.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -235,3 +236,50 @@ for (const { name, skip, config } of PLACES) {
     assert.ok((await filesOf(server, bob)).length < before);
   });
 }
+
+test("a Content-Digest is that of the bytes as they are sent, also of those without their metadata", async (t) => {
+  const server = await startOn(t, await testConfig(t));
+  const ann = await person(server, "ann");
+  const bytes = await photo(200, 100);
+  const sha256 = (of: Uint8Array) => `sha-256=:${createHash("sha256").update(of).digest("base64")}:`;
+  /** The digest is that of the part, or of the whole body. */
+  const send = async (digest: string | undefined, query = "?strip_metadata=true") => {
+    const line = digest ? `Content-Digest: ${digest}\r\n` : "";
+    const body = Buffer.concat([
+      Buffer.from(`--b\r\nContent-Disposition: form-data; name="file"; filename="a.jpg"\r\n${line}\r\n`),
+      bytes,
+      Buffer.from("trailing\r\n--b--\r\n"),
+    ]);
+    const type = { "content-type": "multipart/form-data; boundary=b" };
+    const whole: Record<string, string> = digest ? {} : { "content-digest": sha256(body) };
+    const headers = { ...ann.headers, ...type, ...whole };
+    return fetch(`${server.url}/v1/attachments${query}`, { method: "POST", headers, body });
+  };
+  const right = sha256(Buffer.concat([bytes, Buffer.from("trailing")]));
+  const { file_url } = await read<Shown>(send(right), 201);
+  const answer = await fetch(file_url);
+  const left = Buffer.from(await answer.arrayBuffer());
+  assert.ok(!left.includes(PLACE) && !left.includes("trailing"));
+  assert.equal(answer.headers.get("repr-digest"), sha256(left));
+  for (const wrong of [left, bytes]) assert.equal(await code(send(sha256(wrong)), 400), "digest_mismatch");
+  assert.equal((await filesOf(server, ann)).length, 1);
+  await read(send(undefined), 201);
+  await read(send(right, ""), 201);
+});
+
+test("resumable uploads do not accept strip_metadata, rather than ignore it", async (t) => {
+  const server = await startOn(t, await testConfig(t));
+  const ann = await person(server, "ann");
+  const inBase64 = `filename ${btoa("a.jpg")},strip_metadata ${btoa("true")}`;
+  const requests: [query: string, headers: Record<string, string>][] = [
+    ["?filename=a.jpg&strip_metadata=true", { "upload-complete": "?0" }],
+    ["", { "tus-resumable": "1.0.0", "upload-length": "3", "upload-metadata": inBase64 }],
+  ];
+  for (const [query, headers] of requests) {
+    const sent = fetch(`${server.url}/v1/uploads${query}`, {
+      method: "POST",
+      headers: { ...ann.headers, ...headers },
+    });
+    assert.equal(await code(sent, 400), "unknown_parameter");
+  }
+});

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { BlobWriter } from "../../blobs/store.ts";
 import type { NewFile } from "../../db/queries/files.ts";
@@ -50,6 +50,8 @@ export class Upload implements AsyncDisposable {
   readonly #pictureSize = new PictureSizeReader();
   /** Removes the metadata of a picture as it comes in. */
   #stripper: MetadataStripper | undefined;
+  /** Of the bytes as they come in, if those that are kept differ. */
+  #receivedHash: Hash | undefined;
   #isHashOnly = false;
   /** The bytes, until there are too many for the database. */
   #first: Uint8Array[] = [];
@@ -83,6 +85,7 @@ export class Upload implements AsyncDisposable {
   /** Takes the bytes of a picture without its metadata: all that follows is said of those bytes. */
   stripMetadata(): void {
     this.#stripper = new MetadataStripper();
+    this.#receivedHash = createHash("sha256");
   }
 
   /** Whether nothing is known of the file but its digest. */
@@ -105,7 +108,7 @@ export class Upload implements AsyncDisposable {
     if (limits.filesPerDay > 0 && !this.#isHashOnly)
       await checkDailyLimit(db, this.#userId, limits.filesPerDay, clock());
     if (this.#reservation && announcedBytes) await this.#reserve(this.#reservation, announcedBytes);
-    for await (const chunk of this.#stripper ? stripped(source, this.#stripper) : source) {
+    for await (const chunk of this.#stripper ? this.#stripped(source, this.#stripper) : source) {
       this.#size += chunk.length;
       if (maxBytes > 0 && this.#size > maxBytes) throw fileTooLarge(maxBytes);
       if (this.#reservation) await this.#reserveStep(this.#reservation);
@@ -127,10 +130,15 @@ export class Upload implements AsyncDisposable {
     if (this.#reservation) await this.#reserveRest(this.#reservation);
   }
 
-  /** The SHA-256 of all bytes. Nothing can be received after it. */
+  /** The SHA-256 of all bytes that are kept. Nothing can be received after it. */
   sha256(): Uint8Array {
     this.#sha256 ??= this.#hash.digest();
     return this.#sha256;
+  }
+
+  /** The SHA-256 of all bytes as they came in, with their metadata. */
+  receivedSha256(): Uint8Array {
+    return this.#receivedHash?.copy().digest() ?? this.sha256();
   }
 
   /** The beginning of the file, for detecting its type. */
@@ -199,6 +207,17 @@ export class Upload implements AsyncDisposable {
     if (!this.#reservation?.bytes) return;
     const { userId, id } = this.#reservation;
     await db.write("releaseStorage", { userId, id }).catch(() => {});
+  }
+
+  async *#stripped(
+    source: AsyncIterable<Uint8Array>,
+    stripper: MetadataStripper,
+  ): AsyncGenerator<Uint8Array> {
+    for await (const chunk of source) {
+      this.#receivedHash!.update(chunk);
+      yield* stripper.push(chunk);
+    }
+    yield* stripper.end();
   }
 
   async #reserve(reservation: Omit<Reservation, "now">, bytes: number): Promise<void> {
@@ -270,14 +289,6 @@ export class Upload implements AsyncDisposable {
       throw new ParleyError("unavailable");
     this.#renewAt = now + RENEW_MS;
   }
-}
-
-async function* stripped(
-  source: AsyncIterable<Uint8Array>,
-  stripper: MetadataStripper,
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of source) yield* stripper.push(chunk);
-  yield* stripper.end();
 }
 
 export function fileTooLarge(maxBytes: number): ParleyError {

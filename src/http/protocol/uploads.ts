@@ -198,7 +198,7 @@ async function receiveFile(
   const name = readField("filename", filename, part.filename.replace(/^.*[/\\]/s, ""));
   const digest = parseDigest(part.digest);
   await upload.receive(part.body, maxBytes, bytes);
-  if (digest) checkDigest(digest, upload.sha256());
+  if (digest) checkDigest(digest, upload.receivedSha256());
   return { filename: name, declaredType: part.type };
 }
 

@@ -161,13 +161,20 @@ for (const { name, skip, config } of PLACES) {
     assert.equal(await code(fetch(image!.previews[0]!.url), 404), "attachment_not_found");
   });
 
-  test(`${name}: without previews the sizes are told all the same`, { skip }, async (t) => {
-    const { server, ann, conversation_id, show } = await start(t, false);
+  test(`${name}: without previews the sizes are told all the same, but only if asked`, {
+    skip,
+  }, async (t) => {
+    const { server, ann, bob, conversation_id, show } = await start(t, false);
     const file = new File([Uint8Array.from(await photo())], "beach.jpg");
     const { id } = await read<Shown>(upload(server.url, ann, file, { conversation_id }), 201);
     const { image, file_url } = await show(id);
     assert.deepEqual(image, { width: 1200, height: 1600, placeholder: null, previews: [] });
     assert.equal(await code(fetch(`${file_url}&width=320`), 404), "preview_not_found");
+    const inMessages = `/v1/messages?conversation_id=${conversation_id}`;
+    for (const path of [`/v1/attachments/${id}`, "/v1/attachments", inMessages]) {
+      const plain = await (await send(server, bob, "GET", path)).text();
+      assert.ok(plain.includes(id) && !plain.includes('"image":'), plain);
+    }
   });
 
   test(`${name}: metadata is removed only if that is asked, and then before anything is stored`, {

@@ -10,6 +10,7 @@ import { messages } from "./messages.ts";
 import type { Mutant } from "./mutant.ts";
 import { names } from "./names.ts";
 import { outside } from "./outside.ts";
+import { pictures } from "./pictures.ts";
 import { previews } from "./previews.ts";
 import { push } from "./push.ts";
 import { reactions } from "./reactions.ts";
@@ -33,6 +34,7 @@ export const mutants: readonly Mutant[] = [
   ...files,
   ...uploads,
   ...archives,
+  ...pictures,
   ...previews,
   ...names,
   ...groups,

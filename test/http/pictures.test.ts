@@ -74,6 +74,7 @@ for (const { name, skip, config } of PLACES) {
     const plain = await client.attachments.upload(new File(["text"], "a.txt"), { conversation_id });
     const ids = [one.id, parts.id, message.attachments[0]!.id];
     for (const id of ids) {
+      assert.equal((await show(id)).image?.width, 1200, "The size is known at once.");
       assert.ok(
         await eventually(async () => typeof (await show(id)).image?.placeholder === "string"),
         "The server makes it by itself.",

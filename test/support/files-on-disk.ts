@@ -14,11 +14,12 @@ export async function storedFiles(config: Pick<Config, "dataFolder">): Promise<s
   return found.sort();
 }
 
-/** Waits, for at most five seconds, until a condition holds; false where it never did. */
+/** Waits until a condition holds, for a minute, because machines can be busy; false if it did not. */
 export async function eventually(condition: () => Promise<boolean>): Promise<boolean> {
-  for (let i = 0; i < 200; i++) {
-    if (await condition()) return true;
+  const end = performance.now() + 60_000;
+  while (!(await condition())) {
+    if (performance.now() > end) return false;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
-  return false;
+  return true;
 }

@@ -53,7 +53,7 @@ test("F10 without a free descriptor uploads and downloads are 503, and then it w
   const pid = subject.server.process.pid!;
   const { record, chance } = subject;
   const writes = new Writes(subject, record);
-  const { upload } = await beginUpload(subject.client, "parts", LARGE, (answered) => answered);
+  const { upload } = await beginUpload(subject.client, "parts", LARGE);
   record.begunUploads.add(upload!);
   const file = JSON.parse((await subject.client.upload("a", LARGE)).body.toString());
   const { pathname, search } = new URL(file.file_url);

@@ -45,7 +45,7 @@ test("F9 idle connections cost little memory, and the active ones go on", { skip
   const requests = scaled(4000, 40_000);
   await activeP99(subject.client, requests);
   const before = { p99: await activeP99(subject.client, requests), memory: residentBytes(pid) };
-  const { upload } = await beginUpload(subject.client, "a", Buffer.alloc(2000), (answered) => answered);
+  const { upload } = await beginUpload(subject.client, "a", Buffer.alloc(2000));
   assert.equal((await addPart(subject.client, subject.record, upload!, 1000)).status, 204);
   const holder = spawn(process.execPath, [HOLDER, subject.url, String(count)], {
     stdio: ["pipe", "pipe", "inherit"],

@@ -13,7 +13,7 @@ export async function beginUpload(
   client: Client,
   filename: string,
   bytes: Buffer,
-  send: Send,
+  send: Send = asIs,
 ): Promise<{ upload: BegunUpload | undefined; answer: Answer }> {
   const answer = await send(
     client.send("POST", "/v1/uploads", undefined, {

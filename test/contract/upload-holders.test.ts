@@ -3,15 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { UploadRow } from "../../src/db/queries/uploads.ts";
 import { sql } from "../../src/db/sql.ts";
-import { aUser } from "../support/rows.ts";
+import { anUpload, aUser } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
 
 const key = (digit: string) => digit.repeat(32);
-const UNKNOWN = { declared_type: null, conversation_id: null, message_id: null, length: null };
-const UPLOAD: UploadRow = {
-  ...{ id: "upl_1", user_id: "usr_1", filename: "a", ...UNKNOWN, received: 0, blob_key: key("b") },
-  ...{ parts: null, tail_key: null, holder: key("1"), attachment_id: null, created_at: 1, expires_at: 9 },
-};
+const UPLOAD = anUpload("usr_1");
 
 for (const [engine, open] of [
   ["sqlite", openOnSqlite],

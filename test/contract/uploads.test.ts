@@ -1,23 +1,11 @@
 // Resumable uploads in the database, on both engines: nothing of one outlives its row or its user.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { UploadRow } from "../../src/db/queries/uploads.ts";
 import { raw, sql } from "../../src/db/sql.ts";
-import { anEntry, aUser } from "../support/rows.ts";
+import { anEntry, anUpload, aUser } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
 
-const KEY = "0f".repeat(16);
-const NOTHING = {
-  filename: null,
-  declared_type: null,
-  conversation_id: null,
-  message_id: null,
-  length: null,
-};
-const UPLOAD: UploadRow = {
-  ...{ id: "upl_1", user_id: "usr_1", ...NOTHING, received: 0, blob_key: KEY, parts: null, tail_key: null },
-  ...{ holder: KEY, attachment_id: null, created_at: 1, expires_at: 9 },
-};
+const UPLOAD = anUpload("usr_1");
 
 for (const [engine, open] of [
   ["sqlite", openOnSqlite],

@@ -5,6 +5,7 @@ import type { CreateContact } from "../../src/db/queries/contacts.ts";
 import type { NewFile } from "../../src/db/queries/files.ts";
 import type { SendMessage } from "../../src/db/queries/new-messages.ts";
 import type { CreateToken } from "../../src/db/queries/tokens.ts";
+import type { UploadRow } from "../../src/db/queries/uploads.ts";
 import type { CreateUser } from "../../src/db/queries/users.ts";
 import { idOfBits } from "../../src/util/ids.ts";
 
@@ -114,6 +115,15 @@ export function attachment(
     target,
     newMessageId: messageId(number),
     now: 1_800_000_000_000,
+  };
+}
+
+/** An upload without bytes of a user, which a process holds. */
+export function anUpload(userId: string): UploadRow {
+  return {
+    ...{ id: "upl_1", user_id: userId, filename: "a", declared_type: null, conversation_id: null },
+    ...{ message_id: null, length: null, received: 0, blob_key: "b".repeat(32), parts: null, tail_key: null },
+    ...{ holder: "1".repeat(32), attachment_id: null, created_at: 1, expires_at: 9 },
   };
 }
 

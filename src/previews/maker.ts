@@ -52,7 +52,7 @@ export class PreviewMaker {
 
   /** The process that is running. */
   get pid(): number | undefined {
-    return this.#process?.pid;
+    return this.#process?.hasEnded ? undefined : this.#process?.pid;
   }
 
   /**

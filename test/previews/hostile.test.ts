@@ -91,15 +91,3 @@ test("a picture that is too large is not even read", async (t) => {
   assert.equal(await maker.make(read, MAX_PICTURE_BYTES + 1, 320), null);
   assert.equal(maker.pid, undefined);
 });
-
-test("a picture that takes too long is given up, and the next one is made", async (t) => {
-  const { maker, failures } = testMaker(t, { timeLimitMs: 700 });
-  const slow = greyPng(9900, 9900, { interlaced: true });
-  assert.ok(await makeOf(maker, await twoColours(64, 64).png().toBuffer()));
-  const pid = maker.pid;
-  assert.equal(await makeOf(maker, slow), null);
-  assert.equal(maker.pid, undefined);
-  assert.ok(await makeOf(maker, await twoColours(64, 64).png().toBuffer()));
-  assert.notEqual(maker.pid, pid);
-  assert.deepEqual(failures, []);
-});

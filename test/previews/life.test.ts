@@ -48,6 +48,19 @@ test("a picture whose process is killed has no preview, and the next one has", a
   assert.deepEqual(failures, []);
 });
 
+test("a picture that takes too long is given up, and the next one is made", async (t) => {
+  const { maker, failures } = testMaker(t, { timeLimitMs: 5000 });
+  const bytes = await picture();
+  assert.ok(await makeOf(maker, bytes));
+  const pid = maker.pid!;
+  const slow = async () => interrupted(bytes, () => void process.kill(pid, "SIGSTOP"));
+  assert.equal(await maker.make(slow, bytes.length, 320), null);
+  assert.equal(maker.pid, undefined);
+  assert.ok(await makeOf(maker, bytes));
+  assert.notEqual(maker.pid, pid);
+  assert.deepEqual(failures, []);
+});
+
 test("a picture is not to blame if the process is stopped from outside", async (t) => {
   const { maker } = testMaker(t);
   const bytes = await noise(1200, 900).png().toBuffer();

@@ -1,10 +1,10 @@
 // Files that hang, or fill the memory of, who looks into them: types are told by the first 4 KiB, and nothing is decoded.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { crc32, deflateSync } from "node:zlib";
 import { detectType, SNIFF_BYTES } from "../../src/core/files/media-types.ts";
 import { upload } from "../support/app.ts";
 import { commandLine, tokenOf } from "../support/command.ts";
+import { blackPng } from "../support/picture-bytes.ts";
 import { inMib, noProc, residentBytes } from "../support/usage.ts";
 
 /** The best of some tries counts, as other tests run beside. */
@@ -80,31 +80,6 @@ test("the type of a file is told within 50 ms, whatever its first bytes say of w
   );
 });
 
-const SIDE = 20_000;
-const chunk = (type: string, data: Buffer) => {
-  const named = Buffer.concat([Buffer.from(type), data]);
-  const framed = Buffer.alloc(named.length + 8);
-  framed.writeUInt32BE(data.length);
-  named.copy(framed, 4);
-  framed.writeUInt32BE(crc32(named), named.length + 4);
-  return framed;
-};
-
-/** 400 million pixels of one bit: 50 MB of rows, and 1.6 GB as pictures are kept in memory. */
-function png(): Buffer {
-  const head = Buffer.alloc(13);
-  head.writeUInt32BE(SIDE, 0);
-  head.writeUInt32BE(SIDE, 4);
-  head[8] = 1;
-  const rows = deflateSync(Buffer.alloc(SIDE * (1 + Math.ceil(SIDE / 8))), { level: 1 });
-  return Buffer.concat([
-    hex("89504e47 0d0a1a0a"),
-    chunk("IHDR", head),
-    chunk("IDAT", rows),
-    chunk("IEND", Buffer.alloc(0)),
-  ]);
-}
-
 /** "lottapixel": a JPEG of a few bytes that says it has 64,250 by 64,250 pixels. */
 const JPEG = Buffer.concat([
   hex("ffd8 ffe0 0010 4a46494600 0101 00 0001 0001 00 00"),
@@ -134,7 +109,7 @@ test("pictures of billions of pixels in a few bytes are kept as they are: nothin
     peak = Math.max(peak, residentBytes(pid));
   }, 5);
   for (const [type, bytes] of [
-    ["image/png", png()],
+    ["image/png", blackPng(20_000, 20_000)],
     ["image/jpeg", JPEG],
     ["image/gif", GIF],
   ] as const) {

@@ -1,13 +1,4 @@
-import { crc32, deflateSync } from "node:zlib";
-
-function chunk(type: string, data: Buffer): Buffer {
-  const body = Buffer.concat([Buffer.from(type), data]);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(data.length);
-  const check = Buffer.alloc(4);
-  check.writeUInt32BE(crc32(body));
-  return Buffer.concat([length, body, check]);
-}
+import { png, pngHeader } from "../support/picture-bytes.ts";
 
 /** A PNG whose pixels are red, green and blue of 0 to 255 at each place from 0 to 1. */
 export function paint(
@@ -24,17 +15,7 @@ export function paint(
       });
     }
   }
-  const head = Buffer.alloc(13);
-  head.writeUInt32BE(width, 0);
-  head.writeUInt32BE(height, 4);
-  head.set([8, 2, 0, 0, 0], 8);
-  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-  return Buffer.concat([
-    signature,
-    chunk("IHDR", head),
-    chunk("IDAT", deflateSync(rows)),
-    chunk("IEND", Buffer.alloc(0)),
-  ]);
+  return png(pngHeader(width, height), rows);
 }
 
 export const PNG = paint(4, 4, () => [31, 111, 95]);

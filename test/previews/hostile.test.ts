@@ -1,18 +1,14 @@
 // Files that attack decoders, or wear them down: none has a preview, and the process goes on.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import sharp from "sharp";
 import { MAX_PICTURE_BYTES } from "../../src/previews/maker.ts";
-import { claiming, greyPng, makeOf, noise, testMaker, twoColours } from "./pictures.ts";
+import { blackPng } from "../support/picture-bytes.ts";
+import { peakBytes } from "../support/usage.ts";
+import { claiming, makeOf, noise, testMaker, twoColours } from "./pictures.ts";
 
 /** Bytes. Without a bomb the process has less than 100 MB. */
 const MAX_MEMORY = 250_000_000;
-
-function peakMemory(pid: number): number {
-  const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))!;
-  return Number(kilobytes) * 1024;
-}
 
 /** A GIF of 65,535 pixels each way, with one pixel in it. */
 const HUGE_GIF = Buffer.from(
@@ -23,9 +19,9 @@ const HUGE_GIF = Buffer.from(
 async function bombs(): Promise<Record<string, Buffer>> {
   const jpeg = await twoColours(200, 200).jpeg().toBuffer();
   return {
-    "PNG of 900 million pixels": greyPng(30_000, 30_000, { bits: 1 }),
-    "PNG of 256 million pixels": greyPng(16_000, 16_000, { bits: 1 }),
-    "interlaced PNG of 256 million pixels": greyPng(16_000, 16_000, { bits: 1, interlaced: true }),
+    "PNG of 900 million pixels": blackPng(30_000, 30_000),
+    "PNG of 256 million pixels": blackPng(16_000, 16_000),
+    "interlaced PNG of 256 million pixels": blackPng(16_000, 16_000, true),
     "JPEG that claims 65,000 pixels each way": claiming(jpeg, 65_000, 65_000),
     "GIF of 65,535 pixels each way": HUGE_GIF,
   };
@@ -42,7 +38,7 @@ test("bombs have no preview, and need no memory", async (t) => {
     assert.ok(await makeOf(maker, good), name);
   }
   assert.equal(maker.pid, pid);
-  const peak = peakMemory(pid);
+  const peak = peakBytes(pid);
   assert.ok(peak < MAX_MEMORY, `${peak} bytes`);
   assert.deepEqual(failures, []);
 });

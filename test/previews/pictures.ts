@@ -1,7 +1,5 @@
 // Pictures, good and bad, and the parts that make previews of them.
-
 import type { TestContext } from "node:test";
-import { crc32, deflateSync } from "node:zlib";
 import sharp, { type Sharp } from "sharp";
 import { childCommand, findSharp } from "../../src/previews/command.ts";
 import { type Life, PreviewMaker } from "../../src/previews/maker.ts";
@@ -19,31 +17,6 @@ export function twoColours(width: number, height: number): Sharp {
 export function noise(width: number, height: number): Sharp {
   const gaussian = { type: "gaussian", mean: 128, sigma: 40 } as const;
   return sharp({ create: { width, height, channels: 3, background: "white", noise: gaussian } });
-}
-
-/** A PNG of one grey, of 1 or 8 bits a pixel; `interlaced` decodes slower. */
-export function greyPng(width: number, height: number, { bits = 8, interlaced = false } = {}): Buffer {
-  const head = Buffer.alloc(13);
-  head.writeUInt32BE(width, 0);
-  head.writeUInt32BE(height, 4);
-  head.set([bits, 0, 0, 0, interlaced ? 1 : 0], 8);
-  const row = Math.ceil((width * bits) / 8) + 1;
-  // Seven passes have as many pixels, and up to two bytes for each row of each.
-  const pixels = Buffer.alloc(height * (interlaced ? row + 14 : row));
-  return Buffer.concat([
-    Buffer.from("\x89PNG\r\n\x1a\n", "latin1"),
-    chunk("IHDR", head),
-    chunk("IDAT", deflateSync(pixels, { level: 1 })),
-    chunk("IEND", Buffer.alloc(0)),
-  ]);
-}
-
-function chunk(type: string, data: Buffer): Buffer {
-  const body = Buffer.concat([Buffer.from(type), data]);
-  const frame = Buffer.alloc(8);
-  frame.writeUInt32BE(data.length, 0);
-  frame.writeUInt32BE(crc32(body), 4);
-  return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
 }
 
 /** The same JPEG with other dimensions in its header. */

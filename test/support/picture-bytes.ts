@@ -1,5 +1,5 @@
 // Parts of pictures, and ways to push the bytes of pictures.
-import { crc32 } from "node:zlib";
+import { crc32, deflateSync } from "node:zlib";
 import fc from "fast-check";
 import { type PictureSize, PictureSizeReader } from "../../src/core/files/picture-size.ts";
 import { MetadataStripper } from "../../src/core/files/strip-metadata.ts";
@@ -80,11 +80,30 @@ export function pngChunk(type: string, data: Uint8Array = Buffer.alloc(0)): Buff
   return chunk;
 }
 
-export function pngHeader(width: number, height: number): Buffer {
-  const data = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0]);
+/** `isBitmap`: of one bit a pixel, black or white. */
+export function pngHeader(
+  width: number,
+  height: number,
+  { isBitmap = false, isInterlaced = false } = {},
+): Buffer {
+  const kind = isBitmap ? [1, 0] : [8, 2];
+  const data = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, ...kind, 0, 0, isInterlaced ? 1 : 0]);
   data.writeUInt32BE(width);
   data.writeUInt32BE(height, 4);
   return Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), pngChunk("IHDR", data)]);
+}
+
+/** `rows`: each has a byte for its filter before its pixels. */
+export function png(header: Buffer, rows: Uint8Array): Buffer<ArrayBuffer> {
+  return Buffer.concat([header, pngChunk("IDAT", deflateSync(rows)), pngChunk("IEND")]);
+}
+
+/** A bitmap whose pixels are all black: few bytes, however large it is. */
+export function blackPng(width: number, height: number, isInterlaced = false): Buffer<ArrayBuffer> {
+  const row = Math.ceil(width / 8) + 1;
+  // Seven passes have as many pixels, and up to two bytes for each row of each.
+  const rows = Buffer.alloc(height * (isInterlaced ? row + 14 : row));
+  return png(pngHeader(width, height, { isBitmap: true, isInterlaced }), rows);
 }
 
 export function jpegSegment(marker: number, data: string | Uint8Array = ""): Buffer {

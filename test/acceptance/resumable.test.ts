@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { attachment, call, faulty, fresh, location, newContact, problem, unknownLike } from "./client.ts";
 import {
   assertBytes,
@@ -10,6 +9,7 @@ import {
   finished,
   metadata,
   newTus,
+  type OpenRequest,
   offsetOf,
   openPatch,
   patchTus,
@@ -205,18 +205,30 @@ async function fetchChunked(path: string, chunks: string[]): Promise<number> {
   return status as number;
 }
 
+/** More than a server keeps without storing it. */
+const MUCH = 9 * 1024 * 1024;
+
+/** Sends much of `LARGE`, leaves the rest open, and waits until the server has stored some of it: `stored` bytes in all. */
+async function openLarge(path: string, offset = 0): Promise<OpenRequest & { stored: number }> {
+  const headers = { ...TUS, "content-type": TUS_TYPE, "upload-offset": `${offset}` };
+  const part = LARGE.subarray(offset, offset + MUCH);
+  const opened = openPatch(path, headers, LARGE.length - offset, part);
+  let stored = offset;
+  // To retrieve it does not end the request.
+  while (stored === offset) stored = ((await call("GET", path)).json as { offset: number }).offset;
+  return { ...opened, stored };
+}
+
 test("the upload of another user is not there, and nobody else ends its requests", {
   skip: needsSecond,
 }, async () => {
-  const path = await newTus(4);
-  const headers = { ...TUS, "content-type": TUS_TYPE, "upload-offset": "0" };
-  const { request, answered } = openPatch(path, headers, 4, Buffer.from("ab"));
-  await sleep(300);
+  const path = await newTus(LARGE.length);
+  const { request, answered } = await openLarge(path);
   const token = second();
   for (const method of ["GET", "HEAD", "DELETE"])
     assert.equal((await call(method, path, { token, headers: TUS })).status, 404, method);
   problem(await patchTus(path, 0, "cd", {}, token), 404, "upload_not_found");
-  request.end("cd");
+  request.end(LARGE.subarray(MUCH));
   assert.equal(await answered, 204);
 });
 
@@ -231,10 +243,8 @@ test("a deleted upload is gone", async () => {
 });
 
 test("deleting an upload ends a request that still continues it", async () => {
-  const path = await newTus(4);
-  const headers = { ...TUS, "content-type": TUS_TYPE, "upload-offset": "0" };
-  const { answered } = openPatch(path, headers, 4, Buffer.from("ab"));
-  await sleep(300);
+  const path = await newTus(LARGE.length);
+  const { answered } = await openLarge(path);
   assert.equal((await call("DELETE", path, { headers: TUS })).status, 204);
   assert.equal(await answered, "closed");
   assert.equal((await call("HEAD", path, { headers: TUS })).status, 404);
@@ -249,33 +259,27 @@ test("deleting a complete upload leaves its attachment", async () => {
 
 test("what came before the connection ended is kept, and the rest completes it", async () => {
   const path = await newTus(LARGE.length, { filename: "cut.bin" });
-  const headers = { ...TUS, "content-type": TUS_TYPE, "upload-offset": "0" };
-  const sent = 11 * 1024 * 1024;
-  const { request, answered } = openPatch(path, headers, LARGE.length, LARGE.subarray(0, sent));
-  // To retrieve it does not end the request.
-  let durable = 0;
-  while (durable === 0) durable = ((await call("GET", path)).json as { offset: number }).offset;
+  const { request, answered, stored } = await openLarge(path);
   request.destroy();
   await answered;
   const offset = await offsetOf(path);
-  assert.ok(offset >= durable && offset <= sent, `${offset} bytes were kept`);
+  assert.ok(offset >= stored && offset <= MUCH, `${offset} bytes were kept`);
   await assertBytes(await finished(await patchTus(path, offset, LARGE.subarray(offset))), LARGE);
 });
 
 test("a newer request ends an older one for the same upload, and has what that one brought", async () => {
-  const path = await newTus(BYTES.length);
-  const headers = { ...TUS, "content-type": TUS_TYPE, "upload-offset": "0" };
-  const { answered } = openPatch(path, headers, BYTES.length, BYTES.subarray(0, 30));
-  await sleep(300);
-  assert.equal(await offsetOf(path), 30);
-  assert.equal(await answered, "closed");
+  const path = await newTus(LARGE.length);
+  const first = await openLarge(path);
+  const offset = await offsetOf(path);
+  assert.ok(offset >= first.stored && offset <= MUCH, `${offset} bytes were kept`);
+  assert.equal(await first.answered, "closed");
   // Also a part instead of a question.
-  const further = { ...headers, "upload-offset": "30" };
-  const other = openPatch(path, further, BYTES.length - 30, BYTES.subarray(30, 35));
-  await sleep(300);
-  problem(await patchTus(path, 30, BYTES.subarray(30)), 409, "upload_offset_mismatch");
-  assert.equal(await other.answered, "closed");
-  await assertBytes(await finished(await patchTus(path, 35, BYTES.subarray(35))), BYTES);
+  const second = await openLarge(path, offset);
+  problem(await patchTus(path, offset, "x"), 409, "upload_offset_mismatch");
+  assert.equal(await second.answered, "closed");
+  const last = await offsetOf(path);
+  assert.ok(last >= second.stored && last <= offset + MUCH, `${last} bytes were kept`);
+  await assertBytes(await finished(await patchTus(path, last, LARGE.subarray(last))), LARGE);
 });
 
 test("two parts at once leave the bytes of one of them", async () => {

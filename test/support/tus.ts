@@ -1,5 +1,6 @@
 // A client of tus, a few lines over fetch.
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { TestApp, TestUser } from "./app.ts";
 
 /** Sends a request as a client of tus. */
@@ -67,15 +68,17 @@ export async function uploadInParts(
   cuts: readonly number[],
 ): Promise<{ id: string; refused: number }> {
   let refused = 0;
-  const refuse = (status: number, text: string) => {
-    assert.equal(status, 503, text);
+  const refuse = async (answer: Response) => {
+    const text = await answer.text();
+    assert.equal(answer.status, 503, text);
     assert.ok(++refused < MAX_REFUSED, text);
+    await sleep(5);
   };
   const ask = async (request: () => Promise<Response>, expected: number) => {
     for (;;) {
       const answer = await request();
       if (answer.status === expected) return answer;
-      refuse(answer.status, await answer.text());
+      await refuse(answer);
     }
   };
   const created = await ask(() => create(server, user, bytes.length), 201);
@@ -89,6 +92,6 @@ export async function uploadInParts(
     const end = cuts.find((cut) => cut > offset);
     const answer = await patch(server, user, path, offset, bytes.subarray(offset, end));
     if (answer.status === 204) known = Number(answer.headers.get("upload-offset"));
-    else refuse(answer.status, await answer.text());
+    else await refuse(answer);
   }
 }

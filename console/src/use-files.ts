@@ -129,18 +129,14 @@ function useDetails(conversationId: string, show: (files: SharedFile[]) => void)
   const { signal } = left.current;
   const read = async (ids: readonly string[]) => {
     const oldest = ids.toSorted()[0]!;
-    const query = {
-      conversation_id: conversationId,
-      include: INCLUDED,
-      limit: Math.min(PAGE, 2 * ids.length),
-    };
-    let page = await parley.attachments.list(query, { signal });
-    const data = [...page.data];
-    while (page.has_more && data.at(-1)!.id > oldest) {
-      page = await parley.attachments.list({ ...query, starting_after: data.at(-1)!.id }, { signal });
-      data.push(...page.data);
+    const limit = Math.min(PAGE, 2 * ids.length);
+    const query = { conversation_id: conversationId, include: INCLUDED, limit };
+    const found: SharedFile[] = [];
+    for await (const file of parley.attachments.list(query, { signal })) {
+      if (ids.includes(file.id)) found.push(file);
+      if (file.id <= oldest) break;
     }
-    return data.filter(({ id }) => ids.includes(id));
+    return found;
   };
   /** Asks until the server answers. */
   const ask = async () => {

@@ -8,7 +8,7 @@ import { useSession } from "./session.ts";
 import { chooseTheme, readTheme, THEMES } from "./theme.ts";
 
 /** The part of the quota from which on storage is almost full. */
-const FULL = 0.9;
+const ALMOST_FULL = 0.9;
 
 type Question = "push" | "leave";
 
@@ -113,8 +113,10 @@ function AccountHead({ name }: { name: string }) {
       <span class="muted small">
         {quota === null ? `${formatSize(used)} stored` : `${formatSize(used)} of ${formatSize(quota)} stored`}
       </span>
-      {quota !== null && <meter max={quota} high={quota * FULL} value={used} aria-label="Storage used" />}
-      {quota !== null && used > quota * FULL && (
+      {quota !== null && (
+        <meter max={quota} high={quota * ALMOST_FULL} value={used} aria-label="Storage used" />
+      )}
+      {quota !== null && used > quota * ALMOST_FULL && (
         <span class="account-hint small">
           Almost full. To make room, delete files that you have sent: Files, sorted by size, shows the
           largest.

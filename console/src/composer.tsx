@@ -6,7 +6,7 @@ import type { Draft } from "./drafts.ts";
 import { formatSize } from "./format.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import type { MessageActions } from "./message-tools.tsx";
-import { toPreview } from "./people.tsx";
+import { toOneLine } from "./people.tsx";
 import { useSession } from "./session.ts";
 import { useWatched } from "./use-redraw.ts";
 
@@ -74,12 +74,12 @@ export function Composer(props: Composing) {
     >
       {editing ? (
         <About label="Stop editing" onClose={leave}>
-          <strong>Editing</strong> {toPreview(editing)}
+          <strong>Editing</strong> {toOneLine(editing)}
         </About>
       ) : (
         replyTo && (
           <About label="Cancel reply" onClose={leave}>
-            <strong>Reply to {toName(replyTo.sender)}</strong> {toPreview(replyTo)}
+            <strong>Reply to {toName(replyTo.sender)}</strong> {toOneLine(replyTo)}
           </About>
         )
       )}

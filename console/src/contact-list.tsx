@@ -5,7 +5,7 @@ import { counted, formatTime } from "./format.ts";
 import { toSpeaker } from "./groups/texts.ts";
 import { Icon } from "./icons.tsx";
 import { ListBox } from "./list-box.tsx";
-import { Avatar, toContactHint, toName, toPreview, visible } from "./people.tsx";
+import { Avatar, toContactHint, toName, toOneLine, visible } from "./people.tsx";
 import { useSession } from "./session.ts";
 import type { Pages } from "./use-pages.ts";
 import { useTyping } from "./use-typing.ts";
@@ -45,8 +45,8 @@ function Row({ entry }: { entry: Entry }) {
           <span class="contact-name">{name}</span>
           {isConversation && (
             <span class="muted small contact-marks">
-              {entry.is_pinned && <Mark icon="pin" label="Pinned" />}
-              {isMuted(entry) && <Mark icon="muted" label="Muted" />}
+              {entry.is_pinned && <StateMark icon="pin" label="Pinned" />}
+              {isMuted(entry) && <StateMark icon="muted" label="Muted" />}
               {entry.last_message && formatTime(entry.last_message.created_at)}
             </span>
           )}
@@ -63,7 +63,7 @@ function Row({ entry }: { entry: Entry }) {
   );
 }
 
-function Mark({ icon, label }: { icon: "pin" | "muted"; label: string }) {
+function StateMark({ icon, label }: { icon: "pin" | "muted"; label: string }) {
   return (
     <span title={label}>
       <Icon name={icon} />
@@ -93,7 +93,7 @@ function Latest({ conversation }: { conversation: Conversation }) {
         <span class="typing ellipsis">{typing}</span>
       ) : (
         <span class={unread > 0 ? "ellipsis strong" : "muted ellipsis"}>
-          {last && `${toSpeaker(conversation, last, me.id)}${toPreview(last)}`}
+          {last && `${toSpeaker(conversation, last, me.id)}${toOneLine(last)}`}
         </span>
       )}
       {unread > 0 && (

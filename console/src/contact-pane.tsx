@@ -30,7 +30,7 @@ const CHOICES = [
   ["blocked", "Blocked"],
 ] as const;
 type Shown = (typeof CHOICES)[number][0];
-const LABELS = { active: "Contacts", archived: "Archived conversations", blocked: "Blocked contacts" };
+const LIST_LABELS = { active: "Contacts", archived: "Archived conversations", blocked: "Blocked contacts" };
 
 export function ContactPane(props: {
   openId: string;
@@ -190,7 +190,7 @@ function Body(props: BodyProps) {
       {pages.items.length > 0 ? (
         <ContactList
           key={`${shown} ${q}`}
-          label={LABELS[shown]}
+          label={LIST_LABELS[shown]}
           pages={pages}
           openId={props.openId}
           onOpen={(entry) => {

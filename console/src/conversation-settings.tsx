@@ -34,11 +34,11 @@ export function SettingsFields({ id }: { id: string }) {
 
 function Loaded({ id }: { id: string }) {
   const { conversation, failure, retry } = useConversation(id);
-  if (conversation) return <Fields conversation={conversation} />;
+  if (conversation) return <SettingFields conversation={conversation} />;
   return failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />;
 }
 
-function Fields({ conversation }: { conversation: Conversation }) {
+function SettingFields({ conversation }: { conversation: Conversation }) {
   const { conversations, endIfRefused, can } = useSession();
   const [failure, setFailure] = useState("");
   /** What is being changed: it shows at once, and other changes of the conversation do not undo it meanwhile. */

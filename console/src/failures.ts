@@ -161,8 +161,7 @@ export function toFormFailure(error: unknown): FormFailure {
 
 /** Names the limit that was reached: many have the same code. Returns other errors as they are. */
 export function nameLimit(error: unknown, text: string): unknown {
-  const isLimit = error instanceof ParleyApiError && error.code === "count_limit_reached";
-  return isLimit ? new Error(text) : error;
+  return isCode(error, "count_limit_reached") ? new Error(text) : error;
 }
 
 export function explainSize(size: number, limit: number): string {

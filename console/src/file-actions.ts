@@ -7,7 +7,7 @@ import { localAddress, type Session, useSession } from "./session.ts";
 export const MAX_ARCHIVED = 250;
 
 /** What the server adds to files where that is asked for. Events do not have it. */
-export const INCLUDED = "sender,unscanned,image";
+export const FILE_DETAILS = "sender,unscanned,image";
 
 /** A file with who sent it: null after the user was erased, undefined while that is not known. */
 export type SharedFile = Attachment & { sender?: Message["sender"] };

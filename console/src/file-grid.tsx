@@ -173,7 +173,7 @@ function reveal(box: HTMLElement, lines: readonly Line[], at: number): void {
   else if (end > box.scrollTop + box.clientHeight) box.scrollTop = end - box.clientHeight;
 }
 
-interface Keys extends Grid {
+interface GridKeys extends Grid {
   lines: Line[];
   at: number;
   height: number;
@@ -181,7 +181,7 @@ interface Keys extends Grid {
 }
 
 /** Enter opens by the browser's click. */
-function onKey(event: KeyboardEvent, grid: Keys): void {
+function onKey(event: KeyboardEvent, grid: GridKeys): void {
   const { files, at, selection } = grid;
   const file = files[at];
   if (!file || !isThumb(event) || hasModifier(event)) return;
@@ -198,7 +198,7 @@ function onKey(event: KeyboardEvent, grid: Keys): void {
 }
 
 /** Returns the index of the file to which a key moves. */
-function toTarget(key: string, { at, files, lines, height, view }: Keys): number | undefined {
+function toTarget(key: string, { at, files, lines, height, view }: GridKeys): number | undefined {
   const rows = lines.filter((line) => line.day === "");
   const row = rows.findIndex((line) => at < line.start + line.files.length);
   const down = (count: number) => {

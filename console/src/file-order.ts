@@ -5,7 +5,7 @@ import { type FileType, toFileType } from "./media.ts";
 import type { Box } from "./picture.tsx";
 
 /** How many files are loaded without being asked for. Sorting and filtering know no others. */
-export const MAX_FILES = 10_000;
+export const MAX_LOADED = 10_000;
 
 export const SORTS = [
   ["newest", "Newest"],

@@ -1,6 +1,6 @@
 // The files that a search finds by their names, in all conversations, newest first.
 import { useId, useMemo, useState } from "preact/hooks";
-import { INCLUDED, type SharedFile } from "./file-actions.ts";
+import { FILE_DETAILS, type SharedFile } from "./file-actions.ts";
 import { Thumbnail } from "./file-card.tsx";
 import { formatFullTime, formatTime } from "./format.ts";
 import { toHitPlace } from "./found-list.tsx";
@@ -21,7 +21,7 @@ export function useFoundFiles(q: string): Pages<SharedFile> {
   const isAllowed = can("attachments:read") && can("messages:read");
   const pages = usePages<SharedFile>(q, async (after, signal) => {
     if (!isAllowed || !isSearchable(q)) return { data: [], has_more: false };
-    const query = { q, include: INCLUDED, limit: PAGE, starting_after: after };
+    const query = { q, include: FILE_DETAILS, limit: PAGE, starting_after: after };
     return readFound((query) => parley.attachments.list(query, { signal }), query);
   });
   const { edit, reload, items, current } = pages;

@@ -37,7 +37,7 @@ import "./composer.css";
 import "./upload-tray.css";
 import "./overlays.css";
 import "./menus.css";
-import "./preview.css";
+import "./viewer.css";
 
 const REFRESH_MS = 300;
 /** A hidden window has no events, and counts in its title how many conversations are unread. */

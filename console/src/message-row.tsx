@@ -10,7 +10,7 @@ import { toKind } from "./media.ts";
 import { type MessageActions, MessageTools, useAttention } from "./message-tools.tsx";
 import { focusContent } from "./open-file.tsx";
 import type { Outgoing } from "./outbox.ts";
-import { Avatar, toHueStyle, toPreview } from "./people.tsx";
+import { Avatar, toHueStyle, toOneLine } from "./people.tsx";
 import { Reactions } from "./reactions.tsx";
 import { useSession } from "./session.ts";
 import { type Progress, Tick } from "./tick.tsx";
@@ -43,7 +43,7 @@ function MessageView({ message, actions, own, follows, quoted, progress }: Row) 
   const { id, text, attachments, created_at, edited_at, reply_to_id } = message;
   const isReachable = attention.isFocused;
   return (
-    <Line
+    <MessageLine
       id={id}
       class={`${follows ? " follows" : ""}${isMentioned ? " mentioned" : ""}`}
       own={own}
@@ -76,7 +76,7 @@ function MessageView({ message, actions, own, follows, quoted, progress }: Row) 
       )}
       <div class="message-end">
         {text !== null && <p class="message-text">{text}</p>}
-        {text === null && attachments.length === 0 && <p class="message-text muted">{toPreview(message)}</p>}
+        {text === null && attachments.length === 0 && <p class="message-text muted">{toOneLine(message)}</p>}
         <p class="message-foot muted">
           {isMentioned && <strong>Mentions you</strong>}
           {edited_at !== null && <span title={formatFullTime(edited_at)}>Edited</span>}
@@ -86,12 +86,12 @@ function MessageView({ message, actions, own, follows, quoted, progress }: Row) 
           {progress && <Tick progress={progress} />}
         </p>
       </div>
-    </Line>
+    </MessageLine>
   );
 }
 
 /** A message as a bubble, in a group with the picture of its sender, unless that is the user. */
-function Line(props: {
+function MessageLine(props: {
   id: string;
   class: string;
   own: boolean;
@@ -146,10 +146,10 @@ function Quote(props: {
       type="button"
       class="quote small"
       tabIndex={props.isReachable ? 0 : -1}
-      aria-label={`Go to the message of ${name}: ${toPreview(quoted)}`}
+      aria-label={`Go to the message of ${name}: ${toOneLine(quoted)}`}
       onClick={() => actions.jump(id)}
     >
-      <strong>{name}</strong> <span class="muted">{toPreview(quoted)}</span>
+      <strong>{name}</strong> <span class="muted">{toOneLine(quoted)}</span>
     </button>
   );
 }
@@ -202,10 +202,10 @@ export function OutgoingRow({ outgoing, actions }: { outgoing: Outgoing; actions
     focusContent();
   };
   return (
-    <Line id={id} class={` outgoing ${state}`} own sender={me} actions={actions} isNamed>
+    <MessageLine id={id} class={` outgoing ${state}`} own sender={me} actions={actions} isNamed>
       {replyTo && (
         <p class="quote small">
-          <strong>{actions.toName(replyTo.sender)}</strong> <span class="muted">{toPreview(replyTo)}</span>
+          <strong>{actions.toName(replyTo.sender)}</strong> <span class="muted">{toOneLine(replyTo)}</span>
         </p>
       )}
       {files.length > 0 && <OutgoingFiles {...outgoing} />}
@@ -233,7 +233,7 @@ export function OutgoingRow({ outgoing, actions }: { outgoing: Outgoing; actions
         )}
         {state !== "failed" && <Tick progress="waiting" />}
       </div>
-    </Line>
+    </MessageLine>
   );
 }
 

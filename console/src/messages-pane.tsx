@@ -51,11 +51,11 @@ export function MessagesPane(props: Pane) {
 
 function Loaded(props: Pane) {
   const { conversation, failure, retry } = useConversation(props.id);
-  if (conversation) return <View {...props} conversation={conversation} />;
+  if (conversation) return <OpenMessages {...props} conversation={conversation} />;
   return <div class="messages">{failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />}</div>;
 }
 
-function View(props: Pane & { conversation: Conversation }) {
+function OpenMessages(props: Pane & { conversation: Conversation }) {
   const { id, name, kind, isBlocked, onPick, conversation } = props;
   const { me, drafts, outbox, jumps, say } = useSession();
   const held = useRef<string | undefined>(undefined);
@@ -98,7 +98,7 @@ function View(props: Pane & { conversation: Conversation }) {
         />
       )}
       {isEmpty && !pages.loading && !pages.failure ? (
-        <Empty name={name} isOwn={kind === "self"} />
+        <NoMessages name={name} isOwn={kind === "self"} />
       ) : (
         <MessageList
           name={name}
@@ -181,7 +181,7 @@ function TypingLine({ id, name }: { id: string; name: string }) {
   );
 }
 
-function Empty({ name, isOwn }: { name: string; isOwn: boolean }) {
+function NoMessages({ name, isOwn }: { name: string; isOwn: boolean }) {
   const { can } = useSession();
   return (
     <div class="messages empty">

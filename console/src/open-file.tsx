@@ -1,18 +1,18 @@
 // The open file of a conversation, in either tab.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { INCLUDED, type SharedFile } from "./file-actions.ts";
+import { FILE_DETAILS, type SharedFile } from "./file-actions.ts";
 import type { MessageActions } from "./message-tools.tsx";
-import { Preview } from "./preview.tsx";
 import { RemoveFiles } from "./remove-files.tsx";
 import { useChanges, useSession } from "./session.ts";
 import type { Messages } from "./use-messages.ts";
+import { Viewer } from "./viewer.tsx";
 
 interface Opened {
   opened: string | undefined;
   lookAt: (id: string | undefined) => void;
 }
 
-/** How many files before the end the preview requests the next page. */
+/** How many files before the end the viewer requests the next page. */
 const AHEAD = 4;
 
 export function OpenFile(
@@ -48,7 +48,7 @@ export function OpenFile(
   };
   return (
     <>
-      <Preview
+      <Viewer
         file={file}
         sender={props.toName(file)}
         position={hasMore === undefined ? "" : `${at + 1} of ${files.length}${hasMore ? "+" : ""}`}
@@ -96,7 +96,7 @@ function useDetails(id: string | undefined): SharedFile | undefined {
     if (id === undefined) return;
     const controller = new AbortController();
     const { signal } = controller;
-    parley.attachments.retrieve(id, { include: INCLUDED, signal }).then(setDetails, () => {});
+    parley.attachments.retrieve(id, { include: FILE_DETAILS, signal }).then(setDetails, () => {});
     return () => controller.abort();
   }, [parley, id]);
   return details;

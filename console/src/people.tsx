@@ -19,7 +19,7 @@ export function toContactHint(contact: Contact): string {
 }
 
 /** Returns a message in one line. */
-export function toPreview({ text, attachments }: Pick<Message, "text" | "attachments">): string {
+export function toOneLine({ text, attachments }: Pick<Message, "text" | "attachments">): string {
   if (text !== null) return text;
   if (attachments.length === 0) return "App data";
   return attachments.length === 1 ? attachments[0]!.filename : counted(attachments.length, "file", "files");

@@ -53,7 +53,7 @@ export function RemoveFiles({ files, onClose }: { files: readonly SharedFile[]; 
   }
   return (
     <Dialog title={own.length === 1 ? "Delete this file?" : `Delete ${own.length} files?`} onClose={close}>
-      <p class="dialog-text">{toText(own, files.length - own.length)}</p>
+      <p class="dialog-text">{toRemovalText(own, files.length - own.length)}</p>
       {done !== undefined && own.length > 1 && (
         <progress class="dialog-progress" max={own.length} value={done} aria-label="Files deleted" />
       )}
@@ -101,7 +101,7 @@ function toResult(count: number, what: string): string {
   return `${counted(count, "file was", "files were")} ${what}.`;
 }
 
-function toText(own: readonly SharedFile[], kept: number): string {
+function toRemovalText(own: readonly SharedFile[], kept: number): string {
   const [what, links] = own.length === 1 ? [own[0]!.filename, "its"] : [`${own.length} files`, "their"];
   const others =
     kept === 0 ? "" : ` ${counted(kept, "file was", "files were")} sent by others and will stay.`;

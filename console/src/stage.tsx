@@ -19,7 +19,7 @@ export function Stage({ file, onKey }: { file: Attachment; onKey: OnKey }) {
   const kind = broken ? "file" : toKind(file);
   // Kept, because a renewed link would restart a video.
   const [address] = useState(() => localAddress(file.file_url));
-  const [preview] = useState(() => toPreview(file));
+  const [preview] = useState(() => toSharpPreview(file));
   const fails = () => setBroken(true);
   if (file.file_size === 0) return <NoStage kind={kind} text="The file is empty." />;
   if (kind === "image")
@@ -43,7 +43,7 @@ export function Stage({ file, onKey }: { file: Attachment; onKey: OnKey }) {
 }
 
 /** Returns the address of a preview; undefined if only the original will do, as for a picture that may move. */
-function toPreview({ image, file_type }: Attachment): string | undefined {
+function toSharpPreview({ image, file_type }: Attachment): string | undefined {
   const preview = image?.previews.find(({ width }) => width >= SHARP);
   return preview && file_type !== "image/gif" ? localAddress(preview.url) : undefined;
 }

@@ -72,7 +72,7 @@ export function QuickSwitcher({ onClose }: { onClose: () => void }) {
             aria-selected={index === current}
             onClick={() => open(place)}
           >
-            <Picture place={place} />
+            <PlaceAvatar place={place} />
             <span class="ellipsis">{place.name}</span>
             <span class="muted small ellipsis">{place.hint}</span>
           </div>
@@ -87,7 +87,7 @@ export function QuickSwitcher({ onClose }: { onClose: () => void }) {
   );
 }
 
-function Picture({ place }: { place: Place }) {
+function PlaceAvatar({ place }: { place: Place }) {
   if (place.id !== NOTES) {
     return <Avatar name={place.name} seed={place.id} isGroup={place.isGroup} size="small" />;
   }

@@ -1,8 +1,8 @@
 // The files of the open conversation, kept up to date. All are loaded, page by page, while one already looks at them.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isPassing } from "./failures.ts";
-import { INCLUDED, type SharedFile } from "./file-actions.ts";
-import { MAX_FILES } from "./file-order.ts";
+import { FILE_DETAILS, type SharedFile } from "./file-actions.ts";
+import { MAX_LOADED } from "./file-order.ts";
 import { counted } from "./format.ts";
 import { useChanges, useSession } from "./session.ts";
 import { type Pages, readFound, usePages } from "./use-pages.ts";
@@ -27,11 +27,11 @@ export interface Files extends Pages<SharedFile> {
 export function useFiles(conversationId: string, q: string): Files {
   const { parley, me, uploads } = useSession();
   const key = `${conversationId} ${q}`;
-  const [limit, setLimit] = useState(MAX_FILES);
+  const [limit, setLimit] = useState(MAX_LOADED);
   const held = useRef({ key, count: 0 });
   const pages = usePages<SharedFile>(key, async (after, signal) => {
     const read = (starting_after: string | undefined, limit: number) => {
-      const query = { conversation_id: conversationId, include: INCLUDED, limit } as const;
+      const query = { conversation_id: conversationId, include: FILE_DETAILS, limit } as const;
       const narrowed = { ...query, ...(q && { q }), ...(starting_after && { starting_after }) };
       return readFound((query) => parley.attachments.list(query, { signal }), narrowed);
     };
@@ -58,7 +58,7 @@ export function useFiles(conversationId: string, q: string): Files {
   }, []);
   const sayNew = useSayNew();
   const searchAgain = useReloadSoon(latest);
-  const readDetails = useDetails(conversationId, (files) => {
+  const readDetails = useReadDetails(conversationId, (files) => {
     const read = new Map(files.map((file) => [file.id, file]));
     // What was changed since the answer is newer than it.
     pages.edit((items) =>
@@ -88,7 +88,7 @@ export function useFiles(conversationId: string, q: string): Files {
   return {
     ...pages,
     isPart: pages.hasMore && pages.items.length >= limit,
-    loadOlder: () => setLimit(pages.items.length + MAX_FILES),
+    loadOlder: () => setLimit(pages.items.length + MAX_LOADED),
   };
 }
 
@@ -119,7 +119,7 @@ function useReloadSoon(pages: { current: Pages<SharedFile> }): () => void {
  * Returns a function that reads what an event does not say of a new file, as who sent it. Those of a moment have one
  * request. `show` gets them newest first.
  */
-function useDetails(conversationId: string, show: (files: SharedFile[]) => void): (id: string) => void {
+function useReadDetails(conversationId: string, show: (files: SharedFile[]) => void): (id: string) => void {
   const { parley, events, endIfRefused } = useSession();
   const waiting = useRef<string[]>([]);
   const left = useRef(new AbortController());
@@ -130,7 +130,7 @@ function useDetails(conversationId: string, show: (files: SharedFile[]) => void)
   const read = async (ids: readonly string[]) => {
     const oldest = ids.toSorted()[0]!;
     const limit = Math.min(PAGE, 2 * ids.length);
-    const query = { conversation_id: conversationId, include: INCLUDED, limit };
+    const query = { conversation_id: conversationId, include: FILE_DETAILS, limit };
     const found: SharedFile[] = [];
     for await (const file of parley.attachments.list(query, { signal })) {
       if (ids.includes(file.id)) found.push(file);

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Conversation, Message } from "../../client/src/index.ts";
 import { toSystemText } from "./groups/texts.ts";
-import { toPreview } from "./people.tsx";
+import { toOneLine } from "./people.tsx";
 import { useChanges, useSession } from "./session.ts";
 
 /** Reading while one scrolls is told once per this time, and so are new messages. */
@@ -75,7 +75,7 @@ export function useNews(
       const all = gathered.current.splice(0);
       const written = all.filter(({ type }) => type === "text").length;
       const toLine = (each: Message) =>
-        each.type === "text" ? `${toName(each.sender)}: ${toPreview(each)}` : toSystemText(each, me.id);
+        each.type === "text" ? `${toName(each.sender)}: ${toOneLine(each)}` : toSystemText(each, me.id);
       setNews(written > 1 ? `${written} new messages from ${name}` : all.map(toLine).join(". "));
     }, GATHER_MS);
   });

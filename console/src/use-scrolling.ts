@@ -9,10 +9,10 @@ const LONG_PRESS_MS = 500;
 /** How far a finger may move and still rest, in pixels. */
 const MAX_SHIFT = 10;
 
-type Box = { current: HTMLElement | null };
+type BoxRef = { current: HTMLElement | null };
 
 /** Calls `measure` with a box at first, and when it has scrolled or has another size. */
-export function useMeasure(box: Box, measure: (element: HTMLElement) => void): void {
+export function useMeasure(box: BoxRef, measure: (element: HTMLElement) => void): void {
   const latest = useRef(measure);
   latest.current = measure;
   useLayoutEffect(() => {
@@ -30,7 +30,7 @@ export function useMeasure(box: Box, measure: (element: HTMLElement) => void): v
 }
 
 /** Returns which part of a box is in view. `width`: of its first child. */
-export function useSeen(box: Box): { top: number; height: number; width: number } {
+export function useSeen(box: BoxRef): { top: number; height: number; width: number } {
   const [seen, setSeen] = useState({ top: 0, height: 800, width: 0 });
   useMeasure(box, ({ scrollTop, clientHeight: height, firstElementChild }) => {
     const top = Math.floor(scrollTop / STEP) * STEP;
@@ -44,7 +44,7 @@ export function useSeen(box: Box): { top: number; height: number; width: number 
 
 /** Keeps the file at the upper edge in its place while others come and go above. Starts at the top for another list. */
 export function useKeptPlace(
-  box: Box,
+  box: BoxRef,
   files: readonly SharedFile[],
   lines: readonly Line[],
   what: string,

@@ -38,7 +38,7 @@ export function ImageStage(props: {
 }) {
   const [isCut, setCut] = useState(false);
   const stage = useRef<HTMLDivElement>(null);
-  const { place, zoom, move, reset } = usePlace(stage);
+  const { place, zoom, move, reset } = useZoomPlace(stage);
   useZoomKeys(props.onKey, place, zoom, move, reset);
   const { address } = props;
   const [shown, show] = useState(props.preview ?? address);
@@ -110,7 +110,7 @@ type Zoom = (factor: number, around?: Point) => void;
 type Move = (by: Point) => void;
 
 /** Where the picture is, and what changes that. Points are given from the middle of the stage. */
-function usePlace(stage: { current: HTMLElement | null }) {
+function useZoomPlace(stage: { current: HTMLElement | null }) {
   const [place, setPlace] = useState(WHOLE);
   const change = (to: (old: Place) => Place) => setPlace((old) => keepInside(to(old), stage.current!));
   const zoom: Zoom = (factor, around = { x: 0, y: 0 }) =>

@@ -5,7 +5,7 @@ import type { AuditEntry, Delivery, Webhook } from "../../client/src/index.ts";
 import { diagnose, toHookState } from "../../console/src/admin/advice.ts";
 import { toCell } from "../../console/src/admin/audit-csv.ts";
 import { tell, toText } from "../../console/src/admin/audit-words.ts";
-import { merge, readSince, toOldestOpen } from "../../console/src/admin/delivery-list.ts";
+import { mergeDeliveries, readSince, toOldestOpen } from "../../console/src/admin/delivery-list.ts";
 import {
   parseMetrics,
   readLabel,
@@ -102,7 +102,7 @@ test("deliveries are read again down to the oldest that is open, or to the newes
   const known = newTo(30);
   assert.equal(toOldestOpen(known), "dlv_030");
   const read = await readSince(toOldestOpen(known), list);
-  assert.deepEqual(merge(known, read), all, "no gap");
+  assert.deepEqual(mergeDeliveries(known, read), all, "no gap");
   assert.equal(requests.length, 4);
   known[20] = { ...known[20]!, state: "pending" };
   assert.equal(toOldestOpen(known), "dlv_010");
@@ -112,8 +112,8 @@ test("deliveries are read again down to the oldest that is open, or to the newes
 
 test("an answer that is older than what is known of a delivery changes nothing", () => {
   const known = [delivery({ updated_at: 5, state: "pending" })];
-  assert.deepEqual(merge(known, [delivery({ updated_at: 4, state: "failed" })]), known);
-  assert.equal(merge(known, [delivery({ updated_at: 5 })])[0]!.state, "delivered");
+  assert.deepEqual(mergeDeliveries(known, [delivery({ updated_at: 4, state: "failed" })]), known);
+  assert.equal(mergeDeliveries(known, [delivery({ updated_at: 5 })])[0]!.state, "delivered");
 });
 
 test("each answer of a receiver has its advice", () => {

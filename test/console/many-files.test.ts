@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fillFiles } from "../../bench/rows.ts";
-import { MAX_FILES } from "../../console/src/file-order.ts";
+import { MAX_LOADED } from "../../console/src/file-order.ts";
 import { formatSize } from "../../console/src/format.ts";
 import { startApp } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
@@ -132,7 +132,7 @@ test("of more files than are sorted at once that is said, and older ones come wh
 }, async (t) => {
   const server = await startApp(t);
   const user = await server.user();
-  fillFiles(server.config.dataFolder, "user-1", 1, MAX_FILES + 50);
+  fillFiles(server.config.dataFolder, "user-1", 1, MAX_LOADED + 50);
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   await signIn(page, server.url, user.token);
   await openNotes(page);

@@ -12,14 +12,14 @@ export interface Diagnosis {
   advice: string;
 }
 
-type Entry = readonly [problem: string, advice: string];
+type Advice = readonly [problem: string, advice: string];
 
-const NO_ANSWER: Entry = [
+const NO_ANSWER: Advice = [
   "The receiver did not answer within the time limit, or Parley could not connect to it.",
   "Check that the receiver runs, and that this server can resolve its name and reach its port. It must answer before it does its own work. The log of this server has the exact reason.",
 ];
 
-const BY_STATUS: Readonly<Record<number, Entry>> = {
+const BY_STATUS: Readonly<Record<number, Advice>> = {
   400: [
     "The receiver rejects the request.",
     "Most often its check of the signature fails. It must use the secret of this webhook and the body exactly as it arrives, before any parsing. Its clock must be right.",
@@ -78,11 +78,11 @@ const BY_STATUS: Readonly<Record<number, Entry>> = {
   ],
 };
 
-const REDIRECT: Entry = [
+const REDIRECT: Advice = [
   "The receiver redirects to another address. Parley does not follow redirects.",
   "Set the address of the webhook to the one that the receiver redirects to.",
 ];
-const CLIENT_ERROR: Entry = [
+const CLIENT_ERROR: Advice = [
   "The receiver rejects the request.",
   "Look in the log of the receiver for the reason.",
 ];
@@ -94,7 +94,7 @@ export function diagnose({ last_status: status }: Delivery): Diagnosis {
   return toDiagnosis(short, BY_STATUS[status] ?? (status >= 500 ? BY_STATUS[500]! : CLIENT_ERROR));
 }
 
-function toDiagnosis(short: string, [problem, advice]: Entry): Diagnosis {
+function toDiagnosis(short: string, [problem, advice]: Advice): Diagnosis {
   return { short, problem, advice };
 }
 

@@ -17,7 +17,7 @@ const FORMATS = [
 ] as const;
 type Format = (typeof FORMATS)[number][0];
 
-const TYPES: Record<Format, string> = { jsonl: "application/jsonl", csv: "text/csv" };
+const MEDIA_TYPES: Record<Format, string> = { jsonl: "application/jsonl", csv: "text/csv" };
 /** The browser holds the whole file in memory. */
 const MAX_ENTRIES = 200_000;
 
@@ -44,7 +44,7 @@ export function ExportTrail({ filter, onClose }: { filter: TrailFilter; onClose:
       }
       const lines = format === "csv" ? await toCsv(entries, directory) : entries.map(toJsonLine);
       if (signal.aborted) return;
-      save(new Blob(lines, { type: TYPES[format] }), `audit-${toDay(new Date())}.${format}`);
+      save(new Blob(lines, { type: MEDIA_TYPES[format] }), `audit-${toDay(new Date())}.${format}`);
       const isCut = entries.length === MAX_ENTRIES;
       say(
         `${counted(entries.length, "entry was", "entries were")} exported.${isCut ? " There are more: narrow the time." : ""}`,

@@ -1,7 +1,7 @@
 // A table of audit entries, each a sentence.
 import type { AuditEntry } from "../../../client/src/index.ts";
 import type { Pages } from "../use-pages.ts";
-import { type Part, tell } from "./audit-words.ts";
+import { type Phrase, tell } from "./audit-words.ts";
 import { UserLink } from "./directory.tsx";
 import { Time } from "./parts.tsx";
 import { toWebhookPlace } from "./places.ts";
@@ -16,7 +16,7 @@ export function TrailTable({ label, pages }: { label: string; pages: Pages<Audit
   return <Table label={label} columns={COLUMNS} items={pages.items} isBusy={!pages.current} />;
 }
 
-function Sentence({ parts }: { parts: readonly Part[] }) {
+function Sentence({ parts }: { parts: readonly Phrase[] }) {
   return (
     <span class="sentence">
       {parts.map((part, at) => {

@@ -3,17 +3,17 @@ import type { AuditEntry } from "../../../client/src/index.ts";
 import { counted } from "../format.ts";
 
 /** A piece of a sentence: words, or what they link to. */
-export type Part =
+export type Phrase =
   | string
   | { userId: string; name?: string | undefined }
   | { webhookId: string; text: string };
 
 type Details = Readonly<Record<string, unknown>>;
-type Tell = (entry: AuditEntry, details: Details) => readonly Part[];
+type Tell = (entry: AuditEntry, details: Details) => readonly Phrase[];
 
 const quoted = (value: unknown) => `“${String(value ?? "")}”`;
 /** `name` is for a user who was erased since. */
-const user = (id: unknown, name?: unknown): Part => ({
+const user = (id: unknown, name?: unknown): Phrase => ({
   userId: String(id),
   name: typeof name === "string" ? name : undefined,
 });
@@ -21,11 +21,11 @@ const say =
   (text: string): Tell =>
   () => [text];
 
-function toToken({ name, user_id }: Details): Part[] {
+function toToken({ name, user_id }: Details): Phrase[] {
   return [name ? `the token ${quoted(name)} of ` : "an unnamed token of ", user(user_id)];
 }
 
-function toHook({ object_id, action }: AuditEntry, { origin }: Details): Part {
+function toHook({ object_id, action }: AuditEntry, { origin }: Details): Phrase {
   const text = String(origin ?? "a webhook");
   return action === "webhook.deleted" ? text : { webhookId: object_id, text };
 }
@@ -95,14 +95,14 @@ function toNobody(action: string): string {
 }
 
 /** Returns the sentence of an entry, such as "ann revoked the token “phone” of bob". */
-export function tell(entry: AuditEntry): readonly Part[] {
-  const actor: Part = entry.actor_id === null ? toNobody(entry.action) : user(entry.actor_id);
+export function tell(entry: AuditEntry): readonly Phrase[] {
+  const actor: Phrase = entry.actor_id === null ? toNobody(entry.action) : user(entry.actor_id);
   const told = TELL[entry.action]?.(entry, entry.details ?? {});
   return [actor, " ", ...(told ?? [`performed an action that this console does not know (${entry.action})`])];
 }
 
 /** Joins a sentence, with the names of users. An erased user has none. */
-export function toText(parts: readonly Part[], toName: (userId: string) => string | undefined): string {
+export function toText(parts: readonly Phrase[], toName: (userId: string) => string | undefined): string {
   return parts
     .map((part) =>
       typeof part === "string"

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { formatClockWithSeconds } from "./words.ts";
 
-export interface Point {
+export interface ChartPoint {
   /** In seconds. */
   at: number;
   /** Null: not known, which is a gap. */
@@ -16,7 +16,7 @@ const MIN_SPAN = 60;
 
 export function Chart(props: {
   label: string;
-  points: readonly Point[];
+  points: readonly ChartPoint[];
   /** The least that the top stands for, so that noise does not look like a mountain. */
   top: number;
   format: (value: number) => string;
@@ -26,7 +26,7 @@ export function Chart(props: {
   isAlarm?: boolean;
 }) {
   const { label, points, format } = props;
-  const [chosen, setChosen] = useState<Point>();
+  const [chosen, setChosen] = useState<ChartPoint>();
   const known = points.filter((point): point is { at: number; value: number } => point.value !== null);
   const last = known.at(-1);
   const top = Math.max(props.top, ...known.map(({ value }) => value * 1.1));
@@ -82,7 +82,7 @@ interface KnownPoint {
 }
 
 /** Splits the points at the gaps. */
-function toRuns(points: readonly Point[]): KnownPoint[][] {
+function toRuns(points: readonly ChartPoint[]): KnownPoint[][] {
   const runs: KnownPoint[][] = [[]];
   for (const { at, value } of points) {
     if (value !== null) runs.at(-1)!.push({ at, value });

@@ -5,7 +5,7 @@ import { nameLimit } from "../failures.ts";
 import { useSession } from "../session.ts";
 import { type Pages, usePages } from "../use-pages.ts";
 import { diagnose, isFailing, toDeliveryState, toEventName } from "./advice.ts";
-import { merge, readSince, toOldestOpen } from "./delivery-list.ts";
+import { mergeDeliveries, readSince, toOldestOpen } from "./delivery-list.ts";
 import { Badge, Time, useVisibleInterval } from "./parts.tsx";
 import { type Column, Table } from "./table.tsx";
 import { JUDGED } from "./webhook-table.tsx";
@@ -45,7 +45,7 @@ export function useDeliveries(hook: Webhook, onChange: (hook: Webhook) => void):
     const fresh = await readSince(toOldestOpen(pages.items), (after) =>
       list(after ? MANY : JUDGED, after, signal),
     );
-    pages.edit((items) => merge(items, fresh));
+    pages.edit((items) => mergeDeliveries(items, fresh));
     const isEnded = fresh.some(({ id, state }) => state === "failed" && known.get(id) !== "failed");
     if (isEnded) onChange(await parley.webhooks.retrieve(hook.id, { signal }));
   };
@@ -61,7 +61,7 @@ export function useDeliveries(hook: Webhook, onChange: (hook: Webhook) => void):
   };
   const isBusy = pages.items.some(({ state }) => state === "pending");
   useVisibleInterval(poll, isBusy ? BUSY_MS : CALM_MS);
-  return { ...pages, add: (delivery) => pages.edit((items) => merge(items, [delivery])) };
+  return { ...pages, add: (delivery) => pages.edit((items) => mergeDeliveries(items, [delivery])) };
 }
 
 export function DeliveryTable({ hook, deliveries }: { hook: Webhook; deliveries: Deliveries }) {

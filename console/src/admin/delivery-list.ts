@@ -20,7 +20,7 @@ export async function readSince(
 }
 
 /** Returns the deliveries with these, newest first. An answer that is older than what is known changes nothing. */
-export function merge(items: readonly Delivery[], fresh: readonly Delivery[]): Delivery[] {
+export function mergeDeliveries(items: readonly Delivery[], fresh: readonly Delivery[]): Delivery[] {
   const known = new Map(items.map((each) => [each.id, each]));
   for (const each of fresh) {
     if ((known.get(each.id)?.updated_at ?? 0) <= each.updated_at) known.set(each.id, each);

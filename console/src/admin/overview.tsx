@@ -3,7 +3,7 @@ import { explain } from "../failures.ts";
 import { formatSize } from "../format.ts";
 import { Reading } from "../page-notes.tsx";
 import { useRedraw } from "../use-redraw.ts";
-import { Chart, type Point } from "./chart.tsx";
+import { Chart, type ChartPoint } from "./chart.tsx";
 import { type Figures, type Metrics, readLabel, readValue } from "./metrics.ts";
 import type { MetricsFeed } from "./metrics-feed.ts";
 import { Badge, Facts, PageHead, useVisibleInterval } from "./parts.tsx";
@@ -80,7 +80,7 @@ function State({ metrics, isReady }: { metrics: Metrics; isReady: boolean }) {
 }
 
 function Charts({ figures, metrics }: { figures: readonly Figures[]; metrics: Metrics }) {
-  const to = (name: Exclude<keyof Figures, "at">): Point[] =>
+  const to = (name: Exclude<keyof Figures, "at">): ChartPoint[] =>
     figures.map((each) => ({ at: each.at, value: each[name] }));
   const last = figures.at(-1);
   const diskTotal = readValue(metrics, "parley_disk_total_bytes");

@@ -5,7 +5,7 @@ import { explain, nameLimit } from "../failures.ts";
 import { Icon, IconButton } from "../icons.tsx";
 import { openPlace } from "../place.ts";
 import { useSession } from "../session.ts";
-import { FULL } from "./members.tsx";
+import { GROUP_FULL } from "./members.tsx";
 import { NameInput } from "./name-input.tsx";
 
 const HISTORIES = [
@@ -38,7 +38,7 @@ export function CreateGroup({ onClose }: { onClose: () => void }) {
       openPlace(group.id);
     } catch (error) {
       setBusy(false);
-      setFailure(explain(nameLimit(error, FULL)));
+      setFailure(explain(nameLimit(error, GROUP_FULL)));
       endIfRefused(error);
     }
   };

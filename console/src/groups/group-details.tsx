@@ -22,13 +22,13 @@ export function GroupDetails({ group }: { group: Group }) {
       </section>
       <section class="details-part">
         <h2>Members</h2>
-        <Members group={group} />
+        <MemberSection group={group} />
       </section>
     </aside>
   );
 }
 
-function Members({ group }: { group: Group }) {
+function MemberSection({ group }: { group: Group }) {
   const pages = useMembers(group);
   return (
     <>

@@ -17,7 +17,7 @@ import { useMembers } from "./use-groups.ts";
 const ROLES = { admin: "Admin", member: "Member", invited: "Invited" };
 const ORDER = Object.keys(ROLES);
 
-export const FULL = "A group cannot have this many members and invitations.";
+export const GROUP_FULL = "A group cannot have this many members and invitations.";
 
 export function Members({ group, onClose }: { group: Group; onClose: () => void }) {
   const pages = useMembers(group);
@@ -83,7 +83,7 @@ function Invite({ group, pages }: { group: Group; pages: Pages<Member> }) {
       say(`${toMemberName(member)} is ${isInvited ? "invited" : "already a member"}.`);
       setTyped("");
     } catch (error) {
-      setFailure(explain(nameLimit(error, FULL)));
+      setFailure(explain(nameLimit(error, GROUP_FULL)));
       endIfRefused(error);
     }
     setBusy(false);

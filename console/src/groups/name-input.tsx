@@ -15,7 +15,7 @@ export function NameInput(props: {
 }) {
   const list = useId();
   const hint = useId();
-  const contacts = useSuggestions(useSettled(props.value.trim()));
+  const contacts = useContactSuggestions(useSettled(props.value.trim()));
   return (
     <span class="labelled">
       <label for={`${list}-field`}>Invite</label>
@@ -51,7 +51,7 @@ export function NameInput(props: {
 }
 
 /** Returns contacts that match. Without an answer there are none: any name can be typed. */
-function useSuggestions(q: string): readonly Contact[] {
+function useContactSuggestions(q: string): readonly Contact[] {
   const { parley } = useSession();
   const [found, setFound] = useState<readonly Contact[]>([]);
   useEffect(() => {

@@ -24,7 +24,7 @@ interface Steps {
 /** How far a finger moves to step to another file, in pixels. */
 const SWIPE = 60;
 
-export function Preview(props: {
+export function Viewer(props: {
   file: SharedFile;
   /** The name of who sent it; empty if that goes without saying. */
   sender: string;

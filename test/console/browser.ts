@@ -36,7 +36,7 @@ export async function openPage(
     );
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000);
   context.on("request", (request) => {
     const asked = request.url();
     if (!asked.startsWith(`${url}/`) && !INSIDE.test(asked)) guard.complaints.push(`asked ${asked}`);

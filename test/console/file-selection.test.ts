@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
+import { eventually } from "../support/files-on-disk.ts";
 import { assertAccessible, assertNoSidewaysScroll, openFiles } from "./browser.ts";
 import { assertShown, focused, listNames, numbered, opener, openNotes, remove, send } from "./in-files.ts";
 import { gate } from "./proxy.ts";
@@ -17,9 +18,8 @@ async function assertSelected(page: Page, ...names: string[]): Promise<void> {
     page
       .locator(".card:has([aria-selected=true]) .name")
       .evaluateAll((all) => all.map(({ textContent }) => textContent!).sort());
-  for (let i = 0; i < 50 && (await selected()).join() !== names.sort().join(); i++)
-    await page.waitForTimeout(100);
-  assert.deepEqual(await selected(), names.sort());
+  const isRight = async () => (await selected()).join() === names.sort().join();
+  if (!(await eventually(isRight))) assert.deepEqual(await selected(), names);
   const count = page.locator(".file-bar-count");
   if (names.length === 0) await count.filter({ hasText: /^$/ }).waitFor({ state: "attached" });
   else await count.filter({ hasText: new RegExp(`^${names.length} files? · .* selected$`) }).waitFor();

@@ -160,7 +160,8 @@ testInFirefox("what is sent arrives once, offline and over a restart of the serv
   proxy.fate = () => "pass";
   stopped.resolve("lose");
   await page.locator(".tray-row", { hasText: "uploaded.txt" }).getByText("Waiting").waitFor();
-  const after = await startOn(t, { ...server.config, port: Number(new URL(server.url).port) });
+  const after = await startOn(t, server.config);
+  proxy.server = after;
   await page.getByText("All files uploaded").waitFor();
   await opener(page, "uploaded.txt").waitFor();
   await page.getByText("Messages", { exact: true }).click();

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
 import { type TestApp, type TestUser, upload } from "../support/app.ts";
+import { eventually } from "../support/files-on-disk.ts";
 import { openFiles } from "./browser.ts";
 
 export type Sent = [name: string, content: BlobPart];
@@ -54,16 +55,18 @@ function shownNames(page: Page): Promise<string[]> {
 }
 
 /** Waits until the list starts with these files. */
-export async function assertStart(page: Page, names: readonly string[]): Promise<void> {
-  const start = async () => (await shownNames(page)).slice(0, names.length);
-  for (let i = 0; i < 50 && (await start()).join() !== names.join(); i++) await page.waitForTimeout(100);
-  assert.deepEqual(await start(), names);
+export function assertStart(page: Page, names: readonly string[]): Promise<void> {
+  return assertNames(names, async () => (await shownNames(page)).slice(0, names.length));
 }
 
 /** Waits until the list has these files and no others. */
-export async function assertShown(page: Page, names: readonly string[]): Promise<void> {
-  await assertStart(page, names);
-  assert.equal(await page.locator(".card").count(), names.length);
+export function assertShown(page: Page, names: readonly string[]): Promise<void> {
+  return assertNames(names, () => shownNames(page));
+}
+
+async function assertNames(wanted: readonly string[], read: () => Promise<string[]>): Promise<void> {
+  const isRight = async () => (await read()).join() === wanted.join();
+  if (!(await eventually(isRight))) assert.deepEqual(await read(), wanted);
 }
 
 export async function openNotes(page: Page): Promise<void> {

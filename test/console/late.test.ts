@@ -165,13 +165,17 @@ testScenes("what is late, lost or refused on the way", {
       asked++;
       return "break";
     };
+    let answered = 0;
+    page.on("response", (response) => {
+      if (response.status() === 500) answered++;
+    });
     // A window that is looked at again opens it anew.
     await hide(page, true);
     while (proxy.openStreams() > 0) await page.waitForTimeout(20);
     await hide(page, false);
     const until = async (count: number) => {
-      while (asked < count) await page.waitForTimeout(20);
-      // By then its answer has arrived, and the pause has begun.
+      while (answered < count) await page.waitForTimeout(20);
+      // By then the page has read the answer, and the pause has begun.
       await page.waitForTimeout(300);
     };
     await until(1);

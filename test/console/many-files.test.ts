@@ -136,7 +136,7 @@ test("of more files than are sorted at once that is said, and older ones come wh
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   await signIn(page, server.url, user.token);
   await openNotes(page);
-  await page.getByText(/^10,0\d\d files · /).waitFor({ timeout: 60_000 });
+  await page.getByText(/^10,0\d\d files · /).waitFor();
   await page.getByText("Only the newest 10,048 files are loaded").waitFor();
   await page.getByRole("button", { name: "Load older files" }).click();
   await page.getByText(/^10,050 files · /).waitFor();

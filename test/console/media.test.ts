@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { startApp, upload } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { eventually } from "../support/files-on-disk.ts";
 import { openFiles, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 
@@ -141,12 +142,11 @@ function pdf(line: string): Buffer<ArrayBuffer> {
 async function viewerShows(page: Page, color: readonly number[]): Promise<void> {
   const frame = page.locator("iframe.stage-pdf");
   await frame.waitFor();
-  for (let i = 0; i < 100; i++) {
+  const isShown = async () => {
     const picture = (await frame.screenshot()).toString("base64");
-    if (await page.evaluate(hasColor, { picture, color })) return;
-    await page.waitForTimeout(100);
-  }
-  assert.fail("the viewer does not show the page");
+    return page.evaluate(hasColor, { picture, color });
+  };
+  assert.ok(await eventually(isShown), "the viewer does not show the page");
 }
 
 /** Runs in the page: whether many pixels of a PNG are of this colour, or nearly. */

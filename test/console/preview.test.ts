@@ -1,6 +1,7 @@
 // One file, large: zoom, steps, text, and what can be done with it.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
+import { eventually } from "../support/files-on-disk.ts";
 import { assertAccessible, assertNoSidewaysScroll, openFiles } from "./browser.ts";
 import { focused, listNames, numbered, opener, openNotes, send } from "./in-files.ts";
 import { paint } from "./pictures.ts";
@@ -28,9 +29,12 @@ async function toShown(page: Page): Promise<Shown> {
 }
 
 async function waitShown(page: Page, isRight: (shown: Shown) => boolean): Promise<Shown> {
-  for (let i = 0; i < 50 && !isRight(await toShown(page)); i++) await page.waitForTimeout(50);
-  const shown = await toShown(page);
-  assert.ok(isRight(shown), `${JSON.stringify(shown)}: ${isRight}`);
+  let shown = await toShown(page);
+  const isReached = await eventually(async () => {
+    shown = await toShown(page);
+    return isRight(shown);
+  });
+  assert.ok(isReached, `${JSON.stringify(shown)}: ${isRight}`);
   return shown;
 }
 

@@ -12,6 +12,8 @@ export type Fate = "pass" | "lose" | "break";
 export interface ProxyServer {
   /** Where it answers, without a slash at the end. */
   url: string;
+  /** Where requests go on. A server that is started again has another port. */
+  server: TestApp;
   /** Decides on each request by its line, such as `GET /v1/me`. An answer that is there waits for what this promises. */
   fate: (line: string) => Fate | Promise<Fate>;
   /** Called when bytes of a request's body have come: how many by now. */
@@ -27,10 +29,10 @@ export interface ProxyServer {
 
 /** A network between the browser and the server, also below a path, as a test wants it. */
 export async function startProxy(t: TestContext, server: TestApp, prefix = ""): Promise<ProxyServer> {
-  const inner = `http://127.0.0.1:${server.app.port()}`;
   const streams = new Set<ServerResponse>();
   const proxy: ProxyServer = {
     url: "",
+    server,
     fate: () => "pass",
     passed: () => {},
     toPolicy: (policy) => policy,
@@ -49,6 +51,7 @@ export async function startProxy(t: TestContext, server: TestApp, prefix = ""): 
       return void response.writeHead(500).end();
     }
     const { method, headers } = request;
+    const inner = `http://127.0.0.1:${proxy.server.app.port()}`;
     const onward = ask(inner + path, { method: method!, headers }, async (answer) => {
       if (answer.headers["content-type"]?.startsWith("text/event-stream")) streams.add(response);
       if ((await fate) === "lose") return response.destroy();

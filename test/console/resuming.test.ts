@@ -9,6 +9,7 @@ import type { Page } from "playwright-core";
 import { revokeTokensOf } from "../../src/core/access/tokens.ts";
 import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { eventually } from "../support/files-on-disk.ts";
 import { dropFiles, openFiles, openPage, signIn, signOut } from "./browser.ts";
 import { type ProxyServer, startProxy } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
@@ -17,6 +18,8 @@ const MIB = 1024 * 1024;
 const SIZE = 40 * MIB;
 /** What the server stores at once. */
 const PART = 8 * MIB;
+/** At this many bytes per second a file is on its way for 20 seconds. */
+const SLOW = 2 * MIB;
 const WAITING = "Waiting for the connection";
 
 async function openNotes(page: Page): Promise<void> {
@@ -42,12 +45,12 @@ async function dropLarge(page: Page): Promise<string> {
   return ((await (await begun).json()) as { id: string }).id;
 }
 
-/** Limits how fast the page sends, so that there is time to look at it. */
-async function slowDown(page: Page): Promise<void> {
+/** Limits how fast the page sends, so that there is time to look at it, or to end it. */
+async function slowDown(page: Page, bytesPerSecond = 6 * MIB): Promise<void> {
   const network = await page.context().newCDPSession(page);
   await network.send("Network.enable");
   await network.send("Network.emulateNetworkConditions", {
-    ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 6 * MIB },
+    ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: bytesPerSecond },
   });
 }
 
@@ -94,10 +97,16 @@ async function isKept({ url }: TestApp, { headers }: TestUser, uploadId: string)
   return (await fetch(`${url}/v1/uploads/${uploadId}`, { headers })).status === 200;
 }
 
+/** Whether the server has stored a part of an upload. */
+async function hasStored({ url }: TestApp, { headers }: TestUser): Promise<boolean> {
+  const listed = await fetch(`${url}/v1/uploads`, { headers });
+  const { data } = (await listed.json()) as { data: { offset: number }[] };
+  return data.some(({ offset }) => offset >= PART);
+}
+
 /** Waits until the server keeps nothing of an upload. */
-async function waitGone(page: Page, server: TestApp, user: TestUser, uploadId: string): Promise<void> {
-  for (let i = 0; i < 300 && (await isKept(server, user, uploadId)); i++) await page.waitForTimeout(100);
-  assert.equal(await isKept(server, user, uploadId), false);
+async function waitGone(server: TestApp, user: TestUser, uploadId: string): Promise<void> {
+  assert.ok(await eventually(async () => !(await isKept(server, user, uploadId))), "the server keeps it");
 }
 
 /** That the server has the file alone, as it is. */
@@ -117,13 +126,16 @@ testScenes("uploads of large files", {
     await slowDown(page);
     const lines: string[] = [];
     page.on("request", (request) => lines.push(`${request.method()} ${new URL(request.url()).pathname}`));
-    const { sent } = afterBytes(proxy, 2 * PART, () => lose(proxy));
+    const { sent } = afterBytes(proxy, 2 * PART, async () => {
+      await eventually(() => hasStored(server, user));
+      lose(proxy);
+    });
     await dropLarge(page);
-    await row(page).getByText(WAITING).waitFor({ timeout: 30_000 });
+    await row(page).getByText(WAITING).waitFor();
     assert.equal(await page.getByRole("progressbar").count(), 1, "the bar of all uploads alone");
     const seen = await watchProgress(page);
     proxy.fate = () => "pass";
-    await page.getByText("All files uploaded").waitFor({ timeout: 60_000 });
+    await page.getByText("All files uploaded").waitFor();
     await page.getByRole("button", { name: "Open large.bin" }).waitFor();
     assert.ok(sent() >= SIZE && sent() < SIZE + 2 * PART, `${sent()} bytes`);
     const shown = await seen();
@@ -136,7 +148,7 @@ testScenes("uploads of large files", {
 
   "leave nothing on the server when they are cancelled, also offline": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
-    await slowDown(page);
+    await slowDown(page, SLOW);
     const cancel = page.getByRole("button", { name: "Cancel large.bin" });
     const id = await dropLarge(page);
     await row(page)
@@ -144,23 +156,23 @@ testScenes("uploads of large files", {
       .waitFor();
     assert.equal(await isKept(server, user, id), true);
     await cancel.click();
-    await waitGone(page, server, user, id);
+    await waitGone(server, user, id);
     await page.getByRole("button", { name: "Clear the list of uploads" }).click();
     afterBytes(proxy, PART, () => lose(proxy));
     const other = await dropLarge(page);
-    await row(page).getByText(WAITING).waitFor({ timeout: 30_000 });
+    await row(page).getByText(WAITING).waitFor();
     await cancel.click();
     await page.getByText("Cancelled", { exact: true }).first().waitFor();
     assert.equal(await isKept(server, user, other), true);
     proxy.fate = () => "pass";
-    await waitGone(page, server, user, other);
+    await waitGone(server, user, other);
     assert.deepEqual(guard.complaints, []);
   },
 
   "begin anew when they are sent again, or the server has none of them any more": async (world) => {
     const { server, proxy } = world;
     const { user, page, guard } = await world.arrive();
-    await slowDown(page);
+    await slowDown(page, SLOW);
     const first = await dropLarge(page);
     await page.getByRole("button", { name: "Cancel large.bin" }).click();
     afterBytes(proxy, PART, () => lose(proxy));
@@ -168,12 +180,12 @@ testScenes("uploads of large files", {
     await page.getByRole("button", { name: "Send large.bin again" }).click();
     const { id } = (await (await begun).json()) as { id: string };
     assert.notEqual(id, first);
-    await row(page).getByText(WAITING).waitFor({ timeout: 30_000 });
+    await row(page).getByText(WAITING).waitFor();
     const { headers } = user;
     const gone = await fetch(`${server.url}/v1/uploads/${id}`, { method: "DELETE", headers });
     assert.equal(gone.status, 204);
     proxy.fate = () => "pass";
-    await page.getByText("All files uploaded").waitFor({ timeout: 60_000 });
+    await page.getByText("All files uploaded").waitFor();
     await assertStored(server, user);
     assert.deepEqual(guard.complaints, []);
   },
@@ -181,17 +193,17 @@ testScenes("uploads of large files", {
   "leave nothing on the server when the page is loaded again, or its user signs out": async (world) => {
     const { server } = world;
     const { user, page, guard } = await world.arrive();
-    await slowDown(page);
+    await slowDown(page, SLOW);
     const id = await dropLarge(page);
     page.on("dialog", (dialog) => dialog.accept());
     await page.reload();
-    await waitGone(page, server, user, id);
-    await slowDown(page);
+    await waitGone(server, user, id);
+    await slowDown(page, SLOW);
     const other = await dropLarge(page);
     await signOut(page);
     await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Access token").waitFor();
-    await waitGone(page, server, user, other);
+    await waitGone(server, user, other);
     assert.deepEqual(guard.complaints, []);
   },
 
@@ -224,7 +236,7 @@ testScenes("uploads of large files", {
     await writeFile(path, Buffer.alloc(PART + 1, "changed"));
     proxy.fate = () => "pass";
     await row(page).getByText("The file was changed or removed after you chose it.").waitFor();
-    await waitGone(page, server, user, id);
+    await waitGone(server, user, id);
     assert.deepEqual(guard.complaints, []);
   },
 });
@@ -244,10 +256,11 @@ test("an upload of a large file continues after a restart of the server", {
     stopped = before.app.stop();
   });
   await dropLarge(page);
-  await row(page).getByText(WAITING).waitFor({ timeout: 60_000 });
+  await row(page).getByText(WAITING).waitFor();
   await stopped;
-  const after = await startOn(t, { ...config, port: Number(new URL(before.url).port) });
-  await page.getByText("All files uploaded").waitFor({ timeout: 60_000 });
+  const after = await startOn(t, config);
+  proxy.server = after;
+  await page.getByText("All files uploaded").waitFor();
   assert.ok(sent() >= SIZE && sent() < SIZE + 2 * PART, `${sent()} bytes`);
   await assertStored(after, user);
   assert.deepEqual(guard.complaints, []);

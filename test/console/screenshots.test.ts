@@ -263,7 +263,7 @@ const OUTSIDE: readonly Step[] = [
     async (page, url) => {
       await page.goto(`${url}/docs`);
       // Half a megabyte to render, on a busy machine.
-      await page.getByText("List contacts").first().waitFor({ timeout: 60_000 });
+      await page.getByText("List contacts").first().waitFor();
     },
   ],
   [

@@ -15,7 +15,7 @@ import {
   openPage,
   signIn,
 } from "./browser.ts";
-import { gate } from "./proxy.ts";
+import { gate, startProxy } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 import { find, write } from "./talk.ts";
 
@@ -295,8 +295,9 @@ test("uploads and messages outlive a restart of the server", { skip: noChromium 
   const config = await testConfig(t, { shutdownTimeoutMs: 500 });
   const before = await startOn(t, config);
   const user = await before.user();
-  const { page, guard } = await openPage(await openBrowser(t), before.url);
-  await signIn(page, before.url, user.token);
+  const proxy = await startProxy(t, before);
+  const { page, guard } = await openPage(await openBrowser(t), proxy.url);
+  await signIn(page, proxy.url, user.token);
   await openWith(page, before, user, "Bob");
   const keys = watchKeys(page);
   // So that the server stops amid a file.
@@ -314,16 +315,15 @@ test("uploads and messages outlive a restart of the server", { skip: noChromium 
   ]);
   await page.getByText(/ of .+ · .+ left/).waitFor();
   await before.app.stop();
-  await page.locator(".tray-row", { hasText: "big.bin" }).getByText(WAITING).waitFor({ timeout: 60_000 });
+  await page.locator(".tray-row", { hasText: "big.bin" }).getByText(WAITING).waitFor();
   assert.equal(await page.locator(".tray-row.failed").count(), 0);
   await page.getByText("Messages", { exact: true }).click();
   await write(page, "sent when it is back");
   await page.getByText("Not sent yet").waitFor();
   await limit(-1);
-  const port = Number(new URL(before.url).port);
-  const after = await startOn(t, { ...config, port });
-  assert.equal(after.url, before.url);
-  await page.getByText("All files uploaded").waitFor({ timeout: 60_000 });
+  const after = await startOn(t, config);
+  proxy.server = after;
+  await page.getByText("All files uploaded").waitFor();
   await find(page, "sent when it is back")
     .locator(".tick")
     .getByText("Waiting")

@@ -222,7 +222,7 @@ test("a user has so many unfinished uploads, of files of a limited size, in part
 });
 
 test("a complete upload is scanned, and one that is infected goes", async (t) => {
-  const { server, scanner, ann } = await site(t, { timeoutMs: 1000 });
+  const { server, scanner, ann } = await site(t, { timeoutMs: 3000 });
   for (const size of SIZES) {
     const path = await newUpload(server, ann, size);
     assert.equal((await patch(server, ann, path, 0, infected(size).subarray(0, 10))).status, 204);

@@ -57,7 +57,7 @@ test("over HTTP an early 204, silence and a cut are no verdict, and a strange na
     request.resume().on("end", () => response.writeHead(422).end("a\u0007b"));
   };
   const address = await httpScanner(t, (request, response) => listener(request, response));
-  const place = await site(t, { address, timeoutMs: 400 });
+  const place = await site(t, { address, timeoutMs: 3000 });
   assert.match((await read<{ detail: string }>(give(place, clean(9)), 422)).detail, /found unnamed in/);
   for (const next of [
     (_, response) => void response.writeHead(204).end(),

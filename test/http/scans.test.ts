@@ -214,7 +214,7 @@ test("an upload that is broken off ends its scan", async (t) => {
 });
 
 test("a slow client does not keep the scanner: its file is read again at the end", async (t) => {
-  const place = await site(t, { atOnce: 1, timeoutMs: 500 });
+  const place = await site(t, { atOnce: 1, timeoutMs: 3000 });
   const bytes = infected(LARGE);
   const socket = await begin(place, LARGE, bytes.subarray(0, 200_000));
   assert.ok(await eventually(async () => place.scanner.open === 1));
@@ -257,7 +257,7 @@ for (const [what, behaviour] of [
   ["refuses the size", (socket) => socket.end("INSTREAM size limit exceeded. ERROR\0")],
 ] as [string, TestScanner["behaviour"]][]) {
   test(`a scanner that ${what} lets nothing pass`, async (t) => {
-    const place = await site(t, { timeoutMs: 1000 });
+    const place = await site(t, { timeoutMs: 3000 });
     place.scanner.behaviour = behaviour;
     // Of a small file the end is sent before an answer can come.
     const sizes = what === "answers before the end" ? [MAX_BYTES] : [...SIZES, MAX_BYTES];
@@ -293,7 +293,7 @@ test("no more scans run at once than the limit allows, and all files are scanned
 });
 
 test("files that wait too long for the scanner are refused, and stay open nowhere", async (t) => {
-  const place = await site(t, { atOnce: 1, timeoutMs: 1000 });
+  const place = await site(t, { atOnce: 1, timeoutMs: 3000 });
   place.scanner.behaviour = () => {};
   const answers = await Promise.all(Array.from({ length: 5 }, () => give(place, clean(LARGE))));
   assert.ok(answers.every(({ status }) => status === 503));

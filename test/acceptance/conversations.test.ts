@@ -163,7 +163,7 @@ test("what was before joining again cannot be read up to", { skip }, async () =>
 
 /** Waits for so many events of changes of this conversation: an event may come a moment after its change. */
 async function changes(id: string, wanted: number): Promise<{ conversation_id: string }[]> {
-  for (const deadline = Date.now() + 10_000; ; await sleep(20)) {
+  for (const deadline = Date.now() + 60_000; ; await sleep(20)) {
     const reply = await call("GET", "/v1/events?types=conversation.updated&limit=100");
     const { data } = reply.json as { data: { conversation_id: string }[] };
     const found = data.filter(({ conversation_id }) => conversation_id === id);

@@ -24,7 +24,7 @@ interface Target {
 
 const COMMAND = fileURLToPath(new URL("../../bin/parley", import.meta.url));
 const TOKEN = /parley_[A-Za-z0-9_-]{43}/;
-const START_MS = 20_000;
+const START_MS = 60_000;
 const STOP_MS = 15_000;
 
 export const target: Target = process.env.PARLEY_TEST_URL

@@ -8,7 +8,7 @@ import { needsSecond, second, target } from "./target.ts";
 import { pair, part, theirs } from "./two-users.ts";
 
 const skip = needsSecond;
-const WAIT_MS = 10_000;
+const WAIT_MS = 60_000;
 
 interface Frame {
   id: string | undefined;

@@ -112,7 +112,7 @@ test("a stop lets a running upload end, and refuses new connections", async (t) 
     `POST /v1/attachments HTTP/1.1\r\nhost: x\r\nauthorization: ${user.headers.authorization}\r\n` +
       `content-type: multipart/form-data; boundary=b\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 90)}`,
   );
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.ok(await eventually(async () => server.app.core.uploadsUnderWay.has(user.id)));
   const stopped = server.app.stop();
   await assert.rejects(eventually(async () => (await fetch(`${server.url}/healthz`)).ok && false));
   socket.write(body.slice(90));

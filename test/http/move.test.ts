@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ClientBase } from "pg";
 import { migratePostgres } from "../../src/db/engines/postgres/migrate.ts";
 import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
@@ -56,14 +55,16 @@ test("a move says what it wants, and tears no data folder apart", async (t) => {
 
 test("a move has its target for itself also while a slow database makes the tables", async (t) => {
   const target = await testDatabase(t);
+  const { promise: isSeen, resolve: go } = Promise.withResolvers<void>();
   const slowly = async (client: ClientBase) => {
-    await sleep(1500);
+    await isSeen;
     await migratePostgres(client);
   };
   const opening = openPostgres(target, slowly, true);
   t.after(() => opening.then((db) => db.close()));
-  await sleep(1000);
-  assert.equal((await administer(target, `SELECT pid ${LOCKS} AND mode = 'ExclusiveLock'`)).length, 1);
+  const locks = () => administer(target, `SELECT pid ${LOCKS} AND mode = 'ExclusiveLock'`);
+  assert.ok(await eventually(async () => (await locks()).length === 1));
+  go();
   assert.equal(await (await opening).claim("move"), true);
 });
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { statfs } from "node:fs/promises";
 import { test } from "node:test";
 import { Parley } from "../../client/src/index.ts";
@@ -83,9 +84,10 @@ test("a client that hangs up counts as aborted, once", async (t) => {
   const socket = await openSocket(server.url);
   socket.write(
     `POST /v1/contacts HTTP/1.1\r\nhost: x\r\nauthorization: ${admin.headers.authorization}\r\n` +
-      "content-type: application/json\r\ncontent-length: 100\r\n\r\n{",
+      "content-type: application/json\r\ncontent-length: 100\r\nexpect: 100-continue\r\n\r\n",
   );
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  const [answer] = (await once(socket, "data")) as [Buffer];
+  assert.match(answer.toString(), /^HTTP\/1\.1 100 /);
   socket.resetAndDestroy();
   const aborted = /parley_http_requests_total\{method="POST",route="\/v1\/contacts",status="aborted"\} 1/;
   let text = "";

@@ -7,6 +7,7 @@ import { deleteUser } from "../../src/core/users.ts";
 import { findOrphans } from "../../src/db/queries/orphans.ts";
 import { sql } from "../../src/db/sql.ts";
 import { startApp, type TestApp, upload } from "../support/app.ts";
+import { eventually } from "../support/files-on-disk.ts";
 import {
   add,
   type Contact,
@@ -337,10 +338,6 @@ test("an event shows what its recipient sees now, or only the ids", async (t) =>
     );
     return data.find(({ type }) => type === "message.created")?.payload;
   };
-  let payload = await find();
-  for (let i = 0; i < 200 && !payload; i++) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    payload = await find();
-  }
-  assert.deepEqual(payload, { id: message.id, conversation_id: id });
+  assert.ok(await eventually(async () => (await find()) !== undefined));
+  assert.deepEqual(await find(), { id: message.id, conversation_id: id });
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deleteUser } from "../../src/core/users.ts";
 import { startApp, type TestApp } from "../support/app.ts";
+import { eventually } from "../support/files-on-disk.ts";
 import { add, type Contact, give, type Person, person, send } from "../support/people.ts";
 
 async function names(server: TestApp, who: Person): Promise<string[]> {
@@ -124,7 +125,7 @@ test("presence: told of those who have the caller as a contact and have not bloc
     }
   };
   const flushed = async (want: number | null) => {
-    for (let i = 0; i < 200 && (await read()).seen !== want; i++) await new Promise((r) => setTimeout(r, 20));
+    await eventually(async () => (await read()).seen === want);
     return read();
   };
   await names(server, bob);

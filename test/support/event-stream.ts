@@ -23,7 +23,7 @@ export interface Stream {
   close(): void;
 }
 
-const WAIT_MS = 10_000;
+const WAIT_MS = 60_000;
 
 /** Listens as a user, behind an event where one is given. */
 export async function listen(

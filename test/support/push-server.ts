@@ -42,7 +42,7 @@ export interface PushServer {
   wait(count: number): Promise<Push[]>;
 }
 
-const WAIT_MS = 15_000;
+const WAIT_MS = 60_000;
 
 const hmac = (key: Uint8Array, ...parts: (string | Uint8Array)[]) => {
   const mac = createHmac("sha256", key);

@@ -20,7 +20,7 @@ export interface Receiver {
   wait(count: number): Promise<Received[]>;
 }
 
-const WAIT_MS = 15_000;
+const WAIT_MS = 60_000;
 
 /** Answers each request by `answer`; 204 where that does nothing. */
 export async function receiver(

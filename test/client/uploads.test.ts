@@ -255,9 +255,9 @@ test("a file that is refused half-way is told by its own code", async (t) => {
 });
 
 test("the time that nothing may happen is neither that of a slow source nor that of a whole upload", async (t) => {
-  const { attachments } = await clientOf(await startApp(t), { timeoutMs: 300, maxRetries: 0 });
+  const { attachments } = await clientOf(await startApp(t), { timeoutMs: 2000, maxRetries: 0 });
   async function* slow() {
-    for (const ms of [500, 100, 100, 100]) {
+    for (const ms of [3000, 100, 100, 100]) {
       await new Promise((resolve) => setTimeout(resolve, ms));
       yield new Uint8Array(1000);
     }

@@ -53,7 +53,7 @@ export async function nameServer(
   t.after(() => socket.close());
   const { port } = socket.address() as AddressInfo;
   return () => {
-    const resolver = new Resolver({ timeout: 300, tries: 1 });
+    const resolver = new Resolver({ timeout: 3000, tries: 1 });
     resolver.setServers([`127.0.0.1:${port}`]);
     return resolver;
   };

@@ -32,7 +32,7 @@ for (const engine of ["SQLite", "PostgreSQL"]) {
     return startOn(t, { ...config, databaseUrl, secrets: ["s".repeat(32)] }, { clock });
   };
 
-  test(`${engine}: the list has the unfinished uploads of the caller alone, as they are`, async (t) => {
+  test(`${engine}: the list has only the caller's unfinished uploads, as they are`, async (t) => {
     let now = Date.now();
     const server = await start(t, { uploadHours: 2 }, () => now);
     const [ann, bob] = [await server.user(), await server.user()];
@@ -82,7 +82,7 @@ for (const engine of ["SQLite", "PostgreSQL"]) {
     assert.deepEqual(await ids(server, ann, `?ending_before=${made[1]}`), made.slice(0, 1));
   });
 
-  test(`${engine}: who has lost the ids finds the uploads that hold the quota, and deletes them`, async (t) => {
+  test(`${engine}: a client without the ids finds the uploads that hold the quota, and deletes them`, async (t) => {
     const server = await start(t, { userQuotaBytes: 1000, maxUploads: 2 });
     const user = await server.user();
     for (const length of [600, 400]) await newUpload(server, user, length);

@@ -28,7 +28,7 @@ const open = (folder: string, maxBytes = 1_000_000, clock = () => NOW) =>
 const bytesOf = (length: number, value: number) => new Uint8Array(length).fill(value);
 const names = async (folder: string) => (await readdir(folder)).sort();
 
-test("what is stored is found, also after a restart, and only for its owner's eyes", async (t) => {
+test("a stored preview is found, also after a restart, and other users of the machine cannot read it", async (t) => {
   const folder = await testFolder(t);
   const cache = await open(folder);
   assert.equal(await cache.find(a, 320), undefined);
@@ -46,7 +46,7 @@ test("what is stored is found, also after a restart, and only for its owner's ey
   assert.equal((await stat(join(folder, `${a}-320.webp`))).mode & 0o777, 0o600);
 });
 
-test("beyond its size the longest unused go, and what is empty counts, too", async (t) => {
+test("a full cache removes the least recently used previews, and counts empty files", async (t) => {
   const folder = await testFolder(t);
   // Four files of a block each.
   const cache = await open(folder, 4 * 4096);
@@ -68,7 +68,7 @@ test("beyond its size the longest unused go, and what is empty counts, too", asy
   assert.deepEqual(await names(folder), []);
 });
 
-test("a restart knows what was used, which is marked once an hour", async (t) => {
+test("the use of a preview is recorded once an hour, and outlives a restart", async (t) => {
   const folder = await testFolder(t);
   let now = NOW;
   const cache = await open(folder, 1_000_000, () => now);
@@ -92,7 +92,7 @@ test("a restart knows what was used, which is marked once an hour", async (t) =>
   assert.deepEqual(await names(folder), [a, d].map((id) => `${id}-320.webp`).sort());
 });
 
-test("what is lost or cannot be read is not known, and can be stored again", async (t) => {
+test("a preview that is lost or unreadable can be stored again", async (t) => {
   const folder = await testFolder(t);
   const cache = await open(folder);
   await cache.store(a, 320, bytesOf(1, 1));
@@ -106,7 +106,7 @@ test("what is lost or cannot be read is not known, and can be stored again", asy
   assert.deepEqual(new Uint8Array((await cache.find(a, 320))!), bytesOf(1, 2));
 });
 
-test("leftovers with its names are removed, and what others put there is not", async (t) => {
+test("leftovers of a crash are removed, and files of others are kept", async (t) => {
   const folder = await testFolder(t);
   const cache = await open(folder, 10_000_000);
   await cache.store(a, 320, bytesOf(1, 1));
@@ -122,7 +122,7 @@ test("leftovers with its names are removed, and what others put there is not", a
   assert.equal(await readFile(join(folder, "notes.txt"), "utf8"), "x");
 });
 
-test("all that an attachment has can be removed", async (t) => {
+test("all previews of an attachment can be removed", async (t) => {
   const folder = await testFolder(t);
   const cache = await open(folder);
   for (const id of [a, b, c]) for (const width of [320, 640]) await cache.store(id, width, bytesOf(1, 1));

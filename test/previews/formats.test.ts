@@ -46,7 +46,7 @@ test("each format has a preview in each width", async (t) => {
   assert.deepEqual(failures, []);
 });
 
-test("a small picture is not enlarged, and a long one is not endless", async (t) => {
+test("a small picture is not enlarged, and the preview of a long one is limited", async (t) => {
   const { maker } = testMaker(t);
   const sizes = [
     [100, 50, 100, 50],
@@ -62,7 +62,7 @@ test("a small picture is not enlarged, and a long one is not endless", async (t)
   }
 });
 
-test("a picture is turned as its metadata says, and the metadata is gone", async (t) => {
+test("a preview is turned as the metadata says, and has none itself", async (t) => {
   const { maker } = testMaker(t);
   const exif = {
     IFD0: { Model: "Camera 3000" },
@@ -79,7 +79,7 @@ test("a picture is turned as its metadata says, and the metadata is gone", async
   assert.deepEqual([await colourAt(webp, 0.5, 0.2), await colourAt(webp, 0.5, 0.8)], ["red", "blue"]);
 });
 
-test("what is transparent stays so", async (t) => {
+test("transparency is kept", async (t) => {
   const { maker } = testMaker(t);
   const background = { r: 255, g: 0, b: 0, alpha: 0.5 };
   const create = { width: 400, height: 400, channels: 4, background } as const;

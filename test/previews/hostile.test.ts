@@ -27,7 +27,7 @@ async function bombs(): Promise<Record<string, Buffer>> {
   };
 }
 
-test("bombs have no preview, and need no memory", async (t) => {
+test("bombs have no preview, and cost little memory", async (t) => {
   const { maker, failures } = testMaker(t);
   const good = await twoColours(400, 300).png().toBuffer();
   assert.ok(await makeOf(maker, good));

@@ -18,7 +18,7 @@ async function* interrupted(
   yield bytes.subarray(bytes.length / 2);
 }
 
-test("one process makes many previews, in the order in which they are asked for", async (t) => {
+test("one process makes many previews, in the order of the requests", async (t) => {
   const { maker } = testMaker(t);
   assert.equal(maker.pid, undefined);
   const bytes = await picture();
@@ -61,7 +61,7 @@ test("a picture that takes too long is given up, and the next one is made", asyn
   assert.deepEqual(failures, []);
 });
 
-test("a picture is not to blame if the process is stopped from outside", async (t) => {
+test("a preview can be requested again if the process was stopped from outside", async (t) => {
   const { maker } = testMaker(t);
   const bytes = await noise(1200, 900).png().toBuffer();
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
@@ -81,7 +81,7 @@ test("an idle process that ends is replaced", async (t) => {
   assert.notEqual(maker.pid, pid);
 });
 
-test("the process is replaced after so many pictures, or with so much memory, and ends if there are none", async (t) => {
+test("the process is replaced after some pictures or if it needs much memory, and ends when idle", async (t) => {
   const bytes = await picture();
   for (const [life, lives] of [
     [{ pictures: 3 }, 3],
@@ -105,7 +105,7 @@ test("the process is replaced after so many pictures, or with so much memory, an
   assert.ok(await makeOf(maker, bytes));
 });
 
-test("a picture that cannot be read is no picture without a preview", async (t) => {
+test("an error while a picture is read is thrown, and does not mean that it has no preview", async (t) => {
   const { maker } = testMaker(t);
   const bytes = await picture();
   const broken = () => {
@@ -127,7 +127,7 @@ test("a picture that cannot be read is no picture without a preview", async (t) 
   assert.ok(await makeOf(maker, bytes));
 });
 
-test("a hundred pictures may wait, and closing ends them all", async (t) => {
+test("at most a hundred pictures wait, and closing ends them all", async (t) => {
   const { maker, failures } = testMaker(t);
   const bytes = await picture();
   const { promise: forever } = Promise.withResolvers<void>();
@@ -151,7 +151,7 @@ test("a hundred pictures may wait, and closing ends them all", async (t) => {
   assert.deepEqual([maker.pid, failures], [undefined, []]);
 });
 
-test("a process that does not start is told to the operator, and the pictures are not to blame", async (t) => {
+test("a process that does not start is reported, and previews are unavailable", async (t) => {
   for (const [command, told] of [
     [["/does/not/exist"], /ENOENT/],
     [

@@ -64,7 +64,7 @@ for (const engine of ["sqlite", "postgres"]) {
   });
 }
 
-test("two who ask at once get what was made once", async (t) => {
+test("requests at the same time share one preview", async (t) => {
   const place = await site(t);
   const previews = place.server.app.core.previews!;
   const row = await give(place, await noise(700, 700).jpeg().toBuffer());
@@ -78,7 +78,7 @@ test("two who ask at once get what was made once", async (t) => {
   assert.deepEqual(await shapeOf(larger), ["webp", 700, 700]);
 });
 
-test("what has no preview is remembered, and other types are not even tried", async (t) => {
+test("a picture without a preview is remembered, and other types are not tried", async (t) => {
   const place = await site(t);
   const previews = place.server.app.core.previews!;
   const jpeg = await noise(700, 700).jpeg().toBuffer();
@@ -94,7 +94,7 @@ test("what has no preview is remembered, and other types are not even tried", as
   assert.equal(await placeholderOf(place, damaged.id), null);
 });
 
-test("a file that cannot be read has no preview now, and nothing is remembered", async (t) => {
+test("a file that cannot be read has no preview for now", async (t) => {
   const place = await site(t);
   const { previews } = place.server.app.core;
   const row = await give(place, await noise(700, 700).jpeg().toBuffer());
@@ -127,7 +127,7 @@ test("the first preview is made in the background", async (t) => {
   assert.ok(made === 100 || made === 101, `${made} were made`);
 });
 
-test("previews go with their attachments, as does what a crash left", async (t) => {
+test("the sweep removes previews of deleted attachments and leftovers of a crash", async (t) => {
   const place = await site(t);
   const { server, ann, folder } = place;
   const { core } = server.app;

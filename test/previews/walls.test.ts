@@ -20,7 +20,7 @@ async function runInside(code: string): Promise<string> {
   return String(ended).slice("It ended with 0.".length).trim();
 }
 
-test("the process reads its own code alone, writes nothing, starts nothing and knows no variables", async () => {
+test("the process can read only its own code, write nothing, start nothing and see no variables", async () => {
   const told = JSON.parse(
     await runInside(`
       import * as fs from "node:fs";
@@ -53,7 +53,7 @@ test("the process reads its own code alone, writes nothing, starts nothing and k
   });
 });
 
-test("the kernel gives the process no variables, and limits of its own", async (t) => {
+test("the process has no environment, and its own limits in the kernel", async (t) => {
   const { isLimited } = childCommand(findSharp());
   if (!isLimited) return t.skip("prlimit is missing");
   const { maker } = testMaker(t);
@@ -70,7 +70,7 @@ test("the kernel gives the process no variables, and limits of its own", async (
   assert.equal(niceness, 10);
 });
 
-test("sharp must be there, and new enough", async (t) => {
+test("sharp must be installed, and new enough", async (t) => {
   const place = mkdtempSync(join(tmpdir(), "parley-sharp-"));
   t.after(() => rmSync(place, { recursive: true }));
   for (const file of ["src/previews/command.ts", "src/errors.ts"])

@@ -8,7 +8,7 @@ import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { add, person, read, say, send } from "../support/people.ts";
 import { choose, type Guard, hide, openFiles, openPage, signIn } from "./browser.ts";
 import { type Cast, change, gather } from "./cast.ts";
-import { type Fate, gate, startProxy } from "./proxy.ts";
+import { type Fate, gate, holdAnswers, startProxy } from "./proxy.ts";
 import { testScenes, type World } from "./scenes.ts";
 import { assertCurrent, type Place } from "./shown.ts";
 import { act, find, write } from "./talk.ts";
@@ -108,18 +108,6 @@ async function playLate(world: World, kind: RegExp): Promise<void> {
   opened.assertQuiet();
 }
 
-/** Lets the answers of some requests of a page be late while others answer at once. */
-function holdAnswers(world: World, kind: RegExp): { isHeld: () => boolean; release: () => void } {
-  const late = gate();
-  let held = 0;
-  world.proxy.fate = (line) => {
-    if (!kind.test(line)) return "pass";
-    held++;
-    return late.passed;
-  };
-  return { isHeld: () => held > 0, release: late.open };
-}
-
 const put = (cast: Cast, path: string, body: object) =>
   read(send(cast.server, cast.ann, "PUT", path, body), 200);
 
@@ -198,9 +186,9 @@ async function playOvertaken(
   const place: Place = { id: bob.id, conversationId: bob.conversation_id, tab: "Messages" };
   await begin(page, proxy.url, cast.ann, place);
   await find(page, "reply").waitFor();
-  const { isHeld, release } = holdAnswers(world, kind);
+  const { arrived, release } = holdAnswers(world.proxy, kind);
   await here(page, cast);
-  while (!isHeld()) await page.waitForTimeout(20);
+  await arrived;
   await page.waitForTimeout(SENT_MS);
   await elsewhere(cast);
   await page.waitForTimeout(SENT_MS);
@@ -232,9 +220,9 @@ testScenes("a page shows what the lists say, whatever is cut or hidden", {
     for (let i = 0; i < 60; i++) await say(server, cast.ann, id, `line ${i}`);
     await say(server, cast.ann, id, "the last", { reply_to_id: quoted });
     const { page, guard } = await world.visit();
-    const { isHeld, release } = holdAnswers(world, /^GET \/v1\/messages\/\w+$/);
+    const { arrived, release } = holdAnswers(world.proxy, /^GET \/v1\/messages\/\w+$/);
     await begin(page, proxy.url, cast.ann, { ...cast.contacts.cat, conversationId: id, tab: "Messages" });
-    while (!isHeld()) await page.waitForTimeout(20);
+    await arrived;
     await page.waitForTimeout(SENT_MS);
     await read(send(server, cast.cat, "PUT", `/v1/messages/${quoted}`, { text: "after" }), 200);
     const quote = find(page, "the last").locator(".quote > .muted");
@@ -255,9 +243,9 @@ testScenes("a page shows what the lists say, whatever is cut or hidden", {
       all.push(conversation_id);
     }
     const { page, guard } = await world.visit();
-    const { isHeld, release } = holdAnswers(world, /^GET \/v1\/conversations\?limit=\d+$/);
+    const { arrived, release } = holdAnswers(world.proxy, /^GET \/v1\/conversations\?limit=\d+$/);
     const signing = signIn(page, proxy.url, ann.token);
-    while (!isHeld()) await page.waitForTimeout(20);
+    await arrived;
     await signing;
     while (proxy.openStreams() === 0) await page.waitForTimeout(20);
     const settings = { muted_until: 99_999_999_999 };

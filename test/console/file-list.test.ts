@@ -8,7 +8,7 @@ import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { assertAccessible, assertNoSidewaysScroll, hide, openFiles, openPage, signIn } from "./browser.ts";
 import { assertShown, assertStart, focused, numbered, opener, openNotes, remove, send } from "./in-files.ts";
 import { PNG } from "./pictures.ts";
-import { gate } from "./proxy.ts";
+import { holdAnswers } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 import { introduce, toUsername } from "./talk.ts";
 
@@ -134,15 +134,13 @@ testScenes("the list of files", {
   }) => {
     const { page, user, guard } = await arrive();
     const ids = await send(server, user, numbered(60));
-    const late = gate();
-    proxy.fate = (line) => (line.includes("starting_after") ? late.passed : "pass");
+    const late = holdAnswers(proxy, /starting_after/);
     await openNotes(page);
     await page.getByText(/^Loading… 48 files · .* so far$/).waitFor();
     await sortBy(page, "Name");
     await page.getByRole("button", { name: "Open 12.txt" }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Open 0.txt", exact: true }).count(), 0);
-    // The proxy has the answer by now, or soon.
-    await page.waitForTimeout(200);
+    await late.arrived;
     await send(server, user, [["0 new.txt", "a"]]);
     await page.getByRole("button", { name: "Open 0 new.txt" }).waitFor();
     await remove(server, user, ids[1]!);
@@ -153,7 +151,7 @@ testScenes("the list of files", {
     });
     await remove(server, user, ids[59]!);
     await page.getByText(/^Loading… 48 files · .* so far$/).waitFor();
-    late.open();
+    late.release();
     await page.getByText(/^59 files · /).waitFor();
     await assertStart(page, ["0 new.txt", "0.txt", "2 b.txt", "3.txt"]);
     assert.deepEqual(guard.complaints, []);

@@ -17,7 +17,7 @@ import {
   makeGroup,
   press,
 } from "./in-groups.ts";
-import { gate } from "./proxy.ts";
+import { holdAnswers } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 import { find, introduce, say, toUsername } from "./talk.ts";
 
@@ -252,17 +252,13 @@ testScenes("what is late in groups", {
     await row.waitFor();
     const groups = await read<{ data: Group[] }>(send(server, user, "GET", "/v1/groups"), 200);
     const { id, conversation_id } = groups.data[0]!;
-    const late = gate();
-    proxy.fate = (asked) => (asked === `GET /v1/conversations/${conversation_id}` ? late.passed : "pass");
-    const asked = page.waitForRequest((request) => request.url().endsWith(conversation_id));
+    const late = holdAnswers(proxy, new RegExp(`^GET /v1/conversations/${conversation_id}$`));
     await say(server, ann, conversation_id, "hello");
-    await asked;
-    // The answer is there, and waits.
-    await page.waitForTimeout(300);
+    await late.arrived;
     assert.equal((await send(server, user, "DELETE", `/v1/groups/${id}`)).status, 204);
     await row.waitFor({ state: "detached" });
     const answered = page.waitForResponse((response) => response.url().endsWith(conversation_id));
-    late.open();
+    late.release();
     assert.equal((await answered).status(), 200);
     await page.waitForTimeout(300);
     assert.equal(await row.count(), 0);

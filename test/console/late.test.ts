@@ -5,7 +5,7 @@ import { upload } from "../support/app.ts";
 import { read, send } from "../support/people.ts";
 import { choose, dropFiles, findItem, hide, makeContact, openFiles, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
-import { gate } from "./proxy.ts";
+import { gate, holdAnswers } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 import { introduce } from "./talk.ts";
 
@@ -113,19 +113,16 @@ testScenes("what is late, lost or refused on the way", {
 
   "what changes while a page is on its way is not lost": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
-    const late = gate();
-    proxy.fate = (line) => (line.startsWith("GET /v1/attachments") ? late.passed : "pass");
-    const asked = page.waitForRequest((request) => request.url().includes("/v1/attachments"));
+    const late = holdAnswers(proxy, /^GET \/v1\/attachments/);
     await page.getByRole("link", { name: "Notes to self" }).click();
     await openFiles(page);
-    await asked;
     await page.locator(".conversation").getByText("Loading…").waitFor();
-    // The proxy has the answer of an empty list by now, or soon.
-    await page.waitForTimeout(200);
+    // It is an empty list.
+    await late.arrived;
     await upload(server.url, user, new File(["new"], "meanwhile.txt"));
     // Its event arrives before the list.
     await page.waitForTimeout(1000);
-    late.open();
+    late.release();
     await page.locator(".conversation").getByText("Loading…").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Open meanwhile.txt" }).waitFor();
     assert.deepEqual(guard.complaints, []);

@@ -18,6 +18,8 @@ export interface ProxyServer {
   fate: (line: string) => Fate | Promise<Fate>;
   /** Called when bytes of a request's body have come: how many by now. */
   passed: (line: string, bytes: number) => void;
+  /** Called when the server has answered, before its answer waits or goes on. */
+  answered: (line: string) => void;
   /** Changes the Content-Security-Policy of each answer that has one. */
   toPolicy: (policy: string) => string;
   /** How many streams of events are open. */
@@ -35,6 +37,7 @@ export async function startProxy(t: TestContext, server: TestApp, prefix = ""): 
     server,
     fate: () => "pass",
     passed: () => {},
+    answered: () => {},
     toPolicy: (policy) => policy,
     openStreams: () => streams.size,
     cutStreams() {
@@ -54,6 +57,7 @@ export async function startProxy(t: TestContext, server: TestApp, prefix = ""): 
     const inner = `http://127.0.0.1:${proxy.server.app.port()}`;
     const onward = ask(inner + path, { method: method!, headers }, async (answer) => {
       if (answer.headers["content-type"]?.startsWith("text/event-stream")) streams.add(response);
+      proxy.answered(line);
       if ((await fate) === "lose") return response.destroy();
       const policy = answer.headers[POLICY];
       const changed = typeof policy === "string" ? { [POLICY]: proxy.toPolicy(policy) } : {};
@@ -86,4 +90,18 @@ export async function startProxy(t: TestContext, server: TestApp, prefix = ""): 
 export function gate(): { passed: Promise<Fate>; open: () => void } {
   const { promise, resolve } = Promise.withResolvers<Fate>();
   return { passed: promise, open: () => resolve("pass") };
+}
+
+/** Holds the answers to requests of this kind until they are released. `arrived`: when the first is there. */
+export function holdAnswers(
+  proxy: ProxyServer,
+  kind: RegExp,
+): { arrived: Promise<void>; release: () => void } {
+  const late = gate();
+  const { promise: arrived, resolve } = Promise.withResolvers<void>();
+  proxy.fate = (line) => (kind.test(line) ? late.passed : "pass");
+  proxy.answered = (line) => {
+    if (kind.test(line)) resolve();
+  };
+  return { arrived, release: late.open };
 }

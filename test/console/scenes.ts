@@ -39,6 +39,7 @@ export function testScenes(title: string, scenes: Record<string, (world: World) 
         // Each begins with a network that works, and no page of another.
         proxy.fate = () => "pass";
         proxy.passed = () => {};
+        proxy.answered = () => {};
         await Promise.all(browser.contexts().map((context) => context.close()));
         await play({ t, server, proxy, visit, arrive });
       });

@@ -29,7 +29,7 @@ testScenes("the messages of a conversation", {
       await page.setViewportSize({ width, height });
       // A frame for the new size, and one for what follows from it.
       await page.waitForTimeout(200);
-      assert.equal(await page.evaluate(isAtEnd), true, `${width} by ${height}`);
+      await page.waitForFunction(isAtEnd);
     }
     assert.deepEqual(guard.complaints, []);
   },

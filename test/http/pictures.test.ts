@@ -1,13 +1,10 @@
 // What is told of pictures, their previews, and pictures without their metadata.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import sharp from "sharp";
 import { type Attachment, Parley } from "../../client/src/index.ts";
-import { startOn, testConfig, upload } from "../support/app.ts";
+import { previewFolder, startOn, testConfig, upload } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { noS3, testBucket } from "../support/engines/s3.ts";
 import { eventually } from "../support/files-on-disk.ts";
@@ -31,12 +28,6 @@ async function photo(width = 1600, height = 1200): Promise<Buffer> {
     .toBuffer();
 }
 
-async function previewFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "parley-previews-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 const PLACES = [
   { name: "SQLite and a folder", skip: false, config: async () => ({}) },
   {
@@ -52,8 +43,9 @@ const PLACES = [
 
 for (const { name, skip, config } of PLACES) {
   async function start(t: TestContext, previews = true) {
-    const place = previews ? { previews: { folder: await previewFolder(t), maxBytes: 1e8 } } : {};
-    const server = await startOn(t, { ...(await testConfig(t)), ...(await config(t)), ...place });
+    const own = await testConfig(t);
+    const place = previews ? { previews: { folder: previewFolder(own), maxBytes: 1e8 } } : {};
+    const server = await startOn(t, { ...own, ...(await config(t)), ...place });
     const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
     await add(server, bob, "ann");
     const { conversation_id } = await add(server, ann, "bob");

@@ -1,7 +1,6 @@
 // Previews of what users upload.
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import sharp from "sharp";
@@ -9,7 +8,7 @@ import { thumbHashToApproximateAspectRatio } from "thumbhash";
 import { type AttachmentRow, findLinkedAttachment } from "../../src/db/queries/attachments.ts";
 import { sql } from "../../src/db/sql.ts";
 import { startPreviewSweep } from "../../src/jobs/previews.ts";
-import { startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";
+import { previewFolder, startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { noise, twoColours } from "./pictures.ts";
@@ -21,9 +20,8 @@ interface Site {
 }
 
 async function site(t: TestContext, databaseUrl: string | null = null): Promise<Site> {
-  const folder = await mkdtemp(join(tmpdir(), "parley-previews-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
   const config = { ...(await testConfig(t)), databaseUrl, secrets: ["s".repeat(32)] };
+  const folder = previewFolder(config);
   const server = await startOn(t, { ...config, previews: { folder, maxBytes: 10_000_000 } });
   return { server, ann: await server.user(), folder };
 }

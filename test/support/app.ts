@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { type App, createApp, type Parts } from "../../src/app.ts";
 import type { Limits } from "../../src/config/limits.ts";
@@ -45,6 +45,11 @@ export async function testConfig(t: TestContext, limits: Partial<Limits> = {}): 
   });
   // A server that ends an idle connection can meet the next request of a slow test on it.
   return { ...config, limits: { ...config.limits, keepAliveTimeoutMs: 900_000, ...limits } };
+}
+
+/** A folder for previews that goes with the others of the test. */
+export function previewFolder({ dataFolder }: Config): string {
+  return join(dirname(dataFolder), "previews");
 }
 
 /** The service as production builds it, listening, and stopped with the test. */

@@ -46,7 +46,12 @@ export async function commandLine(
   settings: Record<string, string> = {},
 ): Promise<CommandLine> {
   const folder = await mkdtemp(join(tmpdir(), "parley-command-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const served: (() => Promise<unknown>)[] = [];
+  t.after(async () => {
+    // A server would write into a folder that is being removed.
+    await Promise.all(served.map((end) => end()));
+    await rm(folder, { recursive: true, force: true });
+  });
   const env = {
     PATH: process.env.PATH!,
     HOME: folder,
@@ -61,7 +66,7 @@ export async function commandLine(
     url,
     run: (...args) => ended(start(args, env)),
     start: (...args) => start(args, env),
-    serve: (...under) => serve(t, env, under),
+    serve: (...under) => serve(served, env, under),
   };
 }
 
@@ -77,13 +82,18 @@ export async function ended(child: ChildProcess): Promise<Ended> {
   return { code, stdout: stdout(), stderr: stderr() };
 }
 
-async function serve(t: TestContext, env: Record<string, string>, under: string[]): Promise<Served> {
+/** Adds to `served` how the server is ended. */
+async function serve(
+  served: (() => Promise<unknown>)[],
+  env: Record<string, string>,
+  under: string[],
+): Promise<Served> {
   const child = start(["serve"], env, under);
   const [stdout, stderr] = [collect(child.stdout!), collect(child.stderr!)];
   const closed = once(child, "close");
-  t.after(async () => {
+  served.push(() => {
     child.kill();
-    await closed;
+    return closed;
   });
   while (!stdout().includes("Parley listens on")) {
     if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}: ${stderr()}`);

@@ -10,7 +10,7 @@ const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const PRLIMITS = ["/usr/bin/prlimit", "/bin/prlimit"];
 
 /** CPU time of one process, for all its pictures. It is replaced after half of it. */
-export const CPU_SECONDS = 120;
+export const CPU_SECONDS = 30;
 /** What the kernel holds the process to. V8 reserves more addresses than it uses. */
 const LIMITS = [`--cpu=${CPU_SECONDS}`, `--as=${4 * 1024 ** 3}`, "--nofile=64", "--fsize=0"];
 

@@ -13,7 +13,7 @@ const STOPPED_BY = ["SIGTERM", "SIGINT", "SIGHUP"];
 
 /** How long a process lives. A test may change it. */
 export interface Life {
-  /** How long a step of one picture may take. */
+  /** How long a step of one picture may take. Other work goes first, so on a busy machine it may take long. */
   timeLimitMs: number;
   idleMs: number;
   pictures: number;
@@ -21,7 +21,7 @@ export interface Life {
   memory: number;
 }
 
-const LIFE: Life = { timeLimitMs: 10_000, idleMs: 10_000, pictures: 200, memory: 300 };
+const LIFE: Life = { timeLimitMs: 60_000, idleMs: 10_000, pictures: 200, memory: 300 };
 
 export interface Made {
   webp: Uint8Array;

@@ -7,7 +7,7 @@ const MAX_WEBP_BYTES = 16 * 1024 * 1024;
 const PLACEHOLDER = /^(?:[A-Za-z0-9+/=]{4,64})?$/;
 const MAX_PLACEHOLDER_BYTES = 64;
 /** How long it may take to start, on a busy machine. */
-const START_MS = 10_000;
+const START_MS = 60_000;
 /** Characters of its standard error that are kept. */
 const MAX_COMPLAINT = 1000;
 

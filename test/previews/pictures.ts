@@ -34,11 +34,10 @@ export interface TestMaker {
   failures: unknown[];
 }
 
-/** Its process has time, because others go first. */
 export function testMaker(t: TestContext, life: Partial<Life> = {}): TestMaker {
   const failures: unknown[] = [];
   const { command } = childCommand(findSharp());
-  const maker = new PreviewMaker(command, (error) => failures.push(error), { timeLimitMs: 60_000, ...life });
+  const maker = new PreviewMaker(command, (error) => failures.push(error), life);
   t.after(() => maker.close());
   return { maker, failures };
 }

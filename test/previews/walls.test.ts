@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, "../..");
 /** Runs a text in place of the decoder, and returns what it wrote to standard error. */
 async function runInside(code: string): Promise<string> {
   const { command } = childCommand(findSharp());
-  const inside = new PreviewProcess([...command.slice(0, -1), "--input-type=module", "-e", code], 10_000);
+  const inside = new PreviewProcess([...command.slice(0, -1), "--input-type=module", "-e", code], 60_000);
   const ended = await inside.begin().catch((error: Error) => error.message);
   assert.match(String(ended), /^It ended with 0\./);
   return String(ended).slice("It ended with 0.".length).trim();
@@ -62,7 +62,7 @@ test("the process has no environment, and its own limits in the kernel", async (
   assert.equal(of("environ"), "");
   const limit = (name: string) =>
     new RegExp(`^${name} +(\\d+) +(\\d+) `, "m").exec(of("limits"))?.slice(1, 3);
-  assert.deepEqual(limit("Max cpu time"), ["120", "120"]);
+  assert.deepEqual(limit("Max cpu time"), ["30", "30"]);
   assert.deepEqual(limit("Max address space"), ["4294967296", "4294967296"]);
   assert.deepEqual(limit("Max open files"), ["64", "64"]);
   assert.deepEqual(limit("Max file size"), ["0", "0"]);

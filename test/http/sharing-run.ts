@@ -19,9 +19,9 @@ const MAX_MEMBERS = 5;
 /** More than enough sequences; those that come after the wanted operations do nothing. */
 const RUNS = Math.ceil(WANTED / 20);
 /** What a test may take on a busy machine. */
-export const TEST_MS = isLong ? 3_600_000 : 300_000;
+export const TEST_MS = isLong ? 3_600_000 : 900_000;
 /** Less than that. */
-const SHRINK_MS = isLong ? 1_800_000 : 280_000;
+const SHRINK_MS = isLong ? 1_800_000 : 880_000;
 /** Not a part of a minute, and links do not expire within a world. */
 const STEP_MS = 17_300;
 

@@ -235,3 +235,24 @@ export const leftNotes = rule(/./, function* ({ text, comments }) {
     }
   }
 });
+
+/** What a file declares outside of functions. */
+function* declarationsOf({ ast }: Module): Generator<{ name: string; isExported: boolean; at: number }> {
+  for (const statement of ast.body as Node[]) {
+    const isExported = statement.type === "ExportNamedDeclaration";
+    const declared = (isExported ? statement.declaration : statement) as Node | null;
+    for (const { id } of (declared?.declarations ?? [declared]) as Node[])
+      if (id) yield { name: dotted(id as Node), isExported, at: statement.start };
+  }
+}
+
+export const sharedNames = rule(/^console\/src\//, function* (module, known) {
+  for (const { name, isExported, at } of declarationsOf(module)) {
+    for (const other of known.values()) {
+      if (other === module || !other.path.startsWith("console/src/")) continue;
+      const same = declarationsOf(other).find((each) => each.name === name);
+      if (same && (isExported || same.isExported))
+        yield [at, `declares ${name}, as ${other.path} does, and one of them exports it; rename one`];
+    }
+  }
+});

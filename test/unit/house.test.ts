@@ -261,3 +261,17 @@ test("leftNotes: in comments of every kind, and not in strings", () => {
   sees(house.leftNotes, "bench/a.ts", "interface A {\n  // XXX\n  a: string;\n}", 2);
   sees(house.leftNotes, "src/a.ts", 'const todo = "// TODO"; // the TODOs of a user');
 });
+
+holds("a name that files of the console share has one meaning", house.sharedNames);
+
+test("sharedNames: exported by one of two, and declared outside of functions", () => {
+  const ofTwo = (one: string, other: string, ...expected: string[]) =>
+    fires(house.sharedNames, { "console/src/a.ts": one, "console/src/b/c.tsx": other }, ...expected);
+  const both = ["console/src/a.ts:2", "console/src/b/c.tsx:1"];
+  ofTwo("\nexport const A = 1;", "function A() {}", ...both);
+  ofTwo("\ntype A = 1;", "export interface A {}", ...both);
+  ofTwo("\nexport class A {}", "export let A;", ...both);
+  ofTwo("const A = 1;", "const A = 2;");
+  ofTwo("export const A = 1;", "function b() { const A = 2; }");
+  fires(house.sharedNames, { "src/a.ts": "export const A = 1;", "console/src/a.ts": "export const A = 2;" });
+});

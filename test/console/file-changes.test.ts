@@ -29,7 +29,8 @@ const card = (page: Page, name: string) =>
 
 async function searchFiles(page: Page, text: string): Promise<void> {
   await page.getByRole("button", { name: "Search files" }).click();
-  await page.keyboard.type(text);
+  // At once, so that nothing is found for a part of it.
+  await page.locator("input:focus").fill(text);
 }
 
 testScenes("files that change", {
@@ -57,10 +58,12 @@ testScenes("files that change", {
     while (!isSent) await page.waitForTimeout(20);
     // The event of the user's own file arrives before its answer.
     await card(page, "same.txt").getByText("You", { exact: true }).waitFor();
+    // It is told for a few seconds.
+    const isTold = page.getByRole("status").getByText("New here: same.txt").waitFor();
     await sendAsBob("same.txt");
     await card(page, "same.txt").nth(1).waitFor();
     await card(page, "same.txt").getByText("Bob", { exact: true }).waitFor();
-    await page.getByRole("status").getByText("New here: same.txt").waitFor();
+    await isTold;
     late.open();
     await page.getByText("All files uploaded").waitFor();
     assert.equal(await card(page, "same.txt").getByText("You", { exact: true }).count(), 1);

@@ -321,7 +321,7 @@ test("a page shows what the lists say after a restart of the server", { skip: no
   await before.app.stop();
   await page.getByText("Not connected").waitFor();
   const after = await startOn(t, config);
-  proxy.server = after;
+  proxy.port = after.app.port();
   await change({ ...cast, server: after }, 2);
   await assertCurrent(after, cast.ann, page, place, "after");
   assert.deepEqual(guard.complaints, []);

@@ -161,7 +161,7 @@ testInFirefox("what is sent arrives once, offline and over a restart of the serv
   stopped.resolve("lose");
   await page.locator(".tray-row", { hasText: "uploaded.txt" }).getByText("Waiting").waitFor();
   const after = await startOn(t, server.config);
-  proxy.server = after;
+  proxy.port = after.app.port();
   await page.getByText("All files uploaded").waitFor();
   await opener(page, "uploaded.txt").waitFor();
   await page.getByText("Messages", { exact: true }).click();

@@ -12,8 +12,8 @@ export type Fate = "pass" | "lose" | "break";
 export interface ProxyServer {
   /** Where it answers, without a slash at the end. */
   url: string;
-  /** Where requests go on. A server that is started again has another port. */
-  server: TestApp;
+  /** The port of the server behind it. One that is started again has another. */
+  port: number;
   /** Decides on each request by its line, such as `GET /v1/me`. An answer that is there waits for what this promises. */
   fate: (line: string) => Fate | Promise<Fate>;
   /** Called when bytes of a request's body have come: how many by now. */
@@ -34,7 +34,7 @@ export async function startProxy(t: TestContext, server: TestApp, prefix = ""): 
   const streams = new Set<ServerResponse>();
   const proxy: ProxyServer = {
     url: "",
-    server,
+    port: server.app.port(),
     fate: () => "pass",
     passed: () => {},
     answered: () => {},
@@ -54,16 +54,19 @@ export async function startProxy(t: TestContext, server: TestApp, prefix = ""): 
       return void response.writeHead(500).end();
     }
     const { method, headers } = request;
-    const inner = `http://127.0.0.1:${proxy.server.app.port()}`;
-    const onward = ask(inner + path, { method: method!, headers }, async (answer) => {
-      if (answer.headers["content-type"]?.startsWith("text/event-stream")) streams.add(response);
-      proxy.answered(line);
-      if ((await fate) === "lose") return response.destroy();
-      const policy = answer.headers[POLICY];
-      const changed = typeof policy === "string" ? { [POLICY]: proxy.toPolicy(policy) } : {};
-      response.writeHead(answer.statusCode!, { ...answer.headers, ...changed });
-      answer.pipe(response);
-    });
+    const onward = ask(
+      `http://127.0.0.1:${proxy.port}${path}`,
+      { method: method!, headers },
+      async (answer) => {
+        if (answer.headers["content-type"]?.startsWith("text/event-stream")) streams.add(response);
+        proxy.answered(line);
+        if ((await fate) === "lose") return response.destroy();
+        const policy = answer.headers[POLICY];
+        const changed = typeof policy === "string" ? { [POLICY]: proxy.toPolicy(policy) } : {};
+        response.writeHead(answer.statusCode!, { ...answer.headers, ...changed });
+        answer.pipe(response);
+      },
+    );
     onward.on("error", () => response.destroy());
     response.on("close", () => {
       streams.delete(response);

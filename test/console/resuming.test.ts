@@ -259,7 +259,7 @@ test("an upload of a large file continues after a restart of the server", {
   await row(page).getByText(WAITING).waitFor();
   await stopped;
   const after = await startOn(t, config);
-  proxy.server = after;
+  proxy.port = after.app.port();
   await page.getByText("All files uploaded").waitFor();
   assert.ok(sent() >= SIZE && sent() < SIZE + 2 * PART, `${sent()} bytes`);
   await assertStored(after, user);

@@ -321,7 +321,7 @@ test("uploads and messages outlive a restart of the server", { skip: noChromium 
   await page.getByText("Not sent yet").waitFor();
   await limit(-1);
   const after = await startOn(t, config);
-  proxy.server = after;
+  proxy.port = after.app.port();
   await page.getByText("All files uploaded").waitFor();
   await find(page, "sent when it is back")
     .locator(".tick")

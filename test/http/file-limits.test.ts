@@ -65,8 +65,10 @@ for (const { name, start } of ENGINES) {
     await read(give(server, ann, "large", Buffer.alloc(LARGE, "x")), 201);
     const conversation = await notes(server, ann);
     // All or nothing: two are more than what is left of the day.
-    const both = tell(server, ann, conversation, [text("b"), text("c")]);
-    assert.equal(await code(both, 429), "daily_limit_reached");
+    const both = await tell(server, ann, conversation, [text("b"), text("c")]);
+    // It is the commit that refuses, and it, too, says when to come back.
+    assert.equal(both.headers.get("retry-after"), "60");
+    assert.equal(await code(Promise.resolve(both), 429), "daily_limit_reached");
     assert.equal((await filesOf(server, ann)).length, 2);
     await read(tell(server, ann, conversation, [text("b")], "k"), 201);
     for (const again of [

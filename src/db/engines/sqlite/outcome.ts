@@ -30,6 +30,7 @@ interface Failure {
   code?: ErrorCode;
   param?: string;
   members?: Record<string, string | number>;
+  header?: string;
   cause?: Failure;
 }
 
@@ -41,14 +42,16 @@ export function toFailure(error: unknown): Failure {
   failure.code = error.code;
   failure.members = { ...error.members };
   if (error.param !== undefined) failure.param = error.param;
+  if (error.header !== undefined) failure.header = error.header;
   return failure;
 }
 
 export function toError(failure: Failure): Error {
-  const { message, code, param, members = {} } = failure;
+  const { message, code, param, header, members = {} } = failure;
   const cause = failure.cause && toError(failure.cause);
   if (code !== undefined) {
-    return new ParleyError(code, message, { members, ...(param === undefined ? {} : { param }), cause });
+    const told = { ...(param === undefined ? {} : { param }), ...(header === undefined ? {} : { header }) };
+    return new ParleyError(code, message, { members, ...told, cause });
   }
   const error = new Error(message, { cause });
   return Object.assign(error, { name: failure.name, stack: failure.stack });

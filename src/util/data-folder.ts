@@ -55,6 +55,8 @@ export async function openDataFolder(path: string, holds: "database" | "files"):
       `${path} has files of a Parley, and no parley.db. Move it away, and restore a backup: parley restore BACKUP.`,
     );
   }
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new OperatorError(`PARLEY_DATA=${path} cannot be used: it is a file.`);
   const made: string[] = [];
   try {
     makeFolder(path, made);

@@ -106,6 +106,9 @@ test("a data folder that cannot be made stops the start, naming the variable", a
     assert.equal(code, 2, path);
     assert.match(stderr, /^parley: PARLEY_DATA=.* cannot be made/);
   }
+  const file = await commandLine(t, { PARLEY_DATA: "/dev/null" });
+  const { code, stderr } = await file.run("serve");
+  assert.deepEqual([code, stderr], [2, "parley: PARLEY_DATA=/dev/null cannot be used: it is a file.\n"]);
 });
 
 test("a port in use and a data folder in use stop the start with a clear error", async (t) => {

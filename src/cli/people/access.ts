@@ -36,6 +36,7 @@ export async function withAccess(
   try {
     return await work(new Parley({ ...access, onWait: waitReporter(io) }));
   } catch (error) {
+    if (error instanceof OperatorError) throw error;
     if (io.stop.aborted) throw new OperatorError("Stopped. The change in progress may have been made.");
     if (!(error instanceof ParleyApiError)) throw asOperatorError(error);
     if (!isRefusal(error)) throw new OperatorError(explain(error, access), { cause: error });

@@ -45,14 +45,15 @@ export function upload(
         const reason = io.stop.aborted ? undefined : toReason(error, access);
         if (reason === undefined) {
           const isStopped = io.stop.aborted;
-          if (isStopped) {
-            const note = isLarge(size)
-              ? `Interrupted: ${path}. To continue, run the same command.`
-              : `Possibly uploaded: ${path}. Check with parley attachments list.`;
-            io.warn(harmless(note));
-          }
-          const left = paths.slice(isStopped ? i + 1 : i);
+          const isFailed = error instanceof ParleyApiError && !isRefusal(error);
+          const isInterrupted = isLarge(size) && !options.stripMetadata && (isStopped || isFailed);
+          const left = paths.slice(isStopped || isInterrupted ? i + 1 : i);
           if (left.length > 0) io.warn(harmless(`Not uploaded: ${left.join(", ")}`));
+          const note = isInterrupted
+            ? `Interrupted: ${path}. To continue, run the same command.`
+            : `Possibly uploaded: ${path}. Check with parley attachments list.`;
+          if (isStopped) throw new OperatorError(note);
+          if (isInterrupted) io.warn(harmless(note));
           throw error;
         }
         failed++;

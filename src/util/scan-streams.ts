@@ -77,7 +77,7 @@ export function openScanPost(url: string, signal: AbortSignal): ScanStream {
     end: () => void request.end(),
     answer: answerOf(request, signal, () => {
       if (status === undefined) return undefined;
-      if (status === 422) return NAME.test(said.trim()) ? said.trim() : "unnamed";
+      if (status === 422) return NAME.test(said.trim()) ? said.trim() : "a virus without a name";
       if (status === 204 && wasComplete) return null;
       throw new Error(`the scanner answered ${status}`);
     }),

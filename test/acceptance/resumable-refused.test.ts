@@ -1,7 +1,7 @@
 // Resumable uploads: what their two protocols refuse, and how.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { call, faulty, newContact, problem, unknownLike } from "./client.ts";
+import { attachment, call, faulty, location, newContact, problem, unknownLike } from "./client.ts";
 import { createTus, DRAFTS, finished, metadata, newTus, offsetOf, patchTus, TUS } from "./resumables.ts";
 import { newAttachment } from "./upload.ts";
 
@@ -33,11 +33,12 @@ test("a new upload is checked as one in one request", async () => {
     "filename  YQ==",
     "filename YQ==,",
     "filename YQ== YQ==",
+    "filename //4=",
   ])
     faulty(await withMetadata(odd), "Upload-Metadata");
   faulty(await withMetadata("filename YQ==,filename Yg=="), "filename", "repeated_parameter");
   faulty(await withMetadata("filename"), "filename");
-  for (const odd of ["-2", "2abc", "2.0", "", "1e3"])
+  for (const odd of ["-2", "2abc", "2.0", "", "1e3", "99999999999999999999"])
     faulty(await createTus(2, undefined, { headers: { "upload-length": odd } }), "Upload-Length");
   faulty(await createTus(2, undefined, { headers: { "upload-defer-length": "1" } }), "Upload-Length");
   faulty(
@@ -61,6 +62,8 @@ test("a part without its place, or of an upload that is to be made of others, is
   const headers = { ...TUS, "content-type": "application/offset+octet-stream" };
   faulty(await call("PATCH", path, { headers, body: "ab" }), "Upload-Offset", "missing_parameter");
   assert.equal(await offsetOf(path), 0);
+  const { "tus-resumable": _, ...without } = { ...headers, "upload-offset": "0" };
+  faulty(await call("PATCH", path, { headers: without, body: "ab" }), "Tus-Resumable", "missing_parameter");
   for (const concat of ["partial", "final;/v1/uploads/a /v1/uploads/b"])
     faulty(await createTus(2, undefined, { headers: { "upload-concat": concat } }), "Upload-Concat");
 });
@@ -83,4 +86,25 @@ test("a client of the draft is told of wrong headers", async () => {
     400,
     "upload_length_mismatch",
   );
+});
+
+test("nothing is left of an upload whose first bytes are more than its length", async () => {
+  const unfinished = async () => (await call("GET", "/v1/uploads?limit=100")).text;
+  const before = await unfinished();
+  const headers = { "content-type": "application/offset+octet-stream" };
+  const known = await createTus(3, undefined, { headers, body: "more than three" });
+  problem(known, 400, "upload_length_mismatch");
+  assert.equal(known.headers.get("location"), null);
+  assert.equal(await unfinished(), before);
+});
+
+test("a part that is refused does not say how long the file is", async () => {
+  const started = await call("POST", "/v1/uploads?filename=a", { headers: { "upload-complete": "?0" } });
+  const path = location(started);
+  const last = { ...DRAFTS.at(-1)!.part(true), "upload-offset": "0" };
+  const wrong = { ...last, "content-digest": `sha-256=:${Buffer.alloc(32).toString("base64")}:` };
+  problem(await call("PATCH", path, { headers: wrong, body: "short" }), 400, "digest_mismatch");
+  assert.equal(((await call("GET", path)).json as { length: unknown }).length, null);
+  const whole = await call("PATCH", path, { headers: last, body: "a longer one" });
+  assert.equal(attachment(whole).file_size, 12);
 });

@@ -332,6 +332,7 @@ for (const { version, part } of DRAFTS) {
     assert.equal(first.status, version >= 6 ? 204 : 201, first.text);
     const head = await call("HEAD", path, { headers: { "upload-draft-interop-version": `${version}` } });
     assert.equal(head.status, 204);
+    assert.equal(head.headers.get("content-length"), null);
     assert.equal(head.headers.get("upload-offset"), "10");
     const [name, value] = version === 3 ? ["upload-incomplete", "?1"] : ["upload-complete", "?0"];
     assert.equal(head.headers.get(name), value);

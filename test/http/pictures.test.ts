@@ -126,6 +126,8 @@ for (const { name, skip, config } of PLACES) {
       );
       assert.match(answer.headers.get("cache-control")!, /^private, max-age=\d+$/);
       assert.match(answer.headers.get("content-disposition")!, /^inline; filename="?beach\.webp"?$/);
+      const saved = await fetch(`${url}&download=1`, { method: "HEAD" });
+      assert.match(saved.headers.get("content-disposition")!, /^attachment; filename="?beach\.webp"?$/);
       const preview = Buffer.from(await answer.arrayBuffer());
       const made = await sharp(preview).metadata();
       assert.deepEqual(

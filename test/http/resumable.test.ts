@@ -285,3 +285,24 @@ test("a response 104 tells the address only to those who ask for it, where it is
   const off = await startApp(t);
   assert.match(await rawCreation(off, await off.user(), named), /^HTTP\/1\.1 200 /);
 });
+
+test("an upload that is void with its first bytes is at no address", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const answer = await fetch(`${server.url}/v1/uploads?filename=a`, {
+    method: "POST",
+    headers: {
+      ...user.headers,
+      "tus-resumable": "1.0.0",
+      "upload-length": "3",
+      "content-type": "application/offset+octet-stream",
+    },
+    // Its length is not known before.
+    body: new Blob(["more than three"]).stream(),
+    duplex: "half",
+  });
+  assert.equal(((await answer.json()) as { code: string }).code, "upload_length_mismatch");
+  assert.equal(answer.headers.get("location"), null);
+  const list = await fetch(`${server.url}/v1/uploads`, { headers: user.headers });
+  assert.deepEqual(((await list.json()) as { data: unknown[] }).data, []);
+});

@@ -58,7 +58,10 @@ test("over HTTP an early 204, silence and a cut are no verdict, and a strange na
   };
   const address = await httpScanner(t, (request, response) => listener(request, response));
   const place = await site(t, { address, timeoutMs: 3000 });
-  assert.match((await read<{ detail: string }>(give(place, clean(9)), 422)).detail, /found unnamed in/);
+  assert.match(
+    (await read<{ detail: string }>(give(place, clean(9)), 422)).detail,
+    /found a virus without a name in/,
+  );
   for (const next of [
     (_, response) => void response.writeHead(204).end(),
     (request) => void request.resume(),

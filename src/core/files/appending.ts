@@ -124,16 +124,18 @@ export class Appender implements AsyncDisposable {
     return this.#size === this.#row.length;
   }
 
-  /** Sets the length, once. Throws `upload_length_mismatch`, `file_too_large` and `quota_exceeded`. */
-  async declareLength(length: number): Promise<void> {
+  /**
+   * Sets the length, once. Throws `upload_length_mismatch`, `file_too_large` and `quota_exceeded`. `isRecorded`: at once, and not
+   * only with bytes that are kept.
+   */
+  async declareLength(length: number, isRecorded: boolean): Promise<void> {
     const { maxFileBytes } = this.#core.limits;
     if (this.#row.length === length) return;
     if (this.#row.length !== null || length < this.#size) throw new ParleyError("upload_length_mismatch");
     if (maxFileBytes > 0 && length > maxFileBytes) throw fileTooLarge(maxFileBytes);
     await this.#reserve(length);
     this.#row = { ...this.#row, length };
-    // Otherwise it is recorded with the bytes.
-    if (!this.#blob) await this.#advance(this.#row.received, this.#row.tail_key);
+    if (isRecorded) await this.#advance(this.#row.received, this.#row.tail_key);
   }
 
   /**

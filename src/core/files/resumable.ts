@@ -196,7 +196,7 @@ async function continueUpload(core: Core, caller: Caller, row: UploadRow, append
   await prepare(core, appender, append);
   try {
     await appender.receive(append.read(), append.checksum);
-    if (append.isLast) await appender.declareLength(appender.size);
+    if (append.isLast) await appender.declareLength(appender.size, false);
   } catch (error) {
     if (error instanceof ParleyError && FATAL.has(error.code)) await deleteUpload(core, caller, row.id, true);
     throw error;
@@ -237,7 +237,8 @@ async function prepare(core: Core, appender: Appender, append: Append): Promise<
   const { offset, isLast, announcedBytes } = append;
   const end = announcedBytes === undefined ? undefined : offset + announcedBytes;
   const length = append.length ?? (isLast ? end : undefined);
-  if (length !== undefined) await appender.declareLength(length);
+  // How long the last part is, is kept only with the part.
+  if (length !== undefined) await appender.declareLength(length, append.length !== undefined);
   const whole = appender.row.length;
   if (whole !== null && end !== undefined && (end > whole || (isLast && end < whole)))
     throw new ParleyError("upload_length_mismatch");

@@ -1,10 +1,11 @@
+import { isUtf8 } from "node:buffer";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Limits } from "../../config/limits.ts";
 import { anyText, filename, optional, type Parsed, readFields, TextFields } from "../../core/fields.ts";
 import { targetFields } from "../../core/files/attachments.ts";
 import type { Checksum, UploadRow } from "../../core/files/resumable.ts";
 import { ParleyError } from "../../errors.ts";
-import { addField, decodeUtf8, mediaType, NO_LISTS } from "./bodies.ts";
+import { addField, mediaType, NO_LISTS } from "./bodies.ts";
 import { BodyReader, hasBody } from "./body-reader.ts";
 import { parseDigest } from "./digests.ts";
 import { queryOf } from "./operation.ts";
@@ -72,7 +73,8 @@ function readBytes(request: FastifyRequest, name: string): number | undefined {
   const text = headerOf(request, name);
   if (text === undefined) return undefined;
   const bytes = Number(text);
-  if (!BYTES.test(text) || !Number.isSafeInteger(bytes)) throw invalid(name, "a number of bytes");
+  if (!BYTES.test(text) || !Number.isSafeInteger(bytes))
+    throw invalid(name, `a number of bytes, at most ${Number.MAX_SAFE_INTEGER}`);
   return bytes;
 }
 
@@ -125,6 +127,8 @@ export function readCreation(request: FastifyRequest, dialect: Dialect): Creatio
       throw new ParleyError("invalid_parameter", detail, { param: "Upload-Length" });
     }
     if (body) requireType(request, TUS_TYPE);
+    if (length !== undefined && (announcedBytes(request) ?? 0) > length)
+      throw new ParleyError("upload_length_mismatch");
   } else {
     const type = headerOf(request, "Content-Type");
     if (type !== undefined) fields.set("filetype", type);
@@ -150,12 +154,19 @@ function readMetadata(request: FastifyRequest, fields: TextFields): void {
     const [, name, value = ""] = PAIR.exec(pair.trim()) ?? [];
     if (name === undefined)
       throw invalid("Upload-Metadata", "names and values in base64, as tus writes them");
-    addField(fields, name, decodeUtf8(Buffer.from(value, "base64")), NO_LISTS);
+    const text = Buffer.from(value, "base64");
+    if (!isUtf8(text)) throw invalid("Upload-Metadata", "texts in UTF-8, each in base64");
+    addField(fields, name, text.toString(), NO_LISTS);
   }
 }
 
 function requireType(request: FastifyRequest, type: string): void {
-  if (mediaType(headerOf(request, "Content-Type")) === type) return;
+  const found = mediaType(headerOf(request, "Content-Type"));
+  if (found === type) return;
+  if (found === TUS_TYPE) {
+    const detail = `With this Content-Type the header Tus-Resumable: ${TUS_VERSION} is required.`;
+    throw new ParleyError("missing_parameter", detail, { param: "Tus-Resumable" });
+  }
   throw new ParleyError("unsupported_media_type", `Send the body as ${type}.`);
 }
 

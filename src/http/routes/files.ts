@@ -88,7 +88,7 @@ export const fileOperation: Operation = operation({
     const chunks =
       width === undefined
         ? await serve(core, request, reply, row, { maxAge, download })
-        : await servePreview(core, request, reply, row, { maxAge, width: Number(width) });
+        : await servePreview(core, request, reply, row, { maxAge, download, width: Number(width) });
     if (byLink && request.method === "GET" && reply.statusCode !== 304)
       core.downloadLog.note(row.id, clientAddress(request));
     if (!chunks) return reply;
@@ -170,7 +170,7 @@ async function servePreview(
   request: FastifyRequest,
   reply: FastifyReply,
   row: FileRow,
-  { maxAge, width }: { maxAge: number; width: number },
+  { maxAge, download, width }: { maxAge: number; download: boolean; width: number },
 ): Promise<undefined> {
   const { etag, modified, unchanged } = validate(request, row, `-${width}`);
   const preview = unchanged ? null : await core.previews?.get(row, width);
@@ -180,7 +180,7 @@ async function servePreview(
     etag,
     "last-modified": modified.toUTCString(),
     "cache-control": cacheControl(maxAge),
-    ...safetyHeaders({ ...row, filename, file_type: PREVIEW_TYPE }, false),
+    ...safetyHeaders({ ...row, filename, file_type: PREVIEW_TYPE }, download),
   });
   if (unchanged) reply.code(304).send();
   else reply.header("content-type", PREVIEW_TYPE).send(preview);

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Limits } from "../../config/limits.ts";
 import { pageFields, toPageRequest } from "../../core/fields.ts";
@@ -162,7 +163,10 @@ export const uploadOperations: readonly Operation[] = [
       const row = await (isHead ? inspectUpload(core, caller, id) : getUpload(core, caller, id));
       setUploadHeaders(reply, dialect, row, limits);
       setLengthHeaders(reply, dialect, row);
-      return isHead ? reply.code(dialect.tus ? 200 : 204).send() : toResource(row);
+      if (!isHead) return toResource(row);
+      if (dialect.tus) return reply.send();
+      // As a stream: to anything else the framework adds Content-Length, which 204 must not have (RFC 9110, section 8.6).
+      return reply.code(204).send(Readable.from([]));
     },
   }),
   operation({
@@ -229,11 +233,19 @@ async function create(call: UploadCall): Promise<unknown> {
   if (hasBody && limits.informsOfUploads && !dialect.tus && dialect.isNamed)
     inform(reply, dialect.version, location);
   // What is empty is complete at once.
-  const done =
-    hasBody || isLast || length === 0
-      ? await append(call, row.id, { offset: 0, length, isLast }, checksum)
-      : { row };
-  return answer(call, dialect, done);
+  if (!hasBody && !isLast && length !== 0) return answer(call, dialect, { row });
+  try {
+    const done = await append(call, row.id, { offset: 0, length, isLast }, checksum);
+    return answer(call, dialect, done);
+  } catch (error) {
+    // What cannot become the file that was meant is deleted.
+    const isKept = await getUpload(core, caller, row.id).then(
+      () => true,
+      () => false,
+    );
+    if (!isKept) reply.removeHeader("location");
+    throw error;
+  }
 }
 
 /** Tells the address of the upload while its first body is still arriving. */

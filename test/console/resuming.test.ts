@@ -78,19 +78,24 @@ function lose(proxy: ProxyServer): void {
 
 const row = (page: Page) => page.locator(".tray-row");
 
-/** Notes how far the page says that it is, from now on. */
-async function watchProgress(page: Page): Promise<() => Promise<number[]>> {
+/** How far the bar of an upload was, and that of all uploads together. */
+type Seen = Record<"row" | "total", number[]>;
+
+/** Notes how far the page says that the upload and all together are, from now on. */
+async function watchProgress(page: Page): Promise<() => Promise<Seen>> {
   await page.evaluate(() => {
-    const seen: number[] = [];
+    const seen: Seen = { row: [], total: [] };
     Object.assign(globalThis, { seen });
     const look = () => {
-      const bar = document.querySelector<HTMLProgressElement>(".tray-row.sending progress");
-      if (bar) seen.push(bar.value);
+      for (const name of ["row", "total"] as const) {
+        const bar = document.querySelector<HTMLProgressElement>(`.tray-${name} progress`);
+        if (bar) seen[name].push(bar.value);
+      }
       requestAnimationFrame(look);
     };
     look();
   });
-  return () => page.evaluate(() => (globalThis as unknown as { seen: number[] }).seen);
+  return () => page.evaluate(() => (globalThis as unknown as { seen: Seen }).seen);
 }
 
 async function isKept({ url }: TestApp, { headers }: TestUser, uploadId: string): Promise<boolean> {
@@ -138,8 +143,10 @@ testScenes("uploads of large files", {
     await page.getByText("All files uploaded").waitFor();
     await page.getByRole("button", { name: "Open large.bin" }).waitFor();
     assert.ok(sent() >= SIZE && sent() < SIZE + 2 * PART, `${sent()} bytes`);
-    const shown = await seen();
-    assert.ok(shown.length > 0 && Math.min(...shown) >= PART, `it fell back to ${Math.min(...shown)}`);
+    for (const [bar, shown] of Object.entries(await seen())) {
+      const least = Math.min(...shown);
+      assert.ok(shown.length > 0 && least >= PART, `the bar of the ${bar} fell back to ${least}`);
+    }
     assert.equal(lines.filter((line) => line === "POST /v1/uploads").length, 1);
     assert.equal(lines.filter((line) => line === "POST /v1/attachments").length, 0);
     await assertStored(server, user);

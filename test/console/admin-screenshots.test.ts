@@ -4,13 +4,14 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { createToken, SCOPES } from "../../src/core/access/tokens.ts";
+import { createUser } from "../../src/core/users.ts";
 import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
 import { asker } from "../support/asker.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
-import { hook, LIMITS, newest } from "../support/hooks.ts";
+import { DAY_MS, hook, LIMITS, newest } from "../support/hooks.ts";
 import { receiver } from "../support/receiver.ts";
 import { makeContact, openPage } from "./browser.ts";
-import { addUser, dialog, enter, go, press, row, sendNote } from "./in-admin.ts";
+import { dialog, enter, go, press, row, sendNote } from "./in-admin.ts";
 import { isAsked, PEOPLE, PHONE, type Step, shoot, takeTour } from "./in-screenshots.ts";
 
 const QUOTA = 5_000_000;
@@ -30,10 +31,18 @@ interface Office {
   names: Map<string, string>;
 }
 
+async function addAdmin(server: TestApp): Promise<TestUser> {
+  const { id } = await createUser(server.app.core, null, { username: "joan", display_name: "Joan Clarke" });
+  const { token } = await createToken(server.app.core, null, id, { scopes: SCOPES, name: "Desk" });
+  return { id, token, headers: { authorization: `Bearer ${token}` } };
+}
+
 /** An administrator, the people whom they have made, with tokens and files, and three webhooks. */
 async function furnish(t: TestContext): Promise<Office> {
-  const server = await startApp(t, { ...LIMITS, userQuotaBytes: QUOTA });
-  const admin = await addUser(server, "joan", { scopes: SCOPES, name: "desk" });
+  const past = { days: 60 };
+  const clock = () => Math.round(Date.now() - past.days * DAY_MS);
+  const server = await startApp(t, { ...LIMITS, userQuotaBytes: QUOTA }, { clock });
+  const admin = await addAdmin(server);
   const ask = asker(server, admin);
   const make = async (path: string, fields: object) => {
     const { status, body } = await ask("POST", path, fields);
@@ -42,6 +51,7 @@ async function furnish(t: TestContext): Promise<Office> {
   };
   const users = new Map<string, TestUser>();
   for (const [at, [username, display_name]] of PEOPLE.entries()) {
+    past.days -= 6.3;
     const { id } = await make("/v1/users", {
       username,
       display_name,
@@ -55,7 +65,8 @@ async function furnish(t: TestContext): Promise<Office> {
     assert.equal((await upload(server.url, user, file)).status, 201);
   }
   const ada = users.get("ada")!;
-  const days = (count: number) => Math.floor(Date.now() / 1000) + count * 86_400;
+  const days = (count: number) => Math.floor((Date.now() + count * DAY_MS) / 1000);
+  past.days = 2.6;
   await make("/v1/tokens", {
     user_id: ada.id,
     name: "Reminders",
@@ -68,8 +79,8 @@ async function furnish(t: TestContext): Promise<Office> {
     scopes: ["contacts:read", "attachments:read"],
     expires_at: days(90),
   });
-  await ask("POST", "/v1/tokens", { name: "Prometheus", scopes: ["admin"] });
-  return { server, admin, ada, leaked, ...(await addWebhooks(t, server, admin, users)) };
+  await make("/v1/tokens", { user_id: admin.id, name: "Prometheus", scopes: ["admin"] });
+  return { server, admin, ada, leaked, ...(await addWebhooks(t, server, admin, users, past)) };
 }
 
 /** Ada's webhook worked once; the others do. */
@@ -78,6 +89,7 @@ async function addWebhooks(
   server: TestApp,
   admin: TestUser,
   users: ReadonlyMap<string, TestUser>,
+  past: { days: number },
 ): Promise<Pick<Office, "failing" | "names">> {
   const [ada, barbara] = [users.get("ada")!, users.get("barbara")!];
   let status = 204;
@@ -94,6 +106,7 @@ async function addWebhooks(
   await sendNote(server, ada, "Note G: the numbers of Bernoulli");
   await newest(server, ada, failing, { state: "delivered", type: "message.created" });
   status = 401;
+  past.days = 0;
   await makeContact(server, ada, "alan", "Alan");
   await newest(server, ada, failing, { last_status: 401 });
   await sendNote(server, ada, "Ask Alan for the tables");
@@ -169,6 +182,7 @@ function toDeskSteps({ ada, leaked, failing }: Office): readonly Step[] {
       async (page, url) => {
         await pressEscape(page);
         await page.goto(`${url}/#admin/users/${ada.id}`);
+        await page.getByRole("heading", { name: "ada", level: 1 }).waitFor();
         await press(page, "Create a token");
         await dialog(page).getByLabel("What it is for").fill("Backup of the notes");
         await dialog(page).getByText("90 days").click();
@@ -236,10 +250,11 @@ test("the overview draws its charts, light and dark", { skip: noChromium }, asyn
   const { page, guard } = await openPage(await openBrowser(t), server.url, TALL);
   await page.clock.install();
   await enter(page, server.url, admin.token);
+  await page.clock.pauseAt(Date.now() + 60_000);
   for (let reading = 0; reading < READINGS; reading++) {
     const count = 12 + Math.round(7 * Math.sin(reading / 6) + 4 * Math.sin(reading * 1.9));
     for (let request = 0; request < count; request++)
-      await (await fetch(`${server.url}/v1/messages?limit=20`, { headers })).arrayBuffer();
+      await (await fetch(`${server.url}/v1/contacts?limit=20`, { headers })).arrayBuffer();
     await page.clock.runFor(5000);
     await sleep(100);
   }

@@ -144,5 +144,6 @@ export async function takeTour(
     await shoot(page, picture);
   }
   assert.deepEqual(guard.complaints, []);
+  await page.unrouteAll({ behavior: "wait" });
   await page.context().close();
 }

@@ -7,7 +7,7 @@ import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { type Contact, read, send } from "../support/people.ts";
 import { choose, openAccount, signIn } from "./browser.ts";
 import { dialog, press } from "./in-admin.ts";
-import { DESK, furnish, makeClub, PHONE, type Step, showWhole, takeTour } from "./in-screenshots.ts";
+import { DESK, furnish, makeClub, PHONE, type Step, takeTour } from "./in-screenshots.ts";
 import { find, write } from "./talk.ts";
 
 const QUOTA = 5_000_000;
@@ -110,7 +110,7 @@ const OF_A_CONVERSATION: readonly Step[] = [
       await pressEscape(page);
       await page.keyboard.press("Control+f");
       await page.keyboard.type("the");
-      await page.getByRole("status").filter({ hasText: "4 found" }).waitFor();
+      await page.getByRole("status").filter({ hasText: "3 found" }).waitFor();
     },
   ],
   [
@@ -155,7 +155,8 @@ const ON_A_PHONE: readonly Step[] = [
     async (page) => {
       await openGrace(page);
       await page.getByRole("button", { name: "Open harbour" }).click();
-      await showWhole(dialog(page).getByRole("img", { name: "harbour" }), 1);
+      const picture = dialog(page).getByRole("img", { name: "harbour" });
+      await picture.evaluate((image: HTMLImageElement) => image.decode());
     },
   ],
   [

@@ -107,7 +107,7 @@ export function ContactPane(props: {
         {!(pages.current && found.current && files.current) && <Reading />}
       </div>
       {shown === "active" && q === "" && <NotesLink isOpen={props.openId === NOTES} />}
-      {q === "" && <Invitations />}
+      {shown === "active" && q === "" && <Invitations />}
       <div class={q === "" ? "results" : "results found"}>
         <Body {...props} {...{ pages, q, found, files, shown }} onAdd={() => setAdding(true)} />
       </div>

@@ -118,7 +118,8 @@ export function ContactHeader(props: {
           onSave={rename}
         />
         <span class="muted small ellipsis">
-          {blocked && <strong class="blocked">Blocked · </strong>}@{contact.username} · {contact.phone_number}
+          {blocked && <strong class="blocked">Blocked</strong>}
+          {blocked && " · "}@{contact.username} · {contact.phone_number}
           <Presence contact={contact} />
         </span>
       </div>

@@ -52,13 +52,13 @@ export function SignIn(props: {
             aria-describedby="sign-in-failure"
           />
         </label>
+        <p id="sign-in-failure" class="failure" role="alert">
+          {failure}
+        </p>
         <label class="check">
           <input type="checkbox" name="shared" />
           Shared computer: sign out when this tab is closed or reloaded
         </label>
-        <p id="sign-in-failure" class="failure" role="alert">
-          {failure}
-        </p>
         <Unsent all={props.unsent} />
         <button type="submit" class="button primary" disabled={busy}>
           {busy ? "Signing in…" : "Sign in"}

@@ -74,12 +74,12 @@ export function ShortcutList({ onClose }: { onClose: () => void }) {
     <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <dl class="keys">
         {ALL.map(([what, keys]) => (
-          <Fragment key={what}>
+          <div key={what}>
             <dt>{what}</dt>
             <dd>
               <Keys keys={keys} />
             </dd>
-          </Fragment>
+          </div>
         ))}
       </dl>
     </Dialog>

@@ -130,5 +130,5 @@ function Next({ delivery }: { delivery: Delivery }) {
   if (delivery.state !== "pending") return <span class="muted">–</span>;
   const at = delivery.next_attempt_at;
   if (at === null) return <span class="muted">After an earlier event</span>;
-  return formatSoon(at);
+  return <span class="moment">{formatSoon(at)}</span>;
 }

@@ -120,10 +120,11 @@ async function addWebhooks(
 
 /** Shows receivers under names as they have in life. */
 async function nameReceivers(page: Page, names: ReadonlyMap<string, string>): Promise<void> {
-  await page.route(/\/v1\/webhooks/, async (route) => {
+  await page.route(/\/v1\/(webhooks|audit)/, async (route) => {
     const answer = await route.fetch();
     let text = await answer.text();
-    for (const [url, name] of names) text = text.replaceAll(url, name);
+    for (const [url, name] of names)
+      text = text.replaceAll(url, name).replaceAll(new URL(url).origin, new URL(name).origin);
     await route.fulfill({ response: answer, body: text });
   });
 }
@@ -200,6 +201,7 @@ function toDeskSteps({ ada, leaked, failing }: Office): readonly Step[] {
       async (page) => {
         await press(page, "Copy token");
         await press(page, "Done");
+        await page.getByText("Token copied.").waitFor({ state: "detached" });
         await go(page, "Webhooks");
         await row(page, "Webhooks", /reminders.*Failing/).waitFor();
       },
@@ -250,7 +252,7 @@ test("the overview draws its charts, light and dark", { skip: noChromium }, asyn
   const { page, guard } = await openPage(await openBrowser(t), server.url, TALL);
   await page.clock.install();
   await enter(page, server.url, admin.token);
-  await page.clock.pauseAt(Date.now() + 60_000);
+  await page.clock.pauseAt(Date.now() + 2000);
   for (let reading = 0; reading < READINGS; reading++) {
     const count = 12 + Math.round(7 * Math.sin(reading / 6) + 4 * Math.sin(reading * 1.9));
     for (let request = 0; request < count; request++)

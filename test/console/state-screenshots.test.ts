@@ -143,7 +143,7 @@ const OF_A_CONVERSATION: readonly Step[] = [
       await pressEscape(page);
       await page.context().setOffline(true);
       await write(page, "I am on the train, so this may take a while.");
-      await page.getByText("Not connected, trying again").waitFor();
+      await page.getByText("Not sent yet, trying again").waitFor();
       await find(page, "on the train").waitFor();
     },
   ],

@@ -224,14 +224,16 @@ export function OutgoingRow({ outgoing, actions }: { outgoing: Outgoing; actions
             </button>
           </p>
         ) : (
-          <p class={isHeldUp ? "message-foot muted" : "message-foot muted reading"}>
-            {isHeldUp ? "Not sent yet, trying again" : "Sending…"}
-            <button type="button" class="button" onClick={() => leave(() => outbox.discard(id))}>
-              Cancel
-            </button>
-          </p>
+          <div class="message-wait">
+            <p class={isHeldUp ? "message-foot muted" : "message-foot muted reading"}>
+              {isHeldUp ? "Not sent yet, trying again" : "Sending…"}
+              <button type="button" class="button" onClick={() => leave(() => outbox.discard(id))}>
+                Cancel
+              </button>
+            </p>
+            <Tick progress="waiting" />
+          </div>
         )}
-        {state !== "failed" && <Tick progress="waiting" />}
       </div>
     </MessageLine>
   );

@@ -141,6 +141,8 @@ const OF_A_CONVERSATION: readonly Step[] = [
     "offline",
     async (page) => {
       await pressEscape(page);
+      await page.getByRole("menuitem").first().waitFor();
+      await pressEscape(page);
       await page.context().setOffline(true);
       await write(page, "I am on the train, so this may take a while.");
       await page.getByText("Not sent yet, trying again").waitFor();

@@ -1,4 +1,4 @@
-// Ways out of a conversation, a preview, a dialog and the page, wanted or not.
+// Ways out of a conversation, the viewer, a dialog and the page, wanted or not.
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -44,7 +44,7 @@ testScenes("what is left, closed, hidden or gone", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "Back and Escape close a preview alone, as its end does": async ({ server, arrive }) => {
+  "Back and Escape close the viewer alone, as its end does": async ({ server, arrive }) => {
     const { user, page, guard } = await arrive();
     const made = await upload(server.url, user, new File(["a"], "a.txt"));
     const { id } = (await made.json()) as { id: string };
@@ -71,7 +71,7 @@ testScenes("what is left, closed, hidden or gone", {
     await page.getByRole("status").filter({ hasText: "a.txt was deleted." }).waitFor();
     await dialog.waitFor({ state: "detached" });
     await page.locator(".files:focus").waitFor();
-    await leftPreview(page);
+    await leftViewer(page);
     await page.goBack();
     await page.getByRole("heading", { name: NOTHING_OPEN }).waitFor();
     assert.deepEqual(guard.complaints, []);
@@ -285,8 +285,8 @@ testScenes("what is left, closed, hidden or gone", {
   },
 });
 
-/** Waits until the browser is back from the entry of the history that a preview has: a Back before goes further. */
-function leftPreview(page: Page): Promise<void> {
+/** Waits until the browser is back from the entry of the history that the viewer has: a Back before goes further. */
+function leftViewer(page: Page): Promise<void> {
   return page.evaluate(async () => {
     while (history.state !== null) await new Promise(requestAnimationFrame);
   });

@@ -127,7 +127,7 @@ function toRows(conversations: Conversation[], contacts: Contact[], meId: string
   const toRow = ({ name, is_pinned, unread_count, kind, last_message }: Conversation) => ({
     name,
     isPinned: is_pinned,
-    hint: last_message ? toSpeaker(kind, last_message, meId) + toPreview(last_message) : "",
+    hint: last_message ? toSpeaker(kind, last_message, meId) + toOneLine(last_message) : "",
     unread: unread_count,
   });
   const toBare = (contact: Contact) => ({
@@ -144,7 +144,7 @@ function toRows(conversations: Conversation[], contacts: Contact[], meId: string
 }
 
 function toMessages(messages: Message[]): Shown["messages"] {
-  const texts = new Map(messages.map((message) => [message.id, toPreview(message)]));
+  const texts = new Map(messages.map((message) => [message.id, toOneLine(message)]));
   return messages
     .filter(({ type }) => type === "text")
     .map(({ text, attachments, reactions, reply_to_id, edited_at }) => ({
@@ -166,7 +166,7 @@ function toSpeaker(kind: string, { sender }: Message, meId: string): string {
   return kind === "group" && sender ? `${sender.display_name ?? sender.username}: ` : "";
 }
 
-function toPreview({ text, attachments }: Message): string {
+function toOneLine({ text, attachments }: Message): string {
   if (text !== null) return text;
   return attachments.length === 1 ? attachments[0]!.filename : `${attachments.length} files`;
 }

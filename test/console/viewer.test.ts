@@ -47,7 +47,7 @@ async function openPicture(page: Page) {
   return { x: box.x + box.width / 2, y: box.y + box.height / 2, width: box.width, height: box.height };
 }
 
-testScenes("the preview", {
+testScenes("the viewer", {
   "zooms a picture by wheel, keys, buttons and a double click, and moves it": async ({ server, arrive }) => {
     const { page, guard } = await arrive((user) =>
       send(server, user, [
@@ -274,8 +274,8 @@ testScenes("the preview", {
         });
       await touch.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
     };
-    await assertNoSidewaysScroll(page, "the preview on a phone");
-    await assertAccessible(page, "the preview on a phone");
+    await assertNoSidewaysScroll(page, "the viewer on a phone");
+    await assertAccessible(page, "the viewer on a phone");
     for (const button of await dialog(page).locator(".stage-foot :is(button, a)").all()) {
       const { width, height } = (await button.boundingBox())!;
       assert.ok(width >= 44 && height >= 44, `${await button.ariaSnapshot()}: ${width} by ${height}`);

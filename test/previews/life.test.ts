@@ -72,7 +72,7 @@ test("a preview can be requested again if the process was stopped from outside",
 });
 
 test("an idle process that ends is replaced", async (t) => {
-  const { maker } = testMaker(t);
+  const { maker } = testMaker(t, { idleMs: 600_000 });
   await makeOf(maker, await picture());
   const pid = maker.pid!;
   process.kill(pid, "SIGKILL");

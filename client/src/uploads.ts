@@ -119,11 +119,17 @@ export class Uploads {
 
   /** Asks how far an upload has come. The server ends a request that still continues it. */
   async #inspect(id: string, signal: AbortSignal | undefined) {
-    const { response } = await this.#transport.open({ signal, method: "HEAD", path: [...PATH, id] });
-    return {
-      offset: Number(response.headers.get("upload-offset")),
-      attachment_id: response.headers.get("parley-attachment"),
-    };
+    try {
+      const { response } = await this.#transport.open({ signal, method: "HEAD", path: [...PATH, id] });
+      return {
+        offset: Number(response.headers.get("upload-offset")),
+        attachment_id: response.headers.get("parley-attachment"),
+      };
+    } catch (error) {
+      // No answer to HEAD has a body that says why. This one does, or the next part is told.
+      if (!(error instanceof ParleyApiError) || error.code !== "unexpected_answer") throw error;
+      return this.retrieve(id, { signal });
+    }
   }
 
   #patch(

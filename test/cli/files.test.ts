@@ -269,6 +269,27 @@ test("a large file that was interrupted is continued by the same command", async
   assert.equal(((await list.json()) as { data: [] }).data.length, 1, "it was uploaded once");
 });
 
+test("an upload that the server no longer has is begun anew by the same command", async (t) => {
+  const operator = await commandLine(t);
+  const token = tokenOf(await operator.serve());
+  const proxy = await losingProxy(t, operator.url, 20_000_000);
+  const ada = await person(t, { PARLEY_URL: proxy.url, PARLEY_TOKEN: token });
+  await writeFile(join(ada.folder, "large.bin"), randomBytes(25 * 2 ** 20));
+  const child = ada.start("upload", "large.bin");
+  const end = ended(child);
+  while (proxy.passed() < 19_900_000) await sleep(10);
+  child.kill("SIGINT");
+  assert.equal((await end).code, 130);
+  proxy.mend();
+  const headers = { authorization: `Bearer ${token}` };
+  const list = await fetch(`${operator.url}/v1/uploads`, { headers });
+  const [{ id }] = ((await list.json()) as { data: [{ id: string }] }).data;
+  await fetch(`${operator.url}/v1/uploads/${id}`, { method: "DELETE", headers });
+  const again = await ada.run("upload", "large.bin", "--json");
+  assert.equal(again.code, 0, again.stderr);
+  assert.equal(items(again)[0].file_size, 25 * 2 ** 20);
+});
+
 test("what a hostile server says neither drives the terminal nor leaves the folder", async (t) => {
   const evil = "\u001b[2J\u009b31m\u202ename";
   const filenames: Record<string, string> = {

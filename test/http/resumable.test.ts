@@ -179,11 +179,47 @@ test("an upload without a length ends at the quota and at the limit of files, an
     const user = await server.user();
     const path = await newUpload(server, user, "deferred");
     assert.equal((await patch(server, user, path, 0, LARGE.subarray(0, 900))).status, 204);
-    const over = await patch(server, user, path, 900, LARGE.subarray(900, 1001));
-    assert.equal(over.status, "maxFileBytes" in limits ? 413 : 507);
+    const status = "maxFileBytes" in limits ? 413 : 507;
+    // What says that it is too much is refused before it comes.
+    assert.equal((await patch(server, user, path, 900, LARGE.subarray(900, 1001))).status, status);
+    assert.equal((await tus(server, user, "HEAD", path)).headers.get("upload-offset"), "900");
+    assert.equal((await patchUnknown(server, user, path, 900, LARGE.subarray(900, 1001))).status, status);
     assert.equal((await tus(server, user, "HEAD", path)).status, 404);
     assert.ok(await eventually(async () => (await countFiles(server)) === 0));
   }
+});
+
+/** Sends a part without saying how long it is. */
+function patchUnknown(
+  server: TestApp,
+  user: TestUser,
+  path: string,
+  offset: number,
+  bytes: Uint8Array,
+): Promise<Response> {
+  return fetch(server.url + path, {
+    method: "PATCH",
+    headers: {
+      ...user.headers,
+      "tus-resumable": "1.0.0",
+      "content-type": "application/offset+octet-stream",
+      "upload-offset": String(offset),
+    },
+    body: new Blob([new Uint8Array(bytes)]).stream(),
+    duplex: "half",
+  });
+}
+
+test("uploads of unknown length share the quota, also in small steps", async (t) => {
+  const server = await startApp(t, { userQuotaBytes: 1_000_000, minAppendBytes: 1000 });
+  const user = await server.user();
+  const paths = await Promise.all(Array.from({ length: 5 }, () => newUpload(server, user, "deferred")));
+  const bytes = Buffer.alloc(600_000);
+  const given = [];
+  for (const path of paths) given.push((await patchUnknown(server, user, path, 0, bytes)).status);
+  assert.deepEqual(given, [204, 507, 507, 507, 507]);
+  assert.equal((await patchUnknown(server, user, paths[0]!, 600_000, bytes.subarray(0, 999))).status, 400);
+  assert.equal((await tus(server, user, "HEAD", paths[0]!)).headers.get("upload-offset"), "600000");
 });
 
 test("a restart keeps what an upload has reserved, and forgets the rest", async (t) => {

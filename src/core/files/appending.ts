@@ -139,6 +139,15 @@ export class Appender implements AsyncDisposable {
   }
 
   /**
+   * Makes room for what is known to come, while the length of the file is not. Throws `file_too_large` and `quota_exceeded`.
+   */
+  async expect(size: number): Promise<void> {
+    const { maxFileBytes } = this.#core.limits;
+    if (maxFileBytes > 0 && size > maxFileBytes) throw fileTooLarge(maxFileBytes);
+    if (size > Math.max(this.#reserved, this.#row.received)) await this.#reserve(size);
+  }
+
+  /**
    * Takes bytes; each chunk need be valid only until the next is requested. If the body ends early, keeps what has come in and
    * throws, unless there is a checksum: then nothing is kept. Throws what `declareLength` throws as soon as the bytes are too
    * many.
@@ -205,11 +214,14 @@ export class Appender implements AsyncDisposable {
     const quota = limits.userQuotaBytes;
     if (quota === 0) return;
     const reservation = { row: this.#row, quota, now: clock() };
+    let reserved = bytes;
     let refusal = await db.write("reserveForUpload", { ...reservation, bytes });
-    if (refusal !== null && least < bytes)
+    if (refusal !== null && least < bytes) {
+      reserved = least;
       refusal = await db.write("reserveForUpload", { ...reservation, bytes: least });
+    }
     if (refusal !== null) throw new ParleyError("quota_exceeded", refusal);
-    this.#reserved = bytes;
+    this.#reserved = reserved;
   }
 
   async #checkpoint(): Promise<void> {

@@ -197,6 +197,8 @@ async function continueUpload(core: Core, caller: Caller, row: UploadRow, append
   try {
     await appender.receive(append.read(), append.checksum);
     if (append.isLast) await appender.declareLength(appender.size, false);
+    const received = appender.size - append.offset;
+    if (append.announcedBytes === undefined && received > 0 && !appender.isWhole) checkLeast(core, received);
   } catch (error) {
     if (error instanceof ParleyError && FATAL.has(error.code)) await deleteUpload(core, caller, row.id, true);
     throw error;
@@ -242,11 +244,14 @@ async function prepare(core: Core, appender: Appender, append: Append): Promise<
   const whole = appender.row.length;
   if (whole !== null && end !== undefined && (end > whole || (isLast && end < whole)))
     throw new ParleyError("upload_length_mismatch");
-  const least = core.limits.minAppendBytes;
-  if (announcedBytes && announcedBytes < least && !isLast && end !== whole) {
-    const detail = `Add at least ${least} bytes with each request but the last.`;
-    throw new ParleyError("invalid_parameter", detail, { param: "Content-Length" });
-  }
+  if (announcedBytes && !isLast && end !== whole) checkLeast(core, announcedBytes);
+  if (whole === null && announcedBytes) await appender.expect(offset + announcedBytes);
+}
+
+function checkLeast({ limits }: Core, bytes: number): void {
+  if (bytes >= limits.minAppendBytes) return;
+  const detail = `Add at least ${limits.minAppendBytes} bytes with each request but the last.`;
+  throw new ParleyError("invalid_parameter", detail, { param: "Content-Length" });
 }
 
 /** Deletes an upload with what has come in; the attachment of a complete one stays. Throws `upload_not_found`. */

@@ -44,7 +44,7 @@ test("contacts are added, found, renamed, blocked and deleted", { skip: noChromi
 
   await choose(page, "Block contact");
   await rows.filter({ hasText: "Amazing Grace" }).waitFor({ state: "detached" });
-  await page.getByText("Blocked", { exact: true }).click();
+  await page.getByRole("navigation", { name: "Contacts" }).getByText("Blocked", { exact: true }).click();
   await rows.filter({ hasText: "Amazing Grace" }).waitFor();
   // The address kept the conversation, so it is open again.
   await page.reload();

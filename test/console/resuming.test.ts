@@ -11,7 +11,7 @@ import { startOn, type TestApp, type TestUser, testConfig } from "../support/app
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { dropFiles, openFiles, openPage, signIn, signOut } from "./browser.ts";
-import { type ProxyServer, startProxy } from "./proxy.ts";
+import { gate, type ProxyServer, startProxy } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 
 const MIB = 1024 * 1024;
@@ -198,7 +198,7 @@ testScenes("uploads of large files", {
   },
 
   "leave nothing on the server when the page is loaded again, or its user signs out": async (world) => {
-    const { server } = world;
+    const { server, proxy } = world;
     const { user, page, guard } = await world.arrive();
     await slowDown(page, SLOW);
     const id = await dropLarge(page);
@@ -207,10 +207,22 @@ testScenes("uploads of large files", {
     await waitGone(server, user, id);
     await slowDown(page, SLOW);
     const other = await dropLarge(page);
+    const deletes: string[] = [];
+    const late = gate();
+    proxy.fate = (line) => {
+      if (!line.startsWith("DELETE")) return "pass";
+      deletes.push(line);
+      return line === `DELETE /v1/uploads/${other}` ? late.passed : "pass";
+    };
     await signOut(page);
     await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Access token").waitFor();
     await waitGone(server, user, other);
+    await page.waitForTimeout(300);
+    assert.deepEqual(deletes, [`DELETE /v1/uploads/${other}`], "the session lasts until it is answered");
+    late.open();
+    while (deletes.length === 1) await page.waitForTimeout(20);
+    assert.equal(deletes[1], "DELETE /session");
     assert.deepEqual(guard.complaints, []);
   },
 

@@ -158,7 +158,9 @@ test("the service works without the setting, and stops while a preview is being 
   const making = rows.map((each) =>
     previews!.get(each, 1280).catch((error: { code?: string }) => error.code),
   );
+  t.after(() => previews!.close());
   await place.server.app.stop();
-  assert.equal(await making.at(-1), "unavailable");
+  const pending = new Promise((resolve) => setImmediate(resolve, "still being made"));
+  assert.equal(await Promise.race([making.at(-1), pending]), "unavailable");
   assert.ok(!(await readdir(place.folder)).includes(`${rows.at(-1)!.id}-1280.webp`));
 });

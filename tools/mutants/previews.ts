@@ -98,7 +98,7 @@ export const previews: readonly Mutant[] = [
     file: PROCESS,
     find: "const timer = setTimeout(() => this.kill(), ms);",
     replace: "const timer = setTimeout(() => {}, ms);",
-    tests: ["previews/hostile"],
+    tests: ["previews/life"],
   },
   {
     name: "previews: an answer may be as large as it says",

@@ -127,8 +127,6 @@ export function readCreation(request: FastifyRequest, dialect: Dialect): Creatio
       throw new ParleyError("invalid_parameter", detail, { param: "Upload-Length" });
     }
     if (body) requireType(request, TUS_TYPE);
-    if (length !== undefined && (announcedBytes(request) ?? 0) > length)
-      throw new ParleyError("upload_length_mismatch");
   } else {
     const type = headerOf(request, "Content-Type");
     if (type !== undefined) fields.set("filetype", type);
@@ -138,6 +136,8 @@ export function readCreation(request: FastifyRequest, dialect: Dialect): Creatio
       length = bytes;
     }
   }
+  if (length !== undefined && (announcedBytes(request) ?? 0) > length)
+    throw new ParleyError("upload_length_mismatch");
   const name = fields.get("filename");
   // Some clients send a path.
   if (typeof name === "string") fields.set("filename", name.replace(/^.*[/\\]/s, ""));

@@ -12,9 +12,9 @@ import type { Mutant } from "./mutants/mutant.ts";
 const ROOT = join(import.meta.dirname, "..");
 /** Copies that are worked in at the same time. */
 const AT_ONCE = 2;
-const TEST_TIMEOUT_MS = 60_000;
+const TEST_TIMEOUT_MS = 90_000;
 /** A mutant may spin where no timer of its own fires any more: then all that its test has started is ended. */
-const RUN_TIMEOUT_MS = 180_000;
+const RUN_TIMEOUT_MS = 360_000;
 const MODULES = ["node_modules", "runtime/node_modules"];
 
 type State = "ok" | "skipped" | "failed";

@@ -114,7 +114,8 @@ const act = fc.oneof(
 );
 type Act = typeof act extends fc.Arbitrary<infer A> ? A : never;
 
-let numbers = 0;
+/** The contacts that everybody begins with have the first number. */
+let numbers = 1;
 
 /** The write of an act in run `run`, whose last message is `last`. */
 function toWrite(

@@ -11,8 +11,8 @@ const PRLIMITS = ["/usr/bin/prlimit", "/bin/prlimit"];
 
 /** CPU time of one process, for all its pictures. It is replaced after half of it. */
 export const CPU_SECONDS = 30;
-/** What the kernel holds the process to. V8 reserves 6 GB of addresses at once; with a limit of 4 GiB pictures failed. */
-const LIMITS = [`--cpu=${CPU_SECONDS}`, `--as=${8 * 1024 ** 3}`, "--nofile=64", "--fsize=0"];
+/** What the kernel holds the process to. Memory, not addresses: of these V8 reserves as many as it may have. */
+const LIMITS = [`--cpu=${CPU_SECONDS}`, `--data=${2 * 1024 ** 3}`, "--nofile=64", "--fsize=0"];
 
 /**
  * Returns the folders from which sharp and its dependencies are loaded. Throws `OperatorError` if it is missing or too

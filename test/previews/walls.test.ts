@@ -63,7 +63,7 @@ test("the process has no environment, and its own limits in the kernel", async (
   const limit = (name: string) =>
     new RegExp(`^${name} +(\\d+) +(\\d+) `, "m").exec(of("limits"))?.slice(1, 3);
   assert.deepEqual(limit("Max cpu time"), ["30", "30"]);
-  assert.deepEqual(limit("Max address space"), ["8589934592", "8589934592"]);
+  assert.deepEqual(limit("Max data size"), ["2147483648", "2147483648"]);
   assert.deepEqual(limit("Max open files"), ["64", "64"]);
   assert.deepEqual(limit("Max file size"), ["0", "0"]);
   const niceness = Number(of("stat").split(") ")[1]!.split(" ")[16]);

@@ -223,7 +223,7 @@ test("Ctrl-C ends an upload, and says that it may have been too late", async (t)
   const token = tokenOf(await operator.serve());
   const proxy = await losingProxy(t, operator.url, 1_000_000);
   const ada = await person(t, { PARLEY_URL: proxy.url, PARLEY_TOKEN: token });
-  await writeFile(join(ada.folder, "half.bin"), Buffer.alloc(15 * 2 ** 20));
+  await writeFile(join(ada.folder, "half.bin"), Buffer.alloc(7 * 2 ** 20));
   const child = ada.start("upload", "half.bin", "after.txt");
   const end = ended(child);
   const coming = () => readdir(join(operator.env.PARLEY_DATA!, "tmp"));

@@ -46,14 +46,15 @@ export function upload(
         if (reason === undefined) {
           const isStopped = io.stop.aborted;
           const isFailed = error instanceof ParleyApiError && !isRefusal(error);
-          const isInterrupted = isLarge(size) && !options.stripMetadata && (isStopped || isFailed);
-          const left = paths.slice(isStopped || isInterrupted ? i + 1 : i);
+          const canContinue = isLarge(size) && !options.stripMetadata;
+          const isCut = isStopped || (canContinue && isFailed);
+          const left = paths.slice(isCut ? i + 1 : i);
           if (left.length > 0) io.warn(harmless(`Not uploaded: ${left.join(", ")}`));
-          const note = isInterrupted
+          const note = canContinue
             ? `Interrupted: ${path}. To continue, run the same command.`
             : `Possibly uploaded: ${path}. Check with parley attachments list.`;
           if (isStopped) throw new OperatorError(note);
-          if (isInterrupted) io.warn(harmless(note));
+          if (isCut) io.warn(harmless(note));
           throw error;
         }
         failed++;
@@ -76,7 +77,7 @@ interface File {
 }
 
 /** A larger file is uploaded so that it can be continued. */
-const LARGE_BYTES = 16 * 1024 * 1024;
+const LARGE_BYTES = 8 * 1024 * 1024;
 
 function isLarge(size: number | undefined): boolean {
   return size !== undefined && size > LARGE_BYTES;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { attachment, call, faulty, fresh, location, newContact, problem, unknownLike } from "./client.ts";
 import {
   assertBytes,
@@ -280,6 +281,22 @@ test("a newer request ends an older one for the same upload, and has what that o
   const last = await offsetOf(path);
   assert.ok(last >= second.stored && last <= offset + MUCH, `${last} bytes were kept`);
   await assertBytes(await finished(await patchTus(path, last, LARGE.subarray(last))), LARGE);
+});
+
+test("bytes that are not stored yet are kept, too, when a newer request comes", async () => {
+  // A busy server may not have read them by then: they are sent again, and have more time.
+  for (let pause = 50; ; pause *= 2) {
+    const path = await newTus(BYTES.length);
+    const headers = { ...TUS, "content-type": TUS_TYPE, "upload-offset": "0" };
+    const { answered } = openPatch(path, headers, BYTES.length, BYTES.subarray(0, 30));
+    await sleep(pause);
+    const offset = await offsetOf(path);
+    assert.equal(await answered, "closed");
+    if (offset === 0 && pause < 10_000) continue;
+    assert.equal(offset, 30);
+    await assertBytes(await finished(await patchTus(path, 30, BYTES.subarray(30))), BYTES);
+    return;
+  }
 });
 
 test("two parts at once leave the bytes of one of them", async () => {

@@ -1,9 +1,8 @@
 // Previews of pictures: on cards, in messages and enlarged, and the original where it is needed.
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
-import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
+import { previewFolder, startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { dropFiles, openFiles, openPage, signIn } from "./browser.ts";
@@ -40,7 +39,7 @@ interface Scene {
 /** A server that makes previews, and a user with two pictures who has not opened them yet. */
 async function arrive(t: TestContext, deviceScaleFactor = 1): Promise<Scene> {
   const config = await testConfig(t);
-  const previews = { folder: join(config.dataFolder, "previews"), maxBytes: 10_000_000 };
+  const previews = { folder: previewFolder(config), maxBytes: 10_000_000 };
   const server = await startOn(t, { ...config, previews });
   const user = await server.user();
   await send(server, user, [

@@ -129,22 +129,23 @@ export class Appender implements AsyncDisposable {
    * only with bytes that are kept.
    */
   async declareLength(length: number, isRecorded: boolean): Promise<void> {
-    const { maxFileBytes } = this.#core.limits;
     if (this.#row.length === length) return;
     if (this.#row.length !== null || length < this.#size) throw new ParleyError("upload_length_mismatch");
-    if (maxFileBytes > 0 && length > maxFileBytes) throw fileTooLarge(maxFileBytes);
+    this.#refuseTooLarge(length);
     await this.#reserve(length);
     this.#row = { ...this.#row, length };
     if (isRecorded) await this.#advance(this.#row.received, this.#row.tail_key);
   }
 
-  /**
-   * Makes room for what is known to come, while the length of the file is not. Throws `file_too_large` and `quota_exceeded`.
-   */
-  async expect(size: number): Promise<void> {
+  /** Makes room for a part before it comes, while the length of the file is not known. Throws `file_too_large` and `quota_exceeded`. */
+  async makeRoom(size: number): Promise<void> {
+    this.#refuseTooLarge(size);
+    await this.#reserve(size);
+  }
+
+  #refuseTooLarge(size: number): void {
     const { maxFileBytes } = this.#core.limits;
     if (maxFileBytes > 0 && size > maxFileBytes) throw fileTooLarge(maxFileBytes);
-    if (size > Math.max(this.#reserved, this.#row.received)) await this.#reserve(size);
   }
 
   /**
@@ -172,11 +173,10 @@ export class Appender implements AsyncDisposable {
   }
 
   async #take(chunk: Uint8Array): Promise<void> {
-    const { limits } = this.#core;
     const { length } = this.#row;
     const size = this.#size + chunk.length;
     if (length !== null && size > length) throw new ParleyError("upload_length_mismatch");
-    if (limits.maxFileBytes > 0 && size > limits.maxFileBytes) throw fileTooLarge(limits.maxFileBytes);
+    this.#refuseTooLarge(size);
     if (length === null) await this.#reserveStep(size);
     const blob = await this.#open();
     this.#size = size;

@@ -245,7 +245,7 @@ async function prepare(core: Core, appender: Appender, append: Append): Promise<
   if (whole !== null && end !== undefined && (end > whole || (isLast && end < whole)))
     throw new ParleyError("upload_length_mismatch");
   if (announcedBytes && !isLast && end !== whole) checkLeast(core, announcedBytes);
-  if (whole === null && announcedBytes) await appender.expect(offset + announcedBytes);
+  if (whole === null && announcedBytes) await appender.makeRoom(offset + announcedBytes);
 }
 
 function checkLeast({ limits }: Core, bytes: number): void {

@@ -136,9 +136,9 @@ export class Upload implements AsyncDisposable {
     return this.#sha256;
   }
 
-  /** The SHA-256 of all bytes as they came in, with their metadata. */
+  /** The SHA-256 of all bytes as they came in, with their metadata. To be asked for once. */
   receivedSha256(): Uint8Array {
-    return this.#receivedHash?.copy().digest() ?? this.sha256();
+    return this.#receivedHash?.digest() ?? this.sha256();
   }
 
   /** The beginning of the file, for detecting its type. */

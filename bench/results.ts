@@ -105,12 +105,17 @@ export const OTHERS: Record<string, Row> = {
   pages: { title: "list page of 1,000,000 rows, times that of 1,000", unit: "", most: 1.15 },
   pages10m: { title: "the same with 10,000,000 rows in the table", unit: "", most: 1.15 },
   send: { title: "send a message, times create, names random", unit: "", least: 0.85 },
-  sendPostgres: { title: "send a message to one person, times create by one owner, PostgreSQL", unit: "" },
+  sendPostgres: {
+    title: "send a message to one person, times create by one owner, PostgreSQL",
+    unit: "",
+    least: 0.8,
+  },
   rollbacks: {
     title: "transactions rolled back per create by 64 callers of one owner, PostgreSQL",
     unit: "",
+    most: 0.01,
   },
-  rollbacksOwners: { title: "the same by 64 owners", unit: "" },
+  rollbacksOwners: { title: "the same by 64 owners", unit: "", most: 0.01 },
   delivered: { title: "CPU of a message sent, stored and delivered to one stream", unit: "us", most: 110 },
   newestPage: { title: "CPU of the newest of 1,000,000 messages, times of 1,000", unit: "", most: 1.15 },
   withheldPage: {
@@ -202,11 +207,11 @@ export const OTHERS: Record<string, Row> = {
   unlistened: { title: "memory (RSS) before they come", unit: "MB" },
   listener: { title: "memory (RSS) of each of them", unit: "kB" },
   listenerBare: { title: "memory (RSS) of each of them, bare node:http", unit: "kB" },
-  idle: { title: "memory (RSS), idle", unit: "MB" },
+  idle: { title: "memory (RSS), idle", unit: "MB", most: 110 },
   idleBare: { title: "memory (RSS), idle, bare node:http", unit: "MB" },
   peak: { title: "memory (RSS), peak under full load", unit: "MB", most: 250 },
   growth: { title: "memory, end of a long full load, times that of its beginning", unit: "", most: 1.1 },
-  start: { title: "start to first answer", unit: "ms" },
+  start: { title: "start to first answer", unit: "ms", most: 400 },
   startBare: { title: "start to first answer, bare node:http", unit: "ms" },
 };
 

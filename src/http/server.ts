@@ -38,7 +38,12 @@ interface RouteConfig {
   scope?: Scope | undefined;
   orAdmin?: boolean | undefined;
   public?: boolean;
+  /** The path that the route was added with; the framework sets it. Without a route it is undefined. */
+  url?: string;
 }
+
+/** The path of the route of preflights, which takes each path that has no other OPTIONS. */
+const ANY_PATH = "*";
 
 // Plain fields: Fastify's getDecorator and setDecorator look them up by name at each request.
 declare module "fastify" {
@@ -49,6 +54,11 @@ declare module "fastify" {
     /** Set by the second, but for public routes. */
     caller: Caller;
   }
+}
+
+/** Without it the framework loads its compilers of schemas at each start: a hundred files, 4 MB. */
+function refuseSchemas(): never {
+  throw new Error("Routes have no schemas: operations check their fields themselves.");
 }
 
 /** Builds the HTTP interface; it listens only when its `listen` is called. */
@@ -66,6 +76,7 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   };
   const app = Fastify({
     logger: false,
+    schemaController: { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } },
     genReqId: () => core.newId("req"),
     requestIdHeader: false,
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
@@ -111,14 +122,16 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   await allowOrigins(app, config.corsOrigins);
   addHooks(app, context);
   app.removeAllContentTypeParsers();
-  const closed = collectMethods(app);
+  // Operations read their bodies themselves.
+  for (const method of http.METHODS) {
+    if (method !== "CONNECT") app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  }
   for (const each of allOperations) addOperation(app, context, each);
   uploadDiscovery(app, limits);
   docsRoutes(app);
   errorPages(app);
   consoleRoutes(app);
   sessionRoutes(app, core);
-  app.register(async (rest) => closed(rest));
   return app;
 }
 
@@ -134,8 +147,10 @@ function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
 
 /** Must run before any route is added: a route keeps the handlers that exist by then. */
 function setErrorAnswers(app: FastifyInstance, context: HttpContext): void {
-  app.setNotFoundHandler(() => {
-    throw new ParleyError("route_not_found");
+  app.setNotFoundHandler((request) => {
+    const allow = allowedMethods(app, request.raw.url!);
+    if (allow === "") throw new ParleyError("route_not_found");
+    throw new ParleyError("method_not_allowed", `Allowed methods: ${allow}.`, { header: allow });
   });
   app.setErrorHandler(async (error: FastifyError | ParleyError, request, reply) => {
     // If the connection ends with the answer, unread bytes would reset it before the client has read the answer.
@@ -156,7 +171,7 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
   app.addHook("onRequest", (request, reply, done) => {
     refuseAmbiguousHead(request);
     const { routeConfig } = request;
-    if (routeConfig.public || (request.is404 && !isApiPath(request))) return done();
+    if (routeConfig.public || (!isFound(routeConfig) && !isApiPath(request))) return done();
     // Answers to a token must not be cached, neither by a proxy nor by a shared browser (ASVS 14.3.2).
     reply.header("cache-control", "no-store");
     const caller = authenticate(context, request, reply);
@@ -167,6 +182,10 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
       done();
     }
   });
+}
+
+function isFound({ url }: RouteConfig): boolean {
+  return url !== undefined && url !== ANY_PATH;
 }
 
 /** Lets a request of this caller through to its route, or throws. */
@@ -302,30 +321,12 @@ function sendError(
   return reply.code(problem.status).headers(problem.headers).send(Buffer.from(problem.body));
 }
 
-/** Collects the methods of each path as it is added. The returned function adds 405 for all others. */
-function collectMethods(app: FastifyInstance): (app: FastifyInstance) => void {
-  const paths = new Map<string, { methods: Set<string>; config: RouteConfig }>();
-  for (const method of http.METHODS) {
-    // Operations read their bodies themselves.
-    if (method !== "CONNECT") app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
-  }
-  app.addHook("onRoute", (route) => {
-    const known = paths.get(route.url) ?? { methods: new Set(), config: (route.config ?? {}) as RouteConfig };
-    for (const method of [route.method].flat()) known.methods.add(method);
-    paths.set(route.url, known);
-  });
-  return (rest) => {
-    for (const [url, { methods, config }] of [...paths]) {
-      const allow = [...methods].sort().join(", ");
-      rest.route({
-        method: app.supportedMethods.filter((method) => !methods.has(method)),
-        url,
-        config: config.public ? { public: true } : {},
-        onRequest: async () => {
-          throw new ParleyError("method_not_allowed", `Allowed methods: ${allow}.`, { header: allow });
-        },
-        handler: () => {},
-      });
-    }
+/** The methods that a path has, as in Allow (RFC 9110, section 10.2.1); empty if there is no such path. */
+function allowedMethods(app: FastifyInstance, path: string): string {
+  const hasRoute = (method: string) => {
+    const params = app.findRoute({ method, url: path })?.params;
+    // The router takes "/v1/contacts/" for an empty id.
+    return params !== undefined && params.id !== "" && !(ANY_PATH in params);
   };
+  return app.supportedMethods.filter(hasRoute).sort().join(", ");
 }

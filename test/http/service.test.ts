@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { statfs } from "node:fs/promises";
+import { type IncomingMessage, METHODS, request } from "node:http";
 import { test } from "node:test";
 import { Parley } from "../../client/src/index.ts";
 import metadata from "../../package.json" with { type: "json" };
@@ -108,6 +109,25 @@ test("a path that cannot be decoded is counted like any other answer", async (t)
   assert.match(text, /parley_http_requests_total\{method="GET",route="none",status="404"\} 1/);
 });
 
+test("a path refuses each method that it does not have, of all that there are", async (t) => {
+  const server = await startApp(t);
+  const { headers } = await server.user();
+  const ask = async (method: string, path: string) => {
+    const asked = request(server.url + path, { method, headers }).end();
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    response.resume();
+    return [response.statusCode, response.headers.allow];
+  };
+  const others = METHODS.filter((method) => !["CONNECT", "GET", "HEAD", "POST"].includes(method));
+  assert.ok(others.length > 25);
+  for (const method of others) {
+    assert.deepEqual(await ask(method, "/v1/contacts?limit=1"), [405, "GET, HEAD, POST"], method);
+    assert.deepEqual(await ask(method, "/v1/contact"), [404, undefined], method);
+  }
+  assert.deepEqual(await ask("POST", "/v1/%63ontacts/con_1"), [405, "DELETE, GET, HEAD, PUT"]);
+  assert.deepEqual(await ask("POST", "/v1/contacts/"), [404, undefined]);
+});
+
 test("without PARLEY_CORS_ORIGINS no page of another origin may call", async (t) => {
   const server = await startApp(t);
   const headers = { origin: "https://app.example", "access-control-request-method": "POST" };
@@ -133,6 +153,14 @@ test("PARLEY_CORS_ORIGINS lets its origins call, errors readable too, and no oth
   assert.equal(plain.status, 405);
   assert.equal(plain.headers.get("content-type"), "application/problem+json");
   assert.equal((await fetch(`${server.url}/v1/nothing`, { method: "OPTIONS" })).status, 401);
+  // What needs no token needs none for this method either.
+  for (const [path, status] of [
+    ["/healthz", 405],
+    ["/nothing", 404],
+  ] as const) {
+    const open = await fetch(server.url + path, { method: "OPTIONS" });
+    assert.deepEqual([open.status, open.headers.get("allow")], [status, status === 405 ? "GET, HEAD" : null]);
+  }
   assert.equal(preflight.headers.get("access-control-allow-origin"), "https://app.example");
   assert.match(preflight.headers.get("access-control-allow-methods")!, /PUT/);
   const from = (origin: string, headers: object = user.headers) =>

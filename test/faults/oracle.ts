@@ -6,7 +6,7 @@ import type { Client } from "../support/client.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import type { AckRecord } from "../support/record.ts";
 import { continueUploads } from "../support/resuming.ts";
-import { findIndexProblems, openIndexed } from "../support/search-index.ts";
+import { findIndexProblems, openIndexed, WAITING } from "../support/search-index.ts";
 import { retrySendings, stateOf, type Talkers } from "../support/sending.ts";
 import { findEventProblems, type Present, type Tables } from "./event-oracle.ts";
 import { findMessageProblems, findUnfound } from "./message-oracle.ts";
@@ -59,8 +59,10 @@ export async function findProblems(
   problems.push(...(await findFileProblems(subject, files)));
   const present = new Map<string, Present>([...contacts, ...files, ...messages]);
   problems.push(...(await findEventProblems(subject, present, tables)));
-  problems.push(...(await findIndexProblems(tables)), ...(await findUnfound(subject, messages)));
-  return [...problems, ...(await findLeftovers(subject.data, tables))];
+  const ofIndex = await findIndexProblems(tables);
+  // A search among many messages is refused while the index cannot be written: it would miss the newest.
+  const unfound = ofIndex.includes(WAITING) ? [] : await findUnfound(subject, messages);
+  return [...problems, ...ofIndex, ...unfound, ...(await findLeftovers(subject.data, tables))];
 }
 
 /** Files have their bytes, and each user is charged for those that were uploaded as that user. */

@@ -34,11 +34,13 @@ export function columnOf({ databaseUrl, dataFolder }: Pick<Config, "databaseUrl"
   };
 }
 
+/** What `findIndexProblems` returns alone, if the index does not catch up. */
+export const WAITING = "texts wait for the index";
+
 /** Returns what the index has and the texts have not, and the other way round, once nothing waits for the index. */
 export async function findIndexProblems(column: Column): Promise<string[]> {
   const isWaiting = "SELECT body_id FROM unindexed UNION ALL SELECT after_id FROM reindexing";
-  if (!(await eventually(async () => (await column(isWaiting)).length === 0)))
-    return ["texts wait for the index"];
+  if (!(await eventually(async () => (await column(isWaiting)).length === 0))) return [WAITING];
   const wanted = new Set<string>();
   for (const row of await column(
     `SELECT b.id || ' ' || m.conversation_id || ' ' || b.text FROM message_bodies b

@@ -62,7 +62,8 @@ interface Definition<C extends Columns, F> {
  *     });
  *
  * `next_id(table)` is the next number of its column `id`. `in_order(found.id)` ends a statement whose rows are inserted row by
- * row of `found`.
+ * row of `found`. `FROM newest_found(a, b)` has the rows of `found`, but of those with the same `a` and `b` only the one with
+ * the greatest `id`.
  */
 export class Bulk<C extends Columns = Columns, F = Record<string, Value>> {
   readonly columns: Columns;
@@ -80,11 +81,11 @@ export class Bulk<C extends Columns = Columns, F = Record<string, Value>> {
   }
 
   /**
-   * A row of the bulk. Two rows that share a place, such as a conversation of which both change the last message, are done
-   * in two statements.
+   * A row of the bulk. Two rows that share a place, such as a user whose storage both change, are done in two statements. A
+   * `commonPlace` is one that rows of this bulk change together in one statement, such as the conversation of messages.
    */
-  row(input: Input<C>, places: readonly string[]): BulkRow<F> {
-    return new BulkRow(this, { key_user: null, key_hash: null, ...input }, places);
+  row(input: Input<C>, places: readonly string[], commonPlace?: string): BulkRow<F> {
+    return new BulkRow(this, { key_user: null, key_hash: null, ...input }, places, commonPlace);
   }
 }
 
@@ -93,19 +94,27 @@ export class BulkRow<F = unknown> {
   readonly bulk: Bulk;
   readonly input: Record<string, Value>;
   readonly places: readonly string[];
+  readonly commonPlace: string | undefined;
   /** Never set: it carries the type. */
   declare readonly row?: F;
 
-  constructor(bulk: Bulk<never, F>, input: Record<string, Value>, places: readonly string[]) {
+  constructor(
+    bulk: Bulk<never, F>,
+    input: Record<string, Value>,
+    places: readonly string[],
+    commonPlace?: string,
+  ) {
     this.bulk = bulk as unknown as Bulk;
     this.input = input;
     this.places = places;
+    this.commonPlace = commonPlace;
   }
 
   /** The same row, done only if the key was never used. */
   unlessUsed({ userId, keyHash }: RequestKey): BulkRow<F> {
     const place = `${userId} ${Buffer.from(keyHash).toString("latin1")}`;
     const input = { ...this.input, key_user: userId, key_hash: keyHash };
-    return new BulkRow<F>(this.bulk as unknown as Bulk<never, F>, input, [...this.places, place]);
+    const bulk = this.bulk as unknown as Bulk<never, F>;
+    return new BulkRow<F>(bulk, input, [...this.places, place], this.commonPlace);
   }
 }

@@ -5,13 +5,12 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { BulkRow } from "../../src/db/bulk.ts";
 import type { Database } from "../../src/db/database.ts";
-import { TABLES } from "../../src/db/queries/tables.ts";
-import { raw, type Statement } from "../../src/db/sql.ts";
 import type { Write } from "../../src/db/write.ts";
 import { getWrite, type SingleName, writes } from "../../src/db/writes.ts";
 import { holds } from "../support/property.ts";
 import { attachment, aUser, contact, message, messageId } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
+import { dump } from "./dump.ts";
 
 /** A write by its name; returns its result, or the code of its error. */
 type Do = (name: SingleName | "runIdempotent", input: unknown) => Promise<unknown>;
@@ -36,33 +35,6 @@ const bySteps =
   (db: Database): Do =>
   (name, input) =>
     db.write("inSteps" as never, { name, input } as never).catch(({ code }) => code);
-
-/** All rows, with bodies in the place of their numbers, which depend on what was tried. */
-async function dump(db: Database): Promise<Record<string, unknown[]>> {
-  while ((await db.write("numberEvents", { limit: 1000 })) > 0);
-  const rows: Record<string, unknown[]> = {};
-  for (const name of new Set([...TABLES.map((each) => each.name), "audit", "unindexed", "idempotency"])) {
-    if (name === "message_bodies") continue;
-    rows[name] = (await db.all<object>(raw(`SELECT * FROM ${name}`) as Statement<object>))
-      .map((row) =>
-        Object.entries(row)
-          // The events of one change come in any order.
-          .filter(([column]) => column !== "body_id" && !(name === "events" && column === "position"))
-          .map(([column, value]) => {
-            const shown = value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value;
-            return `${column}=${shown}`;
-          })
-          .sort()
-          .join(),
-      )
-      .sort();
-  }
-  const texts = "SELECT m.id, b.text, b.data FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id";
-  rows.bodies = (await db.all<object>(raw(`${texts} ORDER BY m.id`) as Statement<object>)).map((row) => ({
-    ...row,
-  }));
-  return rows;
-}
 
 const PEOPLE = ["a", "b", "c"] as const;
 const person = fc.constantFrom("a", "b", "a", "b", "c");

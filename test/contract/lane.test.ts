@@ -2,14 +2,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import fc from "fast-check";
 import pg from "pg";
 import type { Database } from "../../src/db/database.ts";
 import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
 import { raw, type Statement, sql } from "../../src/db/sql.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { startProxy } from "../support/engines/postgres-proxy.ts";
-import { addUser, contact, message, messageId } from "../support/rows.ts";
-import { openOnPostgres, openTwiceOnPostgres } from "./databases.ts";
+import { holds } from "../support/property.ts";
+import { addUser, attachment, aUser, contact, message, messageId } from "../support/rows.ts";
+import { openOnPostgres, openOnSqlite, openTwiceOnPostgres } from "./databases.ts";
+import { dump } from "./dump.ts";
 import { add, meet, SHARED, seenBy, send } from "./talk.ts";
 
 /** The first of many writes at once has a transaction to itself; the others wait for it and share the next. */
@@ -110,6 +113,53 @@ test("messages to one conversation in a transaction are all there, in their orde
   );
   await Promise.all([...creates(db, "first", [2]), ...notes].map((write) => write()));
   assert.equal((await seenBy(db, "a", "cnv_a_notes")).length, 2);
+});
+
+test("messages of a transaction leave what they leave one after the other", async (t) => {
+  const [sqlite, postgres] = [await openOnSqlite(t), await openOnPostgres(t)];
+  const users = ["a", "b", "first"].map((name) => aUser(name));
+  const meeting = [
+    { ...contact("a", 1), usernameKey: "b" },
+    { ...contact("b", 1), usernameKey: "a" },
+  ];
+  for (const db of [sqlite, postgres]) {
+    for (const user of users) await db.write("createUser", user);
+    for (const met of meeting) await db.write("createContact", met);
+  }
+  const sent = fc.record({
+    who: fc.constantFrom("a", "b"),
+    to: fc.constantFrom(SHARED, SHARED, null),
+    hasFile: fc.nat(20).map((n) => n === 0),
+    place: fc.nat(),
+  });
+  let last = 1;
+  await holds(
+    fc.asyncProperty(fc.array(sent, { minLength: 2, maxLength: 40, size: "max" }), async (all) => {
+      const before = await count(postgres, "(SELECT DISTINCT xmin::text FROM messages) AS x");
+      // One with a file is a statement of its own, between those before and after it.
+      const isInOrder = all.some(({ hasFile }) => hasFile);
+      const writes = all.map(({ who, to, hasFile, place }) => {
+        const number = ++last;
+        const { file } = attachment(who, number, {}, { bytes: new Uint8Array([number % 256]), fileSize: 1 });
+        const files = hasFile ? [file] : [];
+        return { place, input: message(who, number, (isInOrder ? SHARED : to) as string, { files }) };
+      });
+      for (const { input } of writes) await sqlite.write("createMessage", input);
+      if (!isInOrder) writes.sort((a, b) => a.place - b.place);
+      const first = contact("first", ++last);
+      await sqlite.write("createContact", first);
+      await Promise.all([
+        postgres.write("createContact", first),
+        ...writes.map(({ input }) => postgres.write("createMessage", input)),
+      ]);
+      const [left, expected] = [await dump(postgres), await dump(sqlite)];
+      for (const [name, rows] of Object.entries(left)) assert.deepEqual(rows, expected[name], name);
+      const transactions =
+        (await count(postgres, "(SELECT DISTINCT xmin::text FROM messages) AS x")) - before;
+      assert.equal(transactions, 1);
+    }),
+    40,
+  );
 });
 
 test("a write that the database refuses fails alone, and the others of its transaction are done", async (t) => {

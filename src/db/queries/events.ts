@@ -268,17 +268,19 @@ export const numberEvents = write(
     const count = rows.length;
     // Of each user the last number, looked up by itself: a join may read all users, and so conflict with new ones.
     const lastNumber = sql`(SELECT COALESCE((SELECT MAX(e.number) FROM events e WHERE e.recipient_id = u.id), 0)
-      FROM users u WHERE u.id = outbox.recipient_id)`;
+      FROM users u WHERE u.id = recipients.recipient_id)`;
     yield* batch([
       sql`UPDATE event_positions SET last = ${count} +
         CASE WHEN last < (SELECT COALESCE(MAX(position), 0) FROM events)
           THEN (SELECT MAX(position) FROM events) ELSE last END`,
       sql`INSERT INTO events (position, recipient_id, number, type, conversation_id, created_at, payload)
-        WITH unnumbered AS MATERIALIZED (SELECT outbox.*, ${lastNumber} AS last FROM outbox WHERE ${those})
+        WITH unnumbered AS MATERIALIZED (SELECT * FROM outbox WHERE ${those}),
+          numbers AS MATERIALIZED (SELECT recipient_id AS user_id, ${lastNumber} AS last
+            FROM (SELECT DISTINCT recipient_id FROM unnumbered) AS recipients)
         SELECT (SELECT last FROM event_positions) - ${count} + ROW_NUMBER() OVER (ORDER BY transaction_id, id),
           recipient_id, last + ROW_NUMBER() OVER (PARTITION BY recipient_id ORDER BY transaction_id, id),
           type, conversation_id, created_at, payload
-        FROM unnumbered WHERE last IS NOT NULL`,
+        FROM unnumbered JOIN numbers ON user_id = recipient_id WHERE last IS NOT NULL`,
       sql`DELETE FROM outbox WHERE ${those}`,
     ]);
     return rows.length;

@@ -102,13 +102,14 @@ function storeMessage(hasFile: boolean): Statement[] {
     sql`INSERT INTO messages (conversation_id, id, sender_id, type, body_id, has_files, reply_to_id, created_at, version)
       SELECT found.conversation_id, found.id, found.sender_id, 'text', found.new_body_id, ${raw(hasFile ? "1" : "0")},
         found.reply_to_id, found.created_at, 1 FROM found`,
-    sql`INSERT INTO conversations (id, last_id) SELECT found.conversation_id, found.id FROM found WHERE true
-      ON CONFLICT (id) DO UPDATE SET last_id = excluded.last_id`,
+    sql`INSERT INTO conversations (id, last_id) SELECT found.conversation_id, found.id FROM newest_found(conversation_id)
+      WHERE true ON CONFLICT (id) DO UPDATE SET last_id = excluded.last_id`,
     sql`INSERT INTO places (user_id, conversation_id, position, maybe_unread)
       SELECT s.user_id, found.conversation_id, found.position, CASE WHEN s.user_id = found.sender_id THEN 0 ELSE 1 END
-      FROM found, ${TO_AUDIENCE} ${MOVE_UP}`,
+      FROM newest_found(conversation_id), ${TO_AUDIENCE} ${MOVE_UP}`,
     sql`INSERT INTO marks (user_id, conversation_id, last_read_id)
-      SELECT found.sender_id, found.conversation_id, found.id FROM found WHERE true ${MARK_READ}`,
+      SELECT found.sender_id, found.conversation_id, found.id FROM newest_found(sender_id, conversation_id)
+      WHERE true ${MARK_READ}`,
   ];
 }
 
@@ -169,7 +170,7 @@ export function toBulkRow(message: SendMessage): BulkRow<Found> | undefined {
   };
   const conversation = conversationId ?? senderId;
   const [file] = files;
-  if (!file) return MESSAGES.row(input, [conversation]);
+  if (!file) return MESSAGES.row(input, [], conversation);
   const { bytes, hasIntent, reservation, filesPerDay, isUnscanned } = file;
   if (bytes === null || hasIntent || reservation || filesPerDay > 0 || isUnscanned) return undefined;
   // The uploader's storage is counted.

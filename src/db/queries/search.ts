@@ -1,6 +1,7 @@
 import { toEntries, WORD_RULE } from "../../util/words.ts";
 import {
   EMPTY,
+  join,
   list,
   padded,
   type QuickReader,
@@ -75,6 +76,15 @@ export function bodiesBehind(id: number, limit: number): Statement<NewBody> {
     ORDER BY b.id LIMIT ${limit} + 0`;
 }
 
+/** Each looked up by itself: PostgreSQL would join all messages, and so conflict with new ones. */
+function waitingBodies(limit: number): Statement<NewBody> {
+  return sql`SELECT id, conversation_id, text FROM (SELECT w.body_id AS id,
+      (SELECT m.conversation_id FROM messages m WHERE m.body_id = w.body_id) AS conversation_id,
+      (SELECT b.text FROM message_bodies b WHERE b.id = w.body_id) AS text
+    FROM unindexed w ORDER BY w.body_id LIMIT ${limit} + 0) AS waiting
+    WHERE conversation_id IS NOT NULL ORDER BY id`;
+}
+
 /** How much of the index is written at once. */
 interface Portion {
   limit: number;
@@ -91,21 +101,21 @@ export const indexMessages = write(
     const rebuild = yield* get<{ after_id: number }>(sql`SELECT after_id FROM reindexing`);
     const found = rebuild
       ? yield* all(bodiesBehind(rebuild.after_id, limit))
-      : yield* all(
-          sql<NewBody>`${NEW_BODY} WHERE b.id IN (SELECT body_id FROM unindexed ORDER BY body_id LIMIT ${limit} + 0)
-          ORDER BY b.id`,
-        );
+      : yield* all(waitingBodies(limit));
     if (found.length === 0) {
       if (rebuild) yield* run(sql`DELETE FROM reindexing`);
       return rebuild !== undefined;
     }
     const bodies = upTo(characters, found);
     const ids = padded(bodies.map(({ id }) => id));
+    const rows = bodies.flatMap(({ id, conversation_id, text }) => {
+      const words = indexedWords(conversation_id, text).join(" ");
+      return words === "" ? [] : [sql`(${id}, ${words})`];
+    });
     yield* batch([
-      ...bodies.flatMap(({ id, conversation_id, text }) => {
-        const words = indexedWords(conversation_id, text).join(" ");
-        return words === "" ? [] : [sql`INSERT INTO message_index (rowid, words) VALUES (${id}, ${words})`];
-      }),
+      ...inPowers(rows).map(
+        (some) => sql`INSERT INTO message_index (rowid, words) VALUES ${join(some, ", ")}`,
+      ),
       sql`DELETE FROM unindexed WHERE body_id IN (${list(ids)})`,
       ...(rebuild ? [sql`UPDATE reindexing SET after_id = ${bodies.at(-1)!.id}`] : []),
     ]);
@@ -121,6 +131,16 @@ export function upTo<T extends { text: string | null }>(characters: number, foun
     return left < 0;
   });
   return end === -1 ? [...found] : found.slice(0, Math.max(1, end));
+}
+
+/** Divides rows into powers of two, so that statements with them have few texts to prepare. */
+function inPowers<T>(rows: readonly T[]): T[][] {
+  const powers: T[][] = [];
+  for (let done = 0; done < rows.length; done += powers.at(-1)!.length) {
+    const count = 2 ** Math.floor(Math.log2(rows.length - done));
+    powers.push(rows.slice(done, done + count));
+  }
+  return powers;
 }
 
 /** Empties the index, which `indexMessages` then rebuilds. Until that is done there is no search. */

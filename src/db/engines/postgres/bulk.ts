@@ -16,7 +16,11 @@ function textOf(bulk: Bulk): string {
       ${bulk.changes.map((change, i) => `, change_${i} AS (${change})`).join("")}
       SELECT n${names} FROM found`
       .replaceAll(/\bnext_id\((\w+)\)/g, "nextval('$1_id_seq')")
-      .replaceAll(/\bin_order\(([\w., ]+)\)/g, "ORDER BY $1");
+      .replaceAll(/\bin_order\(([\w., ]+)\)/g, "ORDER BY $1")
+      .replaceAll(
+        /\bnewest_found\(([\w, ]+)\)/g,
+        '(SELECT DISTINCT ON ($1) * FROM found ORDER BY $1, id COLLATE "C" DESC) found',
+      );
     compiled.set(bulk, text);
   }
   return text;

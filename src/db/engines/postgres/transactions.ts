@@ -206,14 +206,17 @@ interface Ended<T> {
   lost?: LostCommit;
 }
 
-/** Divides writes into statements: rows of one bulk that share no place, each after those before it that share one. */
+/** Divides writes into statements: rows of one bulk that may be done together, each after those before it that share a place. */
 function inTurn(writes: readonly BulkWrite[]): BulkWrite[][] {
   const turns: Map<unknown, BulkWrite[]>[] = [];
-  const next = new Map<string, number>();
+  const last = new Map<string, { turn: number; bulk?: unknown }>();
   for (const write of writes) {
-    const { bulk, places } = write.row;
-    const turn = Math.max(0, ...places.map((place) => next.get(place) ?? 0));
-    for (const place of places) next.set(place, turn + 1);
+    const { bulk, places, commonPlace } = write.row;
+    const common = commonPlace === undefined ? undefined : last.get(commonPlace);
+    const afterCommon = common ? common.turn + (common.bulk === bulk ? 0 : 1) : 0;
+    const turn = Math.max(afterCommon, ...places.map((place) => (last.get(place)?.turn ?? -1) + 1));
+    for (const place of places) last.set(place, { turn });
+    if (commonPlace !== undefined) last.set(commonPlace, { turn, bulk });
     turns[turn] ??= new Map();
     const part = turns[turn].get(bulk);
     if (part) part.push(write);

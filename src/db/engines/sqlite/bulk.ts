@@ -19,7 +19,7 @@ function toText(sql: string): Text {
   const columns: string[] = [];
   const text = sql
     .replaceAll(/\bFROM input other\b/g, "FROM (SELECT input.owner_id AS owner_id) other")
-    .replaceAll(/\bFROM found(, )?/g, (_, more) => (more ? "FROM " : ""))
+    .replaceAll(/\bFROM (?:found|newest_found\([\w, ]+\))(, )?/g, (_, more) => (more ? "FROM " : ""))
     .replaceAll(/\bin_order\([\w., ]+\)/g, "")
     .replaceAll(/\bnext_id\((\w+)\)/g, "(SELECT COALESCE(MAX(id), 0) + 1 FROM $1)")
     .replaceAll(/\b(?:input|found)\.(\w+)/g, (_, column) => {

@@ -136,7 +136,7 @@ export async function listContacts(
   const filter: ContactFilter = {
     usernameKey: request.username === undefined ? undefined : usernameKey(request.username),
     phoneDigits: request.phone_number === undefined ? undefined : phoneDigits(request.phone_number),
-    search: toSearch(request.q ?? ""),
+    search: request.q === undefined ? undefined : toSearch(request.q),
     blocked: request.active === undefined ? undefined : !request.active,
   };
   const rows = mustSearch(filter)

@@ -40,9 +40,9 @@ export function lastActive([, seenAt, since]: ListedContact): number | null {
   return toSeconds(Math.max(seenAt - (seenAt % MINUTE_MS), since!));
 }
 
-/** The columns of a listed contact `c`. */
-export const LISTED = sql`c.body, (SELECT a.seen_at FROM activity a WHERE a.user_id = c.peer_id AND a.seen_at > c.peer_since)
-  AS seen_at, c.peer_since`;
+/** The columns of a listed contact `c`. Looks for the activity of one who has the owner as a contact, too, and of no other. */
+export const LISTED = sql`c.body, CASE WHEN c.peer_id IS NOT NULL THEN (SELECT a.seen_at FROM activity a
+  WHERE a.user_id = c.peer_id AND a.seen_at > c.peer_since) END AS seen_at, c.peer_since`;
 
 function ofContact(ownerId: string, id: string): Statement {
   return sql`FROM contacts c WHERE c.owner_id = ${ownerId} AND c.id = ${id}`;

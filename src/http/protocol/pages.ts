@@ -20,7 +20,7 @@ export function sendPage(
   const isFirst = !(page.has_newer ?? (asked.newer ? page.has_more : asked.cursor !== NEWEST));
   if (first !== null && last !== null && !(isFirst && isLast)) {
     const { id = "" } = request.params as { id?: string };
-    const path = request.routeOptions.url!.replace(":id", id);
+    const path = request.routeConfig.url!.replace(":id", id);
     const address = `${core.origin()}${path}?${keptFields(request.query as string)}`;
     const links: string[] = [];
     if (!isLast) links.push(`<${address}starting_after=${last}>; rel="next"`);

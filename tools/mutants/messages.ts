@@ -106,4 +106,18 @@ export const messages: readonly Mutant[] = [
     replace: "if (used < 0) {",
     tests: ["http/messages"],
   },
+  {
+    name: "messages of one statement move a conversation to the oldest of them",
+    file: "src/db/engines/postgres/bulk.ts",
+    find: 'id COLLATE "C" DESC',
+    replace: 'id COLLATE "C" ASC',
+    tests: ["contract/lane"],
+  },
+  {
+    name: "of the messages of one statement only the last sender has read",
+    file: "src/db/queries/new-messages.ts",
+    find: "FROM newest_found(sender_id, conversation_id)",
+    replace: "FROM newest_found(conversation_id)",
+    tests: ["contract/lane"],
+  },
 ];

@@ -23,7 +23,7 @@ export const reactions: readonly Mutant[] = [
   {
     name: "a reaction may be a word",
     file: "src/core/fields.ts",
-    find: "[...graphemes.segment(value)].length === 1",
+    find: "countGraphemes(value) === 1",
     replace: "value.length > 0",
     tests: ["acceptance/reactions"],
   },

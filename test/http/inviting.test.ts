@@ -1,11 +1,10 @@
 // Inviting discloses nothing: it answers and costs the same, whomever the name belongs to.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
-import { testDatabase } from "../support/engines/postgres.ts";
-import { startProxy } from "../support/engines/postgres-proxy.ts";
+import { startApp, type TestApp } from "../support/app.ts";
+import { startCounted } from "../support/engines/counting.ts";
+import type { Counts } from "../support/engines/postgres-proxy.ts";
 import { add, type Person, person, send } from "../support/people.ts";
 
 /** Names as long as each other, by what their users are to the inviter. */
@@ -86,16 +85,10 @@ test("sqlite: inviting answers the same for a contact, a stranger, a blocker and
 });
 
 test("postgres: inviting takes the same statements, round trips and answers for everybody", async (t) => {
-  const database = await testDatabase(t);
-  const proxy = await startProxy(t, database);
-  // Another node does the background work; this one does not hear of events, on which it would look whether that is its own.
-  proxy.rewrite = (sql) => sql.replace("; LISTEN parley_events", "");
-  const secrets = ["s".repeat(32)];
-  await startOn(t, { ...(await testConfig(t)), databaseUrl: database, secrets });
-  const server = await startOn(t, { ...(await testConfig(t)), databaseUrl: proxy.url, secrets });
+  const { server, count } = await startCounted(t);
   const ann = await makePeople(server);
   const { id } = await groupOf(server, ann, { name: "x" });
-  const least: Record<string, Record<string, { roundTrips: number; statements: number }>> = {};
+  const least: Record<string, Record<string, Counts>> = {};
   const isEven = () => KINDS.every((kind) => isDeepStrictEqual(least[kind], least.nobody1));
   // Others use the wire as well: they add, and never take away.
   for (let round = 0; round < 4 || (round < 25 && !isEven()); round++) {
@@ -104,15 +97,7 @@ test("postgres: inviting takes the same statements, round trips and answers for 
       least[kind] ??= {};
       answers[kind] = [];
       for (const [name, step] of Object.entries(stepsOf(server, ann, id, kind))) {
-        await sleep(10);
-        proxy.takeCounts();
-        answers[kind].push(await plain(await step(), kind));
-        const { roundTrips, statements } = proxy.takeCounts();
-        const before = least[kind][name] ?? { roundTrips, statements };
-        least[kind][name] = {
-          roundTrips: Math.min(before.roundTrips, roundTrips),
-          statements: Math.min(before.statements, statements),
-        };
+        answers[kind].push(await plain(await count(least[kind], name, step), kind));
       }
     }
     for (const kind of KINDS) assert.deepEqual(answers[kind], answers.nobody1, kind);

@@ -24,21 +24,22 @@ export interface PostgresProxy {
   /** While it is set nothing passes, in either direction, and connections stay open. */
   stall(on: boolean): void;
   /**
-   * Since the last call: how often clients waited for an answer, and how many statements they sent. A node's connection of
-   * its own beside the pool, on which it listens, does not count: what is asked there is asked on a timer.
+   * Since the last call: how often clients waited for an answer, and how many statements and commits they sent. A node's
+   * connection of its own beside the pool, on which it listens, does not count: what is asked there is asked on a timer.
    */
   takeCounts(): Counts;
 }
 
-interface Counts {
+export interface Counts {
   roundTrips: number;
   statements: number;
+  commits: number;
 }
 
 export async function startProxy(t: TestContext, target: string): Promise<PostgresProxy> {
   const { hostname, port } = new URL(target);
   const pairs = new Set<Pair>();
-  const counts = { roundTrips: 0, statements: 0 };
+  const counts = { roundTrips: 0, statements: 0, commits: 0 };
   let stalled = false;
   const server: Server = createServer({ noDelay: true }, (client) => {
     const pair = new Pair(
@@ -66,7 +67,7 @@ export async function startProxy(t: TestContext, target: string): Promise<Postgr
     },
     takeCounts() {
       const taken = { ...counts };
-      counts.roundTrips = counts.statements = 0;
+      Object.assign(counts, { roundTrips: 0, statements: 0, commits: 0 });
       return taken;
     },
   };
@@ -159,6 +160,7 @@ class Pair {
     }
     const sql = message.toString("utf8", 5, message.length - 1);
     this.#listens ||= sql.includes("LISTEN ");
+    if (sql === "COMMIT") this.#counts.commits++;
     const cut = sql === "COMMIT" ? this.#proxy.onCommit() : undefined;
     this.#cutAfter = cut === "after";
     if (cut !== "before") this.#server.write(simpleQuery(this.#proxy.rewrite(sql)));

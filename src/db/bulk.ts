@@ -61,9 +61,9 @@ interface Definition<C extends Columns, F> {
  *       changes: [sql`UPDATE users SET name = found.name FROM found WHERE users.id = found.id`],
  *     });
  *
- * `next_id(table)` is the next number of its column `id`. `in_order(found.id)` ends a statement whose rows are inserted row by
- * row of `found`. `FROM newest_found(a, b)` has the rows of `found`, but of those with the same `a` and `b` only the one with
- * the greatest `id`.
+ * `next_id(table)` is the next number of its column `id`. `in_order(found.id)` ends a statement whose rows are inserted in this
+ * order, and `SELECT first_of(found.a, found.b) …` has of those with the same `a` and `b` only the first in it. In
+ * `FROM numbered_found(a)` the rows of `found` with the same `a` are numbered from 1 by their `id`, as `ordinal`.
  */
 export class Bulk<C extends Columns = Columns, F = Record<string, Value>> {
   readonly columns: Columns;

@@ -8,7 +8,7 @@ import type { Database } from "../../src/db/database.ts";
 import type { Write } from "../../src/db/write.ts";
 import { getWrite, type SingleName, writes } from "../../src/db/writes.ts";
 import { holds } from "../support/property.ts";
-import { attachment, aUser, contact, message, messageId } from "../support/rows.ts";
+import { anEntry, attachment, aUser, contact, message, messageId } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
 import { dump } from "./dump.ts";
 
@@ -80,9 +80,11 @@ const act = fc.oneof(
   fc.record({
     kind: fc.constant("block" as const),
     who: person,
-    name: fc.constantFrom(...PEOPLE, "m"),
+    name: fc.constantFrom(...PEOPLE, "a", "b", "m"),
     on: fc.boolean(),
   }),
+  fc.record({ kind: fc.constant("edit" as const), who: person, back: fc.nat(3) }),
+  fc.record({ kind: fc.constant("hide" as const), who: person, back: fc.nat(5) }),
 );
 type Act = typeof act extends fc.Arbitrary<infer A> ? A : never;
 
@@ -150,6 +152,15 @@ function toWrite(
       const name = each.kind === "react" ? "addReaction" : "removeReaction";
       return [name, { userId: who, messageId: back(each.back), emoji: each.emoji, now: number }];
     }
+    case "edit": {
+      const fields = { text: `edited ${number}`, data: undefined, expected: null, now: number };
+      return ["updateMessage", { userId: who, id: back(each.back), ...fields }];
+    }
+    case "hide":
+      return [
+        "hideMessage",
+        { userId: who, id: back(each.back), expected: null, now: number, entry: anEntry() },
+      ];
     case "block": {
       const usernameKey = nameOf(each.name);
       const blockedAt = each.on ? 1_800_000_000_000 + number : null;

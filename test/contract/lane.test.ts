@@ -4,13 +4,13 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import pg from "pg";
-import type { Database } from "../../src/db/database.ts";
+import type { Database, WriteName } from "../../src/db/database.ts";
 import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
 import { raw, type Statement, sql } from "../../src/db/sql.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { startProxy } from "../support/engines/postgres-proxy.ts";
 import { holds } from "../support/property.ts";
-import { addUser, attachment, aUser, contact, message, messageId } from "../support/rows.ts";
+import { addUser, anEntry, attachment, aUser, contact, message, messageId } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite, openTwiceOnPostgres } from "./databases.ts";
 import { dump } from "./dump.ts";
 import { add, meet, SHARED, seenBy, send } from "./talk.ts";
@@ -30,6 +30,8 @@ const creates = (db: Database, owner: string, numbers: readonly number[]) =>
 
 const count = async (db: Database, text: string): Promise<number> =>
   (await db.get(raw(`SELECT COUNT(*) AS count FROM ${text}`) as Statement<{ count: number }>))!.count;
+
+const GROUP = "cnv_grp";
 
 const upTo = (length: number) => Array.from({ length }, (_, i) => i + 1);
 
@@ -117,24 +119,45 @@ test("messages to one conversation in a transaction are all there, in their orde
 
 test("messages of a transaction leave what they leave one after the other", async (t) => {
   const [sqlite, postgres] = [await openOnSqlite(t), await openOnPostgres(t)];
-  const users = ["a", "b", "first"].map((name) => aUser(name));
-  const meeting = [
-    { ...contact("a", 1), usernameKey: "b" },
-    { ...contact("b", 1), usernameKey: "a" },
-  ];
-  for (const db of [sqlite, postgres]) {
-    for (const user of users) await db.write("createUser", user);
-    for (const met of meeting) await db.write("createContact", met);
+  const both = async (name: WriteName, input: unknown) => {
+    for (const db of [sqlite, postgres]) await db.write(name, input as never);
+  };
+  for (const name of ["a", "b", "c", "first"]) await both("createUser", aUser(name));
+  for (const [owner, name] of ["ab", "ba", "ca"]) {
+    await both("createContact", { ...contact(owner!, 1), usernameKey: name });
   }
+  const invited = ["b", "c"].map((name) => ({ memberId: `mem_${name}`, username: name, usernameKey: name }));
+  await both("createGroup", {
+    ...{
+      id: "grp",
+      conversationId: GROUP,
+      memberId: "mem_a",
+      messageId: messageId(1),
+      userId: "a",
+      name: "x",
+    },
+    ...{ description: null, avatarUrl: null, history: "joined", invited, maxMembers: 9, entry: anEntry() },
+  });
+  for (const [number, userId] of ["b", "c"].entries()) {
+    const joining = { groupId: "grp", userId, messageId: messageId(2 + number), limit: 9, entry: anEntry() };
+    await both("joinGroup", joining);
+  }
+  const person = fc.constantFrom("a", "b", "c");
   const sent = fc.record({
-    who: fc.constantFrom("a", "b"),
-    to: fc.constantFrom(SHARED, SHARED, null),
-    hasFile: fc.nat(20).map((n) => n === 0),
+    who: person,
+    to: fc.constantFrom(SHARED, GROUP, GROUP, null),
+    hasFile: fc.nat(40).map((n) => n === 0),
     place: fc.nat(),
   });
-  let last = 1;
+  const block = fc.record({ owner: person, name: person, on: fc.boolean() });
+  const sendings = fc.array(sent, { minLength: 2, maxLength: 40, size: "max" });
+  let last = 3;
   await holds(
-    fc.asyncProperty(fc.array(sent, { minLength: 2, maxLength: 40, size: "max" }), async (all) => {
+    fc.asyncProperty(fc.array(block, { maxLength: 4 }), sendings, async (blocks, all) => {
+      for (const { owner, name, on } of blocks) {
+        const blocked = { ownerId: owner, usernameKey: name, username: name, now: ++last };
+        await both("setBlock", { ...blocked, blockedAt: on ? 1_800_000_000_000 + last : null });
+      }
       const before = await count(postgres, "(SELECT DISTINCT xmin::text FROM messages) AS x");
       // One with a file is a statement of its own, between those before and after it.
       const isInOrder = all.some(({ hasFile }) => hasFile);
@@ -142,7 +165,8 @@ test("messages of a transaction leave what they leave one after the other", asyn
         const number = ++last;
         const { file } = attachment(who, number, {}, { bytes: new Uint8Array([number % 256]), fileSize: 1 });
         const files = hasFile ? [file] : [];
-        return { place, input: message(who, number, (isInOrder ? SHARED : to) as string, { files }) };
+        const target = isInOrder || (who === "c" && to === SHARED) ? GROUP : to;
+        return { place, input: message(who, number, target as string, { files }) };
       });
       for (const { input } of writes) await sqlite.write("createMessage", input);
       if (!isInOrder) writes.sort((a, b) => a.place - b.place);

@@ -29,7 +29,7 @@ const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "list attachments with their senders": { roundTrips: 2, statements: 2 },
   "download a small file": { roundTrips: 2, statements: 2 },
   "create an archive": { roundTrips: 1, statements: 1 },
-  "rename an attachment": { roundTrips: 4, statements: 10 },
+  "rename an attachment": { roundTrips: 4, statements: 16 },
   "delete a small file": { roundTrips: 5, statements: 15 },
   "create a group": { roundTrips: 4, statements: 15 },
   "invite into a group": { roundTrips: 5, statements: 9 },

@@ -240,9 +240,9 @@ export const access: readonly Mutant[] = [
   {
     name: "whoever is blocked goes on being heard",
     file: SENDING,
-    find: "seat.is_blocked === 1 ?",
-    replace: "seat.is_blocked === 2 ?",
-    tests: ["acceptance/message-sharing"],
+    find: "      withholdFrom(message, seat.username_key),\n",
+    replace: "",
+    tests: ["contract/bulk"],
   },
   {
     name: "an event of a file is told to those who do not see it",

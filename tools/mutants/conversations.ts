@@ -297,17 +297,10 @@ const blocks: readonly Mutant[] = [
     tests: ["contract/messages"],
   },
   {
-    name: "blocked: a run goes on over what was seen in between",
-    file: SENDING,
-    find: "AND x.id > w.to_id) THEN w.from_id END",
-    replace: "AND x.id > w.to_id AND x.id = '') THEN w.from_id END",
-    tests: ["contract/messages"],
-  },
-  {
     name: "blocked: a withdrawn message keeps its files in the list",
     file: "src/db/queries/withholding.ts",
-    find: "sql`DELETE FROM grants WHERE user_id = ${userId} AND attachment_id = ${file.id}`",
-    replace: "sql`SELECT ${userId}, ${file.id}`",
+    find: "DELETE FROM grants WHERE user_id IN (${those}) AND attachment_id = ${file.id}",
+    replace: "DELETE FROM grants WHERE user_id IN (${those}) AND attachment_id = ${file.id} AND user_id = ''",
     tests: ["contract/messages"],
   },
   {

@@ -5,6 +5,7 @@ const JSON_VALUES = "src/util/json.ts";
 const UPLOADS = "src/http/protocol/uploads.ts";
 const SENDING = "src/core/sending.ts";
 const QUERIES = "src/db/queries/messages.ts";
+const NEW_MESSAGES = "src/db/queries/new-messages.ts";
 
 /** Messages: what they may hold, who may change them, how many are sent. */
 export const messages: readonly Mutant[] = [
@@ -108,16 +109,61 @@ export const messages: readonly Mutant[] = [
   },
   {
     name: "messages of one statement move a conversation to the oldest of them",
-    file: "src/db/engines/postgres/bulk.ts",
-    find: 'id COLLATE "C" DESC',
-    replace: 'id COLLATE "C" ASC',
+    file: NEW_MESSAGES,
+    find: "in_order(s.user_id, found.conversation_id, found.id DESC)",
+    replace: "in_order(s.user_id, found.conversation_id, found.id)",
     tests: ["contract/lane"],
   },
   {
     name: "of the messages of one statement only the last sender has read",
-    file: "src/db/queries/new-messages.ts",
-    find: "FROM newest_found(sender_id, conversation_id)",
-    replace: "FROM newest_found(conversation_id)",
+    file: NEW_MESSAGES,
+    find: "SELECT first_of(found.sender_id, found.conversation_id) found.sender_id",
+    replace: "SELECT first_of(found.conversation_id) found.sender_id",
     tests: ["contract/lane"],
+  },
+  {
+    name: "a withheld message reaches the inbox, the events and the files of who blocked its sender",
+    file: NEW_MESSAGES,
+    find: "AND (s.user_id = found.sender_id OR ${none(BLOCK)})`;",
+    replace: "`;",
+    tests: ["contract/bulk", "contract/lane"],
+  },
+  {
+    name: "a member who blocked the sender reads the message in the list",
+    file: NEW_MESSAGES,
+    find: "AND s.user_id <> found.sender_id AND ${some(BLOCK)}`;",
+    replace: "AND s.user_id <> found.sender_id AND ${none(BLOCK)} AND ${some(BLOCK)}`;",
+    tests: ["contract/bulk", "contract/lane"],
+  },
+  {
+    name: "messages of one statement are withheld as one run with those between that are seen",
+    file: NEW_MESSAGES,
+    find: "GROUP BY r.user_id, r.conversation_id, r.seen",
+    replace: "GROUP BY r.user_id, r.conversation_id",
+    tests: ["contract/lane"],
+  },
+  {
+    name: "a message of a blocked sender leaves the lane",
+    file: NEW_MESSAGES,
+    find: "const IS_USUAL = sql`u.id = input.sender_id\n",
+    replace:
+      "const IS_USUAL = sql`u.id = input.sender_id\n  AND ${none(sql`SELECT b.owner_id FROM members s JOIN blocks b ON b.owner_id = s.user_id\n    WHERE s.conversation_id = ${TARGET} AND b.username_key = u.username_key AND s.user_id <> u.id`)}\n",
+    tests: ["contract/lane", "http/sending-alike"],
+  },
+  {
+    name: "a change of a message costs more for who is blocked",
+    file: QUERIES,
+    find: "  return [...withdraw(message, files, userIds, now), ...publishUpdate(message, now)];",
+    replace:
+      "  const update = publishUpdate(message, now);\n  return userIds.length === 0 ? update : [...withdraw(message, files, userIds, now), ...update];",
+    tests: ["http/sending-alike"],
+  },
+  {
+    name: "a deleted file costs a statement for each member",
+    file: QUERIES,
+    find: '    sql`DELETE FROM grants WHERE user_id IN (${list(padded(["", ...members.map(({ user_id }) => user_id)]))})\n      AND attachment_id = ${file.id}`,\n',
+    replace:
+      "    ...members.map(\n      ({ user_id }) => sql`DELETE FROM grants WHERE user_id IN (${list(padded([user_id]))}) AND attachment_id = ${file.id}`,\n    ),\n",
+    tests: ["http/sending-alike"],
   },
 ];

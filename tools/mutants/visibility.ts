@@ -83,8 +83,8 @@ export const visibility: readonly Mutant[] = [
   {
     name: "a change of a blocked user's message arrives",
     file: MESSAGES,
-    find: "if (blockers.length === 0) return update;",
-    replace: "if (blockers.length >= 0) return update;",
+    find: "...withdraw(message, files, userIds, now), ",
+    replace: "...withdraw(message, files, userIds.slice(0, 0), now), ",
     tests: ["http/sharing-rules"],
   },
   {
@@ -161,15 +161,15 @@ export const visibility: readonly Mutant[] = [
   {
     name: "files of a message that is deleted for oneself count no more",
     file: WITHHOLDING,
-    find: "        .filter((file) => file.uploader_id !== userId)\n",
-    replace: "",
+    find: "\n        AND user_id <> ${file.uploader_id}`",
+    replace: "`",
     tests: ["contract/hiding"],
   },
   {
     name: "each message that is deleted for oneself is a run",
     file: WITHHOLDING,
-    find: "COALESCE((${before}), ${id})",
-    replace: "COALESCE(NULL, ${id})",
+    find: "COALESCE(${runBefore(sql`${id}`)}, ${id}), COALESCE(",
+    replace: "${id}, COALESCE(",
     tests: ["contract/hiding"],
   },
   {

@@ -67,8 +67,6 @@ interface ReadMark {
   last_id: string | null;
   last_read_id: string | null;
   disclosed_read_id: string | null;
-  /** The contact if it may see how far the user has read; otherwise null. */
-  reader_id: string | null;
   maybe_unread: number | null;
 }
 
@@ -80,7 +78,7 @@ export const markRead = write({ publishesEvents: true }, function* (input: MarkR
   const { userId, conversationId, messageId, now } = input;
   if (yield* doRow(toBulkRow(input))) return;
   const mark = yield* get<ReadMark>(
-    sql`SELECT s.since_id, p.maybe_unread, v.last_id, k.last_read_id, k.disclosed_read_id, ${READER} AS reader_id
+    sql`SELECT s.since_id, p.maybe_unread, v.last_id, k.last_read_id, k.disclosed_read_id
         FROM members s LEFT JOIN conversations v ON v.id = s.conversation_id
         LEFT JOIN places p ON p.user_id = s.user_id AND p.conversation_id = s.conversation_id
         LEFT JOIN marks k ON k.user_id = s.user_id AND k.conversation_id = s.conversation_id
@@ -94,15 +92,24 @@ export const markRead = write({ publishesEvents: true }, function* (input: MarkR
   const wasDisclosed = mark.disclosed_read_id ?? "";
   const read = messageId > wasRead ? messageId : wasRead;
   const disclosed = !input.isPrivate && messageId > wasDisclosed ? messageId : wasDisclosed;
-  const publish = (recipientId: string) =>
-    publishReferenceTo(recipientId, "conversation.updated", now, conversationId, conversationId);
   if (read !== wasRead || disclosed !== wasDisclosed) {
     yield* batch([
       sql`INSERT INTO marks (user_id, conversation_id, last_read_id, disclosed_read_id)
           VALUES (${userId}, ${conversationId}, ${read}, ${disclosed})
           ${SET_READ}`,
-      ...(read === wasRead ? [] : [publish(userId)]),
-      ...(disclosed === wasDisclosed || mark.reader_id === null ? [] : [publish(mark.reader_id)]),
+      ...(read === wasRead
+        ? []
+        : [publishReferenceTo(userId, "conversation.updated", now, conversationId, conversationId)]),
+      // Also without a reader: the user could tell by the time that the contact has left.
+      ...(disclosed === wasDisclosed
+        ? []
+        : [
+            sql`${INTO_OUTBOX} SELECT r.id, 'conversation.updated', ${conversationId}, ${now},
+                ${toReference(conversationId, conversationId)}
+              FROM (SELECT ${READER} AS id FROM members s
+                WHERE s.conversation_id = ${conversationId} AND s.user_id = ${userId}) r
+              WHERE r.id IS NOT NULL`,
+          ]),
     ]);
   }
   // Also after a read that moves nothing: what was unread may have been deleted.

@@ -1,7 +1,7 @@
 import { ParleyError } from "../../errors.ts";
 import { laterId } from "../../util/ids.ts";
 import { NEWEST, type Page } from "../page.ts";
-import { list, type QuickReader, type Statement, sql } from "../sql.ts";
+import { list, padded, type QuickReader, type Statement, sql } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
 import { all, batch, get, run, type Write, write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
@@ -193,7 +193,7 @@ export const updateMessage = write({ publishesEvents: true }, function* (input: 
   const { id } = message;
   const { text = message.text, data = message.data } = input;
   if (text === message.text && data === message.data) return;
-  if (text === null && data === null && (yield* filesOf(message)).length === 0) {
+  if (text === null && data === null && (yield* all(findFiles(message))).length === 0) {
     throw new ParleyError("missing_parameter", "A message needs text, data or a file. Delete it instead.", {
       param: "text",
     });
@@ -220,14 +220,13 @@ export interface Changed {
  */
 export function* publishChange(message: Changed, now: number): Write<Statement[]> {
   const { id, conversation_id } = message;
-  const blockers = yield* all<{ user_id: string }>(
-    sql`SELECT s.user_id ${audience(conversation_id, sql`${id}`)} AND s.user_id <> ${message.sender_id}
+  const [blockers, files] = yield* batch([
+    sql<Member>`SELECT s.user_id ${audience(conversation_id, sql`${id}`)} AND s.user_id <> ${message.sender_id}
       AND ${hasBlocked(message.username_key)}`,
-  );
-  const update = publishUpdate(message, now);
-  if (blockers.length === 0) return update;
+    findFiles(message),
+  ]);
   const userIds = blockers.map(({ user_id }) => user_id);
-  return [...withdraw(message, yield* filesOf(message), userIds, now), ...update];
+  return [...withdraw(message, files, userIds, now), ...publishUpdate(message, now)];
 }
 
 /** Part of other writes: publishes a change of the message to everybody who sees it. */
@@ -241,11 +240,9 @@ export function publishUpdate(
   ];
 }
 
-function filesOf({ id, conversation_id }: { id: string; conversation_id: string }): Write<ErasedFile[]> {
-  return all(
-    sql<ErasedFile>`SELECT id, blob_key, uploader_id, file_size FROM attachments
-      WHERE conversation_id = ${conversation_id} AND message_id = ${id} ORDER BY id`,
-  );
+function findFiles({ id, conversation_id }: { id: string; conversation_id: string }): Statement<ErasedFile> {
+  return sql`SELECT id, blob_key, uploader_id, file_size FROM attachments
+    WHERE conversation_id = ${conversation_id} AND message_id = ${id} ORDER BY id`;
 }
 
 interface DeleteMessage extends OwnMessageInput {
@@ -265,7 +262,7 @@ export const deleteMessage = write(
       yield* run(recordEntry(entry, "message.deleted", message.id));
       entry = { ...entry, id: laterId(entry.id, entry.id) };
     }
-    yield* eraseForAll(message, yield* filesOf(message), input.now, entry);
+    yield* eraseForAll(message, yield* all(findFiles(message)), input.now, entry);
   },
 );
 
@@ -301,7 +298,7 @@ export const hideMessage = write(
     );
     if (!message) throw new ParleyError("message_not_found");
     checkVersion(expected, message.version);
-    const files = yield* filesOf(message);
+    const files = yield* all(findFiles(message));
     if (message.is_seen === 1) yield* batch(withdraw(message, files, [userId], now));
     else yield* eraseForAll(message, files, now, entry);
   },
@@ -333,7 +330,10 @@ export function membersOf(conversationId: string): Write<Member[]> {
   return all(sql<Member>`SELECT user_id FROM members WHERE conversation_id = ${conversationId}`);
 }
 
-/** Part of other writes: erases a file of a message, and publishes that to those who saw it. */
+/**
+ * Part of other writes: erases a file of a message, and publishes that to those who saw it. Returns as many statements for any
+ * number of members: the uploader could tell by the time whether a contact has left.
+ */
 export function eraseFileForAll(
   { id: messageId, conversation_id }: ErasedMessage,
   members: readonly Member[],
@@ -344,9 +344,8 @@ export function eraseFileForAll(
   return [
     publishReference("attachment.deleted", now, conversation_id, file.id, messageId),
     ...eraseFile(file, now),
-    ...members.map(
-      ({ user_id }) => sql`DELETE FROM grants WHERE user_id = ${user_id} AND attachment_id = ${file.id}`,
-    ),
+    sql`DELETE FROM grants WHERE user_id IN (${list(padded(["", ...members.map(({ user_id }) => user_id)]))})
+      AND attachment_id = ${file.id}`,
     recordEntry(entry, "attachment.deleted", file.id),
   ];
 }

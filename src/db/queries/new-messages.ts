@@ -7,9 +7,10 @@ import { INTO_OUTBOX } from "./events.ts";
 import type { NewFile } from "./files.ts";
 import type { SenderRow } from "./users.ts";
 import { sees } from "./visibility.ts";
+import { EXTEND_RUN, runBefore } from "./withholding.ts";
 
-// The usual messages, many at once: without mentions, with an id that is later than all of the conversation, and of senders
-// whom no member has blocked. `sending.ts` has the others.
+// The usual messages, many at once: without mentions, and with an id that is later than all of the conversation. `sending.ts`
+// has the others. Which of them a message is does not depend on who has blocked its sender: the sender could tell by the time.
 
 /** A message as it is sent; the sender is a member of the conversation. */
 export interface SendMessage {
@@ -71,24 +72,43 @@ const TARGET = sql`COALESCE(input.target_id, u.conversation_id)`;
 const FOUND = {
   conversation_id: sql<string>`${TARGET}`,
   username: sql<string>`u.username`,
+  username_key: sql<string>`u.username_key`,
   display_name: sql<string | null>`u.display_name`,
   avatar_url: sql<string | null>`u.avatar_url`,
   new_body_id: sql<number | null>`CASE WHEN input.text IS NOT NULL OR input.data IS NOT NULL
     THEN next_id(message_bodies) END`,
 };
 
-type Found = Omit<SenderRow, "id"> & { conversation_id: string; new_body_id: number | null };
+interface Found extends Omit<SenderRow, "id"> {
+  conversation_id: string;
+  username_key: string;
+  new_body_id: number | null;
+}
 
 const IS_USUAL = sql`u.id = input.sender_id
   AND ${some(sql`SELECT m.user_id FROM members m WHERE m.conversation_id = ${TARGET} AND m.user_id = u.id`)}
   AND ${none(sql`SELECT c.id FROM conversations c WHERE c.id = ${TARGET} AND c.last_id >= input.id`)}
-  AND ${none(sql`SELECT b.owner_id FROM members s JOIN blocks b ON b.owner_id = s.user_id
-    WHERE s.conversation_id = ${TARGET} AND b.username_key = u.username_key AND s.user_id <> u.id`)}
   AND (input.reply_to_id IS NULL OR ${some(sql`SELECT r.id FROM messages r
     JOIN members s ON s.conversation_id = r.conversation_id AND s.user_id = input.sender_id
     WHERE r.conversation_id = ${TARGET} AND r.id = input.reply_to_id AND ${sees(sql`r.id`)}`)})`;
 
-const TO_AUDIENCE = sql`members s WHERE s.conversation_id = found.conversation_id AND ${sees(sql`found.id`)}`;
+const BLOCK = sql`SELECT b.owner_id FROM blocks b WHERE b.owner_id = s.user_id AND b.username_key = found.username_key`;
+/** Of a message that is later than all before it, every member sees what no block withholds. */
+const TO_AUDIENCE = sql`members s WHERE s.conversation_id = found.conversation_id
+  AND (s.user_id = found.sender_id OR ${none(BLOCK)})`;
+const TO_BLOCKERS = sql`members s WHERE s.conversation_id = found.conversation_id
+  AND s.user_id <> found.sender_id AND ${some(BLOCK)}`;
+
+/** Withholds successive messages as one run: `seen` counts those of the conversation before them that the member sees. */
+const WITHHOLD = sql`INSERT INTO withheld (user_id, conversation_id, from_id, to_id)
+  SELECT s.user_id, s.conversation_id, CASE WHEN s.seen = 0 THEN COALESCE(${runBefore(sql`s.from_id`)}, s.from_id)
+      ELSE s.from_id END, s.to_id
+    FROM (SELECT r.user_id, r.conversation_id, r.seen, MIN(r.id) AS from_id, MAX(r.id) AS to_id
+      FROM (SELECT s.user_id, found.conversation_id AS conversation_id, found.id AS id, found.ordinal - ROW_NUMBER()
+          OVER (PARTITION BY s.user_id, found.conversation_id ORDER BY found.id) AS seen
+        FROM numbered_found(conversation_id), ${TO_BLOCKERS}) r
+      GROUP BY r.user_id, r.conversation_id, r.seen) s
+    WHERE true ${EXTEND_RUN}`;
 
 function reference(id: Statement): Statement {
   return sql`'{"id":"' || ${id} || '","conversation_id":"' || found.conversation_id || '"}'`;
@@ -102,14 +122,17 @@ function storeMessage(hasFile: boolean): Statement[] {
     sql`INSERT INTO messages (conversation_id, id, sender_id, type, body_id, has_files, reply_to_id, created_at, version)
       SELECT found.conversation_id, found.id, found.sender_id, 'text', found.new_body_id, ${raw(hasFile ? "1" : "0")},
         found.reply_to_id, found.created_at, 1 FROM found`,
-    sql`INSERT INTO conversations (id, last_id) SELECT found.conversation_id, found.id FROM newest_found(conversation_id)
-      WHERE true ON CONFLICT (id) DO UPDATE SET last_id = excluded.last_id`,
+    WITHHOLD,
+    sql`INSERT INTO conversations (id, last_id)
+      SELECT first_of(found.conversation_id) found.conversation_id, found.id FROM found WHERE true
+      in_order(found.conversation_id, found.id DESC) ON CONFLICT (id) DO UPDATE SET last_id = excluded.last_id`,
     sql`INSERT INTO places (user_id, conversation_id, position, maybe_unread)
-      SELECT s.user_id, found.conversation_id, found.position, CASE WHEN s.user_id = found.sender_id THEN 0 ELSE 1 END
-      FROM newest_found(conversation_id), ${TO_AUDIENCE} ${MOVE_UP}`,
+      SELECT first_of(s.user_id, found.conversation_id) s.user_id, found.conversation_id, found.position,
+        CASE WHEN s.user_id = found.sender_id THEN 0 ELSE 1 END
+      FROM found, ${TO_AUDIENCE} in_order(s.user_id, found.conversation_id, found.id DESC) ${MOVE_UP}`,
     sql`INSERT INTO marks (user_id, conversation_id, last_read_id)
-      SELECT found.sender_id, found.conversation_id, found.id FROM newest_found(sender_id, conversation_id)
-      WHERE true ${MARK_READ}`,
+      SELECT first_of(found.sender_id, found.conversation_id) found.sender_id, found.conversation_id, found.id
+      FROM found WHERE true in_order(found.sender_id, found.conversation_id, found.id DESC) ${MARK_READ}`,
   ];
 }
 

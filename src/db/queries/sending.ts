@@ -10,6 +10,7 @@ import { MARK_READ, MOVE_UP, type SendMessage, toBulkRow } from "./new-messages.
 import { queueBody } from "./search.ts";
 import { getUser, type SenderRow } from "./users.ts";
 import { audience, sees } from "./visibility.ts";
+import { EXTEND_RUN, runBefore } from "./withholding.ts";
 
 /** What a write assigns to a new message. Nothing that was written is in it: it is stored for replays. */
 export interface SentMessage {
@@ -23,8 +24,6 @@ interface SenderSeat extends Omit<SenderRow, "id"> {
   conversation_id: string;
   last_id: string | null;
   username_key: string;
-  /** 1 if a member has blocked the sender, otherwise 0. */
-  is_blocked: number;
 }
 
 /**
@@ -56,7 +55,7 @@ export const createMessage = write(
     let statements = [
       sql`INSERT INTO conversations (id, last_id) VALUES (${conversationId}, ${id})
         ON CONFLICT (id) DO UPDATE SET last_id = excluded.last_id`,
-      ...(seat.is_blocked === 1 ? [withholdFrom(message, seat.username_key)] : []),
+      withholdFrom(message, seat.username_key),
       sql`INSERT INTO messages (conversation_id, id, sender_id, type, body_id, has_files, mentions, reply_to_id,
           created_at, version)
         VALUES (${conversationId}, ${id}, ${senderId}, 'text', ${bodyId}, ${files.length > 0 ? 1 : 0},
@@ -81,10 +80,8 @@ export const createMessage = write(
 function* findSenderSeat({ conversationId, senderId }: SendMessage): Write<SenderSeat> {
   // A deleted user stays a member until these rows are erased.
   const seat = yield* get<SenderSeat>(
-    sql`SELECT m.conversation_id, u.username, u.display_name, u.avatar_url, u.username_key, (SELECT c.last_id FROM conversations c WHERE c.id = m.conversation_id) AS last_id,
-        CASE WHEN EXISTS (SELECT 1 FROM members s JOIN blocks b ON b.owner_id = s.user_id
-          WHERE s.conversation_id = m.conversation_id AND b.username_key = u.username_key
-            AND s.user_id <> m.user_id) THEN 1 ELSE 0 END AS is_blocked
+    sql`SELECT m.conversation_id, u.username, u.display_name, u.avatar_url, u.username_key,
+        (SELECT c.last_id FROM conversations c WHERE c.id = m.conversation_id) AS last_id
       FROM members m JOIN users u ON u.id = m.user_id
       WHERE m.conversation_id = ${conversationId ?? sql`u.conversation_id`} AND m.user_id = ${senderId}`,
   );
@@ -131,18 +128,15 @@ interface Sent {
 }
 
 /**
- * Withholds a new message from members who have blocked its sender. Goes on with the last run if nothing that the member
- * sees came in between, so that a flood is one row.
+ * Withholds a new message from members who have blocked its sender. Extends the last run if nothing that the member sees came
+ * in between, so that a flood is one row.
  */
 function withholdFrom({ id, conversationId, senderId }: Sent, senderKey: string): Statement {
   return sql`INSERT INTO withheld (user_id, conversation_id, from_id, to_id)
-    SELECT s.user_id, s.conversation_id, COALESCE((SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM messages x
-          WHERE x.conversation_id = w.conversation_id AND x.id > w.to_id) THEN w.from_id END
-        FROM withheld w WHERE w.user_id = s.user_id AND w.conversation_id = s.conversation_id
-        ORDER BY w.from_id DESC LIMIT 1), ${id}), ${id}
+    SELECT s.user_id, s.conversation_id, COALESCE(${runBefore(sql`${id}`)}, ${id}), ${id}
     FROM members s WHERE s.conversation_id = ${conversationId} AND s.user_id <> ${senderId}
       AND ${hasBlocked(senderKey)}
-    ON CONFLICT (user_id, conversation_id, from_id) DO UPDATE SET to_id = excluded.to_id`;
+    ${EXTEND_RUN}`;
 }
 
 /** Moves the conversation to the top of the inbox of everybody who sees the message. */

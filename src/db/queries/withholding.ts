@@ -1,6 +1,6 @@
-import { type Statement, sql } from "../sql.ts";
+import { list, padded, type Statement, sql } from "../sql.ts";
 import type { ErasedFile } from "./erased.ts";
-import { publishReferenceTo } from "./events.ts";
+import { INTO_OUTBOX, toReference } from "./events.ts";
 
 interface Withheld {
   id: string;
@@ -9,7 +9,8 @@ interface Withheld {
 
 /**
  * Part of other writes: withholds a message from members who see it, with its files, and publishes that to them. The
- * uploader of a file keeps the grant, by which it counts in their storage.
+ * uploader of a file keeps the grant, by which it counts in their storage. Returns as many statements for any number of users,
+ * also for none: the sender could count them by the time.
  */
 export function withdraw(
   { id, conversation_id }: Withheld,
@@ -17,36 +18,46 @@ export function withdraw(
   userIds: readonly string[],
   now: number,
 ): Statement[] {
+  const those = list(padded(["", ...userIds]));
   const publish = (type: "attachment.deleted" | "message.deleted", what: string) =>
-    userIds.map((userId) => publishReferenceTo(userId, type, now, conversation_id, what));
+    sql`${INTO_OUTBOX} SELECT u.id, ${type}, ${conversation_id}, ${now}, ${toReference(what, conversation_id)}
+      FROM users u WHERE u.id IN (${those})`;
   return [
-    ...publish("message.deleted", id),
-    ...files.flatMap((file) => publish("attachment.deleted", file.id)),
-    ...userIds.flatMap((userId) => [
-      ...files
-        .filter((file) => file.uploader_id !== userId)
-        .map((file) => sql`DELETE FROM grants WHERE user_id = ${userId} AND attachment_id = ${file.id}`),
-      ...withhold(userId, conversation_id, id),
-    ]),
+    publish("message.deleted", id),
+    ...files.map((file) => publish("attachment.deleted", file.id)),
+    ...files.map(
+      (file) => sql`DELETE FROM grants WHERE user_id IN (${those}) AND attachment_id = ${file.id}
+        AND user_id <> ${file.uploader_id}`,
+    ),
+    ...withhold(those, conversation_id, id),
   ];
 }
 
+function between(from: Statement, to: Statement): Statement {
+  return sql`SELECT 1 FROM messages x WHERE x.conversation_id = s.conversation_id AND x.id > ${from} AND x.id < ${to}`;
+}
+
+/** Selects where the run begins that a message which is withheld from the member `s` extends; null if there is none. */
+export function runBefore(id: Statement): Statement {
+  return sql`(SELECT CASE WHEN NOT EXISTS (${between(sql`w.to_id`, id)}) THEN w.from_id END
+    FROM withheld w WHERE w.user_id = s.user_id AND w.conversation_id = s.conversation_id AND w.from_id < ${id}
+    ORDER BY w.from_id DESC LIMIT 1)`;
+}
+
+export const EXTEND_RUN = sql`ON CONFLICT (user_id, conversation_id, from_id) DO UPDATE SET to_id = excluded.to_id`;
+
 /** Extends or joins adjacent runs, so that many withheld messages are few rows, and few jumps. */
-function withhold(userId: string, conversationId: string, id: string): Statement[] {
-  const isOwn = sql`w.user_id = ${userId} AND w.conversation_id = ${conversationId}`;
-  const between = (from: Statement, to: Statement) =>
-    sql`SELECT 1 FROM messages x WHERE x.conversation_id = ${conversationId} AND x.id > ${from} AND x.id < ${to}`;
-  const before = sql`SELECT CASE WHEN NOT EXISTS (${between(sql`w.to_id`, sql`${id}`)}) THEN w.from_id END
-    FROM withheld w WHERE ${isOwn} AND w.from_id < ${id} ORDER BY w.from_id DESC LIMIT 1`;
-  const behind = sql`SELECT CASE WHEN NOT EXISTS (${between(sql`${id}`, sql`w.from_id`)}) THEN w.to_id END
-    FROM withheld w WHERE ${isOwn} AND w.from_id > ${id} ORDER BY w.from_id LIMIT 1`;
-  const end = sql`SELECT w.to_id FROM withheld w WHERE ${isOwn} AND w.from_id <= ${id} ORDER BY w.from_id DESC LIMIT 1`;
+function withhold(userIds: Statement, conversationId: string, id: string): Statement[] {
+  const after = sql`(SELECT CASE WHEN NOT EXISTS (${between(sql`${id}`, sql`w.from_id`)}) THEN w.to_id END
+    FROM withheld w WHERE w.user_id = s.user_id AND w.conversation_id = s.conversation_id AND w.from_id > ${id}
+    ORDER BY w.from_id LIMIT 1)`;
   return [
     sql`INSERT INTO withheld (user_id, conversation_id, from_id, to_id)
-      VALUES (${userId}, ${conversationId}, COALESCE((${before}), ${id}), COALESCE((${behind}), ${id}))
-      ON CONFLICT (user_id, conversation_id, from_id) DO UPDATE SET to_id = excluded.to_id`,
-    // The run behind it is part of this one now.
-    sql`DELETE FROM withheld WHERE user_id = ${userId} AND conversation_id = ${conversationId} AND from_id > ${id}
-      AND from_id <= (${end})`,
+      SELECT s.user_id, s.conversation_id, COALESCE(${runBefore(sql`${id}`)}, ${id}), COALESCE(${after}, ${id})
+        FROM members s WHERE s.conversation_id = ${conversationId} AND s.user_id IN (${userIds}) ${EXTEND_RUN}`,
+    // The run after it is part of this one now.
+    sql`DELETE FROM withheld WHERE user_id IN (${userIds}) AND conversation_id = ${conversationId} AND from_id > ${id}
+      AND from_id <= (SELECT w.to_id FROM withheld w WHERE w.user_id = withheld.user_id
+        AND w.conversation_id = withheld.conversation_id AND w.from_id <= ${id} ORDER BY w.from_id DESC LIMIT 1)`,
   ];
 }

@@ -7,7 +7,9 @@ const compiled = new WeakMap<Bulk, string>();
 function textOf(bulk: Bulk): string {
   let text = compiled.get(bulk);
   if (text === undefined) {
-    const columns = Object.entries(bulk.columns).map(([name, type]) => `${name} ${type}`);
+    const columns = Object.entries(bulk.columns).map(
+      ([name, type]) => `${name} ${type === "TEXT" ? 'TEXT COLLATE "C"' : type}`,
+    );
     const found = bulk.found.map(([name, expression]) => `, ${expression} AS ${name}`).join("");
     const names = bulk.found.map(([name]) => `, ${name}`).join("");
     const tables = bulk.tables === "" ? "" : `CROSS JOIN ${bulk.tables}`;
@@ -17,9 +19,10 @@ function textOf(bulk: Bulk): string {
       SELECT n${names} FROM found`
       .replaceAll(/\bnext_id\((\w+)\)/g, "nextval('$1_id_seq')")
       .replaceAll(/\bin_order\(([\w., ]+)\)/g, "ORDER BY $1")
+      .replaceAll(/\bfirst_of\(([\w., ]+)\)/g, "DISTINCT ON ($1)")
       .replaceAll(
-        /\bnewest_found\(([\w, ]+)\)/g,
-        '(SELECT DISTINCT ON ($1) * FROM found ORDER BY $1, id COLLATE "C" DESC) found',
+        /\bnumbered_found\((\w+)\)/g,
+        "(SELECT *, ROW_NUMBER() OVER (PARTITION BY $1 ORDER BY id) AS ordinal FROM found) found",
       );
     compiled.set(bulk, text);
   }

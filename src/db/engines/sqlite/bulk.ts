@@ -19,8 +19,9 @@ function toText(sql: string): Text {
   const columns: string[] = [];
   const text = sql
     .replaceAll(/\bFROM input other\b/g, "FROM (SELECT input.owner_id AS owner_id) other")
-    .replaceAll(/\bFROM (?:found|newest_found\([\w, ]+\))(, )?/g, (_, more) => (more ? "FROM " : ""))
-    .replaceAll(/\bin_order\([\w., ]+\)/g, "")
+    .replaceAll(/\bFROM (?:found|numbered_found\(\w+\))(, )?/g, (_, more) => (more ? "FROM " : ""))
+    .replaceAll(/\b(?:in_order|first_of)\([\w., ]+\)/g, "")
+    .replaceAll(/\bfound\.ordinal\b/g, "1")
     .replaceAll(/\bnext_id\((\w+)\)/g, "(SELECT COALESCE(MAX(id), 0) + 1 FROM $1)")
     .replaceAll(/\b(?:input|found)\.(\w+)/g, (_, column) => {
       if (!columns.includes(column)) columns.push(column);

@@ -61,6 +61,41 @@ test("what fails is tried again later and later, for three days; then it is disa
   assert.ok(await eventually(async () => (await failing()).state === "delivered"));
 });
 
+test("Retry-After delays the next attempt until then, but not beyond that of the attempt after it", async (t) => {
+  let now = Date.UTC(2026, 0, 1);
+  // The jitter at its least.
+  const random = (bytes: Uint8Array) => void bytes.fill(0);
+  const server = await startApp(t, LIMITS, { clock: () => now, random });
+  const ann = await person(server, "ann");
+  const date = (ms: number) => new Date(now + ms).toUTCString();
+  const answers: [status: number, retryAfter: () => string, seconds: number][] = [
+    [429, () => "3", 3],
+    [503, () => date(20_000), 20],
+    [503, () => "999999999", 0.8 * (30 + 300)],
+    [429, () => "1", 0.8 * 300],
+    [503, () => date(-60_000), 0.8 * 1800],
+    [503, () => "soon", 0.8 * 7200],
+    [503, () => "Xyz, 99 Xyz 2030 99:99:99 GMT", 0.8 * 18_000],
+    [503, () => "9".repeat(400), 0.8 * 36_000],
+    [503, () => "Fri, 31 Dec 9999 23:59:59 GMT", 0.8 * (50_400 + 72_000)],
+    [429, () => "", 0.8 * 72_000],
+    // No attempt is planned after the last.
+    [429, () => "999999", 0.8 * 86_400],
+  ];
+  const to = await receiver(t, (response) => {
+    const [status, retryAfter] = answers[to.received.length - 1] ?? [204, () => ""];
+    return response.writeHead(status, { "retry-after": retryAfter() }).end();
+  });
+  const made = await hook(server, ann, to);
+  await add(server, ann, "bob");
+  for (const [i, [, , seconds]] of answers.entries()) {
+    const { next_attempt_at } = await newest(server, ann, made, { attempts: i + 1, state: "pending" });
+    assert.equal(next_attempt_at, Math.floor(now / 1000 + seconds), `attempt ${i + 1}`);
+    now += Math.ceil(seconds * 1000);
+  }
+  await newest(server, ann, made, { state: "delivered", attempts: 12 });
+});
+
 test("410 disables a webhook at once; a redirect is not followed", async (t) => {
   const server = await startApp(t, LIMITS);
   const ann = await person(server, "ann");

@@ -53,6 +53,27 @@ export const outside: readonly Mutant[] = [
     tests: ["http/webhooks-ssrf"],
   },
   {
+    name: "webhooks: a receiver that asks for time gets none",
+    file: DELIVERY,
+    find: "asked <= planned) return planned;",
+    replace: "asked >= 0) return planned;",
+    tests: ["http/webhooks-retries"],
+  },
+  {
+    name: "webhooks: a receiver puts off its deliveries for years",
+    file: DELIVERY,
+    find: "return Math.min(asked, planned + (pauseAfter(core, attempt.attempts + 1) ?? 0));",
+    replace: "return asked;",
+    tests: ["http/webhooks-retries"],
+  },
+  {
+    name: "webhooks: any number is a time to wait",
+    file: "src/core/events/attempt.ts",
+    find: "/^\\d{1,9}$/",
+    replace: "/^\\d+$/",
+    tests: ["http/webhooks-retries"],
+  },
+  {
     name: "read an answer without end",
     file: POST,
     find: "        if (bytes > MAX_ANSWER_BYTES) request.destroy();\n",

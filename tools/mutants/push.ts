@@ -202,8 +202,8 @@ export const push: readonly Mutant[] = [
   {
     name: "a push server that is busy is not given its time",
     file: DELIVERY,
-    find: "Math.max(pause, SECOND_MS * secondsOf(answer?.retryAfter))",
-    replace: "Math.min(pause, SECOND_MS * secondsOf(answer?.retryAfter) + pause)",
+    find: "Math.max(pause, askedPause(attempt))",
+    replace: "Math.min(pause, askedPause(attempt) + pause)",
     tests: ["http/push-retries"],
   },
   {

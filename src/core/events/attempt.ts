@@ -14,6 +14,9 @@ const RETRY_AFTER_MS = [
 ];
 /** Each pause varies by this share, so that deliveries that failed together are not retried together. */
 const JITTER = 0.2;
+/** Retry-After in seconds, of so many digits at most, and as a date (RFC 9110, section 5.6.7). */
+const SECONDS = /^\d{1,9}$/;
+const DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /** What is posted in an attempt. */
 export type Request = Pick<Post, "headers" | "body">;
@@ -50,4 +53,12 @@ export function pauseAfter(core: Core, attempts: number): number | undefined {
   core.random(bytes);
   const part = new DataView(bytes.buffer).getUint32(0) / 2 ** 32;
   return Math.round(pause * (1 - JITTER + 2 * JITTER * part));
+}
+
+/** Returns how long the receiver asks to wait with its Retry-After, in milliseconds; 0 if it has none that can be read. */
+export function askedPause({ answer, entry }: Attempt): number {
+  const text = answer?.retryAfter ?? "";
+  if (SECONDS.test(text)) return Number(text) * SECOND_MS;
+  const until = DATE.test(text) ? Date.parse(text) : Number.NaN;
+  return until > entry.at ? until - entry.at : 0;
 }

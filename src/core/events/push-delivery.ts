@@ -3,7 +3,7 @@ import type { NewEntry } from "../../db/queries/audit.ts";
 import type { WebhookRow } from "../../db/queries/webhooks.ts";
 import { createSender, encryptPush } from "../../util/web-push.ts";
 import type { Core } from "../core.ts";
-import { type Attempt, type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";
+import { type Attempt, askedPause, type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";
 import { renderPush } from "./render.ts";
 
 const SECOND_MS = 1000;
@@ -84,15 +84,11 @@ function topicOf({ secret }: WebhookRow, conversationId: string): string {
 }
 
 /** Returns when to retry; null if that is of no use. */
-function retryAt(core: Core, { answer, attempts, delivery, entry }: Attempt): number | null {
+function retryAt(core: Core, attempt: Attempt): number | null {
+  const { answer, attempts, delivery, entry } = attempt;
   if (answer && answer.status < 500 && !LATER.has(answer.status)) return null;
   const pause = pauseAfter(core, attempts);
   if (pause === undefined) return null;
-  const at = entry.at + Math.max(pause, SECOND_MS * secondsOf(answer?.retryAfter));
+  const at = entry.at + Math.max(pause, askedPause(attempt));
   return at < delivery.told_at + LIFE_MS ? at : null;
-}
-
-/** Push servers send seconds; a date counts as none. */
-function secondsOf(retryAfter: string | undefined): number {
-  return /^\d{1,9}$/.test(retryAfter ?? "") ? Number(retryAfter) : 0;
 }

@@ -3,7 +3,7 @@ import type { DueDelivery } from "../../db/queries/deliveries.ts";
 import { listRecipients } from "../../db/queries/events.ts";
 import type { WebhookRow } from "../../db/queries/webhooks.ts";
 import type { Core } from "../core.ts";
-import { type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";
+import { type Attempt, askedPause, type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";
 import { keptSince } from "./events.ts";
 import { renderEvents, renderForAll } from "./render.ts";
 import { isShown } from "./shown-types.ts";
@@ -22,9 +22,10 @@ export const webhookDelivery: DeliveryKind = {
     await core.db.write("skipDelivery", { webhookId: hook.id, id, attempts, now: core.clock() });
   },
 
-  async settle(core, { hook, delivery, attempts, answer, isDelivered, isFailing, entry }) {
+  async settle(core, attempt) {
+    const { hook, delivery, attempts, answer, isDelivered, isFailing, entry } = attempt;
     const isGivenUp = isFailing || answer?.status === GONE;
-    const pause = isDelivered || isGivenUp ? undefined : pauseAfter(core, attempts);
+    const pause = isDelivered || isGivenUp ? undefined : pauseOf(core, attempt);
     const isEnded = pause === undefined;
     await core.db.write("settleDelivery", {
       webhookId: hook.id,
@@ -39,6 +40,17 @@ export const webhookDelivery: DeliveryKind = {
     });
   },
 };
+
+/**
+ * Returns the pause before the next attempt: as planned, or as long as the receiver asks. Ends at the latest when the attempt
+ * after the next is planned, so that no receiver can put off its deliveries for years. Undefined after the last attempt.
+ */
+function pauseOf(core: Core, attempt: Attempt): number | undefined {
+  const planned = pauseAfter(core, attempt.attempts);
+  const asked = askedPause(attempt);
+  if (planned === undefined || asked <= planned) return planned;
+  return Math.min(asked, planned + (pauseAfter(core, attempt.attempts + 1) ?? 0));
+}
 
 /** The same sentence for all reasons: differences would let the owner of a webhook scan the operator's network. */
 function noAnswer({ limits }: Core): string {

@@ -21,6 +21,7 @@ import { refuseHalfMove } from "./core/upkeep/move.ts";
 import type { Callbacks, Database } from "./db/database.ts";
 import { lockFolder } from "./db/engines/sqlite/lock.ts";
 import { hasStoredFiles } from "./db/queries/integrity.ts";
+import { findPictures } from "./db/queries/pictures.ts";
 import { findPushKey } from "./db/queries/push-subscriptions.ts";
 import { followsRule } from "./db/queries/search.ts";
 import { hasReservations } from "./db/queries/storage.ts";
@@ -37,8 +38,8 @@ import { startPreviewSweep } from "./jobs/previews.ts";
 import { startSweep } from "./jobs/sweep.ts";
 import { startWebhooks } from "./jobs/webhooks.ts";
 import { PreviewCache } from "./previews/cache.ts";
-import { childCommand, findSharp } from "./previews/command.ts";
-import { PreviewMaker } from "./previews/maker.ts";
+import { findSharp } from "./previews/command.ts";
+import { PreviewMakers } from "./previews/makers.ts";
 import { toHttpUrl } from "./util/addresses.ts";
 import type { Clock } from "./util/clock.ts";
 import { type DataFolder, openDataFolder, readSecret } from "./util/data-folder.ts";
@@ -289,13 +290,14 @@ async function openPreviews(
 ): Promise<Previews | null> {
   if (!previews) return null;
   const onFailure = (error: unknown) => log.error(errorFields(error), "a preview could not be made or kept");
-  const { command, isLimited } = childCommand(findSharp());
-  if (!isLimited)
+  const makers = new PreviewMakers(findSharp(), onFailure);
+  if (!makers.isLimited)
     log.warn({}, "prlimit is missing: pictures are decoded without limits on memory, files and CPU time");
   return new Previews({
     cache: await PreviewCache.open(previews, clock),
-    maker: new PreviewMaker(command, onFailure),
+    makers,
     open,
+    findShape: async (id) => (await findPictures(db, [id])).get(id) ?? null,
     storePlaceholder: (input) => db.write("setPlaceholder", input),
     onFailure,
   });

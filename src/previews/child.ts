@@ -3,13 +3,12 @@
 import { setPriority } from "node:os";
 import sharp from "sharp";
 import { rgbaToThumbHash } from "thumbhash";
-import { ExactReader, formatAnswer, parseRequest, REQUEST_BYTES } from "./frames.ts";
+import { ExactReader, formatAnswer, MAX_RATIO, parseRequest, REQUEST_BYTES } from "./frames.ts";
 
 /** The formats that browsers show and phones send. Other decoders are less tried, and had most of the holes. */
 const LOADERS = ["VipsForeignLoadJpeg", "VipsForeignLoadPng", "VipsForeignLoadWebp", "VipsForeignLoadNsgif"];
-const MAX_PIXELS = 100_000_000;
-/** How many times as high as wide a preview may be: that of a long strip is narrower. */
-const MAX_RATIO = 4;
+/** Pixels of a picture. A larger one has no preview here. */
+const MAX_PIXELS = Number(process.argv[2]);
 const QUALITY = 75;
 /** The largest picture that a ThumbHash is made of, in pixels each way. */
 const PLACEHOLDER_SIDE = 100;

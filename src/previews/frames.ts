@@ -1,5 +1,8 @@
 // What the server and the process that makes previews send each other: a head of fixed size, and the bytes that it announces.
 
+/** How many times as high as wide a preview may be: that of a long strip is narrower. */
+export const MAX_RATIO = 4;
+
 export interface Request {
   /** Of the preview, in pixels. */
   width: number;

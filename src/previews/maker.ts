@@ -1,11 +1,12 @@
 import { ParleyError } from "../errors.ts";
+import { FairQueue, type Shares } from "../util/fair-queue.ts";
 import { CPU_SECONDS } from "./command.ts";
 import { type Chunks, PreviewProcess, ProcessFailure } from "./process.ts";
 
 /** A larger picture gets no preview. */
 export const MAX_PICTURE_BYTES = 64 * 1024 * 1024;
-/** Pictures that may wait for their preview. */
-const MAX_WAITING = 100;
+/** Pictures that may wait for their preview, of one uploader and of all. */
+const SHARES: Shares = { each: 30, all: 300 };
 /** When to retry a preview that could not be made now. */
 const RETRY_AFTER_SECONDS = "10";
 /** By these a process is stopped from outside, with the server or by an operator. It is not the fault of a picture. */
@@ -23,6 +24,18 @@ export interface Life {
 
 const LIFE: Life = { timeLimitMs: 60_000, idleMs: 10_000, pictures: 200, memory: 300 };
 
+/** A picture that waits for its preview. */
+export interface Picture {
+  /** Opens its bytes. */
+  read: () => Promise<Uint8Array | Chunks>;
+  /** Bytes. */
+  size: number;
+  /** The user whose turns it takes. */
+  uploaderId: string;
+  /** How many turns, relative to other pictures. */
+  cost: number;
+}
+
 export interface Made {
   webp: Uint8Array;
   /** A ThumbHash in base64. */
@@ -38,9 +51,8 @@ export class PreviewMaker {
   /** Pictures that the process has had. */
   #pictures = 0;
   #idle: NodeJS.Timeout | undefined;
-  #waiting = 0;
-  /** Ends with the last picture that waits. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #waiting = new FairQueue<() => Promise<void>>(SHARES);
+  #work: Promise<void> | undefined;
   #isClosed = false;
 
   /** `onFailure` is told when the process itself does not work. */
@@ -55,21 +67,23 @@ export class PreviewMaker {
     return this.#process?.hasEnded ? undefined : this.#process?.pid;
   }
 
+  /** Resolves when no picture waits any more. */
+  get done(): Promise<void> {
+    return this.#work ?? Promise.resolve();
+  }
+
   /**
-   * Makes a preview of a picture of this many bytes, in its turn. `read` opens them. Returns null if no preview can be made of
-   * the picture. Throws `unavailable`, and what reading throws.
+   * Makes a preview when it is the uploader's turn. Returns null if no preview can be made of the picture. Throws `unavailable`,
+   * and what reading throws.
    */
-  async make(read: () => Promise<Uint8Array | Chunks>, size: number, width: number): Promise<Made | null> {
-    if (size > MAX_PICTURE_BYTES) return null;
-    if (this.#waiting >= MAX_WAITING) throw unavailable("Too many previews are being made. Try again.");
-    this.#waiting++;
-    const turn = this.#last.then(() => this.#makeNow(read, size, width));
-    this.#last = turn.catch(() => {});
-    try {
-      return await turn;
-    } finally {
-      this.#waiting--;
-    }
+  async make(picture: Picture, width: number): Promise<Made | null> {
+    if (picture.size > MAX_PICTURE_BYTES) return null;
+    const { promise, resolve, reject } = Promise.withResolvers<Made | null>();
+    const turn = () => this.#makeNow(picture, width).then(resolve, reject);
+    if (!this.#waiting.add(turn, picture.uploaderId, picture.cost))
+      throw unavailable("Too many previews are being made. Try again.");
+    this.#work ??= this.#takeTurns();
+    return promise;
   }
 
   /** Ends the process, and all that waits. */
@@ -78,14 +92,15 @@ export class PreviewMaker {
     const running = this.#process;
     this.#drop();
     await running?.ended;
-    await this.#last;
+    await this.done;
   }
 
-  async #makeNow(
-    read: () => Promise<Uint8Array | Chunks>,
-    size: number,
-    width: number,
-  ): Promise<Made | null> {
+  async #takeTurns(): Promise<void> {
+    for (let turn = this.#waiting.take(); turn; turn = this.#waiting.take()) await turn();
+    this.#work = undefined;
+  }
+
+  async #makeNow({ read, size }: Picture, width: number): Promise<Made | null> {
     const running = await this.#ready();
     try {
       const bytes = await read();

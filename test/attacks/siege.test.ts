@@ -12,11 +12,14 @@ import { forms, parameters, partHeaders, parts } from "../corpora/cases/multipar
 import { besideFiles, names } from "../corpora/cases/names.ts";
 import { fieldNames, headers, idempotencyKeys, paths, queries } from "../corpora/cases/places.ts";
 import { avatars, webhooks } from "../corpora/cases/urls.ts";
+import { PICTURES } from "../siege/pictures.ts";
 import { RESOURCES } from "../siege/resources.ts";
 import { Target } from "../siege/target.ts";
 import { join } from "../support/joined.ts";
 import { isLong, scaled } from "../support/scale.ts";
 import { inMib, noProc } from "../support/usage.ts";
+
+const ATTACKS = { ...RESOURCES, ...PICTURES };
 
 /** What needs nothing of the server but that it is there. */
 const CORPORA = [
@@ -50,12 +53,12 @@ test("under siege a server answers others, and when it is over it is as it was",
   t.diagnostic(`RSS ${inMib(await target.kept())} when it has just begun`);
   // What the code loads and keeps at its first use is no leak, nor is the room that once was for as many connections.
   const first = (short: number, long: number) => (isLong ? long : Math.ceil(short / 2));
-  for (const attack of Object.values(RESOURCES)) {
+  for (const attack of Object.values(ATTACKS)) {
     await attack(target, first);
     await target.kept();
   }
   const before = await target.kept();
-  for (const [name, attack] of Object.entries(RESOURCES)) {
+  for (const [name, attack] of Object.entries(ATTACKS)) {
     const begun = performance.now();
     const tried = await attack(target, scaled);
     const took = ((performance.now() - begun) / 1000).toFixed(1);

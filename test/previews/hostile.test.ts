@@ -5,7 +5,7 @@ import sharp from "sharp";
 import { MAX_PICTURE_BYTES } from "../../src/previews/maker.ts";
 import { blackPng } from "../support/picture-bytes.ts";
 import { peakBytes } from "../support/usage.ts";
-import { claiming, makeOf, noise, testMaker, twoColours } from "./pictures.ts";
+import { claiming, makeOf, noise, pictureOf, testMaker, twoColours } from "./pictures.ts";
 
 /** Bytes. Without a bomb the process has less than 100 MB. */
 const MAX_MEMORY = 250_000_000;
@@ -84,6 +84,6 @@ test("damaged pictures have no preview", async (t) => {
 test("a picture that is too large is not even read", async (t) => {
   const { maker } = testMaker(t);
   const read = async () => assert.fail("It was read.");
-  assert.equal(await maker.make(read, MAX_PICTURE_BYTES + 1, 320), null);
+  assert.equal(await maker.make(pictureOf(read, MAX_PICTURE_BYTES + 1), 320), null);
   assert.equal(maker.pid, undefined);
 });

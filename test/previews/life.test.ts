@@ -3,20 +3,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PreviewMaker } from "../../src/previews/maker.ts";
 import { eventually } from "../support/files-on-disk.ts";
-import { isAlive, makeOf, noise, testMaker, twoColours } from "./pictures.ts";
+import {
+  endless,
+  interrupted,
+  isAlive,
+  makeOf,
+  noise,
+  pictureOf,
+  testMaker,
+  twoColours,
+} from "./pictures.ts";
 
 const picture = () => twoColours(400, 300).png().toBuffer();
 const isUnavailable = { name: "ParleyError", code: "unavailable", header: "10" };
-
-/** The bytes in two halves, with something in between. */
-async function* interrupted(
-  bytes: Uint8Array,
-  between: () => void | Promise<void>,
-): AsyncGenerator<Uint8Array> {
-  yield bytes.subarray(0, bytes.length / 2);
-  await between();
-  yield bytes.subarray(bytes.length / 2);
-}
 
 test("one process makes many previews, in the order of the requests", async (t) => {
   const { maker } = testMaker(t);
@@ -37,11 +36,8 @@ test("one process makes many previews, in the order of the requests", async (t) 
 test("a picture whose process is killed has no preview, and the next one has", async (t) => {
   const { maker, failures } = testMaker(t);
   const bytes = await noise(1200, 900).png().toBuffer();
-  const killed = maker.make(
-    async () => interrupted(bytes, () => void process.kill(maker.pid!, "SIGKILL")),
-    bytes.length,
-    320,
-  );
+  const read = async () => interrupted(bytes, () => void process.kill(maker.pid!, "SIGKILL"));
+  const killed = maker.make(pictureOf(read, bytes.length), 320);
   const next = makeOf(maker, bytes);
   assert.equal(await killed, null);
   assert.ok(await next);
@@ -54,7 +50,7 @@ test("a picture that takes too long is given up, and the next one is made", asyn
   assert.ok(await makeOf(maker, bytes));
   const pid = maker.pid!;
   const slow = async () => interrupted(bytes, () => void process.kill(pid, "SIGSTOP"));
-  assert.equal(await maker.make(slow, bytes.length, 320), null);
+  assert.equal(await maker.make(pictureOf(slow, bytes.length), 320), null);
   assert.equal(maker.pid, undefined);
   assert.ok(await makeOf(maker, bytes));
   assert.notEqual(maker.pid, pid);
@@ -66,7 +62,7 @@ test("a preview can be requested again if the process was stopped from outside",
   const bytes = await noise(1200, 900).png().toBuffer();
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
     const read = async () => interrupted(bytes, () => void process.kill(maker.pid!, signal));
-    await assert.rejects(maker.make(read, bytes.length, 320), isUnavailable);
+    await assert.rejects(maker.make(pictureOf(read, bytes.length), 320), isUnavailable);
   }
   assert.ok(await makeOf(maker, bytes));
 });
@@ -111,44 +107,56 @@ test("an error while a picture is read is thrown, and does not mean that it has 
   const broken = () => {
     throw new Error("The disk failed.");
   };
-  await assert.rejects(
-    maker.make(async () => interrupted(bytes, broken), bytes.length, 320),
-    /The disk failed/,
-  );
-  await assert.rejects(
-    maker.make(async () => bytes, bytes.length + 1, 320),
-    /more or fewer bytes/,
-  );
-  await assert.rejects(
-    maker.make(async () => bytes, bytes.length - 1, 320),
-    /more or fewer bytes/,
-  );
-  await assert.rejects(maker.make(broken, bytes.length, 320), /The disk failed/);
+  for (const [read, size, expected] of [
+    [async () => interrupted(bytes, broken), bytes.length, /The disk failed/],
+    [async () => bytes, bytes.length + 1, /more or fewer bytes/],
+    [async () => bytes, bytes.length - 1, /more or fewer bytes/],
+    [broken, bytes.length, /The disk failed/],
+  ] as const)
+    await assert.rejects(maker.make(pictureOf(read, size), 320), expected);
   assert.ok(await makeOf(maker, bytes));
 });
 
-test("at most a hundred pictures wait, and closing ends them all", async (t) => {
+test("at most thirty pictures of one uploader wait, and three hundred in all; closing ends them", async (t) => {
   const { maker, failures } = testMaker(t);
   const bytes = await picture();
-  const { promise: forever } = Promise.withResolvers<void>();
-  const isReading = Promise.withResolvers<void>();
-  const read = async () =>
-    interrupted(bytes, () => {
-      isReading.resolve();
-      return forever;
-    });
-  const first = maker.make(read, bytes.length, 320);
-  const others = Array.from({ length: 99 }, () => makeOf(maker, bytes));
-  await assert.rejects(makeOf(maker, bytes), isUnavailable);
-  await isReading.promise;
+  const { read, isReading } = endless(bytes);
+  const waiting = [maker.make(pictureOf(read, bytes.length), 320)];
+  const add = (uploader: string) =>
+    maker.make(
+      pictureOf(async () => bytes, bytes.length, uploader),
+      320,
+    );
+  for (let uploader = 0; uploader < 10; uploader++) {
+    for (let i = 0; i < 30; i++) waiting.push(add(`uploader ${uploader}`));
+    await assert.rejects(add(`uploader ${uploader}`), isUnavailable);
+  }
+  await assert.rejects(add("uploader 10"), isUnavailable);
+  await isReading;
   const pid = maker.pid!;
-  const settled = Promise.allSettled([first, ...others]);
+  const settled = Promise.allSettled(waiting);
   await maker.close();
   assert.ok(!isAlive(pid));
   for (const each of await settled)
     assert.equal(each.status === "rejected" && (each.reason as { code?: string }).code, "unavailable");
   await assert.rejects(makeOf(maker, bytes), isUnavailable);
   assert.deepEqual([maker.pid, failures], [undefined, []]);
+});
+
+test("turns go round between uploaders", async (t) => {
+  const { maker } = testMaker(t);
+  const bytes = await picture();
+  const order: string[] = [];
+  const add = async (uploader: string) => {
+    await maker.make(
+      pictureOf(async () => bytes, bytes.length, uploader),
+      320,
+    );
+    order.push(uploader);
+  };
+  await Promise.all([..."aaaaabb", "c"].map(add));
+  // The first has begun before the others come.
+  assert.equal(order.join(""), "aabcabaa");
 });
 
 test("a process that does not start is reported, and previews are unavailable", async (t) => {

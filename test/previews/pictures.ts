@@ -2,7 +2,8 @@
 import type { TestContext } from "node:test";
 import sharp, { type Sharp } from "sharp";
 import { childCommand, findSharp } from "../../src/previews/command.ts";
-import { type Life, PreviewMaker } from "../../src/previews/maker.ts";
+import { MAX_PIXELS } from "../../src/previews/cost.ts";
+import { type Life, type Picture, PreviewMaker } from "../../src/previews/maker.ts";
 
 /** Red on the left, blue on the right. */
 export function twoColours(width: number, height: number): Sharp {
@@ -36,14 +37,21 @@ export interface TestMaker {
 
 export function testMaker(t: TestContext, life: Partial<Life> = {}): TestMaker {
   const failures: unknown[] = [];
-  const { command } = childCommand(findSharp());
+  const { command } = childCommand(findSharp(), MAX_PIXELS);
   const maker = new PreviewMaker(command, (error) => failures.push(error), life);
   t.after(() => maker.close());
   return { maker, failures };
 }
 
 export function makeOf(maker: PreviewMaker, picture: Uint8Array, width = 320) {
-  return maker.make(async () => picture, picture.length, width);
+  return maker.make(
+    pictureOf(async () => picture, picture.length),
+    width,
+  );
+}
+
+export function pictureOf(read: Picture["read"], size: number, uploaderId = "ann"): Picture {
+  return { read, size, uploaderId, cost: 1 };
 }
 
 export function isAlive(pid: number): boolean {
@@ -52,4 +60,26 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** The bytes in two halves, with something in between. */
+export async function* interrupted(
+  bytes: Uint8Array,
+  between: () => void | Promise<void>,
+): AsyncGenerator<Uint8Array> {
+  yield bytes.subarray(0, bytes.length / 2);
+  await between();
+  yield bytes.subarray(bytes.length / 2);
+}
+
+/** Reads a picture whose end never comes, once the first half has been read. */
+export function endless(bytes: Uint8Array) {
+  const { promise: isReading, resolve } = Promise.withResolvers<void>();
+  const { promise: forever } = Promise.withResolvers<void>();
+  const read = async () =>
+    interrupted(bytes, () => {
+      resolve();
+      return forever;
+    });
+  return { read, isReading };
 }

@@ -85,10 +85,11 @@ test("a picture without a preview is remembered, and other types are not tried",
   assert.deepEqual(await readdir(place.folder), []);
   const damaged = await give(place, jpeg.subarray(0, jpeg.length / 2));
   assert.equal(await previews.get(damaged, 320), null);
-  assert.deepEqual(await readdir(place.folder), [`${damaged.id}-320.webp`]);
+  assert.deepEqual(await readdir(place.folder), [`${damaged.id}-0.webp`]);
   // From the folder, as the file says something else by now.
   const whole = await give(place, jpeg);
-  assert.equal(await previews.get({ ...whole, id: damaged.id }, 320), null);
+  for (const width of [320, 640, 1280])
+    assert.equal(await previews.get({ ...whole, id: damaged.id }, width), null);
   assert.equal(await placeholderOf(place, damaged.id), null);
 });
 

@@ -28,6 +28,7 @@ const config = readConfig({
   PARLEY_PORT: "0",
   PARLEY_LOG_LEVEL: "error",
   PARLEY_RATE_LIMIT: "0",
+  PARLEY_PREVIEWS: `${process.argv[2]}-previews`,
 });
 const app = await createApp({ ...config, limits: { ...config.limits, ...PATIENCE } });
 await app.start();

@@ -4,6 +4,8 @@ const CHILD = "src/previews/child.ts";
 const COMMAND = "src/previews/command.ts";
 const PROCESS = "src/previews/process.ts";
 const MAKER = "src/previews/maker.ts";
+const MAKERS = "src/previews/makers.ts";
+const QUEUE = "src/util/fair-queue.ts";
 const CACHE = "src/previews/cache.ts";
 const PREVIEWS = "src/core/files/previews.ts";
 
@@ -122,11 +124,81 @@ export const previews: readonly Mutant[] = [
     tests: ["previews/life"],
   },
   {
-    name: "previews: any number of pictures waits",
-    file: MAKER,
-    find: "if (this.#waiting >= MAX_WAITING)",
-    replace: "if (this.#waiting < 0)",
-    tests: ["previews/life"],
+    name: "previews, turns: any number of pictures of a user waits",
+    file: QUEUE,
+    find: "waiting >= this.#shares.each || ",
+    replace: "",
+    tests: ["unit/fair-queue", "previews/life"],
+  },
+  {
+    name: "previews, turns: any number of pictures waits",
+    file: QUEUE,
+    find: " || this.#entries.length >= this.#shares.all",
+    replace: "",
+    tests: ["unit/fair-queue", "previews/life"],
+  },
+  {
+    name: "previews, turns: the first to come is served first",
+    file: QUEUE,
+    find: "const finish = Math.max(last, this.#now) + cost;",
+    replace: "const finish = this.#now + this.#entries.length;",
+    tests: ["unit/fair-queue", "previews/life"],
+  },
+  {
+    name: "previews, turns: a dear picture takes one turn",
+    file: QUEUE,
+    find: "Math.max(last, this.#now) + cost;",
+    replace: "Math.max(last, this.#now) + 1;",
+    tests: ["unit/fair-queue"],
+  },
+  {
+    name: "previews, turns: a user who had nothing waiting has turns left from then",
+    file: QUEUE,
+    find: "Math.max(last, this.#now) + cost;",
+    replace: "last + cost;",
+    tests: ["unit/fair-queue"],
+  },
+  {
+    name: "previews, turns: cheap ones wait for dear ones",
+    file: MAKERS,
+    find: "isUrgent && cost <= CHEAP ? this.#cheap : this.#dear",
+    replace: "this.#dear",
+    tests: ["previews/makers"],
+  },
+  {
+    name: "previews, turns: dear ones are made beside cheap ones",
+    file: MAKERS,
+    find: "isUrgent && cost <= CHEAP ? ",
+    replace: "isUrgent ? ",
+    tests: ["previews/makers"],
+  },
+  {
+    name: "previews, turns: those that nobody has requested delay cheap ones",
+    file: MAKERS,
+    find: "isUrgent && cost <= CHEAP",
+    replace: "cost <= CHEAP",
+    tests: ["previews/makers"],
+  },
+  {
+    name: "previews, turns: the size in the row of a picture is believed",
+    file: MAKERS,
+    find: "childCommand(readable, CHEAP)",
+    replace: "childCommand(readable, MAX_PIXELS)",
+    tests: ["previews/makers"],
+  },
+  {
+    name: "previews, turns: the size of a picture does not count",
+    file: "src/previews/cost.ts",
+    find: "w * h + ENCODED_PIXEL",
+    replace: "ENCODED_PIXEL",
+    tests: ["previews/makers"],
+  },
+  {
+    name: "previews, turns: requests wait for the background",
+    file: PREVIEWS,
+    find: "        await this.#parts.makers.quiet;\n",
+    replace: "",
+    tests: ["previews/makers"],
   },
   {
     name: "previews: the process lives for any number of pictures",
@@ -220,10 +292,17 @@ export const previews: readonly Mutant[] = [
     tests: ["previews/service"],
   },
   {
-    name: "previews: what has none is tried again and again",
+    name: "previews, turns: what has none is tried again and again",
     file: PREVIEWS,
-    find: "await this.cache.store(row.id, width, made?.webp ?? new Uint8Array(0)).catch(onFailure);",
-    replace: "if (made) await this.cache.store(row.id, width, made.webp).catch(onFailure);",
+    find: "      await this.cache.store(row.id, ANY_WIDTH, new Uint8Array(0)).catch(onFailure);\n",
+    replace: "",
+    tests: ["previews/service"],
+  },
+  {
+    name: "previews, turns: what has none is tried again in each width",
+    file: PREVIEWS,
+    find: "store(row.id, ANY_WIDTH,",
+    replace: "store(row.id, width,",
     tests: ["previews/service"],
   },
   {
@@ -234,10 +313,10 @@ export const previews: readonly Mutant[] = [
     tests: ["previews/service"],
   },
   {
-    name: "previews: any number waits to be prepared",
+    name: "previews, turns: any number waits to be prepared",
     file: PREVIEWS,
-    find: " || this.#toPrepare.length >= MAX_TO_PREPARE",
-    replace: "",
+    find: "FairQueue<AttachmentRow>(TO_PREPARE)",
+    replace: "FairQueue<AttachmentRow>({ each: 1000, all: 1000 })",
     tests: ["previews/service"],
   },
   {

@@ -1,18 +1,23 @@
 import type { AttachmentRow } from "../../db/queries/attachments.ts";
 import { ParleyError } from "../../errors.ts";
 import type { PreviewCache } from "../../previews/cache.ts";
-import type { PreviewMaker } from "../../previews/maker.ts";
+import type { NewPicture, PreviewMakers } from "../../previews/makers.ts";
+import { FairQueue, type Shares } from "../../util/fair-queue.ts";
 
 /** The widths of previews, in pixels. */
 export const PREVIEW_WIDTHS = [320, 640, 1280];
 /** The types that are decoded. */
 const PICTURES = ["image/jpeg", "image/png", "image/apng", "image/webp", "image/gif"];
 /** How many pictures may wait until their first preview is made. Others get it when it is requested. */
-const MAX_TO_PREPARE = 100;
+const TO_PREPARE: Shares = { each: 100, all: 1000 };
+/** In the cache it says that a picture has no preview of any width: its next attempt would take as long again. */
+const ANY_WIDTH = 0;
 
 export interface PreviewParts {
   cache: PreviewCache;
-  maker: PreviewMaker;
+  makers: PreviewMakers;
+  /** Returns the size of a picture; null if it is not known. */
+  findShape: (id: string) => Promise<NewPicture["shape"]>;
   /** Opens all bytes of a file. */
   open: (row: AttachmentRow) => Promise<Uint8Array | AsyncIterable<Uint8Array>>;
   /** Stores the placeholder of a picture that has none. */
@@ -27,8 +32,9 @@ export class Previews {
   readonly #parts: PreviewParts;
   /** By attachment and width. */
   readonly #underWay = new Map<string, Promise<Uint8Array | null>>();
-  #toPrepare: AttachmentRow[] = [];
+  readonly #toPrepare = new FairQueue<AttachmentRow>(TO_PREPARE);
   #preparing: Promise<void> | undefined;
+  #isClosed = false;
 
   constructor(parts: PreviewParts) {
     this.cache = parts.cache;
@@ -36,38 +42,43 @@ export class Previews {
   }
 
   /** Returns a preview as WebP; null if none can be made of the file. Throws `unavailable`, and what reading the file throws. */
-  async get(row: AttachmentRow, width: number): Promise<Uint8Array | null> {
+  get(row: AttachmentRow, width: number): Promise<Uint8Array | null> {
+    return this.#get(row, width, true);
+  }
+
+  /** Makes the smallest preview of a new file in the background, and with it the placeholder, unless too many others wait. */
+  prepare(row: AttachmentRow): void {
+    if (!PICTURES.includes(row.file_type) || this.#isClosed) return;
+    if (this.#toPrepare.add(row, row.uploader_id, 1)) this.#preparing ??= this.#prepareAll();
+  }
+
+  /** Ends what is under way. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#parts.makers.close();
+    await this.#preparing;
+    await Promise.allSettled(this.#underWay.values());
+  }
+
+  async #get(row: AttachmentRow, width: number, isUrgent: boolean): Promise<Uint8Array | null> {
     if (!PICTURES.includes(row.file_type)) return null;
-    const kept = await this.cache.find(row.id, width);
+    const kept = (await this.cache.find(row.id, width)) ?? (await this.cache.find(row.id, ANY_WIDTH));
     if (kept) return kept.length > 0 ? kept : null;
     const key = `${row.id}-${width}`;
     let making = this.#underWay.get(key);
     if (!making) {
-      making = this.#make(row, width).finally(() => this.#underWay.delete(key));
+      making = this.#make(row, width, isUrgent).finally(() => this.#underWay.delete(key));
       this.#underWay.set(key, making);
     }
     return making;
   }
 
-  /** Makes the smallest preview of a new file in the background, and with it the placeholder, unless too many others wait. */
-  prepare(row: AttachmentRow): void {
-    if (!PICTURES.includes(row.file_type) || this.#toPrepare.length >= MAX_TO_PREPARE) return;
-    this.#toPrepare.push(row);
-    this.#preparing ??= this.#prepareAll();
-  }
-
-  /** Ends what is under way. */
-  async close(): Promise<void> {
-    this.#toPrepare = [];
-    await this.#parts.maker.close();
-    await this.#preparing;
-    await Promise.allSettled(this.#underWay.values());
-  }
-
   async #prepareAll(): Promise<void> {
-    for (let row = this.#toPrepare.shift(); row; row = this.#toPrepare.shift()) {
+    for (let row = this.#toPrepare.take(); row && !this.#isClosed; row = this.#toPrepare.take()) {
       try {
-        await this.get(row, PREVIEW_WIDTHS[0]!);
+        // Before it is under way: a request for the same must not wait for it.
+        await this.#parts.makers.quiet;
+        await this.#get(row, PREVIEW_WIDTHS[0]!, false);
       } catch (error) {
         // Unavailable: it is made when it is requested.
         if (!(error instanceof ParleyError)) this.#parts.onFailure(error);
@@ -76,12 +87,17 @@ export class Previews {
     this.#preparing = undefined;
   }
 
-  async #make(row: AttachmentRow, width: number): Promise<Uint8Array | null> {
-    const { maker, open, storePlaceholder, onFailure } = this.#parts;
-    const made = await maker.make(() => open(row), row.file_size, width);
+  async #make(row: AttachmentRow, width: number, isUrgent: boolean): Promise<Uint8Array | null> {
+    const { makers, findShape, open, storePlaceholder, onFailure } = this.#parts;
+    const shape = await findShape(row.id);
+    const picture = { read: () => open(row), size: row.file_size, uploaderId: row.uploader_id, shape };
+    const made = await makers.make(picture, width, isUrgent);
+    if (!made) {
+      await this.cache.store(row.id, ANY_WIDTH, new Uint8Array(0)).catch(onFailure);
+      return null;
+    }
     // A preview that cannot be kept is shown all the same.
-    await this.cache.store(row.id, width, made?.webp ?? new Uint8Array(0)).catch(onFailure);
-    if (!made) return null;
+    await this.cache.store(row.id, width, made.webp).catch(onFailure);
     await storePlaceholder({ id: row.id, placeholder: made.placeholder }).catch(onFailure);
     return made.webp;
   }

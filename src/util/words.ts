@@ -68,13 +68,14 @@ function fold(text: string): string {
   return plain.normalize("NFKC").replace(REPLACED, (letter) => LETTERS.get(letter)!);
 }
 
-/** Yields the words and runs of a folded text in their order, words with what joins their parts. */
-function* split(folded: string): Generator<{ text: string; isRun: boolean }> {
-  if (ASCII.test(folded)) {
-    for (const [word] of folded.matchAll(ASCII_WORD)) yield { text: word, isRun: false };
-    return;
-  }
-  for (const [word] of folded.matchAll(WORD)) {
+/** Returns the words of a folded text in their order, with what joins their parts, and with the runs in them. */
+function findWords(folded: string): readonly string[] {
+  return folded.match(ASCII.test(folded) ? ASCII_WORD : WORD) ?? [];
+}
+
+/** Yields the parts of words that are runs, and those that are not. */
+function* split(words: Iterable<string>): Generator<{ text: string; isRun: boolean }> {
+  for (const word of words) {
     let end = 0;
     for (const { 0: run, index } of word.matchAll(RUN)) {
       if (index > end) yield { text: word.slice(end, index), isRun: false };
@@ -88,7 +89,8 @@ function* split(folded: string): Generator<{ text: string; isRun: boolean }> {
 /** The words of `it's-me` are `it`, `s`, `its`, `me` and `itsme`. */
 function toWords(folded: string): Words {
   const found: Words = { words: new Set(), runs: [] };
-  for (const { text: part, isRun } of split(folded)) {
+  // To look for runs takes longest, and a text of many emoji has few different ones.
+  for (const { text: part, isRun } of split(new Set(findWords(folded)))) {
     if (isRun) found.runs.push(part);
     else if (!JOINT.test(part)) found.words.add(part);
     else {
@@ -104,7 +106,7 @@ function toWords(folded: string): Words {
 
 /** Returns what a text must have to be found: all words, the last one as a prefix. Equal terms are one. */
 export function toTerms(query: string): Term[] {
-  const parts = [...split(fold(query))]
+  const parts = [...split(findWords(fold(query)))]
     .flatMap(({ text, isRun }) => text.split("-").map((group) => ({ text: without(group), isRun })))
     .filter(({ text }) => text !== "");
   const terms = new Map<string, Term>();

@@ -18,6 +18,7 @@ const VOCABULARY = 50_000;
 const RANK_OF_A_THOUSAND = 2000;
 const MOST_FREQUENT = 50;
 const FEW_MESSAGES = 10;
+/** As many as a user may have at once. */
 const SEARCHERS = 4;
 const READS_PER_SECOND = 500;
 const ROUNDS = 5;
@@ -211,7 +212,7 @@ const requestsOf = (server: ParleyServer, connections: number, next: Requests["n
 /** Microseconds of CPU. */
 async function costOfSmall(parley: ParleyServer, small: Person, folder: string, ms: number): Promise<number> {
   const contender = {
-    requests: requestsOf(parley, CONNECTIONS, () => search(anyWord(0, VOCABULARY), small.headers)),
+    requests: requestsOf(parley, SEARCHERS, () => search(anyWord(0, VOCABULARY), small.headers)),
   };
   await warmUp([contender], folder);
   return (await costsOf([contender], folder, ms))[0]!;

@@ -241,7 +241,7 @@ export const catalogue = {
   rate_limited: {
     title: "Too many requests",
     explanation:
-      "The token or address exceeded its limit. Retry after the time in the `Retry-After` header. `RateLimit-Policy` is the limit, and `RateLimit` is what remains of it.",
+      "The token, user or address exceeded a limit; `detail` names it. Retry after the time in the `Retry-After` header. For the rate of a token, `RateLimit-Policy` is the limit, and `RateLimit` is what remains of it.",
   },
   daily_limit_reached: {
     title: "Daily limit reached",

@@ -51,6 +51,8 @@ export interface Limits {
   minAppendBytes: number;
   /** Whether resumable uploads are announced by an informational response (104). */
   informsOfUploads: boolean;
+  /** Searches, and other requests that take several turns of the event loop, that one user may run at once on one server. */
+  searchesPerUser: number;
   /** Downloads of archives that one user may run at once on one server. */
   archivesPerUser: number;
   /** Files of a conversation in one archive. */
@@ -95,6 +97,7 @@ export const LIMITS = {
   socketIdleTimeoutMs: 120_000,
   eventListenersPerUser: 20,
   uploadsPerUser: 100,
+  searchesPerUser: 4,
   archivesPerUser: 5,
   maxArchiveFiles: 1000,
   eventHeartbeatMs: 15_000,

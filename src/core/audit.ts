@@ -10,7 +10,7 @@ import { searchNames } from "./name-search.ts";
 import { NEWEST, OLDEST, type Page, type PageEnvelope, toPage } from "./page.ts";
 import { anyObject, described, id, orNull, resource, type TypeOf, text, textOrNull, time } from "./schema.ts";
 import { seconds } from "./time-fields.ts";
-import { nextTurn } from "./turns.ts";
+import { nextTurn, type Turns } from "./turns.ts";
 
 export const auditResource = resource("AuditEntry", {
   id: id("aud"),
@@ -68,12 +68,12 @@ export function newEntry(core: Accounts, caller: Caller | null): NewEntry {
 
 /**
  * Returns one page of the entries that match, newest first. Looks at a limited number of entries, as for names. There are
- * no indexes for filters: they would make audited writes slower. `isAborted` reports whether the client has gone.
+ * no indexes for filters: they would make audited writes slower.
  */
 export async function listAudit(
   core: Accounts,
   request: Page & AuditFilters,
-  isAborted: () => boolean,
+  turns: Turns,
 ): Promise<PageEnvelope> {
   let rows: EntryRow[] = [];
   const list = {
@@ -81,7 +81,7 @@ export async function listAudit(
     isMatch: toMatcher(request),
     findRows: async (ids: readonly string[]) => rows.filter(({ id }) => ids.includes(id)),
   };
-  const found = await searchNames(request, list, isAborted);
+  const found = await searchNames(request, list, turns);
   return toPage(request, found.rows, toJson, found.end);
 }
 
@@ -89,16 +89,17 @@ export async function listAudit(
 const EXPORT_PAGE = 500;
 
 /**
- * Yields all entries that match as JSON lines, oldest first, many per chunk. Ends early once `isAborted`: where nothing
+ * Yields all entries that match as JSON lines, oldest first, many per chunk, in the turns of this user. Ends early once `isAborted`: where nothing
  * matches, nobody else would notice that the client has gone.
  */
 export async function* exportAudit(
   core: Accounts,
   filters: AuditFilters,
+  userId: string,
   isAborted: () => boolean,
 ): AsyncGenerator<string> {
   const isMatch = toMatcher(filters);
-  for (let cursor = OLDEST; !isAborted(); await nextTurn()) {
+  for (let cursor = OLDEST; !isAborted(); await nextTurn(userId)) {
     const rows = await listBetween(core, filters, { cursor, newer: true, limit: EXPORT_PAGE });
     if (rows.length === 0) return;
     const lines = rows.filter(isMatch).map((row) => `${toJson(row)}\n`);

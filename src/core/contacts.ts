@@ -34,7 +34,7 @@ import { writeIdempotent } from "./idempotency.ts";
 import { type Page, type PageEnvelope, toPage } from "./page.ts";
 import type { Expected, Versioned } from "./resource.ts";
 import { described, id, orNull, resource, type TypeOf, text, textOrNull, time } from "./schema.ts";
-import { nextTurn, ROWS_PER_TURN } from "./turns.ts";
+import { ROWS_PER_TURN, type Turns } from "./turns.ts";
 
 /** Source document, section 2.1, in the order of the stored JSON. */
 export const contactResource = resource("Contact", {
@@ -126,12 +126,11 @@ function mayRead({ scopes }: Caller): boolean {
   return scopes.has("contacts:read");
 }
 
-/** `isAborted` reports whether the client has gone. */
 export async function listContacts(
   core: Core,
   caller: Caller,
   request: Page & Parsed<typeof contactFilters>,
-  isAborted: () => boolean,
+  turns: Turns,
 ): Promise<PageEnvelope> {
   const filter: ContactFilter = {
     usernameKey: request.username === undefined ? undefined : usernameKey(request.username),
@@ -140,7 +139,7 @@ export async function listContacts(
     blocked: request.active === undefined ? undefined : !request.active,
   };
   const rows = mustSearch(filter)
-    ? await searchContacts(core, caller.userId, filter, request, isAborted)
+    ? await searchContacts(core, caller.userId, filter, request, turns)
     : await listContactRows(core.db, caller.userId, filter, request);
   return toPage(request, rows, toContact);
 }
@@ -161,7 +160,7 @@ async function searchContacts(
   ownerId: string,
   filter: ContactFilter,
   page: Page,
-  isAborted: () => boolean,
+  turns: Turns,
 ): Promise<ListedContact[]> {
   const found: ListedContact[] = [];
   let { cursor } = page;
@@ -170,9 +169,9 @@ async function searchContacts(
     const rest = { ...page, cursor, limit: page.limit - found.length };
     const until = await findContactBehind(core.db, ownerId, filter, rest, steps);
     found.push(...(await searchContactRows(core.db, ownerId, filter, rest, until)));
-    if (found.length > page.limit || until === undefined || isAborted()) return found;
+    if (found.length > page.limit || until === undefined) return found;
     cursor = until;
-    await nextTurn();
+    await turns.next();
   }
 }
 

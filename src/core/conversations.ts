@@ -30,7 +30,7 @@ import {
   time,
 } from "./schema.ts";
 import { secondsOrNull } from "./time-fields.ts";
-import { nextTurn } from "./turns.ts";
+import type { Turns } from "./turns.ts";
 
 export const conversationResource = resource("Conversation", {
   id: id("cnv"),
@@ -145,6 +145,7 @@ export async function listConversations(
   core: Core,
   caller: Caller,
   page: Page & InboxFilters,
+  turns: Turns,
 ): Promise<PageEnvelope> {
   const part = partOf(page);
   const found: Shown[] = [];
@@ -160,7 +161,7 @@ export async function listConversations(
     if (rows.length < walk.limit) return toInboxPage(core, page, found);
     cursor = rows.at(-1)!.position!;
     if (looked >= MAX_LOOKED_AT) return toInboxPage(core, page, found, cursor);
-    if (found.length <= page.limit) await nextTurn();
+    if (found.length <= page.limit) await turns.next();
   }
   return toInboxPage(core, page, found);
 }

@@ -31,7 +31,7 @@ import {
   time,
 } from "./schema.ts";
 import { shownUser } from "./senders.ts";
-import { nextTurn, ROWS_PER_TURN } from "./turns.ts";
+import { ROWS_PER_TURN, type Turns } from "./turns.ts";
 
 export const groupResource = resource("Group", {
   id: id("grp"),
@@ -140,9 +140,14 @@ export async function renderGroupForAll(core: Core, groupId: string): Promise<st
 }
 
 /** Returns one page of the groups that the caller is a member of or sees an invitation into. */
-export async function listGroups(core: Core, caller: Caller, page: Page): Promise<PageEnvelope> {
+export async function listGroups(
+  core: Core,
+  caller: Caller,
+  page: Page,
+  turns: Turns,
+): Promise<PageEnvelope> {
   const joined = await listJoined(core.db, caller.userId, page);
-  const invitations = await listInvitations(core, caller.userId, page);
+  const invitations = await listInvitations(core, caller.userId, page, turns);
   const seen = [...joined.map(ofMember), ...(await findInvited(core, invitations))];
   const idOf = ({ row }: SeenGroup) => row.id;
   return toMergedPage(page, seen, idOf, (group) => JSON.stringify(toGroup(group)));
@@ -155,7 +160,12 @@ const LAST_INVITER = "~";
  * Returns the invitation into each group of a page, and one more if there is one: that of the first inviter whom the user
  * has as a contact. Anybody can invite anybody, so it looks at them in several turns of the event loop.
  */
-async function listInvitations(core: Core, userId: string, page: Page): Promise<SeenInvitation[]> {
+async function listInvitations(
+  core: Core,
+  userId: string,
+  page: Page,
+  turns: Turns,
+): Promise<SeenInvitation[]> {
   const { cursor, newer, limit } = page;
   const first = new Map<string, SeenInvitation>();
   // Behind all invitations into the group of the cursor.
@@ -172,7 +182,7 @@ async function listInvitations(core: Core, userId: string, page: Page): Promise<
     if (walked.length < ROWS_PER_TURN) return [...first.values()];
     const last = walked.at(-1)!;
     place = { groupId: last.group_id, inviterId: last.inviter_id };
-    await nextTurn();
+    await turns.next();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Page } from "./page.ts";
-import { nextTurn, ROWS_PER_TURN } from "./turns.ts";
+import { ROWS_PER_TURN, type Turns } from "./turns.ts";
 
 /** A list whose names are looked at one by one. */
 interface NamedList<N, R> {
@@ -21,19 +21,19 @@ const MAX_LOOKED_AT = 20_000;
 
 /**
  * Searches names in several turns of the event loop, as contacts are searched. Looks at a limited number of names: a page
- * with fewer items than its limit may have more after it. `isAborted` reports whether the client has gone.
+ * with fewer items than its limit may have more after it.
  */
 export async function searchNames<N extends { id: string }, R extends { id: string }>(
   page: Page,
   { listNames, isMatch, findRows }: NamedList<N, R>,
-  isAborted: () => boolean,
+  turns: Turns,
 ): Promise<Found<R>> {
   const found: R[] = [];
   let { cursor } = page;
   // Many searches are for frequent words: their pages end here and cost little more than others.
   let steps = 2 * (page.limit + 1);
-  for (let looked = 0; looked < MAX_LOOKED_AT && !isAborted(); steps = ROWS_PER_TURN) {
-    if (looked > 0) await nextTurn();
+  for (let looked = 0; looked < MAX_LOOKED_AT; steps = ROWS_PER_TURN) {
+    if (looked > 0) await turns.next();
     const walk: Page = { cursor, newer: page.newer, limit: Math.min(steps, MAX_LOOKED_AT - looked) };
     const names = await listNames(walk);
     looked += names.length;

@@ -8,6 +8,7 @@ import {
   listConversationEnds,
   listIdsBetween,
   listTexts,
+  upTo,
 } from "../db/queries/search.ts";
 import { ParleyError } from "../errors.ts";
 import { idBound, timeOfId } from "../util/ids.ts";
@@ -16,7 +17,7 @@ import type { Caller } from "./access/caller.ts";
 import type { Core } from "./core.ts";
 import { type MessageAdditions, renderMessages } from "./messages.ts";
 import { NEWEST, type Page, type PageEnvelope, toPage } from "./page.ts";
-import { nextTurn, ROWS_PER_TURN } from "./turns.ts";
+import { ROWS_PER_TURN, type Turns } from "./turns.ts";
 
 /** Words of a query. */
 const MAX_TERMS = 20;
@@ -24,9 +25,11 @@ const MAX_TERMS = 20;
 const CONVERSATIONS_PER_TURN = 64;
 /** A word that more messages have is too frequent to look all of them up. */
 const MAX_CANDIDATES = 2000;
-/** Texts that are read in one turn. */
-const TEXTS_PER_TURN = 100;
-/** Characters of texts that are compared in one turn, which takes 4 ms, and up to 40 for letters that NFKC makes longer. */
+/** Texts that are read first: enough for most pages of a frequent word. */
+const FIRST_TEXTS = 20;
+/** The most texts that are read at once after that, and about their UTF-16 units: the reads of others wait for it. */
+const TEXTS_AT_ONCE = { limit: 100, characters: 100_000 };
+/** UTF-16 units of texts that are compared in one turn, or one text. Whatever they are, this takes at most about 5 ms. */
 const CHARACTERS_PER_TURN = 10_000;
 /** A request that has read so many texts, because all of its words are frequent, ends its page before its limit. */
 const MAX_LOOKED_AT = 20_000;
@@ -49,11 +52,12 @@ export async function searchMessages(
   core: Core,
   caller: Caller,
   request: SearchRequest,
-  isAborted: () => boolean,
+  turns: Turns,
 ): Promise<PageEnvelope> {
   const terms = toSearchTerms(request.q);
+  await turns.next();
   const conversations = await conversationsOf(core, caller, request.conversation_id);
-  const search = new Search(core, caller, { ...request, terms, conversations, isAborted });
+  const search = new Search(core, caller, { ...request, terms, conversations, turns });
   let candidates = await search.listFew();
   if (!candidates) {
     await catchUp(core);
@@ -108,7 +112,7 @@ interface Plan extends Page {
   terms: readonly Term[];
   conversations: readonly ConversationEnd[];
   conversation_id?: string | undefined;
-  isAborted: () => boolean;
+  turns: Turns;
 }
 
 class Search {
@@ -118,6 +122,8 @@ class Search {
   readonly #userId: string;
   readonly #plan: Plan;
   readonly #conversationIds: readonly string[];
+  /** How many texts to read next: the longer the last ones were, the fewer. */
+  #textsAtOnce = FIRST_TEXTS;
 
   constructor(core: Core, caller: Caller, plan: Plan) {
     this.#core = core;
@@ -142,7 +148,7 @@ class Search {
       const ids: string[] = [];
       for (const some of parts([...new Set(bodies)], ROWS_PER_TURN)) {
         ids.push(...(await findMessagesOfBodies(this.#core.db.background, some)));
-        await nextTurn();
+        await this.#plan.turns.next();
       }
       return ids;
     }
@@ -155,7 +161,7 @@ class Search {
       const room = MAX_CANDIDATES + 1 - bodies.length;
       const some = this.#core.db.findBodies(ids.map(indexKey), lookup, room);
       bodies.push(...(await some.catch((error) => Promise.reject(unusableIndex(error)))));
-      await nextTurn();
+      await this.#plan.turns.next();
       if (bodies.length > MAX_CANDIDATES) return undefined;
     }
     return bodies;
@@ -183,31 +189,31 @@ class Search {
   }
 
   #isDone(): boolean {
-    return this.found.length > this.#plan.limit || this.#plan.isAborted();
+    return this.found.length > this.#plan.limit;
   }
 
   async #read(ids: readonly string[]): Promise<void> {
-    for (const some of parts(ids, TEXTS_PER_TURN)) {
-      await this.#keep(await this.#match(some));
-      if (this.#isDone()) return;
-      await nextTurn();
+    for (let at = 0; at < ids.length; ) {
+      const some = ids.slice(at, at + this.#textsAtOnce);
+      at += some.length;
+      const found = new Map(await listTexts(this.#core.db.background, some));
+      let characters = 0;
+      for (const text of found.values()) characters += text.length;
+      const fitting = Math.floor((some.length * TEXTS_AT_ONCE.characters) / characters);
+      this.#textsAtOnce = Math.max(1, Math.min(TEXTS_AT_ONCE.limit, fitting));
+      for (let texts = some.map((id) => ({ id, text: found.get(id) ?? "" })); texts.length > 0; ) {
+        await this.#plan.turns.next();
+        const these = upTo(CHARACTERS_PER_TURN, texts);
+        await this.#keep(this.#match(these));
+        if (this.#isDone()) return;
+        texts = texts.slice(these.length);
+      }
     }
   }
 
   /** Returns the messages whose texts have all words. The user may not see some. */
-  async #match(ids: readonly string[]): Promise<string[]> {
-    const texts = new Map(await listTexts(this.#core.db.background, ids));
-    const matching: string[] = [];
-    let characters = 0;
-    for (const id of ids) {
-      const text = texts.get(id) ?? "";
-      if (hasTerms(text, this.#plan.terms)) matching.push(id);
-      characters += text.length;
-      if (characters < CHARACTERS_PER_TURN) continue;
-      characters = 0;
-      await nextTurn();
-    }
-    return matching;
+  #match(texts: readonly { id: string; text: string }[]): string[] {
+    return texts.filter(({ text }) => hasTerms(text, this.#plan.terms)).map(({ id }) => id);
   }
 
   /** Adds those that the user sees, until the page is full. */
@@ -264,7 +270,7 @@ class Search {
     for (const some of parts(this.#conversationIds, CONVERSATIONS_PER_TURN)) {
       const limit = most + 1 - ids.length;
       ids.push(...(await listIdsBetween(this.#core.db.background, this.#userId, some, { from, to, limit })));
-      await nextTurn();
+      await this.#plan.turns.next();
       if (ids.length > most) return undefined;
     }
     return ids;

@@ -1,15 +1,101 @@
-import { setImmediate } from "node:timers/promises";
+import { ParleyError } from "../errors.ts";
 
 /** Rows that a search reads in one turn of the event loop before other requests run. */
 export const ROWS_PER_TURN = 500;
+/** When to retry a search that exceeds the number of searches at once. */
+const RETRY_AFTER_SECONDS = "1";
 
-let lastTurn: Promise<void> = Promise.resolve();
+/** The steps that wait for a turn, by user. The user who has the next turn is the first. */
+const waiting = new Map<string, (() => void)[]>();
+/** Requests that have taken a turn and are not over, by user. */
+const underWay = new Map<string, Set<Turns>>();
+let isScheduled = false;
 
 /**
  * Resolves in a turn of the event loop that no other search uses. So however many searches run, other requests wait for
- * one step of one of them.
+ * one step of one of them. Users take turns, so a user's searches wait for one step of each other user.
  */
-export function nextTurn(): Promise<void> {
-  lastTurn = lastTurn.then(() => setImmediate());
-  return lastTurn;
+export function nextTurn(userId: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const steps = waiting.get(userId);
+  if (steps) steps.push(resolve);
+  else waiting.set(userId, [resolve]);
+  schedule();
+  return promise;
+}
+
+function schedule(): void {
+  if (isScheduled || waiting.size === 0) return;
+  isScheduled = true;
+  setImmediate(giveTurn);
+}
+
+function giveTurn(): void {
+  isScheduled = false;
+  const [userId, steps] = waiting.entries().next().value!;
+  waiting.delete(userId);
+  steps.shift()!();
+  // To the end, after all other users.
+  if (steps.length > 0) waiting.set(userId, steps);
+  schedule();
+}
+
+/** What bounds the turns of a request. */
+interface TurnLimits {
+  /** How many requests of the user may take turns at once. */
+  searchesPerUser: number;
+}
+
+/** The turns of one request. */
+export class Turns {
+  /** Reports whether the client has gone. */
+  readonly isAborted: () => boolean;
+  readonly #userId: string;
+  readonly #limits: TurnLimits;
+  #isCounted = false;
+  #isWaiting = false;
+
+  constructor(limits: TurnLimits, userId: string, isAborted: () => boolean) {
+    this.#limits = limits;
+    this.#userId = userId;
+    this.isAborted = isAborted;
+  }
+
+  /**
+   * Resolves in the next turn. A request that takes turns counts as a search: throws `rate_limited` if its user has as many
+   * searches under way as the limit allows, and `unavailable` if the client has gone.
+   */
+  async next(): Promise<void> {
+    if (!this.#isCounted) this.#count();
+    this.#isWaiting = true;
+    await nextTurn(this.#userId);
+    this.#isWaiting = false;
+    if (this.isAborted()) throw new ParleyError("unavailable", "The client has closed the connection.");
+  }
+
+  #count(): void {
+    const all = underWay.get(this.#userId) ?? new Set();
+    const { searchesPerUser } = this.#limits;
+    let others = 0;
+    for (const each of all) if (!each.#isOver()) others++;
+    if (others >= searchesPerUser) {
+      throw new ParleyError(
+        "rate_limited",
+        `This user has reached the limit of ${searchesPerUser} searches at once. Retry when one of them has ended.`,
+        { header: RETRY_AFTER_SECONDS },
+      );
+    }
+    this.#isCounted = true;
+    underWay.set(this.#userId, all.add(this));
+  }
+
+  /** It does nothing more in the turn that it waits for. */
+  #isOver(): boolean {
+    return this.#isWaiting && this.isAborted();
+  }
+
+  end(): void {
+    const all = underWay.get(this.#userId);
+    if (this.#isCounted && all?.delete(this) && all.size === 0) underWay.delete(this.#userId);
+  }
 }

@@ -48,6 +48,7 @@ import {
   textOrNull,
   time,
 } from "./schema.ts";
+import type { Turns } from "./turns.ts";
 
 export const storageUse = object({
   used: bytes,
@@ -156,11 +157,11 @@ export async function getUserWithUnread(core: Accounts, id: string): Promise<Ver
   return versioned(JSON.stringify(user), 1);
 }
 
-/** Returns one page of the users that match the filters. `isAborted` reports whether the client has gone. */
+/** Returns one page of the users that match the filters. */
 export async function listUsers(
   core: Accounts,
   request: Page & Parsed<typeof userFilters>,
-  isAborted: () => boolean,
+  turns: Turns,
 ): Promise<PageEnvelope> {
   const { db } = core;
   const filter = { usernameKey: request.username && usernameKey(request.username) };
@@ -175,7 +176,7 @@ export async function listUsers(
   };
   const { rows, end } =
     parts.length > 0
-      ? await searchNames(request, names, isAborted)
+      ? await searchNames(request, names, turns)
       : { rows: await listUserRows(db, filter, request) };
   return toPage(request, rows, (row) => JSON.stringify(toUser(core, row)), end);
 }

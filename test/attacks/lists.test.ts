@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
+import { SCOPES } from "../../src/core/access/tokens.ts";
 import type { Statement } from "../../src/db/sql.ts";
 import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
 import { addFiles } from "../support/many-files.ts";
-import { read, send } from "../support/people.ts";
+import { code, read, send } from "../support/people.ts";
 import { openSocket } from "../support/raw-socket.ts";
 
 /** Contacts or files that a search for ten looks through at once, and those in each turn after that. */
@@ -187,6 +188,59 @@ test("several searches at once look through 500 contacts in one turn of the even
   for (const each of later) assert.equal(stepsOf(each), ROWS_PER_TURN);
   assert.equal(later.length, searches.length * Math.ceil((contacts - FIRST_LOOK) / ROWS_PER_TURN));
   assert.equal(new Set(later.map(({ turn }) => turn)).size, later.length, "each part has a turn of its own");
+});
+
+test("a search waits for one step of each other user, however many searches that one has", async (t) => {
+  const server = await startApp(t);
+  const [hostile, other] = [await server.user(), await server.user()];
+  const db = openFile(t, server);
+  fill(db, hostile, strangers(100_000));
+  fill(db, other, strangers(5000));
+  const asked = watch(t, server);
+  const steps = () => asked.filter((each) => stepsOf(each) === ROWS_PER_TURN);
+  const searches = [1, 2, 3, 4].map((i) => list(server, hostile, `q=nobody${i}`));
+  while (steps().length < 4 && !t.signal.aborted) await new Promise(setImmediate);
+  await Promise.all([list(server, other, "q=nobody"), ...searches]);
+  const own = Math.ceil((5000 - FIRST_LOOK) / ROWS_PER_TURN);
+  const order = steps().map(({ params }) => params.includes(other.id));
+  assert.equal(order.filter((isOwn) => isOwn).length, own);
+  const took = order.lastIndexOf(true) - order.indexOf(true) + 1;
+  assert.ok(took <= 2 * own, `${took} steps until ${own} were done`);
+});
+
+test("of a user's searches four are done at once, and one more of any kind is 429, but no cheap list", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user({ scopes: SCOPES });
+  const other = await server.user();
+  fill(openFile(t, server), user, strangers(100_000));
+  const asked = watch(t, server);
+  const searches = [1, 2, 3, 4].map((i) => list(server, user, `q=nobody${i}`));
+  while (asked.length < 8 && !t.signal.aborted) await new Promise(setImmediate);
+  const { conversation_id } = await read<{ conversation_id: string }>(
+    send(server, user, "GET", "/v1/me"),
+    200,
+  );
+  const refused = await Promise.all([
+    send(server, user, "GET", "/v1/contacts?q=nobody5"),
+    send(server, user, "GET", "/v1/messages?q=none"),
+    send(server, user, "POST", "/v1/archives", { conversation_id }),
+    send(server, user, "GET", "/v1/audit", undefined, { accept: "application/jsonl" }),
+  ]);
+  for (const answer of refused) {
+    assert.equal(answer.headers.get("retry-after"), "1");
+    assert.equal(await code(Promise.resolve(answer), 429), "rate_limited");
+  }
+  await Promise.all(
+    [
+      "/v1/contacts?q=somebody",
+      "/v1/contacts?active=true",
+      "/v1/conversations?unread=true",
+      "/v1/attachments?q=none",
+    ].map((path) => read(send(server, user, "GET", path), 200)),
+  );
+  await read(send(server, other, "GET", "/v1/messages?q=none"), 200);
+  await Promise.all(searches);
+  await list(server, user, "q=nobody5");
 });
 
 test("a search whose client has gone stops", async (t) => {

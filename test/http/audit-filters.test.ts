@@ -168,7 +168,7 @@ onEachEngine("an export whose client has gone ends also where nothing matches", 
   await fill(office, 1200);
   const { core } = office.server.app;
   let asked = 0;
-  for await (const lines of exportAudit(core, { q: "nothing" }, () => ++asked > 1)) assert.fail(lines);
+  for await (const lines of exportAudit(core, { q: "nothing" }, "", () => ++asked > 1)) assert.fail(lines);
   assert.equal(asked, 2);
 });
 

@@ -90,10 +90,31 @@ export const search: readonly Mutant[] = [
     tests: ["http/search-pages"],
   },
   {
+    name: "search: any number of long texts is compared in one turn of the event loop",
+    file: SEARCH,
+    find: "upTo(CHARACTERS_PER_TURN, texts)",
+    replace: "upTo(100 * CHARACTERS_PER_TURN, texts)",
+    tests: ["attacks/searches"],
+  },
+  {
+    name: "search: as many long texts are read at once as short ones",
+    file: SEARCH,
+    find: "Math.max(1, Math.min(TEXTS_AT_ONCE.limit, fitting))",
+    replace: "TEXTS_AT_ONCE.limit",
+    tests: ["attacks/searches"],
+  },
+  {
+    name: "search: texts are compared beside the turns",
+    file: SEARCH,
+    find: "        await this.#plan.turns.next();\n        const these",
+    replace: "        const these",
+    tests: ["attacks/searches"],
+  },
+  {
     name: "search: texts that lack a word are found",
     file: SEARCH,
-    find: "if (hasTerms(text, this.#plan.terms))",
-    replace: "if (text.length > 0)",
+    find: "hasTerms(text, this.#plan.terms)",
+    replace: "text.length > 0",
     tests: ["acceptance/search"],
   },
   {

@@ -22,7 +22,7 @@ export async function printAudit(io: Io, options: AuditOptions): Promise<void> {
   await withAccounts(readConfig(io.env), async (core) => {
     const filters = await toFilters(core, options);
     const isAborted = () => io.stop.aborted || io.unread.aborted;
-    for await (const lines of exportAudit(core, filters, isAborted)) io.print(lines.trimEnd());
+    for await (const lines of exportAudit(core, filters, "", isAborted)) io.print(lines.trimEnd());
     if (io.stop.aborted) throw new OperatorError("Stopped before completion.");
   });
 }

@@ -10,7 +10,7 @@ import { bitsOfId, idOfBits } from "../../util/ids.ts";
 import type { Caller } from "../access/caller.ts";
 import type { Core } from "../core.ts";
 import { NEWEST, type Page, type PageEnvelope, toPage } from "../page.ts";
-import { nextTurn, ROWS_PER_TURN } from "../turns.ts";
+import { ROWS_PER_TURN, type Turns } from "../turns.ts";
 import type { RenderedEvent } from "./event-hub.ts";
 import { renderChange, renderEvents, type StoredEvent } from "./render.ts";
 import { shownTypes } from "./shown-types.ts";
@@ -69,6 +69,7 @@ export async function listEvents(
   core: Core,
   caller: Caller,
   request: Page & { types?: readonly string[] | undefined },
+  turns: Turns,
 ): Promise<PageEnvelope> {
   const { userId } = caller;
   const param = request.newer ? "ending_before" : "starting_after";
@@ -76,8 +77,10 @@ export async function listEvents(
     request.cursor === NEWEST ? Number.MAX_SAFE_INTEGER : eventNumber(userId, request.cursor, param);
   if (request.newer) await refuseErased(core, userId, cursor);
   const walk = { cursor, newer: request.newer, limit: request.limit + 1 };
-  const types = shownTypes(caller.scopes, request.types) ?? null;
-  const rows = await findEvents(core, userId, walk, types);
+  const types = shownTypes(caller.scopes, request.types);
+  const rows = types
+    ? await findEventsOfTypes(core, userId, walk, types, turns)
+    : await findEvents(core, userId, walk);
   const events = await renderEvents(core, userId, rows.map(toStoredEvent));
   return toPage(request, events, ({ json }) => json);
 }
@@ -88,15 +91,19 @@ interface Walk {
   limit: number;
 }
 
-async function findEvents(
+function findEvents(core: Core, recipientId: string, walk: Walk): Promise<EventRow[]> {
+  const until = walk.newer ? Number.MAX_SAFE_INTEGER : 0;
+  return listEventRows(core.db, { ...walk, recipientId, types: null, since: keptSince(core), until });
+}
+
+async function findEventsOfTypes(
   core: Core,
   recipientId: string,
   { cursor, newer, limit }: Walk,
-  types: readonly string[] | null,
+  types: readonly string[],
+  turns: Turns,
 ): Promise<EventRow[]> {
   const walk = { recipientId, newer, types, since: keptSince(core) };
-  if (types === null)
-    return listEventRows(core.db, { ...walk, cursor, limit, until: newer ? Number.MAX_SAFE_INTEGER : 0 });
   const { number: last } = await lastEvent(core.db, recipientId);
   const first = (await firstNumber(core.db, recipientId, walk.since)) ?? last + 1;
   const found: EventRow[] = [];
@@ -108,7 +115,7 @@ async function findEvents(
       ...(await listEventRows(core.db, { ...walk, cursor: at, until, limit: limit - found.length })),
     );
     if (found.length === limit || (newer ? until >= last : until <= first)) return found;
-    await nextTurn();
+    await turns.next();
   }
 }
 
@@ -159,7 +166,7 @@ export async function nextEvents(
   after: number,
   types: readonly string[] | undefined,
 ): Promise<{ events: StoredEvent[]; after: number; hasMore: boolean } | undefined> {
-  const rows = await findEvents(core, userId, { cursor: after, newer: true, limit: AT_ONCE }, null);
+  const rows = await findEvents(core, userId, { cursor: after, newer: true, limit: AT_ONCE });
   // Numbers have no gaps: a missing one was erased.
   if (rows.length > 0 && rows[0]!.number !== after + 1) return undefined;
   const wanted = rows.filter(({ type }) => !types || types.includes(type));

@@ -8,7 +8,7 @@ import type { Core } from "../core.ts";
 import { idList, optional, reference } from "../fields.ts";
 import { NEWEST, OLDEST } from "../page.ts";
 import { bytes, count, described, resource, type TypeOf, text, time, url } from "../schema.ts";
-import { nextTurn } from "../turns.ts";
+import { nextTurn, type Turns } from "../turns.ts";
 import { checkMember, findInOrder, getLinkedAttachmentRow } from "./attachments.ts";
 import { openFile } from "./downloads.ts";
 
@@ -46,8 +46,13 @@ type Choice = { ids: readonly string[] } | { conversationId: string; lastId: str
  * Returns the address of an archive of these attachments. Throws `attachment_not_found` if the caller does not see one of
  * them.
  */
-export async function createArchive(core: Core, caller: Caller, ids: readonly string[]): Promise<Archive> {
-  const rows = await listFiles(core, caller.userId, { ids });
+export async function createArchive(
+  core: Core,
+  caller: Caller,
+  ids: readonly string[],
+  turns: Turns,
+): Promise<Archive> {
+  const rows = await listFiles(core, caller.userId, { ids }, () => turns.next());
   if (rows.length < ids.length)
     throw new ParleyError("attachment_not_found", undefined, { param: "attachment_ids" });
   return toArchive(core, caller, rows, packIds(rows));
@@ -61,9 +66,10 @@ export async function createConversationArchive(
   core: Core,
   caller: Caller,
   conversationId: string,
+  turns: Turns,
 ): Promise<Archive> {
   await checkMember(core, caller, conversationId);
-  const rows = await listFiles(core, caller.userId, { conversationId, lastId: NEWEST });
+  const rows = await listFiles(core, caller.userId, { conversationId, lastId: NEWEST }, () => turns.next());
   const last = rows.at(-1);
   if (!last)
     throw new ParleyError("attachment_not_found", "The conversation has no files.", {
@@ -107,7 +113,13 @@ function parseFiles(files: string): Choice {
 }
 
 /** Returns those of the files that the user sees; of a conversation more than an archive can have, if there are too many. */
-async function listFiles(core: Core, userId: string, choice: Choice): Promise<AttachmentRow[]> {
+async function listFiles(
+  core: Core,
+  userId: string,
+  choice: Choice,
+  next: () => Promise<void>,
+): Promise<AttachmentRow[]> {
+  await next();
   if ("ids" in choice) return findInOrder(core, userId, choice.ids);
   const { conversationId, lastId } = choice;
   const found: AttachmentRow[] = [];
@@ -119,7 +131,7 @@ async function listFiles(core: Core, userId: string, choice: Choice): Promise<At
     const last = rows.at(-1);
     if (isEnough || !last || last.id >= lastId) return found;
     page.cursor = last.id;
-    await nextTurn();
+    await next();
   }
 }
 
@@ -164,7 +176,7 @@ export async function openArchive(
 ): Promise<{ size: number; chunks: AsyncIterable<Uint8Array> }> {
   // The rows of an erased user are erased step by step.
   const user = await findUserById(core.db, userId);
-  const rows = user ? await listFiles(core, userId, parseFiles(files)) : [];
+  const rows = user ? await listFiles(core, userId, parseFiles(files), () => nextTurn(userId)) : [];
   if (rows.length === 0)
     throw new ParleyError(
       "attachment_not_found",

@@ -22,6 +22,7 @@ import { isReplay } from "../idempotency.ts";
 import { inOrder, searchNames } from "../name-search.ts";
 import { type Page, type PageEnvelope, toPage } from "../page.ts";
 import { type Expected, readBack, type Versioned, versioned as versionedText } from "../resource.ts";
+import type { Turns } from "../turns.ts";
 import { type Additions, chooseShape, linked } from "./attachment-resource.ts";
 import { commitUploads, type ReceivedFile, storeFile } from "./received.ts";
 import { Upload } from "./uploads.ts";
@@ -111,12 +112,12 @@ export const attachmentFilters = {
 
 type AttachmentsRequest = Page & Parsed<typeof attachmentFilters> & Additions;
 
-/** Lists the attachments of a conversation, or without one all that the caller may see. `isAborted` reports whether the client has gone. */
+/** Lists the attachments of a conversation, or without one all that the caller may see. */
 export async function listAttachments(
   core: Core,
   caller: Caller,
   request: AttachmentsRequest,
-  isAborted: () => boolean,
+  turns: Turns,
 ): Promise<PageEnvelope> {
   if (request.conversation_id !== undefined) await checkMember(core, caller, request.conversation_id);
   const words = searchWords(request.q ?? "");
@@ -130,7 +131,7 @@ export async function listAttachments(
   };
   const { rows, end } =
     words.length > 0
-      ? await searchNames(request, names, isAborted)
+      ? await searchNames(request, names, turns)
       : { rows: await listAttachmentRows(db, userId, conversation_id, request) };
   return toPage(request, rows, await chooseShape(core, rows, request.include), end);
 }

@@ -15,6 +15,7 @@ import { clientAddress } from "../protocol/client-address.ts";
 import { knownForm, type Operation, operation } from "../protocol/operation.ts";
 import { sendChunks } from "../protocol/send-file.ts";
 import { linkFields, refusedLink } from "../protocol/signed-links.ts";
+import { inTurns } from "../protocol/turns.ts";
 
 export const archiveOperation: Operation = operation({
   name: "createArchive",
@@ -27,20 +28,22 @@ export const archiveOperation: Operation = operation({
   body: archiveFields,
   answer: { status: 201, resource: archiveResource },
   errors: ["attachment_not_found", "conversation_not_found", "count_limit_reached"],
-  async handle({ core, caller, body: { attachment_ids: ids, conversation_id: conversation } }) {
+  async handle(call) {
+    const { core, caller } = call;
+    const { attachment_ids: ids, conversation_id: conversation } = call.body;
     if (ids && conversation !== undefined) {
       throw new ParleyError("invalid_parameter", "Send attachment_ids or conversation_id, not both.", {
         param: "conversation_id",
       });
     }
-    if (ids) return createArchive(core, caller, ids);
+    if (ids) return inTurns(call, (turns) => createArchive(core, caller, ids, turns));
     if (conversation === undefined) {
       throw new ParleyError("missing_parameter", "Send attachment_ids or conversation_id.", {
         param: "attachment_ids",
       });
     }
     knownForm(conversation, "cnv", "conversation_not_found", "conversation_id");
-    return createConversationArchive(core, caller, conversation);
+    return inTurns(call, (turns) => createConversationArchive(core, caller, conversation, turns));
   },
 });
 

@@ -25,6 +25,7 @@ import { repeated } from "../protocol/bodies.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
 import { knownForm, type Operation, operation, queryOf } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
+import { inTurns } from "../protocol/turns.ts";
 import { receiveForm } from "../protocol/uploads.ts";
 
 const uploadFields = { ...targetFields, ...stripFields };
@@ -43,11 +44,12 @@ export const attachmentOperations: readonly Operation[] = [
     body: {},
     answer: { status: 200, page: attachmentResource },
     errors: ["conversation_not_found"],
-    async handle({ core, caller, query, request, reply }) {
+    async handle(call) {
+      const { core, caller, query, request, reply } = call;
       const page = toPageRequest(query);
       if (page.conversation_id !== undefined) checkConversation(page.conversation_id);
-      const isAborted = () => request.raw.socket.destroyed;
-      return sendPage(core, request, reply, page, await listAttachments(core, caller, page, isAborted));
+      const found = await inTurns(call, (turns) => listAttachments(core, caller, page, turns));
+      return sendPage(core, request, reply, page, found);
     },
   }),
   operation({

@@ -1,14 +1,15 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type AuditFilters, auditFilters, auditResource, exportAudit, listAudit } from "../../core/audit.ts";
-import type { Core } from "../../core/core.ts";
-import { pageFields, toPageRequest } from "../../core/fields.ts";
+import { pageFields, type Shape, toPageRequest } from "../../core/fields.ts";
 import { described, text } from "../../core/schema.ts";
+import type { Turns } from "../../core/turns.ts";
 import { ParleyError } from "../../errors.ts";
-import { errorFields, type Log } from "../../util/log.ts";
+import { errorFields } from "../../util/log.ts";
 import { mediaType } from "../protocol/bodies.ts";
-import { type Operation, operation } from "../protocol/operation.ts";
+import { type Call, type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
 import { sendChunks } from "../protocol/send-file.ts";
+import { inTurns } from "../protocol/turns.ts";
 
 /** The media types of lines of JSON. */
 const LINES = ["application/jsonl", "application/x-ndjson"];
@@ -32,12 +33,13 @@ export const auditOperation: Operation = operation({
     ),
   },
   errors: [],
-  async handle({ core, query, request, reply, log }) {
+  async handle(call) {
+    const { core, query, request, reply } = call;
     reply.header("vary", "accept");
     const type = linesWanted(request);
     if (type) {
       const given = ["limit", "starting_after", "ending_before"].find((name) => name in query);
-      if (given === undefined) return sendLines(core, query, request, reply, type, log);
+      if (given === undefined) return inTurns(call, (turns) => sendLines(call, query, type, turns));
       throw new ParleyError(
         "unknown_parameter",
         `${given} works with pages only. Leave it out, or request application/json.`,
@@ -45,8 +47,8 @@ export const auditOperation: Operation = operation({
       );
     }
     const page = toPageRequest(query);
-    const isAborted = () => request.raw.socket.destroyed;
-    return sendPage(core, request, reply, page, await listAudit(core, page, isAborted));
+    const found = await inTurns(call, (turns) => listAudit(core, page, turns));
+    return sendPage(core, request, reply, page, found);
   },
 });
 
@@ -57,19 +59,19 @@ function linesWanted(request: FastifyRequest): string | undefined {
 }
 
 async function sendLines(
-  core: Core,
+  { core, caller, request, reply, log }: Omit<Call<Shape, Shape>, "query" | "body">,
   filters: AuditFilters,
-  request: FastifyRequest,
-  reply: FastifyReply,
   type: string,
-  log: Log,
+  turns: Turns,
 ): Promise<FastifyReply> {
+  // Once the answer has begun it cannot be refused.
+  await turns.next();
   reply.header("content-type", type);
   if (request.method === "HEAD") return reply.send();
-  const isAborted = () => request.raw.socket.destroyed;
   // The answer has begun, so an error can only be logged; the client sees the cut.
-  await sendChunks(reply, bytesOf(exportAudit(core, filters, isAborted))).catch((error) =>
-    log.error({ request_id: request.id, ...errorFields(error) }, "an export of the audit trail was cut"),
+  await sendChunks(reply, bytesOf(exportAudit(core, filters, caller.userId, turns.isAborted))).catch(
+    (error) =>
+      log.error({ request_id: request.id, ...errorFields(error) }, "an export of the audit trail was cut"),
   );
   return reply;
 }

@@ -14,6 +14,7 @@ import { idOf } from "../../core/resource.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
+import { inTurns } from "../protocol/turns.ts";
 
 const id = { name: "contact_id", kind: "con", unknown: "contact_not_found" } as const;
 
@@ -29,10 +30,11 @@ export const contactOperations: readonly Operation[] = [
     body: {},
     answer: { status: 200, page: contactResource },
     errors: [],
-    async handle({ core, caller, query, request, reply }) {
+    async handle(call) {
+      const { core, caller, query, request, reply } = call;
       const page = toPageRequest(query);
-      const isAborted = () => request.raw.socket.destroyed;
-      return sendPage(core, request, reply, page, await listContacts(core, caller, page, isAborted));
+      const found = await inTurns(call, (turns) => listContacts(core, caller, page, turns));
+      return sendPage(core, request, reply, page, found);
     },
   }),
   operation({

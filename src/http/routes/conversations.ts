@@ -13,6 +13,7 @@ import { inboxPageFields, toPageRequest } from "../../core/fields.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
+import { inTurns } from "../protocol/turns.ts";
 
 const id = { name: "conversation_id", kind: "cnv", unknown: "conversation_not_found" } as const;
 
@@ -27,9 +28,11 @@ export const conversationOperations: readonly Operation[] = [
     body: {},
     answer: { status: 200, page: conversationResource },
     errors: [],
-    async handle({ core, caller, query, request, reply }) {
+    async handle(call) {
+      const { core, caller, query, request, reply } = call;
       const page = toPageRequest(query);
-      return sendPage(core, request, reply, page, await listConversations(core, caller, page));
+      const found = await inTurns(call, (turns) => listConversations(core, caller, page, turns));
+      return sendPage(core, request, reply, page, found);
     },
   }),
   operation({

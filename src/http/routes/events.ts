@@ -12,6 +12,7 @@ import { EventStream } from "../protocol/event-stream.ts";
 import { type Call, type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
 import { sendHead } from "../protocol/send-file.ts";
+import { inTurns } from "../protocol/turns.ts";
 
 const STREAM = "text/event-stream";
 
@@ -50,7 +51,8 @@ export const eventOperation: Operation = operation({
       const page = toPageRequest(query);
       // Read before the page, so that no event is on neither side of it.
       reply.header("last-event-id", await newestEventId(core, caller));
-      return sendPage(core, request, reply, page, await listEvents(core, caller, page));
+      const found = await inTurns(call, (turns) => listEvents(core, caller, page, turns));
+      return sendPage(core, request, reply, page, found);
     }
     const given = ["limit", "starting_after", "ending_before"].find((name) => name in query);
     if (given === undefined) return startStream(call as never, query.types);

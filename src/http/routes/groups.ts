@@ -24,6 +24,7 @@ import { idOf } from "../../core/resource.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
+import { inTurns } from "../protocol/turns.ts";
 
 const id = { name: "group_id", kind: "grp", unknown: "group_not_found" } as const;
 const innerId = { name: "member_id", kind: "mem", unknown: "member_not_found" } as const;
@@ -39,9 +40,11 @@ export const groupOperations: readonly Operation[] = [
     body: {},
     answer: { status: 200, page: groupResource },
     errors: [],
-    async handle({ core, caller, query, request, reply }) {
+    async handle(call) {
+      const { core, caller, query, request, reply } = call;
       const page = toPageRequest(query);
-      return sendPage(core, request, reply, page, await listGroups(core, caller, page));
+      const found = await inTurns(call, (turns) => listGroups(core, caller, page, turns));
+      return sendPage(core, request, reply, page, found);
     },
   }),
   operation({

@@ -28,6 +28,7 @@ import { requireScope } from "../protocol/authentication.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
 import { knownForm, type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
+import { inTurns } from "../protocol/turns.ts";
 import { receiveMessage } from "../protocol/uploads.ts";
 
 const id = { name: "message_id", kind: "msg", unknown: "message_not_found" } as const;
@@ -65,7 +66,8 @@ export const messageOperations: readonly Operation[] = [
     body: {},
     answer: { status: 200, page: messageResource },
     errors: ["missing_parameter", "conversation_not_found"],
-    async handle({ core, caller, query, request, reply }) {
+    async handle(call) {
+      const { core, caller, query, request, reply } = call;
       const page = toPageRequest(query);
       if (query.around !== undefined && (query.starting_after ?? query.ending_before) !== undefined) {
         throw new ParleyError("invalid_parameter", "Send around or another cursor, not both.", {
@@ -79,8 +81,7 @@ export const messageOperations: readonly Operation[] = [
         if (query.around !== undefined) {
           throw new ParleyError("invalid_parameter", "Send around or q, not both.", { param: "around" });
         }
-        const isAborted = () => request.raw.socket.destroyed;
-        const found = await searchMessages(core, caller, { ...page, q }, isAborted);
+        const found = await inTurns(call, (turns) => searchMessages(core, caller, { ...page, q }, turns));
         return sendPage(core, request, reply, page, found);
       }
       if (conversation_id === undefined) {

@@ -13,6 +13,7 @@ import {
 import { expectOnlyVersion, markReplay, sendUnchanging, sendVersioned } from "../protocol/conditions.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
+import { inTurns } from "../protocol/turns.ts";
 
 const id = { name: "user_id", kind: "usr", unknown: "user_not_found" } as const;
 
@@ -28,10 +29,11 @@ export const userOperations: readonly Operation[] = [
     body: {},
     answer: { status: 200, page: userResource },
     errors: [],
-    async handle({ core, query, request, reply }) {
+    async handle(call) {
+      const { core, query, request, reply } = call;
       const page = toPageRequest(query);
-      const isAborted = () => request.raw.socket.destroyed;
-      return sendPage(core, request, reply, page, await listUsers(core, page, isAborted));
+      const found = await inTurns(call, (turns) => listUsers(core, page, turns));
+      return sendPage(core, request, reply, page, found);
     },
   }),
   operation({

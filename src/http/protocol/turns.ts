@@ -1,0 +1,17 @@
+import type { FastifyRequest } from "fastify";
+import type { Caller } from "../../core/access/caller.ts";
+import type { Core } from "../../core/core.ts";
+import { Turns } from "../../core/turns.ts";
+
+/** Runs work that may take many turns of the event loop: a search, or a list with filters. It ends when the client has gone. */
+export async function inTurns<T>(
+  { core, caller, request }: { core: Core; caller: Caller; request: FastifyRequest },
+  work: (turns: Turns) => Promise<T>,
+): Promise<T> {
+  const turns = new Turns(core.limits, caller.userId, () => request.raw.socket.destroyed);
+  try {
+    return await work(turns);
+  } finally {
+    turns.end();
+  }
+}

@@ -1,0 +1,62 @@
+// Searches whose texts take as long to compare as texts can (CWE-407).
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Statement } from "../../src/db/sql.ts";
+import { startApp } from "../support/app.ts";
+import { read, send } from "../support/people.ts";
+
+/** The first 20 are read at once. */
+const NOTES = 30;
+
+test("of long texts few are read at once and one is compared in one turn of the event loop, of short ones many", async (t) => {
+  const server = await startApp(t);
+  const { core } = server.app;
+  const [long, short] = [await server.user(), await server.user()];
+  for (const [user, count] of [
+    [long, 10_000],
+    [short, 10],
+  ] as const) {
+    const { conversation_id } = await read<{ conversation_id: string }>(
+      send(server, user, "GET", "/v1/me"),
+      200,
+    );
+    for (let i = 0; i < NOTES; i++)
+      await read(
+        send(server, user, "POST", "/v1/messages", { conversation_id, text: "😀".repeat(count) }),
+        201,
+      );
+  }
+  let turn = 0;
+  let next = setImmediate(function count() {
+    turn++;
+    next = setImmediate(count);
+  });
+  t.after(() => clearImmediate(next));
+  const turns: number[] = [];
+  const { allValues } = core.db;
+  core.db.allValues = (statement: Statement<unknown[]>) => {
+    if (statement.sql.includes("SELECT m.conversation_id, ")) turns.push(turn);
+    return allValues.call(core.db, statement) as Promise<never>;
+  };
+  let reads = 0;
+  const { background } = core.db;
+  const readTexts = background.allValues;
+  background.allValues = (statement: Statement<unknown[]>) => {
+    if (statement.sql.includes("SELECT m.id, b.text")) reads++;
+    return readTexts.call(background, statement) as Promise<never>;
+  };
+  const query = `/v1/messages?limit=${NOTES}&q=${encodeURIComponent("😀")}`;
+  const { data } = await read<{ data: unknown[] }>(send(server, long, "GET", query), 200);
+  assert.equal(data.length, NOTES);
+  assert.equal(
+    turns.length,
+    NOTES,
+    "messages that match are read in the turn in which their texts are compared",
+  );
+  assert.equal(new Set(turns).size, NOTES, "each text has a turn of its own");
+  assert.equal(reads, 3, "20 texts, then five of 20,000 UTF-16 units at once");
+  turns.length = 0;
+  reads = 0;
+  await read(send(server, short, "GET", query), 200);
+  assert.deepEqual([turns.length, reads], [2, 2], "short texts share turns and reads");
+});

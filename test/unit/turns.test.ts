@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { nextTurn, Turns } from "../../src/core/turns.ts";
+import { ParleyError } from "../../src/errors.ts";
+
+const LIMITS = { searchesPerUser: 2 };
+const never = () => false;
+
+function isRefused(error: unknown): boolean {
+  assert.ok(error instanceof ParleyError);
+  assert.equal(error.code, "rate_limited");
+  assert.equal(error.header, "1");
+  return true;
+}
+
+/** The codes with which all of these fail. */
+async function codes(waiting: Promise<void>[]): Promise<string[]> {
+  return (await Promise.allSettled(waiting)).map((each) => each.status === "rejected" && each.reason.code);
+}
+
+test("turns go round between users, however many steps one of them has waiting", async () => {
+  const order: string[] = [];
+  const take = (user: string) => nextTurn(user).then(() => order.push(user));
+  const first = Array.from({ length: 5 }, () => take("a"));
+  await Promise.all([...first, take("b"), take("b"), take("c")]);
+  assert.equal(order.join(""), "abcabaaa");
+});
+
+test("a user who comes back with each step waits for one step of each other user", async () => {
+  const order: string[] = [];
+  const walk = async (user: string, steps: number) => {
+    for (; steps > 0; steps--) {
+      await nextTurn(user);
+      order.push(user);
+    }
+  };
+  await Promise.all([walk("a", 4), walk("a", 4), walk("a", 4), walk("b", 4)]);
+  assert.equal(order.join(""), "ababababaaaaaaaa");
+});
+
+test("each turn of the event loop has one step", async () => {
+  let loops = 0;
+  let next = setImmediate(function count() {
+    loops++;
+    next = setImmediate(count);
+  });
+  const seen: number[] = [];
+  await Promise.all(["a", "a", "b", "c"].map((user) => nextTurn(user).then(() => seen.push(loops))));
+  clearImmediate(next);
+  assert.equal(new Set(seen).size, seen.length, seen.join());
+});
+
+test("a user has so many searches at once, and one that has ended makes room", async () => {
+  const [one, two, three] = [1, 2, 3].map(() => new Turns(LIMITS, "user", never)) as [Turns, Turns, Turns];
+  await Promise.all([one.next(), two.next()]);
+  await assert.rejects(three.next(), isRefused);
+  await new Turns(LIMITS, "other", never).next();
+  await Promise.all([one.next(), two.next()]);
+  three.end();
+  await assert.rejects(new Turns(LIMITS, "user", never).next(), isRefused);
+  one.end();
+  await three.next();
+});
+
+test("a request without a turn is no search", async () => {
+  for (let i = 0; i < 10; i++) new Turns(LIMITS, "cheap", never).end();
+  const searches = [1, 2].map(() => new Turns(LIMITS, "cheap", never));
+  await Promise.all(searches.map((each) => each.next()));
+});
+
+test("a search whose client has gone makes room before its turn, and then ends", async () => {
+  let isGone = false;
+  const gone = [1, 2].map(() => new Turns(LIMITS, "leaving", () => isGone));
+  const waiting = gone.map((each) => each.next());
+  await assert.rejects(new Turns(LIMITS, "leaving", never).next(), isRefused);
+  isGone = true;
+  const others = [1, 2].map(() => new Turns(LIMITS, "leaving", never));
+  const taken = others.map((each) => each.next());
+  assert.deepEqual(await codes(waiting), ["unavailable", "unavailable"]);
+  await Promise.all(taken);
+});
+
+test("a search whose client has gone while it works counts until it is at its next turn", async () => {
+  let isGone = false;
+  const working = [1, 2].map(() => new Turns(LIMITS, "working", () => isGone));
+  await Promise.all(working.map((each) => each.next()));
+  isGone = true;
+  await assert.rejects(new Turns(LIMITS, "working", never).next(), isRefused);
+  const last = codes(working.map((each) => each.next()));
+  await new Turns(LIMITS, "working", never).next();
+  assert.deepEqual(await last, ["unavailable", "unavailable"]);
+});

@@ -14,12 +14,13 @@ import { fieldNames, headers, idempotencyKeys, paths, queries } from "../corpora
 import { avatars, webhooks } from "../corpora/cases/urls.ts";
 import { PICTURES } from "../siege/pictures.ts";
 import { RESOURCES } from "../siege/resources.ts";
+import { SEARCHES } from "../siege/searches.ts";
 import { Target } from "../siege/target.ts";
 import { join } from "../support/joined.ts";
 import { isLong, scaled } from "../support/scale.ts";
 import { inMib, noProc } from "../support/usage.ts";
 
-const ATTACKS = { ...RESOURCES, ...PICTURES };
+const ATTACKS = { ...RESOURCES, ...PICTURES, ...SEARCHES };
 
 /** What needs nothing of the server but that it is there. */
 const CORPORA = [

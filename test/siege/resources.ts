@@ -9,9 +9,7 @@ import { gzipSync } from "node:zlib";
 import { openSocket } from "../support/raw-socket.ts";
 import { isLong } from "../support/scale.ts";
 import { inMib } from "../support/usage.ts";
-import type { Target } from "./target.ts";
-
-export type Resource = (target: Target, scaled: (short: number, long: number) => number) => Promise<number>;
+import type { Resource, Target } from "./target.ts";
 
 const AT_ONCE = 50;
 const MIB = 1024 * 1024;

@@ -17,6 +17,9 @@ const MIB = 1024 * 1024;
 /** What was closed may still be on its way out. */
 const SETTLE_MS = 30_000;
 
+/** An attack. Returns how often it was tried. */
+export type Resource = (target: Target, scaled: (short: number, long: number) => number) => Promise<number>;
+
 /** A server under attack, in a process of its own. */
 export class Target {
   readonly url: string;

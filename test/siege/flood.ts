@@ -1,0 +1,47 @@
+// Sends the same requests again and again, many at once, and never waits for the time in Retry-After. A thread of its own, so that it
+// does not delay who measures.
+import { Agent, type IncomingMessage, request } from "node:http";
+import { parentPort, workerData } from "node:worker_threads";
+
+export interface Asked {
+  method: "GET" | "POST";
+  path: string;
+  /** JSON. */
+  body?: string;
+}
+
+export interface FloodData {
+  url: string;
+  authorization: string;
+  asked: readonly Asked[];
+  atOnce: number;
+}
+
+const { url, authorization, asked, atOnce } = workerData as FloodData;
+const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+const counts: Record<number, number> = {};
+let isOver = false;
+
+function send({ method, path, body }: Asked): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization, "content-type": "application/json" };
+    const read = (answer: IncomingMessage) => {
+      counts[answer.statusCode!] = (counts[answer.statusCode!] ?? 0) + 1;
+      answer.resume().on("end", resolve).on("error", reject);
+    };
+    request(url + path, { agent, method, headers: body ? headers : { authorization } }, read)
+      .on("error", reject)
+      .end(body);
+  });
+}
+
+parentPort!.once("message", () => {
+  isOver = true;
+});
+while (!isOver) {
+  await Promise.all(Array.from({ length: atOnce }, (_, i) => send(asked[i % asked.length]!)));
+  parentPort!.postMessage("sent");
+}
+agent.destroy();
+parentPort!.postMessage(counts);
+parentPort!.close();

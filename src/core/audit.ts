@@ -1,7 +1,7 @@
 import { ACTIONS, type EntryRow, listEntries, type NewEntry } from "../db/queries/audit.ts";
 import { toSeconds } from "../util/clock.ts";
 import { type IdKind, idBound, idPattern, isId, timeOfId } from "../util/ids.ts";
-import { searchKey, searchPart, searchWords } from "../util/text.ts";
+import { foldedLength, searchKey, searchPart, searchWords } from "../util/text.ts";
 import type { Caller } from "./access/caller.ts";
 import { choices } from "./choices.ts";
 import type { Accounts } from "./core.ts";
@@ -79,6 +79,7 @@ export async function listAudit(
   const list = {
     listNames: async (walk: Page) => (rows = await listBetween(core, request, walk)),
     isMatch: toMatcher(request),
+    lengthOf: ({ details }: EntryRow) => (request.q === undefined ? 0 : foldedLength(details ?? "")),
     findRows: async (ids: readonly string[]) => rows.filter(({ id }) => ids.includes(id)),
   };
   const found = await searchNames(request, list, turns);

@@ -1,11 +1,13 @@
 import type { Page } from "./page.ts";
-import { ROWS_PER_TURN, type Turns } from "./turns.ts";
+import { CHARACTERS_PER_TURN, ROWS_PER_TURN, type Turns } from "./turns.ts";
 
 /** A list whose names are looked at one by one. */
 interface NamedList<N, R> {
   /** Returns the next names of a walk, at most its limit. */
   listNames(walk: Page): Promise<N[]>;
   isMatch(name: N): boolean;
+  /** Returns the length of what `isMatch` compares, in UTF-16 units. */
+  lengthOf(name: N): number;
   /** Returns those of the items that the caller sees, in any order. */
   findRows(ids: readonly string[]): Promise<R[]>;
 }
@@ -25,7 +27,7 @@ const MAX_LOOKED_AT = 20_000;
  */
 export async function searchNames<N extends { id: string }, R extends { id: string }>(
   page: Page,
-  { listNames, isMatch, findRows }: NamedList<N, R>,
+  list: NamedList<N, R>,
   turns: Turns,
 ): Promise<Found<R>> {
   const found: R[] = [];
@@ -35,17 +37,37 @@ export async function searchNames<N extends { id: string }, R extends { id: stri
   for (let looked = 0; looked < MAX_LOOKED_AT; steps = ROWS_PER_TURN) {
     if (looked > 0) await turns.next();
     const walk: Page = { cursor, newer: page.newer, limit: Math.min(steps, MAX_LOOKED_AT - looked) };
-    const names = await listNames(walk);
+    const names = await list.listNames(walk);
     looked += names.length;
-    const matching = names.filter(isMatch).map(({ id }) => id);
+    const matching = await match(names, list, turns);
     const wanted = matching.slice(0, page.limit + 1 - found.length);
-    const rows = wanted.length === 0 ? [] : await findRows(wanted);
+    const rows = wanted.length === 0 ? [] : await list.findRows(wanted);
     found.push(...inOrder(wanted, rows));
     const isWhole = wanted.length === matching.length;
     if (found.length > page.limit || (isWhole && names.length < walk.limit)) return { rows: found };
     cursor = isWhole ? names.at(-1)!.id : wanted.at(-1)!;
   }
   return { rows: found, end: cursor };
+}
+
+/** Returns the ids of those that match. For long names it takes more turns. */
+async function match<N extends { id: string }>(
+  names: readonly N[],
+  { isMatch, lengthOf }: Pick<NamedList<N, unknown>, "isMatch" | "lengthOf">,
+  turns: Turns,
+): Promise<string[]> {
+  const matching: string[] = [];
+  let characters = 0;
+  for (const name of names) {
+    const length = lengthOf(name);
+    if (characters + length > CHARACTERS_PER_TURN) {
+      await turns.next();
+      characters = 0;
+    }
+    characters += length;
+    if (isMatch(name)) matching.push(name.id);
+  }
+  return matching;
 }
 
 /** Returns the rows in the order of the ids, without those that are missing. */

@@ -17,7 +17,7 @@ import type { Caller } from "./access/caller.ts";
 import type { Core } from "./core.ts";
 import { type MessageAdditions, renderMessages } from "./messages.ts";
 import { NEWEST, type Page, type PageEnvelope, toPage } from "./page.ts";
-import { ROWS_PER_TURN, type Turns } from "./turns.ts";
+import { CHARACTERS_PER_TURN, ROWS_PER_TURN, type Turns } from "./turns.ts";
 
 /** Words of a query. */
 const MAX_TERMS = 20;
@@ -29,8 +29,6 @@ const MAX_CANDIDATES = 2000;
 const FIRST_TEXTS = 20;
 /** The most texts that are read at once after that, and about their UTF-16 units: the reads of others wait for it. */
 const TEXTS_AT_ONCE = { limit: 100, characters: 100_000 };
-/** UTF-16 units of texts that are compared in one turn, or one text. Whatever they are, this takes at most about 5 ms. */
-const CHARACTERS_PER_TURN = 10_000;
 /** A request that has read so many texts, because all of its words are frequent, ends its page before its limit. */
 const MAX_LOOKED_AT = 20_000;
 /** Messages per write of the index, and their characters, for which other writes wait. */

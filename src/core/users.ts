@@ -12,7 +12,7 @@ import {
 } from "../db/queries/users.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
-import { searchKey, searchPart, searchWords, usernameKey } from "../util/text.ts";
+import { foldedLength, searchKey, searchPart, searchWords, usernameKey } from "../util/text.ts";
 import type { Caller } from "./access/caller.ts";
 import { makeToken, revokeTokensOf, SCOPES } from "./access/tokens.ts";
 import { newEntry } from "./audit.ts";
@@ -172,6 +172,8 @@ export async function listUsers(
       const key = searchKey(username, display_name);
       return parts.every((part) => key.includes(part));
     },
+    lengthOf: ({ username, display_name }: UserNames) =>
+      foldedLength(username) + foldedLength(display_name ?? ""),
     findRows: (ids: readonly string[]) => findDetailedUsers(db, ids),
   };
   const { rows, end } =

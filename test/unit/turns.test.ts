@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nextTurn, Turns } from "../../src/core/turns.ts";
+import { searchNames } from "../../src/core/name-search.ts";
+import { CHARACTERS_PER_TURN, nextTurn, Turns } from "../../src/core/turns.ts";
 import { ParleyError } from "../../src/errors.ts";
+import { foldedLength } from "../../src/util/text.ts";
 
 const LIMITS = { searchesPerUser: 2 };
 const never = () => false;
@@ -89,4 +91,29 @@ test("a search whose client has gone while it works counts until it is at its ne
   const last = codes(working.map((each) => each.next()));
   await new Turns(LIMITS, "working", never).next();
   assert.deepEqual(await last, ["unavailable", "unavailable"]);
+});
+
+test("names of letters that NFKC makes longer are compared in more turns", async (t) => {
+  let loop = 0;
+  let next = setImmediate(function count() {
+    loop++;
+    next = setImmediate(count);
+  });
+  t.after(() => clearImmediate(next));
+  const name = "\ufdfa".repeat(80);
+  assert.equal(foldedLength(name), 80 * 18);
+  const compared = new Map<number, number>();
+  const list = {
+    listNames: async () => Array.from({ length: 20 }, (_, i) => ({ id: `${i}` })),
+    isMatch() {
+      compared.set(loop, (compared.get(loop) ?? 0) + foldedLength(name));
+      return false;
+    },
+    lengthOf: () => foldedLength(name),
+    findRows: async () => [],
+  };
+  const turns = new Turns(LIMITS, "names", never);
+  await searchNames({ cursor: "", newer: true, limit: 10 }, list, turns);
+  turns.end();
+  assert.ok(Math.max(...compared.values()) <= CHARACTERS_PER_TURN, [...compared.values()].join());
 });

@@ -99,6 +99,13 @@ export const names: readonly Mutant[] = [
     tests: ["http/name-search"],
   },
   {
+    name: "look at 500 long names of files in one turn of the event loop",
+    file: SEARCH,
+    find: "if (characters + length > CHARACTERS_PER_TURN) {",
+    replace: "if (characters < 0) {",
+    tests: ["unit/turns"],
+  },
+  {
     name: "look at the names of all files in one turn of the event loop",
     file: SEARCH,
     find: "    if (looked > 0) await turns.next();\n",

@@ -13,7 +13,7 @@ import {
 import { findSeat } from "../../db/queries/conversations.ts";
 import type { NewFile } from "../../db/queries/files.ts";
 import { ParleyError } from "../../errors.ts";
-import { hasWords, searchWords } from "../../util/text.ts";
+import { foldedLength, hasWords, searchWords } from "../../util/text.ts";
 import type { Caller } from "../access/caller.ts";
 import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
@@ -127,6 +127,7 @@ export async function listAttachments(
   const names = {
     listNames: (walk: Page) => listGrantedNames(db, userId, conversation_id, walk),
     isMatch: ({ filename }: GrantedName) => filename !== null && hasWords(filename, words),
+    lengthOf: ({ filename }: GrantedName) => foldedLength(filename ?? ""),
     findRows: (ids: readonly string[]) => findAttachments(db, userId, ids),
   };
   const { rows, end } =

@@ -1,7 +1,10 @@
-// Sends the same requests again and again, many at once, and never waits for the time in Retry-After. A thread of its own, so that it
-// does not delay who measures.
+// Sends the same requests again and again, many at once, as fast as the default rate limit lets a token: the siege turns that limit off.
+// It ignores Retry-After. In a thread, so that it does not delay the client that measures.
 import { Agent, type IncomingMessage, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
+
+const REQUESTS_PER_SECOND = 500;
 
 export interface Asked {
   method: "GET" | "POST";
@@ -39,7 +42,9 @@ parentPort!.once("message", () => {
   isOver = true;
 });
 while (!isOver) {
+  const pause = sleep((1000 * atOnce) / REQUESTS_PER_SECOND);
   await Promise.all(Array.from({ length: atOnce }, (_, i) => send(asked[i % asked.length]!)));
+  await pause;
   parentPort!.postMessage("sent");
 }
 agent.destroy();

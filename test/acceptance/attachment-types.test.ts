@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { attachment, call } from "./client.ts";
+import { type Attachment, attachment, call, location } from "./client.ts";
+import { createTus, finished, patchTus } from "./resumables.ts";
 import { disposition, filePart, PNG, post } from "./upload.ts";
 
 const OCTETS = "application/octet-stream";
@@ -98,7 +99,7 @@ for (const declared of [
   "text/csv",
   "application/json",
   "application/vnd.acme.thing+json",
-  "audio/x-own",
+  "application/x-own",
 ]) {
   test(`the declared type ${declared} is kept where the bytes say nothing`, async () => {
     assert.equal(await typeOf("thing.unknown", "plain words\n", declared), declared);
@@ -134,5 +135,40 @@ for (const declared of [
 ]) {
   test(`the declared type ${JSON.stringify(declared)} is not well-formed, so the extension counts`, async () => {
     assert.equal(await typeOf("table.csv", "a,b\n", declared), "text/csv");
+  });
+}
+
+for (const name of ["code.ts", "code.mts"]) {
+  test(`${name} with text in it is text/plain`, async () => {
+    assert.equal(await typeOf(name, "export const x = 1;\n"), "text/plain");
+    assert.equal(await typeOf(name, "export const x = 1;\n", "video/mp2t"), "text/plain");
+  });
+}
+
+const KANJI = Buffer.from([0x93, 0xfa, 0x96, 0x7b]);
+/** Text of which the first bytes are UTF-8, whatever follows. */
+const long = (end: Buffer) => Buffer.concat([Buffer.alloc(300_000, "plain words\n"), end]);
+
+for (const [what, bytes, declared, served] of [
+  ["UTF-8", Buffer.from("日本"), "text/plain", "text/plain; charset=utf-8"],
+  ["long UTF-8", long(Buffer.from("日本")), "text/plain; charset=iso-8859-1", "text/plain; charset=utf-8"],
+  ["Shift_JIS", KANJI, "text/plain; charset=Shift_JIS", "text/plain; charset=shift_jis"],
+  ["long Shift_JIS", long(KANJI), "text/plain; charset=Shift_JIS", "text/plain; charset=shift_jis"],
+  ["other text", KANJI, "text/plain", "text/plain"],
+  ["long other text", long(KANJI), "text/csv", "text/csv"],
+] as const) {
+  test(`${what}, declared as ${declared}, is served as ${served}`, async () => {
+    const check = async ({ file_type, file_url }: Attachment) => {
+      assert.equal(file_type, bare(declared));
+      const reply = await call("GET", file_url, { token: null });
+      assert.equal(reply.headers.get("content-type"), served);
+      assert.ok(reply.bytes.equals(bytes));
+    };
+    await check(attachment(await post([filePart("a", bytes, declared)]), 201));
+    const path = location(await createTus(bytes.length, { filename: "a", filetype: declared }));
+    // A character begins in one request and ends in the next.
+    const cut = bytes.length - 2;
+    assert.equal((await patchTus(path, 0, bytes.subarray(0, cut))).status, 204);
+    await check(await finished(await patchTus(path, cut, bytes.subarray(cut))));
   });
 }

@@ -45,7 +45,7 @@ test("what the pictures of the documentation show is there", { skip: noChromium 
     },
   });
   await dropFiles(page, [
-    { name: "rehearsal.mov", type: "video/quicktime", base64: btoa("x".repeat(1e6)), size: 64_000_000 },
+    { name: "rehearsal.mov", type: "video/quicktime", base64: btoa("\0".repeat(1e6)), size: 64_000_000 },
   ]);
   await write(page, "The rehearsal, as promised");
   await page.getByRole("progressbar", { name: "Files sent" }).waitFor();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { detectType } from "../../src/core/files/media-types.ts";
+import { FILM, MP4_FILM, MP4_SOUND, SOUND } from "../support/media-bytes.ts";
 import { holds } from "../support/property.ts";
 
 const UNKNOWN = "application/octet-stream";
@@ -277,4 +278,42 @@ test("text that begins like a binary format is text", async () => {
     assert.equal(await detectType(Buffer.from(text), "text/plain", "a.txt"), "text/plain", text);
   }
   assert.equal(await detectType(Buffer.from([0, 1]), undefined, "a"), "application/octet-stream");
+});
+
+/** The same bytes with another brand of MP4. */
+function branded(mp4: Buffer, brand: string): Buffer {
+  return Buffer.concat([mp4.subarray(0, 8), bytes(brand), mp4.subarray(12)]);
+}
+
+const RECORDINGS: [what: string, sound: Buffer, film: Buffer, subtype: string][] = [
+  ["WebM", SOUND, FILM, "webm"],
+  ["MP4", MP4_SOUND, MP4_FILM, "mp4"],
+  ["3GPP", branded(MP4_SOUND, "3gp4"), branded(MP4_FILM, "3gp4"), "3gpp"],
+  ["3GPP2", branded(MP4_SOUND, "3g2a"), branded(MP4_FILM, "3g2a"), "3gpp2"],
+];
+
+for (const [what, sound, film, subtype] of RECORDINGS) {
+  test(`a recording in ${what} that is declared as audio is audio, unless it has a video track`, async () => {
+    for (const declared of [`audio/${subtype}`, `Audio/${subtype};codecs=opus`, "audio/x-own"]) {
+      assert.equal(await detectType(sound, declared, "a"), `audio/${subtype}`);
+      assert.equal(await detectType(film, declared, "a"), `video/${subtype}`);
+    }
+    for (const declared of [undefined, `video/${subtype}`, "text/plain"])
+      assert.equal(await detectType(sound, declared, "a"), `video/${subtype}`);
+    assert.equal(await detectType(sound, undefined, "a.m4a"), `audio/${subtype}`);
+    assert.equal(await detectType(film, undefined, "a.m4a"), `video/${subtype}`);
+  });
+}
+
+test("text is no audio, video, picture or font, whatever is said of it", async () => {
+  const code = bytes("export const GREETING = 'hello';\n");
+  for (const name of ["a.ts", "a.mts", "a.m2ts", "a.mp3", "a.png", "a.woff"])
+    assert.equal(await detectType(code, undefined, name), "text/plain", name);
+  for (const declared of ["video/mp2t", "audio/mpeg", "image/png", "video/vnd.dlna.mpeg-tts"])
+    assert.equal(await detectType(code, declared, "a"), "text/plain", declared);
+  for (const declared of ["image/svg+xml", "video/x+xml"])
+    assert.equal(await detectType(code, declared, "a.ts"), UNKNOWN, declared);
+  const stream = Buffer.concat([Buffer.from([0x47, 0x40, 0x11, 0x10]), Buffer.alloc(184, 0xff)]);
+  assert.equal(await detectType(Buffer.concat([stream, stream]), undefined, "a.ts"), "video/mp2t");
+  assert.equal(await detectType(NOTHING, "audio/mpeg", "a"), "audio/mpeg");
 });

@@ -20,6 +20,27 @@ export const files: readonly Mutant[] = [
     tests: ["acceptance/files"],
   },
   {
+    name: "a film that is said to be a sound",
+    file: TYPES,
+    find: " && !hasVideoTrack(head)",
+    replace: "",
+    tests: ["unit/media-types"],
+  },
+  {
+    name: "text that is said to be a film",
+    file: TYPES,
+    find: "isBinary && head.length > 0",
+    replace: "isBinary && head.length < 0",
+    tests: ["unit/media-types"],
+  },
+  {
+    name: "all text is UTF-8",
+    file: "src/core/files/charset.ts",
+    find: "  if (valid && (",
+    replace: "  if (valid || (",
+    tests: ["unit/charset"],
+  },
+  {
     name: "no Cross-Origin-Resource-Policy",
     file: FILES,
     find: '    "cross-origin-resource-policy": "cross-origin",\n',
@@ -29,7 +50,7 @@ export const files: readonly Mutant[] = [
   {
     name: "show files of all types in the browser",
     file: FILES,
-    find: "!download && INLINE.test(row.file_type)",
+    find: "!download && INLINE.test(fileType)",
     replace: "!download",
     tests: ["acceptance/files"],
   },

@@ -109,7 +109,7 @@ export const uploads: readonly Mutant[] = [
   {
     name: "a resumable upload may have a refused type",
     file: APPENDING,
-    find: "    checkType(fileType, limits);\n",
+    find: "    checkType(type, limits);\n",
     replace: "",
     tests: ["http/resumable"],
   },

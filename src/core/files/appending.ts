@@ -8,6 +8,7 @@ import type { Caller } from "../access/caller.ts";
 import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
 import { toNewAttachment } from "./attachments.ts";
+import { Utf8Check, withCharset } from "./charset.ts";
 import { checkType, detectType, SNIFF_BYTES } from "./media-types.ts";
 import { type PictureSize, PictureSizeReader } from "./picture-size.ts";
 import { checkVerdict } from "./received.ts";
@@ -52,6 +53,7 @@ export class Appender implements AsyncDisposable {
   #blob: GrowingBlob | undefined;
   #hash: Hash;
   #crc32: number;
+  #utf8: Utf8Check;
   /** Bytes, with those that are not recorded. */
   #size: number;
   #isHashed: boolean;
@@ -74,6 +76,7 @@ export class Appender implements AsyncDisposable {
     this.#isHashed = progress.size === row.received;
     this.#hash = progress.hash.copy();
     this.#crc32 = progress.crc32;
+    this.#utf8 = progress.utf8.copy();
   }
 
   /** Continues an upload of which this is the only request in this process; takes it over from another process. */
@@ -182,6 +185,7 @@ export class Appender implements AsyncDisposable {
     this.#size = size;
     this.#hash.update(chunk);
     this.#crc32 = crc32(chunk, this.#crc32);
+    this.#utf8.push(chunk);
     await blob.write(chunk);
   }
 
@@ -260,7 +264,8 @@ export class Appender implements AsyncDisposable {
   async #advance(received: number, tailKey: string | null): Promise<void> {
     await this.#write(received, this.#blob ? this.#blob.parts : this.#row.parts, tailKey);
     if (received !== this.#size || !this.#isHashed) return;
-    Object.assign(this.#progress, { hash: this.#hash.copy(), crc32: this.#crc32, size: received });
+    const [hash, utf8] = [this.#hash.copy(), this.#utf8.copy()];
+    Object.assign(this.#progress, { hash, crc32: this.#crc32, utf8, size: received });
   }
 
   async #write(received: number, parts: string | null, tailKey: string | null): Promise<void> {
@@ -299,12 +304,14 @@ export class Appender implements AsyncDisposable {
     const { id: uploadId, blob_key, user_id: userId, declared_type } = this.#row;
     const filename = this.#row.filename!;
     const size = this.#size;
-    const { sha256, crc32 } = this.#isHashed
-      ? { sha256: this.#hash.copy().digest(), crc32: this.#crc32 }
+    const { sha256, crc32, isUtf8 } = this.#isHashed
+      ? { sha256: this.#hash.copy().digest(), crc32: this.#crc32, isUtf8: this.#utf8.isUtf8 }
       : await this.#hashAgain();
     const { blobs, limits, scanner } = this.#core;
-    const fileType = await detectType(await this.#head(), declared_type ?? undefined, filename);
-    checkType(fileType, limits);
+    const head = await this.#head();
+    const declared = declared_type ?? undefined;
+    const type = await detectType(head, declared, filename);
+    checkType(type, limits);
     // Of the stored bytes, since a scan cannot wait for the next request.
     const read = () => blobs.read(blob_key, 0, size - 1);
     const verdict = (await scanner?.judgeWhole(size, read)) ?? "clean";
@@ -316,7 +323,7 @@ export class Appender implements AsyncDisposable {
       id,
       uploaderId: userId,
       filename,
-      fileType,
+      fileType: withCharset(type, head, isUtf8, declared),
       fileSize: size,
       sha256,
       crc32,
@@ -354,14 +361,16 @@ export class Appender implements AsyncDisposable {
   }
 
   /** Some of the bytes came in through another process. */
-  async #hashAgain(): Promise<{ sha256: Uint8Array; crc32: number }> {
+  async #hashAgain(): Promise<{ sha256: Uint8Array; crc32: number; isUtf8: boolean }> {
     const hash = createHash("sha256");
+    const utf8 = new Utf8Check();
     let sum = 0;
     for await (const chunk of await this.#core.blobs.read(this.#row.blob_key, 0, this.#size - 1)) {
       hash.update(chunk);
       sum = crc32(chunk, sum);
+      utf8.push(chunk);
     }
-    return { sha256: hash.digest(), crc32: sum };
+    return { sha256: hash.digest(), crc32: sum, isUtf8: utf8.isUtf8 };
   }
 
   /** After an error the store may still be at work, so the next request takes the upload over as another process would. */

@@ -22,6 +22,7 @@ import {
   withOptional,
 } from "../schema.ts";
 import { findShownUsers, shownUser } from "../senders.ts";
+import { essence } from "./media-types.ts";
 import { PREVIEW_WIDTHS } from "./previews.ts";
 
 const pixels = described({ ...integer, minimum: 1 }, "Pixels, as the picture is shown.");
@@ -115,7 +116,7 @@ export function linked(core: Core, row: ShownAttachment): string {
     message_id: row.message_id,
     filename: row.filename,
     file_url: core.links.fileUrl(row.id, row.filename),
-    file_type: row.file_type,
+    file_type: essence(row.file_type),
     file_size: row.file_size,
     created_at: toSeconds(row.created_at),
   };

@@ -12,6 +12,8 @@ const RUNNABLE =
 // Sniffing finds only the container of these. The client or the name tells what is in it.
 const CONTAINER = /^application\/(?:zip|x-cfb)$/;
 const CONTAINED = /^application\/(?:msword|vnd\..+)$/;
+// Containers of both films and sounds.
+const SHARED = /^video\/(?:webm|matroska|mp4|3gpp2?)$/;
 // Formats that are never text. Some begin with two letters with which a sentence can begin, too.
 const BINARY = /^(?:image|audio|video|font)\/|^application\/x-msdownload$/;
 /** With fewer bytes nothing is detected. */
@@ -31,13 +33,35 @@ export async function detectType(
   filename: string,
 ): Promise<string> {
   const sniffed = await sniff(head);
-  let type = sniffed ?? null;
-  if (type === null || CONTAINER.test(type)) {
-    const said = declared === undefined ? "" : essence(declared);
-    const claimed = WELL_FORMED.test(said) && said !== FALLBACK ? said : await byExtension(filename);
-    if (type === null || (claimed !== null && CONTAINED.test(claimed))) type = claimed;
-  }
+  const isClear = sniffed !== undefined && !CONTAINER.test(sniffed) && !SHARED.test(sniffed);
+  const type = isClear ? sniffed : chooseType(head, sniffed, await claimedType(declared, filename));
   return type === null || RUNNABLE.test(type) ? FALLBACK : type;
+}
+
+/** Returns the type of a file whose bytes reveal none, or only its container. */
+function chooseType(head: Uint8Array, sniffed: string | undefined, claimed: string | null): string | null {
+  if (claimed === null) return sniffed ?? null;
+  if (sniffed === undefined) {
+    const isBinary = BINARY.test(claimed) && !RUNNABLE.test(claimed);
+    // TypeScript and MPEG transport streams have the same extension.
+    return isBinary && head.length > 0 && isText(head) ? "text/plain" : claimed;
+  }
+  if (CONTAINED.test(claimed) && CONTAINER.test(sniffed)) return claimed;
+  const isSound = claimed.startsWith("audio/") && SHARED.test(sniffed) && !hasVideoTrack(head);
+  return isSound ? sniffed.replace("video", "audio") : sniffed;
+}
+
+/** Returns the declared type or, if there is none, that of the extension. */
+async function claimedType(declared: string | undefined, filename: string): Promise<string | null> {
+  const said = declared === undefined ? "" : essence(declared);
+  return WELL_FORMED.test(said) && said !== FALLBACK ? said : byExtension(filename);
+}
+
+/** Reports whether these bytes of MP4 or Matroska describe a track of pictures. */
+function hasVideoTrack(head: Uint8Array): boolean {
+  const text = Buffer.from(head).toString("latin1");
+  // MP4: a handler of type "vide". Matroska: a TrackType of 1, and a CodecID such as V_VP9.
+  return /hdlr.{8}vide/s.test(text) || (text.includes("\x83\x81\x01") && /\x86[\x80-\xff]V_/.test(text));
 }
 
 /** Throws `file_type_refused` if the operator does not accept files of this type. */
@@ -71,7 +95,7 @@ async function loaded<T>(library: Promise<T>): Promise<T> {
 }
 
 /** Reports whether no byte is a control character that text does not have. The magic number of GIF is text that nobody writes. */
-function isText(head: Uint8Array): boolean {
+export function isText(head: Uint8Array): boolean {
   if (/^GIF8[79]a$/.test(Buffer.from(head.subarray(0, 6)).toString("latin1"))) return false;
   return head.every((byte) => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d);
 }
@@ -83,6 +107,6 @@ async function byExtension(filename: string): Promise<string | null> {
 }
 
 /** Returns the type without its parameters, in lower case. */
-function essence(type: string): string {
+export function essence(type: string): string {
   return type.split(";", 1)[0]!.trim().toLowerCase();
 }

@@ -6,6 +6,7 @@ import type { Caller } from "../access/caller.ts";
 import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";
 import { type Identified, writeIdempotent } from "../idempotency.ts";
+import { withCharset } from "./charset.ts";
 import { checkType, detectType } from "./media-types.ts";
 import type { Verdict } from "./scanner.ts";
 import type { Upload } from "./uploads.ts";
@@ -19,10 +20,11 @@ export interface ReceivedFile {
 
 /** Makes the bytes of the file durable and describes it for its commit. Throws `file_type_refused` and `file_infected`. */
 export async function storeFile(core: Core, caller: Caller, file: ReceivedFile): Promise<NewFile> {
-  const { upload, filename } = file;
-  const fileType = await detectType(upload.head(), file.declaredType, filename);
+  const { upload, filename, declaredType } = file;
+  const type = await detectType(upload.head(), declaredType, filename);
   // The bytes of a replay are not kept, so nothing is detected in them.
-  if (!upload.isHashOnly) checkType(fileType, core.limits);
+  if (!upload.isHashOnly) checkType(type, core.limits);
+  const fileType = withCharset(type, upload.head(), upload.isUtf8, declaredType);
   const verdict = await upload.store();
   const id = core.newId("att");
   const entry = newEntry(core, caller);

@@ -1,4 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
+import { Utf8Check } from "./charset.ts";
 
 /** What this process knows of an upload beside its row: the state of a hash cannot be stored. */
 export interface Progress {
@@ -6,6 +7,7 @@ export interface Progress {
   holder: string;
   hash: Hash;
   crc32: number;
+  utf8: Utf8Check;
   /** How many bytes were hashed. */
   size: number;
 }
@@ -50,7 +52,7 @@ export class Resumables {
 
   /** Remembers that this process continues the upload, of which it has hashed nothing. */
   add(id: string, holder: string): Progress {
-    const progress = { holder, hash: createHash("sha256"), crc32: 0, size: 0 };
+    const progress = { holder, hash: createHash("sha256"), crc32: 0, utf8: new Utf8Check(), size: 0 };
     this.#progress.set(id, progress);
     if (this.#progress.size > MAX_REMEMBERED) this.#progress.delete(this.#progress.keys().next().value!);
     return progress;

@@ -6,6 +6,7 @@ import { checkDailyLimit, type Reservation } from "../../db/queries/storage.ts";
 import { ParleyError } from "../../errors.ts";
 import { exactSize } from "../../util/sizes.ts";
 import type { Core } from "../core.ts";
+import { Utf8Check } from "./charset.ts";
 import { SNIFF_BYTES } from "./media-types.ts";
 import { PictureSizeReader } from "./picture-size.ts";
 import type { Scan, Verdict } from "./scanner.ts";
@@ -48,6 +49,7 @@ export class Upload implements AsyncDisposable {
   #crc32 = 0;
   #size = 0;
   readonly #pictureSize = new PictureSizeReader();
+  readonly #utf8 = new Utf8Check();
   /** Removes the metadata of a picture as it comes in. */
   #stripper: MetadataStripper | undefined;
   /** Of the bytes as they come in, if those that are kept differ. */
@@ -116,6 +118,7 @@ export class Upload implements AsyncDisposable {
       if (this.#isHashOnly) continue;
       this.#crc32 = crc32(chunk, this.#crc32);
       this.#pictureSize.push(chunk);
+      this.#utf8.push(chunk);
       if (this.#blob) {
         await this.#write(this.#blob, chunk);
         if (this.#intentRow && this.#core.clock() > this.#renewAt) await this.#renewIntent(this.#intentRow);
@@ -139,6 +142,11 @@ export class Upload implements AsyncDisposable {
   /** The SHA-256 of all bytes as they came in, with their metadata. To be asked for once. */
   receivedSha256(): Uint8Array {
     return this.#receivedHash?.digest() ?? this.sha256();
+  }
+
+  /** Whether all bytes are UTF-8. */
+  get isUtf8(): boolean {
+    return this.#utf8.isUtf8;
   }
 
   /** The beginning of the file, for detecting its type. */

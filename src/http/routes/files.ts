@@ -3,7 +3,9 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Core } from "../../core/core.ts";
 import { choice, describedField, flag, optional, type Shape } from "../../core/fields.ts";
 import { type FileRow, getAttachmentRow, getLinkedAttachmentRow } from "../../core/files/attachments.ts";
+import { toContentType } from "../../core/files/charset.ts";
 import { findStoreUrl, openFile } from "../../core/files/downloads.ts";
+import { essence } from "../../core/files/media-types.ts";
 import { PREVIEW_WIDTHS } from "../../core/files/previews.ts";
 import { ParleyError } from "../../errors.ts";
 import { errorFields } from "../../util/log.ts";
@@ -158,7 +160,7 @@ async function serve(
     return undefined;
   }
   if (range) reply.code(206).header("content-range", `bytes ${start}-${end}/${row.file_size}`);
-  reply.header("content-type", servedType(row.file_type)).header("content-length", end - start + 1);
+  reply.header("content-type", toContentType(row.file_type)).header("content-length", end - start + 1);
   if (bytes && !(bytes instanceof Uint8Array)) return bytes;
   reply.send(bytes);
   return undefined;
@@ -223,7 +225,7 @@ async function redirect(
   maxAge: number,
 ): Promise<boolean> {
   const seconds = maxAge > 0 ? Math.min(maxAge, ADDRESS_SECONDS) : ADDRESS_SECONDS;
-  const address = await findStoreUrl(core, row, { type: servedType(row.file_type), disposition, seconds });
+  const address = await findStoreUrl(core, row, { type: toContentType(row.file_type), disposition, seconds });
   if (address === undefined) return false;
   // A client that follows it late must still have time to start.
   const kept = maxAge > 0 ? `private, max-age=${Math.floor(seconds / 2)}` : "private, no-store";
@@ -238,9 +240,10 @@ const INLINE =
 
 /** Keeps a browser from running a stranger's file, guessing its type, or letting it act for this origin. */
 function safetyHeaders(row: FileRow, download: boolean) {
-  const inline = !download && INLINE.test(row.file_type);
+  const fileType = essence(row.file_type);
+  const inline = !download && INLINE.test(fileType);
   // The PDF viewers of browsers refuse to work in a sandbox.
-  const sandbox = row.file_type === "application/pdf" ? "" : "; sandbox";
+  const sandbox = fileType === "application/pdf" ? "" : "; sandbox";
   return {
     "content-disposition": contentDisposition(row.filename, { type: inline ? "inline" : "attachment" }),
     "content-security-policy": `default-src 'none'${sandbox}`,
@@ -253,10 +256,6 @@ function safetyHeaders(row: FileRow, download: boolean) {
 /** Says that the file was to be scanned for viruses, and passed without. */
 function scanMark({ unscanned }: FileRow) {
   return unscanned === 1 ? { "parley-unscanned": "true" } : {};
-}
-
-function servedType(type: string): string {
-  return type.startsWith("text/") ? `${type}; charset=utf-8` : type;
 }
 
 /** RFC 9110, sections 13.1.1 and 13.1.4. */

@@ -273,6 +273,18 @@ test("every answer with a file's bytes keeps browsers from running it and shared
   }
 });
 
+for (const [name, type, bytes, policy] of [
+  ["film.mp4", "video/mp4", "\0", "default-src 'none'; media-src 'self'; sandbox allow-same-origin"],
+  ["sound.mp3", "audio/mpeg", "\0", "default-src 'none'; media-src 'self'; sandbox allow-same-origin"],
+  ["pixel.png", "image/png", PNG, "default-src 'none'; style-src 'unsafe-inline'; sandbox"],
+  ["page.html", "text/html", "<p>hello</p>", "default-src 'none'; sandbox"],
+] as const) {
+  test(`${name} is served with what browsers need to show it, and no more`, async () => {
+    const { file_url } = await newAttachment({ name, type, bytes });
+    assert.equal((await follow(file_url)).headers.get("content-security-policy"), policy);
+  });
+}
+
 test("a PDF has no sandbox, which its viewers refuse, but all the rest", async () => {
   const { file_url } = await newAttachment({ name: "paper.pdf", type: "application/pdf", bytes: PDF });
   const { headers } = await follow(file_url);

@@ -24,6 +24,16 @@ export const isRun = (type: string) => RUN.test(type);
 const SHOWN =
   /^(?:image\/(?:png|jpeg|gif|webp|avif|apng|bmp|x-icon)|audio\/.+|video\/.+|text\/plain|application\/pdf)$/;
 
+const SEALED = "default-src 'none'; sandbox";
+const PLAYED = "default-src 'none'; media-src 'self'; sandbox allow-same-origin";
+/** What browsers need to show a type. */
+const POLICIES: Record<string, string> = {
+  "application/pdf": "default-src 'none'",
+  audio: PLAYED,
+  video: PLAYED,
+  image: "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+};
+
 /** Downloads what an upload has made: the same bytes, under the same name, as nothing that a browser runs. */
 export async function download(ask: Ask, made: Fields, content: Uint8Array | string): Promise<Answer> {
   const url = new URL(String(made.file_url));
@@ -35,8 +45,7 @@ export async function download(ask: Ask, made: Fields, content: Uint8Array | str
   assert.equal(type, made.file_type);
   assert.doesNotMatch(type, RUN);
   assert.equal(headers["x-content-type-options"], "nosniff");
-  const policy = type === "application/pdf" ? "default-src 'none'" : "default-src 'none'; sandbox";
-  assert.equal(headers["content-security-policy"], policy);
+  assert.equal(headers["content-security-policy"], POLICIES[type] ?? POLICIES[type.split("/")[0]!] ?? SEALED);
   const disposition = headers["content-disposition"]!;
   assert.equal(/^inline(?:;|$)/.test(disposition), SHOWN.test(type), `${type} is ${disposition}`);
   assert.equal(nameIn(disposition), made.filename);

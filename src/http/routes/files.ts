@@ -238,15 +238,24 @@ async function redirect(
 const INLINE =
   /^(?:image\/(?:png|jpeg|gif|webp|avif|apng|bmp|x-icon)|audio\/.+|video\/.+|text\/plain|application\/pdf)$/;
 
+/** The least with which a browser shows a type in a tab of its own. Scripts never run. */
+const POLICIES: readonly (readonly [type: RegExp, policy: string])[] = [
+  // The PDF viewers of browsers refuse to work in a sandbox.
+  [/^application\/pdf$/, "default-src 'none'"],
+  // The player of the tab requests the file again, which from an opaque origin would be a request of another origin.
+  [/^(?:audio|video)\//, "default-src 'none'; media-src 'self'; sandbox allow-same-origin"],
+  // Chromium styles its own page: without that, dark lines on a transparent ground are not visible.
+  [/^image\//, "default-src 'none'; style-src 'unsafe-inline'; sandbox"],
+  [/^/, "default-src 'none'; sandbox"],
+];
+
 /** Keeps a browser from running a stranger's file, guessing its type, or letting it act for this origin. */
 function safetyHeaders(row: FileRow, download: boolean) {
   const fileType = essence(row.file_type);
   const inline = !download && INLINE.test(fileType);
-  // The PDF viewers of browsers refuse to work in a sandbox.
-  const sandbox = fileType === "application/pdf" ? "" : "; sandbox";
   return {
     "content-disposition": contentDisposition(row.filename, { type: inline ? "inline" : "attachment" }),
-    "content-security-policy": `default-src 'none'${sandbox}`,
+    "content-security-policy": POLICIES.find(([type]) => type.test(fileType))![1],
     // Pages of other origins show these files; the link's signature is what protects them.
     "cross-origin-resource-policy": "cross-origin",
     ...scanMark(row),

@@ -16,6 +16,10 @@ const PREFERENCES = {
   "ui.prefersReducedMotion": 1,
   // Lets tests read the clipboard without a prompt.
   "dom.events.testing.asyncClipboard": true,
+  // Keeps half a MB of a film (in KB), so that it requests the rest again, as it does with a long one.
+  "media.cache_size": 512,
+  "media.memory_cache_max_size": 0,
+  "media.cache_readahead_limit": 1,
 };
 
 /** The part of Playwright that speaks to the browser. It runs in this process. */

@@ -179,3 +179,18 @@ test("any new name within the rules is kept, leads to the file and is offered wi
     { seed: seeded(t), numRuns: 60 },
   );
 });
+
+test("a name in the encoded words of .NET is decoded, and cut only where the name itself is a path", async () => {
+  for (const [sent, filename] of [
+    ["=?utf-8?B?4oK/5pel5pys6KqeLnR4dA==?=", "₿日本語.txt"],
+    ["=?utf-8?Q?folder=2Fna=C3=AFve.txt?=", "naïve.txt"],
+  ] as const) {
+    const made = attachment(await post([filePart(sent, "x", "text/plain")]), 201);
+    assert.equal(made.filename, filename);
+    await servedAs(made.file_url, filename);
+  }
+  for (const sent of ["=?iso-8859-1?Q?caf=E9?=", "=?utf-8?B?4oK/5pel", "=?utf-8?B?AA==?="]) {
+    const { code, detail } = problem(await post([filePart(sent, "x")]), 400);
+    if (code !== "invalid_parameter") assert.match(detail, /RFC 2047/, sent);
+  }
+});

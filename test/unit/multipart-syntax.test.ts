@@ -168,7 +168,7 @@ const FILENAMES: [sent: string, filename: string][] = [
   ["100%.txt", "100%.txt"],
   ["%41%2F%00%E9.txt", "%41%2F%00%E9.txt"],
   ["日本語 😀.txt", "日本語 😀.txt"],
-  ["=?utf-8?Q?a?=", "=?utf-8?Q?a?="],
+  ["=?utf-8?Q?a?=", "a"],
   [" spaces ", " spaces "],
   ["\u202egpj.exe", "\u202egpj.exe"],
 ];

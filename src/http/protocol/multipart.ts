@@ -1,5 +1,6 @@
 import { ParleyError } from "../../errors.ts";
 import type { BodyReader } from "./body-reader.ts";
+import { decodeWords } from "./encoded-words.ts";
 
 /** One part of a form. Its body must be read to its end before the next part is requested. */
 export interface Part {
@@ -173,10 +174,10 @@ function describe(headers: Map<string, string>): Omit<Part, "body"> {
       "A part has a Content-Transfer-Encoding. Send its bytes as they are (RFC 7578, section 4.7).",
     );
   }
-  const extended = params.get("filename*");
+  const [plain, extended] = [params.get("filename"), params.get("filename*")];
   return {
     name,
-    filename: extended === undefined ? params.get("filename") : decodeExtended(extended),
+    filename: extended === undefined ? plain && decodeWords(plain) : decodeExtended(extended),
     type: headers.get("content-type"),
     digest: headers.get("content-digest"),
   };

@@ -173,3 +173,25 @@ test("PARLEY_CORS_ORIGINS lets its origins call, errors readable too, and no oth
   assert.equal(refused.headers.get("access-control-allow-origin"), "https://app.example");
   assert.equal((await from("https://evil.example")).headers.get("access-control-allow-origin"), null);
 });
+
+test("a page of an origin that may call may send any header that it asks for by name", async (t) => {
+  const server = await startOn(t, { ...(await testConfig(t)), corsOrigins: ["https://app.example"] });
+  const allowed = async (asked: string) => {
+    const headers = {
+      origin: "https://app.example",
+      "access-control-request-method": "PUT",
+      "access-control-request-headers": asked,
+    };
+    const preflight = await fetch(`${server.url}/v1/contacts`, { method: "OPTIONS", headers });
+    assert.equal(preflight.status, 204);
+    return preflight.headers.get("access-control-allow-headers")!.split(", ");
+  };
+  const tracing = ["traceparent", "tracestate", "baggage", "sentry-trace", "x-request-id"];
+  for (const asked of [
+    tracing,
+    ["authorization", "cache-control", "content-type", "if-match", "tus-resumable"],
+  ])
+    assert.deepEqual(await allowed(asked.join(",")), asked);
+  assert.deepEqual(await allowed(" Authorization , *,a b,<x>,,Cookie"), ["authorization"]);
+  assert.equal((await allowed("x,".repeat(1000))).length, 50);
+});

@@ -292,8 +292,15 @@ export const requests: readonly Mutant[] = [
   {
     name: "let pages of other origins send the key of a session",
     file: "src/http/protocol/cors.ts",
-    find: '      "Authorization",\n',
-    replace: '      "Authorization",\n      "Parley-Session",\n',
+    find: " && !OF_SESSIONS.has(name)",
+    replace: "",
+    tests: ["attacks/sessions"],
+  },
+  {
+    name: "let pages of other origins send all headers",
+    file: "src/http/protocol/cors.ts",
+    find: "/^[a-z0-9_.-]{1,100}$/",
+    replace: "/^[*a-z0-9_.-]{1,100}$/",
     tests: ["attacks/sessions"],
   },
   {

@@ -1,36 +1,30 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { KEY_HEADER } from "./sessions.ts";
 
-/** The headers of resumable uploads. */
-const UPLOAD_HEADERS = {
-  asked: [
-    "Tus-Resumable",
-    "Upload-Checksum",
-    "Upload-Complete",
-    "Upload-Defer-Length",
-    "Upload-Draft-Interop-Version",
-    "Upload-Incomplete",
-    "Upload-Length",
-    "Upload-Metadata",
-    "Upload-Offset",
-  ],
-  answered: [
-    "Parley-Attachment",
-    "Tus-Checksum-Algorithm",
-    "Tus-Extension",
-    "Tus-Max-Size",
-    "Tus-Resumable",
-    "Tus-Version",
-    "Upload-Complete",
-    "Upload-Defer-Length",
-    "Upload-Draft-Interop-Version",
-    "Upload-Expires",
-    "Upload-Incomplete",
-    "Upload-Length",
-    "Upload-Limit",
-    "Upload-Metadata",
-    "Upload-Offset",
-  ],
-};
+/** The headers of answers to resumable uploads. */
+const UPLOAD_HEADERS = [
+  "Parley-Attachment",
+  "Tus-Checksum-Algorithm",
+  "Tus-Extension",
+  "Tus-Max-Size",
+  "Tus-Resumable",
+  "Tus-Version",
+  "Upload-Complete",
+  "Upload-Defer-Length",
+  "Upload-Draft-Interop-Version",
+  "Upload-Expires",
+  "Upload-Incomplete",
+  "Upload-Length",
+  "Upload-Limit",
+  "Upload-Metadata",
+  "Upload-Offset",
+];
+
+const MAX_REQUEST_HEADERS = 50;
+// Not `*`, which stands for all headers.
+const HEADER_NAME = /^[a-z0-9_.-]{1,100}$/;
+/** With these a page of another origin could use the session of the console. */
+const OF_SESSIONS = new Set(["cookie", "cookie2", KEY_HEADER]);
 
 /** Lets pages of these origins call the API with a token. Added before all other hooks: a preflight has no token. */
 export async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
@@ -39,18 +33,6 @@ export async function allowOrigins(app: FastifyInstance, origins: readonly strin
   const options = {
     origin: origins.includes("*") ? "*" : [...origins],
     methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
-    allowedHeaders: [
-      "Authorization",
-      "Content-Type",
-      "Content-Digest",
-      "Idempotency-Key",
-      "If-Match",
-      "If-None-Match",
-      "If-Range",
-      "Last-Event-ID",
-      "Range",
-      ...UPLOAD_HEADERS.asked,
-    ],
     exposedHeaders: [
       "Accept-Ranges",
       "Content-Disposition",
@@ -66,17 +48,29 @@ export async function allowOrigins(app: FastifyInstance, origins: readonly strin
       "Repr-Digest",
       "Request-Id",
       "Retry-After",
-      ...UPLOAD_HEADERS.answered,
+      ...UPLOAD_HEADERS,
     ],
     maxAge: 7200,
   };
   await app.register(cors, {
     // An OPTIONS that is no preflight is a method like any other, and answered as such.
     delegator: (request: FastifyRequest, done: (error: null, options: object) => void) =>
-      done(null, { ...options, preflight: isPreflight(request) }),
+      done(null, {
+        ...options,
+        preflight: isPreflight(request),
+        allowedHeaders: allowedHeaders(request),
+      }),
   });
 }
 
 function isPreflight({ headers }: FastifyRequest): boolean {
   return headers.origin !== undefined && headers["access-control-request-method"] !== undefined;
+}
+
+/** Returns the headers that a page may send: those it asks for. Tracing, caching and proxies have headers of their own. */
+function allowedHeaders({ headers }: FastifyRequest): string[] {
+  const asked = (headers["access-control-request-headers"] ?? "")
+    .toLowerCase()
+    .split(",", MAX_REQUEST_HEADERS);
+  return asked.map((name) => name.trim()).filter((name) => HEADER_NAME.test(name) && !OF_SESSIONS.has(name));
 }

@@ -23,6 +23,10 @@ export const headers = {
       "A cursor: the newest event when the server began to answer, or the event that a stream continues after.",
     schema: text,
   },
+  "X-Accel-Buffering": {
+    description: "Only of a stream: nginx must pass on what comes at once.",
+    schema: { const: "no" },
+  },
   "Last-Modified": { schema: text },
   "Accept-Ranges": { schema: text },
   "Content-Range": { description: "The range of these bytes, and the size of the file.", schema: text },

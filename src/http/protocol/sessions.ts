@@ -7,7 +7,7 @@ import { ParleyError } from "../../errors.ts";
 // A cookie alone would not do: browsers attach it to requests that other sites cause, and send it to the servers on all
 // other ports of the host.
 
-const KEY_HEADER = "parley-session";
+export const KEY_HEADER = "parley-session";
 /** 256 bits. */
 const KEY = /^[0-9a-f]{64}$/;
 const CONTEXT = "session";

@@ -34,7 +34,7 @@ export const eventOperation: Operation = operation({
     status: 200,
     page: eventResource,
     content: { [STREAM]: frames },
-    headers: ["Last-Event-ID"],
+    headers: ["Last-Event-ID", "X-Accel-Buffering"],
   },
   headers: {
     "Last-Event-ID": described(
@@ -82,6 +82,8 @@ async function startStream(
   const after = await findStart(core, caller, lastId);
   reply.header("content-type", STREAM);
   reply.header("last-event-id", lastId);
+  // nginx buffers answers unless they say this.
+  reply.header("x-accel-buffering", "no");
   if (request.method === "HEAD") return reply.send();
   const stream = new EventStream(core, reply.raw, {
     userId: caller.userId,

@@ -313,3 +313,12 @@ test("a token that is not one opens no file, and a token in the query is none", 
     problem(reply, reply.status);
   }
 });
+
+test("If-Match with the ETag as a proxy has weakened it is 412, which says so", async () => {
+  const { file_url } = await newAttachment();
+  const etag = (await follow(file_url, "HEAD")).headers.get("etag") ?? "";
+  const { detail } = problem(await follow(file_url, "GET", { "if-match": `W/${etag}` }), 412);
+  assert.match(detail, /proxy that compresses/);
+  const other = problem(await follow(file_url, "GET", { "if-match": '"other"' }), 412);
+  assert.doesNotMatch(other.detail, /proxy/);
+});

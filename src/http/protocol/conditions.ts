@@ -62,10 +62,14 @@ export function expectedVersions(request: FastifyRequest): Expected {
     );
   }
   if (header === undefined || header.trim() === "*") return null;
-  return tagsOf(header)
-    .flatMap((tag) => ROW_VERSION.exec(tag)?.[1] ?? [])
-    .map(Number);
+  const versions = tagsOf(header).flatMap((tag) => ROW_VERSION.exec(tag)?.[1] ?? []);
+  if (versions.length === 0) throw new ParleyError("precondition_failed", CHANGED_TAG);
+  return versions.map(Number);
 }
+
+/** Explains an `If-Match` with tags that Parley never sends. */
+export const CHANGED_TAG =
+  "If-Match has no ETag as Parley sends it. A proxy that compresses answers changes ETags: it adds W/ or a suffix. Send the ETag without that, or turn compression off in the proxy.";
 
 /** Whether one of the entity tags of an `If-Match` is this one, by strong comparison. */
 export function matchesStrongly(header: string, etag: string): boolean {

@@ -11,7 +11,7 @@ import { ParleyError } from "../../errors.ts";
 import { errorFields } from "../../util/log.ts";
 import { authenticate, requireScope, tokenOf } from "../protocol/authentication.ts";
 import { clientAddress } from "../protocol/client-address.ts";
-import { matchesStrongly, matchesTag } from "../protocol/conditions.ts";
+import { CHANGED_TAG, matchesStrongly, matchesTag } from "../protocol/conditions.ts";
 import { formatDigest } from "../protocol/digests.ts";
 import type { HeaderName } from "../protocol/headers.ts";
 import { type Call, knownForm, type Operation, operation } from "../protocol/operation.ts";
@@ -272,7 +272,10 @@ function refuseChanged(request: FastifyRequest, etag: string, modified: Date): v
   const { "if-match": tags, "if-unmodified-since": since } = request.headers;
   const holds =
     tags === undefined ? !(Date.parse(since ?? "") < modified.getTime()) : matchesStrongly(tags, etag);
-  if (!holds) throw new ParleyError("precondition_failed");
+  if (holds) return;
+  // Weakened by a proxy that compresses.
+  const isWeak = tags !== undefined && matchesTag(tags, etag);
+  throw new ParleyError("precondition_failed", isWeak ? CHANGED_TAG : undefined);
 }
 
 /** RFC 9110, sections 13.1.2 and 13.1.3: the date counts only without If-None-Match. */

@@ -95,10 +95,18 @@ function parseRetryAfter(header: string | null): number | undefined {
   return Number.isNaN(seconds) ? undefined : Math.max(0, Math.ceil(seconds));
 }
 
-/** Describes a connection that failed without an abort of the caller. */
-export function connectionError(cause: unknown): ParleyApiError {
+/** The page or worker that runs the client, in browsers. */
+const { location } = globalThis as { location?: { origin: string } };
+
+/**
+ * Describes a connection that failed without an abort of the caller. `url`: of a request without an answer. Browsers do not say
+ * that the server does not let their page call.
+ */
+export function connectionError(cause: unknown, url?: string): ParleyApiError {
   const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
   const why = reason instanceof Error && reason.message ? ` (${reason.message})` : "";
-  const detail = `The connection to the server failed${why}.`;
+  const isForeign = url !== undefined && location !== undefined && new URL(url).origin !== location.origin;
+  const advice = isForeign ? ` Check that PARLEY_CORS_ORIGINS of the server has ${location.origin}.` : "";
+  const detail = `The connection to the server failed${why}.${advice}`;
   return new ParleyApiError({ code: "connection_failed", status: 0, detail, cause });
 }

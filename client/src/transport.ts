@@ -82,7 +82,8 @@ const heads = new WeakMap<object, Headers>();
 
 /** Returns the ETag of a resource, for `ifMatch`; undefined for one that came in a list. */
 export function etagOf(resource: object): string | undefined {
-  return heads.get(resource)?.get("etag") ?? undefined;
+  // A proxy that compresses answers marks the tag as weak.
+  return heads.get(resource)?.get("etag")?.replace(/^W\//, "");
 }
 
 /** Returns the query of the page that comes after this one, or before it; undefined if there is none. */
@@ -228,7 +229,7 @@ export class Transport {
       if (!response.ok) throw await readError(response);
       return { response, watch };
     } catch (thrown) {
-      const error = thrown instanceof ParleyApiError ? thrown : watch.toError(thrown);
+      const error = thrown instanceof ParleyApiError ? thrown : watch.toError(thrown, outgoing.url);
       // Stops sending a body that was refused.
       watch.end(error);
       throw error;

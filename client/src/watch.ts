@@ -34,8 +34,8 @@ export class Watch {
     this.#own.abort(reason);
   }
 
-  /** Returns the caller's error for what the network threw. */
-  toError(thrown: unknown): unknown {
-    return this.signal.aborted ? this.signal.reason : connectionError(thrown);
+  /** Returns the caller's error for what the network threw. `url`: of a request without an answer. */
+  toError(thrown: unknown, url?: string): unknown {
+    return this.signal.aborted ? this.signal.reason : connectionError(thrown, url);
   }
 }

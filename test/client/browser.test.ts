@@ -115,3 +115,21 @@ test("a file that has changed since it was chosen is told as that, at once", {
     assert.ok(seen().length <= before + requests, "It was tried again.");
   }
 });
+
+test("a page whose origin may not call learns which setting names it", { skip: noChromium }, async (t) => {
+  const foreign = await startApp(t);
+  const { page, run } = await openPage(t);
+  const { origin } = new URL(page.url());
+  for (const send of ["me()", 'attachments.upload(new File(["x"], "x"))']) {
+    const [, code, message] = (await run(`
+      const parley = new Parley({ url: "${foreign.url}", token, maxRetries: 0 });
+      return await parley.${send};`)) as string[];
+    assert.equal(code, "connection_failed");
+    assert.ok(message!.endsWith(`Check that PARLEY_CORS_ORIGINS of the server has ${origin}.`), message);
+  }
+  await page.route("**/v1/**", (route) => route.abort());
+  const [, , own] = (await run(
+    "return await new Parley({ url: location.origin, token, maxRetries: 0 }).me()",
+  )) as string[];
+  assert.doesNotMatch(own!, /CORS/);
+});

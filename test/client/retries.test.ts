@@ -142,6 +142,13 @@ test("a delete whose answer was lost was done; a change of one version is not re
   assert.equal((await failure(parley.contacts.delete(id))).status, 404);
 });
 
+test("the ETag of an answer that a proxy has compressed is strong again", async (t) => {
+  const headers = { "content-type": "application/json", etag: 'W/"7"' };
+  const { url } = await proxy(t, "", () => ({ status: 200, headers, body: "{}" }));
+  const parley = new Parley({ url, token: "x" });
+  assert.equal(etagOf(await parley.contacts.retrieve("con_1")), '"7"');
+});
+
 test("a contact that was never there is not told to be unblocked, also after a lost connection", async (t) => {
   const { parley, seen } = await behind(t, await startApp(t), "lose the answer");
   const error = await failure(parley.contacts.unblock("con_00000000000000000000000000"));

@@ -17,6 +17,7 @@ import { createLinks } from "./core/files/links.ts";
 import { type PreviewParts, Previews } from "./core/files/previews.ts";
 import { Resumables } from "./core/files/resumables.ts";
 import { proveScanner, Scanner } from "./core/files/scanner.ts";
+import { renewContactKeys } from "./core/upkeep/contact-keys.ts";
 import { refuseHalfMove } from "./core/upkeep/move.ts";
 import type { Callbacks, Database } from "./db/database.ts";
 import { lockFolder } from "./db/engines/sqlite/lock.ts";
@@ -94,6 +95,7 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
   opened.defer(() => db.close());
   await refuseHalfMove(db);
   if (!(await followsRule(db))) await db.write("rebuildIndex", undefined);
+  await renewContactKeys(db);
   const accounts = createAccounts(config, db, parts, () => wakeups.emit("eraser"));
   const app = await buildApp(config, { accounts, parts, log, fuse, folder, wakeups });
   // From here on the app releases it.

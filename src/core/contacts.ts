@@ -70,7 +70,7 @@ export const contactFilters = {
   q: optional(
     describedField(
       nameWords,
-      "The beginnings of words of the username and the display name, in any order, or three or more digits of the phone number.",
+      "The beginnings of words of the username and the display name, in any order, or three or more digits of the phone number. An international number (+ or 00) also finds its national form, and the reverse.",
     ),
   ),
   active: optional(

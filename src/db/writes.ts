@@ -3,6 +3,7 @@ import { recordActivity } from "./queries/activity.ts";
 import { createAttachment, deleteAttachment, renameAttachment } from "./queries/attachments.ts";
 import { forgetEntries, recordDownloads } from "./queries/audit.ts";
 import { setBlock } from "./queries/blocks.ts";
+import { setContactKeys, setNameRule } from "./queries/contact-keys.ts";
 import { blockContact, createContact, deleteContact, updateContact } from "./queries/contacts.ts";
 import {
   addTestDelivery,
@@ -129,6 +130,8 @@ const single = {
   reserveStorage,
   rotateSecret,
   setBlock,
+  setContactKeys,
+  setNameRule,
   setPlaceholder,
   settleDelivery,
   settlePush,

@@ -1,3 +1,5 @@
+import { fold, latinDigits, WORD_RULE } from "./words.ts";
+
 const ASCII = /^[\0-\x7f]*$/;
 
 /** Returns the form by which usernames are compared. Computed here, so that it is the same on every engine. */
@@ -9,9 +11,12 @@ export function usernameKey(username: string): string {
 
 const BETWEEN_WORDS = /[\p{P}\p{Z}\p{C}]+/u;
 
-/** Returns the words of a text in the form in which they are compared. Punctuation and spaces separate words. */
+/** Names how `searchKey` and `phoneDigits` are made, which contacts are stored with: change the number with them. */
+export const NAME_RULE = `1, words ${WORD_RULE}`;
+
+/** Returns the words of a name, folded as those of a message. Punctuation and spaces separate words. */
 export function searchWords(text: string): string[] {
-  return usernameKey(text)
+  return fold(text)
     .split(BETWEEN_WORDS)
     .filter((word) => word !== "");
 }
@@ -51,19 +56,44 @@ export function hasWords(filename: string, words: readonly string[]): boolean {
   );
 }
 
-/** Returns the form by which phone numbers are searched: only the digits 0 to 9. */
+/** What international calls dial before the country code. */
+const INTERNATIONAL_PREFIX = /^(?:\+|00(?=[1-9]\d{7}))/;
+/** The zero of national calls, as people write it in international numbers. */
+const OPTIONAL_ZERO = "(0)";
+
+/** Returns the digits of a number; those of an international one begin with its country code. */
+function readNumber(phoneNumber: string): { digits: string; isInternational: boolean } {
+  const latin = latinDigits(ASCII.test(phoneNumber) ? phoneNumber : phoneNumber.normalize("NFKC"));
+  const dialled = latin.replace(OPTIONAL_ZERO, "").replace(/[^0-9+]/g, "");
+  const isInternational = INTERNATIONAL_PREFIX.test(dialled);
+  const digits = isInternational ? dialled.replace(INTERNATIONAL_PREFIX, "") : latin;
+  return { digits: digits.replace(/[^0-9]/g, ""), isInternational };
+}
+
+/** Returns the form by which phone numbers are compared: only their digits, 0 to 9, alike after + and 00. */
 export function phoneDigits(phoneNumber: string): string {
-  return (ASCII.test(phoneNumber) ? phoneNumber : phoneNumber.normalize("NFKC")).replace(/[^0-9]/g, "");
+  return readNumber(phoneNumber).digits;
 }
 
 const PHONE_PART = /^[0-9\p{Z}\p{Cf}\p{Pd}+()./]+$/u;
+const COUNTRY_CODE = /^(?:[17]|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})(?=\d{6})/;
+/** What national calls dial first, where that is no 0, by country code. */
+const TRUNK_PREFIXES: Readonly<Record<string, string>> = { 7: "8", 36: "06" };
 
-/** Returns the digits of a text that can be a part of a phone number, at least three of them; undefined for other text. */
-export function searchDigits(text: string): string | undefined {
-  const digits = phoneDigits(text);
-  if (digits.length < 3 || !PHONE_PART.test(text.normalize("NFKC"))) return undefined;
+/**
+ * Returns what a search for a text that can be a part of a phone number looks for in the digits of numbers, each of which has a
+ * space before it; nothing for other text. At least three digits. In a query a space at the start is a + that was not encoded.
+ */
+export function searchDigits(text: string): string[] {
+  const typed = latinDigits(text.normalize("NFKC")).replace(/^ (?=\d)/, "+");
+  const { digits, isInternational } = readNumber(typed);
+  if (digits.length < 3 || !PHONE_PART.test(typed)) return [];
   // Before a whole number zeros stand for a prefix, which the international form does not have.
-  return digits.replace(/^0+(?=[0-9]{6})/, "");
+  if (!isInternational) return [digits.replace(/^0+(?=[0-9]{6})/, "")];
+  const code = COUNTRY_CODE.exec(digits)?.[0];
+  if (code === undefined) return [digits];
+  const national = digits.slice(code.length);
+  return [digits, ` ${TRUNK_PREFIXES[code] ?? "0"}${national}`, ` ${national}`];
 }
 
 /** Returns the UTF-16 units of a text after NFKC, which makes 18 of some letters: what it costs to compare it. */
@@ -89,6 +119,13 @@ const CONTROL_IN_LINES = /[^\P{Cc}\n\t]/u;
 /** The same for text of several lines, which may have line feeds and tabs. */
 export function isCleanLines(text: string): boolean {
   return text.isWellFormed() && !CONTROL_IN_LINES.test(text);
+}
+
+const VISIBLE = /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u;
+
+/** Reports whether a character of the text leaves a mark. */
+export function isVisible(text: string): boolean {
+  return VISIBLE.test(text);
 }
 
 const BIDI_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;

@@ -14,7 +14,7 @@ export interface Term {
 }
 
 /** Names how texts are split: change the number with this file. Another Unicode may split the same text differently. */
-export const WORD_RULE = `2, Unicode ${process.versions.unicode}`;
+export const WORD_RULE = `3, Unicode ${process.versions.unicode}`;
 
 /** Letters that stand for others in search, since people also write and search the others. */
 const LETTERS = new Map([
@@ -23,9 +23,7 @@ const LETTERS = new Map([
   // Apostrophes, also as a letter, marks of Hebrew abbreviations, and the joint of Persian words.
   ...[..."’ʼʻ׳״\u200c"].map((sign) => [sign, "'"] as const),
   ...[..."‐־"].map((sign) => [sign, "-"] as const),
-  ...[..."٠۰०০๐"].flatMap(toDigits),
 ]);
-const REPLACED = new RegExp(`[${[...LETTERS.keys()].join("")}]`, "gu");
 /** Invisible characters, the variants of emoji, the Arabic line that widens a word, and a dot of Devanagari that is optional. */
 const IGNORED = /(?!\u200c)[\p{Cf}\p{VS}\u0640\u093c]/gu;
 /** Marks without which people also write, and search: accents of Latin and Greek, vowels of Arabic and Hebrew. */
@@ -54,18 +52,31 @@ function toPair(text: string): readonly [letter: string, replacement: string] {
   return [letter, replacement.join("")];
 }
 
-function toDigits(zero: string): (readonly [digit: string, replacement: string])[] {
-  const first = zero.charCodeAt(0);
-  return [..."0123456789"].map((digit) => [String.fromCharCode(first + Number(digit)), digit]);
+const DIGIT = /\p{Nd}/u;
+const DIGITS = /[^\P{Nd}0-9]/gu;
+
+const REPLACED = new RegExp(`[${[...LETTERS.keys()].join("")}]|${DIGITS.source}`, "gu");
+
+/** Returns the text with the decimal digits of all scripts as 0 to 9. */
+export function latinDigits(text: string): string {
+  return text.replace(DIGITS, toLatin);
+}
+
+/** Unicode has the ten digits of a script one after another, from zero on. */
+function toLatin(digit: string): string {
+  const code = digit.codePointAt(0)!;
+  let first = code;
+  while (DIGIT.test(String.fromCodePoint(first - 1))) first--;
+  return String((code - first) % 10);
 }
 
 /** Returns the text as it is compared: by NFKC, in lower case, without optional marks, each letter as the one that stands for it. */
-function fold(text: string): string {
+export function fold(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
   const apart = text.replace(MANY_MARKS, "$1").replace(SYMBOLS, " $& ");
   const lower = apart.normalize("NFKC").slice(0, MAX_LENGTH).toLowerCase();
   const plain = lower.normalize("NFD").replace(MARKS, "$1").replace(IGNORED, "");
-  return plain.normalize("NFKC").replace(REPLACED, (letter) => LETTERS.get(letter)!);
+  return plain.normalize("NFKC").replace(REPLACED, (letter) => LETTERS.get(letter) ?? toLatin(letter));
 }
 
 /** Returns the words of a folded text in their order, with what joins their parts, and with the runs in them. */

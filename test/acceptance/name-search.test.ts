@@ -91,7 +91,7 @@ test("files are found by the beginnings of words of their names, by their extens
     [word]: [chinese, invoice, report],
     [`${word} pdf`]: [invoice, report],
     [`report 2024 ${word}`]: [report],
-    [`${word} RÉP`]: [],
+    [`${word} RÉP`]: [report],
     [`${word}, final`]: [],
     [`${word} invoice 17`]: [invoice],
     [`${word} invoice17`]: [invoice],

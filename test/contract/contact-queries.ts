@@ -21,7 +21,11 @@ const FILTERS: [ContactFilter, ContactIndex][] = [];
 for (const usernameKey of [undefined, "name 77"]) {
   for (const phoneDigits of [undefined, "555"]) {
     for (const blocked of [undefined, false, true]) {
-      for (const search of [undefined, { parts: [" name"] }, { parts: [" 77", "名"], digits: "077" }]) {
+      for (const search of [
+        undefined,
+        { parts: [" name"], digits: [] },
+        { parts: [" 77", "名"], digits: ["077", " 0"] },
+      ]) {
         const index = usernameKey ? "username" : phoneDigits ? "phone" : blocked ? "blocked" : "primary";
         FILTERS.push([{ usernameKey, phoneDigits, blocked, search }, index]);
       }

@@ -78,7 +78,7 @@ async function same<T>(both: readonly Database[], ask: (db: Database) => Promise
 
 function filters(person: { username: string; display: string; phone: string }): ContactFilter[] {
   const key = searchKey(person.username, person.display);
-  const search = key === "" ? undefined : { parts: [key.slice(0, 3), key.slice(1, 2)], digits: "01" };
+  const search = key === "" ? undefined : { parts: [key.slice(0, 3), key.slice(1, 2)], digits: ["01", " 0"] };
   return [
     {},
     { usernameKey: usernameKey(person.username) },

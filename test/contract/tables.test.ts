@@ -24,6 +24,7 @@ const NOT_MOVED = [
   "message_index_data",
   "message_index_idx",
   "moves",
+  "name_rule",
   "reindexing",
   "reservations",
   "revocations",

@@ -7,6 +7,8 @@ import fc from "fast-check";
 import { Parley } from "../../client/src/index.ts";
 import { createToken, SCOPES } from "../../src/core/access/tokens.ts";
 import { createUser } from "../../src/core/users.ts";
+import { phoneDigits, searchDigits } from "../../src/util/text.ts";
+import { fold } from "../../src/util/words.ts";
 import { startApp, startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { eventually } from "../support/files-on-disk.ts";
@@ -92,11 +94,9 @@ function textOf(each: Sought, which: number, names: string[]): string {
   return cut.join(" ");
 }
 
+/** Folding has tests of its own. */
 const wordsOf = (text: string) =>
-  text
-    .normalize("NFKC")
-    .toLowerCase()
-    .normalize("NFKC")
+  fold(text)
     .split(/[\p{P}\p{Z}\p{C}]+/u)
     .filter(Boolean);
 
@@ -124,14 +124,9 @@ function begins(word: string, sought: string, inFile: boolean): boolean {
 const isFound = (names: string[], q: string, inFile: boolean) =>
   wordsOf(q).every((each) => names.flatMap(wordsOf).some((word) => begins(word, each, inFile)));
 
+/** So has what belongs to which number. */
 function isDialled(phoneNumber: string, q: string): boolean {
-  const digits = [...q].filter((each) => /[0-9]/.test(each)).join("");
-  if (digits.length < 3 || /[^0-9 +().\u3000\u200b-]/.test(q)) return false;
-  for (let from = 0; from === 0 || digits[from - 1] === "0"; from++) {
-    if (from > 0 && digits.length - from < 6) break;
-    if (phoneNumber.includes(digits.slice(from))) return true;
-  }
-  return false;
+  return searchDigits(q).some((digits) => ` ${phoneDigits(phoneNumber)}`.includes(digits));
 }
 
 /** Every item that is found, page by page as the links lead. */

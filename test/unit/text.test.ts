@@ -13,6 +13,7 @@ import {
   searchWords,
   usernameKey,
 } from "../../src/util/text.ts";
+import { latinDigits } from "../../src/util/words.ts";
 import { holds } from "../support/property.ts";
 
 const KEYS: [username: string, key: string][] = [
@@ -86,8 +87,9 @@ const SEARCHED: [names: (string | null)[], key: string][] = [
   [["", null, " - "], ""],
   [[" Jean-Luc  O'Neil "], " jean luc o neil"],
   [["ada.lovelace@work", "Ａｄａ"], " ada lovelace work ada"],
-  [["山田　太郎", "Łódź"], " 山田 太郎 łódź"],
-  [["a\u200bb", "c+d 😀"], " a b c+d 😀"],
+  [["山田　太郎", "Łódź"], " 山田 太郎 lodz"],
+  [["a\u200bb", "c+d 😀"], " ab c+d 😀"],
+  [["José Straße", "Ёлка ٣"], " jose strasse елка 3"],
 ];
 
 for (const [names, key] of SEARCHED) {
@@ -97,10 +99,18 @@ for (const [names, key] of SEARCHED) {
 
 const PHONES: [typed: string, digits: string][] = [
   ["+1 (555) 010-0100", "15550100100"],
-  ["0049/30.123 45", "00493012345"],
+  ["0049/30.123 45", "493012345"],
+  ["+49 (0)30 12345", "493012345"],
+  ["(0)30 12345", "03012345"],
+  ["0030 123", "0030123"],
+  ["\u202a+1 555\u202c", "1555"],
   ["１２３", "123"],
   ["tel:911;ext=2", "9112"],
-  ["٣٤٥", ""],
+  ["٣٤٥", "345"],
+  ["+۹۸ ۲۱ ۱۲۳", "9821123"],
+  ["+৮৮০ ১৭১", "880171"],
+  ["०९८७६", "09876"],
+  ["𝟘𝟙𝟚𝟛𝟜", "01234"],
   ["", ""],
 ];
 
@@ -166,7 +176,7 @@ const FILES: [filename: string, found: string[], missed: string[]][] = [
   ["c++.h", ["c++", "c", "+", "h"], ["c+++"]],
   ["...", ["..."], ["a"]],
   ["आप手机pro.pdf", ["pro", "手机", "आप pro"], ["ro"]],
-  ["1๑2.pdf", ["1", "๑", "2"], []],
+  ["1๑2.pdf", ["1", "112", "๑๑"], ["2"]],
 ];
 
 for (const [filename, found, missed] of FILES) {
@@ -176,28 +186,55 @@ for (const [filename, found, missed] of FILES) {
   });
 }
 
-const DIALLED: [typed: string, digits: string | undefined][] = [
+const DIALLED: [typed: string, ...digits: string[]][] = [
   ["555", "555"],
   ["0100", "0100"],
-  ["55", undefined],
-  ["+49 (171) 555-0100", "491715550100"],
+  ["55"],
+  ["+49 (171) 555-0100", "491715550100", " 01715550100", " 1715550100"],
+  ["+49 171 55", "4917155"],
   ["0171/555.0100", "1715550100"],
-  ["0049 171 5550100", "491715550100"],
+  ["0049 171 5550100", "491715550100", " 01715550100", " 1715550100"],
+  [" 49 171 5550100", "491715550100", " 01715550100", " 1715550100"],
+  ["+7 912 3456789", "79123456789", " 89123456789", " 9123456789"],
+  ["+36 1 2345678", "3612345678", " 0612345678", " 12345678"],
+  ["+353 1 2345678", "35312345678", " 012345678", " 12345678"],
   ["000000", "000000"],
   ["555\u2011010\u20130", "5550100"],
-  ["\u202a+1 555\u00a00100\u202c", "15550100"],
+  ["\u202a+1 555\u00a00100\u202c", "15550100", " 05550100", " 5550100"],
   ["５５５", "555"],
-  ["555a", undefined],
-  ["ada 555", undefined],
-  ["555,010", undefined],
-  ["٥٥٥", undefined],
-  ["", undefined],
+  ["٥٥٥", "555"],
+  ["555a"],
+  ["ada 555"],
+  ["555,010"],
+  [""],
 ];
 
-for (const [typed, digits] of DIALLED) {
-  test(`the search for ${JSON.stringify(typed)} is for the digits ${digits}`, () =>
-    assert.equal(searchDigits(typed), digits));
+for (const [typed, ...digits] of DIALLED) {
+  test(`the search for ${JSON.stringify(typed)} is for the digits ${JSON.stringify(digits)}`, () =>
+    assert.deepEqual(searchDigits(typed), digits));
 }
+
+test("an international number and its national form find each other", () => {
+  const isFound = (stored: string, q: string) =>
+    searchDigits(q).some((digits) => ` ${phoneDigits(stored)}`.includes(digits));
+  for (const international of ["+49 171 5550100", "0049 171 5550100", "+49 (0)171 5550100"]) {
+    for (const other of ["+49 171 5550100", "0049 171 5550100", "0171 5550100"]) {
+      assert.ok(isFound(international, other), `${other} finds ${international}`);
+      assert.ok(isFound(other, international), `${international} finds ${other}`);
+    }
+    assert.ok(!isFound("+43 171 5550100", international), "another country's");
+  }
+});
+
+test("the decimal digits of every script are those of Latin", () => {
+  for (let code = 0; code < 0x110000; code++) {
+    const digit = String.fromCodePoint(code);
+    if (!/\p{Nd}/u.test(digit)) continue;
+    assert.match(latinDigits(digit), /^[0-9]$/);
+    const next = String.fromCodePoint(code + 1);
+    if (latinDigits(digit) !== "9") assert.equal(latinDigits(next), String(Number(latinDigits(digit)) + 1));
+  }
+});
 
 test("a length is counted in code points", () => {
   assert.equal(codePoints(""), 0);

@@ -10,10 +10,10 @@ export interface ContactFilter {
   blocked?: boolean | undefined;
 }
 
-/** Finds contacts whose search key has all the parts, or whose phone number has the digits. */
+/** Finds contacts whose search key has all the parts, or whose phone number, after a space, has some of the digits. */
 interface ContactSearch {
   parts: readonly string[];
-  digits?: string | undefined;
+  digits: readonly string[];
 }
 
 /** Returns the rows of a page, and one more if there is one. */
@@ -124,7 +124,8 @@ function isFoundBy({ parts, digits }: ContactSearch): Statement {
   const [first, ...more] = padded(parts).map((part) => contains(sql`c.search_key`, part));
   let condition = first!;
   for (const each of more) condition = sql`${condition} AND ${each}`;
-  return digits === undefined ? condition : sql`${condition} OR ${contains(sql`c.phone_digits`, digits)}`;
+  for (const each of digits) condition = sql`${condition} OR ${contains(sql`(' ' || c.phone_digits)`, each)}`;
+  return condition;
 }
 
 /** Both engines have this, and it is fast for any text. LIKE takes 100 times as long for one that repeats itself. */

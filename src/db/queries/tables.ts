@@ -220,6 +220,8 @@ export function* endMove(input: { secrets: readonly string[]; until: number }): 
   yield* run(sql`DELETE FROM moves`);
   yield* run(keepPosition());
   yield* rebuildIndex();
+  // The contacts have the keys of the other database.
+  yield* run(sql`DELETE FROM name_rule`);
   yield* batch(
     input.secrets.map(
       (secret) => sql`INSERT INTO carried_secrets (secret, until) VALUES (${secret}, ${input.until})

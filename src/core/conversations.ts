@@ -9,10 +9,10 @@ import {
 import { findLastMessages } from "../db/queries/messages.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
-import { isId } from "../util/ids.ts";
 import type { Caller } from "./access/caller.ts";
 import type { Accounts, Core } from "./core.ts";
 import { choice, describedField, optional, type Parsed, reference, trueOrFalse } from "./fields.ts";
+import { knownForm } from "./known-form.ts";
 import { messageResource, renderMessages } from "./messages.ts";
 import { cutShort, type Page, type PageEnvelope } from "./page.ts";
 import { type Expected, readBack, type Versioned, versioned } from "./resource.ts";
@@ -251,11 +251,10 @@ export async function markRead(
   conversationId: string,
   { message_id: messageId, private: isPrivate = false }: Parsed<typeof readFields>,
 ): Promise<void> {
-  const known = isId("msg", messageId) ? messageId : "";
   await core.db.write("markRead", {
     userId: caller.userId,
     conversationId,
-    messageId: known,
+    messageId: knownForm(messageId, "msg", "message_not_found", "message_id"),
     isPrivate,
     now: core.clock(),
   });

@@ -1,6 +1,5 @@
 import { findUserById } from "../db/queries/users.ts";
 import { ParleyError } from "../errors.ts";
-import { isId } from "../util/ids.ts";
 import type { Caller } from "./access/caller.ts";
 import type { Core } from "./core.ts";
 import {
@@ -17,6 +16,7 @@ import { stripFields, toNewAttachment } from "./files/attachments.ts";
 import { commitUploads, type ReceivedFile, storeFile } from "./files/received.ts";
 import { Upload } from "./files/uploads.ts";
 import { isReplay } from "./idempotency.ts";
+import { knownForm } from "./known-form.ts";
 import { getMessage, renderSent } from "./messages.ts";
 import { readBack, type Versioned } from "./resource.ts";
 
@@ -81,12 +81,8 @@ export async function createMessage(
 
 function checkFields(fields: MessageFields, files: readonly ReceivedFile[]): void {
   const { conversation_id, text, data, reply_to_id } = fields;
-  if (!isId("cnv", conversation_id)) {
-    throw new ParleyError("conversation_not_found", undefined, { param: "conversation_id" });
-  }
-  if (reply_to_id && !isId("msg", reply_to_id)) {
-    throw new ParleyError("message_not_found", undefined, { param: "reply_to_id" });
-  }
+  knownForm(conversation_id, "cnv", "conversation_not_found", "conversation_id");
+  if (reply_to_id) knownForm(reply_to_id, "msg", "message_not_found", "reply_to_id");
   if (text || data || files.length > 0) return;
   throw new ParleyError("missing_parameter", "A message needs text, data or a file.", { param: "text" });
 }

@@ -21,7 +21,8 @@ import type { HttpContext } from "./protocol/context.ts";
 import { allowOrigins } from "./protocol/cors.ts";
 import { HTML_HEADERS, HTML_TYPE, htmlPage } from "./protocol/html.ts";
 import { Metrics } from "./protocol/metrics.ts";
-import { addOperation } from "./protocol/operation.ts";
+import { nearestPath } from "./protocol/nearest-path.ts";
+import { addOperation, documentPath } from "./protocol/operation.ts";
 import { handleInTurn } from "./protocol/pipelining.ts";
 import { problemOf, statusOf } from "./protocol/problems.ts";
 import { RateLimits } from "./protocol/rate-limits.ts";
@@ -149,7 +150,7 @@ function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
 function setErrorAnswers(app: FastifyInstance, context: HttpContext): void {
   app.setNotFoundHandler((request) => {
     const allow = allowedMethods(app, request.raw.url!);
-    if (allow === "") throw new ParleyError("route_not_found");
+    if (allow === "") throw unknownPath(request);
     throw new ParleyError("method_not_allowed", `Allowed methods: ${allow}.`, { header: allow });
   });
   app.setErrorHandler(async (error: FastifyError | ParleyError, request, reply) => {
@@ -198,7 +199,7 @@ function letThrough(request: FastifyRequest, caller: Caller, { scope, orAdmin }:
     throw new ParleyError("unsupported_media_type", "Send the body without Content-Encoding.");
   }
   // The router takes "/v1/contacts/" for an empty id.
-  if ((request.params as { id?: string }).id === "") throw new ParleyError("route_not_found");
+  if ((request.params as { id?: string }).id === "") throw unknownPath(request);
 }
 
 /** Host by its characters (RFC 9110, section 7.2). */
@@ -240,6 +241,18 @@ function refuseAmbiguousHead({ raw }: FastifyRequest): void {
 /** The path of a request with its query, also if the request names the server before it. */
 function pathOf({ raw }: FastifyRequest): string {
   return raw.url!.startsWith("/") ? raw.url! : raw.url!.replace(/^https?:\/\/[^/?]*/i, "");
+}
+
+const API_PATHS = [...new Set(allOperations.map(documentPath))].filter((path) => path.startsWith("/v1/"));
+
+/** Names the nearest path of the API for one that is below `/v1`. */
+function unknownPath(request: FastifyRequest): ParleyError {
+  const asked = isApiPath(request) ? pathOf(request).split("?", 1)[0]! : "";
+  const nearest = nearestPath(asked, API_PATHS);
+  return new ParleyError(
+    "route_not_found",
+    nearest && `No resource has this path. The nearest one is ${nearest}.`,
+  );
 }
 
 function isApiPath(request: FastifyRequest): boolean {

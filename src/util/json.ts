@@ -4,6 +4,8 @@ interface RepeatedName {
   name: string;
   /** The member of the outermost object in which it is repeated; undefined if it is repeated there itself. */
   inside: string | undefined;
+  /** Where it is repeated. */
+  offset: number;
 }
 
 /** Finds a name that an object of valid JSON has twice, because `JSON.parse` silently keeps the last of equal ones. */
@@ -12,13 +14,13 @@ export function findRepeatedName(json: string): RepeatedName | undefined {
   const open: Set<string>[] = [];
   let top = "";
   const tokens = json.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}[\]]/g);
-  for (const [token, colon] of tokens) {
+  for (const { 0: token, 1: colon, index } of tokens) {
     if (token === "{" || token === "[") open.push(new Set());
     else if (token === "}" || token === "]") open.pop();
     else if (colon !== undefined) {
       const names = open.at(-1)!;
       const name = JSON.parse(token.slice(0, -colon.length)) as string;
-      if (names.has(name)) return { name, inside: open.length === 1 ? undefined : top };
+      if (names.has(name)) return { name, inside: open.length === 1 ? undefined : top, offset: index };
       if (open.length === 1) top = name;
       names.add(name);
     }

@@ -179,7 +179,10 @@ test("nothing at all is an object without members", () => {
 
 for (const json of [...NO_JSON, '{"a":"\\x41"}', '{"a"}', "a=1", "// a\n{}", "undefined", '{"a":1}\u00a0']) {
   test(`${JSON.stringify(json)} is refused: it is no JSON`, () =>
-    assert.throws(() => parseJson(json), { ...malformed, message: "The body is not valid JSON." }));
+    assert.throws(() => parseJson(json), {
+      ...malformed,
+      message: /^The body is not valid JSON: expected .+ at line \d+, column \d+\.$/,
+    }));
 }
 
 const REPEATED: [json: string, name: string][] = [

@@ -1,19 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { findRepeatedName, isStorable, parseStrictly } from "../../src/util/json.ts";
+import { findSyntaxFault, placeOf } from "../../src/util/json-syntax.ts";
+import { holds } from "../support/property.ts";
 
-const REPEATED: [json: string, name: string, inside: string | undefined][] = [
-  ['{"a":1,"a":2}', "a", undefined],
-  ['{"a":1,"b":{"a":1},"a":2}', "a", undefined],
-  ['{"a":{"b":1,"b":2}}', "b", "a"],
-  ['{"a":{"a":1,"a":2}}', "a", "a"],
-  ['{"a":[0,{"b":1},{"c":{"d":1,"\\u0064":2}}],"e":1}', "d", "a"],
-  ['{"a":{},"b":[[{"":1,"":2}]]}', "", "b"],
+const REPEATED: [json: string, name: string, inside: string | undefined, offset: number][] = [
+  ['{"a":1,"a":2}', "a", undefined, 7],
+  ['{"a":1,"b":{"a":1},"a":2}', "a", undefined, 19],
+  ['{"a":{"b":1,"b":2}}', "b", "a", 12],
+  ['{"a":{"a":1,"a":2}}', "a", "a", 12],
+  ['{"a":[0,{"b":1},{"c":{"d":1,"\\u0064":2}}],"e":1}', "d", "a", 28],
+  ['{"a":{},"b":[[{"":1,"":2}]]}', "", "b", 20],
 ];
 
-for (const [json, name, inside] of REPEATED) {
+for (const [json, name, inside, offset] of REPEATED) {
   test(`${json} has a name twice`, () => {
-    assert.deepEqual(findRepeatedName(json), { name, inside });
+    assert.deepEqual(findRepeatedName(json), { name, inside, offset });
     assert.equal(parseStrictly(json), undefined);
   });
 }
@@ -42,4 +45,72 @@ test("levels are counted in objects and arrays alike", () => {
   assert.ok(!isStorable({ a: [{}], b: 1 }, 2));
   assert.ok(!isStorable({}, 0));
   assert.ok(isStorable("text", 0));
+});
+
+const FAULTS: [json: string, offset: number, expected: string][] = [
+  ["", 0, "a value"],
+  ["  ", 2, "a value"],
+  ["{", 1, "a name in double quotes"],
+  ["{'a':1}", 1, "a name in double quotes"],
+  ['{"a":1,}', 7, "a name in double quotes"],
+  ['{"a" 1}', 5, "a colon"],
+  ['{"a":}', 5, "a value"],
+  ['{"a":1 "b":2}', 7, "a comma or }"],
+  ["[1 2]", 3, "a comma or ]"],
+  ["[1,]", 3, "a value"],
+  ["[1}", 2, "a comma or ]"],
+  ["[01]", 1, "a value"],
+  ["[1.]", 1, "a value"],
+  ["[truely]", 1, "a value"],
+  ["{} x", 3, "the end"],
+  ['["a\nb"]', 3, "a double quote"],
+  ['["\\x"]', 2, "a valid escape"],
+  ['["abc', 5, "a double quote"],
+  ["\ufeff{}", 0, "a value"],
+];
+
+for (const [json, offset, expected] of FAULTS) {
+  test(`${JSON.stringify(json)} has a fault at ${offset}`, () =>
+    assert.deepEqual(findSyntaxFault(json), { offset, expected }));
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test("a text has a fault exactly if it is no JSON", () =>
+  holds(
+    fc.property(
+      fc.oneof(
+        fc.json(),
+        fc
+          .array(fc.constantFrom(...'{}[],:"\\01.e-+ tn\n', "true", "null", '"a"', "\\u00e9"), {
+            maxLength: 12,
+          })
+          .map((all) => all.join("")),
+      ),
+      fc.nat(40),
+      fc.constantFrom("", "}", '"', ",", "x", "\\"),
+      (json, at, extra) => {
+        const text = json.slice(0, at) + extra + json.slice(at);
+        assert.equal(findSyntaxFault(text) === undefined, isJson(text), text);
+      },
+    ),
+  ));
+
+test("a deep or long text takes neither a stack nor long", () => {
+  assert.equal(findSyntaxFault("[".repeat(200_000))?.offset, 200_000);
+  assert.equal(findSyntaxFault(`["${"a".repeat(200_000)}`)?.offset, 200_002);
+  assert.equal(findSyntaxFault("1".repeat(200_000)), undefined);
+});
+
+test("a place in a text is its line and its column in characters", () => {
+  assert.equal(placeOf("abc", 0), "line 1, column 1");
+  assert.equal(placeOf("a\n😀b", 4), "line 2, column 2");
+  assert.equal(placeOf("a\r\nb\rc", 5), "line 3, column 1");
 });

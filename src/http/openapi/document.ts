@@ -10,7 +10,7 @@ import {
 import type { Field, Shape } from "../../core/fields.ts";
 import type { Resource } from "../../core/schema.ts";
 import { headers } from "../protocol/headers.ts";
-import { KEY, type Operation, takesKey } from "../protocol/operation.ts";
+import { documentPath, KEY, type Operation, takesKey } from "../protocol/operation.ts";
 import { FIRST_TYPES, PART_TYPES } from "../protocol/resumable.ts";
 import { MAX_MESSAGE_FILES } from "../protocol/uploads.ts";
 import type { Group } from "../routes/operations.ts";
@@ -28,7 +28,7 @@ export function buildOpenApi(groups: readonly Group[], version: string, examples
   const paths: Record<string, Record<string, unknown>> = {};
   for (const { tag, operations } of groups) {
     for (const operation of operations) {
-      const path = pathOf(operation);
+      const path = documentPath(operation);
       paths[path] ??= {};
       paths[path][operation.method.toLowerCase()] = describe(tag, operation, examples[operation.name] ?? {});
     }
@@ -82,11 +82,6 @@ function schemasOf(operations: readonly Operation[]): object {
   return Object.fromEntries(all.map(({ name, schema }) => [name, schema]));
 }
 
-/** The path as the document writes it. */
-function pathOf({ path, id }: Operation): string {
-  return path.replace(":id", `{${id?.name}}`).replace(/:(\w+)/g, "{$1}");
-}
-
 function describe(tag: string, operation: Operation, example: Examples[string]): object {
   const { name, summary, query, access } = operation;
   return {
@@ -113,7 +108,7 @@ function scopesOf({ scope, orAdmin, readScope, showsOthers, access }: Operation)
 
 function pathParameters(operation: Operation): object[] {
   const ids = [operation.id, operation.innerId];
-  return [...pathOf(operation).matchAll(/{(\w+)}/g)].map(([, name]) => {
+  return [...documentPath(operation).matchAll(/{(\w+)}/g)].map(([, name]) => {
     const rule = ids.find((id) => id?.name === name);
     const { pathField } = operation;
     const field = pathField?.name === name ? pathField?.field : undefined;

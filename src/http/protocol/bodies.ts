@@ -3,6 +3,7 @@ import type { FastifyRequest } from "fastify";
 import { type Fields, type Shape, TextFields } from "../../core/fields.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import { findRepeatedName } from "../../util/json.ts";
+import { findSyntaxFault, placeOf } from "../../util/json-syntax.ts";
 import { type BodyPace, hasBody, readBody } from "./body-reader.ts";
 import { checkDigest, parseDigest } from "./digests.ts";
 
@@ -99,7 +100,7 @@ export function parseJson(text: string): Fields {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new ParleyError("malformed_body", "The body is not valid JSON.");
+    throw new ParleyError("malformed_body", faultOf(text));
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new ParleyError("malformed_body", "The body must be a JSON object.");
@@ -108,6 +109,12 @@ export function parseJson(text: string): Fields {
   // Each name is followed by a colon; if there are no more of these than names, no name was sent twice.
   if ((text.match(/"\s*:/g)?.length ?? 0) !== fields.size) refuseRepeatedName(text);
   return fields;
+}
+
+function faultOf(json: string): string {
+  const fault = findSyntaxFault(json);
+  if (!fault) return "The body is not valid JSON.";
+  return `The body is not valid JSON: expected ${fault.expected} at ${placeOf(json, fault.offset)}.`;
 }
 
 function decodePart(text: string, malformed: ErrorCode): string {
@@ -127,22 +134,22 @@ export function addField(fields: TextFields, name: string, value: string, lists:
   else fields.set(name, lists.has(name) ? [value] : value);
 }
 
-export function repeated(name: string): ParleyError {
-  return new ParleyError(
-    "repeated_parameter",
-    `${JSON.stringify(name)} was sent more than once. Send it once.`,
-    {
-      param: name,
-    },
-  );
+/** `again` says where. */
+export function repeated(name: string, again?: string): ParleyError {
+  const where = again === undefined ? "" : `, ${again}`;
+  const detail = `${JSON.stringify(name)} was sent more than once${where}. Send it once.`;
+  return new ParleyError("repeated_parameter", detail, { param: name });
 }
 
 function refuseRepeatedName(json: string): void {
   const found = findRepeatedName(json);
   if (!found) return;
-  const { name, inside } = found;
-  if (inside === undefined) throw repeated(name);
-  throw new ParleyError("invalid_parameter", `${inside} has ${JSON.stringify(name)} twice in one object.`, {
-    param: inside,
-  });
+  const { name, inside, offset } = found;
+  const again = `again at ${placeOf(json, offset)}`;
+  if (inside === undefined) throw repeated(name, again);
+  throw new ParleyError(
+    "invalid_parameter",
+    `${inside} has ${JSON.stringify(name)} twice in one object, ${again}. Send it once.`,
+    { param: inside },
+  );
 }

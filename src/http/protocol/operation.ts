@@ -10,9 +10,10 @@ import {
   type Shape,
 } from "../../core/fields.ts";
 import { oneAtATime } from "../../core/idempotency.ts";
+import { knownForm } from "../../core/known-form.ts";
 import type { Resource, Schema } from "../../core/schema.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
-import { type IdKind, isId } from "../../util/ids.ts";
+import type { IdKind } from "../../util/ids.ts";
 import { requireScope } from "./authentication.ts";
 import { bodyFields, listsOf, NO_FIELDS, parseForm } from "./bodies.ts";
 import { hasBody } from "./body-reader.ts";
@@ -177,6 +178,11 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
   }
 }
 
+/** The path as the document writes it. */
+export function documentPath({ path, id }: Pick<Operation, "path" | "id">): string {
+  return path.replace(":id", `{${id?.name}}`).replace(/:(\w+)/g, "{$1}");
+}
+
 /** Whether the operation is done once for each Idempotency-Key. */
 export function takesKey({ method, storesNothing }: Operation): boolean {
   return method === "POST" && !storesNothing;
@@ -198,10 +204,4 @@ function idempotencyKey(request: FastifyRequest): string | undefined {
 /** The fields of the query, which the router leaves as text. */
 export function queryOf(request: FastifyRequest): Fields {
   return request.query === "" ? NO_FIELDS : parseForm(request.query as string, "malformed_request");
-}
-
-/** Returns the id, or throws the error of an unknown id if it is malformed. */
-export function knownForm(id: string, kind: IdKind, unknown: ErrorCode, param?: string): string {
-  if (!isId(kind, id)) throw new ParleyError(unknown, undefined, param === undefined ? {} : { param });
-  return id;
 }

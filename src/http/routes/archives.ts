@@ -9,10 +9,11 @@ import {
   openArchive,
 } from "../../core/files/archives.ts";
 import { archiveSubject } from "../../core/files/links.ts";
+import { knownForm } from "../../core/known-form.ts";
 import { ParleyError } from "../../errors.ts";
 import { errorFields } from "../../util/log.ts";
 import { clientAddress } from "../protocol/client-address.ts";
-import { knownForm, type Operation, operation } from "../protocol/operation.ts";
+import { type Operation, operation } from "../protocol/operation.ts";
 import { sendChunks } from "../protocol/send-file.ts";
 import { linkFields, refusedLink } from "../protocol/signed-links.ts";
 import { inTurns } from "../protocol/turns.ts";

@@ -19,11 +19,12 @@ import {
   targetFields,
   updateAttachment,
 } from "../../core/files/attachments.ts";
+import { knownForm } from "../../core/known-form.ts";
 import { idOf } from "../../core/resource.ts";
 import { ParleyError } from "../../errors.ts";
 import { repeated } from "../protocol/bodies.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
-import { knownForm, type Operation, operation, queryOf } from "../protocol/operation.ts";
+import { type Operation, operation, queryOf } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
 import { inTurns } from "../protocol/turns.ts";
 import { receiveForm } from "../protocol/uploads.ts";

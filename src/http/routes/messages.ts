@@ -9,6 +9,7 @@ import {
   searchWord,
   toPageRequest,
 } from "../../core/fields.ts";
+import { knownForm } from "../../core/known-form.ts";
 import {
   deleteMessage,
   getMessage,
@@ -26,7 +27,7 @@ import { createMessage, messageFields } from "../../core/sending.ts";
 import { ParleyError } from "../../errors.ts";
 import { requireScope } from "../protocol/authentication.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
-import { knownForm, type Operation, operation } from "../protocol/operation.ts";
+import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
 import { inTurns } from "../protocol/turns.ts";
 import { receiveMessage } from "../protocol/uploads.ts";

@@ -9,8 +9,9 @@ import {
   tokenResource,
 } from "../../core/access/tokens.ts";
 import { displayName, optional, pageFields, reference, toPageRequest } from "../../core/fields.ts";
+import { knownForm } from "../../core/known-form.ts";
 import { expectOnlyVersion, markReplay, sendUnchanging } from "../protocol/conditions.ts";
-import { knownForm, type Operation, operation } from "../protocol/operation.ts";
+import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
 
 const id = { name: "token_id", kind: "tok", unknown: "token_not_found" } as const;

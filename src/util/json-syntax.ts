@@ -1,0 +1,116 @@
+import { codePoints } from "./text.ts";
+
+/** Where a text stops being JSON, and what must be there. */
+interface SyntaxFault {
+  offset: number;
+  expected: string;
+}
+
+const SPACE = /[ \t\n\r]*/y;
+const SCALAR = /(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?![\w.+-])/y;
+const PLAIN = /[^"\\\0-\x1f]*/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+
+/**
+ * Finds the fault of a text that `JSON.parse` refuses, whose own message quotes the text and often has no place; undefined if it has none.
+ * Takes no stack for depth.
+ */
+export function findSyntaxFault(json: string): SyntaxFault | undefined {
+  return new Scanner(json).scan();
+}
+
+type State = "value" | "first value" | "name" | "first name" | "after";
+
+class Scanner {
+  readonly #json: string;
+  #at = 0;
+  /** The brackets that close the objects and arrays around. */
+  readonly #open: ("}" | "]")[] = [];
+  #state: State = "value";
+
+  constructor(json: string) {
+    this.#json = json;
+  }
+
+  scan(): SyntaxFault | undefined {
+    for (;;) {
+      this.#skip(SPACE);
+      const isEnd = this.#state === "after" && this.#open.length === 0;
+      if (isEnd && this.#at === this.#json.length) return undefined;
+      const expected = isEnd ? "the end" : this.#step();
+      if (expected !== undefined) return { offset: this.#at, expected };
+    }
+  }
+
+  /** Reads the next token. Returns what must be there if it is another one. */
+  #step(): string | undefined {
+    const closing = this.#open.at(-1);
+    const state = this.#state;
+    const mayClose = state === "after" || state === "first value" || state === "first name";
+    if (mayClose && closing !== undefined && this.#take(closing)) {
+      this.#open.pop();
+      this.#state = "after";
+      return undefined;
+    }
+    if (state === "after") {
+      if (!this.#take(",")) return `a comma or ${closing}`;
+      this.#state = closing === "}" ? "name" : "value";
+      return undefined;
+    }
+    return state.endsWith("name") ? this.#readName() : this.#readValue();
+  }
+
+  #readName(): string | undefined {
+    if (this.#json[this.#at] !== '"') return "a name in double quotes";
+    const expected = this.#readString();
+    if (expected !== undefined) return expected;
+    this.#skip(SPACE);
+    if (!this.#take(":")) return "a colon";
+    this.#state = "value";
+    return undefined;
+  }
+
+  #readValue(): string | undefined {
+    if (this.#take("{")) {
+      this.#open.push("}");
+      this.#state = "first name";
+    } else if (this.#take("[")) {
+      this.#open.push("]");
+      this.#state = "first value";
+    } else {
+      this.#state = "after";
+      if (this.#json[this.#at] === '"') return this.#readString();
+      if (!this.#skip(SCALAR)) return "a value";
+    }
+    return undefined;
+  }
+
+  #readString(): string | undefined {
+    this.#at++;
+    for (;;) {
+      this.#skip(PLAIN);
+      if (this.#take('"')) return undefined;
+      if (!this.#skip(ESCAPE)) return this.#json[this.#at] === "\\" ? "a valid escape" : "a double quote";
+    }
+  }
+
+  #take(sign: string): boolean {
+    const isThere = this.#json.startsWith(sign, this.#at);
+    if (isThere) this.#at += sign.length;
+    return isThere;
+  }
+
+  /** Passes over what matches here, and reports whether that is anything. */
+  #skip(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#at;
+    const length = pattern.exec(this.#json)?.[0].length ?? 0;
+    this.#at += length;
+    return length > 0;
+  }
+}
+
+/** Returns words for a place in a text: its line and its column in characters, both from 1. */
+export function placeOf(text: string, offset: number): string {
+  const lines = text.slice(0, offset).split(/\r\n?|\n/);
+  return `line ${lines.length}, column ${codePoints(lines.at(-1)!) + 1}`;
+}

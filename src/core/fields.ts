@@ -8,6 +8,7 @@ import {
   FILENAME_ACCEPTS,
   isCleanLines,
   isCleanText,
+  isVisible,
   phoneDigits,
   searchWords,
   usernameKey,
@@ -66,6 +67,17 @@ export function readFields<S extends Shape>(shape: S, given: Fields, where = "")
   return parsed as Parsed<S>;
 }
 
+/** Checks the fields of something new: in JSON null means that an optional one is absent. */
+export function readNewFields<S extends Shape>(shape: S, given: Fields): Parsed<S> {
+  const sent = given.entries().filter(([name, value]) => value !== null || !isAbsentIfNull(shape[name]));
+  return readFields(shape, given.values().some((value) => value === null) ? new Map(sent) : given);
+}
+
+/** A field that has a null of its own reads it itself. */
+function isAbsentIfNull(field: Field<unknown> | undefined): boolean {
+  return field?.required === false && field.parse(null) === undefined;
+}
+
 export function readField<T>(name: string, field: Field<T>, value: unknown): T {
   const parsed = field.parse(value);
   if (parsed === undefined) {
@@ -98,8 +110,18 @@ export function describedField<T, R extends boolean>(field: Field<T, R>, descrip
 export function nullable<T, R extends boolean>(field: Field<T, R>): Field<T | null, R> {
   return {
     ...field,
-    schema: { ...field.schema, type: [field.schema.type, "null"].flat() },
+    schema: withNull(field.schema),
     parse: (value) => (value === null ? null : field.parse(value)),
+  };
+}
+
+/** The same schema, with null beside its values. */
+export function withNull(schema: JsonSchema): JsonSchema {
+  const types = [schema.type, "null"].flat();
+  return {
+    ...schema,
+    type: [...new Set(types)],
+    ...(Array.isArray(schema.enum) && { enum: [...new Set([...schema.enum, null])] }),
   };
 }
 
@@ -129,27 +151,36 @@ export const username = text(
   (value) => (within(value, 1, 128) && value === value.trim() ? value : undefined),
 );
 
-/** A character that leaves a mark: a name without one looks like no name. */
-const VISIBLE = /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u;
-
-/** The username of what is created. Those that exist already may be invisible, and are found by `username`. */
-export const newUsername: Field<string, true> = {
+/** The name of a group. Those that exist already may be invisible. */
+export const groupName: Field<string, true> = {
   ...username,
   accepts: `${username.accepts}, at least one of them visible`,
   parse(value) {
     const name = username.parse(value);
-    return name !== undefined && VISIBLE.test(name) ? name : undefined;
+    return name !== undefined && isVisible(name) ? name : undefined;
   },
 };
 
-/** The same rules as for a username: people read both in lists. */
-export const groupName = newUsername;
+/** The username of what is created. Those that exist already may be of any form, and are found by `username`. */
+export const newUsername: Field<string, true> = {
+  ...groupName,
+  accepts: `${groupName.accepts}, and not "." or ".."`,
+  parse(value) {
+    const name = groupName.parse(value);
+    // Clients take these out of a path, such as that of a block.
+    return name !== undefined && !/^\.{1,2}$/.test(usernameKey(name)) ? name : undefined;
+  },
+};
 
-export const phoneNumber = text(
-  "a string of 3 to 64 characters with at least 3 digits, without control characters",
-  { minLength: 3, maxLength: 64 },
-  (value) => (within(value, 3, 64) && phoneDigits(value).length >= 3 ? value : undefined),
-);
+export const phoneNumber: Field<string, true> = {
+  ...text(
+    "a string of 3 to 64 characters with at least 3 digits, without control characters",
+    { minLength: 3, maxLength: 64 },
+    (value) => (within(value, 3, 64) && phoneDigits(value).length >= 3 ? value : undefined),
+  ),
+  // A + that a client did not encode.
+  fromText: (text) => text.replace(/^ (?=\p{Nd})/u, "+"),
+};
 
 /** An empty name is none. */
 export const displayName = nullable(
@@ -221,58 +252,13 @@ export const emoji = text(
   { minLength: 1, maxLength: MAX_EMOJI_BYTES },
   (value) =>
     Buffer.byteLength(value) <= MAX_EMOJI_BYTES &&
-    VISIBLE.test(value) &&
+    isVisible(value) &&
     // Clients take it out of a path.
     value !== "." &&
     countGraphemes(value) === 1
       ? value
       : undefined,
 );
-
-/** Ids that differ from each other. */
-export function idList(kind: IdKind, what: string, limits: { minItems?: number; maxItems: number }) {
-  const { minItems = 0, maxItems } = limits;
-  const field: Field<readonly string[], true> = {
-    required: true,
-    isList: true,
-    accepts: `${what} (${kind}_…): an array in JSON, a repeated field in a form`,
-    schema: { type: "array", items: { type: "string", pattern: idPattern(kind) }, ...limits },
-    parse(value) {
-      if (!Array.isArray(value) || value.length < minItems || value.length > maxItems) return undefined;
-      return value.every((each) => typeof each === "string" && isId(kind, each))
-        ? [...new Set(value)]
-        : undefined;
-    },
-  };
-  return field;
-}
-
-const MAX_MENTIONS = 20;
-
-export const mentions = idList("usr", `up to ${MAX_MENTIONS} ids of members of the conversation`, {
-  maxItems: MAX_MENTIONS,
-});
-
-/** As many as the setting allows a group. */
-const MAX_MEMBERS = 1000;
-
-/** Usernames that differ from each other. */
-export const usernames: Field<readonly string[], true> = {
-  required: true,
-  isList: true,
-  accepts: `up to ${MAX_MEMBERS} usernames: an array in JSON, a repeated field in a form`,
-  schema: { type: "array", items: username.schema, maxItems: MAX_MEMBERS },
-  parse(value) {
-    if (!Array.isArray(value) || value.length > MAX_MEMBERS) return undefined;
-    const names = new Map<string, string>();
-    for (const each of value) {
-      const name = newUsername.parse(each);
-      if (name === undefined) return undefined;
-      if (!names.has(usernameKey(name))) names.set(usernameKey(name), name);
-    }
-    return [...names.values()];
-  },
-};
 
 export const flag = text('"1"', { const: "1" }, (value) => (value === "1" ? true : undefined));
 

@@ -14,8 +14,9 @@ import { usernameKey } from "../util/text.ts";
 import type { Caller } from "./access/caller.ts";
 import { newEntry } from "./audit.ts";
 import type { Core } from "./core.ts";
-import { avatarUrl, choice, description, groupName, optional, type Parsed, usernames } from "./fields.ts";
+import { avatarUrl, choice, description, groupName, optional, type Parsed } from "./fields.ts";
 import { writeIdempotent } from "./idempotency.ts";
+import { usernames } from "./list-fields.ts";
 import { type Page, type PageEnvelope, toMergedPage } from "./page.ts";
 import { type Expected, readBack, type Versioned, versioned } from "./resource.ts";
 import {

@@ -6,7 +6,6 @@ import {
   describedField,
   jsonObject,
   longText,
-  mentions,
   nullable,
   optional,
   type Parsed,
@@ -17,6 +16,7 @@ import { commitUploads, type ReceivedFile, storeFile } from "./files/received.ts
 import { Upload } from "./files/uploads.ts";
 import { isReplay } from "./idempotency.ts";
 import { knownForm } from "./known-form.ts";
+import { mentions } from "./list-fields.ts";
 import { getMessage, renderSent } from "./messages.ts";
 import { readBack, type Versioned } from "./resource.ts";
 

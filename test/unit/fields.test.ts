@@ -47,6 +47,8 @@ const ACCEPTED: Record<string, { field: Field<unknown>; values: unknown[] }> = {
       `123${"😀".repeat(61)}`,
       " 123 ",
       "１２３",
+      "٣٤٥",
+      "+۹۸ ۲۱",
       "tel:911",
     ],
   },
@@ -141,7 +143,7 @@ const REFUSED: Record<string, { field: Field<unknown>; accepts: string; values: 
   phone_number: {
     field: phoneNumber,
     accepts: "a string of 3 to 64 characters with at least 3 digits, without control characters",
-    values: ["", "12", "12-", "ab12", "+--", "٣٤٥", `123${"-".repeat(62)}`, `123${"😀".repeat(62)}`, null],
+    values: ["", "12", "12-", "ab12", "+--", "٣٤", `123${"-".repeat(62)}`, `123${"😀".repeat(62)}`, null],
   },
   word: {
     field: searchWord,

@@ -16,7 +16,7 @@ export const reactions: readonly Mutant[] = [
   {
     name: "a reaction may be invisible",
     file: "src/core/fields.ts",
-    find: "    VISIBLE.test(value) &&\n    //",
+    find: "    isVisible(value) &&\n    //",
     replace: "    //",
     tests: ["acceptance/reactions"],
   },

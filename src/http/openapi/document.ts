@@ -7,7 +7,7 @@ import {
   testEventResource,
   typingEventResource,
 } from "../../core/events/event-fields.ts";
-import type { Field, Shape } from "../../core/fields.ts";
+import { type Field, type Shape, withNull } from "../../core/fields.ts";
 import type { Resource } from "../../core/schema.ts";
 import { headers } from "../protocol/headers.ts";
 import { documentPath, KEY, type Operation, takesKey } from "../protocol/operation.ts";
@@ -179,7 +179,11 @@ function bodyOf(operation: Operation, example: Examples[string]): object {
   const schema = {
     type: "object",
     properties: Object.fromEntries(
-      fields.map(([name, field]) => [name, { ...field.schema, description: accepts(field) }]),
+      fields.map(([name, field]) => {
+        const { schema } = field;
+        const mayBeNull = operation.method === "POST" && !field.required;
+        return [name, { ...(mayBeNull ? withNull(schema) : schema), description: accepts(field) }];
+      }),
     ),
     ...(required.length > 0 ? { required } : {}),
     additionalProperties: false,

@@ -7,6 +7,7 @@ import {
   type Parsed,
   readField,
   readFields,
+  readNewFields,
   type Shape,
 } from "../../core/fields.ts";
 import { oneAtATime } from "../../core/idempotency.ts";
@@ -160,7 +161,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
       innerId: "",
       pathValue: "",
       query: readFields(query, queryOf(request), " in the query"),
-      body: readFields(shape, fields),
+      body: described.method === "POST" ? readNewFields(shape, fields) : readFields(shape, fields),
       key: mayHaveKey ? idempotencyKey(request) : undefined,
       request,
       reply,

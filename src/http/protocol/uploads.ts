@@ -5,6 +5,7 @@ import {
   type Parsed,
   readField,
   readFields,
+  readNewFields,
   type Shape,
   TextFields,
   unknownField,
@@ -99,7 +100,7 @@ export async function receiveMessage<S extends Shape>(
   const files: ReceivedFile[] = [];
   if (mediaType(request.headers["content-type"]) !== "multipart/form-data") {
     const fields = await bodyFields(request, { ...limits, maxBodyBytes: maxMessageBodyBytes }, lists);
-    return { fields: readFields(shape, fields), files };
+    return { fields: readNewFields(shape, fields), files };
   }
   const accepted = Object.keys(shape);
   const rules = { accepted, lists, maxFieldBytes: maxMessageBodyBytes, maxFiles: MAX_MESSAGE_FILES };

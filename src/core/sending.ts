@@ -1,5 +1,6 @@
 import { findUserById } from "../db/queries/users.ts";
 import { ParleyError } from "../errors.ts";
+import { isVisible } from "../util/text.ts";
 import type { Caller } from "./access/caller.ts";
 import type { Core } from "./core.ts";
 import {
@@ -83,8 +84,10 @@ function checkFields(fields: MessageFields, files: readonly ReceivedFile[]): voi
   const { conversation_id, text, data, reply_to_id } = fields;
   knownForm(conversation_id, "cnv", "conversation_not_found", "conversation_id");
   if (reply_to_id) knownForm(reply_to_id, "msg", "message_not_found", "reply_to_id");
-  if (text || data || files.length > 0) return;
-  throw new ParleyError("missing_parameter", "A message needs text, data or a file.", { param: "text" });
+  if (data || files.length > 0 || (text && isVisible(text))) return;
+  throw new ParleyError("missing_parameter", "A message needs visible text, data or a file.", {
+    param: "text",
+  });
 }
 
 /** What an Idempotency-Key compares of a file. */

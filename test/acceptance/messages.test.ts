@@ -57,7 +57,7 @@ const TEXTS: [what: string, sent: string, kept: string][] = [
   ["10,000 characters of two units", "😀".repeat(10_000), "😀".repeat(10_000)],
   ["lines and tabs", "a\n\tb\n", "a\n\tb\n"],
   ["line ends of browsers", "a\r\nb\r\n\r\nc", "a\nb\n\nc"],
-  ["10,000 characters after line ends became one", "\r\n".repeat(10_000), "\n".repeat(10_000)],
+  ["10,000 characters after line ends became one", `a${"\r\n".repeat(9999)}`, `a${"\n".repeat(9999)}`],
   ["spaces around it", "  a  ", "  a  "],
   ["directions and joiners", "\u202ea\u200d\u2028b", "\u202ea\u200d\u2028b"],
 ];
@@ -207,7 +207,7 @@ test("mentions are ids of members, once each, from an array or a repeated field"
     ).mentions,
     [id],
   );
-  const wrong = [[unknownLike(id)], ["nonsense"], id, [7], [null], null, Array(21).fill(id), [[id]]];
+  const wrong = [[unknownLike(id)], ["nonsense"], id, [7], [null], Array(21).fill(id), [[id]]];
   for (const mentions of wrong) faulty(await send({ text: "a", mentions }), "mentions", "invalid_parameter");
   const many: [string, string][] = Array.from({ length: 21 }, () => ["mentions", id]);
   faulty(await sendForm([["text", "a"], ...many]), "mentions", "invalid_parameter");

@@ -1,5 +1,6 @@
 import { ParleyError } from "../../errors.ts";
 import { laterId } from "../../util/ids.ts";
+import { isVisible } from "../../util/text.ts";
 import { NEWEST, type Page } from "../page.ts";
 import { list, padded, type QuickReader, type Statement, sql } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
@@ -193,10 +194,9 @@ export const updateMessage = write({ publishesEvents: true }, function* (input: 
   const { id } = message;
   const { text = message.text, data = message.data } = input;
   if (text === message.text && data === message.data) return;
-  if (text === null && data === null && (yield* all(findFiles(message))).length === 0) {
-    throw new ParleyError("missing_parameter", "A message needs text, data or a file. Delete it instead.", {
-      param: "text",
-    });
+  if (data === null && !isVisible(text ?? "") && (yield* all(findFiles(message))).length === 0) {
+    const detail = "A message needs visible text, data or a file. Delete it instead.";
+    throw new ParleyError("missing_parameter", detail, { param: "text" });
   }
   const newBody = yield* insertBody(text, data);
   yield* batch([

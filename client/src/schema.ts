@@ -132,7 +132,7 @@ export interface components {
       })[];
       /** Unix seconds, UTC. */
       created_at: number;
-      /** When text or data were last edited. */
+      /** When text, data or mentions were last edited. */
       edited_at: number | null;
     };
     /** Items, newest first. */
@@ -267,14 +267,14 @@ export interface components {
     /** A change of something that the recipient can see. */
     Event: {
       id: string;
-      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled";
+      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled";
       /** Unix seconds, UTC. */
       timestamp: number;
       /** The recipient. */
       user_id: string;
       /** `cnv_…`; null if the event belongs to no conversation. */
       conversation_id: string | null;
-      /** Only `message.created` has it: whether to alert the recipient. */
+      /** Only `message.created` and `message.mentioned` have it: whether to alert the recipient. */
       notify?: boolean;
       /** The resource as the recipient sees it now; if it is deleted, or the recipient can't see it any more, only the ids. */
       payload: components["schemas"]["Contact"] | components["schemas"]["Conversation"] | components["schemas"]["Message"] | components["schemas"]["Reaction"] | components["schemas"]["Group"] | components["schemas"]["Member"] | components["schemas"]["Attachment"] | components["schemas"]["Webhook"] | components["schemas"]["Reference"] | components["schemas"]["MemberReference"];
@@ -292,7 +292,7 @@ export interface components {
       /** As the URL Standard (WHATWG) writes it. */
       url: string;
       /** Types of events; null for all. */
-      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | null;
+      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | null;
       /** Whether it receives the events of all users. */
       all_users: boolean;
       /** False once Parley has stopped sending to it. */
@@ -315,7 +315,7 @@ export interface components {
       /** As the URL Standard (WHATWG) writes it. */
       url: string;
       /** Types of events; null for all. */
-      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | null;
+      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | null;
       /** Whether it receives the events of all users. */
       all_users: boolean;
       /** False once Parley has stopped sending to it. */
@@ -500,7 +500,7 @@ export interface components {
     /** A change, as a webhook of all users gets it. */
     SharedEvent: {
       id: string;
-      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled" | "webhook.test";
+      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled" | "webhook.test";
       /** Unix seconds, UTC. */
       timestamp: number;
       /** `cnv_…`; null if the event belongs to no conversation. */
@@ -595,7 +595,7 @@ export interface operations {
       username?: string | undefined;
       /** A string of 3 to 64 characters with at least 3 digits, without control characters. */
       phone_number?: string | undefined;
-      /** The beginnings of words of the username and the display name, in any order, or three or more digits of the phone number. */
+      /** The beginnings of words of the username and the display name, in any order, or three or more digits of the phone number. An international number (+ or 00) also finds its national form, and the reverse. */
       q?: string | undefined;
       /** True selects contacts that are not blocked, false blocked ones. */
       active?: boolean | undefined;
@@ -603,7 +603,7 @@ export interface operations {
   };
   createContact: {
     body: {
-      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible. */
+      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible, and not "." or "..". */
       username: string;
       /** A string of 3 to 64 characters with at least 3 digits, without control characters. */
       phone_number: string;
@@ -612,7 +612,7 @@ export interface operations {
       /** A string of 0 to 128 characters without control characters. */
       display_name?: string | null | undefined;
       /** True or false, in JSON without quotes. */
-      blocked?: boolean | undefined;
+      blocked?: boolean | null | undefined;
     };
   };
   updateContact: {
@@ -694,11 +694,11 @@ export interface operations {
       /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__. */
       data?: Record<string, unknown> | null | undefined;
       /** Up to 20 ids of members of the conversation (usr_…): an array in JSON, a repeated field in a form. */
-      mentions?: (string)[] | undefined;
+      mentions?: (string)[] | null | undefined;
       /** An id (msg_…). */
       reply_to_id?: string | null | undefined;
       /** True or false, in JSON without quotes. */
-      strip_metadata?: boolean | undefined;
+      strip_metadata?: boolean | null | undefined;
     };
   };
   retrieveMessage: {
@@ -713,6 +713,8 @@ export interface operations {
       text?: string | null | undefined;
       /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__. */
       data?: Record<string, unknown> | null | undefined;
+      /** Up to 20 ids of members of the conversation (usr_…): an array in JSON, a repeated field in a form. */
+      mentions?: (string)[] | null | undefined;
     };
   };
   deleteMessage: {
@@ -740,9 +742,9 @@ export interface operations {
       /** An http or https URL of at most 2048 characters. */
       avatar_url?: string | null | undefined;
       /** "joined" or "all". */
-      history?: "joined" | "all" | undefined;
+      history?: "joined" | "all" | null | undefined;
       /** Up to 1000 usernames: an array in JSON, a repeated field in a form. */
-      members?: (string)[] | undefined;
+      members?: (string)[] | null | undefined;
     };
   };
   updateGroup: {
@@ -767,7 +769,7 @@ export interface operations {
   };
   inviteMember: {
     body: {
-      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible. */
+      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible, and not "." or "..". */
       username: string;
     };
   };
@@ -850,9 +852,9 @@ export interface operations {
   createArchive: {
     body: {
       /** 1 to 250 ids of attachments (att_…): an array in JSON, a repeated field in a form. */
-      attachment_ids?: (string)[] | undefined;
+      attachment_ids?: (string)[] | null | undefined;
       /** An id (cnv_…). */
-      conversation_id?: string | undefined;
+      conversation_id?: string | null | undefined;
     };
   };
   downloadArchive: {
@@ -875,7 +877,7 @@ export interface operations {
       starting_after?: string | undefined;
       /** Returns items newer than this one (evt_…). */
       ending_before?: string | undefined;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.updated, reaction.created, reaction.deleted, webhook.disabled, typing, separated by commas; typing in streams only. */
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.mentioned, message.updated, reaction.created, reaction.deleted, webhook.disabled, typing, separated by commas; typing in streams only. */
       types?: string | undefined;
     };
   };
@@ -897,18 +899,18 @@ export interface operations {
     body: {
       /** An https URL of at most 2048 characters with a public address, without credentials and without a fragment. */
       url: string;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.updated, reaction.created, reaction.deleted, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
-      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | string | null | undefined;
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.mentioned, message.updated, reaction.created, reaction.deleted, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
+      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | string | null | undefined;
       /** True or false, in JSON without quotes. */
-      all_users?: boolean | undefined;
+      all_users?: boolean | null | undefined;
     };
   };
   updateWebhook: {
     body: {
       /** An https URL of at most 2048 characters with a public address, without credentials and without a fragment. */
       url?: string | undefined;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.updated, reaction.created, reaction.deleted, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
-      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | string | null | undefined;
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.mentioned, message.updated, reaction.created, reaction.deleted, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
+      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | string | null | undefined;
       /** True or false, in JSON without quotes. */
       enabled?: boolean | undefined;
     };
@@ -959,7 +961,7 @@ export interface operations {
   };
   createUser: {
     body: {
-      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible. */
+      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible, and not "." or "..". */
       username: string;
       /** A string of 3 to 64 characters with at least 3 digits, without control characters. */
       phone_number?: string | null | undefined;
@@ -986,7 +988,7 @@ export interface operations {
       /** An id (usr_…). */
       user_id: string;
       /** One or more of contacts:read, contacts:write, attachments:read, attachments:write, messages:read, messages:write, groups:read, groups:write, events:read, admin: an array in JSON, or a string separated by commas. */
-      scopes?: ("contacts:read" | "contacts:write" | "attachments:read" | "attachments:write" | "messages:read" | "messages:write" | "groups:read" | "groups:write" | "events:read" | "admin")[] | string | undefined;
+      scopes?: ("contacts:read" | "contacts:write" | "attachments:read" | "attachments:write" | "messages:read" | "messages:write" | "groups:read" | "groups:write" | "events:read" | "admin")[] | string | null | undefined;
       /** A time in the future in whole Unix seconds, in JSON without quotes. */
       expires_at?: number | null | undefined;
       /** A string of 0 to 128 characters without control characters. */

@@ -40,7 +40,7 @@ type EventOf<Type extends EventType, Payload> = Omit<Schemas["Event"], "type" | 
 export type Event =
   | EventOf<"contact.created" | "contact.deleted" | "contact.updated", Contact>
   | EventOf<"attachment.created" | "attachment.updated", Attachment | Reference>
-  | EventOf<"message.created" | "message.updated", Message | Reference>
+  | EventOf<"message.created" | "message.mentioned" | "message.updated", Message | Reference>
   | EventOf<"attachment.deleted" | "message.deleted", Reference>
   | EventOf<"reaction.created" | "reaction.deleted", Reaction>
   | EventOf<"conversation.updated", Conversation | Reference>

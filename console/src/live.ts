@@ -17,7 +17,7 @@ import {
 import { isPassing } from "./failures.ts";
 
 type FileEvent = Extract<Event, { type: "attachment.created" | "attachment.updated" }>;
-type MessageEvent = Extract<Event, { type: "message.created" | "message.updated" }>;
+type MessageEvent = Extract<Event, { type: `message.${"created" | "mentioned" | "updated"}` }>;
 type GroupEvent = Extract<Event, { type: "group.created" | "group.updated" }>;
 type MemberEvent = Extract<Event, { type: "member.created" | "member.updated" }>;
 type ConversationEvent = Extract<Event, { type: "conversation.updated" }>;

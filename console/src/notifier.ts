@@ -52,7 +52,8 @@ export class Notifier {
   }
 
   hear(change: Change): void {
-    if (change.type === "message.created" && "notify" in change && change.notify) {
+    const isAlert = change.type === "message.created" || change.type === "message.mentioned";
+    if (isAlert && "notify" in change && change.notify) {
       if (!this.isNeeded || (!document.hidden && document.hasFocus())) return;
       this.#about.add(change.payload.conversation_id);
       this.#show("You have a new message.");

@@ -12,9 +12,11 @@ import type { Caller } from "./access/caller.ts";
 import { newEntry } from "./audit.ts";
 import { choices } from "./choices.ts";
 import type { Core } from "./core.ts";
-import { describedField, jsonObject, longText, optional, type Parsed } from "./fields.ts";
+import { describedField, jsonObject, longText, nullable, optional, type Parsed } from "./fields.ts";
 import { type Additions, attachmentResource, chooseShape, linked } from "./files/attachment-resource.ts";
 import { toNewAttachment } from "./files/attachments.ts";
+import { mentions } from "./list-fields.ts";
+import { countMessage } from "./message-rate.ts";
 import { type Page, type PageEnvelope, toPage } from "./page.ts";
 import { reactionsByMessage, reactionsSchema } from "./reactions.ts";
 import { type Expected, readBack, type Versioned, versioned } from "./resource.ts";
@@ -39,7 +41,7 @@ export const messageResource = resource("Message", {
   reply_to_id: described(textOrNull, "The message that this one replies to. It may be deleted."),
   reactions: described(reactionsSchema, "Those that you see, in the order in which their emoji came."),
   created_at: time,
-  edited_at: described(orNull(time), "When text or data were last edited."),
+  edited_at: described(orNull(time), "When text, data or mentions were last edited."),
 });
 
 /**
@@ -208,9 +210,16 @@ async function listAround(
 }
 
 /** The fields of a message that its sender can edit. */
-export const messageChanges = { text: optional(longText), data: optional(jsonObject) };
+export const messageChanges = {
+  text: optional(longText),
+  data: optional(jsonObject),
+  mentions: optional(nullable(mentions)),
+};
 
-/** Edits the message; without a change of text and data nothing happens. Throws `message_not_found` and `not_sender`. */
+/**
+ * Edits the message; without a change nothing happens. Throws `message_not_found`, `not_sender`, and
+ * `rate_limited` for mentions.
+ */
 export async function updateMessage(
   core: Core,
   caller: Caller,
@@ -219,7 +228,10 @@ export async function updateMessage(
   expected: Expected,
 ): Promise<Versioned> {
   const { text, data } = changes;
-  const input = { userId: caller.userId, id, expected, text, data, now: core.clock() };
+  const mentions = changes.mentions === null ? [] : changes.mentions;
+  // Otherwise edits that mention somebody again and again would alert without a limit.
+  if (mentions && mentions.length > 0) await countMessage(core, caller);
+  const input = { userId: caller.userId, id, expected, text, data, mentions, now: core.clock() };
   await core.db.write("updateMessage", input);
   return readBack(getMessage(core, caller, id));
 }

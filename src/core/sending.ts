@@ -1,4 +1,3 @@
-import { findUserById } from "../db/queries/users.ts";
 import { ParleyError } from "../errors.ts";
 import { isVisible } from "../util/text.ts";
 import type { Caller } from "./access/caller.ts";
@@ -18,6 +17,7 @@ import { Upload } from "./files/uploads.ts";
 import { isReplay } from "./idempotency.ts";
 import { knownForm } from "./known-form.ts";
 import { mentions } from "./list-fields.ts";
+import { countMessage } from "./message-rate.ts";
 import { getMessage, renderSent } from "./messages.ts";
 import { readBack, type Versioned } from "./resource.ts";
 
@@ -93,21 +93,4 @@ function checkFields(fields: MessageFields, files: readonly ReceivedFile[]): voi
 /** What an Idempotency-Key compares of a file. */
 function compared({ upload, filename, declaredType }: ReceivedFile) {
   return { filename, type: declaredType ?? null, sha256: Buffer.from(upload.sha256()).toString("hex") };
-}
-
-/** Counts a message that others could read. Throws `rate_limited`. */
-async function countMessage(core: Core, { userId }: Caller, conversationId: string): Promise<void> {
-  const { messageRate: rate, limits } = core;
-  if (!rate) return;
-  const user = await findUserById(core.db, userId);
-  if (user?.conversation_id === conversationId) return;
-  const used = rate.next(userId);
-  if (rate.isTooMuch(used)) {
-    throw new ParleyError(
-      "rate_limited",
-      `You can send ${limits.messagesPerMinute} messages per minute. Retry after the time in the Retry-After header.`,
-      { header: String(rate.secondsUntilFree(used)) },
-    );
-  }
-  rate.note(userId, used);
 }

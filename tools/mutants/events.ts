@@ -54,22 +54,22 @@ export const events: readonly Mutant[] = [
   {
     name: "events: a new message alerts its sender",
     file: RENDER,
-    find: "return sender_id !== userId && (!isMuted",
-    replace: "return (!isMuted",
+    find: 'type !== "text" || sender_id === userId',
+    replace: 'type !== "text"',
     tests: ["http/events-messages"],
   },
   {
     name: "events: a message of the system alerts",
     file: RENDER,
-    find: 'if (type !== "text") return false;',
-    replace: "",
+    find: 'type !== "text" || sender_id === userId',
+    replace: "sender_id === userId",
     tests: ["http/groups"],
   },
   {
     name: "events: a muted conversation alerts",
     file: RENDER,
-    find: "(!isMuted || (mentions",
-    replace: "(isMuted || !isMuted || (mentions",
+    find: "eventType === NEW && !isMuted",
+    replace: "eventType === NEW",
     tests: ["http/events-messages"],
   },
   {
@@ -140,8 +140,8 @@ export const events: readonly Mutant[] = [
   {
     name: "events: an edit alerts those whom the message mentions",
     file: RENDER,
-    find: 'const isNew = message !== undefined && type === "message.created";',
-    replace: "const isNew = message !== undefined;",
+    find: "return isAlert(eventType) && (mentions",
+    replace: "return (mentions",
     tests: ["http/webhooks-all-users"],
   },
   {

@@ -17,6 +17,49 @@ export const messages: readonly Mutant[] = [
     tests: ["acceptance/messages"],
   },
   {
+    name: "a message may be invisible",
+    file: SENDING,
+    find: "(text && isVisible(text))",
+    replace: "text",
+    tests: ["http/real-clients"],
+  },
+  {
+    name: "an edit may leave a message invisible",
+    file: QUERIES,
+    find: '!isVisible(text ?? "")',
+    replace: "text === null",
+    tests: ["http/real-clients"],
+  },
+  {
+    name: "an edit may mention strangers",
+    file: QUERIES,
+    find: "  if (added.length > 0) yield* checkMentions(message.conversation_id, added);\n",
+    replace: "",
+    tests: ["http/mentions"],
+  },
+  {
+    name: "edits may mention without a limit",
+    file: "src/core/messages.ts",
+    find: "  if (mentions && mentions.length > 0) await countMessage(core, caller);\n",
+    replace: "",
+    tests: ["http/mentions"],
+  },
+  {
+    name: "an edit alerts whom it mentions once more",
+    file: QUERIES,
+    find: "publishMention(input.now, message.conversation_id, id, added)",
+    replace: "publishMention(input.now, message.conversation_id, id, mentions)",
+    tests: ["http/mentions"],
+  },
+  {
+    name: "an edit alerts also who does not see the message",
+    file: "src/db/queries/events.ts",
+    find: "${audience(conversationId, sql`${messageId}`)} AND s.user_id IN (${list(padded(userIds))})",
+    replace:
+      "FROM members s WHERE s.conversation_id = ${conversationId} AND s.user_id IN (${list(padded(userIds))})",
+    tests: ["http/mentions"],
+  },
+  {
     name: "data may be as deep as it likes",
     file: JSON_VALUES,
     find: "  if (depth === 0) return false;\n",
@@ -102,7 +145,7 @@ export const messages: readonly Mutant[] = [
   },
   {
     name: "any number of messages a minute",
-    file: SENDING,
+    file: "src/core/message-rate.ts",
     find: "if (rate.isTooMuch(used)) {",
     replace: "if (used < 0) {",
     tests: ["http/messages"],

@@ -70,7 +70,10 @@ export const eventResource = withOptional(
       timestamp: common.timestamp,
       user_id: userId,
       conversation_id: common.conversation_id,
-      notify: described(bool, "Only `message.created` has it: whether to alert the recipient."),
+      notify: described(
+        bool,
+        "Only `message.created` and `message.mentioned` have it: whether to alert the recipient.",
+      ),
       payload: described(
         anyOf(
           contactResource,

@@ -54,8 +54,8 @@ export const pushSubscriptionResource = resource("PushSubscription", {
   created_at: time,
 });
 
-/** The only type of events that is pushed. */
-const TYPE = "message.created";
+/** The types of events that are pushed. */
+const TYPES = "message.created message.mentioned";
 
 /**
  * Creates a subscription, or gives new keys to the caller's one with the same endpoint. Throws `count_limit_reached`, and
@@ -73,7 +73,7 @@ export async function createPushSubscription(
     id: core.newId("psh"),
     user_id: caller.userId,
     url: endpoint,
-    types: TYPE,
+    types: TYPES,
     scopes: showingScopes(caller.scopes),
     all_users: 0,
     secret: auth,

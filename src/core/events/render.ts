@@ -37,10 +37,27 @@ interface Seen {
   message?: MessageRow;
 }
 
-/** Whether a new message alerts the user: no system message, not the sender, and of a muted conversation only if it mentions the user. */
-function notifies({ type, sender_id, mentions }: MessageRow, userId: string, isMuted: boolean): boolean {
-  if (type !== "text") return false;
-  return sender_id !== userId && (!isMuted || (mentions?.split(" ").includes(userId) ?? false));
+const NEW = "message.created";
+/** An edit mentions the recipient. */
+const MENTIONED = "message.mentioned";
+
+/**
+ * Whether an event of this type alerts the user: of no system message, not the sender, and a new message of a muted
+ * conversation only if it mentions the user.
+ */
+function notifies(
+  eventType: string,
+  { type, sender_id, mentions }: MessageRow,
+  userId: string,
+  isMuted: boolean,
+): boolean {
+  if (type !== "text" || sender_id === userId) return false;
+  if (eventType === NEW && !isMuted) return true;
+  return isAlert(eventType) && (mentions?.split(" ").includes(userId) ?? false);
+}
+
+function isAlert(eventType: string): boolean {
+  return eventType === NEW || eventType === MENTIONED;
 }
 
 /**
@@ -53,7 +70,7 @@ export async function renderEvents(
   events: readonly StoredEvent[],
 ): Promise<RenderedEvent[]> {
   const seen = await findSeen(core, recipientId, events);
-  const created = events.filter(({ type }) => type === "message.created");
+  const created = events.filter(({ type }) => type === NEW);
   const muted = await findMuted(
     core,
     [recipientId],
@@ -77,7 +94,7 @@ export async function renderChange(
   const recipientIds = change.map(({ recipientId }) => recipientId);
   const { event } = change[0]!;
   const { userIds, ...found } = await findSeenByAll(core, event, recipientIds);
-  const isNew = event.type === "message.created";
+  const isNew = event.type === NEW;
   const muted = await findMuted(core, userIds, isNew ? [event.conversationId] : []);
   const seeing = new Set(userIds);
   const mutedIds = new Set(muted.map(({ user_id }) => user_id));
@@ -115,8 +132,8 @@ function render(
     user_id: recipientId,
     conversation_id: conversationId || null,
   };
-  if (type === "message.created") {
-    head.notify = seen?.message !== undefined && notifies(seen.message, recipientId, isMuted);
+  if (isAlert(type)) {
+    head.notify = seen?.message !== undefined && notifies(type, seen.message, recipientId, isMuted);
   }
   return { id, type, json: withPayload(head, seen?.json ?? toUnseen(type, payload)) };
 }
@@ -248,8 +265,7 @@ export async function renderForAll(
   const { id, type, at, conversationId } = event;
   const { json, message, userIds } = await findSeenByAll(core, event, recipientIds);
   if (userIds.length === 0) return undefined;
-  const isNew = message !== undefined && type === "message.created";
-  const muted = await findMuted(core, userIds, isNew ? [conversationId] : []);
+  const muted = await findMuted(core, userIds, type === NEW ? [conversationId] : []);
   const mutedIds = new Set(muted.map(({ user_id }) => user_id));
   const head: Omit<TypeOf<typeof sharedEventResource>, "payload"> = {
     id,
@@ -258,7 +274,7 @@ export async function renderForAll(
     conversation_id: conversationId || null,
     recipients: userIds.map((userId) => ({
       user_id: userId,
-      notify: isNew && notifies(message, userId, mutedIds.has(userId)),
+      notify: message !== undefined && notifies(type, message, userId, mutedIds.has(userId)),
     })),
   };
   if (core.limits.webhookIdsOnly) return withPayload(head, onlyIds(event));
@@ -266,15 +282,15 @@ export async function renderForAll(
 }
 
 /**
- * Renders a new message for a push: ids only. Returns undefined if it does not alert the recipient, or if they have read it
- * meanwhile.
+ * Renders an event that alerts for a push: ids only. Returns undefined if it does not alert the recipient any more, or is of
+ * a new message that they have read meanwhile. Who had read a message before an edit has not read the edit.
  */
 export async function renderPush(core: Core, delivery: DueDelivery): Promise<string | undefined> {
   const { event_id: id, type, told_at: at, recipient_id: userId, conversation_id, payload } = delivery;
   const [message] = await findMessages(core.db, userId, [JSON.parse(payload).id]);
-  if (!message || (await hasRead(core.db, userId, message))) return undefined;
+  if (!message || (type === NEW && (await hasRead(core.db, userId, message)))) return undefined;
   const muted = await findMuted(core, [userId], [conversation_id]);
-  if (!notifies(message, userId, muted.length > 0)) return undefined;
+  if (!notifies(type, message, userId, muted.length > 0)) return undefined;
   const head = { id, type, timestamp: toSeconds(at), user_id: userId, conversation_id, notify: true };
   return withPayload(head, payload);
 }

@@ -1,4 +1,4 @@
-import { EMPTY, list, type Reader, type Statement, sql } from "../sql.ts";
+import { EMPTY, list, padded, type Reader, type Statement, sql } from "../sql.ts";
 import { all, batch, eraseSome, type Write, write } from "../write.ts";
 import { audience } from "./visibility.ts";
 
@@ -19,6 +19,7 @@ export const RESOURCE_EVENTS = [
   "member.updated",
   "message.created",
   "message.deleted",
+  "message.mentioned",
   "message.updated",
   "reaction.created",
   "reaction.deleted",
@@ -70,6 +71,18 @@ export function publishReference(
   const payload = toReference(id, conversationId);
   return sql`${INTO_OUTBOX} SELECT s.user_id, ${type}, s.conversation_id, ${at}, ${payload}
     ${audience(conversationId, sql`${messageId}`)}`;
+}
+
+/** Part of other writes: alerts those of the users who see the message, because an edit mentions them. */
+export function publishMention(
+  at: number,
+  conversationId: string,
+  messageId: string,
+  userIds: readonly string[],
+): Statement {
+  return sql`${INTO_OUTBOX} SELECT s.user_id, 'message.mentioned', s.conversation_id, ${at},
+      ${toReference(messageId, conversationId)}
+    ${audience(conversationId, sql`${messageId}`)} AND s.user_id IN (${list(padded(userIds))})`;
 }
 
 /** Part of other writes: publishes an event about the group to its members. The payload is JSON text. */

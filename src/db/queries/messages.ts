@@ -8,9 +8,9 @@ import { all, batch, get, run, type Write, write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
 import { hasBlocked } from "./blocks.ts";
 import { type ErasedFile, type ErasedMessage, eraseBody, eraseFile, eraseMessage } from "./erased.ts";
-import { publishReference } from "./events.ts";
+import { publishMention, publishReference } from "./events.ts";
 import { queueBody } from "./search.ts";
-import { insertBody } from "./sending.ts";
+import { checkMentions, insertBody } from "./sending.ts";
 import { audience, type Seat, sees, walkVisible } from "./visibility.ts";
 import { withdraw } from "./withholding.ts";
 
@@ -157,6 +157,7 @@ interface OwnMessage {
   has_reactions: number;
   text: string | null;
   data: string | null;
+  mentions: string | null;
   version: number;
   username_key: string;
 }
@@ -171,8 +172,8 @@ interface OwnMessageInput {
 /** Throws `message_not_found`, and `not_sender` for the message of another member. */
 function* getOwnMessage({ userId, id, expected }: OwnMessageInput): Write<OwnMessage> {
   const message = yield* get<OwnMessage>(
-    sql`SELECT m.id, m.conversation_id, m.sender_id, m.type, m.body_id, m.has_reactions, b.text, b.data, m.version,
-        u.username_key
+    sql`SELECT m.id, m.conversation_id, m.sender_id, m.type, m.body_id, m.has_reactions, b.text, b.data,
+        m.mentions, m.version, u.username_key
       ${SEEN_BY(userId)} JOIN users u ON u.id = s.user_id WHERE m.id = ${id} AND ${sees(sql`m.id`)}`,
   );
   if (!message) throw new ParleyError("message_not_found");
@@ -186,24 +187,36 @@ interface UpdateMessage extends OwnMessageInput {
   text: string | null | undefined;
   /** JSON text; likewise. */
   data: string | null | undefined;
+  /** Likewise. */
+  mentions?: readonly string[] | undefined;
 }
 
-/** Changes text and data. Throws what `getOwnMessage` throws, and `missing_parameter` if nothing would be left. */
+/**
+ * Changes text, data and mentions, and alerts who is newly mentioned. Throws what `getOwnMessage` throws, `missing_parameter` if
+ * nothing would be left, and `invalid_parameter` for a new mention of somebody who is no member.
+ */
 export const updateMessage = write({ publishesEvents: true }, function* (input: UpdateMessage): Write<void> {
   const message = yield* getOwnMessage(input);
   const { id } = message;
-  const { text = message.text, data = message.data } = input;
-  if (text === message.text && data === message.data) return;
+  const mentioned = message.mentions?.split(" ") ?? [];
+  const { text = message.text, data = message.data, mentions = mentioned } = input;
+  const areMentionsSame = mentions.join(" ") === mentioned.join(" ");
+  if (text === message.text && data === message.data && areMentionsSame) return;
   if (data === null && !isVisible(text ?? "") && (yield* all(findFiles(message))).length === 0) {
     const detail = "A message needs visible text, data or a file. Delete it instead.";
     throw new ParleyError("missing_parameter", detail, { param: "text" });
   }
+  const added = mentions.filter((userId) => !mentioned.includes(userId));
+  if (added.length > 0) yield* checkMentions(message.conversation_id, added);
   const newBody = yield* insertBody(text, data);
   yield* batch([
     ...eraseBody(message),
     ...queueBody(newBody, text),
-    sql`UPDATE messages SET body_id = ${newBody}, edited_at = ${input.now} WHERE id = ${id}`,
+    sql`UPDATE messages SET body_id = ${newBody}, mentions = ${mentions.join(" ") || null}, edited_at = ${input.now}
+      WHERE id = ${id}`,
     ...(yield* publishChange(message, input.now)),
+    // Those who have blocked the sender do not see the message any more.
+    ...(added.length > 0 ? [publishMention(input.now, message.conversation_id, id, added)] : []),
   ]);
 });
 

@@ -98,8 +98,8 @@ function* checkReply(conversationId: string, senderId: string, messageId: string
   if (!seen) throw new ParleyError("message_not_found", undefined, { param: "reply_to_id" });
 }
 
-/** A contact who has left counts as a member, so that nobody learns of it. */
-function* checkMentions(conversationId: string, userIds: readonly string[]): Write<void> {
+/** Part of other writes. A contact who has left counts as a member, so that nobody learns of it. */
+export function* checkMentions(conversationId: string, userIds: readonly string[]): Write<void> {
   const members = yield* all<{ id: string }>(
     sql`SELECT u.id FROM users u WHERE u.id IN (${list(userIds)}) AND (
       EXISTS (SELECT 1 FROM members m WHERE m.conversation_id = ${conversationId} AND m.user_id = u.id)

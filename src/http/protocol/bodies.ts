@@ -126,12 +126,12 @@ function decodePart(text: string, malformed: ErrorCode): string {
   }
 }
 
-/** Adds a field of a form. Throws `repeated_parameter` for a second one, unless it is a list. */
+/** Adds a field of a form; an empty value alone is an empty list. Throws `repeated_parameter` for a second one, unless it is a list. */
 export function addField(fields: TextFields, name: string, value: string, lists: Lists): void {
   const earlier = fields.get(name);
   if (Array.isArray(earlier)) earlier.push(value);
   else if (earlier !== undefined) throw repeated(name);
-  else fields.set(name, lists.has(name) ? [value] : value);
+  else fields.set(name, lists.has(name) ? (value === "" ? [] : [value]) : value);
 }
 
 /** `again` says where. */

@@ -41,8 +41,8 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     .option("--actor <name>", "only what this user did: a username, or the id of an erased user")
     .option("--object <id>", "only what was done to this object")
     .option("--action <action>", "only this action, such as token.revoked, repeatable", collect)
-    .option("--from <time>", "only since this time, such as 2026-03-09 or 2026-03-09T17:30Z", parseTime)
-    .option("--before <time>", "only before this time", parseTime)
+    .option("--from <time>", "only since this time (UTC), such as 2026-03-09 or 2026-03-09T17:30Z", parseTime)
+    .option("--before <time>", "only before this time (UTC)", parseTime)
     .option("--json", "print JSON, one object per line (always)")
     .description("print the audit trail as JSON lines, oldest first")
     .action(async (options: AuditOptions) => (await import("./server/audit.ts")).printAudit(io, options));
@@ -146,11 +146,19 @@ function addTokenCommands(program: Command, io: Io): void {
     .action(async (id, options) => (await import("./server/token.ts")).revokeToken(io, id, options));
 }
 
-/** Parses a date or time of ISO 8601 to seconds. */
+const TIME = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d)?)(Z|[+-]\d\d:\d\d)?)?$/;
+
+/** Parses a date or time of ISO 8601 to seconds; without a zone it is UTC. */
 function parseTime(text: string): number {
-  const time = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!(time >= 0)) throw new InvalidArgumentError("Use a date or a time: 2026-03-09 or 2026-03-09T17:30Z.");
-  return Math.ceil(time / 1000);
+  const [, day, clock = "00:00", zone = "Z"] = TIME.exec(text) ?? [];
+  const written = Date.parse(`${day}T${clock}Z`);
+  const time = Date.parse(`${day}T${clock}${zone}`);
+  // JavaScript takes 30 February for 2 March.
+  const exists = time >= 0 && new Date(written).toISOString().startsWith(`${day}T${clock}`);
+  if (exists) return time / 1000;
+  throw new InvalidArgumentError(
+    "Use a date or a time that exists, in UTC: 2026-03-09 or 2026-03-09T17:30Z.",
+  );
 }
 
 const UNITS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;

@@ -58,7 +58,7 @@ test("the audit trail is filtered, and exported as it is filtered", { skip }, as
   assert.match(header!, /^time,what,action,/);
   assert.match(line!, /,admin created the token “=cmd\(\)” of ann,token\.created,/);
   assert.deepEqual(others, []);
-  await page.getByLabel("To", { exact: true }).fill("2001-01-01");
+  await page.getByLabel("To (UTC)", { exact: true }).fill("2001-01-01");
   await page.getByText("No entry matches these filters").waitFor();
   assert.deepEqual(guard.complaints, []);
 });

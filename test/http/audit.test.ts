@@ -333,11 +333,23 @@ test("parley audit prints the trail beside a running server, with what the comma
   assert.deepEqual(await found("--actor", "admin"), []);
   assert.deepEqual(await found("--before", "2026-01-01T00:00Z"), []);
   assert.equal((await found("--from", "2026-01-01")).length, told.length);
+  // Whatever the zone of the computer is.
+  const hour = new Date(told.at(-1)!.created_at * 1000 + 3_600_000).toISOString().slice(0, 16);
+  command.env.TZ = "Asia/Tokyo";
+  assert.deepEqual(await found("--from", hour), []);
   for (const [option, value, message] of [
     ["--actor", "nobody", 'No user is named "nobody"'],
     ["--object", "nothing", "object_id must be an id"],
     ["--action", "user.eaten", "actions must be one or more of"],
-    ["--from", "yesterday", "Use a date or a time"],
+    ...[
+      "yesterday",
+      "2026-02-30",
+      "2026-2-3",
+      "2026-02-03T7:00Z",
+      "2026-04-31T10:00Z",
+      "2026-01-01T24:00Z",
+      "2026-01-01T10:00+99:00",
+    ].map((time) => ["--from", time, "Use a date or a time that exists, in UTC"] as const),
   ] as const) {
     const refused = await command.run("audit", option, value);
     assert.notEqual(refused.code, 0);

@@ -73,8 +73,8 @@ export function Filters(props: {
           ))}
         </select>
       </label>
-      {toDayField("from", "From")}
-      {toDayField("to", "To")}
+      {toDayField("from", "From (UTC)")}
+      {toDayField("to", "To (UTC)")}
     </search>
   );
 }

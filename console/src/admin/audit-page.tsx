@@ -134,10 +134,10 @@ function toActions(chosen: string): string {
   return family ? family.actions.map(([action]) => action).join() : chosen;
 }
 
-/** Returns when a day begins here, or the one so many days later, in seconds. */
+const DAY_SECONDS = 86_400;
+
+/** Returns when a day begins in UTC, or the one so many days later, in seconds. */
 function toStart(day: string, later: number): number | undefined {
-  const date = new Date(`${day}T00:00:00`);
-  if (Number.isNaN(date.getTime())) return undefined;
-  date.setDate(date.getDate() + later);
-  return date.getTime() / 1000;
+  const start = Date.parse(`${day}T00:00:00Z`) / 1000;
+  return Number.isNaN(start) ? undefined : start + later * DAY_SECONDS;
 }

@@ -143,16 +143,23 @@ function ExpiryChoice({ expiry, onChange }: { expiry: Expiry; onChange: (expiry:
       </span>
       <Choice legend="Expires" name="expiry" chosen={expiry} choices={EXPIRIES} onChoose={onChange} />
       {expiry === "date" && (
-        <input class="field" type="date" name="date" aria-label="Last day" required min={toDay(new Date())} />
+        <input
+          class="field"
+          type="date"
+          name="date"
+          aria-label="Last day (UTC)"
+          required
+          min={toDay(new Date())}
+        />
       )}
     </div>
   );
 }
 
-/** Returns when the token expires: the end of the day here, in seconds. */
+/** Returns when the token expires: the end of the day in UTC, in seconds. */
 function toExpiry(expiry: Expiry, day: string): number | null {
   if (expiry === "never") return null;
-  if (expiry === "date") return Math.floor(new Date(`${day}T23:59:59`).getTime() / 1000);
+  if (expiry === "date") return Math.floor(Date.parse(`${day}T23:59:59Z`) / 1000);
   return Math.floor(Date.now() / 1000) + Number(expiry) * DAY;
 }
 

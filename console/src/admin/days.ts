@@ -1,5 +1,4 @@
-/** Returns the day of a date here, as date fields have it. */
+/** Returns the day of a date in UTC, as date fields have it. */
 export function toDay(date: Date): string {
-  const twoDigits = (value: number) => String(value).padStart(2, "0");
-  return `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())}`;
+  return date.toISOString().slice(0, "2026-03-09".length);
 }

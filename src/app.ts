@@ -62,7 +62,7 @@ const NAMES = { timeout: 1000, tries: 2 };
 
 /** Wakes background work after a change, and passes on what nodes broadcast. */
 type Wakeups = EventEmitter<
-  Record<"eraser" | "events" | "downloads", []> & { broadcast: [texts: readonly string[]] }
+  Record<"eraser" | "events" | "downloads" | "outdated", []> & { broadcast: [texts: readonly string[]] }
 >;
 
 export interface App {
@@ -90,6 +90,10 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
     onBroadcast: (texts) => wakeups.emit("broadcast", texts),
     onDamagedIndex: (cause) =>
       log.error(errorFields(cause), "the search index was damaged and is being rebuilt: run parley check"),
+    onOutdated(schema) {
+      log.error({ schema }, "a newer release has migrated the database: nothing is served until an upgrade");
+      wakeups.emit("outdated");
+    },
   };
   const db = await openDatabase(config, fuse, { callbacks });
   opened.defer(() => db.close());
@@ -257,6 +261,7 @@ function startJobs(core: Core, config: Config, log: Log, wakeups: Wakeups): Back
   );
   wakeups.on("eraser", eraser.wake).on("events", events.wake).on("events", webhooks.wake);
   wakeups.on("downloads", downloads.wake);
+  wakeups.on("outdated", () => core.eventHub.endAll());
   wakeups.on("broadcast", (texts) => void deliverTyping(core, texts).catch(failed("typing")));
   const sweep = startSweep(core, config.auditDays, failed("sweep"));
   const indexer = startIndexer(core, failed("indexer"));

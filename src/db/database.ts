@@ -16,9 +16,16 @@ export interface Callbacks {
   onBroadcast(texts: readonly string[]): void;
   /** Called if the search index was damaged and is being rebuilt. */
   onDamagedIndex(cause: unknown): void;
+  /** Called if a newer release has migrated the database to this version, which this one does not support. */
+  onOutdated(version: number): void;
 }
 
-export const NO_CALLBACKS: Callbacks = { onEvents() {}, onBroadcast() {}, onDamagedIndex() {} };
+export const NO_CALLBACKS: Callbacks = {
+  onEvents() {},
+  onBroadcast() {},
+  onDamagedIndex() {},
+  onOutdated() {},
+};
 
 /** A database of either engine. Writes are named and take plain data, so that they can run anywhere. */
 export interface Database extends QuickReader {

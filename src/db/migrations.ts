@@ -9,19 +9,19 @@ export function readMigrations(folder: URL): string[] {
     .map((name) => readFileSync(new URL(name, folder), "utf8"));
 }
 
-/** Throws if the schema is newer than this code. */
-export function refuseNewer(current: number, newest: number): void {
-  if (current <= newest) return;
+/** Throws if the schema is newer than this code, and code older than version `oldest` must not run on it. */
+export function refuseNewer(current: number, newest: number, oldest = current): void {
+  if (oldest <= newest) return;
   throw new OperatorError(
     `The database has schema version ${current}, and this Parley knows versions up to ${newest}. ` +
       "Start the newer Parley that last ran on it.",
   );
 }
 
-/** Throws unless the schema has this code's version: a command beside a server migrates nothing. `backUp` says how to. */
-export function requireCurrent(current: number, newest: number, backUp: string): void {
-  refuseNewer(current, newest);
-  if (current === newest) return;
+/** Throws unless this code may run on the schema: a command beside a server migrates nothing. `backUp` says how to. */
+export function requireCurrent(current: number, newest: number, backUp: string, oldest = current): void {
+  refuseNewer(current, newest, oldest);
+  if (current >= newest) return;
   throw new OperatorError(
     `The database has schema version ${current}, and this command needs ${newest}. ${backUp}, and start this Parley ` +
       "on it once, which migrates it. Or use the Parley version that created it.",

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { requireCurrentPostgres } from "../../src/db/engines/postgres/migrate.ts";
+import pg from "pg";
+import { migratePostgres, requireCurrentPostgres } from "../../src/db/engines/postgres/migrate.ts";
 import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
 import { administer, testDatabase } from "../support/engines/postgres.ts";
 
@@ -36,6 +37,15 @@ const columnsOf = (url: string, table: string) =>
 const rowOf = (url: string, table: string, columns: unknown) =>
   administer(url, `SELECT ROW(${columns})::text FROM ${table}`);
 
+/** From the next one on, a release keeps more in the database than its migrations create. */
+const UNGUARDED = 16;
+
+async function bringTo(url: string, migrations: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await migratePostgres(client, migrations).finally(() => client.end());
+}
+
 for (const [i, file] of files.entries()) {
   test(`postgres: a database of the schema ${file} is brought forward with all that was in it`, async (t) => {
     const url = await testDatabase(t);
@@ -46,8 +56,11 @@ for (const [i, file] of files.entries()) {
       const [columns] = await columnsOf(url, table);
       before.set(table, [columns, await rowOf(url, table, columns)]);
     }
-    for (const later of files.slice(1, i + 1)) await administer(url, await read(later));
-    await administer(url, `CREATE TABLE schema_version AS SELECT ${i + 1} AS version`);
+    const later = await Promise.all(files.slice(1, i + 1).map(read));
+    const plain = later.slice(0, UNGUARDED - 1);
+    for (const migration of plain) await administer(url, migration);
+    await administer(url, `CREATE TABLE schema_version AS SELECT ${1 + plain.length} AS version`);
+    if (later.length > plain.length) await bringTo(url, [await read(files[0]!), ...later]);
     await (await openPostgres(url)).close();
     for (const [table, [columns, rows]] of before) {
       assert.equal(rows.length, 1, table);
@@ -86,6 +99,6 @@ test("postgres: a command beside servers changes no schema, and says what is to 
   assert.deepEqual(await administer(url, "SELECT relname FROM pg_stat_user_tables"), []);
   await (await openPostgres(url)).close();
   await (await openPostgres(url, requireCurrentPostgres)).close();
-  await administer(url, "UPDATE schema_version SET version = 9999");
+  await administer(url, "UPDATE schema_version SET version = 9999, oldest = 9999");
   await assert.rejects(openPostgres(url, requireCurrentPostgres), /schema version 9999/);
 });

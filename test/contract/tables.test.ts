@@ -17,7 +17,6 @@ const NOT_MOVED = [
   "sqlite_sequence",
   "carried_secrets",
   "holds",
-  "incarnation",
   "indexed_words",
   "message_index",
   "message_index_config",
@@ -66,7 +65,7 @@ for (const [name, open] of Object.entries({ sqlite: sqliteColumns, postgres: pos
     const [db, columns] = await open(t);
     const found = await db.all(columns);
     const there = found
-      .filter((column) => !NOT_MOVED.includes(column.table_name))
+      .filter(({ table_name }) => !NOT_MOVED.includes(table_name) && !table_name.startsWith("incarnation_"))
       .map((column) => `${column.table_name}.${column.column_name}`);
     const moved = [...TABLES, ...OF_THE_STORE].flatMap((table) =>
       table.columns.map((column) => `${table.name}.${column}`),

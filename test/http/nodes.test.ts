@@ -149,7 +149,7 @@ test("two nodes that start at once on an empty database make one schema and one 
 test("a schema newer than the code is refused, and stays as it is", async (t) => {
   const url = await testDatabase(t);
   await (await startNode(t, url)).app.stop();
-  await administer(url, "UPDATE schema_version SET version = 9999");
+  await administer(url, "UPDATE schema_version SET version = 9999, oldest = 9999");
   const config = { ...(await testConfig(t)), databaseUrl: url, secrets: [SECRET] };
   await assert.rejects(createApp(config), /schema version 9999/);
   assert.deepEqual(await administer(url, "SELECT version FROM schema_version"), [9999]);

@@ -174,6 +174,11 @@ export class EventHub {
   /** Ends all streams and refuses new ones. */
   close(): void {
     this.#closed = true;
+    this.endAll();
+  }
+
+  /** Ends all streams, so that clients resume them on another node. */
+  endAll(): void {
     for (const listener of this.#all()) listener.end();
   }
 

@@ -15,6 +15,8 @@ const PASSING = new Set([
   LOCK_NOT_AVAILABLE,
   "25006", // read_only_sql_transaction: a server that is a replica now, or a BEGIN that failed
   "0A000", // feature_not_supported: also on a replica, and where a newer schema has changed what a statement gives
+  "42P01", // undefined_table: a newer schema has dropped it
+  "42703", // undefined_column: the same
   "53200", // out_of_memory
 ]);
 

@@ -1,27 +1,61 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ClientBase } from "pg";
 import { OperatorError } from "../../../errors.ts";
 import { readMigrations, refuseNewer, requireCurrent } from "../../migrations.ts";
+import { isConflict, isLockTimeout } from "./errors.ts";
 
-const FOLDER = new URL("./migrations/", import.meta.url);
+const MIGRATIONS = readMigrations(new URL("./migrations/", import.meta.url));
+/** The schema version of this release. */
+export const VERSION = MIGRATIONS.length;
+/** The last version with releases that do not notice a newer schema while they run. */
+const UNGUARDED = 16;
+/** A migration without this line stops all nodes of earlier releases. */
+const OLDEST = /^-- Oldest version beside it: (\d+)$/m;
+
 /** The advisory lock for migrations; any number that nothing else uses. */
 const LOCK = 7_270_535_921;
+/** How long to wait for a table. Requests of other nodes queue meanwhile, so it is shorter than their own timeouts. */
+const LOCK_TIMEOUT_MS = 2000;
+const MAX_TRIES = 20;
+const RETRY_MS = 1000;
+/** How long to wait for processes that were just stopped to leave the database. */
+const LEAVE_TRIES = 30;
+const LEAVE_POLL_MS = 100;
+
+/** The first table that every write of a release reads (see `bringForward`). */
+export const incarnationOf = (version: number) => `incarnation_${version}`;
 
 /**
- * Runs the pending migrations in one transaction, one process at a time. Throws if the database is newer than this
- * code.
+ * Runs the pending migrations in one transaction, one process at a time. Throws if the database is newer than this code
+ * supports, or if older nodes use it that would not notice the new schema and must not run on it.
  */
-export async function migratePostgres(client: ClientBase): Promise<void> {
-  const migrations = readMigrations(FOLDER);
+export async function migratePostgres(client: ClientBase, migrations = MIGRATIONS): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await migrateOnce(client, migrations);
+    } catch (error) {
+      if (!isConflict(error) && !isLockTimeout(error)) throw error;
+      if (tries === MAX_TRIES) {
+        throw new OperatorError(
+          `The database cannot be migrated while others lock its tables: ${(error as Error).message}. ` +
+            "End long transactions, such as pg_dump, and start again.",
+          { cause: error },
+        );
+      }
+    }
+    await sleep(RETRY_MS);
+  }
+}
+
+async function migrateOnce(client: ClientBase, migrations: readonly string[]): Promise<void> {
   // Overrides the database's default: commits of another node during the wait must be visible.
   await client.query("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
   try {
     await client.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
     await client.query("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)");
-    const current = await version(client);
-    refuseNewer(current, migrations.length);
-    for (const migration of migrations.slice(current)) await client.query(migration);
-    await client.query("DELETE FROM schema_version");
-    await client.query("INSERT INTO schema_version (version) VALUES ($1)", [migrations.length]);
+    const { version, oldest } = await storedSchema(client);
+    refuseNewer(version, migrations.length, oldest);
+    if (version < migrations.length) await bringForward(client, migrations, version);
     await client.query("COMMIT");
   } catch (error) {
     await client.query("ROLLBACK").catch(() => {});
@@ -29,17 +63,99 @@ export async function migratePostgres(client: ClientBase): Promise<void> {
   }
 }
 
+/**
+ * A write first reads the table of its release, `incarnation_N`, which it thereby locks until its commit. So the exclusive
+ * lock waits for running writes and keeps others waiting, and where the table of a release is dropped, that release writes
+ * nothing any more: a node cannot miss it.
+ */
+async function bringForward(
+  client: ClientBase,
+  migrations: readonly string[],
+  version: number,
+): Promise<void> {
+  const newest = migrations.length;
+  const oldest = oldestBeside(migrations);
+  const isEnded = (table: string) => releaseOf(table, version) < oldest;
+  const before = await incarnations(client);
+  if (before.includes("incarnation") && isEnded("incarnation")) await awaitUnguarded(client, newest);
+  await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  if (before.length > 0) await client.query(`LOCK TABLE ${before.join(", ")} IN ACCESS EXCLUSIVE MODE`);
+  for (const migration of migrations.slice(version)) await client.query(migration);
+  for (const table of await incarnations(client))
+    if (isEnded(table)) await client.query(`DROP TABLE ${table}`);
+  for (let release = Math.max(version, UNGUARDED) + 1; release <= newest; release++) {
+    if (release < oldest) continue;
+    await client.query(
+      `CREATE UNLOGGED TABLE ${incarnationOf(release)} (one BOOLEAN NOT NULL PRIMARY KEY CHECK (one),
+        id TEXT COLLATE "C" NOT NULL)`,
+    );
+  }
+  await client.query("DELETE FROM schema_version");
+  await client.query("INSERT INTO schema_version (version, oldest) VALUES ($1, $2)", [newest, oldest]);
+}
+
+/** Returns the oldest schema version whose nodes may run beside the newest. */
+function oldestBeside(migrations: readonly string[]): number {
+  return Math.max(...migrations.map((text, i) => Number(OLDEST.exec(text)?.[1] ?? i + 1)));
+}
+
+/** Releases without a table of their own read `incarnation`, and only run on the schema that they know. */
+function releaseOf(table: string, version: number): number {
+  return table === "incarnation" ? Math.min(version, UNGUARDED) : Number(table.slice("incarnation_".length));
+}
+
+async function incarnations(client: ClientBase): Promise<string[]> {
+  const { rows } = await client.query(
+    `SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+      AND relname ~ '^incarnation(_[0-9]+)?$' ORDER BY relname`,
+  );
+  return rows.map(({ relname }) => relname);
+}
+
+/** Those that hold the lock of all users of a database, but not the one that tells their release. */
+const UNGUARDED_USERS = `SELECT COALESCE(host(a.client_addr), 'this machine') || ' (process ' || l.pid || ' of PostgreSQL)' AS who
+  FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+  WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.objid = hashtext('parley')::oid AND l.granted
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND NOT EXISTS (SELECT 1 FROM pg_locks r WHERE r.pid = l.pid AND r.locktype = 'advisory' AND r.objsubid = 2
+      AND r.classid = hashtext('parley')::oid)`;
+
+/** Waits for the end of nodes that would go on after the migration. Throws if they stay. */
+async function awaitUnguarded(client: ClientBase, newest: number): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const { rows } = await client.query<{ who: string }>(UNGUARDED_USERS);
+    if (rows.length === 0) return;
+    if (tries === LEAVE_TRIES) {
+      throw new OperatorError(
+        `Servers or commands of an older Parley use this database and cannot run on schema version ${newest}: ` +
+          `${rows.map(({ who }) => who).join(", ")}. Stop them all, then start this one again.`,
+      );
+    }
+    await sleep(LEAVE_POLL_MS);
+  }
+}
+
 /** For commands beside a server that may be older: only a server start migrates a schema. */
 export async function requireCurrentPostgres(client: ClientBase): Promise<void> {
   const { rows } = await client.query("SELECT to_regclass('schema_version') AS found");
-  const current = rows[0].found === null ? 0 : await version(client);
-  if (current === 0) {
+  const { version, oldest } = rows[0].found === null ? NO_SCHEMA : await storedSchema(client);
+  if (version === 0) {
     throw new OperatorError("There is no Parley in this database. Start the server on it once.");
   }
-  requireCurrent(current, readMigrations(FOLDER).length, "Back the database up");
+  requireCurrent(version, VERSION, "Back the database up", oldest);
 }
 
-async function version(client: ClientBase): Promise<number> {
-  const { rows } = await client.query("SELECT version FROM schema_version");
-  return rows[0]?.version ?? 0;
+interface StoredSchema {
+  version: number;
+  /** The oldest version whose nodes may run on it. */
+  oldest: number;
+}
+
+const NO_SCHEMA: StoredSchema = { version: 0, oldest: 0 };
+
+async function storedSchema(client: ClientBase): Promise<StoredSchema> {
+  // All columns: earlier versions have no `oldest`.
+  const { rows } = await client.query("SELECT * FROM schema_version");
+  const [row] = rows;
+  return row ? { version: row.version, oldest: row.oldest ?? row.version } : NO_SCHEMA;
 }

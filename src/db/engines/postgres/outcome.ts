@@ -1,10 +1,11 @@
 // What tells, after the answer to a COMMIT was lost, whether it was done.
-import { sql } from "../../sql.ts";
+import { raw, sql } from "../../sql.ts";
+import { incarnationOf, VERSION } from "./migrate.ts";
 
 /** Identifies a transaction. */
 export interface Identity {
   xid: string;
-  /** The id in the unlogged table `incarnation`, which a crash of PostgreSQL empties; null if it is empty. */
+  /** The id in the unlogged table `incarnation_N`, which a crash of PostgreSQL empties; null if it is empty. */
   incarnation: string | null;
 }
 
@@ -21,9 +22,14 @@ export interface Outcome {
 
 export const NOT_COMMITTED: Outcome = { status: "aborted", incarnation: null };
 
+const INCARNATION = incarnationOf(VERSION);
+
+/** First in its transaction, because it fails after a migration that this release does not support. */
 export const IDENTIFY = {
   name: "parley_identify",
-  text: "SELECT pg_current_xact_id()::text AS xid, (SELECT id FROM incarnation) AS incarnation",
+  text: `SELECT pg_current_xact_id()::text AS xid, (SELECT id FROM ${INCARNATION}) AS incarnation`,
 };
+export const KNOW_INCARNATION = `INSERT INTO ${INCARNATION} (one, id) VALUES (true, gen_random_uuid()::text)
+  ON CONFLICT DO NOTHING`;
 export const findOutcome = (xid: string) =>
-  sql`SELECT pg_xact_status(${xid}::xid8) AS status, (SELECT id FROM incarnation) AS incarnation`;
+  sql`SELECT pg_xact_status(${xid}::xid8) AS status, (SELECT id FROM ${raw(INCARNATION)}) AS incarnation`;

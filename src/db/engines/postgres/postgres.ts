@@ -15,7 +15,8 @@ import { getWrite } from "../../writes.ts";
 import { Background } from "./background.ts";
 import { isConflict, postgresError } from "./errors.ts";
 import { Lane } from "./lane.ts";
-import { migratePostgres } from "./migrate.ts";
+import { migratePostgres, VERSION } from "./migrate.ts";
+import { KNOW_INCARNATION } from "./outcome.ts";
 import { READER_CONFIG, READER_SET_UP, SharedReader } from "./reader.ts";
 import { bodiesQuery } from "./search.ts";
 import { PostgresSession } from "./session.ts";
@@ -294,6 +295,13 @@ class PostgresDatabase implements Database {
 
   #refuseMore(): void {
     if (this.#closed || this.queueLength() >= MAX_QUEUED) throw new ParleyError("unavailable");
+    if (this.#session.isOutdated()) {
+      throw new ParleyError(
+        "unavailable",
+        `A newer release has migrated the database, and this server (schema version ${VERSION}) cannot use it any more. ` +
+          "Upgrade this server. Until then, use another one.",
+      );
+    }
   }
 }
 
@@ -310,5 +318,3 @@ const SET_UP = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; S
  * of a transaction.
  */
 const READ_ONLY = "SET default_transaction_read_only = on";
-const KNOW_INCARNATION = `INSERT INTO incarnation (one, id) VALUES (true, gen_random_uuid()::text)
-  ON CONFLICT DO NOTHING`;

@@ -3,6 +3,7 @@ import type { Client } from "pg";
 import { OperatorError } from "../../../errors.ts";
 import type { Callbacks } from "../../database.ts";
 import { isLost } from "./errors.ts";
+import { VERSION } from "./migrate.ts";
 
 /** How often a lost session is reopened and an open one is checked. */
 const POLL_MS = 400;
@@ -37,6 +38,7 @@ export class PostgresSession {
   #next: Promise<void> | undefined;
   #revocations = 0;
   #confirmedAt = Number.NEGATIVE_INFINITY;
+  #isOutdated = false;
   #closed = false;
   #wasOpen = false;
   #notifying: NodeJS.Timeout | undefined;
@@ -55,12 +57,17 @@ export class PostgresSession {
     return performance.now() - this.#confirmedAt < TRUST_MS ? this.#revocations : null;
   }
 
+  /** Reports whether the database was migrated to a schema that this release does not support. */
+  isOutdated(): boolean {
+    return this.#isOutdated;
+  }
+
   /** Registers as a user of the database. Throws `OperatorError` if others exclude that. */
   async enter(): Promise<void> {
     await this.#session();
   }
 
-  /** Asks the database for the number of revocations. Rejects if it does not answer. */
+  /** Asks the database for the number of revocations, and whether it is still for this release. Rejects if it does not answer. */
   poll(): Promise<void> {
     // Not the query under way: its answer may be older than the caller's own write.
     this.#next ??= this.#asking
@@ -77,8 +84,10 @@ export class PostgresSession {
     const client = await this.#session();
     const asked = performance.now();
     try {
-      const { rows } = await client.query("SELECT count FROM revocations");
+      const { rows } = await client.query(ASK);
       if (client !== this.#client) return;
+      if (rows[0].oldest > VERSION) return this.#endService(client, rows[0].version);
+      this.#isOutdated = false;
       this.#revocations = rows[0].count;
       this.#confirmedAt = asked;
     } catch (error) {
@@ -86,6 +95,15 @@ export class PostgresSession {
       if (isLost(error)) this.#lose(client);
       throw error;
     }
+  }
+
+  /** Leaves background work to nodes of newer releases: its locks end with the connection. */
+  #endService(client: Client, version: number): void {
+    this.#confirmedAt = Number.NEGATIVE_INFINITY;
+    if (this.#isOutdated) return;
+    this.#isOutdated = true;
+    this.#lose(client);
+    this.#callbacks.onOutdated(version);
   }
 
   /**
@@ -118,6 +136,7 @@ export class PostgresSession {
 
   /** Reports whether this node may do this kind of work. */
   async claim(work: string): Promise<boolean> {
+    if (this.#isOutdated) return false;
     if (this.#held.has(work)) return true;
     const client = await this.#session();
     const { rows } = await client.query("SELECT pg_try_advisory_lock(hashtext($1)) AS held", [
@@ -173,11 +192,13 @@ export class PostgresSession {
     return client;
   }
 
-  /** All users of a database share a lock, which a move holds exclusively. */
+  /** All users of a database share a lock, which a move holds exclusively, and another that tells their schema version. */
   async #enter(client: Client): Promise<void> {
     const lock = this.#alone ? "pg_try_advisory_lock" : "pg_try_advisory_lock_shared";
     for (let tries = 0; tries < ENTER_TRIES; tries++) {
-      const { rows } = await client.query(`SELECT ${lock}(hashtext('parley')) AS entered`);
+      const { rows } = await client.query(
+        `SELECT pg_advisory_lock_shared(hashtext('parley'), ${VERSION}), ${lock}(hashtext('parley')) AS entered`,
+      );
       if (rows[0].entered) return;
       await sleep(ENTER_POLL_MS);
     }
@@ -196,6 +217,8 @@ export class PostgresSession {
     void client.end().catch(() => {});
   }
 }
+
+const ASK = "SELECT r.count, s.version, s.oldest FROM revocations r CROSS JOIN schema_version s";
 
 /** Joins texts by lines, as many as a notification takes. */
 function toPayloads(texts: readonly string[]): string[] {

@@ -119,12 +119,11 @@ export class Transactions {
     let step = steps.next();
     try {
       while (!step.done) {
-        const begin = identity ? [] : [client.query(BEGIN)];
+        const begin = identity ? [] : [client.query(BEGIN), client.query(IDENTIFY)];
         const work = step.value.map((each) => this.#send(client, each));
-        const identify = identity ? [] : [client.query(IDENTIFY)];
-        const results = await allOf([...begin, ...work, ...identify]);
-        identity ??= results.at(-1)!.rows[0] as Identity;
-        step = steps.next(results.slice(begin.length, begin.length + work.length).map(({ rows }) => rows));
+        const results = await allOf([...begin, ...work]);
+        identity ??= results[1]!.rows[0] as Identity;
+        step = steps.next(results.slice(begin.length).map(({ rows }) => rows));
       }
     } catch (error) {
       if (!isLost(error)) await client.query("ROLLBACK");
@@ -149,16 +148,16 @@ export class Transactions {
     try {
       const parts = inTurn(writes);
       const locks = new Set(writes.flatMap(({ lock }) => lock ?? []));
-      const [, ...results] = await allOf([
+      const [, identified, ...results] = await allOf([
         client.query(BEGIN_BULK),
+        client.query(IDENTIFY),
         ...(locks.size > 0 ? [client.query({ ...FIND_TAKEN, values: [[...locks]] })] : []),
         ...parts.map((part) => client.query(this.#toQuery(toStatement(part)))),
-        client.query(IDENTIFY),
       ]);
       const taken = locks.size > 0 ? results.shift()!.rows : [];
       if (taken.length > 0) throw new Contended(new Set(taken.map(({ key }) => key)));
       const next = goOn(parts, results);
-      identity = results.at(-1)!.rows[0] as Identity;
+      identity = identified!.rows[0] as Identity;
       // Before the commit, whose answer may be lost: what a write does last returns nothing.
       const last = inTurn(next);
       for (const write of next) {

@@ -67,15 +67,23 @@ function addDataCommands(program: Command, io: Io, end: (exitCode: number) => vo
     .option("--repair-search", "rebuild the search index, and check nothing else")
     .addOption(
       new Option(
+        "--repair-contacts",
+        "give contacts without a conversation theirs back, and check nothing else",
+      ).conflicts("repairSearch"),
+    )
+    .addOption(
+      new Option(
         "--scan",
         "scan every file for viruses and withdraw infected ones, and check nothing else",
-      ).conflicts("repairSearch"),
+      ).conflicts(["repairSearch", "repairContacts"]),
     )
     .description("verify the database and every file, also while the server runs")
     .action(async (options) => {
       if (options.scan) end(await (await import("./server/scan.ts")).scanFiles(io, options));
       else if (options.repairSearch)
         await (await import("./server/repair-search.ts")).repairSearch(io, options);
+      else if (options.repairContacts)
+        await (await import("./server/repair-contacts.ts")).repairContacts(io, options);
       else end(await (await import("./server/check.ts")).check(io, options));
     });
   program

@@ -24,6 +24,7 @@ import { dropHold, placeHold, renewHold } from "./queries/holds.ts";
 import { findResult, forgetKeys, type IdempotentRequest, storeResult } from "./queries/idempotency.ts";
 import { createIdentity } from "./queries/identities.ts";
 import { createIntent, dropIntent, lapseIntents, renewIntent } from "./queries/intents.ts";
+import { repairContact } from "./queries/lost-contacts.ts";
 import { markRead, updateConversation } from "./queries/marks.ts";
 import { deleteMessage, hideMessage, updateMessage } from "./queries/messages.ts";
 import { setPlaceholder } from "./queries/pictures.ts";
@@ -126,6 +127,7 @@ const single = {
   renameAttachment,
   renewHold,
   renewIntent,
+  repairContact,
   reserveForUpload,
   reserveStorage,
   rotateSecret,

@@ -99,12 +99,18 @@ const PLANTED: [table: string, row: Record<string, Value>, found: string[]][] = 
     },
     ["uploads upl_x is of a user who is gone"],
   ],
+  ["contacts", aContact("c", "zz", "cnv_x"), ["contacts con_x has no conversation"]],
   [
     "blocks",
     { owner_id: "b", username_key: "a", username: "A", created_at: 1 },
     ["contacts con_b_0001 and the list of blocks differ"],
   ],
 ];
+
+function aContact(owner_id: string, username_key: string, conversation_id: string): Record<string, Value> {
+  const names = { username_key, phone_digits: "", search_key: username_key };
+  return { owner_id, id: "con_x", ...names, conversation_id, version: 1, body: '{"created_at":1}' };
+}
 
 function aMessage(number: number): Record<string, Value> {
   const row = { conversation_id: SHARED, id: `${messageId(number)}5`, sender_id: "b", type: "text" };

@@ -139,11 +139,11 @@ export function miscountFinding({ user_id, username, used, found }: Miscount): F
 }
 
 /** Reports a row that does not fit the rows of other tables. */
-export function orphanFinding({ table, row, problem }: Orphan): Finding {
+export function orphanFinding({ table, row, problem, isRepairable }: Orphan): Finding {
   return {
     data: { kind: "row", table, row, problem },
     text: `The row ${row} of ${table} ${problem}.`,
-    hint: "This is a bug in Parley: please report it.",
+    hint: isRepairable ? REPAIR_CONTACTS : "This is a bug in Parley: please report it.",
   };
 }
 
@@ -156,6 +156,8 @@ export function databaseFinding(path: string, message: string): Finding {
   };
 }
 
+const REPAIR_CONTACTS =
+  "An older Parley created it beside a newer one. Repair it, also while the server runs: parley check --repair-contacts.";
 const REPAIR_SEARCH = "Rebuild it, also while the server runs: parley check --repair-search.";
 
 /** Reports a text that a search does not find, or a deleted one whose words are still in the index. */

@@ -1,4 +1,5 @@
 import { type Reader, type Statement, sql } from "../sql.ts";
+import { LOST } from "./lost-contacts.ts";
 import { sees } from "./visibility.ts";
 
 // Tables refer to each other without foreign keys. These are the rules that writes keep between them, each as the rows that
@@ -10,6 +11,8 @@ export interface Orphan {
   /** The key of the row; its parts are separated by spaces. */
   row: string;
   problem: string;
+  /** Whether `parley check --repair-contacts` repairs it. */
+  isRepairable: boolean;
 }
 
 /** Of rows `r` of a user in a conversation. */
@@ -32,6 +35,7 @@ const OF_A_USER = sql`SELECT r.user_id || ' ' || r.conversation_id AS row`;
 interface Rule {
   table: string;
   problem: string;
+  isRepairable?: boolean;
   find: Statement<{ row: string }>;
 }
 
@@ -179,6 +183,20 @@ const RULES: readonly Rule[] = [
   },
   {
     table: "contacts",
+    problem: "has no conversation",
+    isRepairable: true,
+    find: sql`SELECT c.id AS row ${LOST}`,
+  },
+  {
+    table: "contacts",
+    problem: "has another conversation than its user has with the owner",
+    find: sql`SELECT c.id AS row FROM contacts c JOIN users them ON them.username_key = c.username_key
+      JOIN users me ON me.id = c.owner_id AND me.id <> them.id
+      JOIN contacts o ON o.owner_id = them.id AND o.username_key = me.username_key
+      WHERE o.conversation_id <> c.conversation_id AND NOT ${isErased(sql`me.id`)} AND NOT ${isErased(sql`them.id`)}`,
+  },
+  {
+    table: "contacts",
     problem: "and the list of blocks differ",
     find: sql`SELECT c.id AS row FROM contacts c
       LEFT JOIN blocks b ON b.owner_id = c.owner_id AND b.username_key = c.username_key
@@ -188,6 +206,6 @@ const RULES: readonly Rule[] = [
 
 /** Yields the rows that break a rule. */
 export async function* findOrphans(db: Reader): AsyncGenerator<Orphan> {
-  for (const { table, problem, find } of RULES)
-    for (const { row } of await db.all(find)) yield { table, row, problem };
+  for (const { table, problem, isRepairable = false, find } of RULES)
+    for (const { row } of await db.all(find)) yield { table, row, problem, isRepairable };
 }

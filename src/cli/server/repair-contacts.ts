@@ -1,0 +1,18 @@
+import { readConfig } from "../../config/settings.ts";
+import { lostContacts } from "../../db/queries/lost-contacts.ts";
+import type { Io } from "../io.ts";
+import { counted } from "../text.ts";
+import { withAccounts } from "./data.ts";
+
+/** Gives contacts their conversations back, also while a server runs. */
+export async function repairContacts(io: Io, options: { json?: boolean }): Promise<void> {
+  const repaired = await withAccounts(readConfig(io.env), async ({ db }) => {
+    let count = 0;
+    for (const contact of await db.all(lostContacts())) {
+      if (await db.write("repairContact", contact)) count++;
+    }
+    return count;
+  });
+  if (options.json) io.print(JSON.stringify({ kind: "summary", repaired: "contacts", contacts: repaired }));
+  else io.print(`Repaired ${counted(repaired, "contact")}.`);
+}

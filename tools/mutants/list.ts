@@ -17,6 +17,7 @@ import { reactions } from "./reactions.ts";
 import { requests } from "./requests.ts";
 import { search } from "./search.ts";
 import { typing } from "./typing.ts";
+import { upgrades } from "./upgrades.ts";
 import { uploads } from "./uploads.ts";
 import { visibility } from "./visibility.ts";
 
@@ -41,4 +42,5 @@ export const mutants: readonly Mutant[] = [
   ...erasing,
   ...outside,
   ...push,
+  ...upgrades,
 ];

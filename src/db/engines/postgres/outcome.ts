@@ -27,9 +27,9 @@ const INCARNATION = incarnationOf(VERSION);
 /** First in its transaction, because it fails after a migration that this release does not support. */
 export const IDENTIFY = {
   name: "parley_identify",
-  text: `SELECT pg_current_xact_id()::text AS xid, (SELECT id FROM ${INCARNATION}) AS incarnation`,
+  text: `SELECT pg_current_xact_id()::text AS xid, (SELECT id FROM ${INCARNATION} WHERE one) AS incarnation`,
 };
 export const KNOW_INCARNATION = `INSERT INTO ${INCARNATION} (one, id) VALUES (true, gen_random_uuid()::text)
   ON CONFLICT DO NOTHING`;
 export const findOutcome = (xid: string) =>
-  sql`SELECT pg_xact_status(${xid}::xid8) AS status, (SELECT id FROM ${raw(INCARNATION)}) AS incarnation`;
+  sql`SELECT pg_xact_status(${xid}::xid8) AS status, (SELECT id FROM ${raw(INCARNATION)} WHERE one) AS incarnation`;

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { blackPng } from "../support/picture-bytes.ts";
 import { isLong } from "../support/scale.ts";
-import type { Resource } from "./resources.ts";
-import type { Target } from "./target.ts";
+import type { Resource, Target } from "./target.ts";
 
 /** Just below the limit of 100 million pixels, and each is decoded in seven passes. */
 const DEAR_SIDE = 9990;

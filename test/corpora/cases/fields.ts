@@ -30,7 +30,7 @@ const isVisible = (value: string) =>
 const username: Rule = (value) =>
   has(value, 1, 128) && value === value.trim() && isVisible(value) ? value : undefined;
 const phone: Rule = (value) =>
-  has(value, 3, 64) && value.normalize("NFKC").replace(/[^0-9]/g, "").length >= 3 ? value : undefined;
+  has(value, 3, 64) && value.normalize("NFKC").replace(/\P{Nd}/gu, "").length >= 3 ? value : undefined;
 const name: Rule = (value) => (has(value, 0, 128) ? value || null : undefined);
 export const avatarUrl: Rule = (value) =>
   has(value, 1, 2048) && /^https?:/i.test(value) && !/\s/.test(value) && URL.canParse(value)
@@ -45,7 +45,10 @@ function toLines(value: string, most: number): string | undefined {
   const lines = value.replaceAll("\r\n", "\n");
   return has(lines.replaceAll(/[\n\t]/g, ""), 0, most) && [...lines].length <= most ? lines : undefined;
 }
-const messageText: Rule = (value) => toLines(value, 10_000) || undefined;
+const messageText: Rule = (value) => {
+  const lines = toLines(value, 10_000);
+  return lines !== undefined && isVisible(lines) ? lines : undefined;
+};
 const description: Rule = (value) => {
   const lines = toLines(value, 1000);
   return lines === "" ? null : lines;

@@ -32,6 +32,8 @@ export interface Asked {
 export type Ask = (method: string, path: string, asked?: Asked) => Promise<Answer>;
 
 export const AT_ONCE = 16;
+/** As many searches as a user may run at once. */
+export const SEARCHES_AT_ONCE = 4;
 const ANSWER_WITHIN_MS = 60_000;
 /** Characters of a case that failed. */
 const MAX_TOLD = 500;
@@ -126,10 +128,11 @@ export function accepted(answer: Answer): Fields | undefined {
   return answer.status < 300 ? parsed(answer) : undefined;
 }
 
-/** Runs all cases, several at once: what fails names its case. `runner` is one of `AT_ONCE`, each of which has one case at a time. */
+/** Runs all cases, several at once: what fails names its case. `runner` is one of `atOnce`, each of which has one case at a time. */
 export async function each<T>(
   cases: readonly T[],
   run: (each: T, index: number, runner: number) => Promise<unknown>,
+  atOnce = AT_ONCE,
 ): Promise<void> {
   assert.ok(cases.length > 0, "a corpus without a case");
   let next = 0;
@@ -141,7 +144,7 @@ export async function each<T>(
       });
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, runner));
+  await Promise.all(Array.from({ length: atOnce }, runner));
 }
 
 export const turn = <T>(list: readonly T[], index: number): T => list[index % list.length]!;

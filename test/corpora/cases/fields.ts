@@ -13,6 +13,7 @@ import {
   form,
   json,
   parsed,
+  SEARCHES_AT_ONCE,
   type Target,
 } from "../target.ts";
 
@@ -206,16 +207,20 @@ async function search(ask: Ask, contacts: Iterable<Fields>): Promise<number> {
   const names = [...contacts].filter(({ username }) => !String(username).startsWith("contact-"));
   const find = async (query: Record<string, string>) =>
     parsed<{ data: Fields[] }>(await ask("GET", `/v1/contacts?${new URLSearchParams(query)}`)).data;
-  await each(names, async (one) => {
-    const username = String(one.username);
-    assert.deepEqual(await find({ username }), [one]);
-    const words = username.normalize("NFKC").split(/[\p{P}\p{Z}\p{C}]+/u);
-    const q = words.slice(0, MAX_WORDS).toReversed().join(" ");
-    for (const text of words.length <= MAX_WORDS ? [q, username] : [q]) {
-      const found = await find({ q: text, limit: "100" });
-      assert.ok(found.length === 100 || found.some(({ id }) => id === one.id), "not found by its words");
-    }
-  });
+  await each(
+    names,
+    async (one) => {
+      const username = String(one.username);
+      assert.deepEqual(await find({ username }), [one]);
+      const words = username.normalize("NFKC").split(/[\p{P}\p{Z}\p{C}]+/u);
+      const q = words.slice(0, MAX_WORDS).toReversed().join(" ");
+      for (const text of words.length <= MAX_WORDS ? [q, username] : [q]) {
+        const found = await find({ q: text, limit: "100" });
+        assert.ok(found.length === 100 || found.some(({ id }) => id === one.id), "not found by its words");
+      }
+    },
+    SEARCHES_AT_ONCE,
+  );
   return names.length;
 }
 
@@ -234,17 +239,21 @@ async function searchMessages(ask: Ask, said: string): Promise<number> {
   const texts = new Map([...(await list(ask, said)).values()].map(({ text, id }) => [text, id]));
   const find = (q: string) => ask("GET", `${said}&limit=100&${new URLSearchParams({ q })}`);
   let count = 0;
-  await each(naughty, async (value, index) => {
-    for (const operator of OPERATORS.slice(index % 2)) accepted(await find(operator(value)));
-    const page = accepted(await find(value.toWellFormed())) as { data: Fields[] } | undefined;
-    const id = texts.get(value);
-    if (!page || id === undefined || page.data.length === 100) return;
-    count++;
-    assert.ok(
-      page.data.some((found) => found.id === id),
-      "not found by its words",
-    );
-  });
+  await each(
+    naughty,
+    async (value, index) => {
+      for (const operator of OPERATORS.slice(index % 2)) accepted(await find(operator(value)));
+      const page = accepted(await find(value.toWellFormed())) as { data: Fields[] } | undefined;
+      const id = texts.get(value);
+      if (!page || id === undefined || page.data.length === 100) return;
+      count++;
+      assert.ok(
+        page.data.some((found) => found.id === id),
+        "not found by its words",
+      );
+    },
+    SEARCHES_AT_ONCE,
+  );
   return count;
 }
 

@@ -39,7 +39,7 @@ export async function groupCosts(folder: string): Promise<Record<string, number>
 /** Milliseconds of CPU of two nodes together for each message, with half of the members listening at each. */
 export async function groupCostsOnNodes(folder: string): Promise<Record<string, number>> {
   await using stack = new AsyncDisposableStack();
-  const postgres = await startPostgres(onServerCore);
+  const postgres = await startPostgres({ under: onServerCore });
   stack.defer(() => postgres.remove());
   const database = {
     PARLEY_DATABASE_URL: postgres.url,

@@ -111,7 +111,8 @@ function postgresTable(results: Results): string {
     title,
     ...places.map((place) => cell(results.postgres[place]?.rates[name])),
   ]);
-  return table(["work", ...Object.values(PLACES)], rows);
+  const heads = places.map((place) => [PLACES[place], results.postgres[place]?.version].join(" ").trim());
+  return table(["work", ...heads], rows);
 }
 
 function peerTable(results: Results): string {

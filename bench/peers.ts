@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { jsonServer } from "./json-server.ts";
 import { parseServer } from "./parse-server.ts";
 import { type PeerWork, versionOf } from "./peer.ts";
-import { type Peer, type Rate, shownCpu } from "./results.ts";
+import { type Rate, type Rates, shownCpu } from "./results.ts";
 import { measure } from "./works.ts";
 
 /** A peer, installed in `modules` and started with its data in `folder`. */
@@ -33,7 +33,7 @@ export async function measurePeers(
   stack: AsyncDisposableStack,
   folder: string,
   modules: string,
-  peers: Record<string, Peer>,
+  peers: Record<string, Rates>,
   rounds: number,
   ms: number,
 ): Promise<void> {

@@ -2,7 +2,7 @@
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { administer, startPostgres } from "../test/support/engines/postgres.ts";
+import { administer, type PostgresSource, startPostgres } from "../test/support/engines/postgres.ts";
 import { warmUp } from "./cost.ts";
 import type { Requests } from "./load.ts";
 import { addPeople, introduce, type Person, postTo } from "./people.ts";
@@ -14,6 +14,7 @@ import { FEW } from "./subject.ts";
 import { measure } from "./works.ts";
 
 interface Layout {
+  source: PostgresSource;
   /** Milliseconds that the network delays bytes by, each way. */
   delay: number;
   /** The core of each node. */
@@ -27,7 +28,13 @@ const OWNERS = 64;
 const AT_ONCE = 50;
 /** How long the connections of a node that has ended are waited for. */
 const LATE_MS = 60_000;
-const ONE_CORE: Layout = { delay: 0, nodes: [SERVER_CORE], database: SERVER_CORE, sharesLoadCore: false };
+const ONE_CORE: Layout = {
+  source: "bundled",
+  delay: 0,
+  nodes: [SERVER_CORE],
+  database: SERVER_CORE,
+  sharesLoadCore: false,
+};
 
 function layoutOf(place: Place): Layout {
   const sharesLoadCore = cpus().length < 4;
@@ -35,11 +42,12 @@ function layoutOf(place: Place): Layout {
   const bothCores = `${SERVER_CORE},${LOAD_CORE}`;
   const layouts: Record<Place, Layout> = {
     near: ONE_CORE,
+    debian: { ...ONE_CORE, source: "debian" },
     half: { ...ONE_CORE, delay: 0.5 },
     far: { ...ONE_CORE, delay: 2 },
-    ownCore: { delay: 0, nodes: [SERVER_CORE], database: databaseCore!, sharesLoadCore },
+    ownCore: { ...ONE_CORE, database: databaseCore!, sharesLoadCore },
     twoNodes: {
-      delay: 0,
+      ...ONE_CORE,
       nodes: [SERVER_CORE, secondCore!],
       database: sharesLoadCore ? bothCores : databaseCore!,
       sharesLoadCore,
@@ -61,6 +69,7 @@ interface Population {
 /** A PostgreSQL that was filled. */
 interface Database {
   url: string;
+  version: string;
   /** Starts the nodes and returns the requests for each work. */
   start(stack: AsyncDisposableStack): Promise<Record<string, Requests>>;
 }
@@ -71,14 +80,16 @@ export async function fillPostgres(
   layout: Layout = ONE_CORE,
   command: string = PARLEY,
 ): Promise<Database> {
-  const postgres = await startPostgres(onCores(layout.database));
+  const postgres = await startPostgres({ source: layout.source, under: onCores(layout.database) });
   stack.defer(() => postgres.remove());
   const { url } = postgres;
   const database = await postgresPid(url);
-  const folders = layout.nodes.map((_, i) => join(folder, `postgres-${i}`));
+  const [version] = await administer(url, "SHOW server_version");
+  const folders = layout.nodes.map((_, i) => join(folder, `postgres-${database}-${i}`));
   const population = await populate(folders[0]!, settingsOn(url), command);
   return {
     url,
+    version: String(version).split(" ")[0]!,
     async start(stack) {
       const settings = settingsOn(await relayed(stack, url, layout.delay));
       const servers = [];
@@ -150,39 +161,71 @@ function requestsFor(
   };
 }
 
-/** The rate of each work, and how often a transaction was rolled back for each request. */
+/** What was measured in one place. */
+export interface Measured {
+  version: string;
+  rate: Rate;
+  /** How often a transaction was rolled back for each request. */
+  rollbacks: number;
+}
+
+/** Measures each work in all of these places, in rounds that alternate. */
 export async function postgresRates(
-  place: Place,
+  places: readonly Place[],
   folder: string,
   rounds: number,
   ms: number,
-  report: (row: string, rate: Rate, rollbacks: number) => void,
+  report: (row: string, measured: ReadonlyMap<Place, Measured>) => void,
 ): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const database = await fillPostgres(stack, folder, layoutOf(place));
-  for (const row of ["retrieve", "list", "create", "createOwners", "send"]) {
-    const before = await rollbacks(database.url);
-    const { rate, sent } = await rateOf(database, row, folder, rounds, ms);
-    report(row, rate, ((await rollbacks(database.url)) - before) / sent);
-  }
+  const databases = new Map<Place, Database>();
+  for (const place of places) databases.set(place, await fillPostgres(stack, folder, layoutOf(place)));
+  for (const row of ["retrieve", "list", "create", "createOwners", "send"])
+    report(row, await measureRow(databases, row, folder, rounds, ms));
 }
 
-/** Its nodes end after it: only then PostgreSQL has counted all that their connections did. */
-async function rateOf(database: Database, row: string, folder: string, rounds: number, ms: number) {
+async function measureRow(
+  databases: ReadonlyMap<Place, Database>,
+  row: string,
+  folder: string,
+  rounds: number,
+  ms: number,
+): Promise<Map<Place, Measured>> {
+  const before = new Map<Place, number>();
+  for (const [place, { url }] of databases) before.set(place, await rollbacks(url));
+  const { rates, sent } = await ratesOf(databases, row, folder, rounds, ms);
+  const measured = new Map<Place, Measured>();
+  for (const [place, { url, version }] of databases) {
+    const rolledBack = (await rollbacks(url)) - before.get(place)!;
+    measured.set(place, { version, rate: rates[place]!, rollbacks: rolledBack / sent.get(place)! });
+  }
+  return measured;
+}
+
+/** The nodes end after it: only then PostgreSQL has counted all that their connections did. */
+async function ratesOf(
+  databases: ReadonlyMap<Place, Database>,
+  row: string,
+  folder: string,
+  rounds: number,
+  ms: number,
+) {
   await using stack = new AsyncDisposableStack();
-  const all = await database.start(stack);
-  const { next, ...others } = all[row]!;
-  let sent = 0;
-  const requests = {
-    ...others,
-    next: () => {
-      sent++;
+  const sent = new Map<Place, number>();
+  const contenders: Record<string, Requests> = {};
+  for (const [place, database] of databases) {
+    const { next, ...others } = (await database.start(stack))[row]!;
+    const counted = () => {
+      sent.set(place, (sent.get(place) ?? 0) + 1);
       return next();
-    },
-  };
-  await warmUp([{ requests }], folder);
-  const rates = await measure({ contenders: { requests }, ratios: [] }, folder, rounds, ms);
-  return { rate: rates.requests!, sent };
+    };
+    contenders[place] = { ...others, next: counted };
+  }
+  await warmUp(
+    Object.values(contenders).map((requests) => ({ requests })),
+    folder,
+  );
+  return { rates: await measure({ contenders, ratios: [] }, folder, rounds, ms), sent };
 }
 
 async function rollbacks(url: string): Promise<number> {

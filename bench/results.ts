@@ -27,14 +27,12 @@ export interface Result {
 }
 
 /** What was measured in one place, or on one peer. */
-interface Rates {
+export interface Rates {
   date: string;
+  /** Of PostgreSQL, or of the peer. */
+  version: string;
   /** By the names of the rows; null: the peer has nothing like it. */
   rates: Record<string, Rate | null>;
-}
-
-export interface Peer extends Rates {
-  version: string;
 }
 
 /** Messages that were stored and delivered, by Parley or by a peer. */
@@ -52,7 +50,7 @@ export interface Results {
   about: Record<string, string>;
   rows: Record<string, Result>;
   postgres: Partial<Record<Place, Rates>>;
-  peers: Record<string, Peer>;
+  peers: Record<string, Rates>;
   messengers: Record<string, Delivered>;
 }
 
@@ -95,11 +93,23 @@ export const POSTGRES: Record<string, string> = {
 
 export const PLACES = {
   near: "one core",
+  debian: "one core, Debian's PostgreSQL",
   half: "0.5 ms away",
   far: "2 ms away",
   ownCore: "on a core of its own",
   twoNodes: "two nodes on two cores",
 };
+
+/** The name of the row that holds the bundled PostgreSQL against Debian's in this work. */
+export const timesDebian = (row: string) => `${row}TimesDebian`;
+
+function onDebian(): Record<string, Row> {
+  const rows = Object.entries(POSTGRES).map(([name, title]) => [
+    timesDebian(name),
+    { title: `${title}: the rate on the bundled PostgreSQL, times that on Debian's`, unit: "", most: 1.3 },
+  ]);
+  return Object.fromEntries(rows);
+}
 
 export const OTHERS: Record<string, Row> = {
   pages: { title: "list page of 1,000,000 rows, times that of 1,000", unit: "", most: 1.15 },
@@ -116,6 +126,7 @@ export const OTHERS: Record<string, Row> = {
     most: 0.01,
   },
   rollbacksOwners: { title: "the same by 64 owners", unit: "", most: 0.01 },
+  ...onDebian(),
   delivered: { title: "CPU of a message sent, stored and delivered to one stream", unit: "us", most: 110 },
   newestPage: { title: "CPU of the newest of 1,000,000 messages, times of 1,000", unit: "", most: 1.15 },
   withheldPage: {

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { cpus, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { noPostgres } from "../test/support/engines/postgres.ts";
 import { holdAgainst } from "./against.ts";
 import { costsOf, warmUp } from "./cost.ts";
 import { eventDelivery } from "./events.ts";
@@ -30,6 +31,7 @@ import {
   saveResults,
   shown,
   shownCpu,
+  timesDebian,
   verdict,
 } from "./results.ts";
 import { resumableUploads } from "./resumable.ts";
@@ -181,26 +183,36 @@ async function measureMessages(folder: string, results: Results): Promise<void> 
   report(results, await messageDelivery(folder));
 }
 
+/** Measures works on PostgreSQL in all of these places at once, in turns. */
 async function measurePostgres(places: readonly Place[], folder: string, results: Results): Promise<void> {
-  for (const place of places) {
-    console.log(`PostgreSQL, ${PLACES[place]}:`);
-    const rates: Record<string, Rate> = {};
-    const rolledBack: Record<string, number> = {};
-    await postgresRates(place, folder, rounds, ms, (row, rate, rollbacks) => {
-      rates[row] = rate;
-      rolledBack[row] = rollbacks;
-      const title = `  ${POSTGRES[row]}`.padEnd(40);
+  const rolledBack: Record<string, number> = {};
+  for (const place of places) results.postgres[place] = { date: today(), version: "", rates: {} };
+  await postgresRates(places, folder, rounds, ms, (row, measured) => {
+    for (const [place, { version, rate, rollbacks }] of measured) {
+      const { rates } = results.postgres[place]!;
+      results.postgres[place] = { date: today(), version, rates: { ...rates, [row]: rate } };
+      const title = `PostgreSQL ${version}, ${PLACES[place]}: ${POSTGRES[row]}`.padEnd(84);
       console.log(`${title} ${rate.rate.toFixed(0)}/s ${timesOf(rate)}, ${rollbacks.toFixed(2)} rollbacks`);
-    });
-    results.postgres[place] = { date: today(), rates };
-    saveResults(results);
-    if (place !== "near") continue;
-    report(results, {
-      sendPostgres: compare(rates.send!, rates.create!),
-      rollbacks: rolledBack.create!,
-      rollbacksOwners: rolledBack.createOwners!,
-    });
-  }
+      if (place === "near") rolledBack[row] = rollbacks;
+    }
+    const [near, debian] = [measured.get("near"), measured.get("debian")];
+    if (near && debian) report(results, { [timesDebian(row)]: compare(near.rate, debian.rate) });
+  });
+  saveResults(results);
+  if (!places.includes("near")) return;
+  const { rates } = results.postgres.near!;
+  report(results, {
+    sendPostgres: compare(rates.send!, rates.create!),
+    rollbacks: rolledBack.create!,
+    rollbacksOwners: rolledBack.createOwners!,
+  });
+}
+
+/** Parley on the PostgreSQL that npm brings, beside it on Debian's, and with a network between. */
+async function measurePostgresPlaces(folder: string, results: Results): Promise<void> {
+  if (noPostgres.debian) console.error("Debian's PostgreSQL is left out: apt-get install postgresql");
+  await measurePostgres(noPostgres.debian ? ["near"] : ["near", "debian"], folder, results);
+  for (const place of ["half", "far"] as const) await measurePostgres([place], folder, results);
 }
 
 async function measureWork(work: Work, folder: string, results: Results): Promise<void> {
@@ -244,8 +256,9 @@ async function run(): Promise<void> {
     report(results, await typingCosts(folder));
     report(results, await typingCostsOnPostgres(folder));
   }
-  if (parts.includes("postgres")) await measurePostgres(["near", "half", "far"], folder, results);
-  if (parts.includes("nodes")) await measurePostgres(["ownCore", "twoNodes"], folder, results);
+  if (parts.includes("postgres")) await measurePostgresPlaces(folder, results);
+  for (const place of parts.includes("nodes") ? (["ownCore", "twoNodes"] as const) : [])
+    await measurePostgres([place], folder, results);
   if (parts.includes("search")) {
     report(results, await searches(folder, rounds * ms));
     report(results, await searchesOnPostgres(folder, rounds * ms));

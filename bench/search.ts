@@ -117,7 +117,7 @@ export async function searches(folder: string, ms: number): Promise<Record<strin
 /** The same on PostgreSQL, on the server's core. */
 export async function searchesOnPostgres(folder: string, ms: number): Promise<Record<string, number>> {
   await using stack = new AsyncDisposableStack();
-  const postgres = await startPostgres(onServerCore);
+  const postgres = await startPostgres({ under: onServerCore });
   stack.defer(() => postgres.remove());
   const settings = {
     ...UNLIMITED,

@@ -59,7 +59,7 @@ export async function typingCosts(folder: string): Promise<Record<string, number
 /** Percent of a core, without what PostgreSQL takes. */
 export async function typingCostsOnPostgres(folder: string): Promise<Record<string, number>> {
   await using stack = new AsyncDisposableStack();
-  const postgres = await startPostgres(onServerCore);
+  const postgres = await startPostgres({ under: onServerCore });
   stack.defer(() => postgres.remove());
   const typing = await startPairs(stack, join(folder, "typing-postgres"), {
     PARLEY_DATABASE_URL: postgres.url,

@@ -1,6 +1,9 @@
 // The Debian packages that tests run on.
 import { execFileSync } from "node:child_process";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, rmSync, writeFileSync } from "node:fs";
+
+/** Of whichever version Debian has. */
+export const DEBIAN_POSTGRES = "/usr/lib/postgresql/*/bin/postgres";
 
 /** By a program that each brings. */
 const PACKAGES: Record<string, readonly string[]> = {
@@ -10,12 +13,13 @@ const PACKAGES: Record<string, readonly string[]> = {
   "/usr/sbin/clamd": ["clamav-daemon"],
   "/usr/bin/curl": ["curl"],
   "/usr/bin/strace": ["strace"],
+  [DEBIAN_POSTGRES]: ["postgresql"],
 };
 const POLICY = "/usr/sbin/policy-rc.d";
 
 /** Installs what is missing if `PARLEY_TEST_INSTALL=1` asks for it; without it the tests that need it are skipped. */
 export function installPackages(): void {
-  const missing = Object.keys(PACKAGES).filter((program) => !existsSync(program));
+  const missing = Object.keys(PACKAGES).filter((program) => !findProgram(program));
   if (process.env.PARLEY_TEST_INSTALL !== "1" || missing.length === 0) return;
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   const apt = (...args: string[]) =>
@@ -32,8 +36,13 @@ export function installPackages(): void {
   }
 }
 
+/** Returns the path of a program, whose name may be a pattern; undefined if it is not installed. */
+export function findProgram(program: string): string | undefined {
+  return globSync(program)[0];
+}
+
 /** Why a test that needs this program is skipped; false if the program is there. */
 export function without(program: string): string | false {
   const [name] = PACKAGES[program]!;
-  return !existsSync(program) && `${name} is not installed: PARLEY_TEST_INSTALL=1 npm test installs it`;
+  return !findProgram(program) && `${name} is not installed: PARLEY_TEST_INSTALL=1 npm test installs it`;
 }

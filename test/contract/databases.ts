@@ -3,13 +3,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { TestContext } from "node:test";
+import { after, type TestContext } from "node:test";
 import pg from "pg";
 import type { Database } from "../../src/db/database.ts";
-import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
+import { openPostgres, PLANNER } from "../../src/db/engines/postgres/postgres.ts";
 import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
 import { createFuse } from "../../src/util/fuse.ts";
-import { testDatabase } from "../support/engines/postgres.ts";
+import {
+  type PostgresServer,
+  type PostgresSource,
+  startPostgres,
+  testDatabase,
+} from "../support/engines/postgres.ts";
 
 /** An empty database in a folder that goes with the test. */
 export async function openOnSqlite(t: TestContext): Promise<Database> {
@@ -47,16 +52,29 @@ const types: pg.CustomTypesConfig = {
     oid === INT8 ? Number : pg.types.getTypeParser(oid, format as "text"),
 };
 
+let debian: Promise<PostgresServer> | undefined;
+after(async () => (await debian)?.remove());
+
+/** Of the server of this run, or of Debian's, which is started once for a file of tests. */
+async function databaseOf(t: TestContext, source: PostgresSource): Promise<string> {
+  if (source === "bundled") return testDatabase(t);
+  debian ??= startPostgres({ source });
+  return testDatabase(t, (await debian).url);
+}
+
 /** The same, for what is asked of the engine itself; it plans as for the service. */
-export async function openPlainPostgres(t: TestContext): Promise<pg.Client> {
-  const url = await testDatabase(t);
+export async function openPlainPostgres(
+  t: TestContext,
+  source: PostgresSource = "bundled",
+): Promise<pg.Client> {
+  const url = await databaseOf(t, source);
   await (await openPostgres(url)).close();
   const client = new pg.Client({ connectionString: url, types });
   // Its database goes before it does.
   client.on("error", () => {});
   await client.connect();
   t.after(() => client.end());
-  await client.query("SET enable_seqscan = off");
+  await client.query(PLANNER);
   return client;
 }
 

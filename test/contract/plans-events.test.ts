@@ -5,7 +5,8 @@ import * as events from "../../src/db/queries/events.ts";
 import { listBacklog } from "../../src/db/queries/hand-out.ts";
 import { type Reader, Statement } from "../../src/db/sql.ts";
 import { batch, type Write } from "../../src/db/write.ts";
-import { openPlainPostgres, openPlainSqlite } from "./databases.ts";
+import { openPlainSqlite } from "./databases.ts";
+import { plansTest } from "./many-rows.ts";
 import { numbered, plansOf } from "./postgres-plans.ts";
 
 type Behind = Parameters<typeof listBacklog>[1];
@@ -88,21 +89,24 @@ test("sqlite: among many events each statement finds its own by an index: no sca
   t.diagnostic(`${done.length} statements`);
 });
 
-test("postgres: among many events each statement finds its own by an index: no scan, no sort", async (t) => {
-  const client = await openPlainPostgres(t);
-  const recipient = RECIPIENT.replace("substr('000' || n % 40, -4)", "lpad((n % 40)::text, 4, '0')");
-  const rows = `${recipient}, n, 'contact.created', 'cnv', n, '{}' FROM generate_series(1, ${EVENTS}) n`;
-  await client.query(`INSERT INTO events SELECT n, ${rows}`);
-  await client.query(`INSERT INTO users (id, username, username_key, conversation_id, created_at)
-    SELECT 'usr_' || lpad(n::text, 4, '0'), n, n, 'cnv', 1 FROM generate_series(0, 9) n`);
-  await client.query(`INSERT INTO outbox (recipient_id, type, conversation_id, created_at, payload)
-    SELECT ${rows.replace(", n, 'contact", ", 'contact")}`);
-  await client.query("ANALYZE");
-  const done = await doAll(async ({ sql, params }) => (await client.query(numbered(sql), params)).rows);
-  for await (const { statement, plan, told } of plansOf(client, done)) {
-    // There is one row of positions.
-    assert.doesNotMatch(plan, /Seq Scan on (?!event_positions)/, told);
-    if (!sortsFew(statement.sql)) assert.doesNotMatch(plan, /Sort/, told);
-  }
-  t.diagnostic(`${done.length} statements`);
-});
+plansTest(
+  "among many events each statement finds its own by an index: no scan, no sort",
+  async (t, client, fillTables) => {
+    const recipient = RECIPIENT.replace("substr('000' || n % 40, -4)", "lpad((n % 40)::text, 4, '0')");
+    const rows = `${recipient}, n, 'contact.created', 'cnv', n, '{}' FROM generate_series(1, ${EVENTS}) n`;
+    await fillTables([
+      `INSERT INTO events SELECT n, ${rows}`,
+      `INSERT INTO users (id, username, username_key, conversation_id, created_at)
+      SELECT 'usr_' || lpad(n::text, 4, '0'), n, n, 'cnv', 1 FROM generate_series(0, 9) n`,
+      `INSERT INTO outbox (recipient_id, type, conversation_id, created_at, payload)
+      SELECT ${rows.replace(", n, 'contact", ", 'contact")}`,
+    ]);
+    const done = await doAll(async ({ sql, params }) => (await client.query(numbered(sql), params)).rows);
+    for await (const { statement, plan, told } of plansOf(client, done)) {
+      // There is one row of positions.
+      assert.doesNotMatch(plan, /Seq Scan on (?!event_positions)/, told);
+      if (!sortsFew(statement.sql)) assert.doesNotMatch(plan, /Sort/, told);
+    }
+    t.diagnostic(`${done.length} statements`);
+  },
+);

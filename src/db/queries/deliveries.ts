@@ -213,7 +213,7 @@ function nextOf(webhookId: string, conversationId: string, now: number): Stateme
 
 /** Done, or pending for a webhook that has been disabled for as long. */
 const isOld = (before: number) => sql`created_at < ${before} AND (state <> 'pending'
-  OR webhook_id IN (SELECT id FROM webhooks WHERE disabled_at < ${before}))`;
+  OR EXISTS (SELECT 1 FROM webhooks WHERE id = deliveries.webhook_id AND disabled_at < ${before}))`;
 
 export async function hasOldDeliveries(db: Reader, before: number): Promise<boolean> {
   return (await db.get(sql`SELECT 1 AS one FROM deliveries WHERE ${isOld(before)} LIMIT 1`)) !== undefined;

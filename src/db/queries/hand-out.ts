@@ -48,10 +48,12 @@ export async function listListening(db: Reader, userIds: readonly string[]): Pro
  * webhook.
  */
 export async function firstListening(db: Reader): Promise<number | undefined> {
-  const row = await db.get<{ since: number | null }>(
-    sql`SELECT MIN(since_position) AS since FROM webhooks WHERE disabled_at IS NULL AND backlog_from IS NULL`,
+  // Not MIN, for which PostgreSQL may read all of them.
+  const row = await db.get<{ since: number }>(
+    sql`SELECT since_position AS since FROM webhooks WHERE disabled_at IS NULL AND backlog_from IS NULL
+      ORDER BY since_position LIMIT 1`,
   );
-  return row?.since ?? undefined;
+  return row?.since;
 }
 
 /** Lists enabled webhooks with a backlog, ordered by id. */

@@ -44,7 +44,7 @@ const RULES: readonly Rule[] = [
     table: "message_bodies",
     problem: "belongs to no message",
     find: sql`SELECT CAST(b.id AS TEXT) AS row FROM message_bodies b WHERE (b.text IS NOT NULL OR b.data IS NOT NULL)
-      AND b.id NOT IN (SELECT body_id FROM messages WHERE body_id IS NOT NULL)`,
+      AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.body_id = b.id)`,
   },
   {
     table: "messages",
@@ -166,7 +166,7 @@ const RULES: readonly Rule[] = [
     table: "preparing",
     problem: "is of a group or a user that is gone",
     find: sql`${OF_A_USER} FROM preparing r WHERE NOT ${isErased(sql`r.user_id`)}
-      AND NOT (EXISTS (SELECT 1 FROM groups g WHERE g.conversation_id = r.conversation_id)
+      AND NOT (r.conversation_id IN (SELECT conversation_id FROM groups)
         AND EXISTS (SELECT 1 FROM users u WHERE u.id = r.user_id))`,
   },
   {

@@ -188,7 +188,8 @@ export function* skipPush(input: { webhookId: string; id: string }): Write<void>
 
 /** Returns the private key that identifies the service to push servers; undefined if there is none yet. */
 export async function findPushKey(db: Reader): Promise<string | undefined> {
-  return (await db.get<{ private_key: string }>(sql`SELECT private_key FROM push_keys`))?.private_key;
+  return (await db.get<{ private_key: string }>(sql`SELECT private_key FROM push_keys WHERE id = 1`))
+    ?.private_key;
 }
 
 /** Stores the key unless another node has stored one, and returns the one that is there. */
@@ -196,5 +197,6 @@ export function* createPushKey(input: { key: string }): Write<string> {
   yield* run(
     sql`INSERT INTO push_keys (id, private_key) VALUES (1, ${input.key}) ON CONFLICT (id) DO NOTHING`,
   );
-  return (yield* get<{ private_key: string }>(sql`SELECT private_key FROM push_keys`))!.private_key;
+  return (yield* get<{ private_key: string }>(sql`SELECT private_key FROM push_keys WHERE id = 1`))!
+    .private_key;
 }

@@ -86,7 +86,11 @@ export function findEnabledWebhook(db: Reader, id: string): Promise<WebhookRow |
 
 /** Whether any webhook of any user is enabled. */
 export async function hasEnabled(db: Reader): Promise<boolean> {
-  return (await db.get(sql`SELECT 1 AS one FROM webhooks WHERE disabled_at IS NULL LIMIT 1`)) !== undefined;
+  // Each kind has an index of its own.
+  const found = await db.get(sql`SELECT 1 AS one
+    WHERE EXISTS (SELECT 1 FROM webhooks WHERE disabled_at IS NULL AND backlog_from IS NULL)
+    OR EXISTS (SELECT 1 FROM webhooks WHERE disabled_at IS NULL AND backlog_from IS NOT NULL)`);
+  return found !== undefined;
 }
 
 /** Returns those of the webhooks that exist and are enabled. */
@@ -133,7 +137,10 @@ export const createWebhook = write(
     const { row, limit } = input;
     const [user, [counted]] = yield* batch([
       sql`SELECT 1 AS one FROM users WHERE id = ${row.user_id}`,
-      sql<{ count: number }>`SELECT COUNT(*) AS count ${ownHooks(row.user_id)}`,
+      // Without a condition that would let PostgreSQL read the webhooks of all users by another index.
+      sql<{
+        count: number;
+      }>`SELECT COUNT(*) - COUNT(public_key) AS count FROM webhooks WHERE user_id = ${row.user_id}`,
     ]);
     // Deleted after the token was checked.
     if (user.length === 0) throw new ParleyError("invalid_token");

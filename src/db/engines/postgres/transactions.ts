@@ -31,7 +31,7 @@ const FIND_TAKEN = {
 const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE";
 /** A join that reads a whole table, which a planner prefers while it is small, would conflict with all writes to it. */
 const BEGIN_BULK = `${BEGIN}; SET LOCAL lock_timeout = ${BULK_LOCK_TIMEOUT_MS};
-  SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`;
+  SET LOCAL enable_hashjoin = off`;
 
 /** A write in a transaction of many: its steps, which have begun with this row. */
 export interface BulkWrite {

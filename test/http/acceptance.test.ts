@@ -1,17 +1,12 @@
 // The acceptance suite on two pairs of engines, and in `npm run faults` on all four. Each run is one process, which
 // starts one server: in a process for each file it takes four times as long.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { globSync } from "node:fs";
 import { type TestContext, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { runAcceptance } from "../support/acceptance.ts";
 import { commandLine, tokenOf } from "../support/command.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { credentials, noS3, storeUrl, testBucket } from "../support/engines/s3.ts";
 import { isLong } from "../support/scale.ts";
-
-const SUITE = globSync(fileURLToPath(new URL("../acceptance/*.test.ts", import.meta.url)));
 
 async function onPostgres(t: TestContext): Promise<Record<string, string>> {
   return {
@@ -29,37 +24,16 @@ async function runOn(t: TestContext, settings: Record<string, string>): Promise<
   const server = await command.serve();
   assert.equal((await command.run("user", "add", "second")).code, 0);
   const second = (await command.run("token", "create", "second")).stdout.trim();
-  await runSuite(t, {
+  await runAcceptance(t, {
     PARLEY_TEST_URL: command.url,
     PARLEY_TEST_TOKEN: tokenOf(server),
     PARLEY_TEST_TOKEN_2: second,
   });
 }
 
-async function runSuite(t: TestContext, target: Record<string, string>): Promise<void> {
-  // Without the variable by which a run of tests knows that it is part of another, and without another server.
-  const { NODE_TEST_CONTEXT: _, PARLEY_TEST_URL: __, ...env } = process.env;
-  const how = ["--test", "--test-isolation=none", "--test-reporter=spec"];
-  const suite = spawn(process.execPath, [...how, ...SUITE], {
-    env: { ...env, ...target },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let output = "";
-  suite.stdout.on("data", (chunk) => {
-    output += chunk;
-  });
-  const [code] = await once(suite, "close");
-  const count = (what: string) => Number(new RegExp(`^ℹ ${what} (\\d+)$`, "m").exec(output)?.[1]);
-  t.diagnostic(`${count("pass")} passed, ${count("skipped")} skipped`);
-  assert.equal(code, 0, output.slice(output.indexOf("failing tests")));
-  assert.equal(count("fail"), 0);
-  assert.equal(count("skipped"), 0, output);
-  assert.ok(count("pass") > 300, output);
-}
-
 const timeout = 600_000;
 
-test("the acceptance suite passes on SQLite and a disk", { timeout }, (t) => runSuite(t, {}));
+test("the acceptance suite passes on SQLite and a disk", { timeout }, (t) => runAcceptance(t, {}));
 
 test("the acceptance suite passes on PostgreSQL and S3", { skip: noS3, timeout }, async (t) =>
   runOn(t, { ...(await onPostgres(t)), ...onS3(t) }),

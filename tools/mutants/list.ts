@@ -11,6 +11,7 @@ import type { Mutant } from "./mutant.ts";
 import { names } from "./names.ts";
 import { outside } from "./outside.ts";
 import { pictures } from "./pictures.ts";
+import { plans } from "./plans.ts";
 import { previews } from "./previews.ts";
 import { push } from "./push.ts";
 import { reactions } from "./reactions.ts";
@@ -40,6 +41,7 @@ export const mutants: readonly Mutant[] = [
   ...names,
   ...groups,
   ...erasing,
+  ...plans,
   ...outside,
   ...push,
   ...upgrades,

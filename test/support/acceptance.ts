@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { globSync } from "node:fs";
+import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const SUITE = globSync(fileURLToPath(new URL("../acceptance/*.test.ts", import.meta.url)));
+
+/** Runs the acceptance suite in a process of its own, against the server that `target` names, or one that it starts. */
+export async function runAcceptance(t: TestContext, target: Record<string, string>): Promise<void> {
+  // Without the variable by which a run of tests knows that it is part of another, and without another server.
+  const { NODE_TEST_CONTEXT: _, PARLEY_TEST_URL: __, ...env } = process.env;
+  const how = ["--test", "--test-isolation=none", "--test-reporter=spec"];
+  const suite = spawn(process.execPath, [...how, ...SUITE], {
+    env: { ...env, ...target },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let output = "";
+  suite.stdout.on("data", (chunk) => {
+    output += chunk;
+  });
+  const [code] = await once(suite, "close");
+  const count = (what: string) => Number(new RegExp(`^ℹ ${what} (\\d+)$`, "m").exec(output)?.[1]);
+  t.diagnostic(`${count("pass")} passed, ${count("skipped")} skipped`);
+  assert.equal(code, 0, output.slice(output.indexOf("failing tests")));
+  assert.equal(count("fail"), 0);
+  assert.equal(count("skipped"), 0, output);
+  assert.ok(count("pass") > 300, output);
+}

@@ -27,8 +27,10 @@ const CONVERSATIONS_PER_TURN = 64;
 const MAX_CANDIDATES = 2000;
 /** Texts that are read first: enough for most pages of a frequent word. */
 const FIRST_TEXTS = 20;
-/** The most texts that are read at once after that, and about their UTF-16 units: the reads of others wait for it. */
-const TEXTS_AT_ONCE = { limit: 100, characters: 100_000 };
+/** The most texts that are read at once after that. */
+const TEXTS_AT_ONCE = 100;
+/** UTF-8 bytes of texts that are read at once, apart from the last one: the reads of others wait for it. */
+const BYTES_AT_ONCE = 200_000;
 /** A request that has read so many texts, because all of its words are frequent, ends its page before its limit. */
 const MAX_LOOKED_AT = 20_000;
 /** Messages per write of the index, and their characters, for which other writes wait. */
@@ -54,7 +56,7 @@ export async function searchMessages(
 ): Promise<PageEnvelope> {
   const terms = toSearchTerms(request.q);
   await turns.next();
-  const conversations = await conversationsOf(core, caller, request.conversation_id);
+  const conversations = await turns.read(() => conversationsOf(core, caller, request.conversation_id));
   const search = new Search(core, caller, { ...request, terms, conversations, turns });
   let candidates = await search.listFew();
   if (!candidates) {
@@ -120,7 +122,7 @@ class Search {
   readonly #userId: string;
   readonly #plan: Plan;
   readonly #conversationIds: readonly string[];
-  /** How many texts to read next: the longer the last ones were, the fewer. */
+  /** How many texts to read next, if they are short. */
   #textsAtOnce = FIRST_TEXTS;
 
   constructor(core: Core, caller: Caller, plan: Plan) {
@@ -145,7 +147,9 @@ class Search {
       if (!bodies) continue;
       const ids: string[] = [];
       for (const some of parts([...new Set(bodies)], ROWS_PER_TURN)) {
-        ids.push(...(await findMessagesOfBodies(this.#core.db.background, some)));
+        ids.push(
+          ...(await this.#plan.turns.read(() => findMessagesOfBodies(this.#core.db.background, some))),
+        );
         await this.#plan.turns.next();
       }
       return ids;
@@ -157,7 +161,7 @@ class Search {
     const bodies: number[] = [];
     for (const ids of parts(this.#conversationIds, CONVERSATIONS_PER_TURN)) {
       const room = MAX_CANDIDATES + 1 - bodies.length;
-      const some = this.#core.db.findBodies(ids.map(indexKey), lookup, room);
+      const some = this.#plan.turns.read(() => this.#core.db.findBodies(ids.map(indexKey), lookup, room));
       bodies.push(...(await some.catch((error) => Promise.reject(unusableIndex(error)))));
       await this.#plan.turns.next();
       if (bodies.length > MAX_CANDIDATES) return undefined;
@@ -192,14 +196,10 @@ class Search {
 
   async #read(ids: readonly string[]): Promise<void> {
     for (let at = 0; at < ids.length; ) {
-      const some = ids.slice(at, at + this.#textsAtOnce);
-      at += some.length;
-      const found = new Map(await listTexts(this.#core.db.background, some));
-      let characters = 0;
-      for (const text of found.values()) characters += text.length;
-      const fitting = Math.floor((some.length * TEXTS_AT_ONCE.characters) / characters);
-      this.#textsAtOnce = Math.max(1, Math.min(TEXTS_AT_ONCE.limit, fitting));
-      for (let texts = some.map((id) => ({ id, text: found.get(id) ?? "" })); texts.length > 0; ) {
+      const found = await this.#readTexts(ids.slice(at, at + this.#textsAtOnce));
+      this.#textsAtOnce = TEXTS_AT_ONCE;
+      at += found.length;
+      for (let texts = found; texts.length > 0; ) {
         await this.#plan.turns.next();
         const these = upTo(CHARACTERS_PER_TURN, texts);
         await this.#keep(this.#match(these));
@@ -207,6 +207,17 @@ class Search {
         texts = texts.slice(these.length);
       }
     }
+  }
+
+  /** Returns the first of the messages, at least one, each with its text: an empty one if it has none. */
+  async #readTexts(ids: readonly string[]): Promise<{ id: string; text: string }[]> {
+    const limits = { newer: this.#plan.newer, bytes: BYTES_AT_ONCE };
+    const found = new Map(
+      await this.#plan.turns.read(() => listTexts(this.#core.db.background, ids, limits)),
+    );
+    // Those that have been erased since are not among those found.
+    const end = ids.findLastIndex((id) => found.has(id)) + 1 || ids.length;
+    return ids.slice(0, end).map((id) => ({ id, text: found.get(id) ?? "" }));
   }
 
   /** Returns the messages whose texts have all words. The user may not see some. */
@@ -267,7 +278,12 @@ class Search {
     const ids: string[] = [];
     for (const some of parts(this.#conversationIds, CONVERSATIONS_PER_TURN)) {
       const limit = most + 1 - ids.length;
-      ids.push(...(await listIdsBetween(this.#core.db.background, this.#userId, some, { from, to, limit })));
+      const range = { from, to, limit };
+      ids.push(
+        ...(await this.#plan.turns.read(() =>
+          listIdsBetween(this.#core.db.background, this.#userId, some, range),
+        )),
+      );
       await this.#plan.turns.next();
       if (ids.length > most) return undefined;
     }

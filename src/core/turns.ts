@@ -11,6 +11,8 @@ const RETRY_AFTER_SECONDS = "1";
 const waiting = new Map<string, (() => void)[]>();
 /** Requests that have taken a turn and are not over, by user. */
 const underWay = new Map<string, Set<Turns>>();
+/** The latest background read of each user. */
+const reads = new Map<string, Promise<unknown>>();
 let isScheduled = false;
 
 /**
@@ -73,6 +75,20 @@ export class Turns {
     await nextTurn(this.#userId);
     this.#isWaiting = false;
     if (this.isAborted()) throw new ParleyError("unavailable", "The client has closed the connection.");
+  }
+
+  /**
+   * Runs a background read after those of the user's other searches. Background reads share one queue, in which a search so
+   * waits for one read of each other user.
+   */
+  async read<T>(read: () => Promise<T>): Promise<T> {
+    const result = reads.get(this.#userId)?.then(read, read) ?? read();
+    reads.set(this.#userId, result);
+    try {
+      return await result;
+    } finally {
+      if (reads.get(this.#userId) === result) reads.delete(this.#userId);
+    }
   }
 
   #count(): void {

@@ -24,7 +24,7 @@ export async function searchQueries(): Promise<Statement[]> {
   for (const to of ["msg_9", "msg_~"])
     await listIdsBetween(db, "usr_x", CONVERSATIONS, { from: "msg_1", to, limit: 2001 });
   await findMessagesOfBodies(db, [7, 8, 9]);
-  await listTexts(db, ["msg_7", "msg_8"]);
+  await listTexts(db, ["msg_7", "msg_8"], { newer: false, bytes: 1 });
   await findMessages(db, "usr_x", ["msg_7", "msg_8"]);
   return asked;
 }

@@ -52,6 +52,28 @@ test("each turn of the event loop has one step", async () => {
   assert.equal(new Set(seen).size, seen.length, seen.join());
 });
 
+test("a user has one background read at a time, also after one that failed, and waits for no other user's", async () => {
+  const begun: string[] = [];
+  const ends = new Map<string, PromiseWithResolvers<void>>();
+  const read = (user: string, name: string) =>
+    new Turns(LIMITS, user, never).read(() => {
+      begun.push(name);
+      ends.set(name, Promise.withResolvers());
+      return ends.get(name)!.promise;
+    });
+  const first = [read("reader", "a1"), read("reader", "a2"), read("reader", "a3")];
+  const other = read("another", "b1");
+  assert.deepEqual(begun, ["a1", "b1"]);
+  ends.get("a1")!.reject(new Error("no table"));
+  await assert.rejects(first[0]!, /no table/);
+  assert.deepEqual(begun, ["a1", "b1", "a2"]);
+  ends.get("a2")!.resolve();
+  await first[1];
+  assert.deepEqual(begun, ["a1", "b1", "a2", "a3"]);
+  for (const name of ["a3", "b1"]) ends.get(name)!.resolve();
+  await Promise.all([...first.slice(2), other]);
+});
+
 test("a user has so many searches at once, and one that has ended makes room", async () => {
   const [one, two, three] = [1, 2, 3].map(() => new Turns(LIMITS, "user", never)) as [Turns, Turns, Turns];
   await Promise.all([one.next(), two.next()]);

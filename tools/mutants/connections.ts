@@ -169,6 +169,20 @@ export const connections: readonly Mutant[] = [
     tests: ["attacks/lists", "unit/turns"],
   },
   {
+    name: "let a user have any number of background reads at once",
+    file: "src/core/turns.ts",
+    find: "reads.get(this.#userId)?.then(read, read) ?? read()",
+    replace: "read()",
+    tests: ["unit/turns"],
+  },
+  {
+    name: "let the background read of each user wait for those of all others",
+    file: "src/core/turns.ts",
+    find: "reads.get(this.#userId)?.then(read, read) ?? read();\n    reads.set(this.#userId, result);",
+    replace: 'reads.get("")?.then(read, read) ?? read();\n    reads.set("", result);',
+    tests: ["unit/turns"],
+  },
+  {
     name: "count a search that has ended for ever",
     file: "src/core/turns.ts",
     find: "all?.delete(this) && all.size === 0",

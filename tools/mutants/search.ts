@@ -99,8 +99,22 @@ export const search: readonly Mutant[] = [
   {
     name: "search: as many long texts are read at once as short ones",
     file: SEARCH,
-    find: "Math.max(1, Math.min(TEXTS_AT_ONCE.limit, fitting))",
-    replace: "TEXTS_AT_ONCE.limit",
+    find: "bytes: BYTES_AT_ONCE",
+    replace: "bytes: 100 * BYTES_AT_ONCE",
+    tests: ["attacks/searches"],
+  },
+  {
+    name: "search: those of the same portion that follow long texts are skipped",
+    file: SEARCH,
+    find: "ids.findLastIndex((id) => found.has(id)) + 1 || ids.length",
+    replace: "ids.length",
+    tests: ["attacks/searches"],
+  },
+  {
+    name: "search: the end of a portion is read first",
+    file: INDEX,
+    find: "${newer ? sql`ASC` : sql`DESC`}",
+    replace: "${newer ? sql`DESC` : sql`ASC`}",
     tests: ["attacks/searches"],
   },
   {

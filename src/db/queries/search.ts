@@ -188,14 +188,21 @@ export async function findMessagesOfBodies(db: ValuesReader, bodyIds: readonly n
   return found.map(([id]) => id);
 }
 
-/** Returns the texts of those of the messages that have one, whoever sees them. */
+/**
+ * Returns the texts of the first of the messages, newest first or oldest first, which have so many bytes together apart from the
+ * last one, whoever sees them. Those without a text have null. The sizes of texts are read without the texts.
+ */
 export async function listTexts(
   db: ValuesReader,
   ids: readonly string[],
-): Promise<[id: string, text: string][]> {
+  { newer, bytes }: { newer: boolean; bytes: number },
+): Promise<[id: string, text: string | null][]> {
+  const size = sql`COALESCE(octet_length(b.text), 0)`;
   return db.allValues(
-    sql`SELECT m.id, b.text FROM messages m JOIN message_bodies b ON b.id = m.body_id
-      WHERE m.id IN (${list(padded(ids))}) AND b.text IS NOT NULL`,
+    sql`SELECT s.id, b.text FROM (SELECT m.id, m.body_id,
+        SUM(${size}) OVER (ORDER BY m.id ${newer ? sql`ASC` : sql`DESC`}) - ${size} AS bytes_before
+      FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id WHERE m.id IN (${list(padded(ids))})) s
+      LEFT JOIN message_bodies b ON b.id = s.body_id WHERE s.bytes_before < ${bytes}`,
   );
 }
 

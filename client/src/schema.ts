@@ -86,7 +86,7 @@ export interface components {
         id: string;
         message_id: string;
         filename: string;
-        /** Signed: works without a token for one to two hours. */
+        /** Signed for you: works without a token for one to two hours, as long as you see the file. */
         file_url: string;
         /** MIME type. */
         file_type: string;
@@ -193,7 +193,7 @@ export interface components {
       id: string;
       message_id: string;
       filename: string;
-      /** Signed: works without a token for one to two hours. */
+      /** Signed for you: works without a token for one to two hours, as long as you see the file. */
       file_url: string;
       /** MIME type. */
       file_type: string;
@@ -839,6 +839,8 @@ export interface operations {
   };
   downloadFile: {
     query: {
+      /** The user whose link it is. */
+      user?: string | undefined;
       /** When the link expires, in Unix seconds. */
       expires?: number | undefined;
       /** The signature of the link. */

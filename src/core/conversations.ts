@@ -76,8 +76,9 @@ async function toShown(core: Core, row: ConversationRow): Promise<Shown> {
 /** Renders conversations as their member, the same of all, sees them, in their order, as JSON texts. */
 async function render(core: Core, shown: readonly Shown[]): Promise<string[]> {
   const rows = shown.map(({ row }) => row);
+  if (rows.length === 0) return [];
   const messages = await findLastMessages(core.db, rows);
-  const texts = await renderMessages(core, messages, rows[0]?.user_id ?? null);
+  const texts = await renderMessages(core, messages, rows[0]!.user_id);
   const last = new Map(messages.map((message, i) => [message.conversation_id, texts[i]!]));
   return shown.map(({ row, unread }) => toJson(row, unread, last.get(row.conversation_id) ?? "null"));
 }

@@ -44,16 +44,31 @@ export const messageResource = resource("Message", {
   edited_at: described(orNull(time), "When text, data or mentions were last edited."),
 });
 
-/**
- * Renders messages that the reader sees, in their order, as JSON texts. With null it is everybody who has blocked nobody: only
- * reactions depend on the reader. `include` is what their files also show.
- */
+/** Renders messages that the reader sees, in their order, as JSON texts. `include` is what their files also show. */
 export async function renderMessages(
   core: Core,
   rows: readonly MessageRow[],
-  readerId: string | null,
+  readerId: string,
   include: Additions["include"] = undefined,
 ): Promise<string[]> {
+  return (await prepareMessages(core, rows, readerId, include)).map((show) => show(readerId));
+}
+
+/** Renders a message for anybody who sees it and has blocked nobody: only reactions and links depend on the reader. */
+export async function renderMessageForAll(
+  core: Core,
+  row: MessageRow,
+): Promise<(readerId: string) => string> {
+  return (await prepareMessages(core, [row], null, undefined))[0]!;
+}
+
+/** Returns how to show each message to a user, who gets links of their own. With null the reader has blocked nobody. */
+async function prepareMessages(
+  core: Core,
+  rows: readonly MessageRow[],
+  readerId: string | null,
+  include: Additions["include"],
+): Promise<((userId: string) => string)[]> {
   if (rows.length === 0) return [];
   const userIds = new Set<string>();
   for (const { sender_id, mentions } of rows) {
@@ -61,19 +76,28 @@ export async function renderMessages(
     if (mentions !== null) for (const id of mentions.split(" ")) userIds.add(id);
   }
   const senders = await findShownUsers(core, userIds);
-  const files = await filesByMessage(
-    core,
-    rows.filter(({ has_files }) => has_files === 1),
-    include,
-  );
+  const withFiles = rows.filter(({ has_files }) => has_files === 1);
+  const { files, show } = await filesByMessage(core, withFiles, readerId, include);
   const reacted = rows.filter(({ has_reactions }) => has_reactions === 1).map(({ id }) => id);
   const byMessage = await reactionsByMessage(core, reacted, readerId);
   return rows.map((row) => {
     const reactions = byMessage.get(row.id);
-    if (row.type !== "text") return toSystemMessage(row, senders, reactions);
+    if (row.type !== "text") {
+      const text = toSystemMessage(row, senders, reactions);
+      return () => text;
+    }
     const mentioned = row.mentions?.split(" ").filter((id) => senders.has(id)) ?? [];
     const sender = senders.get(row.sender_id) ?? "null";
-    return toMessage(row, sender, mentioned, files.get(row.id) ?? [], reactions);
+    const own = files.get(row.id) ?? [];
+    const toText = (userId: string) =>
+      toMessage(
+        row,
+        sender,
+        mentioned,
+        own.map((file) => show(file, userId)),
+        reactions,
+      );
+    return toText;
   });
 }
 
@@ -109,24 +133,18 @@ function toMessage(
   return `{"id":"${id}","conversation_id":"${conversation_id}","type":"${type}","sender":${sender},"text":${quoted},"data":${data},"attachments":[${files.join(",")}],"mentions":[${mentions}],"reply_to_id":${reply},"reactions":${reactions},"created_at":${toSeconds(created_at)},"edited_at":${edited}}`;
 }
 
-/** Returns the JSON texts of the files of each message. */
+/** Returns the files of each message, and how to show them. */
 async function filesByMessage(
   core: Core,
   rows: readonly MessageRow[],
+  readerId: string | null,
   include: Additions["include"],
-): Promise<Map<string, string[]>> {
-  const byMessage = new Map<string, string[]>();
-  if (rows.length === 0) return byMessage;
+) {
   const conversations = [...new Set(rows.map((row) => row.conversation_id))];
   const ids = rows.map(({ id }) => id);
-  const files = await attachmentsOfMessages(core.db, conversations, ids);
-  const show = await chooseShape(core, files, include);
-  for (const file of files) {
-    const others = byMessage.get(file.message_id);
-    if (others) others.push(show(file));
-    else byMessage.set(file.message_id, [show(file)]);
-  }
-  return byMessage;
+  const found = ids.length === 0 ? [] : await attachmentsOfMessages(core.db, readerId, conversations, ids);
+  const files = Map.groupBy(found, ({ message_id }) => message_id);
+  return { files, show: await chooseShape(core, found, include) };
 }
 
 /** Throws `message_not_found`, also for a message that the caller may not see. */
@@ -154,7 +172,7 @@ export function renderSent(core: Core, sent: SentMessage, input: SendMessage): V
     created_at: timeOfId(sent.id),
     edited_at: null,
   };
-  const files = input.files.map((file) => linked(core, toNewAttachment(file, sent.id)));
+  const files = input.files.map((file) => linked(core, toNewAttachment(file, sent.id), input.senderId));
   return versioned(toMessage(row, JSON.stringify(sent.sender), input.mentions, files), 1);
 }
 

@@ -245,7 +245,7 @@ function attachmentShape(value: unknown): Attachment {
   const address = new URL(String(body.file_url));
   assert.ok(address.pathname.endsWith(`/files/${body.id}/${lastPart(address.pathname)}`), address.pathname);
   assert.equal(decodeURIComponent(lastPart(address.pathname)), body.filename);
-  assert.deepEqual([...address.searchParams.keys()].sort(), ["expires", "signature"]);
+  assert.deepEqual([...address.searchParams.keys()].sort(), ["expires", "signature", "user"]);
   if (target.own) assert.equal(address.origin, target.url);
   return body as unknown as Attachment;
 }

@@ -4,7 +4,7 @@ import type { Database } from "../../src/db/database.ts";
 import { NEWEST } from "../../src/db/page.ts";
 import {
   findAttachment,
-  findLinkedAttachment,
+  findVisibleAttachment,
   isBlobLive,
   isOwnMessage,
   listAttachments,
@@ -38,7 +38,7 @@ export function attachmentContract(name: string, open: Open): void {
     assert.deepEqual(await ids("b"), []);
     assert.deepEqual(
       { ...(await findAttachment(db, "a", "att_0001")) },
-      { ...(await findLinkedAttachment(db, "att_0001")) },
+      { ...(await findVisibleAttachment(db, "att_0001")) },
     );
     assert.equal(await findAttachment(db, "b", "att_0001"), undefined);
     assert.ok(await isOwnMessage(db, messageId(2), "a"));
@@ -114,7 +114,7 @@ export function changeContract(name: string, open: Open): void {
     assert.equal((await findAttachment(db, "a", id))?.filename, "x");
     await db.write("deleteAttachment", { userId: "a", id, deletedAt: 1, expected: null, entry: anEntry() });
     assert.equal(await findAttachment(db, "a", id), undefined);
-    assert.equal(await findLinkedAttachment(db, id), undefined);
+    assert.equal(await findVisibleAttachment(db, id), undefined);
     assert.deepEqual(await listTombstones(db, 1, 10), ["blob-1"]);
     await db.write("dropTombstones", { blobKeys: ["blob-1"] });
     assert.deepEqual(await listTombstones(db, 1, 10), []);

@@ -6,7 +6,7 @@ import { NEWEST } from "../../src/db/page.ts";
 import {
   findAttachment,
   findAttachments,
-  findLinkedAttachment,
+  findVisibleAttachment,
   listAttachments,
 } from "../../src/db/queries/attachments.ts";
 import { listDue } from "../../src/db/queries/deliveries.ts";
@@ -117,7 +117,7 @@ function leavingContract(name: string, open: Open): void {
     const steps = await eraseAll(db, async () => {
       await seesNothing(db, "a");
       assert.deepEqual(await numbersSeenBy(db, "b"), ALL);
-      for (const i of ALL) assert.ok(await findLinkedAttachment(db, idOf(i)));
+      for (const i of ALL) assert.ok(await findVisibleAttachment(db, idOf(i)));
       await assert.rejects(send(db, "a", 9), { code: "conversation_not_found" });
     });
     assert.ok(steps >= 2, `${steps} steps`);
@@ -140,7 +140,7 @@ function leavingContract(name: string, open: Open): void {
     });
     await leave(db, "b");
     await eraseAll(db, async () => {
-      for (const i of ALL) assert.equal(await findLinkedAttachment(db, idOf(i)), undefined);
+      for (const i of ALL) assert.equal(await findVisibleAttachment(db, idOf(i)), undefined);
       for (const user of ["a", "b"]) assert.deepEqual(await numbersSeenBy(db, user), []);
     });
     for (const table of ["attachments", "grants", "messages", "contacts", "departures", "departing"])
@@ -227,8 +227,8 @@ function deletedUserContract(name: string, open: Open): void {
     await eraseAll(
       db,
       async () => {
-        for (const i of notes) assert.equal(await findLinkedAttachment(db, idOf(i)), undefined);
-        for (const i of ALL) assert.ok(await findLinkedAttachment(db, idOf(i)));
+        for (const i of notes) assert.equal(await findVisibleAttachment(db, idOf(i)), undefined);
+        for (const i of ALL) assert.ok(await findVisibleAttachment(db, idOf(i)));
         await assert.rejects(send(db, "a", 30), { code: "conversation_not_found" });
         await assert.rejects(db.write("createAttachment", attachment("a", 30, { messageId: messageId(6) })), {
           code: "message_not_found",

@@ -96,7 +96,7 @@ test("a range gives exactly the bytes that the answer says", async (t) => {
   });
 });
 
-const LINK_PARTS = ["id", "filename", "expires", "signature"] as const;
+const LINK_PARTS = ["id", "filename", "user", "expires", "signature"] as const;
 
 test("a link opens its own file as it was signed, and nothing else", async (t) => {
   const subject = await startSubject(t);
@@ -109,6 +109,7 @@ test("a link opens its own file as it was signed, and nothing else", async (t) =
       return {
         id: id!,
         filename: filename!,
+        user: searchParams.get("user")!,
         expires: searchParams.get("expires")!,
         signature: searchParams.get("signature")!,
       };
@@ -140,13 +141,15 @@ test("a link opens its own file as it was signed, and nothing else", async (t) =
         typeof harm === "string" ? harm.toWellFormed() : damage(Buffer.from(link[part]), harm).toString(),
       );
     }
-    const { id, filename, expires, signature } = link;
+    const { id, filename, user, expires, signature } = link;
     const answer = await ask(url, {
-      target: `/files/${id}/${filename}?expires=${expires}&signature=${signature}${more}`,
+      target: `/files/${id}/${filename}?user=${user}&expires=${expires}&signature=${signature}${more}`,
     });
     const owned = links.findIndex((each) => each.id === id);
-    // Sealed are id and expiry alone; by another name it leads to the right one.
-    const signed = owned !== -1 && expires === links[owned]!.expires && signature === links[owned]!.signature;
+    // The name is not signed: by another name it leads to the right one.
+    const signed =
+      owned !== -1 &&
+      (["user", "expires", "signature"] as const).every((part) => link[part] === links[owned]![part]);
     const about = `${answer.status} to ${JSON.stringify({ ...link, more })}`;
     if (answer.status === 431) return assert.ok(id.length + filename.length > LONG_HEAD, about);
     if (!signed) assert.ok([400, 403, 404].includes(answer.status), about);

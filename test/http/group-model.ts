@@ -175,7 +175,6 @@ export class Groups {
         editedAt: null,
         seenBy,
         missedBy: new Set(),
-        isHidden: false,
         reactions: new Map(),
       },
     };

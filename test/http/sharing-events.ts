@@ -170,7 +170,7 @@ function checkPayload(world: World, user: User, event: Shown): void {
   }
   if (type.startsWith("attachment.")) {
     const file = model.files.find(({ id }) => id === payload.id);
-    if (seesFile(user, file) && !isDeleted) checkFile(file, payload);
+    if (seesFile(user, file) && !isDeleted) checkFile(user, file, payload);
     else assert.deepEqual(payload, reference);
   }
   if (type.startsWith("group.")) {

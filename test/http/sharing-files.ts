@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../src/db/sql.ts";
 import { eventually } from "../support/files-on-disk.ts";
-import { isFileThere, seesFile } from "./sharing-model.ts";
+import { seesFile } from "./sharing-model.ts";
 import type { Content, Conversation, Message, SentFile, User } from "./sharing-types.ts";
 import { type Page, type Shown, UNKNOWN, type World } from "./sharing-world.ts";
 
@@ -33,16 +33,15 @@ export async function upload(
   const [sent] = message.files;
   const shown = (await world.ask(user, "POST", "/v1/attachments", 201, form)) as Shown;
   message.id = shown.message_id as string;
-  enterFile(sent!, shown);
+  enterFile(user, sent!, shown);
   world.model.publish(message, "message.created", message.id);
   world.model.publish(message, "attachment.created", sent!.id);
 }
 
 /** Enters what the server has made of a file. */
-export function enterFile(file: SentFile, shown: Shown): void {
+export function enterFile(user: User, file: SentFile, shown: Shown): void {
   file.id = shown.id as string;
-  file.link = shown.file_url as string;
-  checkFile(file, shown);
+  checkFile(user, file, shown);
 }
 
 /** Only to a message of one's own, in a conversation that one is in. */
@@ -61,7 +60,7 @@ export async function uploadToMessage(
     return;
   }
   const sent = world.model.addFile(message, file, world.clock.now);
-  enterFile(sent, (await world.ask(user, "POST", "/v1/attachments", 201, form)) as Shown);
+  enterFile(user, sent, (await world.ask(user, "POST", "/v1/attachments", 201, form)) as Shown);
   world.model.publish(message, "attachment.created", sent.id);
 }
 
@@ -81,7 +80,7 @@ export async function changeFile(
     await world.refused(user, method, path, 403, "not_uploader", body);
   } else if (kind === "rename") {
     world.model.rename(file, filename);
-    checkFile(file, (await world.ask(user, method, path, 200, body)) as Shown);
+    checkFile(user, file, (await world.ask(user, method, path, 200, body)) as Shown);
   } else {
     world.model.deleteFile(file);
     await world.ask(user, method, path, 204);
@@ -101,15 +100,16 @@ export async function readFile(
     user.seenAt.push(world.clock.now);
     await checkBytes(address, sees ? file : undefined, { authorization: `Bearer ${user.tokens[0]}` });
   } else if (sees) {
-    checkFile(file, (await world.ask(user, "GET", `/v1/attachments/${id}`, 200)) as Shown);
+    checkFile(user, file, (await world.ask(user, "GET", `/v1/attachments/${id}`, 200)) as Shown);
   } else {
     await world.refused(user, "GET", `/v1/attachments/${id}`, 404, "attachment_not_found");
   }
 }
 
-/** Whoever has the link may read, as long as anybody sees the file. */
-export async function openLink(_: World, file: SentFile | undefined): Promise<void> {
-  if (file) await checkBytes(file.link, isFileThere(file) ? file : undefined, {});
+/** Anyone with the link can read, as long as its user sees the file, whoever else does. */
+export async function openLinks(_: World, file: SentFile | undefined): Promise<void> {
+  for (const [user, link] of file?.links ?? [])
+    await checkBytes(link, seesFile(user, file) ? file : undefined, {});
 }
 
 /** Of one conversation, or of all that the user sees. */
@@ -132,7 +132,7 @@ export async function checkFiles(world: World, user: User, conversation?: Conver
     `files that ${user.name} sees`,
   );
   assert.equal(has_more, false);
-  for (const [i, file] of wanted.entries()) checkFile(file, data[i]!);
+  for (const [i, file] of wanted.entries()) checkFile(user, file, data[i]!);
 }
 
 export async function checkStorage(world: World, user: User): Promise<void> {
@@ -144,7 +144,8 @@ export async function checkStorage(world: World, user: User): Promise<void> {
   assert.equal(me.storage.used, world.model.storageUsed(user), `what the files of ${user.name} take`);
 }
 
-export function checkFile(file: SentFile, shown: Shown): void {
+export function checkFile(user: User, file: SentFile, shown: Shown): void {
+  file.links.set(user, shown.file_url as string);
   const { file_url, file_type, ...rest } = shown;
   assert.deepEqual(rest, {
     id: file.id,
@@ -154,7 +155,8 @@ export function checkFile(file: SentFile, shown: Shown): void {
     created_at: Math.floor(file.createdAt / 1000),
   });
   assert.equal(file_type, "application/octet-stream");
-  const { pathname } = new URL(file_url as string);
+  const { pathname, searchParams } = new URL(file_url as string);
+  assert.equal(searchParams.get("user"), user.id);
   assert.equal(decodeURIComponent(pathname), `/files/${file.id}/${file.filename}`);
 }
 

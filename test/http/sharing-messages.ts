@@ -49,7 +49,7 @@ async function send(
   const before = conversation.messages.at(-2)?.id ?? "";
   message.id = shown.id as string;
   assert.ok(message.id > before, "ids rise");
-  for (const [i, file] of message.files.entries()) enterFile(file, (shown.attachments as Shown[])[i]!);
+  for (const [i, file] of message.files.entries()) enterFile(user, file, (shown.attachments as Shown[])[i]!);
   model.publish(message, "message.created", message.id);
   for (const file of message.files) model.publish(message, "attachment.created", file.id);
   checkMessage(world, user, message, shown);
@@ -245,5 +245,5 @@ export function checkMessage(world: World, user: User, message: Message, shown: 
   });
   const files = attachments as Shown[];
   assert.equal(files.length, message.files.length);
-  for (const [i, file] of message.files.entries()) checkFile(file, files[i]!);
+  for (const [i, file] of message.files.entries()) checkFile(user, file, files[i]!);
 }

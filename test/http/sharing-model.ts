@@ -170,7 +170,6 @@ export class Model {
     conversation.seats.delete(user);
     for (const message of conversation.messages) {
       if (message.seenBy.delete(user) && message.sender === user && isThere(message)) this.met.outlived++;
-      if (message.sender === user) message.isHidden = false;
     }
   }
 
@@ -182,7 +181,7 @@ export class Model {
     const { files, ...rest } = content;
     const message: Message = {
       ...{ ...rest, id: "", type: "text", about: null, sender, conversation, files: [], createdAt: at },
-      ...{ editedAt: null, seenBy, missedBy: new Set(), isHidden: false, reactions: new Map() },
+      ...{ editedAt: null, seenBy, missedBy: new Set(), reactions: new Map() },
     };
     conversation.messages.push(message);
     this.messages.push(message);
@@ -193,7 +192,7 @@ export class Model {
   }
 
   #attach(message: Message, file: Content["files"][number], at: number): SentFile {
-    const sent = { ...file, id: "", message, link: "", createdAt: at };
+    const sent = { ...file, id: "", message, links: new Map(), createdAt: at };
     message.files.push(sent);
     this.files.push(sent);
     return sent;
@@ -254,7 +253,6 @@ export class Model {
   hide(user: User, message: Message): void {
     this.#publishDeleted(message, [user]);
     message.seenBy.delete(user);
-    message.isHidden = message.isHidden || message.sender === user;
     this.met[isThere(message) ? "forMe" : "unseen"]++;
   }
 
@@ -347,7 +345,7 @@ export class Model {
   }
 
   storageUsed(user: User): number {
-    const own = this.files.filter((file) => file.message.sender === user && isStored(user, file));
+    const own = this.filesSeenBy(user).filter(({ message }) => message.sender === user);
     return own.reduce((sum, file) => sum + file.content.length, 0);
   }
 
@@ -371,12 +369,6 @@ export function isFileThere(file: SentFile): boolean {
 
 export function seesFile(user: User, file: SentFile | undefined): file is SentFile {
   return file?.message.seenBy.has(user) === true && isFileThere(file);
-}
-
-/** Whether the user has the file in a list, or stores it. */
-export function isStored(user: User, file: SentFile): boolean {
-  const { isHidden, sender } = file.message;
-  return seesFile(user, file) || (isHidden && sender === user && isFileThere(file));
 }
 
 /** Whether the first was sent after the second, in the same conversation. */

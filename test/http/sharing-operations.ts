@@ -20,7 +20,7 @@ import {
   changeFile,
   checkFiles,
   checkStorage,
-  openLink,
+  openLinks,
   readFile,
   upload,
   uploadToMessage,
@@ -66,7 +66,7 @@ export const WEIGHTS = {
   deleteFile: 3,
   readFile: 1,
   listFiles: 2,
-  openLink: 2,
+  openLinks: 3,
   download: 1,
   readMe: 1,
   markRead: 6,
@@ -138,7 +138,7 @@ async function performOne(world: World, operation: Operation): Promise<void> {
   const { kind, who, target, spare } = operation;
   const user = actorOf(world, operation);
   const name = world.names[who]!;
-  if (kind === "openLink") return openLink(world, oneOf(world.model.files, target));
+  if (kind === "openLinks") return openLinks(world, oneOf(world.model.files, target));
   if (kind === "eraseUser") return user && eraseUser(world, user);
   if (user) return performAs(world, user, kind, target, spare);
   const erased = world.model.everyone.findLast((each) => each.name === name)!;

@@ -7,7 +7,7 @@ import type { TestApp } from "../support/app.ts";
 import { eventually, storedFiles } from "../support/files-on-disk.ts";
 import { checkOrphans } from "../support/orphans.ts";
 import { columnOf, findIndexProblems } from "../support/search-index.ts";
-import { isFileThere, isStored, isThere, Model } from "./sharing-model.ts";
+import { isFileThere, isThere, Model, seesFile } from "./sharing-model.ts";
 import type { Message } from "./sharing-types.ts";
 
 /** Up to here a file is kept in the database. */
@@ -83,7 +83,7 @@ function rowsOf(model: Model): Rows {
       ),
     "SELECT user_id, attachment_id, conversation_id FROM grants": live.flatMap((file) =>
       [...file.message.conversation.seats.keys()]
-        .filter((user) => isStored(user, file))
+        .filter((user) => seesFile(user, file))
         .map((user) => [user.id, file.id, file.message.conversation.id]),
     ),
     "SELECT id, conversation_id, message_id, uploader_id, file_size FROM attachments": live.map((file) => [

@@ -86,8 +86,6 @@ export interface Message extends Omit<Content, "files"> {
   seenBy: Set<User>;
   /** Those who had blocked the sender before they joined. */
   missedBy: Set<User>;
-  /** Whether its sender, who is still there, has deleted it for themselves: its files count for them. */
-  isHidden: boolean;
   /** By their emoji, in the order of coming. */
   reactions: Map<string, User[]>;
 }
@@ -97,8 +95,8 @@ export interface SentFile {
   message: Message;
   filename: string;
   content: string;
-  /** The address that the uploader was given first. */
-  link: string;
+  /** The last address that each user was given. */
+  links: Map<User, string>;
   createdAt: number;
 }
 

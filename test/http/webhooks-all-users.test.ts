@@ -322,3 +322,23 @@ test("a change with more recipients than are read at once is one delivery, of a 
   assert.equal(recipientsOf(again).length, 502);
   assert.equal((await deliveries(server, admin, made)).length, 2);
 });
+
+test("links of a webhook of all users are those of the sender, and of a recipient once the sender is none", async (t) => {
+  const server = await startApp(t, LIMITS);
+  const to = await receiver(t);
+  const { ann, bob, conversation, again } = await begin(server, to, "attachment.created");
+  const file = await give(server, bob, conversation, "file");
+  const userOf = async (count: number) => {
+    const link = (await to.wait(count))[count - 1]!.event.payload.file_url as string;
+    assert.equal((await fetch(link)).status, 200);
+    return new URL(link).searchParams.get("user");
+  };
+  assert.equal(await userOf(1), bob.id);
+  const { message_id } = await read<{ message_id: string }>(
+    send(server, bob, "GET", `/v1/attachments/${file}`),
+    200,
+  );
+  await send(server, bob, "DELETE", `/v1/messages/${message_id}?for=me`);
+  await again("attachment.created");
+  assert.equal(await userOf(2), ann.id);
+});

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import sharp from "sharp";
 import { thumbHashToApproximateAspectRatio } from "thumbhash";
-import { type AttachmentRow, findLinkedAttachment } from "../../src/db/queries/attachments.ts";
+import { type AttachmentRow, findVisibleAttachment } from "../../src/db/queries/attachments.ts";
 import { sql } from "../../src/db/sql.ts";
 import { startPreviewSweep } from "../../src/jobs/previews.ts";
 import { previewFolder, startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";
@@ -30,7 +30,7 @@ async function give({ server, ann }: Site, bytes: Uint8Array, name = "a.jpg") {
   const response = await upload(server.url, ann, new File([Uint8Array.from(bytes)], name));
   assert.equal(response.status, 201);
   const { id } = (await response.json()) as { id: string };
-  return (await findLinkedAttachment(server.app.core.db, id))!;
+  return (await findVisibleAttachment(server.app.core.db, id))!;
 }
 
 async function placeholderOf({ server }: Site, id: string): Promise<string | null> {

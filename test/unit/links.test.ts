@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createLinks } from "../../src/core/files/links.ts";
+import { createLinks, fileSubject } from "../../src/core/files/links.ts";
 import type { CarriedSecret } from "../../src/db/queries/tables.ts";
 import { holds } from "../support/property.ts";
 
 const HOUR = 3600;
 const ID = "att_01h455vb4pex5vsknk084sn02q";
 const OTHER_ID = "att_01h455vb4pex5vsknk084sn02r";
+const USER = "usr_01h455vb4pex5vsknk084sn02q";
+const SUBJECT = fileSubject(ID, USER);
 const ORIGIN = "https://parley.example";
 const NOW = 1_700_000_000;
 const [FIRST, SECOND, THIRD] = ["a", "b", "c"].map((each) => each.repeat(32)) as [string, string, string];
@@ -32,8 +34,11 @@ function partsOf(url: string) {
 test("a link has the file's id and its name, percent-encoded, behind the server's address", () => {
   const { links } = service();
   assert.equal(links.fileAddress(ID, "a b/ü?#%.txt"), `${ORIGIN}/files/${ID}/a%20b%2F%C3%BC%3F%23%25.txt`);
-  const url = links.fileUrl(ID, "a b.txt");
-  assert.match(url, new RegExp(`^${ORIGIN}/files/${ID}/a%20b\\.txt\\?expires=[0-9]+&signature=[\\w-]{43}$`));
+  const url = links.fileUrl(USER, ID, "a b.txt");
+  assert.match(
+    url,
+    new RegExp(`^${ORIGIN}/files/${ID}/a%20b\\.txt\\?user=${USER}&expires=[0-9]+&signature=[\\w-]{43}$`),
+  );
 });
 
 test("a name in any script comes back out of the link's path", () =>
@@ -54,12 +59,12 @@ test("the server's address is asked for when a link is made", () => {
     () => NOW * 1000,
   );
   origin = "http://after.example";
-  assert.ok(links.fileUrl(ID, "a").startsWith("http://after.example/files/"));
+  assert.ok(links.fileUrl(USER, ID, "a").startsWith("http://after.example/files/"));
 });
 
-test("the signature is the HMAC-SHA256 of id and expiry", () => {
-  const { expires, signature } = partsOf(service().links.fileUrl(ID, "a"));
-  const expected = createHmac("sha256", FIRST).update(`${ID}.${expires}`).digest("base64url");
+test("the signature is the HMAC-SHA256 of user, id and expiry", () => {
+  const { expires, signature } = partsOf(service().links.fileUrl(USER, ID, "a"));
+  const expected = createHmac("sha256", FIRST).update(`file.${USER}.${ID}.${expires}`).digest("base64url");
   assert.equal(signature, expected);
 });
 
@@ -70,7 +75,7 @@ test("a link lives for more than one hour and at most two", () =>
     fc.property(times, fc.nat(999), (seconds, milliseconds) => {
       const { links, at } = service();
       at(seconds + milliseconds / 1000);
-      const { expires } = partsOf(links.fileUrl(ID, "a"));
+      const { expires } = partsOf(links.fileUrl(USER, ID, "a"));
       const lifetime = Number(expires) - seconds;
       assert.ok(lifetime > HOUR && lifetime <= 2 * HOUR, `${lifetime} s`);
       assert.equal(links.secondsLeft(expires), lifetime);
@@ -84,7 +89,7 @@ test("a link stays the same for a window of one hour, and changes with the next"
       const start = seconds - (seconds % HOUR);
       const urlAt = (time: number) => {
         at(time);
-        return links.fileUrl(ID, "a");
+        return links.fileUrl(USER, ID, "a");
       };
       assert.equal(urlAt(start + one), urlAt(start + two));
       assert.notEqual(urlAt(start + one), urlAt(start + HOUR));
@@ -97,9 +102,9 @@ test("the number of the window changes exactly when the links do", () =>
     fc.property(times, fc.nat(2 * HOUR), (seconds, more) => {
       const { links, at } = service();
       at(seconds);
-      const before = { window: links.window(), url: links.fileUrl(ID, "a") };
+      const before = { window: links.window(), url: links.fileUrl(USER, ID, "a") };
       at(seconds + more);
-      assert.equal(links.window() === before.window, links.fileUrl(ID, "a") === before.url);
+      assert.equal(links.window() === before.window, links.fileUrl(USER, ID, "a") === before.url);
     }),
   ));
 
@@ -108,10 +113,10 @@ test("what was signed is valid until it expires, and not from then on", () =>
     fc.property(times, (seconds) => {
       const { links, at } = service();
       at(seconds);
-      const { expires, signature } = partsOf(links.fileUrl(ID, "a"));
+      const { expires, signature } = partsOf(links.fileUrl(USER, ID, "a"));
       const validAt = (time: number) => {
         at(time);
-        return links.verify(ID, expires, signature);
+        return links.verify(SUBJECT, expires, signature);
       };
       const end = Number(expires);
       assert.deepEqual([seconds, end - 1, end - 0.001, end, end + 0.001, end + HOUR].map(validAt), [
@@ -130,26 +135,34 @@ test("a link that was made while the clock was far ahead is not valid until its 
     fc.property(times, fc.integer({ min: 1, max: 10 ** 9 }), (seconds, ahead) => {
       const { links, at } = service();
       at(seconds + ahead);
-      const { expires, signature } = partsOf(links.fileUrl(ID, "a"));
+      const { expires, signature } = partsOf(links.fileUrl(USER, ID, "a"));
       at(seconds);
-      assert.equal(links.verify(ID, expires, signature), links.secondsLeft(expires) <= 3 * HOUR);
+      assert.equal(links.verify(SUBJECT, expires, signature), links.secondsLeft(expires) <= 3 * HOUR);
       if (ahead <= HOUR)
-        assert.ok(links.verify(ID, expires, signature), "a clock that was set back a little");
+        assert.ok(links.verify(SUBJECT, expires, signature), "a clock that was set back a little");
     }),
   ));
 
 test("a link to a file is valid for no other file", () => {
   const { links } = service();
-  const { expires, signature } = partsOf(links.fileUrl(ID, "a"));
-  assert.ok(links.verify(ID, expires, signature));
+  const { expires, signature } = partsOf(links.fileUrl(USER, ID, "a"));
+  assert.ok(links.verify(SUBJECT, expires, signature));
   for (const id of [OTHER_ID, "", ID.slice(1), `${ID}.`, ID.toUpperCase()]) {
-    assert.equal(links.verify(id, expires, signature), false, id);
+    assert.equal(links.verify(fileSubject(id, USER), expires, signature), false, id);
   }
+});
+
+test("a link of one user is valid for no other user, nor without one", () => {
+  const { links } = service();
+  const { expires, signature } = partsOf(links.fileUrl(USER, ID, "a"));
+  assert.ok(links.verify(SUBJECT, expires, signature));
+  for (const subject of [fileSubject(ID, OTHER_ID), fileSubject(ID, ""), ID, `${USER}.${ID}`, ""])
+    assert.equal(links.verify(subject, expires, signature), false, subject);
 });
 
 test("a link with another expiry is not valid", () => {
   const { links } = service();
-  const { expires, signature } = partsOf(links.fileUrl(ID, "a"));
+  const { expires, signature } = partsOf(links.fileUrl(USER, ID, "a"));
   const later = String(Number(expires) + HOUR);
   for (const changed of [
     later,
@@ -160,16 +173,16 @@ test("a link with another expiry is not valid", () => {
     ` ${expires}`,
     "",
   ]) {
-    assert.equal(links.verify(ID, changed, signature), false, changed);
+    assert.equal(links.verify(SUBJECT, changed, signature), false, changed);
   }
 });
 
 test("an expiry that is no plain number is not valid, even with a signature over it", () => {
   const sign = (expires: string) =>
-    createHmac("sha256", FIRST).update(`${ID}.${expires}`).digest("base64url");
+    createHmac("sha256", FIRST).update(`file.${USER}.${ID}.${expires}`).digest("base64url");
   const { links } = service();
   const plain = String(NOW + HOUR);
-  assert.ok(links.verify(ID, plain, sign(plain)));
+  assert.ok(links.verify(SUBJECT, plain, sign(plain)));
   for (const odd of [
     "1700003600.0",
     "17000036e2",
@@ -183,25 +196,25 @@ test("an expiry that is no plain number is not valid, even with a signature over
     "-1",
     "٩٩٩٩٩٩٩٩٩٩٩٩",
   ]) {
-    assert.equal(links.verify(ID, odd, sign(odd)), false, odd);
+    assert.equal(links.verify(SUBJECT, odd, sign(odd)), false, odd);
   }
 });
 
 test("a link with a character of its signature changed is not valid", () => {
   const { links } = service();
-  const { expires, signature } = partsOf(links.fileUrl(ID, "a"));
+  const { expires, signature } = partsOf(links.fileUrl(USER, ID, "a"));
   for (let i = 0; i < signature.length; i++) {
     // The last of 43 characters holds four bits, so other characters stand for the same bytes.
     for (const character of ["A", "B", "_", "é"]) {
       const changed = signature.slice(0, i) + character + signature.slice(i + 1);
-      assert.equal(links.verify(ID, expires, changed), changed === signature, changed);
+      assert.equal(links.verify(SUBJECT, expires, changed), changed === signature, changed);
     }
   }
 });
 
 test("a signature that is empty, cut, longer or not ASCII is not valid", () => {
   const { links } = service();
-  const { expires, signature } = partsOf(links.fileUrl(ID, "a"));
+  const { expires, signature } = partsOf(links.fileUrl(USER, ID, "a"));
   const twoBytes = `é${signature.slice(2)}`;
   assert.equal(Buffer.byteLength(twoBytes), signature.length);
   const wrong = [
@@ -220,32 +233,35 @@ test("a signature that is empty, cut, longer or not ASCII is not valid", () => {
     "\ud800",
     signature.toLowerCase(),
   ]) {
-    assert.equal(links.verify(ID, expires, each), false, each);
+    assert.equal(links.verify(SUBJECT, expires, each), false, each);
   }
 });
 
 test("a secret that came with a move verifies until its time and signs nothing", () => {
-  const { expires, signature } = partsOf(service([SECOND]).links.fileUrl(ID, "a"));
+  const { expires, signature } = partsOf(service([SECOND]).links.fileUrl(USER, ID, "a"));
   const { links, at } = service([FIRST], NOW, [{ secret: SECOND, until: (NOW + 60) * 1000 }]);
-  assert.deepEqual(partsOf(links.fileUrl(ID, "a")), partsOf(service([FIRST]).links.fileUrl(ID, "a")));
+  assert.deepEqual(
+    partsOf(links.fileUrl(USER, ID, "a")),
+    partsOf(service([FIRST]).links.fileUrl(USER, ID, "a")),
+  );
   at(NOW + 61);
-  assert.ok(!links.verify(ID, expires, signature));
+  assert.ok(!links.verify(SUBJECT, expires, signature));
   at(NOW + 59);
-  assert.ok(links.verify(ID, expires, signature));
+  assert.ok(links.verify(SUBJECT, expires, signature));
 });
 
 test("of several secrets the first signs and all verify", () => {
   const now = service([SECOND, FIRST]).links;
   for (const secret of [FIRST, SECOND]) {
-    const { expires, signature } = partsOf(service([secret]).links.fileUrl(ID, "a"));
-    assert.ok(now.verify(ID, expires, signature));
+    const { expires, signature } = partsOf(service([secret]).links.fileUrl(USER, ID, "a"));
+    assert.ok(now.verify(SUBJECT, expires, signature));
   }
-  const { expires, signature } = partsOf(now.fileUrl(ID, "a"));
-  assert.ok(service([SECOND]).links.verify(ID, expires, signature));
-  assert.equal(service([FIRST]).links.verify(ID, expires, signature), false);
+  const { expires, signature } = partsOf(now.fileUrl(USER, ID, "a"));
+  assert.ok(service([SECOND]).links.verify(SUBJECT, expires, signature));
+  assert.equal(service([FIRST]).links.verify(SUBJECT, expires, signature), false);
 });
 
 test("a secret that was taken out verifies no more", () => {
-  const { expires, signature } = partsOf(service([FIRST]).links.fileUrl(ID, "a"));
-  assert.equal(service([SECOND, THIRD]).links.verify(ID, expires, signature), false);
+  const { expires, signature } = partsOf(service([FIRST]).links.fileUrl(USER, ID, "a"));
+  assert.equal(service([SECOND, THIRD]).links.verify(SUBJECT, expires, signature), false);
 });

@@ -1,4 +1,4 @@
-import { findAttachments, findLinkedAttachment } from "../../db/queries/attachments.ts";
+import { findAttachments, findVisibleAttachment } from "../../db/queries/attachments.ts";
 import type { DueDelivery } from "../../db/queries/deliveries.ts";
 import { toReference } from "../../db/queries/events.ts";
 import { findOwnSeat, findSeated } from "../../db/queries/group-members.ts";
@@ -12,7 +12,7 @@ import type { Core } from "../core.ts";
 import { linked } from "../files/attachment-resource.ts";
 import { renderMember } from "../group-members.ts";
 import { renderGroupForAll, renderGroups } from "../groups.ts";
-import { type messageResource, renderMessages } from "../messages.ts";
+import { type messageResource, renderMessageForAll, renderMessages } from "../messages.ts";
 import type { TypeOf } from "../schema.ts";
 import type { eventResource, sharedEventResource } from "./event-fields.ts";
 import type { RenderedEvent } from "./event-hub.ts";
@@ -34,7 +34,7 @@ interface Seen {
   /** JSON text. */
   json: string;
   /** Set for messages. */
-  message?: MessageRow;
+  message?: MessageRow | undefined;
 }
 
 const NEW = "message.created";
@@ -93,15 +93,16 @@ export async function renderChange(
 ): Promise<RenderedEvent[]> {
   const recipientIds = change.map(({ recipientId }) => recipientId);
   const { event } = change[0]!;
-  const { userIds, ...found } = await findSeenByAll(core, event, recipientIds);
+  const { userIds, show, message } = await findSeenByAll(core, event, recipientIds);
   const isNew = event.type === NEW;
   const muted = await findMuted(core, userIds, isNew ? [event.conversationId] : []);
   const seeing = new Set(userIds);
   const mutedIds = new Set(muted.map(({ user_id }) => user_id));
-  const blocking = await findBlocking(core, found, userIds);
+  const blocking = await findBlocking(core, message, show, userIds);
   const renderOne = async (recipientId: string, event: StoredEvent) => {
     if (blocking.has(recipientId)) return (await renderEvents(core, recipientId, [event]))[0]!;
-    return render(event, recipientId, seeing.has(recipientId) ? found : undefined, mutedIds.has(recipientId));
+    const seen = seeing.has(recipientId) ? { json: show(recipientId), message } : undefined;
+    return render(event, recipientId, seen, mutedIds.has(recipientId));
   };
   return Promise.all(change.map(({ recipientId, event }) => renderOne(recipientId, event)));
 }
@@ -109,11 +110,12 @@ export async function renderChange(
 /** Finds which of the users do not see some of the reactions that a message was rendered with. They may be gone by now. */
 async function findBlocking(
   core: Core,
-  { json, message }: Seen,
+  message: MessageRow | undefined,
+  show: SeenByAll["show"],
   userIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (message?.has_reactions !== 1 || userIds.length === 0) return new Set();
-  const { reactions } = JSON.parse(json) as TypeOf<typeof messageResource>;
+  const { reactions } = JSON.parse(show(userIds[0]!)) as TypeOf<typeof messageResource>;
   const reacted = new Set(reactions.flatMap(({ user_ids }) => user_ids));
   return new Set(reacted.size === 0 ? [] : await listBlockingReaders(core.db, [...reacted], userIds));
 }
@@ -204,7 +206,7 @@ async function findSeen(
   const seen = new Map<string, Seen>();
   if (attachments.size > 0) {
     for (const row of await findAttachments(core.db, recipientId, [...attachments.keys()]))
-      seen.set(attachments.get(row.id)!, { json: linked(core, row) });
+      seen.set(attachments.get(row.id)!, { json: linked(core, row, recipientId) });
   }
   if (messages.size > 0) {
     const rows = await findMessages(core.db, recipientId, [...messages.keys()]);
@@ -247,10 +249,16 @@ async function findSeenMember(core: Core, recipientId: string, payload: string):
   return seat && renderMember(core, groupId, id);
 }
 
-/** What an event is about, as a webhook of all users gets it. */
-interface SeenByAll extends Seen {
+/** What an event is about, as everybody sees it who has blocked nobody. */
+interface SeenByAll {
+  /** Returns its JSON text with the links of this user. */
+  show: (userId: string) => string;
+  /** Set for messages. */
+  message?: MessageRow;
   /** The recipients who see it. */
   userIds: readonly string[];
+  /** Who has sent a message or file. */
+  senderId?: string;
 }
 
 /**
@@ -263,8 +271,10 @@ export async function renderForAll(
   recipientIds: readonly string[],
 ): Promise<string | undefined> {
   const { id, type, at, conversationId } = event;
-  const { json, message, userIds } = await findSeenByAll(core, event, recipientIds);
+  const { show, message, userIds, senderId } = await findSeenByAll(core, event, recipientIds);
   if (userIds.length === 0) return undefined;
+  // A sender learns nothing of the others from a link of their own.
+  const json = show(senderId !== undefined && userIds.includes(senderId) ? senderId : userIds[0]!);
   const muted = await findMuted(core, userIds, type === NEW ? [conversationId] : []);
   const mutedIds = new Set(muted.map(({ user_id }) => user_id));
   const head: Omit<TypeOf<typeof sharedEventResource>, "payload"> = {
@@ -310,7 +320,7 @@ function onlyIds({ type, conversationId, payload }: StoredEvent): string {
   return type.startsWith("contact.") ? toReference(JSON.parse(payload).id, conversationId) : payload;
 }
 
-const NOBODY: SeenByAll = { json: "", userIds: [] };
+const NOBODY: SeenByAll = { show: () => "", userIds: [] };
 
 async function findSeenByAll(
   core: Core,
@@ -320,15 +330,15 @@ async function findSeenByAll(
   const { type, payload, conversationId } = event;
   const [family, change] = type.split(".");
   if (isReaction(type))
-    return { json: payload, userIds: await findReactionReaders(core, event, recipientIds) };
-  if (change === "deleted") return { json: payload, userIds: recipientIds };
+    return { show: () => payload, userIds: await findReactionReaders(core, event, recipientIds) };
+  if (change === "deleted") return { show: () => payload, userIds: recipientIds };
   if (family === "message")
     return findMessageForAll(core, JSON.parse(payload).id, conversationId, recipientIds);
   if (family === "attachment") {
-    const row = await findLinkedAttachment(core.db, JSON.parse(payload).id);
+    const row = await findVisibleAttachment(core.db, JSON.parse(payload).id);
     if (!row) return NOBODY;
     const userIds = await listSeeing(core.db, conversationId, row.message_id, recipientIds);
-    return { json: linked(core, row), userIds };
+    return { show: (userId) => linked(core, row, userId), userIds, senderId: row.uploader_id };
   }
   if (type === "group.updated" || family === "member") {
     const { id, group_id: groupId } = JSON.parse(payload) as { id: string; group_id?: string };
@@ -336,12 +346,12 @@ async function findSeenByAll(
     if (json === undefined) return NOBODY;
     // Also somebody who is invited gets a change of the group.
     const userIds = groupId ? await findSeated(core.db, groupId, recipientIds) : recipientIds;
-    return { json, userIds };
+    return { show: () => json, userIds };
   }
-  if (family !== "conversation" && family !== "group") return { json: payload, userIds: recipientIds };
+  if (family !== "conversation" && family !== "group") return { show: () => payload, userIds: recipientIds };
   // It has one recipient.
   const seen = (await findSeen(core, recipientIds[0]!, [event])).get(payload);
-  return seen ? { ...seen, userIds: recipientIds } : NOBODY;
+  return seen ? { show: () => seen.json, userIds: recipientIds } : NOBODY;
 }
 
 async function findMessageForAll(
@@ -352,8 +362,8 @@ async function findMessageForAll(
 ): Promise<SeenByAll> {
   const message = await findAnyMessage(core.db, conversationId, messageId);
   if (!message) return NOBODY;
-  const [json] = await renderMessages(core, [message], null);
+  const show = await renderMessageForAll(core, message);
   // Last: an edit meanwhile may have withdrawn the message from some, who must not get the new text.
   const userIds = await listSeeing(core.db, conversationId, messageId, recipientIds);
-  return { json: json!, message, userIds };
+  return { show, message, userIds, senderId: message.sender_id };
 }

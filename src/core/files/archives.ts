@@ -191,7 +191,7 @@ export async function openArchive(
       return await openFile(core, row, 0, row.file_size - 1);
     } catch (error) {
       // Throws `attachment_not_found` if it was deleted meanwhile: then nothing is damaged.
-      await getLinkedAttachmentRow(core, row.id);
+      await getLinkedAttachmentRow(core, userId, row.id);
       throw error;
     }
   });

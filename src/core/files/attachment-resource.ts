@@ -46,7 +46,10 @@ export const attachmentResource = withOptional(
     id: id("att"),
     message_id: id("msg"),
     filename: text,
-    file_url: described(url, "Signed: works without a token for one to two hours."),
+    file_url: described(
+      url,
+      "Signed for you: works without a token for one to two hours, as long as you see the file.",
+    ),
     file_type: described(text, "MIME type."),
     file_size: bytes,
     created_at: time,
@@ -77,45 +80,50 @@ export const attachmentAdditions = {
 };
 export type Additions = Parsed<typeof attachmentAdditions>;
 
-/** Returns how to show these rows as JSON. */
+/** Returns how to show these rows as JSON to a user. */
 export async function chooseShape(
   core: Core,
   rows: readonly AttachmentRow[],
   include: Additions["include"],
-): Promise<(row: AttachmentRow) => string> {
-  if (include === undefined) return (row) => linked(core, row);
+): Promise<(row: AttachmentRow, userId: string) => string> {
+  if (include === undefined) return (row, userId) => linked(core, row, userId);
   const uploaders = include.includes("sender") ? rows.map(({ uploader_id }) => uploader_id) : [];
   const senders = await findShownUsers(core, uploaders);
   const pictures = await findPictures(core.db, include.includes("image") ? rows.map((row) => row.id) : []);
-  const members: Record<(typeof include)[number], (row: AttachmentRow) => string> = {
+  const members: Record<(typeof include)[number], (row: AttachmentRow, userId: string) => string> = {
     sender: (row) => senders.get(row.uploader_id) ?? "null",
     unscanned: ({ unscanned }) => String(unscanned === 1),
-    image: (row) => showPicture(core, row, pictures.get(row.id)),
+    image: (row, userId) => showPicture(core, row, userId, pictures.get(row.id)),
   };
-  return (row) => {
-    const more = include.map((name) => `,"${name}":${members[name](row)}`);
-    return `${linked(core, row).slice(0, -1)}${more.join("")}}`;
+  return (row, userId) => {
+    const more = include.map((name) => `,"${name}":${members[name](row, userId)}`);
+    return `${linked(core, row, userId).slice(0, -1)}${more.join("")}}`;
   };
 }
 
-function showPicture(core: Core, row: AttachmentRow, picture: PictureRow | undefined): string {
+function showPicture(
+  core: Core,
+  row: AttachmentRow,
+  userId: string,
+  picture: PictureRow | undefined,
+): string {
   if (!picture) return "null";
   const { width, height, placeholder } = picture;
   const smaller = core.previews ? PREVIEW_WIDTHS.filter((each) => each < width) : [];
   const previews = smaller.map((each) => ({
     width: each,
-    url: core.links.previewUrl(row.id, row.filename, each),
+    url: core.links.previewUrl(userId, row.id, row.filename, each),
   }));
   return JSON.stringify({ width, height, placeholder, previews } satisfies TypeOf<typeof image>);
 }
 
-/** Returns the attachment as JSON with a link that is signed now. */
-export function linked(core: Core, row: ShownAttachment): string {
+/** Returns the attachment as JSON with a link of this user that is signed now. */
+export function linked(core: Core, row: ShownAttachment, userId: string): string {
   const attachment: Attachment = {
     id: row.id,
     message_id: row.message_id,
     filename: row.filename,
-    file_url: core.links.fileUrl(row.id, row.filename),
+    file_url: core.links.fileUrl(userId, row.id, row.filename),
     file_type: essence(row.file_type),
     file_size: row.file_size,
     created_at: toSeconds(row.created_at),

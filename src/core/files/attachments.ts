@@ -3,6 +3,7 @@ import {
   findAttachment,
   findAttachments,
   findLinkedAttachment,
+  findVisibleAttachment,
   type GrantedName,
   isOwnMessage,
   listAttachments as listAttachmentRows,
@@ -85,7 +86,7 @@ export async function createAttachment(
   if (replayed) return { ...(await readBack(getAttachment(core, caller, result.id))), replayed };
   const row = toNewAttachment(file, result.message_id);
   core.previews?.prepare(row);
-  return versioned(core, row);
+  return versioned(core, row, caller.userId);
 }
 
 /** The fields of an upload that choose its target. */
@@ -134,7 +135,8 @@ export async function listAttachments(
     words.length > 0
       ? await searchNames(request, names, turns)
       : { rows: await listAttachmentRows(db, userId, conversation_id, request) };
-  return toPage(request, rows, await chooseShape(core, rows, request.include), end);
+  const show = await chooseShape(core, rows, request.include);
+  return toPage(request, rows, (row) => show(row, userId), end);
 }
 
 /** Returns those of the attachments that this user sees. */
@@ -155,9 +157,9 @@ export async function getAttachment(
   additions: Additions = {},
 ): Promise<Versioned> {
   const row = await getAttachmentRow(core, caller, id);
-  if (additions.include === undefined) return versioned(core, row);
-  const shape = await chooseShape(core, [row], additions.include);
-  return versionedText(shape(row), row.version);
+  if (additions.include === undefined) return versioned(core, row, caller.userId);
+  const show = await chooseShape(core, [row], additions.include);
+  return versionedText(show(row, caller.userId), row.version);
 }
 
 /** Gets the row for serving the file to a member with a token. */
@@ -165,9 +167,20 @@ export async function getAttachmentRow(core: Core, caller: Caller, id: string): 
   return found(await findAttachment(core.db, caller.userId, id));
 }
 
-/** Gets the row for serving the file by a link whose signature was verified. */
-export async function getLinkedAttachmentRow(core: Core, id: string): Promise<AttachmentRow> {
-  return found(await findLinkedAttachment(core.db, id));
+/**
+ * Gets the row for serving the file by a link whose signature was verified. Links of older versions name no user: they are
+ * valid as long as any member sees the file.
+ */
+export async function getLinkedAttachmentRow(
+  core: Core,
+  userId: string | undefined,
+  id: string,
+): Promise<AttachmentRow> {
+  return found(
+    userId === undefined
+      ? await findVisibleAttachment(core.db, id)
+      : await findLinkedAttachment(core.db, userId, id),
+  );
 }
 
 /** Renames the file, which also changes `file_url`. Without a name nothing changes. */
@@ -179,7 +192,7 @@ export async function updateAttachment(
   expected: Expected,
 ): Promise<Versioned> {
   const input = { userId: caller.userId, id, filename, expected, entry: newEntry(core, caller) };
-  return versioned(core, await core.db.write("renameAttachment", input));
+  return versioned(core, await core.db.write("renameAttachment", input), caller.userId);
 }
 
 /**
@@ -227,6 +240,6 @@ export function toNewAttachment(file: NewFile, message_id: string): AttachmentRo
   };
 }
 
-export function versioned(core: Core, row: ShownAttachment): Versioned {
-  return { json: linked(core, row), version: `${row.version}-${core.links.window()}` };
+export function versioned(core: Core, row: ShownAttachment, userId: string): Versioned {
+  return { json: linked(core, row, userId), version: `${row.version}-${core.links.window()}` };
 }

@@ -15,6 +15,11 @@ export const LINK_LIFE_MS = MAX_SECONDS_LEFT * 1000;
 /** How many signatures are kept in memory. */
 const MAX_SIGNATURES = 10_000;
 
+/** Returns what is signed of a file: a link is valid as long as this user sees it. */
+export function fileSubject(attachmentId: string, userId: string): string {
+  return `file.${userId}.${attachmentId}`;
+}
+
 /** What the URL of an archive says: its name, the user whose files they are, and which. */
 export interface ArchiveAddress {
   filename: string;
@@ -27,14 +32,14 @@ export function archiveSubject({ filename, user, files }: ArchiveAddress): strin
   return `archive.${hash("sha256", `${user}\n${files}\n${filename}`, "base64url")}`;
 }
 
-/** Signs and verifies the URLs of files and archives. A subject is the id of an attachment, or that of `archiveSubject`. */
+/** Signs and verifies the URLs of files and archives. A subject is that of `fileSubject` or `archiveSubject`. */
 export interface Links {
   /** Returns the number of the current window, which changes whenever links do. */
   window(): number;
-  /** Returns the URL of a file, valid for one to two windows from now. */
-  fileUrl(attachmentId: string, filename: string): string;
+  /** Returns the URL of a file for this user, valid for one to two windows from now. */
+  fileUrl(userId: string, attachmentId: string, filename: string): string;
   /** Returns the URL of the preview of a picture, valid as long. */
-  previewUrl(attachmentId: string, filename: string, width: number): string;
+  previewUrl(userId: string, attachmentId: string, filename: string, width: number): string;
   /** Returns the URL of a file without a signature, for users with a token. */
   fileAddress(attachmentId: string, filename: string): string;
   /** Returns the URL of an archive, and when it expires in Unix seconds: as that of a file does. */
@@ -106,15 +111,17 @@ export function createLinks(
     return (window() + 2) * WINDOW_SECONDS;
   }
 
-  function fileUrl(attachmentId: string, filename: string): string {
-    return `${fileAddress(attachmentId, filename)}?${signed(attachmentId, expiry())}`;
+  function fileUrl(userId: string, attachmentId: string, filename: string): string {
+    const query = `user=${userId}&${signed(fileSubject(attachmentId, userId), expiry())}`;
+    return `${fileAddress(attachmentId, filename)}?${query}`;
   }
 
   return {
     window,
     fileAddress,
     fileUrl,
-    previewUrl: (attachmentId, filename, width) => `${fileUrl(attachmentId, filename)}&width=${width}`,
+    previewUrl: (userId, attachmentId, filename, width) =>
+      `${fileUrl(userId, attachmentId, filename)}&width=${width}`,
     archiveUrl(address) {
       const { filename, user, files } = address;
       const expiresAt = expiry();

@@ -208,7 +208,10 @@ async function continueUpload(core: Core, caller: Caller, row: UploadRow, append
     return { row: appender.row };
   }
   const attachment = await finish(core, caller, appender);
-  return { row: { ...appender.row, ...completed(attachment) }, attachment: versioned(core, attachment) };
+  return {
+    row: { ...appender.row, ...completed(attachment) },
+    attachment: versioned(core, attachment, caller.userId),
+  };
 }
 
 /** Completes an upload that is whole. One whose file is refused for what it is goes. */

@@ -97,15 +97,23 @@ export function findAttachments(
   return db.all(sql<AttachmentRow>`${findSeen(userId)} AND a.id IN (${list(padded(ids))})`);
 }
 
-/** Returns the attachments of messages of these conversations, whoever sees them, in the order of their ids. */
+/**
+ * Returns the attachments of messages of these conversations that the reader sees, or with null all of them, in the order of
+ * their ids. The messages were read before: since then one may have been withdrawn from the reader and changed.
+ */
 export function attachmentsOfMessages(
   db: Reader,
+  readerId: string | null,
   conversationIds: readonly string[],
   messageIds: readonly string[],
 ): Promise<AttachmentRow[]> {
+  // A scalar of the attachment alone, so that a planner looks for the attachments first.
+  const isSeen = sql`AND (SELECT s.user_id FROM members s
+    WHERE s.conversation_id = a.conversation_id AND s.user_id = ${readerId} AND ${SEES}) IS NOT NULL`;
   return db.all(
     sql<AttachmentRow>`SELECT ${COLUMNS} FROM attachments a
-      WHERE a.conversation_id IN (${list(conversationIds)}) AND a.message_id IN (${list(messageIds)}) ORDER BY a.id`,
+      WHERE a.conversation_id IN (${list(conversationIds)}) AND a.message_id IN (${list(messageIds)})
+        ${readerId === null ? EMPTY : isSeen} ORDER BY a.id`,
   );
 }
 
@@ -115,8 +123,20 @@ const IS_SEEN = sql`(NOT EXISTS (SELECT 1 FROM erasing)
   OR EXISTS (SELECT 1 FROM members s JOIN users u ON u.id = s.user_id
     WHERE s.conversation_id = a.conversation_id AND ${SEES}))`;
 
-/** Finds an attachment that any member sees: for links, whose signature is the permission. */
-export async function findLinkedAttachment(db: QuickReader, id: string): Promise<AttachmentRow | undefined> {
+/** Finds an attachment by a link of this user, whose signature is the permission. A deleted user stays a member until these rows are erased. */
+export async function findLinkedAttachment(
+  db: QuickReader,
+  userId: string,
+  id: string,
+): Promise<AttachmentRow | undefined> {
+  const isThere = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = ${userId})`;
+  return toRow(
+    await db.getValues(sql<AttachmentValues>`${findSeen(userId)} AND a.id = ${id} AND ${isThere}`),
+  );
+}
+
+/** Finds an attachment that any member sees. */
+export async function findVisibleAttachment(db: QuickReader, id: string): Promise<AttachmentRow | undefined> {
   const found = sql<AttachmentValues>`SELECT ${COLUMNS} FROM attachments a WHERE a.id = ${id} AND ${IS_SEEN}`;
   return toRow(await db.getValues(found));
 }

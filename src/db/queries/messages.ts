@@ -11,6 +11,7 @@ import { type ErasedFile, type ErasedMessage, eraseBody, eraseFile, eraseMessage
 import { publishMention, publishReference } from "./events.ts";
 import { queueBody } from "./search.ts";
 import { checkMentions, insertBody } from "./sending.ts";
+import { returnStorage } from "./storage.ts";
 import { audience, type Seat, sees, walkVisible } from "./visibility.ts";
 import { withdraw } from "./withholding.ts";
 
@@ -312,7 +313,9 @@ export const hideMessage = write(
     if (!message) throw new ParleyError("message_not_found");
     checkVersion(expected, message.version);
     const files = yield* all(findFiles(message));
-    if (message.is_seen === 1) yield* batch(withdraw(message, files, [userId], now));
+    // Their uploader's storage does not count files that their uploader does not see, whoever else does.
+    const own = files.filter((file) => file.uploader_id === userId).flatMap(returnStorage);
+    if (message.is_seen === 1) yield* batch([...own, ...withdraw(message, files, [userId], now)]);
     else yield* eraseForAll(message, files, now, entry);
   },
 );

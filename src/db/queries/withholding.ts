@@ -8,9 +8,8 @@ interface Withheld {
 }
 
 /**
- * Part of other writes: withholds a message from members who see it, with its files, and publishes that to them. The
- * uploader of a file keeps the grant, by which it counts in their storage. Returns as many statements for any number of users,
- * also for none: the sender could count them by the time.
+ * Part of other writes: withholds a message from members who see it, with its files, and publishes that to them. Returns as
+ * many statements for any number of users, also for none: the sender could count them by the time.
  */
 export function withdraw(
   { id, conversation_id }: Withheld,
@@ -26,8 +25,7 @@ export function withdraw(
     publish("message.deleted", id),
     ...files.map((file) => publish("attachment.deleted", file.id)),
     ...files.map(
-      (file) => sql`DELETE FROM grants WHERE user_id IN (${those}) AND attachment_id = ${file.id}
-        AND user_id <> ${file.uploader_id}`,
+      (file) => sql`DELETE FROM grants WHERE user_id IN (${those}) AND attachment_id = ${file.id}`,
     ),
     ...withhold(those, conversation_id, id),
   ];

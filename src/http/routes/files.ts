@@ -1,10 +1,11 @@
 import { create as contentDisposition } from "content-disposition";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Core } from "../../core/core.ts";
-import { choice, describedField, flag, optional, type Shape } from "../../core/fields.ts";
+import { anyText, choice, describedField, flag, optional, type Shape } from "../../core/fields.ts";
 import { type FileRow, getAttachmentRow, getLinkedAttachmentRow } from "../../core/files/attachments.ts";
 import { toContentType } from "../../core/files/charset.ts";
 import { findStoreUrl, openFile } from "../../core/files/downloads.ts";
+import { fileSubject } from "../../core/files/links.ts";
 import { essence } from "../../core/files/media-types.ts";
 import { PREVIEW_WIDTHS } from "../../core/files/previews.ts";
 import { knownForm } from "../../core/known-form.ts";
@@ -22,6 +23,7 @@ import { linkFields, refusedLink } from "../protocol/signed-links.ts";
 import { addVary } from "../protocol/vary.ts";
 
 const query = {
+  user: optional(describedField(anyText, "The user whose link it is.")),
   ...linkFields,
   download: optional(describedField(flag, "Makes a browser save the file instead of showing it.")),
   width: optional(
@@ -108,14 +110,16 @@ async function permitted(
   call: Call<typeof query, Shape>,
 ): Promise<{ row: FileRow; maxAge: number; byLink: boolean }> {
   const { core, request, reply } = call;
-  const { expires = "", signature = "" } = call.query;
+  const { user, expires = "", signature = "" } = call.query;
   const id = (request.params as { id: string }).id;
-  if (core.links.verify(id, expires, signature)) {
-    const row = await getLinkedAttachmentRow(core, id);
+  // Links of older versions name no user. None are signed any more, and those that exist expire within three hours.
+  const subject = user === undefined ? id : fileSubject(id, user);
+  if (core.links.verify(subject, expires, signature)) {
+    const row = await getLinkedAttachmentRow(core, user, id);
     return { row, maxAge: core.links.secondsLeft(expires), byLink: true };
   }
   if (request.headers.authorization === undefined && tokenOf(core, request) === undefined) {
-    throw refusedLink(call, id, expires, signature);
+    throw refusedLink(call, subject, expires, signature);
   }
   const caller = await authenticate(call, request, reply);
   requireScope(caller, "attachments:read");

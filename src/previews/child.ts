@@ -3,12 +3,10 @@
 import { setPriority } from "node:os";
 import sharp from "sharp";
 import { rgbaToThumbHash } from "thumbhash";
-import { ExactReader, formatAnswer, MAX_RATIO, parseRequest, REQUEST_BYTES } from "./frames.ts";
+import { ExactReader, formatAnswer, MAX_RATIO, parseRequest, REQUEST_BYTES, type Request } from "./frames.ts";
 
 /** The formats that browsers show and phones send. Other decoders are less tried, and had most of the holes. */
 const LOADERS = ["VipsForeignLoadJpeg", "VipsForeignLoadPng", "VipsForeignLoadWebp", "VipsForeignLoadNsgif"];
-/** Pixels of a picture. A larger one has no preview here. */
-const MAX_PIXELS = Number(process.argv[2]);
 const QUALITY = 75;
 /** The largest picture that a ThumbHash is made of, in pixels each way. */
 const PLACEHOLDER_SIDE = 100;
@@ -17,7 +15,6 @@ const NICENESS = 10;
 const MIB = 1024 * 1024;
 
 const READING = {
-  limitInputPixels: MAX_PIXELS,
   failOn: "truncated",
   sequentialRead: true,
   autoOrient: true,
@@ -32,12 +29,13 @@ interface Made {
 const NOTHING: Made = { webp: new Uint8Array(0), placeholder: new Uint8Array(0) };
 
 /** Metadata is dropped, and colours become sRGB, unless sharp is asked to keep them. */
-async function make(picture: Uint8Array, width: number): Promise<Made> {
-  const webp = await sharp(picture, READING)
+async function make(picture: Uint8Array, { width, maxPixels }: Request): Promise<Made> {
+  const reading = { ...READING, limitInputPixels: maxPixels };
+  const webp = await sharp(picture, reading)
     .resize({ width, height: width * MAX_RATIO, fit: "inside", withoutEnlargement: true })
     .webp({ quality: QUALITY })
     .toBuffer();
-  const { data, info } = await sharp(webp, READING)
+  const { data, info } = await sharp(webp, reading)
     .resize({ width: PLACEHOLDER_SIDE, height: PLACEHOLDER_SIDE, fit: "inside", withoutEnlargement: true })
     .ensureAlpha()
     .raw()
@@ -64,10 +62,10 @@ async function serve(): Promise<void> {
   for (;;) {
     const head = await input.read(REQUEST_BYTES);
     if (!head) return;
-    const { width, size } = parseRequest(head);
-    const picture = await input.read(size);
+    const request = parseRequest(head);
+    const picture = await input.read(request.size);
     if (!picture) return;
-    answer(await make(picture, width).catch(() => NOTHING));
+    answer(await make(picture, request).catch(() => NOTHING));
   }
 }
 

@@ -52,14 +52,10 @@ function isOlder(version: string): boolean {
 }
 
 /**
- * Returns what starts a process that makes previews of pictures of up to so many pixels. It may read the code that it runs,
- * and nothing else, unless code of its own gets hold of it. `isLimited`: whether this machine has what sets the limits of the
- * kernel.
+ * Returns what starts a process that makes previews. It may read the code that it runs, and nothing else, unless code of
+ * its own gets hold of it. `isLimited`: whether this machine has what sets the limits of the kernel.
  */
-export function childCommand(
-  readable: readonly string[],
-  maxPixels: number,
-): { command: string[]; isLimited: boolean } {
+export function childCommand(readable: readonly string[]): { command: string[]; isLimited: boolean } {
   const prlimit = PRLIMITS.find((path) => existsSync(path));
   // A link is read where it stands, too.
   const linked = lstatSync(MODULES, { throwIfNoEntry: false })?.isSymbolicLink() ? [MODULES] : [];
@@ -69,7 +65,6 @@ export function childCommand(
     ...["--permission", "--allow-addons", "--no-warnings"],
     ...folders.map((folder) => `--allow-fs-read=${folder}`),
     CHILD,
-    String(maxPixels),
   ];
   return {
     command: prlimit ? [prlimit, ...LIMITS, "--", ...node] : node,

@@ -8,6 +8,8 @@ export interface Request {
   width: number;
   /** Of the picture that follows, in bytes. */
   size: number;
+  /** A picture with more pixels has no preview. */
+  maxPixels: number;
 }
 
 export interface AnswerHead {
@@ -21,16 +23,16 @@ export interface AnswerHead {
   cpuSeconds: number;
 }
 
-export const REQUEST_BYTES = 8;
+export const REQUEST_BYTES = 12;
 export const ANSWER_BYTES = 16;
 
-export function formatRequest({ width, size }: Request): Uint8Array {
-  return new Uint8Array(Uint32Array.of(width, size).buffer);
+export function formatRequest({ width, size, maxPixels }: Request): Uint8Array {
+  return new Uint8Array(Uint32Array.of(width, size, maxPixels).buffer);
 }
 
 export function parseRequest(bytes: Uint8Array): Request {
-  const [width, size] = new Uint32Array(bytes.buffer) as unknown as [number, number];
-  return { width, size };
+  const [width, size, maxPixels] = new Uint32Array(bytes.buffer) as unknown as [number, number, number];
+  return { width, size, maxPixels };
 }
 
 export function formatAnswer({ webpSize, placeholderSize, memory, cpuSeconds }: AnswerHead): Uint8Array {

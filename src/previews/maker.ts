@@ -1,6 +1,7 @@
 import { ParleyError } from "../errors.ts";
 import { FairQueue, type Shares } from "../util/fair-queue.ts";
 import { CPU_SECONDS } from "./command.ts";
+import { MAX_PIXELS } from "./cost.ts";
 import { type Chunks, PreviewProcess, ProcessFailure } from "./process.ts";
 
 /** A larger picture gets no preview. */
@@ -12,7 +13,7 @@ const RETRY_AFTER_SECONDS = "10";
 /** By these a process is stopped from outside, with the server or by an operator. It is not the fault of a picture. */
 const STOPPED_BY = ["SIGTERM", "SIGINT", "SIGHUP"];
 
-/** How long a process lives. A test may change it. */
+/** How long a process lives, and what it decodes. A test may change it. */
 export interface Life {
   /** How long a step of one picture may take. Other work goes first, so on a busy machine it may take long. */
   timeLimitMs: number;
@@ -20,9 +21,17 @@ export interface Life {
   pictures: number;
   /** MiB. Memory that the C library holds grows with time. */
   memory: number;
+  /** A picture with more pixels has no preview. */
+  maxPixels: number;
 }
 
-const LIFE: Life = { timeLimitMs: 60_000, idleMs: 10_000, pictures: 200, memory: 300 };
+const LIFE: Life = {
+  timeLimitMs: 60_000,
+  idleMs: 10_000,
+  pictures: 200,
+  memory: 300,
+  maxPixels: MAX_PIXELS,
+};
 
 /** A picture that waits for its preview. */
 export interface Picture {
@@ -105,7 +114,7 @@ export class PreviewMaker {
     try {
       const bytes = await read();
       const { webp, placeholder, memory, cpuSeconds } = await running.ask(
-        { width, size },
+        { width, size, maxPixels: this.#life.maxPixels },
         bytes instanceof Uint8Array ? [bytes] : bytes,
       );
       this.#pictures++;

@@ -1,5 +1,5 @@
 import { childCommand } from "./command.ts";
-import { CHEAP, costOf, MAX_PIXELS, type Size } from "./cost.ts";
+import { CHEAP, costOf, type Size } from "./cost.ts";
 import { type Made, type Picture, PreviewMaker } from "./maker.ts";
 
 /** A picture before it is known what its preview costs. Without a size it costs as much as the largest. */
@@ -16,10 +16,10 @@ export class PreviewMakers {
 
   /** `readable`: the folders of sharp. `onFailure` is called if a process itself does not work. */
   constructor(readable: readonly string[], onFailure: (error: unknown) => void) {
-    const { command, isLimited } = childCommand(readable, MAX_PIXELS);
+    const { command, isLimited } = childCommand(readable);
     this.#dear = new PreviewMaker(command, onFailure);
     // What the row of a file says of its size must not be believed.
-    this.#cheap = new PreviewMaker(childCommand(readable, CHEAP).command, onFailure);
+    this.#cheap = new PreviewMaker(command, onFailure, { maxPixels: CHEAP });
     this.isLimited = isLimited;
   }
 

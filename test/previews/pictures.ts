@@ -2,7 +2,6 @@
 import type { TestContext } from "node:test";
 import sharp, { type Sharp } from "sharp";
 import { childCommand, findSharp } from "../../src/previews/command.ts";
-import { MAX_PIXELS } from "../../src/previews/cost.ts";
 import { type Life, type Picture, PreviewMaker } from "../../src/previews/maker.ts";
 
 /** Red on the left, blue on the right. */
@@ -37,7 +36,7 @@ export interface TestMaker {
 
 export function testMaker(t: TestContext, life: Partial<Life> = {}): TestMaker {
   const failures: unknown[] = [];
-  const { command } = childCommand(findSharp(), MAX_PIXELS);
+  const { command } = childCommand(findSharp());
   const maker = new PreviewMaker(command, (error) => failures.push(error), life);
   t.after(() => maker.close());
   return { maker, failures };

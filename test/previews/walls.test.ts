@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { childCommand, findSharp } from "../../src/previews/command.ts";
-import { MAX_PIXELS } from "../../src/previews/cost.ts";
 import { PreviewProcess } from "../../src/previews/process.ts";
 import { makeOf, testMaker, twoColours } from "./pictures.ts";
 
@@ -14,8 +13,8 @@ const ROOT = join(import.meta.dirname, "../..");
 
 /** Runs a text in place of the decoder, and returns what it wrote to standard error. */
 async function runInside(code: string): Promise<string> {
-  const { command } = childCommand(findSharp(), MAX_PIXELS);
-  const inside = new PreviewProcess([...command.slice(0, -2), "--input-type=module", "-e", code], 60_000);
+  const { command } = childCommand(findSharp());
+  const inside = new PreviewProcess([...command.slice(0, -1), "--input-type=module", "-e", code], 60_000);
   const ended = await inside.begin().catch((error: Error) => error.message);
   assert.match(String(ended), /^It ended with 0\./);
   return String(ended).slice("It ended with 0.".length).trim();
@@ -55,7 +54,7 @@ test("the process can read only its own code, write nothing, start nothing and s
 });
 
 test("the process has no environment, and its own limits in the kernel", async (t) => {
-  const { isLimited } = childCommand(findSharp(), MAX_PIXELS);
+  const { isLimited } = childCommand(findSharp());
   if (!isLimited) return t.skip("prlimit is missing");
   const { maker } = testMaker(t);
   assert.ok(await makeOf(maker, await twoColours(64, 64).png().toBuffer()));

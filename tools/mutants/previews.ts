@@ -21,8 +21,8 @@ export const previews: readonly Mutant[] = [
   {
     name: "previews: pictures of any number of pixels are decoded",
     file: CHILD,
-    find: "limitInputPixels: MAX_PIXELS,",
-    replace: "limitInputPixels: false as const,",
+    find: "limitInputPixels: maxPixels }",
+    replace: "limitInputPixels: false as const }",
     tests: ["previews/hostile"],
   },
   {
@@ -182,8 +182,8 @@ export const previews: readonly Mutant[] = [
   {
     name: "previews, turns: the size in the row of a picture is believed",
     file: MAKERS,
-    find: "childCommand(readable, CHEAP)",
-    replace: "childCommand(readable, MAX_PIXELS)",
+    find: "{ maxPixels: CHEAP }",
+    replace: "{}",
     tests: ["previews/makers"],
   },
   {
@@ -224,7 +224,7 @@ export const previews: readonly Mutant[] = [
   {
     name: "previews: pictures of any size are read",
     file: MAKER,
-    find: "    if (size > MAX_PICTURE_BYTES) return null;\n",
+    find: "    if (picture.size > MAX_PICTURE_BYTES) return null;\n",
     replace: "",
     tests: ["previews/hostile"],
   },

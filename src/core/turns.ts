@@ -10,7 +10,7 @@ const RETRY_AFTER_SECONDS = "1";
 /** The steps that wait for a turn, by user. The user who has the next turn is the first. */
 const waiting = new Map<string, (() => void)[]>();
 /** Requests that have taken a turn and are not over, by user. */
-const underWay = new Map<string, Set<Turns>>();
+const running = new Map<string, Set<Turns>>();
 /** The latest background read of each user. */
 const reads = new Map<string, Promise<unknown>>();
 let isScheduled = false;
@@ -67,7 +67,7 @@ export class Turns {
 
   /**
    * Resolves in the next turn. A request that takes turns counts as a search: throws `rate_limited` if its user has as many
-   * searches under way as the limit allows, and `unavailable` if the client has gone.
+   * searches running as the limit allows, and `unavailable` if the client has gone.
    */
   async next(): Promise<void> {
     if (!this.#isCounted) this.#count();
@@ -92,7 +92,7 @@ export class Turns {
   }
 
   #count(): void {
-    const all = underWay.get(this.#userId) ?? new Set();
+    const all = running.get(this.#userId) ?? new Set();
     const { searchesPerUser } = this.#limits;
     let others = 0;
     for (const each of all) if (!each.#isOver()) others++;
@@ -104,7 +104,7 @@ export class Turns {
       );
     }
     this.#isCounted = true;
-    underWay.set(this.#userId, all.add(this));
+    running.set(this.#userId, all.add(this));
   }
 
   /** It does nothing more in the turn that it waits for. */
@@ -113,7 +113,7 @@ export class Turns {
   }
 
   end(): void {
-    const all = underWay.get(this.#userId);
-    if (this.#isCounted && all?.delete(this) && all.size === 0) underWay.delete(this.#userId);
+    const all = running.get(this.#userId);
+    if (this.#isCounted && all?.delete(this) && all.size === 0) running.delete(this.#userId);
   }
 }

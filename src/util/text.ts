@@ -11,7 +11,10 @@ export function usernameKey(username: string): string {
 
 const BETWEEN_WORDS = /[\p{P}\p{Z}\p{C}]+/u;
 
-/** Names how `searchKey` and `phoneDigits` are made, which contacts are stored with: change the number with them. */
+/**
+ * Names how `searchKey` and `phoneDigits` are made, which contacts are stored with: change the number with
+ * them, in a release whose migration stops earlier nodes, which would store contacts by the old rule.
+ */
 export const NAME_RULE = `1, words ${WORD_RULE}`;
 
 /** Returns the words of a name, folded as those of a message. Punctuation and spaces separate words. */

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { findAttachments, findVisibleAttachment } from "../../db/queries/attachments.ts";
 import type { DueDelivery } from "../../db/queries/deliveries.ts";
 import { toReference } from "../../db/queries/events.ts";
@@ -104,7 +105,13 @@ export async function renderChange(
     const seen = seeing.has(recipientId) ? { json: show(recipientId), message } : undefined;
     return render(event, recipientId, seen, mutedIds.has(recipientId));
   };
-  return Promise.all(change.map(({ recipientId, event }) => renderOne(recipientId, event)));
+  const rendered: RenderedEvent[] = [];
+  for (const { recipientId, event } of change) {
+    // Signing the links of a hundred files takes 2 ms, and a group can have a thousand listeners.
+    if (message?.has_files === 1 && rendered.length > 0) await setImmediate();
+    rendered.push(await renderOne(recipientId, event));
+  }
+  return rendered;
 }
 
 /** Finds which of the users do not see some of the reactions that a message was rendered with. They may be gone by now. */
@@ -293,7 +300,7 @@ export async function renderForAll(
 
 /**
  * Renders an event that alerts for a push: ids only. Returns undefined if it does not alert the recipient any more, or is of
- * a new message that they have read meanwhile. Who had read a message before an edit has not read the edit.
+ * a new message that they have read meanwhile. A recipient who read a message before an edit has not read the edit.
  */
 export async function renderPush(core: Core, delivery: DueDelivery): Promise<string | undefined> {
   const { event_id: id, type, told_at: at, recipient_id: userId, conversation_id, payload } = delivery;

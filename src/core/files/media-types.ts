@@ -14,8 +14,10 @@ const CONTAINER = /^application\/(?:zip|x-cfb)$/;
 const CONTAINED = /^application\/(?:msword|vnd\..+)$/;
 // Containers of both films and sounds.
 const SHARED = /^video\/(?:webm|matroska|mp4|3gpp2?)$/;
+// Media that is never text.
+const MEDIA = /^(?:image|audio|video|font)\//;
 // Formats that are never text. Some begin with two letters with which a sentence can begin, too.
-const BINARY = /^(?:image|audio|video|font)\/|^application\/x-msdownload$/;
+const BINARY = new RegExp(`${MEDIA.source}|^application/x-msdownload$`);
 /** With fewer bytes nothing is detected. */
 const MIN_SNIFFED_BYTES = 4;
 
@@ -42,9 +44,9 @@ export async function detectType(
 function chooseType(head: Uint8Array, sniffed: string | undefined, claimed: string | null): string | null {
   if (claimed === null) return sniffed ?? null;
   if (sniffed === undefined) {
-    const isBinary = BINARY.test(claimed) && !RUNNABLE.test(claimed);
+    const isMedia = MEDIA.test(claimed) && !RUNNABLE.test(claimed);
     // TypeScript and MPEG transport streams have the same extension.
-    return isBinary && head.length > 0 && isText(head) ? "text/plain" : claimed;
+    return isMedia && head.length > 0 && isText(head) ? "text/plain" : claimed;
   }
   if (CONTAINED.test(claimed) && CONTAINER.test(sniffed)) return claimed;
   const isSound = claimed.startsWith("audio/") && SHARED.test(sniffed) && !hasVideoTrack(head);

@@ -76,7 +76,7 @@ export class Previews {
   async #prepareAll(): Promise<void> {
     for (let row = this.#toPrepare.take(); row && !this.#isClosed; row = this.#toPrepare.take()) {
       try {
-        // Before it is under way: a request for the same must not wait for it.
+        // Before it is registered: a request for the same preview must not wait for it.
         await this.#parts.makers.quiet;
         await this.#get(row, PREVIEW_WIDTHS[0]!, false);
       } catch (error) {

@@ -1,7 +1,7 @@
 import { type Statement, sql } from "../sql.ts";
 import { get, type Write, write } from "../write.ts";
 
-/** Selects contacts whose owner is not a member of their conversation. A release that runs on a newer schema may create such. */
+/** Selects contacts whose owner is not a member of their conversation. An older release that runs on a newer schema can create such contacts. */
 export const LOST = sql`FROM contacts c WHERE NOT EXISTS (SELECT 1 FROM members m
     WHERE m.conversation_id = c.conversation_id AND m.user_id = c.owner_id AND m.contact_id = c.id)
   AND NOT EXISTS (SELECT 1 FROM erasing e WHERE e.user_id = c.owner_id)`;

@@ -313,7 +313,7 @@ export const hideMessage = write(
     if (!message) throw new ParleyError("message_not_found");
     checkVersion(expected, message.version);
     const files = yield* all(findFiles(message));
-    // Their uploader's storage does not count files that their uploader does not see, whoever else does.
+    // Files that their uploader does not see do not count in the uploader's storage, even if others still see them.
     const own = files.filter((file) => file.uploader_id === userId).flatMap(returnStorage);
     if (message.is_seen === 1) yield* batch([...own, ...withdraw(message, files, [userId], now)]);
     else yield* eraseForAll(message, files, now, entry);

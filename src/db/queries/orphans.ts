@@ -108,13 +108,12 @@ const RULES: readonly Rule[] = [
   },
   {
     table: "grants",
-    // The uploader keeps the grant of a file whose message they have deleted for themselves.
     problem: "is of a file that the user does not see",
     find: sql`SELECT r.user_id || ' ' || r.attachment_id AS row FROM grants r WHERE NOT ${IS_LEFT}
       AND NOT EXISTS (SELECT 1 FROM attachments a
         JOIN members s ON s.conversation_id = a.conversation_id AND s.user_id = r.user_id
         WHERE a.id = r.attachment_id AND a.conversation_id = r.conversation_id
-          AND (a.uploader_id = r.user_id OR ${sees(sql`a.message_id`)}))`,
+          AND ${sees(sql`a.message_id`)})`,
   },
   {
     table: "attachments",

@@ -190,7 +190,7 @@ export async function findMessagesOfBodies(db: ValuesReader, bodyIds: readonly n
 
 /**
  * Returns the texts of the first of the messages, newest first or oldest first, which have so many bytes together apart from the
- * last one, whoever sees them. Those without a text have null. The sizes of texts are read without the texts.
+ * last one, no matter who sees them. Those without a text have null. The sizes of texts are read without the texts.
  */
 export async function listTexts(
   db: ValuesReader,

@@ -243,7 +243,7 @@ async function redirect(
 const INLINE =
   /^(?:image\/(?:png|jpeg|gif|webp|avif|apng|bmp|x-icon)|audio\/.+|video\/.+|text\/plain|application\/pdf)$/;
 
-/** The least with which a browser shows a type in a tab of its own. Scripts never run. */
+/** The strictest policies with which browsers still show each type in its own tab. Scripts never run. */
 const POLICIES: readonly (readonly [type: RegExp, policy: string])[] = [
   // The PDF viewers of browsers refuse to work in a sandbox.
   [/^application\/pdf$/, "default-src 'none'"],

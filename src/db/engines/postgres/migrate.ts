@@ -120,7 +120,7 @@ const UNGUARDED_USERS = `SELECT COALESCE(host(a.client_addr), 'this machine') ||
     AND NOT EXISTS (SELECT 1 FROM pg_locks r WHERE r.pid = l.pid AND r.locktype = 'advisory' AND r.objsubid = 2
       AND r.classid = hashtext('parley')::oid)`;
 
-/** Waits for the end of nodes that would go on after the migration. Throws if they stay. */
+/** Waits for the end of nodes that would keep running after the migration. Throws if they stay. */
 async function awaitUnguarded(client: ClientBase, newest: number): Promise<void> {
   for (let tries = 1; ; tries++) {
     const { rows } = await client.query<{ who: string }>(UNGUARDED_USERS);

@@ -1,4 +1,4 @@
-// What tells, after the answer to a COMMIT was lost, whether it was done.
+// Finds out whether a transaction committed when the reply to COMMIT was lost.
 import { raw, sql } from "../../sql.ts";
 import { incarnationOf, VERSION } from "./migrate.ts";
 

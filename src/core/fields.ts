@@ -217,7 +217,16 @@ function lines(maxLength: number): Field<string | null, true> {
   });
 }
 
-export const longText = lines(10_000);
+const anyLines = lines(10_000);
+
+/** The text of a message. One that nobody can see is none. */
+export const longText: Field<string | null, true> = {
+  ...anyLines,
+  parse(value) {
+    const text = anyLines.parse(value);
+    return typeof text === "string" && !isVisible(text) ? null : text;
+  },
+};
 export const description = lines(1000);
 
 const MAX_DATA_BYTES = 4096;

@@ -1,5 +1,4 @@
 import { ParleyError } from "../errors.ts";
-import { isVisible } from "../util/text.ts";
 import type { Caller } from "./access/caller.ts";
 import type { Core } from "./core.ts";
 import {
@@ -84,7 +83,7 @@ function checkFields(fields: MessageFields, files: readonly ReceivedFile[]): voi
   const { conversation_id, text, data, reply_to_id } = fields;
   knownForm(conversation_id, "cnv", "conversation_not_found", "conversation_id");
   if (reply_to_id) knownForm(reply_to_id, "msg", "message_not_found", "reply_to_id");
-  if (data || files.length > 0 || (text && isVisible(text))) return;
+  if (data || files.length > 0 || text) return;
   throw new ParleyError("missing_parameter", "A message needs visible text, data or a file.", {
     param: "text",
   });

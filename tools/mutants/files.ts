@@ -57,7 +57,7 @@ export const files: readonly Mutant[] = [
   {
     name: "text that is said to be a film",
     file: TYPES,
-    find: "isBinary && head.length > 0",
+    find: "isMedia && head.length > 0",
     replace: "isBinary && head.length < 0",
     tests: ["unit/media-types"],
   },

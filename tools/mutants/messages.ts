@@ -18,16 +18,9 @@ export const messages: readonly Mutant[] = [
   },
   {
     name: "a message may be invisible",
-    file: SENDING,
-    find: "(text && isVisible(text))",
-    replace: "text",
-    tests: ["http/real-clients"],
-  },
-  {
-    name: "an edit may leave a message invisible",
-    file: QUERIES,
-    find: '!isVisible(text ?? "")',
-    replace: "text === null",
+    file: FIELDS,
+    find: "!isVisible(text) ? null : text",
+    replace: 'text === "" ? null : text',
     tests: ["http/real-clients"],
   },
   {

@@ -1,6 +1,5 @@
 import { ParleyError } from "../../errors.ts";
 import { laterId } from "../../util/ids.ts";
-import { isVisible } from "../../util/text.ts";
 import { NEWEST, type Page } from "../page.ts";
 import { list, padded, type QuickReader, type Statement, sql } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
@@ -203,7 +202,7 @@ export const updateMessage = write({ publishesEvents: true }, function* (input: 
   const { text = message.text, data = message.data, mentions = mentioned } = input;
   const areMentionsSame = mentions.join(" ") === mentioned.join(" ");
   if (text === message.text && data === message.data && areMentionsSame) return;
-  if (data === null && !isVisible(text ?? "") && (yield* all(findFiles(message))).length === 0) {
+  if (text === null && data === null && (yield* all(findFiles(message))).length === 0) {
     const detail = "A message needs visible text, data or a file. Delete it instead.";
     throw new ParleyError("missing_parameter", detail, { param: "text" });
   }

@@ -6,6 +6,7 @@ import { NEWEST } from "../../src/db/page.ts";
 import {
   findAttachment,
   findAttachments,
+  findLinkedAttachment,
   findVisibleAttachment,
   listAttachments,
 } from "../../src/db/queries/attachments.ts";
@@ -229,6 +230,7 @@ function deletedUserContract(name: string, open: Open): void {
       async () => {
         for (const i of notes) assert.equal(await findVisibleAttachment(db, idOf(i)), undefined);
         for (const i of ALL) assert.ok(await findVisibleAttachment(db, idOf(i)));
+        for (const i of ALL) assert.equal(await findLinkedAttachment(db, "a", idOf(i)), undefined);
         await assert.rejects(send(db, "a", 30), { code: "conversation_not_found" });
         await assert.rejects(db.write("createAttachment", attachment("a", 30, { messageId: messageId(6) })), {
           code: "message_not_found",

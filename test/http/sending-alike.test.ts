@@ -125,3 +125,22 @@ test("postgres: what a sender does costs the same whoever has blocked, left, mut
     assert.deepEqual(costs.get(talk), first(talk.where), `${talk.where} ${talk.kind}`);
   t.diagnostic(JSON.stringify(costs.get(talks[0]!)));
 });
+
+test("postgres: deleting a message for oneself takes as many round trips whoever else sees it", async (t) => {
+  const counted = await startCounted(t);
+  const { server, count } = counted;
+  const bob = await person(server, "bob");
+  const talks = await startTalks(counted, bob);
+  const costs = new Map(talks.map((talk) => [talk, {} as Record<string, Counts>]));
+  const tripsOf = (talk: Talk) => costs.get(talk)!.hide?.roundTrips;
+  const isEven = () => talks.every((talk) => tripsOf(talk) === tripsOf(talks[0]!));
+  for (let round = 0; round < 3 || (round < 25 && !isEven()); round++) {
+    for (const talk of talks) {
+      const sending = upload(server.url, bob, new File(["x"], "x"), { conversation_id: talk.id });
+      const { message_id } = await read<{ message_id: string }>(sending, 201);
+      const path = `/v1/messages/${message_id}?for=me`;
+      await count(costs.get(talk)!, "hide", () => done(send(server, bob, "DELETE", path)));
+    }
+  }
+  for (const talk of talks) assert.equal(tripsOf(talk), tripsOf(talks[0]!), `${talk.where} ${talk.kind}`);
+});

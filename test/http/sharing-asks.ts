@@ -1,6 +1,6 @@
 // What Bob does on the servers of sharing-two-worlds.ts, and all that he can ask.
 import type { Act } from "./sharing-secrets.ts";
-import { OTHERS, pick, type Request, type Twins } from "./sharing-two-worlds.ts";
+import { type Answer, OTHERS, pick, type Request, type Twins } from "./sharing-two-worlds.ts";
 
 /** How often each is drawn. */
 export const ASKS = {
@@ -24,7 +24,8 @@ function form(fields: Record<string, string>, ...files: number[]): FormData {
   return data;
 }
 
-export async function doAsk(kind: Ask, twins: Twins, { who, target, spare }: Act): Promise<void> {
+/** Returns whether it succeeded. */
+export async function doAsk(kind: Ask, twins: Twins, { who, target, spare }: Act): Promise<boolean> {
   const message = twins.pick("msg", target);
   const conversation_id = twins.pick("cnv", target);
   const file = twins.pick("att", target);
@@ -74,21 +75,21 @@ export async function doAsk(kind: Ask, twins: Twins, { who, target, spare }: Act
     createGroup: post("/v1/groups", {
       name: text,
       history: isPrivate ? "all" : "joined",
-      usernames: [username],
+      members: [username],
     }),
     leaveGroup: { method: "DELETE", path: `/v1/groups/${group}` },
     invite: post(`/v1/groups/${group}/members`, { username }),
   };
-  if (kind === "addContact") await addContact(twins, name);
-  else await twins.ask(requests[kind]);
+  const answer = kind === "addContact" ? await addContact(twins, name) : await twins.ask(requests[kind]);
+  return answer?.startsWith("2") ?? false;
 }
 
 /** Who adds a contact again sees whether the other has them, and had since: so only if that is the same on both servers. */
-async function addContact(twins: Twins, name: string): Promise<void> {
+async function addContact(twins: Twins, name: string): Promise<Answer | undefined> {
   const [plain, hidden] = await Promise.all([twins.plain.contactOf(name), twins.hidden.contactOf(name)]);
-  if (plain?.conversation_id !== hidden?.conversation_id) return;
+  if (plain?.conversation_id !== hidden?.conversation_id) return undefined;
   const body = { username: twins.plain.names.get(name)!, phone_number: "+15550100" };
-  await twins.ask({ method: "POST", path: "/v1/contacts", body });
+  return twins.ask({ method: "POST", path: "/v1/contacts", body });
 }
 
 const get = (path: string): Request => ({ method: "GET", path });

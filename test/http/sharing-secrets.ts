@@ -8,6 +8,7 @@ import { joinGroup, leaveGroup } from "../../src/core/groups.ts";
 import { deleteMessage, hideMessage, updateMessage } from "../../src/core/messages.ts";
 import { addReaction } from "../../src/core/reactions.ts";
 import { createMessage } from "../../src/core/sending.ts";
+import { findMessage } from "../../src/db/queries/messages.ts";
 import { ParleyError } from "../../src/errors.ts";
 import { OTHERS, type Twin, type Twins } from "./sharing-two-worlds.ts";
 
@@ -33,6 +34,15 @@ function withContact(
 const addBob: Doing = (core, caller, twin) =>
   createContact(core, caller, { username: twin.names.get("bob")!, phone_number: "+15550100" });
 
+/** Hides one of some that the user may see. Throws `message_not_found`. */
+async function hideOne(core: Core, caller: Caller, twins: Twins, number: number): Promise<void> {
+  for (let tries = 1; tries < 6; tries++) {
+    const message = twins.pick("msg", number + tries * 4);
+    if (await findMessage(core.db, caller.userId, message)) return hideMessage(core, caller, message, null);
+  }
+  throw new ParleyError("message_not_found");
+}
+
 /** What Bob must not notice. */
 function secretOf(kind: string, twins: Twins, { target, spare }: Act): Doing {
   const message = twins.pick("msg", target);
@@ -42,7 +52,7 @@ function secretOf(kind: string, twins: Twins, { target, spare }: Act): Doing {
   const secrets: Record<string, Doing> = {
     block: (core, caller, twin) => setBlock(core, caller, twin.names.get("bob")!, true),
     unblock: (core, caller, twin) => setBlock(core, caller, twin.names.get("bob")!, false),
-    hide: (core, caller) => hideMessage(core, caller, message, null),
+    hide: (core, caller) => hideOne(core, caller, twins, target),
     leave: withContact((core, caller, { id }) => deleteContact(core, caller, id, null)),
     rejoin: addBob,
     settings: (core, caller) => updateConversation(core, caller, conversation, setting, null),
@@ -104,8 +114,9 @@ export function doSecretly(kind: string, twins: Twins, act: Act): Promise<boolea
   return twins.hidden.does((core, twin) => doing(core, twin.callers.get(name)!, twin, name));
 }
 
-export async function doOpenly(kind: string, twins: Twins, act: Act): Promise<void> {
+/** Likewise. */
+export function doOpenly(kind: string, twins: Twins, act: Act): Promise<boolean> {
   const name = OTHERS[act.who % OTHERS.length]!;
   const doing = openOf(kind, twins, act);
-  await twins.bothDo((core, twin) => doing(core, twin.callers.get(name)!, twin, name));
+  return twins.bothDo((core, twin) => doing(core, twin.callers.get(name)!, twin, name));
 }

@@ -124,17 +124,17 @@ export const events: readonly Mutant[] = [
   {
     name: "events: streams that wait are sent what their users do not see",
     file: RENDER,
-    find: "seeing.has(recipientId) ? found : undefined",
-    replace: "found",
+    find: "seeing.has(recipientId) ? { json: show(recipientId), message } : undefined",
+    replace: "{ json: show(recipientId), message }",
     tests: ["http/events-alike"],
   },
   {
     name: "events: a message is read after those who see it",
     file: RENDER,
-    find: "  return { json: json!, message, userIds };\n",
+    find: "  return { show, message, userIds, senderId: message.sender_id };\n",
     replace: `  const late = await findAnyMessage(core.db, conversationId, messageId);
-  const [lateJson] = await renderMessages(core, [late!]);
-  return { json: lateJson ?? json!, message, userIds };\n`,
+  const lateShow = await renderMessageForAll(core, late!);
+  return { show: lateShow, message, userIds, senderId: message.sender_id };\n`,
     tests: ["http/events-alike"],
   },
   {
@@ -147,8 +147,8 @@ export const events: readonly Mutant[] = [
   {
     name: "events: streams that wait alert also where it is muted",
     file: RENDER,
-    find: "undefined, mutedIds.has(recipientId));",
-    replace: "undefined, false);",
+    find: "render(event, recipientId, seen, mutedIds.has(recipientId));",
+    replace: "render(event, recipientId, seen, false);",
     tests: ["http/events-alike"],
   },
   {

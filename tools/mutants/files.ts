@@ -309,6 +309,13 @@ export const files: readonly Mutant[] = [
     tests: ["unit/links"],
   },
   {
+    name: "a link is verified without its user",
+    file: LINKS,
+    find: "return `file.${userId}.${attachmentId}`;",
+    replace: "return userId && `file.${attachmentId}`;",
+    tests: ["unit/links", "http/file-links"],
+  },
+  {
     name: "a link can be made to live longer",
     file: LINKS,
     find: '.update(text).digest("base64url")',

@@ -159,7 +159,7 @@ export const pictures: readonly Mutant[] = [
   {
     name: "pictures: lists have image without include",
     file: "src/core/files/attachment-resource.ts",
-    find: "  if (include === undefined) return (row) => linked(core, row);\n",
+    find: "  if (include === undefined) return (row, userId) => linked(core, row, userId);\n",
     replace: '  include ??= ["image"];\n',
     tests: ["http/pictures"],
   },

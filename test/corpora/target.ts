@@ -147,6 +147,14 @@ export async function each<T>(
   await Promise.all(Array.from({ length: atOnce }, runner));
 }
 
+/** The words by which a name is searched. A sign that stands for several letters, such as ™, is a word of its own. */
+export function toWords(name: string): string[] {
+  return name
+    .replaceAll("™", " ™ ")
+    .normalize("NFKC")
+    .split(/[\p{P}\p{Z}\p{C}]+/u);
+}
+
 export const turn = <T>(list: readonly T[], index: number): T => list[index % list.length]!;
 
 export const administrator = (target: Target) => target.user({ scopes: SCOPES });

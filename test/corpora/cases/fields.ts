@@ -15,6 +15,7 @@ import {
   parsed,
   SEARCHES_AT_ONCE,
   type Target,
+  toWords,
 } from "../target.ts";
 
 /** What a value comes back as, by the documentation; undefined where it is to be refused. */
@@ -28,8 +29,9 @@ const has = (value: string, least: number, most: number) => {
 
 const isVisible = (value: string) =>
   [...value].some((each) => !/[\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u.test(each));
-const username: Rule = (value) =>
+const groupName: Rule = (value) =>
   has(value, 1, 128) && value === value.trim() && isVisible(value) ? value : undefined;
+const username: Rule = (value) => (/^\.{1,2}$/.test(value.normalize("NFKC")) ? undefined : groupName(value));
 const phone: Rule = (value) =>
   has(value, 3, 64) && value.normalize("NFKC").replace(/\P{Nd}/gu, "").length >= 3 ? value : undefined;
 const name: Rule = (value) => (has(value, 0, 128) ? value || null : undefined);
@@ -94,7 +96,7 @@ function writes(
   const note = () => ({ conversation_id: notes });
   const words = (unique: string) => ({ ...note(), text: unique });
   const aGroup = [
-    { field: "name", rule: username },
+    { field: "name", rule: groupName },
     { field: "description", rule: description },
     { field: "avatar_url", rule: avatarUrl, sent: inQuery },
   ];
@@ -212,7 +214,7 @@ async function search(ask: Ask, contacts: Iterable<Fields>): Promise<number> {
     async (one) => {
       const username = String(one.username);
       assert.deepEqual(await find({ username }), [one]);
-      const words = username.split(/[\p{P}\p{Z}\p{C}]+/u);
+      const words = toWords(username);
       const q = words.slice(0, MAX_WORDS).toReversed().join(" ");
       for (const text of words.length <= MAX_WORDS ? [q, username] : [q]) {
         const found = await find({ q: text, limit: "100" });
@@ -257,7 +259,7 @@ async function searchMessages(ask: Ask, said: string): Promise<number> {
   return count;
 }
 
-const KEPT = [username, phone, name, avatarUrl, messageText, description];
+const KEPT = [username, groupName, phone, name, avatarUrl, messageText, description];
 
 /**
  * `engine`: for another one the fields whose text is kept are enough, and what went out as JSON goes out as a form, and the

@@ -11,6 +11,7 @@ import {
   parsed,
   refused,
   type Target,
+  toWords,
   turn,
 } from "../target.ts";
 import { download, fileForm, quoted, upload } from "../uploads.ts";
@@ -73,7 +74,7 @@ export async function names(target: Target, some = ways.length): Promise<string>
   };
   /** By its words, of which a search takes 32 with 255 characters. */
   const isFound = async ({ id, filename }: Fields) => {
-    const words = String(filename).split(/[\p{P}\p{Z}\p{C}]+/u);
+    const words = toWords(String(filename));
     const q = [...words.slice(0, 32).join(" ")].slice(0, 255).join("");
     const query = new URLSearchParams({ q, limit: "100" });
     const { data } = parsed<{ data: Fields[] }>(await ask("GET", `/v1/attachments?${query}`));

@@ -160,7 +160,7 @@ test("what is no token is refused, naming the field and what is accepted", async
     [{}, 400, "user_id", /required/],
     [{ user_id: NOBODY }, 404, "user_id", /GET \/v1\/users/],
     [{ user_id: "a" }, 404, "user_id", /GET \/v1\/users/],
-    ...[[], "", ["all"], ["admin", 1], "admin all", [["admin"]], 1, null, { admin: true }].map(
+    ...[[], "", ["all"], ["admin", 1], "admin all", [["admin"]], 1, { admin: true }].map(
       (scopes): [object, number, string, RegExp] => [
         { user_id, scopes },
         400,

@@ -8,6 +8,7 @@ import {
   listConversationEnds,
   listIdsBetween,
   listTexts,
+  listUnindexed,
   upTo,
 } from "../db/queries/search.ts";
 import { ParleyError } from "../errors.ts";
@@ -35,8 +36,8 @@ const BYTES_AT_ONCE = 200_000;
 const MAX_LOOKED_AT = 20_000;
 /** Messages per write of the index, and their characters, for which other writes wait. */
 export const INDEXED_AT_ONCE = { limit: 200, characters: 100_000 };
-/** Writes of the index that a search waits for. */
-const MAX_CATCH_UP = 20;
+/** Texts of all users that wait for the index. A search that would have to look at more cannot tell what the index lacks. */
+const MAX_UNINDEXED = 20_000;
 
 interface SearchRequest extends Page, MessageAdditions {
   q: string;
@@ -60,8 +61,9 @@ export async function searchMessages(
   const search = new Search(core, caller, { ...request, terms, conversations, turns });
   let candidates = await search.listFew();
   if (!candidates) {
-    await catchUp(core);
-    candidates = await search.findCandidates();
+    // Before the index is read: what is indexed meanwhile is then found twice, not missed.
+    const unindexed = (await hasUnindexed(core)) ? await search.listUnindexed() : [];
+    candidates = await search.findCandidates(unindexed);
   }
   const end = candidates ? await search.check(candidates) : await search.walk();
   const rows = await renderMessages(core, search.found, caller.userId, request.include);
@@ -88,18 +90,12 @@ async function conversationsOf(
   return listConversationEnds(core.db.background, userId, id);
 }
 
-/** Lets the index have everything that was sent before. */
-async function catchUp(core: Core): Promise<void> {
+/** Reports whether texts wait for the index. Throws `unavailable` while the index is rebuilt. */
+async function hasUnindexed(core: Core): Promise<boolean> {
   const { rebuilt, waiting } = await getIndexState(core.db);
-  let isBehind = rebuilt !== null || waiting === 1;
-  try {
-    for (let writes = 0; rebuilt === null && isBehind && writes < MAX_CATCH_UP; writes++)
-      isBehind = await core.db.write("indexMessages", INDEXED_AT_ONCE);
-  } catch (error) {
-    // Reads go on without a place to write, but this one would miss what came last.
-    throw unusableIndex(error);
-  }
-  if (isBehind) throw new ParleyError("unavailable", "The search index is being built. Try again later.");
+  if (rebuilt !== null)
+    throw new ParleyError("unavailable", "The search index is being built. Try again later.");
+  return waiting === 1;
 }
 
 /** The index cannot be reached, or is damaged beyond a rebuild, while all else works. */
@@ -137,22 +133,39 @@ class Search {
     return this.#listBetween("", NEWEST, this.#core.limits.messagesReadAtOnce);
   }
 
-  /** Returns all messages that have a word of the query, which may have the others, too; undefined if all words are frequent. */
-  async findCandidates(): Promise<string[] | undefined> {
+  /** Returns the messages of these conversations that the index does not have yet. */
+  async listUnindexed(): Promise<string[]> {
+    const ids: string[] = [];
+    for (let after = 0, looked = 0; looked < MAX_UNINDEXED; looked += ROWS_PER_TURN) {
+      const rows = await this.#plan.turns.read(() =>
+        listUnindexed(this.#core.db.background, this.#userId, { after, limit: ROWS_PER_TURN }),
+      );
+      await this.#plan.turns.next();
+      for (const [, id] of rows) if (id !== null) ids.push(id);
+      if (rows.length < ROWS_PER_TURN) return ids;
+      [after] = rows.at(-1)!;
+    }
+    throw new ParleyError("unavailable", "Too many new messages wait for the search index. Try again later.");
+  }
+
+  /**
+   * Returns all messages that have a word of the query, which may have the others, too, and those that the index lacks; undefined
+   * if all words are frequent.
+   */
+  async findCandidates(unindexed: readonly string[]): Promise<string[] | undefined> {
     const lookups = this.#plan.terms
       .flatMap(toLookups)
       .sort((a, b) => Number(a.isPrefix) - Number(b.isPrefix) || b.entry.length - a.entry.length);
     for (const lookup of lookups) {
       const bodies = await this.#lookUp(lookup);
       if (!bodies) continue;
-      const ids: string[] = [];
+      const ids = new Set(unindexed);
       for (const some of parts([...new Set(bodies)], ROWS_PER_TURN)) {
-        ids.push(
-          ...(await this.#plan.turns.read(() => findMessagesOfBodies(this.#core.db.background, some))),
-        );
+        const found = await this.#plan.turns.read(() => findMessagesOfBodies(this.#core.db.background, some));
+        for (const id of found) ids.add(id);
         await this.#plan.turns.next();
       }
-      return ids;
+      return [...ids];
     }
     return undefined;
   }

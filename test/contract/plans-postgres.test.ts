@@ -99,8 +99,10 @@ plansTest(
     }
     await client.query("DEALLOCATE ALL");
     for await (const { statement, plan, told } of plansOf(client, await searchQueries())) {
-      assert.doesNotMatch(plan, /Seq Scan|Sort/, told);
-      if (statement.sql.includes("id > ?"))
+      assert.doesNotMatch(plan, /Seq Scan/, told);
+      // The sizes of a portion of texts are added up in the order of the page.
+      if (!statement.sql.includes(" OVER ")) assert.doesNotMatch(plan, /Sort/, told);
+      if (statement.sql.includes(" m.id < ?"))
         assert.match(
           plan,
           /messages_pkey[^\n]*\n *(?:->[^\n]*\n *)*Index Cond: \(+conversation_id = .* AND \(id > .* AND \(id < /,

@@ -196,7 +196,7 @@ test("a search reads its conversations alone, by keys and ranges of ids, and its
           /^(?:SEARCH \w+ USING (?:COVERING )?(?:INDEX \w+|PRIMARY KEY|INTEGER PRIMARY KEY) \(|CORRELATED SCALAR SUBQUERY)/,
           `${statement.sql}: ${step}`,
         );
-      if (statement.sql.includes("id > ?"))
+      if (statement.sql.includes(" m.id < ?"))
         assert.deepEqual(steps, [
           "SEARCH s USING PRIMARY KEY (conversation_id=? AND user_id=?)",
           "SEARCH m USING PRIMARY KEY (conversation_id=? AND id>? AND id<?)",

@@ -5,6 +5,7 @@ import {
   listConversationEnds,
   listIdsBetween,
   listTexts,
+  listUnindexed,
 } from "../../src/db/queries/search.ts";
 import type { QuickReader, Statement } from "../../src/db/sql.ts";
 import type { Lookup } from "../../src/util/words.ts";
@@ -23,6 +24,7 @@ export async function searchQueries(): Promise<Statement[]> {
   for (const id of [undefined, "cnv_7"]) await listConversationEnds(db, "usr_x", id);
   for (const to of ["msg_9", "msg_~"])
     await listIdsBetween(db, "usr_x", CONVERSATIONS, { from: "msg_1", to, limit: 2001 });
+  await listUnindexed(db, "usr_x", { after: 7, limit: 500 });
   await findMessagesOfBodies(db, [7, 8, 9]);
   await listTexts(db, ["msg_7", "msg_8"], { newer: false, bytes: 1 });
   await findMessages(db, "usr_x", ["msg_7", "msg_8"]);

@@ -80,7 +80,28 @@ for (const [name, start] of ENGINES) {
     assert.ok(await eventually(async () => (await indexed(server, conversation)) === 0));
   });
 
-  test(`${name}: one write takes all that waits, so a search does not wait for messages that are sent meanwhile`, async (t) => {
+  test(`${name}: a search finds what waits for the index, in the user's conversations only, and waits for no write`, async (t) => {
+    const server = await start(t);
+    const [ann, , conversation] = await pair(server);
+    const eve = await person(server, "eve");
+    const own = await read<{ conversation_id: string }>(send(server, eve, "GET", "/v1/me"), 200);
+    await say(server, ann, conversation, "old red");
+    await indexed(server, conversation);
+    const { db } = server.app.core;
+    const { write } = db;
+    // The index gets nothing more.
+    db.write = ((...args: unknown[]) =>
+      args[0] === "indexMessages" ? Promise.resolve(false) : Reflect.apply(write, db, args)) as typeof write;
+    t.after(() => {
+      db.write = write;
+    });
+    await say(server, eve, own.conversation_id, "eve's red");
+    for (const text of ["new red", "new blue"]) await say(server, ann, conversation, text);
+    assert.deepEqual(await search(server, ann, "red"), ["new red", "old red"]);
+    assert.deepEqual(await search(server, eve, "red"), ["eve's red"]);
+  });
+
+  test(`${name}: one write takes all that waits, so the indexer ends however many messages are sent meanwhile`, async (t) => {
     const server = await start(t);
     const [ann, , conversation] = await pair(server);
     for (const text of ["one red", "two red"]) await say(server, ann, conversation, text);

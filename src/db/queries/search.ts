@@ -12,8 +12,8 @@ import {
 } from "../sql.ts";
 import { all, batch, get, run, type Write, write } from "../write.ts";
 
-// A new body waits in `unindexed` until the indexer, or a search before it begins, writes its words into the index, many bodies
-// at once: for one alone that costs as much as sending the message. Words leave the index in the transaction that erases the text.
+// A new body waits in `unindexed` until the indexer writes its words into the index, many bodies at once: for one alone that costs
+// as much as sending the message. Until then a search reads its text. Words leave the index in the transaction that erases the text.
 
 /** What a write knows of a text that it adds or erases. */
 export interface IndexedBody {
@@ -180,6 +180,23 @@ export async function lastBody(db: Reader): Promise<number> {
   return (await db.get<{ id: number }>(sql`SELECT COALESCE(MAX(id), 0) AS id FROM message_bodies`))!.id;
 }
 
+/**
+ * Returns the bodies after this one that wait for the index, in their order, each with the id of its message if that is in a
+ * conversation of the user, else null.
+ */
+export async function listUnindexed(
+  db: ValuesReader,
+  userId: string,
+  { after, limit }: { after: number; limit: number },
+): Promise<[bodyId: number, id: string | null][]> {
+  return db.allValues(
+    sql`SELECT w.body_id, (SELECT m.id FROM messages m
+        JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = ${userId}
+        WHERE m.body_id = w.body_id)
+      FROM unindexed w WHERE w.body_id > ${after} ORDER BY w.body_id LIMIT ${limit} + 0`,
+  );
+}
+
 /** Finds the messages of these bodies. */
 export async function findMessagesOfBodies(db: ValuesReader, bodyIds: readonly number[]): Promise<string[]> {
   const found = await db.allValues(
@@ -197,10 +214,10 @@ export async function listTexts(
   ids: readonly string[],
   { newer, bytes }: { newer: boolean; bytes: number },
 ): Promise<[id: string, text: string | null][]> {
-  const size = sql`COALESCE(octet_length(b.text), 0)`;
+  const order = newer ? sql`m.id` : sql`m.id DESC`;
   return db.allValues(
-    sql`SELECT s.id, b.text FROM (SELECT m.id, m.body_id,
-        SUM(${size}) OVER (ORDER BY m.id ${newer ? sql`ASC` : sql`DESC`}) - ${size} AS bytes_before
+    sql`SELECT s.id, b.text FROM (SELECT m.id, m.body_id, COALESCE(SUM(octet_length(b.text))
+        OVER (ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
       FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id WHERE m.id IN (${list(padded(ids))})) s
       LEFT JOIN message_bodies b ON b.id = s.body_id WHERE s.bytes_before < ${bytes}`,
   );

@@ -64,7 +64,7 @@ async function measure(target: Target, user: User, paths: readonly string[], wid
     times.push(performance.now() - begun);
   }
   times.sort((a, b) => a - b);
-  return times[Math.floor(times.length * 0.99)]!;
+  return times[Math.ceil(times.length * 0.99) - 1]!;
 }
 
 const dearPictures: Resource = async (target, scaled) => {

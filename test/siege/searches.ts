@@ -102,7 +102,7 @@ async function measure(
 
 function p99(times: number[]): number {
   times.sort((a, b) => a - b);
-  return times[Math.floor(times.length * 0.99)]!;
+  return times[Math.ceil(times.length * 0.99) - 1]!;
 }
 
 /** Floods the server with these requests of one user, while another asks for something, and holds both to the limits. */

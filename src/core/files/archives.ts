@@ -69,6 +69,8 @@ export async function createConversationArchive(
   conversationId: string,
   turns: Turns,
 ): Promise<Archive> {
+  // A refused search reads nothing.
+  await turns.next();
   await checkMember(core, caller, conversationId);
   const rows = await listFiles(core, caller.userId, { conversationId, lastId: NEWEST }, () => turns.next());
   const last = rows.at(-1);

@@ -339,8 +339,8 @@ test("parley audit prints the trail beside a running server, with what the comma
   assert.deepEqual(await found("--from", hour), []);
   for (const [option, value, message] of [
     ["--actor", "nobody", 'No user is named "nobody"'],
-    ["--object", "nothing", "object_id must be an id"],
-    ["--action", "user.eaten", "actions must be one or more of"],
+    ["--object", "nothing", "--object must be an id"],
+    ["--action", "user.eaten", "--action must be one or more of"],
     ...[
       "yesterday",
       "2026-02-30",

@@ -103,9 +103,9 @@ async function* chunks(text: string): AsyncGenerator<Uint8Array> {
 /** How often each is drawn. */
 export const SECRETS = {
   ...{ block: 6, unblock: 2, hide: 8, leave: 3, rejoin: 3 },
-  ...{ settings: 1, settingsOfContact: 2, read: 3, decline: 1 },
+  ...{ settings: 2, settingsOfContact: 2, read: 3, decline: 5 },
 };
-export const OPEN = { send: 6, sendToAny: 3, edit: 2, delete: 2, react: 3, join: 4 };
+export const OPEN = { send: 6, sendToAny: 3, edit: 6, delete: 2, react: 3, join: 4 };
 
 /** Returns false if it could not be done. */
 export function doSecretly(kind: string, twins: Twins, act: Act): Promise<boolean> {

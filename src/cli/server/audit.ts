@@ -3,7 +3,7 @@ import { type AuditFilters, auditFilters, exportAudit } from "../../core/audit.t
 import type { Accounts } from "../../core/core.ts";
 import { readFields } from "../../core/fields.ts";
 import { getUserByName } from "../../core/users.ts";
-import { OperatorError } from "../../errors.ts";
+import { OperatorError, ParleyError } from "../../errors.ts";
 import { isId } from "../../util/ids.ts";
 import type { Io } from "../io.ts";
 import { withAccounts } from "./data.ts";
@@ -16,6 +16,15 @@ export interface AuditOptions {
   from?: number;
   before?: number;
 }
+
+/** The option of each field. */
+const OPTIONS = {
+  actor_id: "--actor",
+  object_id: "--object",
+  actions: "--action",
+  created_from: "--from",
+  created_before: "--before",
+} satisfies Partial<Record<keyof AuditFilters, string>>;
 
 /** Prints the audit trail as JSON lines, oldest first. */
 export async function printAudit(io: Io, options: AuditOptions): Promise<void> {
@@ -37,5 +46,12 @@ async function toFilters(core: Accounts, options: AuditOptions): Promise<AuditFi
     created_from: from,
     created_before: before,
   };
-  return readFields(auditFilters, new Map(Object.entries(fields).filter(([, value]) => value !== undefined)));
+  const given = new Map(Object.entries(fields).filter(([, value]) => value !== undefined));
+  try {
+    return readFields(auditFilters, given);
+  } catch (error) {
+    const { message, param } = error as ParleyError;
+    if (!(error instanceof ParleyError) || param === undefined) throw error;
+    throw new OperatorError(message.replaceAll(param, OPTIONS[param as keyof typeof OPTIONS]));
+  }
 }

@@ -60,11 +60,7 @@ export function fileFinding(place: Place, file: StoredFile, fault: Fault): Findi
   return {
     data: { ...describeFile(file), blob_key: file.blob_key, path, file_size: file.file_size, ...fault },
     text: `${nameFile(file)}: ${what} ${describeFault(file, fault)}`,
-    hint: `${restoreHint(place, file)}; ${
-      file.uploader === null
-        ? "without one it stays, because only its uploader could delete it."
-        : `without one, ask its uploader to delete it: DELETE /v1/attachments/${file.id}.`
-    }`,
+    hint: `${restoreHint(place, file)}; without one, delete it with a token that has the scope admin: DELETE /v1/attachments/${file.id}.`,
   };
 }
 

@@ -1,6 +1,5 @@
 // The process that decodes pictures of strangers, started by `process.ts`: it takes pictures from standard input and writes
 // previews to standard output.
-import { setPriority } from "node:os";
 import sharp from "sharp";
 import { rgbaToThumbHash } from "thumbhash";
 import { ExactReader, formatAnswer, MAX_RATIO, parseRequest, REQUEST_BYTES, type Request } from "./frames.ts";
@@ -10,8 +9,6 @@ const LOADERS = ["VipsForeignLoadJpeg", "VipsForeignLoadPng", "VipsForeignLoadWe
 const QUALITY = 75;
 /** The largest picture that a ThumbHash is made of, in pixels each way. */
 const PLACEHOLDER_SIDE = 100;
-/** Requests go first. */
-const NICENESS = 10;
 const MIB = 1024 * 1024;
 
 const READING = {
@@ -69,8 +66,6 @@ async function serve(): Promise<void> {
   }
 }
 
-// Before libvips starts its threads, which inherit it.
-setPriority(NICENESS);
 sharp.block({ operation: ["VipsForeignLoad"] });
 sharp.unblock({ operation: LOADERS });
 sharp.concurrency(1);

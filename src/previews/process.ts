@@ -1,4 +1,5 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { setPriority } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { ANSWER_BYTES, ExactReader, formatRequest, parseAnswer, type Request } from "./frames.ts";
 
@@ -6,6 +7,8 @@ import { ANSWER_BYTES, ExactReader, formatRequest, parseAnswer, type Request } f
 const MAX_WEBP_BYTES = 16 * 1024 * 1024;
 const PLACEHOLDER = /^(?:[A-Za-z0-9+/=]{4,64})?$/;
 const MAX_PLACEHOLDER_BYTES = 64;
+/** Requests go first. */
+const NICENESS = 10;
 /** How long it may take to start, on a busy machine. */
 const START_MS = 60_000;
 /** Characters of its standard error that are kept. */
@@ -48,6 +51,8 @@ export class PreviewProcess {
     this.#timeLimitMs = timeLimitMs;
     // Without the variables of the server, among which are its secrets.
     const child = spawn(program!, args, { env: {}, stdio: ["pipe", "pipe", "pipe"] });
+    // Before it starts its threads, which inherit it: to start it takes as long as some previews.
+    if (child.pid !== undefined) setPriority(child.pid, NICENESS);
     this.#process = child;
     this.#answers = new ExactReader(child.stdout);
     // What cannot be written is known by the end of the process.

@@ -69,7 +69,7 @@ async function measure(target: Target, user: User, paths: readonly string[], wid
 
 const dearPictures: Resource = async (target, scaled) => {
   const [attacker, other] = [await newUser(target), await newUser(target)];
-  const [first, ...small] = await give(target, other, blackPng(SMALL_SIDE, SMALL_SIDE), scaled(6, 101));
+  const [first, ...small] = await give(target, other, blackPng(SMALL_SIDE, SMALL_SIDE), scaled(6, 301));
   // What every picture gets after its upload is made before the rest is measured, and the process has started.
   await measure(target, other, small, 320);
   await measure(target, other, [first!], 640);

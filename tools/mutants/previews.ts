@@ -62,8 +62,8 @@ export const previews: readonly Mutant[] = [
   },
   {
     name: "previews: they are as urgent as requests",
-    file: CHILD,
-    find: "setPriority(NICENESS);\n",
+    file: PROCESS,
+    find: "if (child.pid !== undefined) setPriority(child.pid, NICENESS);",
     replace: "",
     tests: ["previews/walls"],
   },

@@ -72,5 +72,6 @@ async function match<N extends { id: string }>(
 
 /** Returns the rows in the order of the ids, without those that are missing. */
 export function inOrder<R extends { id: string }>(ids: readonly string[], rows: readonly R[]): R[] {
-  return ids.flatMap((id) => rows.find((row) => row.id === id) ?? []);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
 }

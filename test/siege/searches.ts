@@ -108,7 +108,7 @@ function p99(times: number[]): number {
 /** Floods the server with these requests of one user, while another asks for something, and holds both to the limits. */
 function besides(prepare: (target: Target, attacker: User) => Promise<Asked[]>, most: number): Resource {
   return async (target, scaled) => {
-    const rounds = scaled(5, 100);
+    const rounds = scaled(5, 300);
     const { user, requests } = await honest(target);
     const attacker = await newUser(target);
     const asked = await prepare(target, attacker);

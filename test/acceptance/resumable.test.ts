@@ -98,8 +98,10 @@ test("creation can have bytes already, even all of them", async () => {
   await assertBytes(await finished(all), BYTES);
 });
 
-test("an empty file is complete when it is created", async () => {
-  await assertBytes(await finished(await createTus(0)), Buffer.alloc(0));
+test("an empty file is complete when it is created, and told as it is then retrieved", async () => {
+  const created = await createTus(0, { filename: "a.txt" }, { headers: { accept: "application/json" } });
+  await assertBytes(await finished(created), Buffer.alloc(0));
+  assert.deepEqual(created.json, (await call("GET", location(created))).json);
 });
 
 test("a length may come later, once", async () => {

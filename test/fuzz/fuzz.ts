@@ -1,5 +1,4 @@
 // Runs a property on a real server for its share of the time, and looks at what is left behind.
-import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import type { TestContext } from "node:test";
 import fc from "fast-check";
@@ -96,7 +95,8 @@ export async function fuzz<T>(
     // The time may end within a run, which continues.
     await running;
     // The time may also end before the first run.
-    if (more.failed && more.counterexample !== null) assert.fail(await fc.asyncDefaultReportMessage(more));
+    if (more.failed && more.counterexample !== null)
+      throw new Error(await fc.asyncDefaultReportMessage(more), { cause: more.errorInstance });
   } finally {
     const seconds = ((performance.now() - begun) / 1000).toFixed(1);
     t.diagnostic(`${suite}: ${done} inputs in ${seconds} s, PARLEY_FUZZ_SEED=${seed}`);

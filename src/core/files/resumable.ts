@@ -226,7 +226,7 @@ async function finish(core: Core, caller: Caller, appender: Appender): Promise<F
 }
 
 function completed({ id, file_size }: Finished): Partial<UploadRow> {
-  return { attachment_id: id, received: file_size, length: file_size };
+  return { filename: null, attachment_id: id, received: file_size, length: file_size };
 }
 
 function checkOffset(given: number, expected: number): void {

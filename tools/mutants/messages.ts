@@ -162,14 +162,14 @@ export const messages: readonly Mutant[] = [
     file: NEW_MESSAGES,
     find: "AND (s.user_id = found.sender_id OR ${none(BLOCK)})`;",
     replace: "`;",
-    tests: ["contract/bulk", "contract/lane"],
+    tests: ["http/sharing-rules"],
   },
   {
     name: "a member who blocked the sender reads the message in the list",
     file: NEW_MESSAGES,
     find: "AND s.user_id <> found.sender_id AND ${some(BLOCK)}`;",
     replace: "AND s.user_id <> found.sender_id AND ${none(BLOCK)} AND ${some(BLOCK)}`;",
-    tests: ["contract/bulk", "contract/lane"],
+    tests: ["acceptance/blocks"],
   },
   {
     name: "messages of one statement are withheld as one run with those between that are seen",

@@ -102,6 +102,15 @@ test("a file that cannot be read has no preview for now", async (t) => {
   assert.ok(await previews!.get(row, 640));
 });
 
+test("a file that was deleted before its preview is made is gone, not damaged", async (t) => {
+  const place = await site(t);
+  const { previews } = place.server.app.core;
+  const row = await give(place, await twoColours(64, 64).png().toBuffer());
+  const gone = { method: "DELETE", headers: place.ann.headers };
+  assert.equal((await fetch(`${place.server.url}/v1/attachments/${row.id}`, gone)).status, 204);
+  await assert.rejects(previews!.get(row, 640), { code: "attachment_not_found" });
+});
+
 test("the first preview is made in the background", async (t) => {
   const place = await site(t);
   const previews = place.server.app.core.previews!;

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { existingAttachments } from "../../db/queries/pictures.ts";
 import { findSmallFile, isSmallFile } from "../../db/queries/small-files.ts";
+import { ParleyError } from "../../errors.ts";
 import type { Core } from "../core.ts";
 import type { FileRow } from "./attachments.ts";
 
@@ -22,6 +24,9 @@ export async function openFile(
   if (core.damaged.has(row.id) && !isWhole) throw damaged(row);
   if (isSmallFile(row)) {
     const bytes = await findSmallFile(core.db, row.id);
+    // Deleted since its row was read.
+    if (!bytes && !(await existingAttachments(core.db, [row.id])).has(row.id))
+      throw new ParleyError("attachment_not_found");
     if (bytes?.length !== row.file_size || crc32(bytes) !== row.crc32) throw damaged(row);
     return bytes.subarray(start, end + 1);
   }

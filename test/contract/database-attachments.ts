@@ -2,14 +2,10 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
 import { NEWEST } from "../../src/db/page.ts";
-import {
-  findAttachment,
-  findVisibleAttachment,
-  isBlobLive,
-  isOwnMessage,
-  listAttachments,
-} from "../../src/db/queries/attachments.ts";
+import { findAttachment, findVisibleAttachment, listAttachments } from "../../src/db/queries/attachments.ts";
 import { listContacts } from "../../src/db/queries/contact-lists.ts";
+import { isBlobLive } from "../../src/db/queries/integrity.ts";
+import { isOwnMessage } from "../../src/db/queries/messages.ts";
 import { listTombstones } from "../../src/db/queries/tombstones.ts";
 import { findUserByName } from "../../src/db/queries/users.ts";
 import { raw, sql } from "../../src/db/sql.ts";

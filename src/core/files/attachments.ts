@@ -5,7 +5,6 @@ import {
   findLinkedAttachment,
   findVisibleAttachment,
   type GrantedName,
-  isOwnMessage,
   listAttachments as listAttachmentRows,
   listGrantedNames,
   type ShownAttachment,
@@ -13,6 +12,7 @@ import {
 } from "../../db/queries/attachments.ts";
 import { findSeat } from "../../db/queries/conversations.ts";
 import type { NewFile } from "../../db/queries/files.ts";
+import { isOwnMessage } from "../../db/queries/messages.ts";
 import { ParleyError } from "../../errors.ts";
 import { foldedLength, hasWords, searchWords } from "../../util/text.ts";
 import type { Caller } from "../access/caller.ts";

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { BlobReader } from "../../blobs/store.ts";
-import { isBlobLive } from "../../db/queries/attachments.ts";
-import { isBlobKnown, type StoredFile, storedFiles } from "../../db/queries/integrity.ts";
+import { isBlobKnown, isBlobLive, type StoredFile, storedFiles } from "../../db/queries/integrity.ts";
 import { hasIntent } from "../../db/queries/intents.ts";
 import { checkSmallFile, isSmallFile } from "../../db/queries/small-files.ts";
 import type { Reader } from "../../db/sql.ts";

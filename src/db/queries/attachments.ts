@@ -7,9 +7,9 @@ import { type NewEntry, recordEntry } from "./audit.ts";
 import { publishReference } from "./events.ts";
 import { addFile, type NewFile } from "./files.ts";
 import {
-  type Changed,
   eraseFileForAll,
   eraseForAll,
+  findOwnMessage,
   membersOf,
   publishChange,
   publishUpdate,
@@ -200,28 +200,10 @@ export function grantedNamesQuery(
     FROM grants g WHERE ${range} ORDER BY ${order} LIMIT ${page.limit} + 0`;
 }
 
-/** Reports whether a committed attachment has these bytes. */
-export async function isBlobLive(db: Reader, blobKey: string): Promise<boolean> {
-  return (await db.get(sql`SELECT 1 AS one FROM attachments WHERE blob_key = ${blobKey}`)) !== undefined;
-}
-
 /** The target of an upload: a conversation, an own message, or with neither the user's notes to self. */
 export interface Target {
   conversationId?: string | undefined;
   messageId?: string | undefined;
-}
-
-// A deleted user stays a member until these rows are erased.
-function findOwnMessage(messageId: string, userId: string): Statement<Changed> {
-  return sql`SELECT m.id, m.conversation_id, m.sender_id, u.username_key FROM messages m
-    JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = m.sender_id
-    JOIN users u ON u.id = s.user_id
-    WHERE m.id = ${messageId} AND m.sender_id = ${userId} AND m.type = 'text' AND ${sees(sql`m.id`)}`;
-}
-
-/** Reports whether the message is the user's own, and the user sees it. */
-export async function isOwnMessage(db: Reader, messageId: string, userId: string): Promise<boolean> {
-  return (await db.get(findOwnMessage(messageId, userId))) !== undefined;
 }
 
 export interface CreateAttachment {

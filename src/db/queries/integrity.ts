@@ -98,3 +98,8 @@ async function checkIntegrity(db: Reader, what: string): Promise<string[]> {
   const found = await db.all<{ integrity_check: string }>(sql`PRAGMA integrity_check(${raw(what)})`);
   return found.map((row) => row.integrity_check).filter((message) => message !== "ok");
 }
+
+/** Reports whether a committed attachment has these bytes. */
+export async function isBlobLive(db: Reader, blobKey: string): Promise<boolean> {
+  return (await db.get(sql`SELECT 1 AS one FROM attachments WHERE blob_key = ${blobKey}`)) !== undefined;
+}

@@ -1,7 +1,7 @@
 import { ParleyError } from "../../errors.ts";
 import { laterId } from "../../util/ids.ts";
 import { NEWEST, type Page } from "../page.ts";
-import { list, padded, type QuickReader, type Statement, sql } from "../sql.ts";
+import { list, padded, type QuickReader, type Reader, type Statement, sql } from "../sql.ts";
 import { checkVersion, type Expected } from "../version.ts";
 import { all, batch, get, run, type Write, write } from "../write.ts";
 import { type NewEntry, recordEntry } from "./audit.ts";
@@ -375,4 +375,17 @@ export function eraseFileForAll(
       AND attachment_id = ${file.id}`,
     recordEntry(entry, "attachment.deleted", file.id),
   ];
+}
+
+// A deleted user stays a member until these rows are erased.
+export function findOwnMessage(messageId: string, userId: string): Statement<Changed> {
+  return sql`SELECT m.id, m.conversation_id, m.sender_id, u.username_key FROM messages m
+    JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = m.sender_id
+    JOIN users u ON u.id = s.user_id
+    WHERE m.id = ${messageId} AND m.sender_id = ${userId} AND m.type = 'text' AND ${sees(sql`m.id`)}`;
+}
+
+/** Reports whether the message is the user's own, and the user sees it. */
+export async function isOwnMessage(db: Reader, messageId: string, userId: string): Promise<boolean> {
+  return (await db.get(findOwnMessage(messageId, userId))) !== undefined;
 }

@@ -3,6 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const TOKENS = "src/core/access/tokens.ts";
 const ATTACHMENTS = "src/db/queries/attachments.ts";
+const MESSAGES = "src/db/queries/messages.ts";
 const CONTACTS = "src/db/queries/contacts.ts";
 const AUTHENTICATION = "src/http/protocol/authentication.ts";
 const SESSIONS = "src/http/protocol/sessions.ts";
@@ -218,7 +219,7 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "a file goes to anybody's message",
-    file: ATTACHMENTS,
+    file: MESSAGES,
     find: "WHERE m.id = ${messageId} AND m.sender_id = ${userId} AND",
     replace: "WHERE m.id = ${messageId} AND (m.sender_id = ${userId} OR TRUE) AND",
     tests: ["contract/database"],

@@ -3,14 +3,12 @@ import assert from "node:assert/strict";
 import { blackPng } from "../support/picture-bytes.ts";
 import { isLong } from "../support/scale.ts";
 import type { Resource, Target } from "./target.ts";
+import { isBearable, p99 } from "./waits.ts";
 
 /** Just below the limit of 100 million pixels, and each is decoded in seven passes. */
 const DEAR_SIDE = 9990;
 const SMALL_SIDE = 300;
 const WIDTHS = [320, 640, 1280];
-/** What others may wait for, beside what they wait for alone. */
-const MOST_TIMES = 2;
-const MOST_MORE_MS = 100;
 
 type User = Record<"authorization", string>;
 
@@ -63,8 +61,7 @@ async function measure(target: Target, user: User, paths: readonly string[], wid
     assert.equal(await status(target, user, path, width), 200);
     times.push(performance.now() - begun);
   }
-  times.sort((a, b) => a - b);
-  return times[Math.ceil(times.length * 0.99) - 1]!;
+  return p99(times);
 }
 
 const dearPictures: Resource = async (target, scaled) => {
@@ -86,7 +83,7 @@ const dearPictures: Resource = async (target, scaled) => {
   assert.deepEqual(others, {});
   const said = `p99 of another's small preview: ${beside.toFixed(1)} ms, alone ${alone.toFixed(1)} ms`;
   target.say(`${said}, beside dear ones: ${made} made, ${refused} refused, ${cut} cut`);
-  if (isLong) assert.ok(beside <= Math.max(MOST_TIMES * alone, alone + MOST_MORE_MS), said);
+  if (isLong) assert.ok(isBearable(beside, alone), said);
   return asked.length;
 };
 

@@ -5,15 +5,13 @@ import { Worker } from "node:worker_threads";
 import { isLong } from "../support/scale.ts";
 import type { Asked, FloodData } from "./flood.ts";
 import type { Resource, Target } from "./target.ts";
+import { isBearable, p99 } from "./waits.ts";
 
 const NOTES = 60;
 const LENGTH = 10_000;
 /** Ends a note. "b" is in it, but begins no word, so a search for that has to look at all words of all notes. */
 const END = " ab";
 const SETUP_AT_ONCE = 20;
-/** What others may wait for, beside what they wait for alone. */
-const MOST_TIMES = 2;
-const MOST_MORE_MS = 100;
 
 interface User {
   headers: Record<string, string>;
@@ -100,11 +98,6 @@ async function measure(
   return Object.fromEntries(taken.map(([name, times]) => [name, p99(times)]));
 }
 
-function p99(times: number[]): number {
-  times.sort((a, b) => a - b);
-  return times[Math.ceil(times.length * 0.99) - 1]!;
-}
-
 /** Floods the server with these requests of one user, while another asks for something, and holds both to the limits. */
 function besides(prepare: (target: Target, attacker: User) => Promise<Asked[]>, most: number): Resource {
   return async (target, scaled) => {
@@ -127,8 +120,7 @@ function besides(prepare: (target: Target, attacker: User) => Promise<Asked[]>, 
     for (const [name, ms] of Object.entries(beside)) {
       const before = alone[name]!;
       target.say(`p99 of another's ${name}: ${ms.toFixed(1)} ms, alone ${before.toFixed(1)} ms`);
-      const bound = Math.max(MOST_TIMES * before, before + MOST_MORE_MS);
-      if (isLong) assert.ok(ms <= bound, `p99 of another's ${name}: ${ms.toFixed(0)} ms`);
+      if (isLong) assert.ok(isBearable(ms, before), `p99 of another's ${name}: ${ms.toFixed(0)} ms`);
     }
     assert.deepEqual(others, {});
     assert.ok(answered > 0 && refused > 0, `${answered} answered, ${refused} refused`);

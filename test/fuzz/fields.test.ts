@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { isVisible } from "../support/visible.ts";
 import { damage, damages, oneOf, seldom, texts } from "./damage.ts";
 import { fuzz, startSubject } from "./fuzz.ts";
 import { ask, json, preview } from "./wire.ts";
@@ -77,7 +78,7 @@ const RULES: Record<string, (value: unknown) => boolean> = {
     count(value) <= 128 &&
     value === value.trim() &&
     !/^\.{1,2}$/.test(value.normalize("NFKC")) &&
-    [...value].some((each) => !/[\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u.test(each)),
+    isVisible(value),
   phone_number: (value) =>
     isText(value) &&
     count(value) >= 3 &&

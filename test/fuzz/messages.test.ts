@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
+import { isVisible } from "../support/visible.ts";
 import { damage, damages, oneOf, texts } from "./damage.ts";
 import { fuzz, type Subject, startSubject } from "./fuzz.ts";
 import { ask, json, preview } from "./wire.ts";
@@ -90,13 +91,11 @@ function bytesOf({ text, data, files, more, filesFirst, harm }: Sent, conversati
   return damage(Buffer.concat([...parts, Buffer.from(`--${BOUNDARY}--\r\n`)]), harm);
 }
 
-const VISIBLE = /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u;
-
 /** As docs/api/messages.md has it; undefined if it is refused. */
 function toText(text: string): string | null | undefined {
   const lines = text.replaceAll("\r\n", "\n");
   const odd = /[\0-\x08\x0b-\x1f\x7f-\x9f]/.test(lines);
-  return odd || [...lines].length > MAX_TEXT ? undefined : VISIBLE.test(lines) ? lines : null;
+  return odd || [...lines].length > MAX_TEXT ? undefined : isVisible(lines) ? lines : null;
 }
 
 /** What was acknowledged is there as it was sent, and gone once it is deleted. */

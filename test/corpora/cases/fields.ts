@@ -1,6 +1,7 @@
 // The Big List of Naughty Strings in every field of text: refused exactly where the documentation says so, else kept as it
 // is, in the answer, in lists and in what a search finds.
 import assert from "node:assert/strict";
+import { isVisible } from "../../support/visible.ts";
 import { naughty, naughtyPart } from "../packages.ts";
 import {
   type Ask,
@@ -27,8 +28,6 @@ const has = (value: string, least: number, most: number) => {
   return isClean(value) && length >= least && length <= most;
 };
 
-const isVisible = (value: string) =>
-  [...value].some((each) => !/[\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u.test(each));
 const groupName: Rule = (value) =>
   has(value, 1, 128) && value === value.trim() && isVisible(value) ? value : undefined;
 const username: Rule = (value) => (/^\.{1,2}$/.test(value.normalize("NFKC")) ? undefined : groupName(value));

@@ -36,7 +36,7 @@ const BYTES_AT_ONCE = 200_000;
 const MAX_LOOKED_AT = 20_000;
 /** Messages per write of the index, and their characters, for which other writes wait. */
 export const INDEXED_AT_ONCE = { limit: 200, characters: 100_000 };
-/** Texts of all users that wait for the index. A search that would have to look at more cannot tell what the index lacks. */
+/** Waiting texts, of all users, that a search looks through for its own. If more wait, it is refused. */
 const MAX_UNINDEXED = 20_000;
 
 interface SearchRequest extends Page, MessageAdditions {
@@ -61,7 +61,7 @@ export async function searchMessages(
   const search = new Search(core, caller, { ...request, terms, conversations, turns });
   let candidates = await search.listFew();
   if (!candidates) {
-    // Before the index is read: what is indexed meanwhile is then found twice, not missed.
+    // Before the index is read, so that a text that is indexed in between is found twice and not missed.
     const unindexed = (await hasUnindexed(core)) ? await search.listUnindexed() : [];
     candidates = await search.findCandidates(unindexed);
   }

@@ -51,7 +51,7 @@ export class PreviewProcess {
     this.#timeLimitMs = timeLimitMs;
     // Without the variables of the server, among which are its secrets.
     const child = spawn(program!, args, { env: {}, stdio: ["pipe", "pipe", "pipe"] });
-    // Before it starts its threads, which inherit it: to start it takes as long as some previews.
+    // Before the process starts threads, which inherit this. Starting takes as much time as several previews.
     if (child.pid !== undefined) setPriority(child.pid, NICENESS);
     this.#process = child;
     this.#answers = new ExactReader(child.stdout);

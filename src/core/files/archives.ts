@@ -53,6 +53,7 @@ export async function createArchive(
   ids: readonly string[],
   turns: Turns,
 ): Promise<Archive> {
+  await turns.next();
   const rows = await listFiles(core, caller.userId, { ids }, () => turns.next());
   if (rows.length < ids.length)
     throw new ParleyError("attachment_not_found", undefined, { param: "attachment_ids" });
@@ -69,7 +70,7 @@ export async function createConversationArchive(
   conversationId: string,
   turns: Turns,
 ): Promise<Archive> {
-  // A refused search reads nothing.
+  // Before the membership is read: a refused request costs no read.
   await turns.next();
   await checkMember(core, caller, conversationId);
   const rows = await listFiles(core, caller.userId, { conversationId, lastId: NEWEST }, () => turns.next());
@@ -122,7 +123,6 @@ async function listFiles(
   choice: Choice,
   next: () => Promise<void>,
 ): Promise<AttachmentRow[]> {
-  await next();
   if ("ids" in choice) return findInOrder(core, userId, choice.ids);
   const { conversationId, lastId } = choice;
   const found: AttachmentRow[] = [];
@@ -179,6 +179,7 @@ export async function openArchive(
 ): Promise<{ size: number; chunks: AsyncIterable<Uint8Array> }> {
   // The rows of an erased user are erased step by step.
   const user = await findUserById(core.db, userId);
+  await nextTurn(userId);
   const rows = user ? await listFiles(core, userId, parseFiles(files), () => nextTurn(userId)) : [];
   if (rows.length === 0)
     throw new ParleyError(

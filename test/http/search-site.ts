@@ -14,6 +14,8 @@ export interface Site {
   /** Changes rows behind the server's back. */
   change(sql: string): Promise<unknown>;
   problems(): Promise<string[]>;
+  /** Resolves once the index has all texts: until then a search reads them without it. */
+  indexed(): Promise<void>;
 }
 
 export const folderOf = ({ env }: CommandLine) => env.PARLEY_DATA!;
@@ -46,7 +48,8 @@ export async function startSite(t: TestContext, engine: keyof typeof ENGINES): P
   const headers = { authorization: `Bearer ${tokenOf(server)}` };
   const databaseUrl = command.env.PARLEY_DATABASE_URL ?? null;
   const problems = () => findIndexProblems(columnOf({ databaseUrl, dataFolder: folderOf(command) }));
-  const site = { command, headers, change, problems };
+  const indexed = async () => assert.deepEqual(await problems(), []);
+  const site = { command, headers, change, problems, indexed };
   await Promise.all(Array.from({ length: MANY }, (_, i) => say(site, `other ${i}`)));
   return [site, server];
 }

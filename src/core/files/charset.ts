@@ -1,44 +1,4 @@
-import { isUtf8 } from "node:buffer";
 import { essence, isText } from "./media-types.ts";
-
-/** Finds out whether bytes are UTF-8 as they come in. */
-export class Utf8Check {
-  #isUtf8 = true;
-  /** A character of which bytes are missing. */
-  #rest: Uint8Array = new Uint8Array(0);
-
-  push(chunk: Uint8Array): void {
-    if (!this.#isUtf8) return;
-    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    const end = bytes.length - unfinished(bytes);
-    this.#isUtf8 = isUtf8(bytes.subarray(0, end));
-    this.#rest = new Uint8Array(bytes.subarray(end));
-  }
-
-  /** Whether all bytes until now are UTF-8. */
-  get isUtf8(): boolean {
-    return this.#isUtf8 && this.#rest.length === 0;
-  }
-
-  copy(): Utf8Check {
-    const copy = new Utf8Check();
-    copy.#isUtf8 = this.#isUtf8;
-    copy.#rest = this.#rest;
-    return copy;
-  }
-}
-
-/** Returns how many bytes at the end begin a character that goes beyond it. */
-function unfinished(bytes: Uint8Array): number {
-  for (let count = 1; count <= Math.min(3, bytes.length); count++) {
-    const byte = bytes[bytes.length - count]!;
-    if (byte < 0x80) return 0;
-    if (byte < 0xc0) continue;
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-    return length > count ? count : 0;
-  }
-  return 0;
-}
 
 // Says that the charset is not known (RFC 1428): text without a parameter is UTF-8.
 const UNKNOWN = "unknown-8bit";

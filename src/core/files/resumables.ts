@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import { Utf8Check } from "./charset.ts";
+import { Utf8Check } from "../../util/utf8.ts";
 
 /** What this process knows of an upload beside its row: the state of a hash cannot be stored. */
 export interface Progress {

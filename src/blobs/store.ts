@@ -14,7 +14,7 @@ export interface BlobReader {
   list(): AsyncIterable<StoredItem[]>;
   /**
    * The store's own record of uploads that are under way, or that a crash interrupted. Null: it cannot tell them from
-   * files, so rows of the database are the intents (`db/queries/intents.ts`).
+   * files, so rows of the database are the intents (`db/queries/storage/intents.ts`).
    */
   readonly intents: Intents | null;
 }

@@ -1,4 +1,4 @@
-import { ACTIONS, type EntryRow, listEntries, type NewEntry } from "../db/queries/audit.ts";
+import { ACTIONS, type EntryRow, listEntries, type NewEntry } from "../db/queries/record/audit-trail.ts";
 import { toSeconds } from "../util/clock.ts";
 import { type IdKind, idBound, idPattern, isId, timeOfId } from "../util/ids.ts";
 import { foldedLength, searchKey, searchPart, searchWords } from "../util/text.ts";

@@ -1,4 +1,4 @@
-import { type BlockRow, listBlockRows } from "../db/queries/blocks.ts";
+import { type BlockRow, listBlockRows } from "../db/queries/people/blocks.ts";
 import { toSeconds } from "../util/clock.ts";
 import { usernameKey } from "../util/text.ts";
 import type { Caller } from "./access/caller.ts";

@@ -4,14 +4,14 @@ import {
   listContacts as listContactRows,
   mustSearch,
   searchContacts as searchContactRows,
-} from "../db/queries/contact-lists.ts";
+} from "../db/queries/people/contact-lists.ts";
 import {
   type ContactRow,
   findContact,
   type ListedContact,
   lastActive,
   toContact,
-} from "../db/queries/contacts.ts";
+} from "../db/queries/people/contacts.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import { phoneDigits, searchDigits, searchKey, searchPart, searchWords, usernameKey } from "../util/text.ts";

@@ -5,8 +5,8 @@ import {
   findConversations,
   type InboxPart,
   listInbox,
-} from "../db/queries/inbox.ts";
-import { findLastMessages } from "../db/queries/messages.ts";
+} from "../db/queries/messages/inbox.ts";
+import { findLastMessages } from "../db/queries/messages/message-read.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import type { Caller } from "./access/caller.ts";

@@ -4,8 +4,8 @@ import {
   listInvitedRows,
   listMemberRows,
   type MemberRow,
-} from "../db/queries/group-members.ts";
-import { MEMBER_VERSIONS } from "../db/queries/group-roles.ts";
+} from "../db/queries/groups/group-members.ts";
+import { MEMBER_VERSIONS } from "../db/queries/groups/group-roles.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import { usernameKey } from "../util/text.ts";

@@ -5,9 +5,9 @@ import {
   type GroupRow,
   type JoinedGroupRow,
   listJoined,
-} from "../db/queries/groups.ts";
-import { type SeenInvitation, walkInvitations } from "../db/queries/invitations.ts";
-import { findSenders } from "../db/queries/users.ts";
+} from "../db/queries/groups/groups.ts";
+import { type SeenInvitation, walkInvitations } from "../db/queries/people/invitations.ts";
+import { findSenders } from "../db/queries/people/users.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import { usernameKey } from "../util/text.ts";

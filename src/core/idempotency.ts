@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { WriteInput, WriteResult } from "../db/database.ts";
-import { type IdempotentRequest, isKeyUsed } from "../db/queries/idempotency.ts";
+import { type IdempotentRequest, isKeyUsed } from "../db/queries/record/idempotency.ts";
 import type { SingleName } from "../db/writes.ts";
 import { ParleyError } from "../errors.ts";
 import type { Caller } from "./access/caller.ts";

@@ -1,5 +1,5 @@
-import { storageUsed } from "../db/queries/storage.ts";
-import { findUserById } from "../db/queries/users.ts";
+import { findUserById } from "../db/queries/people/users.ts";
+import { storageUsed } from "../db/queries/storage/storage-used.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import type { Caller } from "./access/caller.ts";

@@ -1,4 +1,4 @@
-import { findUserById } from "../db/queries/users.ts";
+import { findUserById } from "../db/queries/people/users.ts";
 import { ParleyError } from "../errors.ts";
 import type { Caller } from "./access/caller.ts";
 import type { Core } from "./core.ts";

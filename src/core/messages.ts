@@ -1,10 +1,10 @@
 import { NEWEST } from "../db/page.ts";
-import { attachmentsOfMessages } from "../db/queries/attachments.ts";
-import { findSeat } from "../db/queries/conversations.ts";
-import { findMessage, listMessageRows, type MessageRow } from "../db/queries/messages.ts";
-import type { SendMessage } from "../db/queries/new-messages.ts";
-import type { SentMessage } from "../db/queries/sending.ts";
-import type { Seat } from "../db/queries/visibility.ts";
+import { attachmentsOfMessages } from "../db/queries/files/attachments.ts";
+import type { SendMessage } from "../db/queries/messages/message-bulk.ts";
+import { findMessage, listMessageRows, type MessageRow } from "../db/queries/messages/message-read.ts";
+import type { SentMessage } from "../db/queries/messages/message-send.ts";
+import { findSeat } from "../db/queries/visibility/seats.ts";
+import type { Seat } from "../db/queries/visibility/visibility.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import { timeOfId } from "../util/ids.ts";

@@ -1,4 +1,4 @@
-import { listReactions } from "../db/queries/reactions.ts";
+import { listReactions } from "../db/queries/messages/reactions.ts";
 import type { Caller } from "./access/caller.ts";
 import type { Core } from "./core.ts";
 import { count, id, listOf, object, type TypeOf, text } from "./schema.ts";

@@ -1,5 +1,4 @@
-import { findSeat } from "../db/queries/conversations.ts";
-import { findMessages, type MessageRow } from "../db/queries/messages.ts";
+import { findMessages, type MessageRow } from "../db/queries/messages/message-read.ts";
 import {
   type ConversationEnd,
   findMessagesOfBodies,
@@ -10,7 +9,8 @@ import {
   listTexts,
   listUnindexed,
   upTo,
-} from "../db/queries/search.ts";
+} from "../db/queries/search/search.ts";
+import { findSeat } from "../db/queries/visibility/seats.ts";
 import { ParleyError } from "../errors.ts";
 import { idBound, timeOfId } from "../util/ids.ts";
 import { hasTerms, type Lookup, type Term, toLookups, toTerms } from "../util/words.ts";

@@ -1,4 +1,4 @@
-import { findSenders } from "../db/queries/users.ts";
+import { findSenders } from "../db/queries/people/users.ts";
 import type { Core } from "./core.ts";
 import { id, object, text, textOrNull } from "./schema.ts";
 

@@ -9,7 +9,7 @@ import {
   listUserNames,
   listUserRows,
   type UserNames,
-} from "../db/queries/users.ts";
+} from "../db/queries/people/users.ts";
 import { ParleyError } from "../errors.ts";
 import { toSeconds } from "../util/clock.ts";
 import { foldedLength, searchKey, searchPart, searchWords, usernameKey } from "../util/text.ts";

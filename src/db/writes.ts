@@ -1,49 +1,8 @@
 import { BulkRow } from "./bulk.ts";
-import { recordActivity } from "./queries/activity.ts";
-import { createAttachment, deleteAttachment, renameAttachment } from "./queries/attachments.ts";
-import { forgetEntries, recordDownloads } from "./queries/audit.ts";
-import { setBlock } from "./queries/blocks.ts";
-import { setContactKeys, setNameRule } from "./queries/contact-keys.ts";
-import { blockContact, createContact, deleteContact, updateContact } from "./queries/contacts.ts";
-import {
-  addTestDelivery,
-  forgetDeliveries,
-  redeliver,
-  settleDelivery,
-  skipDelivery,
-} from "./queries/deliveries.ts";
-import { deleteUser, eraseStep } from "./queries/erasing.ts";
-import { forgetEvents, numberEvents } from "./queries/events.ts";
-import { joinGroup, prepareJoin } from "./queries/group-joining.ts";
-import { leaveGroup } from "./queries/group-leaving.ts";
-import { inviteMember, removeMember } from "./queries/group-members.ts";
-import { updateMember } from "./queries/group-roles.ts";
-import { createGroup, updateGroup } from "./queries/groups.ts";
-import { addBacklog, addDeliveries } from "./queries/hand-out.ts";
-import { dropHold, placeHold, renewHold } from "./queries/holds.ts";
-import { findResult, forgetKeys, type IdempotentRequest, storeResult } from "./queries/idempotency.ts";
-import { createIdentity } from "./queries/identities.ts";
-import { createIntent, dropIntent, lapseIntents, renewIntent } from "./queries/intents.ts";
-import { repairContact } from "./queries/lost-contacts.ts";
-import { markRead, updateConversation } from "./queries/marks.ts";
-import { deleteMessage, hideMessage, updateMessage } from "./queries/messages.ts";
-import { setPlaceholder } from "./queries/pictures.ts";
-import {
-  createPushKey,
-  createPushSubscription,
-  deletePushSubscription,
-  endPushSubscription,
-  settlePush,
-  skipPush,
-} from "./queries/push-subscriptions.ts";
-import { addReaction, removeReaction } from "./queries/reactions.ts";
-import { clearUnscanned, recordRefusedFile, withdrawAttachment } from "./queries/scans.ts";
-import { indexMessages, rebuildIndex } from "./queries/search.ts";
-import { createMessage } from "./queries/sending.ts";
-import { dropReservations, lapseReservations, releaseStorage, reserveStorage } from "./queries/storage.ts";
-import { beginMove, endMove, forgetSecrets, importRows } from "./queries/tables.ts";
-import { createToken, deleteIdentities, deleteTokens, forgetExpiredTokens } from "./queries/tokens.ts";
-import { dropTombstones } from "./queries/tombstones.ts";
+import { forgetEvents, numberEvents } from "./queries/events/events.ts";
+import { createAttachment, deleteAttachment, renameAttachment } from "./queries/files/attachments.ts";
+import { setPlaceholder } from "./queries/files/picture-placeholders.ts";
+import { clearUnscanned, recordRefusedFile, withdrawAttachment } from "./queries/files/scans.ts";
 import {
   advanceUpload,
   createUpload,
@@ -52,9 +11,55 @@ import {
   finishUpload,
   reserveForUpload,
   takeUpload,
-} from "./queries/uploads.ts";
-import { createFirstUser, createUser } from "./queries/users.ts";
-import { createWebhook, deleteWebhook, rotateSecret, updateWebhook } from "./queries/webhooks.ts";
+} from "./queries/files/upload-resumable.ts";
+import { joinGroup, prepareJoin } from "./queries/groups/group-joining.ts";
+import { leaveGroup } from "./queries/groups/group-leaving.ts";
+import { inviteMember, removeMember } from "./queries/groups/group-members.ts";
+import { updateMember } from "./queries/groups/group-roles.ts";
+import { createGroup, updateGroup } from "./queries/groups/groups.ts";
+import { markRead, updateConversation } from "./queries/messages/marks.ts";
+import { deleteMessage, hideMessage, updateMessage } from "./queries/messages/message-read.ts";
+import { createMessage } from "./queries/messages/message-send.ts";
+import { addReaction, removeReaction } from "./queries/messages/reactions.ts";
+import { recordActivity } from "./queries/people/activity.ts";
+import { setBlock } from "./queries/people/blocks.ts";
+import { setContactKeys, setNameRule } from "./queries/people/contact-keys.ts";
+import { blockContact, createContact, deleteContact, updateContact } from "./queries/people/contacts.ts";
+import { createIdentity } from "./queries/people/identities.ts";
+import { createToken, deleteIdentities, deleteTokens, forgetExpiredTokens } from "./queries/people/tokens.ts";
+import { createFirstUser, createUser } from "./queries/people/users.ts";
+import { forgetEntries, recordDownloads } from "./queries/record/audit-trail.ts";
+import { findResult, forgetKeys, type IdempotentRequest, storeResult } from "./queries/record/idempotency.ts";
+import { indexMessages, rebuildIndex } from "./queries/search/search.ts";
+import { createIntent, dropIntent, lapseIntents, renewIntent } from "./queries/storage/intents.ts";
+import {
+  dropReservations,
+  lapseReservations,
+  releaseStorage,
+  reserveStorage,
+} from "./queries/storage/storage-used.ts";
+import { dropTombstones } from "./queries/storage/tombstones.ts";
+import { repairContact } from "./queries/upkeep/contact-repair.ts";
+import { deleteUser, eraseStep } from "./queries/upkeep/erasing.ts";
+import { dropHold, placeHold, renewHold } from "./queries/upkeep/holds.ts";
+import { beginMove, endMove, forgetSecrets, importRows } from "./queries/upkeep/tables.ts";
+import {
+  addTestDelivery,
+  forgetDeliveries,
+  redeliver,
+  settleDelivery,
+  skipDelivery,
+} from "./queries/webhooks/deliveries.ts";
+import { addBacklog, addDeliveries } from "./queries/webhooks/hand-out.ts";
+import {
+  createPushKey,
+  createPushSubscription,
+  deletePushSubscription,
+  endPushSubscription,
+  settlePush,
+  skipPush,
+} from "./queries/webhooks/push-subscriptions.ts";
+import { createWebhook, deleteWebhook, rotateSecret, updateWebhook } from "./queries/webhooks/webhooks.ts";
 import { type Declaration, doRow, type Write, write } from "./write.ts";
 
 /** Each by its name. */

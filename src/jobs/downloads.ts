@@ -1,6 +1,6 @@
 import { newEntry } from "../core/audit.ts";
 import type { Core } from "../core/core.ts";
-import type { Downloads } from "../db/queries/audit.ts";
+import type { Downloads } from "../db/queries/record/audit-trail.ts";
 import { type Job, startJob } from "./job.ts";
 
 const INTERVAL_MS = 1000;

@@ -1,6 +1,6 @@
 import type { Core } from "../core/core.ts";
-import { hasRemains } from "../db/queries/erasing.ts";
-import { listTombstones } from "../db/queries/tombstones.ts";
+import { listTombstones } from "../db/queries/storage/tombstones.ts";
+import { hasRemains } from "../db/queries/upkeep/erasing.ts";
 import { ParleyError } from "../errors.ts";
 import { type Job, startJob } from "./job.ts";
 

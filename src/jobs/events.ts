@@ -1,6 +1,6 @@
 import type { Core } from "../core/core.ts";
 import { renderRows } from "../core/events/events.ts";
-import { hasUnnumbered } from "../db/queries/events.ts";
+import { hasUnnumbered } from "../db/queries/events/events.ts";
 import { type Job, startJob } from "./job.ts";
 
 /** How often the jobs poll for changes without a notification: revoked tokens, events of other processes. */

@@ -1,6 +1,6 @@
 import type { Core } from "../core/core.ts";
 import { INDEXED_AT_ONCE } from "../core/search.ts";
-import { getIndexState } from "../db/queries/search.ts";
+import { getIndexState } from "../db/queries/search/search.ts";
 import { type Job, startJob } from "./job.ts";
 
 /** How long messages wait for the index, so that many are written at once. A search does not wait for it. */

@@ -1,6 +1,6 @@
 import type { Core } from "../core/core.ts";
 import type { Previews } from "../core/files/previews.ts";
-import { existingAttachments } from "../db/queries/pictures.ts";
+import { existingAttachments } from "../db/queries/files/picture-placeholders.ts";
 import { type Job, startJob } from "./job.ts";
 
 const INTERVAL_MS = 10 * 60 * 1000;

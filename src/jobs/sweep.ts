@@ -1,15 +1,15 @@
 import type { Core } from "../core/core.ts";
 import { keptSince } from "../core/events/events.ts";
-import { hasEntriesBefore } from "../db/queries/audit.ts";
-import { hasOldDeliveries } from "../db/queries/deliveries.ts";
-import { oldestEvents } from "../db/queries/events.ts";
-import { hasLapsedKeys } from "../db/queries/idempotency.ts";
-import { isBlobKnown } from "../db/queries/integrity.ts";
-import { hasLapsedIntents } from "../db/queries/intents.ts";
-import { hasLapsedReservations } from "../db/queries/storage.ts";
-import { allCarriedSecrets } from "../db/queries/tables.ts";
-import { hasTokensExpiredBefore } from "../db/queries/tokens.ts";
-import { hasExpiredUploads } from "../db/queries/uploads.ts";
+import { oldestEvents } from "../db/queries/events/events.ts";
+import { hasExpiredUploads } from "../db/queries/files/upload-resumable.ts";
+import { hasTokensExpiredBefore } from "../db/queries/people/tokens.ts";
+import { hasEntriesBefore } from "../db/queries/record/audit-trail.ts";
+import { hasLapsedKeys } from "../db/queries/record/idempotency.ts";
+import { hasLapsedIntents } from "../db/queries/storage/intents.ts";
+import { hasLapsedReservations } from "../db/queries/storage/storage-used.ts";
+import { isBlobKnown } from "../db/queries/upkeep/integrity.ts";
+import { allCarriedSecrets } from "../db/queries/upkeep/tables.ts";
+import { hasOldDeliveries } from "../db/queries/webhooks/deliveries.ts";
 import { idBound } from "../util/ids.ts";
 import { type Job, startJob } from "./job.ts";
 

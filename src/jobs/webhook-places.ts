@@ -1,4 +1,4 @@
-import type { DueDelivery, DueWebhook } from "../db/queries/deliveries.ts";
+import type { DueDelivery, DueWebhook } from "../db/queries/webhooks/deliveries.ts";
 
 /** Concurrent attempts. */
 const PLACES = 64;

@@ -2,8 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Core } from "../core/core.ts";
 import { deliver } from "../core/events/delivery.ts";
 import { HandOut } from "../core/events/hand-out.ts";
-import { type DueDelivery, type DueWebhook, listDue, webhooksWithDue } from "../db/queries/deliveries.ts";
-import { hasEnabled, listEnabled } from "../db/queries/webhooks.ts";
+import {
+  type DueDelivery,
+  type DueWebhook,
+  listDue,
+  webhooksWithDue,
+} from "../db/queries/webhooks/deliveries.ts";
+import { hasEnabled, listEnabled } from "../db/queries/webhooks/webhooks.ts";
 import { type Job, startJob } from "./job.ts";
 import { Places, Turns } from "./webhook-places.ts";
 

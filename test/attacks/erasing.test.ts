@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import type { Limits } from "../../src/config/limits.ts";
-import { TABLES } from "../../src/db/queries/tables.ts";
+import { TABLES } from "../../src/db/queries/upkeep/tables.ts";
 import { raw, sql, type Value } from "../../src/db/sql.ts";
 import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import { administer, testDatabase } from "../support/engines/postgres.ts";

@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
 import { NEWEST, type Page } from "../../src/db/page.ts";
-import { hasEntriesBefore, listEntries } from "../../src/db/queries/audit.ts";
 import {
   findToken,
   findTokenById,
   hasTokensExpiredBefore,
   listTokenRows,
-} from "../../src/db/queries/tokens.ts";
-import { findUserById, listUserNames, listUserRows } from "../../src/db/queries/users.ts";
+} from "../../src/db/queries/people/tokens.ts";
+import { findUserById, listUserNames, listUserRows } from "../../src/db/queries/people/users.ts";
+import { hasEntriesBefore, listEntries } from "../../src/db/queries/record/audit-trail.ts";
 import { anEntry, aToken, aUser, walk } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
 

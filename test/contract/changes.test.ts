@@ -1,7 +1,7 @@
 // The events of a change stay together, on both engines, however many users see it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { eventsBehind, groupByChange, hasUnnumbered } from "../../src/db/queries/events.ts";
+import { eventsBehind, groupByChange, hasUnnumbered } from "../../src/db/queries/events/events.ts";
 import { sql } from "../../src/db/sql.ts";
 import { addUser, message } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";

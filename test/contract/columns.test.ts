@@ -2,17 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NEWEST } from "../../src/db/page.ts";
-import { attachmentsQuery } from "../../src/db/queries/attachments.ts";
-import { entriesQuery } from "../../src/db/queries/audit.ts";
-import { deliveriesQuery, listDue, webhooksWithDue } from "../../src/db/queries/deliveries.ts";
-import { eventsBehind, oldestEvents } from "../../src/db/queries/events.ts";
-import { invitedQuery, membersQuery } from "../../src/db/queries/group-members.ts";
-import { findGroups, findJoined, groupSeat, joinedQuery } from "../../src/db/queries/groups.ts";
-import { listBehind } from "../../src/db/queries/hand-out.ts";
-import { invitationsQuery, seenInvitation } from "../../src/db/queries/invitations.ts";
-import { pushSubscriptionsQuery } from "../../src/db/queries/push-subscriptions.ts";
-import { allTokens, findTokenById, tokensQuery } from "../../src/db/queries/tokens.ts";
-import { uploadsQuery } from "../../src/db/queries/uploads.ts";
+import { eventsBehind, oldestEvents } from "../../src/db/queries/events/events.ts";
+import { attachmentsQuery } from "../../src/db/queries/files/attachments.ts";
+import { uploadsQuery } from "../../src/db/queries/files/upload-resumable.ts";
+import { invitedQuery, membersQuery } from "../../src/db/queries/groups/group-members.ts";
+import { findGroups, findJoined, groupSeat, joinedQuery } from "../../src/db/queries/groups/groups.ts";
+import { invitationsQuery, seenInvitation } from "../../src/db/queries/people/invitations.ts";
+import { allTokens, findTokenById, tokensQuery } from "../../src/db/queries/people/tokens.ts";
 import {
   allUsers,
   findDetailedUser,
@@ -21,8 +17,12 @@ import {
   findUserByName,
   userNamesQuery,
   usersQuery,
-} from "../../src/db/queries/users.ts";
-import { findAnyWebhook, findWebhook, webhooksQuery } from "../../src/db/queries/webhooks.ts";
+} from "../../src/db/queries/people/users.ts";
+import { entriesQuery } from "../../src/db/queries/record/audit-trail.ts";
+import { deliveriesQuery, listDue, webhooksWithDue } from "../../src/db/queries/webhooks/deliveries.ts";
+import { listBehind } from "../../src/db/queries/webhooks/hand-out.ts";
+import { pushSubscriptionsQuery } from "../../src/db/queries/webhooks/push-subscriptions.ts";
+import { findAnyWebhook, findWebhook, webhooksQuery } from "../../src/db/queries/webhooks/webhooks.ts";
 import type { Reader, Statement } from "../../src/db/sql.ts";
 import { openPlainPostgres, openPlainSqlite } from "./databases.ts";
 import { numbered } from "./postgres-plans.ts";

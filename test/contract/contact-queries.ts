@@ -4,7 +4,7 @@ import {
   contactBehindQuery,
   contactsQuery,
   mustSearch,
-} from "../../src/db/queries/contact-lists.ts";
+} from "../../src/db/queries/people/contact-lists.ts";
 import type { Statement } from "../../src/db/sql.ts";
 
 export type ContactIndex = "primary" | "username" | "phone" | "blocked";

@@ -2,12 +2,16 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
 import { NEWEST } from "../../src/db/page.ts";
-import { findAttachment, findVisibleAttachment, listAttachments } from "../../src/db/queries/attachments.ts";
-import { listContacts } from "../../src/db/queries/contact-lists.ts";
-import { isBlobLive } from "../../src/db/queries/integrity.ts";
-import { isOwnMessage } from "../../src/db/queries/messages.ts";
-import { listTombstones } from "../../src/db/queries/tombstones.ts";
-import { findUserByName } from "../../src/db/queries/users.ts";
+import {
+  findAttachment,
+  findVisibleAttachment,
+  listAttachments,
+} from "../../src/db/queries/files/attachments.ts";
+import { isOwnMessage } from "../../src/db/queries/messages/message-read.ts";
+import { listContacts } from "../../src/db/queries/people/contact-lists.ts";
+import { findUserByName } from "../../src/db/queries/people/users.ts";
+import { listTombstones } from "../../src/db/queries/storage/tombstones.ts";
+import { isBlobLive } from "../../src/db/queries/upkeep/integrity.ts";
 import { raw, sql } from "../../src/db/sql.ts";
 import { addUser, anEntry, attachment, contact, messageId, walk } from "../support/rows.ts";
 

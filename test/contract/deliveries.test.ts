@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
-import { listDue, webhooksWithDue } from "../../src/db/queries/deliveries.ts";
-import { hasRemains } from "../../src/db/queries/erasing.ts";
-import { eventsBehind, hasUnnumbered } from "../../src/db/queries/events.ts";
-import { findCursor, listBacklog, listBehind } from "../../src/db/queries/hand-out.ts";
-import { findWebhook, type WebhookRow } from "../../src/db/queries/webhooks.ts";
+import { eventsBehind, hasUnnumbered } from "../../src/db/queries/events/events.ts";
+import { hasRemains } from "../../src/db/queries/upkeep/erasing.ts";
+import { listDue, webhooksWithDue } from "../../src/db/queries/webhooks/deliveries.ts";
+import { findCursor, listBacklog, listBehind } from "../../src/db/queries/webhooks/hand-out.ts";
+import { findWebhook, type WebhookRow } from "../../src/db/queries/webhooks/webhooks.ts";
 import { addUser, anEntry, contact } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
 import { meet, send } from "./talk.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "../../src/db/database.ts";
-import { TABLES } from "../../src/db/queries/tables.ts";
+import { TABLES } from "../../src/db/queries/upkeep/tables.ts";
 import { raw, type Statement } from "../../src/db/sql.ts";
 
 /** All rows, with bodies in the place of their numbers, which depend on what was tried. */

@@ -9,16 +9,16 @@ import type { Database } from "../../src/db/database.ts";
 import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
 import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
 import { NEWEST } from "../../src/db/page.ts";
-import { findAttachment, listAttachments } from "../../src/db/queries/attachments.ts";
+import { findAttachment, listAttachments } from "../../src/db/queries/files/attachments.ts";
 import {
   type ContactFilter,
   findContactBehind,
   listContacts,
   searchContacts,
-} from "../../src/db/queries/contact-lists.ts";
-import { findContact } from "../../src/db/queries/contacts.ts";
-import { findSmallFile } from "../../src/db/queries/small-files.ts";
-import { allUsers, findUserByName } from "../../src/db/queries/users.ts";
+} from "../../src/db/queries/people/contact-lists.ts";
+import { findContact } from "../../src/db/queries/people/contacts.ts";
+import { allUsers, findUserByName } from "../../src/db/queries/people/users.ts";
+import { findSmallFile } from "../../src/db/queries/storage/small-files.ts";
 import { createFuse } from "../../src/util/fuse.ts";
 import { phoneDigits, searchKey, usernameKey } from "../../src/util/text.ts";
 import { testDatabase } from "../support/engines/postgres.ts";

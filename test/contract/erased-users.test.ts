@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
-import { hasRemains } from "../../src/db/queries/erasing.ts";
-import { TABLES } from "../../src/db/queries/tables.ts";
+import { hasRemains } from "../../src/db/queries/upkeep/erasing.ts";
+import { TABLES } from "../../src/db/queries/upkeep/tables.ts";
 import { raw, type Statement } from "../../src/db/sql.ts";
 import { checkOrphans } from "../support/orphans.ts";
 import { addUser, anEntry, aToken, attachment, aUser, contact, message, messageId } from "../support/rows.ts";

@@ -3,18 +3,18 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
 import { NEWEST } from "../../src/db/page.ts";
+import { listRecipients } from "../../src/db/queries/events/events.ts";
 import {
   findAttachment,
   findAttachments,
   findLinkedAttachment,
   findVisibleAttachment,
   listAttachments,
-} from "../../src/db/queries/attachments.ts";
-import { listDue } from "../../src/db/queries/deliveries.ts";
-import { hasRemains } from "../../src/db/queries/erasing.ts";
-import { listRecipients } from "../../src/db/queries/events.ts";
-import { findMiscounts } from "../../src/db/queries/storage.ts";
-import { listTombstones } from "../../src/db/queries/tombstones.ts";
+} from "../../src/db/queries/files/attachments.ts";
+import { findMiscounts } from "../../src/db/queries/storage/storage-used.ts";
+import { listTombstones } from "../../src/db/queries/storage/tombstones.ts";
+import { hasRemains } from "../../src/db/queries/upkeep/erasing.ts";
+import { listDue } from "../../src/db/queries/webhooks/deliveries.ts";
 import { raw, sql } from "../../src/db/sql.ts";
 import { addUser, anEntry, attachment, aUser, contact, messageId, walk } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";

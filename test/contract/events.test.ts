@@ -11,7 +11,7 @@ import {
   lastPosition,
   listEvents,
   oldestEvents,
-} from "../../src/db/queries/events.ts";
+} from "../../src/db/queries/events/events.ts";
 import { sql } from "../../src/db/sql.ts";
 import { addUser, anEntry, attachment, contact } from "../support/rows.ts";
 import { type Chance, seededChance } from "../support/scale.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
-import { hasRemains } from "../../src/db/queries/erasing.ts";
-import { findInvitation } from "../../src/db/queries/groups.ts";
+import { findInvitation } from "../../src/db/queries/groups/groups.ts";
+import { hasRemains } from "../../src/db/queries/upkeep/erasing.ts";
 import { raw, sql } from "../../src/db/sql.ts";
 import { checkOrphans } from "../support/orphans.ts";
 import { addUser, anEntry, attachment, aUser, message, messageId } from "../support/rows.ts";

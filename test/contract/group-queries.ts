@@ -1,7 +1,7 @@
 import type { Page } from "../../src/db/page.ts";
-import { invitedQuery, membersQuery } from "../../src/db/queries/group-members.ts";
-import { joinedQuery } from "../../src/db/queries/groups.ts";
-import { invitationsQuery } from "../../src/db/queries/invitations.ts";
+import { invitedQuery, membersQuery } from "../../src/db/queries/groups/group-members.ts";
+import { joinedQuery } from "../../src/db/queries/groups/groups.ts";
+import { invitationsQuery } from "../../src/db/queries/people/invitations.ts";
 import type { Statement } from "../../src/db/sql.ts";
 
 /** The lists of groups, members and invitations. */

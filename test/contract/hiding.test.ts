@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
-import { listAttachments } from "../../src/db/queries/attachments.ts";
-import { countUnread, findConversations } from "../../src/db/queries/inbox.ts";
-import { findLastMessages } from "../../src/db/queries/messages.ts";
-import { findMiscounts, storageUsed } from "../../src/db/queries/storage.ts";
+import { listAttachments } from "../../src/db/queries/files/attachments.ts";
+import { countUnread, findConversations } from "../../src/db/queries/messages/inbox.ts";
+import { findLastMessages } from "../../src/db/queries/messages/message-read.ts";
+import { findMiscounts, storageUsed } from "../../src/db/queries/storage/storage-used.ts";
 import { sql } from "../../src/db/sql.ts";
 import { checkOrphans } from "../support/orphans.ts";
 import { addUser, anEntry, attachment, messageId, walk } from "../support/rows.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "../../src/db/database.ts";
-import type { CreateGroup } from "../../src/db/queries/groups.ts";
+import type { CreateGroup } from "../../src/db/queries/groups/groups.ts";
 import { sql } from "../../src/db/sql.ts";
 import { usernameKey } from "../../src/util/text.ts";
 import { addUser, anEntry, messageId } from "../support/rows.ts";

@@ -8,8 +8,8 @@ import {
   countUnreadConversations,
   findConversations,
   listInbox,
-} from "../../src/db/queries/inbox.ts";
-import { findLastMessages } from "../../src/db/queries/messages.ts";
+} from "../../src/db/queries/messages/inbox.ts";
+import { findLastMessages } from "../../src/db/queries/messages/message-read.ts";
 import { anEntry, message, messageId, walk } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
 import { block, count, meet, SHARED, send } from "./talk.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
-import { findConversations } from "../../src/db/queries/inbox.ts";
-import { listMuted } from "../../src/db/queries/marks.ts";
+import { findConversations } from "../../src/db/queries/messages/inbox.ts";
+import { listMuted } from "../../src/db/queries/messages/marks.ts";
 import { sql } from "../../src/db/sql.ts";
 import { addUser, anEntry, messageId } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";

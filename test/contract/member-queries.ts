@@ -1,5 +1,5 @@
-import { listMuted } from "../../src/db/queries/marks.ts";
-import { listSeeing } from "../../src/db/queries/visibility.ts";
+import { listMuted } from "../../src/db/queries/messages/marks.ts";
+import { listSeeing } from "../../src/db/queries/visibility/visibility.ts";
 import type { Reader, Statement } from "../../src/db/sql.ts";
 
 /** What rendering events asks of some of the members of a conversation. */

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
-import { listAttachments } from "../../src/db/queries/attachments.ts";
-import { findMessage } from "../../src/db/queries/messages.ts";
-import { findMiscounts, storageUsed } from "../../src/db/queries/storage.ts";
-import { listTombstones } from "../../src/db/queries/tombstones.ts";
+import { listAttachments } from "../../src/db/queries/files/attachments.ts";
+import { findMessage } from "../../src/db/queries/messages/message-read.ts";
+import { findMiscounts, storageUsed } from "../../src/db/queries/storage/storage-used.ts";
+import { listTombstones } from "../../src/db/queries/storage/tombstones.ts";
 import { sql } from "../../src/db/sql.ts";
 import { laterId } from "../../src/util/ids.ts";
 import { addUser, anEntry, attachment, contact, messageId, walk } from "../support/rows.ts";

@@ -1,7 +1,7 @@
 // Files that their uploaders had deleted for themselves counted in their storage once, if somebody else saw them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findMiscounts } from "../../src/db/queries/storage.ts";
+import { findMiscounts } from "../../src/db/queries/storage/storage-used.ts";
 import { sql } from "../../src/db/sql.ts";
 import {
   AB,

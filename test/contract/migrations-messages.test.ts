@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Database } from "../../src/db/database.ts";
-import { findAttachments, listAttachments } from "../../src/db/queries/attachments.ts";
+import { findAttachments, listAttachments } from "../../src/db/queries/files/attachments.ts";
 import { type Statement, sql } from "../../src/db/sql.ts";
 import { holds } from "../support/property.ts";
 import { attachment, message, walk } from "../support/rows.ts";

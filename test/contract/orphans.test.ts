@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Database } from "../../src/db/database.ts";
-import { findOrphans } from "../../src/db/queries/orphans.ts";
-import { OF_THE_STORE, TABLES } from "../../src/db/queries/tables.ts";
+import { findOrphans } from "../../src/db/queries/upkeep/orphans.ts";
+import { OF_THE_STORE, TABLES } from "../../src/db/queries/upkeep/tables.ts";
 import { raw, sql, type Value } from "../../src/db/sql.ts";
 import { attachment, messageId } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";

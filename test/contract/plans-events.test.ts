@@ -1,8 +1,8 @@
 // How each engine comes by events, among many.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as events from "../../src/db/queries/events.ts";
-import { listBacklog } from "../../src/db/queries/hand-out.ts";
+import * as events from "../../src/db/queries/events/events.ts";
+import { listBacklog } from "../../src/db/queries/webhooks/hand-out.ts";
 import { type Reader, Statement } from "../../src/db/sql.ts";
 import { batch, type Write } from "../../src/db/write.ts";
 import { openPlainSqlite } from "./databases.ts";

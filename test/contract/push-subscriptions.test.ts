@@ -6,8 +6,8 @@ import {
   endPushSubscriptionsOf,
   findPushKey,
   listPushSubscriptionRows,
-} from "../../src/db/queries/push-subscriptions.ts";
-import { findWebhook, type WebhookRow } from "../../src/db/queries/webhooks.ts";
+} from "../../src/db/queries/webhooks/push-subscriptions.ts";
+import { findWebhook, type WebhookRow } from "../../src/db/queries/webhooks/webhooks.ts";
 import { list, sql } from "../../src/db/sql.ts";
 import { addUser, anEntry, aToken, walk } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite, openPlainSqlite } from "./databases.ts";

@@ -7,7 +7,7 @@ import {
   listReactionReaders,
   listReactions,
   type Reaction,
-} from "../../src/db/queries/reactions.ts";
+} from "../../src/db/queries/messages/reactions.ts";
 import { sql } from "../../src/db/sql.ts";
 import { checkOrphans } from "../support/orphans.ts";
 import { addUser, anEntry, messageId } from "../support/rows.ts";

@@ -1,4 +1,4 @@
-import { findMessages } from "../../src/db/queries/messages.ts";
+import { findMessages } from "../../src/db/queries/messages/message-read.ts";
 import {
   findMessagesOfBodies,
   indexKey,
@@ -6,7 +6,7 @@ import {
   listIdsBetween,
   listTexts,
   listUnindexed,
-} from "../../src/db/queries/search.ts";
+} from "../../src/db/queries/search/search.ts";
 import type { QuickReader, Statement } from "../../src/db/sql.ts";
 import type { Lookup } from "../../src/util/words.ts";
 

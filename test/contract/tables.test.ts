@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
 import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
-import { OF_THE_STORE, TABLES } from "../../src/db/queries/tables.ts";
+import { OF_THE_STORE, TABLES } from "../../src/db/queries/upkeep/tables.ts";
 import { type Reader, type Statement, sql } from "../../src/db/sql.ts";
 import { createFuse } from "../../src/util/fuse.ts";
 import { testDatabase } from "../support/engines/postgres.ts";

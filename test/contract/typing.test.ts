@@ -10,7 +10,7 @@ import { migratePostgres } from "../../src/db/engines/postgres/migrate.ts";
 import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
 import { migrate } from "../../src/db/engines/sqlite/migrate.ts";
 import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
-import { listTypingAudience, type Typist } from "../../src/db/queries/typing.ts";
+import { listTypingAudience, type Typist } from "../../src/db/queries/messages/typing.ts";
 import { sql } from "../../src/db/sql.ts";
 import { createFuse } from "../../src/util/fuse.ts";
 import { testDatabase } from "../support/engines/postgres.ts";

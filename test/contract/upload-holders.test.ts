@@ -1,7 +1,7 @@
 // A resumable upload that another process has taken, in the database, on both engines.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { UploadRow } from "../../src/db/queries/uploads.ts";
+import type { UploadRow } from "../../src/db/queries/files/upload-resumable.ts";
 import { sql } from "../../src/db/sql.ts";
 import { anUpload, aUser } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite } from "./databases.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { isBlobLive } from "../../src/db/queries/integrity.ts";
+import { isBlobLive } from "../../src/db/queries/upkeep/integrity.ts";
 import { startApp, startOn, type TestApp, type TestUser, upload } from "../support/app.ts";
 import { eventually, storedFiles } from "../support/files-on-disk.ts";
 import { openSocket, readAnswer } from "../support/raw-socket.ts";

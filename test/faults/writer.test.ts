@@ -12,7 +12,7 @@ import { uploadInParts } from "../support/tus.ts";
 // Loaded now, so that it starts the threads that are noted.
 const { openSqlite } = await import("../../src/db/engines/sqlite/sqlite.ts");
 const { startApp } = await import("../support/app.ts");
-const { allUsers } = await import("../../src/db/queries/users.ts");
+const { allUsers } = await import("../../src/db/queries/people/users.ts");
 
 const ROUNDS = 20;
 

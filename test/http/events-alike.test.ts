@@ -10,7 +10,7 @@ import {
   hasUnnumbered,
   isShared,
   lastEvent,
-} from "../../src/db/queries/events.ts";
+} from "../../src/db/queries/events/events.ts";
 import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { allEvents, eventPage, listen, type TestEvent } from "../support/event-stream.ts";

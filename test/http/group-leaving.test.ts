@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type TestContext, test } from "node:test";
 import { deleteUser } from "../../src/core/users.ts";
-import { hasRemains } from "../../src/db/queries/erasing.ts";
+import { hasRemains } from "../../src/db/queries/upkeep/erasing.ts";
 import { sql } from "../../src/db/sql.ts";
 import { startOn, type TestApp, testConfig } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";

@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { INDEXED_AT_ONCE } from "../../src/core/search.ts";
 import { deleteUser } from "../../src/core/users.ts";
-import { indexKey } from "../../src/db/queries/search.ts";
+import { indexKey } from "../../src/db/queries/search/search.ts";
 import { sql } from "../../src/db/sql.ts";
 import { idOfBits } from "../../src/util/ids.ts";
 import { startOn, type TestApp, testConfig } from "../support/app.ts";

@@ -1,7 +1,7 @@
 // Events of a world of sharing-world.ts: each user is given those of what the user saw, with what the user still sees, and
 // what a client makes of them is what the lists have.
 import assert from "node:assert/strict";
-import { hasUnnumbered } from "../../src/db/queries/events.ts";
+import { hasUnnumbered } from "../../src/db/queries/events/events.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { checkGroup, rowsOf, toShown } from "./group-operations.ts";
 import { checkFile } from "./sharing-files.ts";

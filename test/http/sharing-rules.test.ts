@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { deleteUser } from "../../src/core/users.ts";
-import { findOrphans } from "../../src/db/queries/orphans.ts";
+import { findOrphans } from "../../src/db/queries/upkeep/orphans.ts";
 import { sql } from "../../src/db/sql.ts";
 import { startApp, type TestApp, upload } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";

@@ -8,7 +8,7 @@ import { joinGroup, leaveGroup } from "../../src/core/groups.ts";
 import { deleteMessage, hideMessage, updateMessage } from "../../src/core/messages.ts";
 import { addReaction } from "../../src/core/reactions.ts";
 import { createMessage } from "../../src/core/sending.ts";
-import { findMessage } from "../../src/db/queries/messages.ts";
+import { findMessage } from "../../src/db/queries/messages/message-read.ts";
 import { ParleyError } from "../../src/errors.ts";
 import { OTHERS, type Twin, type Twins } from "./sharing-two-worlds.ts";
 

@@ -5,7 +5,7 @@ import type { Caller } from "../../src/core/access/caller.ts";
 import { createToken, SCOPES } from "../../src/core/access/tokens.ts";
 import type { Core } from "../../src/core/core.ts";
 import { createUser } from "../../src/core/users.ts";
-import { hasRemains } from "../../src/db/queries/erasing.ts";
+import { hasRemains } from "../../src/db/queries/upkeep/erasing.ts";
 import { sql } from "../../src/db/sql.ts";
 import { ParleyError } from "../../src/errors.ts";
 import { type IdKind, idOfBits } from "../../src/util/ids.ts";

@@ -1,7 +1,7 @@
 // Who types and who listens, on SQLite, and on two nodes of PostgreSQL: there all type on one of them and listen on the other.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { hasUnnumbered } from "../../src/db/queries/events.ts";
+import { hasUnnumbered } from "../../src/db/queries/events/events.ts";
 import type { Clock } from "../../src/util/clock.ts";
 import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
 import type { Json } from "../support/asker.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type PreviewParts, Previews } from "../../src/core/files/previews.ts";
-import type { AttachmentRow } from "../../src/db/queries/attachments.ts";
+import type { AttachmentRow } from "../../src/db/queries/files/attachments.ts";
 import { PreviewCache } from "../../src/previews/cache.ts";
 import { findSharp } from "../../src/previews/command.ts";
 import { CHEAP, costOf, MAX_PIXELS, type Size } from "../../src/previews/cost.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import sharp from "sharp";
 import { thumbHashToApproximateAspectRatio } from "thumbhash";
-import { type AttachmentRow, findVisibleAttachment } from "../../src/db/queries/attachments.ts";
+import { type AttachmentRow, findVisibleAttachment } from "../../src/db/queries/files/attachments.ts";
 import { sql } from "../../src/db/sql.ts";
 import { startPreviewSweep } from "../../src/jobs/previews.ts";
 import { previewFolder, startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";

@@ -1,12 +1,12 @@
 import type { Database } from "../../src/db/database.ts";
-import type { CreateAttachment } from "../../src/db/queries/attachments.ts";
-import type { NewEntry } from "../../src/db/queries/audit.ts";
-import type { CreateContact } from "../../src/db/queries/contacts.ts";
-import type { NewFile } from "../../src/db/queries/files.ts";
-import type { SendMessage } from "../../src/db/queries/new-messages.ts";
-import type { CreateToken } from "../../src/db/queries/tokens.ts";
-import type { UploadRow } from "../../src/db/queries/uploads.ts";
-import type { CreateUser } from "../../src/db/queries/users.ts";
+import type { CreateAttachment } from "../../src/db/queries/files/attachments.ts";
+import type { UploadRow } from "../../src/db/queries/files/upload-resumable.ts";
+import type { SendMessage } from "../../src/db/queries/messages/message-bulk.ts";
+import type { CreateContact } from "../../src/db/queries/people/contacts.ts";
+import type { CreateToken } from "../../src/db/queries/people/tokens.ts";
+import type { CreateUser } from "../../src/db/queries/people/users.ts";
+import type { NewEntry } from "../../src/db/queries/record/audit-trail.ts";
+import type { NewFile } from "../../src/db/queries/storage/files.ts";
 import { idOfBits } from "../../src/util/ids.ts";
 
 let acts = 0;

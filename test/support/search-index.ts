@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Config } from "../../src/config/settings.ts";
-import { indexKey } from "../../src/db/queries/search.ts";
+import { indexKey } from "../../src/db/queries/search/search.ts";
 import { toEntries } from "../../src/util/words.ts";
 import { administer } from "./engines/postgres.ts";
 import { eventually } from "./files-on-disk.ts";

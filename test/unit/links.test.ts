@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
 import { createLinks, fileSubject } from "../../src/core/files/links.ts";
-import type { CarriedSecret } from "../../src/db/queries/tables.ts";
+import type { CarriedSecret } from "../../src/db/queries/upkeep/tables.ts";
 import { holds } from "../support/property.ts";
 
 const HOUR = 3600;

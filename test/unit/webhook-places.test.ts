@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DueDelivery } from "../../src/db/queries/deliveries.ts";
+import type { DueDelivery } from "../../src/db/queries/webhooks/deliveries.ts";
 import { Places, Turns } from "../../src/jobs/webhook-places.ts";
 
 const hooks = (user_id: string, count: number) =>

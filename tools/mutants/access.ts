@@ -2,15 +2,15 @@
 import type { Mutant } from "./mutant.ts";
 
 const TOKENS = "src/core/access/tokens.ts";
-const ATTACHMENTS = "src/db/queries/attachments.ts";
-const MESSAGES = "src/db/queries/messages.ts";
-const CONTACTS = "src/db/queries/contacts.ts";
+const ATTACHMENTS = "src/db/queries/files/attachments.ts";
+const MESSAGES = "src/db/queries/messages/message-read.ts";
+const CONTACTS = "src/db/queries/people/contacts.ts";
 const AUTHENTICATION = "src/http/protocol/authentication.ts";
 const SESSIONS = "src/http/protocol/sessions.ts";
 const RATES = "src/http/protocol/rate-limits.ts";
 const RECEIVING = "src/core/files/uploads.ts";
-const SENDING = "src/db/queries/sending.ts";
-const STORAGE = "src/db/queries/storage.ts";
+const SENDING = "src/db/queries/messages/message-send.ts";
+const STORAGE = "src/db/queries/storage/storage-used.ts";
 
 export const access: readonly Mutant[] = [
   {
@@ -127,7 +127,7 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "a token that was revoked goes on",
-    file: "src/db/queries/tokens.ts",
+    file: "src/db/queries/people/tokens.ts",
     find: "yield* batch([...records, ...ended, NOTE_REVOCATION]);",
     replace: "yield* batch([...records, ...ended]);",
     tests: ["http/tokens"],
@@ -176,14 +176,14 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "a list has everybody's contacts",
-    file: "src/db/queries/contact-lists.ts",
+    file: "src/db/queries/people/contact-lists.ts",
     find: "let range = sql`c.owner_id = ${ownerId}`;",
     replace: "let range = sql`(c.owner_id = ${ownerId} OR TRUE)`;",
     tests: ["contract/database"],
   },
   {
     name: "one user's block is everybody's",
-    file: "src/db/queries/blocks.ts",
+    file: "src/db/queries/people/blocks.ts",
     find: "const isThis = sql`owner_id = ${ownerId} AND username_key = ${usernameKey}`;",
     replace: "const isThis = sql`(owner_id = ${ownerId} OR TRUE) AND username_key = ${usernameKey}`;",
     tests: ["acceptance/blocks"],
@@ -247,14 +247,14 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "an event of a file is told to those who do not see it",
-    file: "src/db/queries/events.ts",
+    file: "src/db/queries/events/events.ts",
     find: "${audience(conversationId, sql`${messageId}`)}`;",
     replace: "FROM members s WHERE s.conversation_id = ${conversationId}`;",
     tests: ["http/events-seen"],
   },
   {
     name: "a list has everybody's events",
-    file: "src/db/queries/events.ts",
+    file: "src/db/queries/events/events.ts",
     find: "WHERE recipient_id = ${recipientId} AND ${range}",
     replace: "WHERE (recipient_id = ${recipientId} OR TRUE) AND ${range}",
     tests: ["http/events"],
@@ -268,14 +268,14 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "a webhook is anybody's",
-    file: "src/db/queries/webhooks.ts",
+    file: "src/db/queries/webhooks/webhooks.ts",
     find: "${HOOK_COLUMNS} ${ownHooks(userId)} AND id = ${id}`;",
     replace: "${HOOK_COLUMNS} FROM webhooks WHERE (user_id = ${userId} OR TRUE) AND id = ${id}`;",
     tests: ["http/matrix"],
   },
   {
     name: "an Idempotency-Key is everybody's",
-    file: "src/db/queries/idempotency.ts",
+    file: "src/db/queries/record/idempotency.ts",
     find: "FROM idempotency WHERE user_id = ${userId} AND key_hash",
     replace: "FROM idempotency WHERE (user_id = ${userId} OR TRUE) AND key_hash",
     tests: ["http/idempotency"],
@@ -289,21 +289,21 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "the commit does not look at the quota again",
-    file: "src/db/queries/files.ts",
+    file: "src/db/queries/storage/files.ts",
     find: "  if (reservation) yield* checkQuota(reservation);\n",
     replace: "",
     tests: ["http/quota"],
   },
   {
     name: "the commit does not count the files of the day",
-    file: "src/db/queries/files.ts",
+    file: "src/db/queries/storage/files.ts",
     find: "  if (file.filesPerDay > 0) yield* countFile(uploaderId, file.filesPerDay, file.createdAt);\n",
     replace: "",
     tests: ["http/file-limits"],
   },
   {
     name: "small files are not counted if many come at once",
-    file: "src/db/queries/new-messages.ts",
+    file: "src/db/queries/messages/message-bulk.ts",
     find: " || filesPerDay > 0 ||",
     replace: " ||",
     tests: ["http/file-limits"],

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const SERVER = "src/http/server.ts";
 const READER = "src/http/protocol/body-reader.ts";
 const PIPELINING = "src/http/protocol/pipelining.ts";
-const CONTACT_ROWS = "src/db/queries/contact-lists.ts";
+const CONTACT_ROWS = "src/db/queries/people/contact-lists.ts";
 
 export const connections: readonly Mutant[] = [
   {

@@ -1,16 +1,16 @@
 // The invariants of conversations: order, exactly once, all or nothing, one predicate and counts.
 import type { Mutant } from "./mutant.ts";
 
-const ATTACHMENTS = "src/db/queries/attachments.ts";
-const BLOCKS = "src/db/queries/blocks.ts";
+const ATTACHMENTS = "src/db/queries/files/attachments.ts";
+const BLOCKS = "src/db/queries/people/blocks.ts";
 const CONVERSATIONS = "src/core/conversations.ts";
-const INBOX = "src/db/queries/inbox.ts";
-const JOINING = "src/db/queries/joining.ts";
-const LEAVING = "src/db/queries/leaving.ts";
-const MARKS = "src/db/queries/marks.ts";
-const MESSAGES = "src/db/queries/messages.ts";
-const SENDING = "src/db/queries/sending.ts";
-const VISIBILITY = "src/db/queries/visibility.ts";
+const INBOX = "src/db/queries/messages/inbox.ts";
+const JOINING = "src/db/queries/people/conversation-joining.ts";
+const LEAVING = "src/db/queries/people/conversation-leaving.ts";
+const MARKS = "src/db/queries/messages/marks.ts";
+const MESSAGES = "src/db/queries/messages/message-read.ts";
+const SENDING = "src/db/queries/messages/message-send.ts";
+const VISIBILITY = "src/db/queries/visibility/visibility.ts";
 
 const order: readonly Mutant[] = [
   {
@@ -172,14 +172,14 @@ const leaving: readonly Mutant[] = [
   },
   {
     name: "left: an erased user's blocks stay",
-    file: "src/db/queries/erasing.ts",
+    file: "src/db/queries/upkeep/erasing.ts",
     find: "sql`owner_id = ${user.user_id}`, left),",
     replace: "sql`owner_id = ${user.username_key}`, left),",
     tests: ["contract/erased-users"],
   },
   {
     name: "left: the text of a message that nobody sees stays",
-    file: "src/db/queries/erased.ts",
+    file: "src/db/queries/storage/file-erase.ts",
     find: "if (body.body_id === null) return [];",
     replace: "if (body.body_id !== -1) return [];",
     tests: ["contract/erased-users"],
@@ -193,7 +193,7 @@ const leaving: readonly Mutant[] = [
   },
   {
     name: "before: the last millisecond of an erased user is the new user's",
-    file: "src/db/queries/peers.ts",
+    file: "src/db/queries/people/peers.ts",
     find: "erased.at + GRACE_MS + 1)",
     replace: "erased.at + GRACE_MS)",
     tests: ["contract/joining"],
@@ -231,7 +231,7 @@ const counts: readonly Mutant[] = [
   },
   {
     name: "unread: a new message of a conversation that was read is not a candidate",
-    file: "src/db/queries/new-messages.ts",
+    file: "src/db/queries/messages/message-bulk.ts",
     find: "s.user_id = found.sender_id THEN 0 ELSE 1 END",
     replace: "s.user_id = found.sender_id THEN 0 ELSE 0 END",
     tests: ["contract/inbox"],
@@ -267,7 +267,7 @@ const counts: readonly Mutant[] = [
   },
   {
     name: "inbox: a message sent by a clock that is behind moves a conversation down",
-    file: "src/db/queries/new-messages.ts",
+    file: "src/db/queries/messages/message-bulk.ts",
     find: "CASE WHEN places.position > excluded.position THEN places.position ELSE excluded.position END",
     replace: "excluded.position",
     tests: ["contract/inbox"],
@@ -298,7 +298,7 @@ const blocks: readonly Mutant[] = [
   },
   {
     name: "blocked: a withdrawn message keeps its files in the list",
-    file: "src/db/queries/withholding.ts",
+    file: "src/db/queries/messages/message-withhold.ts",
     find: "DELETE FROM grants WHERE user_id IN (${those}) AND attachment_id = ${file.id}",
     replace: "DELETE FROM grants WHERE user_id IN (${those}) AND attachment_id = ${file.id} AND user_id = ''",
     tests: ["contract/messages"],
@@ -315,21 +315,21 @@ const blocks: readonly Mutant[] = [
 const carried: readonly Mutant[] = [
   {
     name: "carried: a move leaves out what is withheld",
-    file: "src/db/queries/tables.ts",
+    file: "src/db/queries/upkeep/tables.ts",
     find: '  table("withheld", ["user_id", "conversation_id", "from_id"], ["to_id"]),\n',
     replace: "",
     tests: ["contract/tables"],
   },
   {
     name: "carried: a check passes over a message that has lost its text",
-    file: "src/db/queries/orphans.ts",
+    file: "src/db/queries/upkeep/orphans.ts",
     find: "WHERE m.body_id IS NOT NULL AND NOT EXISTS",
     replace: "WHERE m.body_id IS NULL AND NOT EXISTS",
     tests: ["contract/orphans"],
   },
   {
     name: "carried: a check passes over runs that overlap",
-    file: "src/db/queries/orphans.ts",
+    file: "src/db/queries/upkeep/orphans.ts",
     find: "AND o.from_id <= r.to_id)",
     replace: "AND o.from_id < r.from_id)",
     tests: ["contract/orphans"],

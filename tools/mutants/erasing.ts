@@ -1,8 +1,8 @@
 // What was deleted and is still being erased: who sees it, who counts it, and that none of it is forgotten.
 import type { Mutant } from "./mutant.ts";
 
-const ATTACHMENTS = "src/db/queries/attachments.ts";
-const LEAVING = "src/db/queries/leaving.ts";
+const ATTACHMENTS = "src/db/queries/files/attachments.ts";
+const LEAVING = "src/db/queries/people/conversation-leaving.ts";
 const DEPARTURES = ["contract/erasing"];
 const RESTARTS = ["attacks/erasing"];
 
@@ -30,14 +30,14 @@ export const erasing: readonly Mutant[] = [
   },
   {
     name: "still erasing: a deleted user is not marked",
-    file: "src/db/queries/erasing.ts",
+    file: "src/db/queries/upkeep/erasing.ts",
     find: "if (yield* eraseRowsOf(user, step)) return;",
     replace: "if ((yield* eraseRowsOf(user, step)) || step.limit > 0) return;",
     tests: [...DEPARTURES, ...RESTARTS],
   },
   {
     name: "still erasing: a file goes while its uploader, who left, still counts it",
-    file: "src/db/queries/erased.ts",
+    file: "src/db/queries/storage/file-erase.ts",
     find: "    ...returnStorage(file),\n",
     replace: "",
     tests: DEPARTURES,
@@ -72,21 +72,21 @@ export const erasing: readonly Mutant[] = [
   },
   {
     name: "still erasing: how far a deleted user has read is shown",
-    file: "src/db/queries/inbox.ts",
+    file: "src/db/queries/messages/inbox.ts",
     find: "SELECT 1 FROM erasing WHERE user_id = o.user_id",
     replace: "SELECT 1 FROM erasing WHERE user_id = '' AND o.user_id = ''",
     tests: ["contract/marks"],
   },
   {
     name: "still erasing: webhooks get events of a deleted user",
-    file: "src/db/queries/deliveries.ts",
+    file: "src/db/queries/webhooks/deliveries.ts",
     find: " AND recipient_id NOT IN (SELECT user_id FROM erasing)",
     replace: "",
     tests: DEPARTURES,
   },
   {
     name: "still erasing: a deleted user takes the peer from the new user of the name",
-    file: "src/db/queries/peers.ts",
+    file: "src/db/queries/people/peers.ts",
     find: "AND peer_id = ${userId}`",
     replace: "AND (peer_id = ${userId} OR TRUE)`",
     tests: DEPARTURES,

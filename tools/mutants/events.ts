@@ -1,9 +1,9 @@
 // What is told of messages and conversations, and to whom.
 import type { Mutant } from "./mutant.ts";
 
-const EVENTS = "src/db/queries/events.ts";
-const MARKS = "src/db/queries/marks.ts";
-const MESSAGES = "src/db/queries/messages.ts";
+const EVENTS = "src/db/queries/events/events.ts";
+const MARKS = "src/db/queries/messages/marks.ts";
+const MESSAGES = "src/db/queries/messages/message-read.ts";
 const HUB = "src/core/events/event-hub.ts";
 const RENDER = "src/core/events/render.ts";
 const STREAM = "src/http/protocol/event-stream.ts";
@@ -25,7 +25,7 @@ export const events: readonly Mutant[] = [
   },
   {
     name: "events: none of a message that is withdrawn",
-    file: "src/db/queries/withholding.ts",
+    file: "src/db/queries/messages/message-withhold.ts",
     find: '    publish("message.deleted", id),\n',
     replace: "",
     tests: ["contract/messages"],

@@ -182,14 +182,14 @@ export const files: readonly Mutant[] = [
   },
   {
     name: "a file that passes unscanned has no mark",
-    file: "src/db/queries/files.ts",
+    file: "src/db/queries/storage/files.ts",
     find: "        ${isUnscanned ? 1 : 0}, ",
     replace: "        ${isUnscanned ? 0 : 0}, ",
     tests: ["http/scans"],
   },
   {
     name: "small files that pass unscanned have no mark",
-    file: "src/db/queries/new-messages.ts",
+    file: "src/db/queries/messages/message-bulk.ts",
     find: " || isUnscanned) return undefined;",
     replace: ") return undefined;",
     tests: ["http/scans"],

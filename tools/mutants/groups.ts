@@ -1,13 +1,13 @@
 // Groups: who sees an invitation, who decides, what a new member sees, and that nothing is left behind.
 import type { Mutant } from "./mutant.ts";
 
-const INVITATIONS = "src/db/queries/invitations.ts";
-const GROUPS = "src/db/queries/groups.ts";
-const MEMBERS = "src/db/queries/group-members.ts";
-const ROLES = "src/db/queries/group-roles.ts";
-const JOINING = "src/db/queries/group-joining.ts";
-const LEAVING = "src/db/queries/group-leaving.ts";
-const MESSAGES = "src/db/queries/messages.ts";
+const INVITATIONS = "src/db/queries/people/invitations.ts";
+const GROUPS = "src/db/queries/groups/groups.ts";
+const MEMBERS = "src/db/queries/groups/group-members.ts";
+const ROLES = "src/db/queries/groups/group-roles.ts";
+const JOINING = "src/db/queries/groups/group-joining.ts";
+const LEAVING = "src/db/queries/groups/group-leaving.ts";
+const MESSAGES = "src/db/queries/messages/message-read.ts";
 const HTTP = ["http/groups"];
 const MATRIX = ["http/matrix"];
 const BLACK_BOX = ["acceptance/group-members"];
@@ -60,7 +60,7 @@ const invited: readonly Mutant[] = [
   },
   {
     name: "groups: a later user of an erased name gets the invitations",
-    file: "src/db/queries/erasing.ts",
+    file: "src/db/queries/upkeep/erasing.ts",
     find: "    (left: number) => declineAll(user.username_key, now, left),\n",
     replace: "",
     tests: ERASING,
@@ -264,7 +264,7 @@ const joining: readonly Mutant[] = [
   },
   {
     name: "groups: members who have left can be mentioned",
-    file: "src/db/queries/sending.ts",
+    file: "src/db/queries/messages/message-send.ts",
     find: "m.conversation_id = d.conversation_id AND m.group_id IS NOT NULL",
     replace: "m.conversation_id = d.conversation_id AND m.group_id = ''",
     tests: SAID,
@@ -309,7 +309,7 @@ const leaving: readonly Mutant[] = [
   },
   {
     name: "groups: a user who is erased while joining is still about to",
-    file: "src/db/queries/erasing.ts",
+    file: "src/db/queries/upkeep/erasing.ts",
     find: 'eraseSome("preparing", ["conversation_id", "user_id"], sql`user_id = ${user.user_id}`, left)',
     replace: 'eraseSome("preparing", ["conversation_id", "user_id"], sql`user_id = \'\'`, left)',
     tests: ERASING,

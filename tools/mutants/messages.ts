@@ -4,8 +4,8 @@ const FIELDS = "src/core/fields.ts";
 const JSON_VALUES = "src/util/json.ts";
 const UPLOADS = "src/http/protocol/uploads.ts";
 const SENDING = "src/core/sending.ts";
-const QUERIES = "src/db/queries/messages.ts";
-const NEW_MESSAGES = "src/db/queries/new-messages.ts";
+const QUERIES = "src/db/queries/messages/message-read.ts";
+const NEW_MESSAGES = "src/db/queries/messages/message-bulk.ts";
 
 /** Messages: what they may hold, who may change them, how many are sent. */
 export const messages: readonly Mutant[] = [
@@ -46,7 +46,7 @@ export const messages: readonly Mutant[] = [
   },
   {
     name: "an edit alerts also who does not see the message",
-    file: "src/db/queries/events.ts",
+    file: "src/db/queries/events/events.ts",
     find: "${audience(conversationId, sql`${messageId}`)} AND s.user_id IN (${list(padded(userIds))})",
     replace:
       "FROM members s WHERE s.conversation_id = ${conversationId} AND s.user_id IN (${list(padded(userIds))})",

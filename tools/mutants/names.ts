@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const TEXT = "src/util/text.ts";
 const SEARCH = "src/core/name-search.ts";
-const CONTACTS = "src/db/queries/contact-lists.ts";
+const CONTACTS = "src/db/queries/people/contact-lists.ts";
 const PAGE = "src/core/page.ts";
 
 export const names: readonly Mutant[] = [
@@ -72,7 +72,7 @@ export const names: readonly Mutant[] = [
   },
   {
     name: "renew the keys of contacts that have changed meanwhile",
-    file: "src/db/queries/contact-keys.ts",
+    file: "src/db/queries/people/contact-keys.ts",
     find: " AND body = ${body}`",
     replace: "`",
     tests: ["http/contact-keys"],
@@ -100,7 +100,7 @@ export const names: readonly Mutant[] = [
   },
   {
     name: "find files that the caller does not see",
-    file: "src/db/queries/attachments.ts",
+    file: "src/db/queries/files/attachments.ts",
     find: "${findSeen(userId)} AND a.id IN (${list(padded(ids))})",
     replace: "SELECT ${COLUMNS} FROM attachments a WHERE a.id IN (${list(padded(ids))})",
     tests: ["http/name-search"],

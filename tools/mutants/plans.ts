@@ -20,7 +20,7 @@ export const plans: readonly Mutant[] = [
   },
   {
     name: "let PostgreSQL scan webhooks after each event",
-    file: "src/db/queries/webhooks.ts",
+    file: "src/db/queries/webhooks/webhooks.ts",
     find: "WHERE disabled_at IS NULL AND backlog_from IS NULL)\n    OR",
     replace: "WHERE disabled_at IS NULL)\n    OR",
     tests: ["contract/plans-warm"],

@@ -328,7 +328,7 @@ export const previews: readonly Mutant[] = [
   },
   {
     name: "previews: there are no placeholders",
-    file: "src/db/queries/pictures.ts",
+    file: "src/db/queries/files/picture-placeholders.ts",
     find: "WHERE id = ${id} AND placeholder IS NULL`",
     replace: "WHERE id = ${id} AND placeholder IS NOT NULL`",
     tests: ["previews/service"],

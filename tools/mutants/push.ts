@@ -2,7 +2,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const DELIVERY = "src/core/events/push-delivery.ts";
-const QUERIES = "src/db/queries/push-subscriptions.ts";
+const QUERIES = "src/db/queries/webhooks/push-subscriptions.ts";
 const RENDER = "src/core/events/render.ts";
 const SUBSCRIPTIONS = "src/core/events/push-subscriptions.ts";
 const WEB_PUSH = "src/util/web-push.ts";
@@ -18,7 +18,7 @@ export const push: readonly Mutant[] = [
   },
   {
     name: "push subscriptions are listed as webhooks",
-    file: "src/db/queries/webhooks.ts",
+    file: "src/db/queries/webhooks/webhooks.ts",
     find: "WHERE user_id = ${userId} AND public_key IS NULL`",
     replace: "WHERE user_id = ${userId}`",
     tests: ["http/push-subscriptions"],
@@ -88,7 +88,7 @@ export const push: readonly Mutant[] = [
   },
   {
     name: "a push subscription outlives its token when that is revoked",
-    file: "src/db/queries/tokens.ts",
+    file: "src/db/queries/people/tokens.ts",
     find: "...records, ...ended, NOTE",
     replace: "...records, NOTE",
     tests: ["contract/push-subscriptions", "http/push"],
@@ -102,7 +102,7 @@ export const push: readonly Mutant[] = [
   },
   {
     name: "a push subscription outlives the row of its token",
-    file: "src/db/queries/tokens.ts",
+    file: "src/db/queries/people/tokens.ts",
     find: "if (gone.length > 0) yield* batch(",
     replace: "if (gone.length > 1e6) yield* batch(",
     tests: ["contract/push-subscriptions"],
@@ -243,7 +243,7 @@ export const push: readonly Mutant[] = [
   },
   {
     name: "pushes of a conversation wait for each other",
-    file: "src/db/queries/hand-out.ts",
+    file: "src/db/queries/webhooks/hand-out.ts",
     find: "CASE WHEN w.public_key IS NULL AND EXISTS",
     replace: "CASE WHEN EXISTS",
     tests: ["http/push-retries"],

@@ -1,8 +1,8 @@
 import type { Mutant } from "./mutant.ts";
 
-const QUERIES = "src/db/queries/reactions.ts";
+const QUERIES = "src/db/queries/messages/reactions.ts";
 const RENDER = "src/core/events/render.ts";
-const LEAVING = "src/db/queries/leaving.ts";
+const LEAVING = "src/db/queries/people/conversation-leaving.ts";
 
 /** Reactions: which there may be, who sees them, and when they go. */
 export const reactions: readonly Mutant[] = [
@@ -113,14 +113,14 @@ export const reactions: readonly Mutant[] = [
   },
   {
     name: "reactions stay when their message is deleted",
-    file: "src/db/queries/erased.ts",
+    file: "src/db/queries/storage/file-erase.ts",
     find: "has_reactions === 1 ? [sql`DELETE FROM reactions",
     replace: "has_reactions > 1 ? [sql`DELETE FROM reactions",
     tests: ["contract/reactions"],
   },
   {
     name: "reactions of erased users stay",
-    file: "src/db/queries/erasing.ts",
+    file: "src/db/queries/upkeep/erasing.ts",
     find: 'sql`user_id = ${user.user_id}`, left),\n    (left: number) =>\n      eraseSome("withheld"',
     replace: "sql`user_id = ''`, left),\n    (left: number) =>\n      eraseSome(\"withheld\"",
     tests: ["contract/reactions"],

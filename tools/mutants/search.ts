@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-const INDEX = "src/db/queries/search.ts";
+const INDEX = "src/db/queries/search/search.ts";
 const SEARCH = "src/core/search.ts";
 
 /** The search: what is in its index and when, and who finds what. */
@@ -35,14 +35,14 @@ export const search: readonly Mutant[] = [
   },
   {
     name: "search: a new text does not wait for the index",
-    file: "src/db/queries/sending.ts",
+    file: "src/db/queries/messages/message-send.ts",
     find: "      ...queueBody(bodyId, input.text),\n",
     replace: "",
     tests: ["http/search", "contract/search-index"],
   },
   {
     name: "search: an edited text does not wait for the index",
-    file: "src/db/queries/messages.ts",
+    file: "src/db/queries/messages/message-read.ts",
     find: "    ...queueBody(newBody, text),\n",
     replace: "",
     tests: ["http/search", "contract/search-index"],
@@ -70,7 +70,7 @@ export const search: readonly Mutant[] = [
   },
   {
     name: "search: it finds messages that the caller does not see",
-    file: "src/db/queries/messages.ts",
+    file: "src/db/queries/messages/message-read.ts",
     find: "WHERE m.id IN (${list(ids)}) AND ${sees(sql`m.id`)}`",
     replace: "WHERE m.id IN (${list(ids)})`",
     tests: ["http/search", "http/search-pages"],
@@ -168,14 +168,14 @@ export const search: readonly Mutant[] = [
   },
   {
     name: "search: a departure takes the words of any number of long texts away at once",
-    file: "src/db/queries/leaving.ts",
+    file: "src/db/queries/people/conversation-leaving.ts",
     find: "const CHARACTERS_PER_ROW = 200;",
     replace: "const CHARACTERS_PER_ROW = 1e9;",
     tests: ["contract/search-erasing"],
   },
   {
     name: "search: of the texts between others a departure takes any number away at once",
-    file: "src/db/queries/leaving.ts",
+    file: "src/db/queries/people/conversation-leaving.ts",
     find: "reactions + Math.floor(characters / CHARACTERS_PER_ROW);",
     replace: "reactions;",
     tests: ["contract/search-erasing"],
@@ -203,7 +203,7 @@ export const search: readonly Mutant[] = [
   },
   {
     name: "search: check passes over deleted texts in the index",
-    file: "src/db/queries/search-check.ts",
+    file: "src/db/queries/search/search-check.ts",
     find: "  for await (const body_id of index.bodiesWithoutText(db)) yield { body_id, message_id: null };\n",
     replace: "",
     tests: ["http/search-check"],

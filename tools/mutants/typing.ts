@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-const QUERIES = "src/db/queries/typing.ts";
+const QUERIES = "src/db/queries/messages/typing.ts";
 const TYPING = "src/core/events/typing.ts";
 const TYPISTS = "src/core/events/typists.ts";
 const TYPES = "src/core/events/shown-types.ts";

@@ -77,7 +77,7 @@ export const upgrades: readonly Mutant[] = [
   },
   {
     name: "show the owner of a repaired contact what others have sent before",
-    file: "src/db/queries/lost-contacts.ts",
+    file: "src/db/queries/upkeep/contact-repair.ts",
     find: "COALESCE((SELECT last_id FROM conversations WHERE id = ${conversationId}), '')",
     replace: "COALESCE((SELECT NULL FROM conversations WHERE id = ${conversationId}), '')",
     tests: ["http/check-contacts"],

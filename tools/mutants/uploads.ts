@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const APPENDING = "src/core/files/appending.ts";
 const RESUMABLE = "src/core/files/resumable.ts";
 const RESUMABLES = "src/core/files/resumables.ts";
-const QUERIES = "src/db/queries/uploads.ts";
+const QUERIES = "src/db/queries/files/upload-resumable.ts";
 const DISK = "src/blobs/disk.ts";
 
 export const uploads: readonly Mutant[] = [
@@ -101,7 +101,7 @@ export const uploads: readonly Mutant[] = [
   },
   {
     name: "a restart forgets what an upload has reserved",
-    file: "src/db/queries/storage.ts",
+    file: "src/db/queries/storage/storage-used.ts",
     find: "NOT EXISTS (SELECT 1 FROM uploads u WHERE u.id = reservations.id)",
     replace: "NOT EXISTS (SELECT 1 FROM uploads u WHERE u.id = '')",
     tests: ["http/resumable"],

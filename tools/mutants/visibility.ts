@@ -1,13 +1,13 @@
 // Who sees which message: the rules of docs/sharing.md.
 import type { Mutant } from "./mutant.ts";
 
-const ATTACHMENTS = "src/db/queries/attachments.ts";
-const MARKS = "src/db/queries/marks.ts";
-const MESSAGES = "src/db/queries/messages.ts";
-const PEERS = "src/db/queries/peers.ts";
-const SENDING = "src/db/queries/sending.ts";
-const WITHHOLDING = "src/db/queries/withholding.ts";
-const VISIBILITY = "src/db/queries/visibility.ts";
+const ATTACHMENTS = "src/db/queries/files/attachments.ts";
+const MARKS = "src/db/queries/messages/marks.ts";
+const MESSAGES = "src/db/queries/messages/message-read.ts";
+const PEERS = "src/db/queries/people/peers.ts";
+const SENDING = "src/db/queries/messages/message-send.ts";
+const WITHHOLDING = "src/db/queries/messages/message-withhold.ts";
+const VISIBILITY = "src/db/queries/visibility/visibility.ts";
 
 export const visibility: readonly Mutant[] = [
   {
@@ -117,7 +117,7 @@ export const visibility: readonly Mutant[] = [
   },
   {
     name: "sending leaves unread what came before",
-    file: "src/db/queries/new-messages.ts",
+    file: "src/db/queries/messages/message-bulk.ts",
     find: "DO UPDATE SET last_read_id = excluded.last_read_id`;\n/** Never",
     replace: "DO NOTHING`;\n/** Never",
     tests: ["http/sharing-rules"],

@@ -2,11 +2,11 @@ import { join } from "node:path";
 import { blobPath } from "../../blobs/disk.ts";
 import type { Config } from "../../config/settings.ts";
 import type { Fault, Stray } from "../../core/upkeep/integrity.ts";
-import type { StoredFile } from "../../db/queries/integrity.ts";
-import type { Orphan } from "../../db/queries/orphans.ts";
-import type { IndexFault } from "../../db/queries/search-check.ts";
-import { isSmallFile } from "../../db/queries/small-files.ts";
-import type { Miscount } from "../../db/queries/storage.ts";
+import type { IndexFault } from "../../db/queries/search/search-check.ts";
+import { isSmallFile } from "../../db/queries/storage/small-files.ts";
+import type { Miscount } from "../../db/queries/storage/storage-used.ts";
+import type { StoredFile } from "../../db/queries/upkeep/integrity.ts";
+import type { Orphan } from "../../db/queries/upkeep/orphans.ts";
 import { databaseOf } from "../../util/data-folder.ts";
 
 /** A problem, in words and as data. The data with `hint` is a line of `parley check --json`. */

@@ -5,8 +5,8 @@ import { LINK_LIFE_MS } from "../../core/files/links.ts";
 import { type CheckedFile, copyFiles, copyRows, rowsDigest, verifyFiles } from "../../core/upkeep/move.ts";
 import type { Database } from "../../db/database.ts";
 import { holdWrites, lockFolder } from "../../db/engines/sqlite/lock.ts";
-import { hasUnnumbered } from "../../db/queries/events.ts";
-import { storedBytes } from "../../db/queries/integrity.ts";
+import { hasUnnumbered } from "../../db/queries/events/events.ts";
+import { storedBytes } from "../../db/queries/upkeep/integrity.ts";
 import {
   allCarriedSecrets,
   countRows,
@@ -14,7 +14,7 @@ import {
   OF_THE_STORE,
   TABLES,
   type Table,
-} from "../../db/queries/tables.ts";
+} from "../../db/queries/upkeep/tables.ts";
 import { openCurrentDatabase, openDatabase, openStore, readStore } from "../../engines.ts";
 import { OperatorError } from "../../errors.ts";
 import { systemClock } from "../../util/clock.ts";

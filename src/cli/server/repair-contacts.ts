@@ -1,5 +1,5 @@
 import { readConfig } from "../../config/settings.ts";
-import { lostContacts } from "../../db/queries/lost-contacts.ts";
+import { lostContacts } from "../../db/queries/upkeep/contact-repair.ts";
 import type { Io } from "../io.ts";
 import { counted } from "../text.ts";
 import { withAccounts } from "./data.ts";

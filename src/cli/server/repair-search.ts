@@ -1,6 +1,6 @@
 import { readConfig } from "../../config/settings.ts";
 import { INDEXED_AT_ONCE } from "../../core/search.ts";
-import { getIndexState, lastBody } from "../../db/queries/search.ts";
+import { getIndexState, lastBody } from "../../db/queries/search/search.ts";
 import { OperatorError, ParleyError } from "../../errors.ts";
 import type { Io } from "../io.ts";
 import { startProgress } from "../progress.ts";

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { makeStoreFolders, readDiskStore, syncStoreFolders } from "../../blobs/disk.ts";
 import { lockFolder } from "../../db/engines/sqlite/lock.ts";
 import { copyDatabase, withReadOnly } from "../../db/engines/sqlite/snapshot.ts";
-import { findCorruption, storedFiles } from "../../db/queries/integrity.ts";
+import { findCorruption, storedFiles } from "../../db/queries/upkeep/integrity.ts";
 import { OperatorError } from "../../errors.ts";
 import { databaseOf, openDataFolder, restoreOf } from "../../util/data-folder.ts";
 import { syncFile, syncFolder } from "../../util/durable.ts";

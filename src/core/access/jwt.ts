@@ -1,5 +1,5 @@
 import type { JWTPayload } from "jose";
-import { findIdentity } from "../../db/queries/identities.ts";
+import { findIdentity } from "../../db/queries/people/identities.ts";
 import { ParleyError } from "../../errors.ts";
 import { isCleanText } from "../../util/text.ts";
 import type { Core, IdentityProvider } from "../core.ts";

@@ -7,7 +7,7 @@ import {
   findTokenById,
   listTokenRows,
   type TokenRow,
-} from "../../db/queries/tokens.ts";
+} from "../../db/queries/people/tokens.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { newEntry } from "../audit.ts";

@@ -1,6 +1,6 @@
-import type { NewEntry } from "../../db/queries/audit.ts";
-import type { DueDelivery } from "../../db/queries/deliveries.ts";
-import type { WebhookRow } from "../../db/queries/webhooks.ts";
+import type { NewEntry } from "../../db/queries/record/audit-trail.ts";
+import type { DueDelivery } from "../../db/queries/webhooks/deliveries.ts";
+import type { WebhookRow } from "../../db/queries/webhooks/webhooks.ts";
 import type { Answer, Post } from "../../util/post.ts";
 import type { Core } from "../core.ts";
 

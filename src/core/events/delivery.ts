@@ -1,5 +1,5 @@
-import type { DueDelivery } from "../../db/queries/deliveries.ts";
-import { findEnabledWebhook } from "../../db/queries/webhooks.ts";
+import type { DueDelivery } from "../../db/queries/webhooks/deliveries.ts";
+import { findEnabledWebhook } from "../../db/queries/webhooks/webhooks.ts";
 import { type Answer, post } from "../../util/post.ts";
 import { newEntry } from "../audit.ts";
 import type { Core } from "../core.ts";

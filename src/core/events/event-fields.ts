@@ -1,4 +1,4 @@
-import { RESOURCE_EVENTS } from "../../db/queries/events.ts";
+import { RESOURCE_EVENTS } from "../../db/queries/events/events.ts";
 import { contactResource } from "../contacts.ts";
 import { conversationResource } from "../conversations.ts";
 import { attachmentResource } from "../files/attachment-resource.ts";

@@ -6,7 +6,7 @@ import {
   isShared,
   lastPosition,
   type PlacedEvent,
-} from "../../db/queries/events.ts";
+} from "../../db/queries/events/events.ts";
 import { ParleyError } from "../../errors.ts";
 
 /** The part of the core that the hub needs. */

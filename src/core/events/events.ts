@@ -4,7 +4,7 @@ import {
   firstNumber,
   lastEvent,
   listEvents as listEventRows,
-} from "../../db/queries/events.ts";
+} from "../../db/queries/events/events.ts";
 import { ParleyError } from "../../errors.ts";
 import { bitsOfId, idOfBits } from "../../util/ids.ts";
 import type { Caller } from "../access/caller.ts";

@@ -1,4 +1,4 @@
-import { eventsBehind, groupByChange, isShared, type PlacedEvent } from "../../db/queries/events.ts";
+import { eventsBehind, groupByChange, isShared, type PlacedEvent } from "../../db/queries/events/events.ts";
 import {
   findCursor,
   firstListening,
@@ -8,7 +8,7 @@ import {
   listListening,
   MAX_PENDING,
   type NewDelivery,
-} from "../../db/queries/hand-out.ts";
+} from "../../db/queries/webhooks/hand-out.ts";
 import { Rate } from "../../util/rate.ts";
 import type { Core } from "../core.ts";
 import { eventId } from "./events.ts";

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
-import type { NewEntry } from "../../db/queries/audit.ts";
-import type { WebhookRow } from "../../db/queries/webhooks.ts";
+import type { NewEntry } from "../../db/queries/record/audit-trail.ts";
+import type { WebhookRow } from "../../db/queries/webhooks/webhooks.ts";
 import { createSender, encryptPush } from "../../util/web-push.ts";
 import type { Core } from "../core.ts";
 import { type Attempt, askedPause, type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";

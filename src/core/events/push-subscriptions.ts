@@ -1,10 +1,10 @@
-import { lastPosition } from "../../db/queries/events.ts";
+import { lastPosition } from "../../db/queries/events/events.ts";
 import {
   findPushSubscription,
   listPushSubscriptionRows,
   toPushSubscription,
-} from "../../db/queries/push-subscriptions.ts";
-import type { WebhookRow } from "../../db/queries/webhooks.ts";
+} from "../../db/queries/webhooks/push-subscriptions.ts";
+import type { WebhookRow } from "../../db/queries/webhooks/webhooks.ts";
 import { ParleyError } from "../../errors.ts";
 import { isPublicKey } from "../../util/web-push.ts";
 import type { Caller } from "../access/caller.ts";

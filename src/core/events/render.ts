@@ -1,12 +1,16 @@
 import { setImmediate } from "node:timers/promises";
-import { findAttachments, findVisibleAttachment } from "../../db/queries/attachments.ts";
-import type { DueDelivery } from "../../db/queries/deliveries.ts";
-import { toReference } from "../../db/queries/events.ts";
-import { findOwnSeat, findSeated } from "../../db/queries/group-members.ts";
-import { hasRead, listMuted } from "../../db/queries/marks.ts";
-import { findAnyMessage, findMessages, type MessageRow } from "../../db/queries/messages.ts";
-import { listBlockingReaders, listReactionReaders, type Reaction } from "../../db/queries/reactions.ts";
-import { listSeeing } from "../../db/queries/visibility.ts";
+import { toReference } from "../../db/queries/events/events.ts";
+import { findAttachments, findVisibleAttachment } from "../../db/queries/files/attachments.ts";
+import { findOwnSeat, findSeated } from "../../db/queries/groups/group-members.ts";
+import { hasRead, listMuted } from "../../db/queries/messages/marks.ts";
+import { findAnyMessage, findMessages, type MessageRow } from "../../db/queries/messages/message-read.ts";
+import {
+  listBlockingReaders,
+  listReactionReaders,
+  type Reaction,
+} from "../../db/queries/messages/reactions.ts";
+import { listSeeing } from "../../db/queries/visibility/visibility.ts";
+import type { DueDelivery } from "../../db/queries/webhooks/deliveries.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { renderConversations } from "../conversations.ts";
 import type { Core } from "../core.ts";

@@ -1,4 +1,4 @@
-import { RESOURCE_EVENTS } from "../../db/queries/events.ts";
+import { RESOURCE_EVENTS } from "../../db/queries/events/events.ts";
 import { ParleyError } from "../../errors.ts";
 import type { Scope } from "../access/tokens.ts";
 import { someOf } from "../choices.ts";

@@ -1,5 +1,5 @@
 // Shows in the open streams of the other members who is typing. Nothing of it is stored.
-import { listTypingAudience } from "../../db/queries/typing.ts";
+import { listTypingAudience } from "../../db/queries/messages/typing.ts";
 import { ParleyError } from "../../errors.ts";
 import type { Caller } from "../access/caller.ts";
 import type { Core } from "../core.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../../db/database.ts";
-import { listSeated, type Typist } from "../../db/queries/typing.ts";
+import { listSeated, type Typist } from "../../db/queries/messages/typing.ts";
 import type { Clock } from "../../util/clock.ts";
 import { Rate } from "../../util/rate.ts";
 

@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
-import type { DueDelivery } from "../../db/queries/deliveries.ts";
-import { listRecipients } from "../../db/queries/events.ts";
-import type { WebhookRow } from "../../db/queries/webhooks.ts";
+import { listRecipients } from "../../db/queries/events/events.ts";
+import type { DueDelivery } from "../../db/queries/webhooks/deliveries.ts";
+import type { WebhookRow } from "../../db/queries/webhooks/webhooks.ts";
 import type { Core } from "../core.ts";
 import { type Attempt, askedPause, type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";
 import { keptSince } from "./events.ts";

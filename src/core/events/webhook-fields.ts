@@ -1,4 +1,4 @@
-import { RESOURCE_EVENTS } from "../../db/queries/events.ts";
+import { RESOURCE_EVENTS } from "../../db/queries/events/events.ts";
 import { parseHttpUrl } from "../../util/addresses.ts";
 import { someOf } from "../choices.ts";
 import { describedField, type Field, nullable, optional, reference, trueOrFalse } from "../fields.ts";

@@ -1,12 +1,12 @@
-import { type DeliveryRow, listDeliveryRows } from "../../db/queries/deliveries.ts";
-import { lastPosition } from "../../db/queries/events.ts";
+import { lastPosition } from "../../db/queries/events/events.ts";
+import { type DeliveryRow, listDeliveryRows } from "../../db/queries/webhooks/deliveries.ts";
 import {
   findAnyWebhook,
   findWebhook,
   listWebhookRows,
   toWebhook,
   type WebhookRow,
-} from "../../db/queries/webhooks.ts";
+} from "../../db/queries/webhooks/webhooks.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { mayPostTo } from "../../util/post.ts";

@@ -1,8 +1,8 @@
 import { createHash, type Hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { GrowingBlob } from "../../blobs/store.ts";
-import type { NewFile } from "../../db/queries/files.ts";
-import type { UploadRow } from "../../db/queries/uploads.ts";
+import type { UploadRow } from "../../db/queries/files/upload-resumable.ts";
+import type { NewFile } from "../../db/queries/storage/files.ts";
 import { type ErrorCode, isUndone, ParleyError } from "../../errors.ts";
 import { Utf8Check } from "../../util/utf8.ts";
 import type { Caller } from "../access/caller.ts";

@@ -1,5 +1,8 @@
-import { type AttachmentRow, listAttachments as listAttachmentRows } from "../../db/queries/attachments.ts";
-import { findUserById } from "../../db/queries/users.ts";
+import {
+  type AttachmentRow,
+  listAttachments as listAttachmentRows,
+} from "../../db/queries/files/attachments.ts";
+import { findUserById } from "../../db/queries/people/users.ts";
 import { ParleyError } from "../../errors.ts";
 import { type ZipEntry, zipChunks, zipSize } from "../../util/zip.ts";
 import { safeUniqueNames } from "../../util/zip-names.ts";

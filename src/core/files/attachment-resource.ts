@@ -1,5 +1,5 @@
-import type { AttachmentRow, ShownAttachment } from "../../db/queries/attachments.ts";
-import { findPictures, type PictureRow } from "../../db/queries/pictures.ts";
+import type { AttachmentRow, ShownAttachment } from "../../db/queries/files/attachments.ts";
+import { findPictures, type PictureRow } from "../../db/queries/files/picture-placeholders.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { choices } from "../choices.ts";
 import type { Core } from "../core.ts";

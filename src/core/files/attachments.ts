@@ -9,10 +9,10 @@ import {
   listGrantedNames,
   type ShownAttachment,
   type Target,
-} from "../../db/queries/attachments.ts";
-import { findSeat } from "../../db/queries/conversations.ts";
-import type { NewFile } from "../../db/queries/files.ts";
-import { isOwnMessage } from "../../db/queries/messages.ts";
+} from "../../db/queries/files/attachments.ts";
+import { isOwnMessage } from "../../db/queries/messages/message-read.ts";
+import type { NewFile } from "../../db/queries/storage/files.ts";
+import { findSeat } from "../../db/queries/visibility/seats.ts";
 import { ParleyError } from "../../errors.ts";
 import { foldedLength, hasWords, searchWords } from "../../util/text.ts";
 import type { Caller } from "../access/caller.ts";

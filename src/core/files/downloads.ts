@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { existingAttachments } from "../../db/queries/pictures.ts";
-import { findSmallFile, isSmallFile } from "../../db/queries/small-files.ts";
+import { existingAttachments } from "../../db/queries/files/picture-placeholders.ts";
+import { findSmallFile, isSmallFile } from "../../db/queries/storage/small-files.ts";
 import { ParleyError } from "../../errors.ts";
 import type { Core } from "../core.ts";
 import type { FileRow } from "./attachments.ts";

@@ -1,5 +1,5 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
-import type { CarriedSecret } from "../../db/queries/tables.ts";
+import type { CarriedSecret } from "../../db/queries/upkeep/tables.ts";
 import { type Clock, toSeconds } from "../../util/clock.ts";
 
 /** Links change once per window, so a URL stays the same for a while and can be cached. */

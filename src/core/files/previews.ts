@@ -1,4 +1,4 @@
-import type { AttachmentRow } from "../../db/queries/attachments.ts";
+import type { AttachmentRow } from "../../db/queries/files/attachments.ts";
 import { ParleyError } from "../../errors.ts";
 import type { PreviewCache } from "../../previews/cache.ts";
 import type { NewPicture, PreviewMakers } from "../../previews/makers.ts";

@@ -1,5 +1,5 @@
 import type { WriteInput, WriteResult } from "../../db/database.ts";
-import type { NewFile } from "../../db/queries/files.ts";
+import type { NewFile } from "../../db/queries/storage/files.ts";
 import type { SingleName } from "../../db/writes.ts";
 import { isUndone, ParleyError } from "../../errors.ts";
 import type { Caller } from "../access/caller.ts";

@@ -1,5 +1,5 @@
-import { checkDailyLimit } from "../../db/queries/storage.ts";
-import { findUpload, listUploadRows, type UploadRow } from "../../db/queries/uploads.ts";
+import { findUpload, listUploadRows, type UploadRow } from "../../db/queries/files/upload-resumable.ts";
+import { checkDailyLimit } from "../../db/queries/storage/storage-used.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import type { Caller } from "../access/caller.ts";

@@ -1,8 +1,8 @@
 import { createHash, type Hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { BlobWriter } from "../../blobs/store.ts";
-import type { NewFile } from "../../db/queries/files.ts";
-import { checkDailyLimit, type Reservation } from "../../db/queries/storage.ts";
+import type { NewFile } from "../../db/queries/storage/files.ts";
+import { checkDailyLimit, type Reservation } from "../../db/queries/storage/storage-used.ts";
 import { ParleyError } from "../../errors.ts";
 import { exactSize } from "../../util/sizes.ts";
 import { Utf8Check } from "../../util/utf8.ts";

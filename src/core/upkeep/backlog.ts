@@ -1,4 +1,4 @@
-import { countTombstones as count } from "../../db/queries/tombstones.ts";
+import { countTombstones as count } from "../../db/queries/storage/tombstones.ts";
 import type { Core } from "../core.ts";
 
 /** Returns the number of writes waiting for a commit. */

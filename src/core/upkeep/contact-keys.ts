@@ -1,6 +1,6 @@
 import type { Database } from "../../db/database.ts";
-import { type ContactKeys, followsNameRule } from "../../db/queries/contact-keys.ts";
-import { rowsBehind } from "../../db/queries/tables.ts";
+import { type ContactKeys, followsNameRule } from "../../db/queries/people/contact-keys.ts";
+import { rowsBehind } from "../../db/queries/upkeep/tables.ts";
 import { phoneDigits, searchKey } from "../../util/text.ts";
 
 const CONTACTS = {

@@ -1,4 +1,4 @@
-import { ping } from "../../db/queries/ping.ts";
+import { ping } from "../../db/queries/upkeep/ping.ts";
 import type { Core } from "../core.ts";
 
 /** What the service needs, and the check of each part, which throws `unavailable`. */

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { BlobReader } from "../../blobs/store.ts";
-import { isBlobKnown, isBlobLive, type StoredFile, storedFiles } from "../../db/queries/integrity.ts";
-import { hasIntent } from "../../db/queries/intents.ts";
-import { checkSmallFile, isSmallFile } from "../../db/queries/small-files.ts";
+import { hasIntent } from "../../db/queries/storage/intents.ts";
+import { checkSmallFile, isSmallFile } from "../../db/queries/storage/small-files.ts";
+import { isBlobKnown, isBlobLive, type StoredFile, storedFiles } from "../../db/queries/upkeep/integrity.ts";
 import type { Reader } from "../../db/sql.ts";
 import { OperatorError, ParleyError } from "../../errors.ts";
 

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { BlobReader, BlobStore } from "../../blobs/store.ts";
 import type { Database } from "../../db/database.ts";
-import { type StoredFile, storedFiles } from "../../db/queries/integrity.ts";
-import { isSmallFile } from "../../db/queries/small-files.ts";
-import { findMove, lastKey, type Row, rowsBehind, type Table } from "../../db/queries/tables.ts";
+import { isSmallFile } from "../../db/queries/storage/small-files.ts";
+import { type StoredFile, storedFiles } from "../../db/queries/upkeep/integrity.ts";
+import { findMove, lastKey, type Row, rowsBehind, type Table } from "../../db/queries/upkeep/tables.ts";
 import type { Reader } from "../../db/sql.ts";
 import { OperatorError } from "../../errors.ts";
 import { type Fault, faultOf } from "./integrity.ts";

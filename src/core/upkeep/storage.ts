@@ -1,4 +1,4 @@
-import { sumStorage } from "../../db/queries/storage.ts";
+import { sumStorage } from "../../db/queries/storage/storage-used.ts";
 import type { Core } from "../core.ts";
 import { nextTurn } from "../turns.ts";
 

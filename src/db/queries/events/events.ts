@@ -1,0 +1,364 @@
+import { EMPTY, list, padded, type Reader, type Statement, sql } from "../../sql.ts";
+import { all, batch, eraseSome, type Write, write } from "../../write.ts";
+import { audience } from "../visibility/visibility.ts";
+
+/** Events of resources, published to the users who see them. */
+export const RESOURCE_EVENTS = [
+  "attachment.created",
+  "attachment.deleted",
+  "attachment.updated",
+  "contact.created",
+  "contact.deleted",
+  "contact.updated",
+  "conversation.updated",
+  "group.created",
+  "group.deleted",
+  "group.updated",
+  "member.created",
+  "member.deleted",
+  "member.updated",
+  "message.created",
+  "message.deleted",
+  "message.mentioned",
+  "message.updated",
+  "reaction.created",
+  "reaction.deleted",
+  "webhook.disabled",
+] as const;
+type ResourceEvent = (typeof RESOURCE_EVENTS)[number];
+
+export const INTO_OUTBOX = sql`INSERT INTO outbox (recipient_id, type, conversation_id, created_at, payload)`;
+
+/** Part of other writes: publishes a new contact to its owner, if `condition` holds for it. `at` is in milliseconds. */
+export function publishNewContact(at: number, ownerId: string, id: string, condition = EMPTY): Statement {
+  return sql`${INTO_OUTBOX} SELECT owner_id, 'contact.created', conversation_id, ${at}, body FROM contacts
+    WHERE owner_id = ${ownerId} AND id = ${id} ${condition}`;
+}
+
+/** Part of other writes: publishes an event to one user. The payload is JSON text. */
+export function publishEvent(
+  type: ResourceEvent,
+  at: number,
+  recipientId: string,
+  conversationId: string,
+  payload: string,
+): Statement {
+  return sql`${INTO_OUTBOX} VALUES (${recipientId}, ${type}, ${conversationId}, ${at}, ${payload})`;
+}
+
+/** Part of other writes: publishes an event to one user that refers to a message or attachment by its id. */
+export function publishReferenceTo(
+  recipientId: string,
+  type: ResourceEvent,
+  at: number,
+  conversationId: string,
+  id: string,
+): Statement {
+  return publishEvent(type, at, recipientId, conversationId, toReference(id, conversationId));
+}
+
+/**
+ * Part of other writes: publishes an event to everybody who sees the message. It refers to the message or to one of its
+ * attachments by the id, so that nothing of a deleted one remains in the events.
+ */
+export function publishReference(
+  type: ResourceEvent,
+  at: number,
+  conversationId: string,
+  id: string,
+  messageId: string,
+): Statement {
+  const payload = toReference(id, conversationId);
+  return sql`${INTO_OUTBOX} SELECT s.user_id, ${type}, s.conversation_id, ${at}, ${payload}
+    ${audience(conversationId, sql`${messageId}`)}`;
+}
+
+/** Part of other writes: alerts those of the users who see the message, because an edit mentions them. */
+export function publishMention(
+  at: number,
+  conversationId: string,
+  messageId: string,
+  userIds: readonly string[],
+): Statement {
+  return sql`${INTO_OUTBOX} SELECT s.user_id, 'message.mentioned', s.conversation_id, ${at},
+      ${toReference(messageId, conversationId)}
+    ${audience(conversationId, sql`${messageId}`)} AND s.user_id IN (${list(padded(userIds))})`;
+}
+
+/** Part of other writes: publishes an event about the group to its members. The payload is JSON text. */
+export function publishToMembers(
+  type: ResourceEvent,
+  at: number,
+  conversationId: string,
+  payload: string,
+): Statement {
+  return sql`${INTO_OUTBOX} SELECT s.user_id, ${type}, s.conversation_id, ${at}, ${payload}
+    FROM members s WHERE s.conversation_id = ${conversationId}`;
+}
+
+/** The payload of an event about a group, which belongs to no conversation for somebody who is invited. */
+export function toGroupReference(id: string, conversationId: string | null = null): string {
+  return JSON.stringify({ id, conversation_id: conversationId });
+}
+
+/** The payload of an event about a member of a group. */
+export function toMemberReference(id: string, groupId: string): string {
+  return JSON.stringify({ id, group_id: groupId });
+}
+
+/** The payload of an event without what its recipient does not see any more, or must not be sent. */
+export function toReference(id: string, conversationId: string): string {
+  return JSON.stringify({ id, conversation_id: conversationId });
+}
+
+export interface EventRow {
+  recipient_id: string;
+  number: number;
+  type: string;
+  /** Empty if it belongs to none. */
+  conversation_id: string;
+  created_at: number;
+  /** JSON text. */
+  payload: string;
+}
+
+/** A walk through the events of one recipient; numbers are its cursors. */
+interface EventWalk {
+  recipientId: string;
+  cursor: number;
+  newer: boolean;
+  /** The last number of the walk. */
+  until: number;
+  /** Events before the first one of this time (milliseconds) or later are erased, or will be soon. */
+  since: number;
+  limit: number;
+  /** Null means all. */
+  types: readonly string[] | null;
+}
+
+/** Returns at most `limit` rows in the order of the walk. */
+export function listEvents(db: Reader, walk: EventWalk): Promise<EventRow[]> {
+  return db.all(eventsQuery(walk));
+}
+
+// By number, not by time: the clock may have been set back, and between two kept events none may be missing.
+function findFirstKept(recipientId: string, since: number): Statement<{ number: number }> {
+  return sql`SELECT number FROM events
+    WHERE recipient_id = ${recipientId} AND created_at >= ${since} AND payload <> '' ORDER BY number LIMIT 1`;
+}
+
+const COLUMNS = sql`recipient_id, number, type, conversation_id, created_at, payload`;
+
+function eventsQuery(walk: EventWalk): Statement<EventRow> {
+  const { recipientId, cursor, newer, until, since, limit, types } = walk;
+  const range = newer
+    ? sql`number > ${cursor} AND number <= ${until}`
+    : sql`number < ${cursor} AND number >= ${until}`;
+  const chosen = types === null ? EMPTY : sql`AND type IN (${list(types)})`;
+  return sql`SELECT ${COLUMNS} FROM events
+    WHERE recipient_id = ${recipientId} AND ${range} AND number >= (${findFirstKept(recipientId, since)}) ${chosen}
+    ORDER BY number ${newer ? sql`ASC` : sql`DESC`} LIMIT ${limit} + 0`;
+}
+
+/** Returns the place of the recipient's last event; that of number 0 if there was none. */
+export async function lastEvent(
+  db: Reader,
+  recipientId: string,
+): Promise<Pick<EventRow, "number" | "created_at">> {
+  const row = await db.get<Pick<EventRow, "number" | "created_at">>(
+    sql`SELECT number, created_at FROM events WHERE recipient_id = ${recipientId} ORDER BY number DESC LIMIT 1`,
+  );
+  return row ?? { number: 0, created_at: 0 };
+}
+
+/** Returns the number of the first kept event that has a payload; undefined if there is none. */
+export async function firstNumber(
+  db: Reader,
+  recipientId: string,
+  since: number,
+): Promise<number | undefined> {
+  return (await db.get(findFirstKept(recipientId, since)))?.number;
+}
+
+/** Returns the position of the last event of all recipients. */
+export async function lastPosition(db: Reader): Promise<number> {
+  return (await db.get<{ last: number | null }>(sql`SELECT MAX(position) AS last FROM events`))?.last ?? 0;
+}
+
+/** An event with its position. */
+export interface PlacedEvent extends EventRow {
+  position: number;
+}
+
+/** Returns events of all recipients after this position, ordered by position. */
+export function eventsBehind(db: Reader, position: number, limit: number): Promise<PlacedEvent[]> {
+  return db.all(
+    sql`SELECT position, recipient_id, number, type, conversation_id, created_at, payload FROM events
+      WHERE position > ${position} ORDER BY position LIMIT ${limit} + 0`,
+  );
+}
+
+/** Whether a change of this type has an event for each user who sees it, and these differ only in their recipients. */
+export function isShared(type: string): boolean {
+  return /^(?:attachment|member|message|reaction)\.|^group\.updated$/.test(type);
+}
+
+type Published = Omit<EventRow, "number">;
+
+/**
+ * Groups successive events by the change that published them. The last change may have more events if `rows` are as many as
+ * were asked for: then `rest` has its events, or the result is undefined if there is no other change.
+ */
+export function groupByChange<R extends Published>(
+  rows: readonly R[],
+  limit: number,
+): { changes: R[][]; rest: R[] | undefined } | undefined {
+  const changes: R[][] = [];
+  const recipients = new Set<string>();
+  for (const row of rows) {
+    const change = changes.at(-1);
+    // A change has one event for each of its recipients: a second one is of the next change.
+    if (change && isSameChange(change[0]!, row) && !recipients.has(row.recipient_id)) change.push(row);
+    else {
+      changes.push([row]);
+      recipients.clear();
+    }
+    recipients.add(row.recipient_id);
+  }
+  if (rows.length < limit) return { changes, rest: undefined };
+  return changes.length === 1 ? undefined : { rest: changes.pop(), changes };
+}
+
+function isSameChange(a: Published, b: Published): boolean {
+  const names = ["type", "conversation_id", "created_at", "payload"] as const;
+  return isShared(a.type) && names.every((name) => a[name] === b[name]);
+}
+
+/** Returns the recipients of events at these positions, less users who are being erased. */
+export async function listRecipients(db: Reader, first: number, last: number): Promise<string[]> {
+  const rows = await db.all<{ recipient_id: string }>(
+    sql`SELECT recipient_id FROM events WHERE position >= ${first} AND position <= ${last}
+      AND recipient_id NOT IN (SELECT user_id FROM erasing) ORDER BY position`,
+  );
+  return rows.map(({ recipient_id }) => recipient_id);
+}
+
+export async function hasUnnumbered(db: Reader): Promise<boolean> {
+  return (await db.get(sql`SELECT 1 AS one FROM outbox LIMIT 1`)) !== undefined;
+}
+
+interface Unnumbered extends Published {
+  transaction_id: number;
+  id: number;
+}
+
+/** Returns events without a number, whole changes, at most `limit` if no single change has more. */
+function* listUnnumbered(limit: number): Write<Unnumbered[]> {
+  for (let asked = limit + 1; ; asked *= 2) {
+    const rows = yield* all<Unnumbered>(
+      sql`SELECT transaction_id, id, recipient_id, type, conversation_id, created_at, payload FROM outbox
+        ORDER BY transaction_id, id LIMIT ${asked} + 0`,
+    );
+    const grouped = groupByChange(rows, asked);
+    if (grouped) return grouped.changes.flat();
+  }
+}
+
+/**
+ * Numbers committed events, in the order of their transactions, and returns how many. Events of a transaction that began
+ * after another had ended come after that one's; those of a change are together. Events of erased recipients are dropped
+ * here, because an eraser would have to scan the outbox and so would conflict with every write.
+ */
+export const numberEvents = write(
+  { publishesEvents: true },
+  function* (input: { limit: number }): Write<number> {
+    const rows = yield* listUnnumbered(input.limit);
+    if (rows.length === 0) return 0;
+    const [first, last] = [rows[0]!, rows.at(-1)!];
+    // Just these rows: a serializable transaction sees one state throughout.
+    const those = sql`(transaction_id, id) >= (${first.transaction_id}, ${first.id})
+      AND (transaction_id, id) <= (${last.transaction_id}, ${last.id})`;
+    const count = rows.length;
+    // Of each user the last number, looked up by itself: a join may read all users, and so conflict with new ones.
+    const lastNumber = sql`(SELECT COALESCE((SELECT MAX(e.number) FROM events e WHERE e.recipient_id = u.id), 0)
+      FROM users u WHERE u.id = recipients.recipient_id)`;
+    yield* batch([
+      sql`UPDATE event_positions SET last = ${count} +
+        CASE WHEN last < (SELECT COALESCE(MAX(position), 0) FROM events)
+          THEN (SELECT MAX(position) FROM events) ELSE last END`,
+      sql`INSERT INTO events (position, recipient_id, number, type, conversation_id, created_at, payload)
+        WITH unnumbered AS MATERIALIZED (SELECT * FROM outbox WHERE ${those}),
+          numbers AS MATERIALIZED (SELECT recipient_id AS user_id, ${lastNumber} AS last
+            FROM (SELECT DISTINCT recipient_id FROM unnumbered) AS recipients)
+        SELECT (SELECT last FROM event_positions) - ${count} + ROW_NUMBER() OVER (ORDER BY transaction_id, id),
+          recipient_id, last + ROW_NUMBER() OVER (PARTITION BY recipient_id ORDER BY transaction_id, id),
+          type, conversation_id, created_at, payload
+        FROM unnumbered JOIN numbers ON user_id = recipient_id WHERE last IS NOT NULL`,
+      sql`DELETE FROM outbox WHERE ${those}`,
+    ]);
+    return rows.length;
+  },
+);
+
+/**
+ * Returns the next recipients after this one, ordered by id, and the time (milliseconds) of the first kept event of
+ * each; null if none is kept.
+ */
+export function oldestEvents(
+  db: Reader,
+  after: string,
+  limit: number,
+): Promise<{ recipient_id: string; oldest: number | null }[]> {
+  // Each step is one index lookup, however many events lie between.
+  return db.all(
+    sql`WITH RECURSIVE recipients (id, nth) AS (
+        SELECT MIN(recipient_id), 1 FROM events WHERE recipient_id > ${after}
+        UNION ALL
+        SELECT (SELECT MIN(e.recipient_id) FROM events e WHERE e.recipient_id > recipients.id), nth + 1
+        FROM recipients WHERE id IS NOT NULL AND nth < ${limit} + 0
+      )
+      SELECT id AS recipient_id, (SELECT e.created_at FROM events e WHERE e.recipient_id = recipients.id
+        AND e.payload <> '' ORDER BY e.number LIMIT 1) AS oldest
+      FROM recipients WHERE id IS NOT NULL ORDER BY nth`,
+  );
+}
+
+/**
+ * Erases the recipient's events up to the first that is not older, at most `limit`, and returns how many rows. The last
+ * one stays without its payload, because numbering continues from it.
+ */
+export function* forgetEvents(input: { recipientId: string; before: number; limit: number }): Write<number> {
+  const { recipientId, before, limit } = input;
+  const first = yield* all<{ number: number; created_at: number }>(
+    sql`SELECT number, created_at FROM events WHERE recipient_id = ${recipientId} ORDER BY number
+      LIMIT ${limit} + 0`,
+  );
+  const kept = first.findIndex(({ created_at }) => created_at >= before);
+  const upTo = first.at(kept === -1 ? -1 : kept - 1);
+  if (kept === 0 || !upTo) return 0;
+  const last = sql`(SELECT MAX(number) FROM events WHERE recipient_id = ${recipientId})`;
+  const [, gone] = yield* batch([
+    sql`UPDATE events SET payload = '' WHERE recipient_id = ${recipientId} AND number = ${upTo.number}
+      AND number = ${last} AND payload <> ''`,
+    sql`DELETE FROM events WHERE recipient_id = ${recipientId} AND number <= ${upTo.number} AND number < ${last}
+      RETURNING number`,
+  ]);
+  return gone.length;
+}
+
+/**
+ * Part of a move: if the last events were erased with their recipient, adds a placeholder row, so that positions
+ * continue after all that webhooks were handed.
+ */
+export function keepPosition(): Statement {
+  return sql`INSERT INTO events (position, recipient_id, number, type, conversation_id, created_at, payload)
+    SELECT MAX(position), '', MAX(position), '', '', 0, '' FROM (
+      SELECT position FROM webhook_cursor UNION ALL SELECT since_position FROM webhooks
+      UNION ALL SELECT position FROM deliveries) AS told
+    HAVING MAX(position) > COALESCE((SELECT MAX(position) FROM events), 0)`;
+}
+
+/** Part of erasing a user. Returns how many were erased; fewer than `limit` means that none are left. */
+export function forgetEventsOf(userId: string, limit: number): Write<number> {
+  return eraseSome("events", ["recipient_id", "number"], sql`recipient_id = ${userId}`, limit);
+}

@@ -1,0 +1,390 @@
+import { ParleyError } from "../../../errors.ts";
+import type { Page } from "../../page.ts";
+import { EMPTY, list, padded, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
+import { checkVersion, type Expected } from "../../version.ts";
+import { batch, get, type Write, write } from "../../write.ts";
+import { publishReference } from "../events/events.ts";
+import {
+  eraseFileForAll,
+  eraseForAll,
+  findOwnMessage,
+  membersOf,
+  publishChange,
+  publishUpdate,
+} from "../messages/message-read.ts";
+import { createMessage } from "../messages/message-send.ts";
+import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
+import { addFile, type NewFile } from "../storage/files.ts";
+import { sees } from "../visibility/visibility.ts";
+
+export interface AttachmentRow {
+  id: string;
+  message_id: string;
+  uploader_id: string;
+  filename: string;
+  file_type: string;
+  file_size: number;
+  sha256: Uint8Array;
+  /** The id itself if the bytes are in the database. */
+  blob_key: string;
+  /** Null if the file is older than this column. */
+  crc32: number | null;
+  created_at: number;
+  version: number;
+  /** 1 if the file was to be scanned for viruses, and passed without. */
+  unscanned: number;
+}
+
+const COLUMNS = sql`a.id, a.message_id, a.uploader_id, a.filename, a.file_type, a.file_size, a.sha256, a.blob_key,
+  a.crc32, a.created_at, a.version, a.unscanned`;
+
+type AttachmentValues = [
+  id: string,
+  message_id: string,
+  uploader_id: string,
+  filename: string,
+  file_type: string,
+  file_size: number,
+  sha256: Uint8Array,
+  blob_key: string,
+  crc32: number | null,
+  created_at: number,
+  version: number,
+  unscanned: number,
+];
+
+function toRow(values: AttachmentValues | undefined): AttachmentRow | undefined {
+  return (
+    values && {
+      id: values[0],
+      message_id: values[1],
+      uploader_id: values[2],
+      filename: values[3],
+      file_type: values[4],
+      file_size: values[5],
+      sha256: values[6],
+      blob_key: values[7],
+      crc32: values[8],
+      created_at: values[9],
+      version: values[10],
+      unscanned: values[11],
+    }
+  );
+}
+
+/** An attachment is seen by those who see its message. */
+function findSeen(userId: string): Statement<AttachmentRow> {
+  return sql`SELECT ${COLUMNS} FROM attachments a
+    JOIN members s ON s.conversation_id = a.conversation_id AND s.user_id = ${userId} WHERE ${SEES}`;
+}
+const SEES = sees(sql`a.message_id`);
+
+/** Finds an attachment that this user sees. */
+export async function findAttachment(
+  db: QuickReader,
+  userId: string,
+  id: string,
+): Promise<AttachmentRow | undefined> {
+  return toRow(await db.getValues(sql<AttachmentValues>`${findSeen(userId)} AND a.id = ${id}`));
+}
+
+/** Returns those of the attachments that this user sees. */
+export function findAttachments(
+  db: Reader,
+  userId: string,
+  ids: readonly string[],
+): Promise<AttachmentRow[]> {
+  return db.all(sql<AttachmentRow>`${findSeen(userId)} AND a.id IN (${list(padded(ids))})`);
+}
+
+/**
+ * Returns the attachments of messages of these conversations that the reader sees, or with null all of them, in the order of
+ * their ids. The messages were read before: since then one may have been withdrawn from the reader and changed.
+ */
+export function attachmentsOfMessages(
+  db: Reader,
+  readerId: string | null,
+  conversationIds: readonly string[],
+  messageIds: readonly string[],
+): Promise<AttachmentRow[]> {
+  // A scalar of the attachment alone, so that a planner looks for the attachments first.
+  const isSeen = sql`AND (SELECT s.user_id FROM members s
+    WHERE s.conversation_id = a.conversation_id AND s.user_id = ${readerId} AND ${SEES}) IS NOT NULL`;
+  return db.all(
+    sql<AttachmentRow>`SELECT ${COLUMNS} FROM attachments a
+      WHERE a.conversation_id IN (${list(conversationIds)}) AND a.message_id IN (${list(messageIds)})
+        ${readerId === null ? EMPTY : isSeen} ORDER BY a.id`,
+  );
+}
+
+// A message is seen by a member, unless departures are still being erased: only then its readers are looked for.
+const IS_SEEN = sql`(NOT EXISTS (SELECT 1 FROM erasing)
+    AND NOT EXISTS (SELECT 1 FROM departing WHERE conversation_id = a.conversation_id)
+  OR EXISTS (SELECT 1 FROM members s JOIN users u ON u.id = s.user_id
+    WHERE s.conversation_id = a.conversation_id AND ${SEES}))`;
+
+/** Finds an attachment by a link of this user, whose signature is the permission. A deleted user stays a member until these rows are erased. */
+export async function findLinkedAttachment(
+  db: QuickReader,
+  userId: string,
+  id: string,
+): Promise<AttachmentRow | undefined> {
+  const isThere = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = ${userId})`;
+  return toRow(
+    await db.getValues(sql<AttachmentValues>`${findSeen(userId)} AND a.id = ${id} AND ${isThere}`),
+  );
+}
+
+/** Finds an attachment that any member sees. */
+export async function findVisibleAttachment(db: QuickReader, id: string): Promise<AttachmentRow | undefined> {
+  const found = sql<AttachmentValues>`SELECT ${COLUMNS} FROM attachments a WHERE a.id = ${id} AND ${IS_SEEN}`;
+  return toRow(await db.getValues(found));
+}
+
+/** Returns the rows of a page, of one conversation if it is given, and one more if there is one. */
+export function listAttachments(
+  db: Reader,
+  userId: string,
+  conversationId: string | undefined,
+  page: Page,
+): Promise<AttachmentRow[]> {
+  return db.all(attachmentsQuery(userId, conversationId, page));
+}
+
+/** Grants are the index of this list; who sees a file is decided by its message. */
+export function attachmentsQuery(
+  userId: string,
+  conversationId: string | undefined,
+  page: Page,
+): Statement<AttachmentRow> {
+  const { range, order } = walkGrants(userId, conversationId, page);
+  // A scalar of the grant alone, so that a planner walks through the grants in their order.
+  return sql`SELECT ${COLUMNS} FROM grants g JOIN attachments a ON a.id = g.attachment_id
+    WHERE ${range}
+      AND (SELECT s.user_id FROM attachments f JOIN members s ON s.conversation_id = f.conversation_id
+        WHERE f.id = g.attachment_id AND s.user_id = g.user_id AND ${sees(sql`f.message_id`)}) IS NOT NULL
+    ORDER BY ${order} LIMIT ${page.limit + 1} + 0`;
+}
+
+function walkGrants(userId: string, conversationId: string | undefined, { cursor, newer }: Page) {
+  const conversation = conversationId === undefined ? EMPTY : sql`AND g.conversation_id = ${conversationId}`;
+  const own = sql`g.user_id = ${userId} ${conversation}`;
+  return newer
+    ? { range: sql`${own} AND g.attachment_id > ${cursor}`, order: sql`g.attachment_id ASC` }
+    : { range: sql`${own} AND g.attachment_id < ${cursor}`, order: sql`g.attachment_id DESC` };
+}
+
+export interface GrantedName {
+  id: string;
+  /** Null if the file has been deleted. */
+  filename: string | null;
+}
+
+/** Returns the names of granted files in the order of the list, at most `limit`. Not all of them are seen. */
+export function listGrantedNames(
+  db: Reader,
+  userId: string,
+  conversationId: string | undefined,
+  page: Page,
+): Promise<GrantedName[]> {
+  return db.all(grantedNamesQuery(userId, conversationId, page));
+}
+
+export function grantedNamesQuery(
+  userId: string,
+  conversationId: string | undefined,
+  page: Page,
+): Statement<GrantedName> {
+  const { range, order } = walkGrants(userId, conversationId, page);
+  return sql`SELECT g.attachment_id AS id, (SELECT a.filename FROM attachments a WHERE a.id = g.attachment_id) AS filename
+    FROM grants g WHERE ${range} ORDER BY ${order} LIMIT ${page.limit} + 0`;
+}
+
+/** The target of an upload: a conversation, an own message, or with neither the user's notes to self. */
+export interface Target {
+  conversationId?: string | undefined;
+  messageId?: string | undefined;
+}
+
+export interface CreateAttachment {
+  file: NewFile;
+  target: Target;
+  /** The id of the new message, if the target names none and the conversation has no later one. */
+  newMessageId: string;
+  /** Milliseconds. */
+  now: number;
+}
+
+/** The columns that are shown of an attachment. */
+export type ShownAttachment = Omit<
+  AttachmentRow,
+  "uploader_id" | "sha256" | "blob_key" | "crc32" | "unscanned"
+>;
+
+/**
+ * Sends the file as a message, or adds it to the uploader's own message. Resolves the target again inside the transaction: it
+ * may have been deleted during the upload. Throws `conversation_not_found`, `message_not_found`, `count_limit_reached` if
+ * the message has too many files, and what `addFile` throws.
+ */
+export const createAttachment = write(
+  { publishesEvents: true, serializeBy: ({ file }) => file.uploaderId },
+  function* (input: CreateAttachment): Write<{ id: string; message_id: string }> {
+    const { file, target, newMessageId, now } = input;
+    const { uploaderId } = file;
+    if (target.messageId !== undefined) {
+      yield* addToMessage(file, target.messageId, now);
+      return { id: file.id, message_id: target.messageId };
+    }
+    const message = yield* createMessage({
+      newId: newMessageId,
+      conversationId: target.conversationId ?? null,
+      senderId: uploaderId,
+      text: null,
+      data: null,
+      mentions: [],
+      replyToId: null,
+      files: [file],
+      now,
+    });
+    return { id: file.id, message_id: message.id };
+  },
+);
+
+/** A message is always shown with all of its files. */
+const MAX_FILES = 100;
+
+function* addToMessage(file: NewFile, messageId: string, now: number): Write<void> {
+  const message = yield* get(findOwnMessage(messageId, file.uploaderId));
+  if (!message) throw new ParleyError("message_not_found", undefined, { param: "message_id" });
+  const last = yield* get(
+    sql`SELECT id FROM attachments WHERE conversation_id = ${message.conversation_id} AND message_id = ${messageId}
+      LIMIT 1 OFFSET ${MAX_FILES - 1} + 0`,
+  );
+  if (last) {
+    const detail = `This message has ${MAX_FILES} files. Send the file in another message.`;
+    throw new ParleyError("count_limit_reached", detail, { param: "message_id" });
+  }
+  // Before the file: members who have blocked the uploader since are not to receive it.
+  yield* addFile(file, message.conversation_id, messageId, now, [
+    sql`UPDATE messages SET has_files = 1 WHERE id = ${messageId}`,
+    ...(yield* publishChange(message, now)),
+  ]);
+}
+
+function toShown(row: AttachmentRow): ShownAttachment {
+  const { id, message_id, filename, file_type, file_size, created_at, version } = row;
+  return { id, message_id, filename, file_type, file_size, created_at, version };
+}
+
+interface RenameAttachment {
+  userId: string;
+  id: string;
+  /** Undefined leaves it unchanged. */
+  filename: string | undefined;
+  expected: Expected;
+  entry: NewEntry;
+}
+
+/** Returns the row after the update. Throws `attachment_not_found`, or `not_uploader` for another member. */
+export const renameAttachment = write(
+  { publishesEvents: true },
+  function* (input: RenameAttachment): Write<ShownAttachment> {
+    const { conversation_id, username_key, ...attachment } = yield* getOwnAttachment(input);
+    const shown = toShown(attachment);
+    if (input.filename === undefined || input.filename === attachment.filename) return shown;
+    const { message_id: messageId, uploader_id } = attachment;
+    const { at } = input.entry;
+    const message = { id: messageId, conversation_id, sender_id: uploader_id, username_key };
+    yield* batch([
+      sql`UPDATE attachments SET filename = ${input.filename}, version = version + 1 WHERE id = ${input.id}`,
+      ...(yield* publishChange(message, at)),
+      publishReference("attachment.updated", at, conversation_id, input.id, messageId),
+      recordEntry(input.entry, "attachment.renamed", input.id),
+    ]);
+    return { ...shown, filename: input.filename, version: attachment.version + 1 };
+  },
+);
+
+interface DeleteAttachment {
+  userId: string;
+  /** Whether the user may delete attachments of others, also those that the user does not see. */
+  asAdmin?: boolean;
+  id: string;
+  deletedAt: number;
+  expected: Expected;
+  entry: NewEntry;
+}
+
+/**
+ * Deletes the attachment for everyone, and its message if nothing else is in it; a tombstone stays until the bytes are
+ * erased. Throws what `renameAttachment` throws.
+ */
+export const deleteAttachment = write(
+  { publishesEvents: true, serializeBy: ({ userId }) => userId },
+  function* (input: DeleteAttachment): Write<void> {
+    const attachment = input.asAdmin ? yield* getAnyAttachment(input) : yield* getOwnAttachment(input);
+    yield* eraseAttachment(attachment, input.deletedAt, input.entry);
+  },
+);
+
+/** Part of other writes. */
+export function* eraseAttachment(attachment: StoredAttachment, now: number, entry: NewEntry): Write<void> {
+  const { id, conversation_id, message_id, body_id, has_reactions } = attachment;
+  // Without a body, if the message is erased.
+  const message = { id: message_id, conversation_id, body_id, text: null, has_reactions };
+  const others = yield* get(
+    sql`SELECT id FROM attachments WHERE conversation_id = ${conversation_id} AND message_id = ${message_id}
+      AND id <> ${id} LIMIT 1`,
+  );
+  if (body_id === null && !others) {
+    yield* eraseForAll(message, [attachment], now, entry);
+    return;
+  }
+  const members = yield* membersOf(conversation_id);
+  yield* batch([
+    ...eraseFileForAll(message, members, attachment, now, entry),
+    ...publishUpdate(message, now),
+  ]);
+}
+
+interface StoredAttachment extends AttachmentRow {
+  conversation_id: string;
+  /** Of the message, as is `has_reactions`. */
+  body_id: number | null;
+  has_reactions: number;
+}
+
+interface OwnAttachment extends StoredAttachment {
+  /** Of the uploader. */
+  username_key: string;
+}
+
+interface Sought {
+  id: string;
+  expected: Expected;
+}
+
+/** Part of other writes. Throws `attachment_not_found`. */
+export function* getAnyAttachment({ id, expected }: Sought): Write<StoredAttachment> {
+  const attachment = yield* get<StoredAttachment>(
+    sql`SELECT ${COLUMNS}, a.conversation_id, m.body_id, m.has_reactions FROM attachments a JOIN messages m ON m.id = a.message_id
+      WHERE a.id = ${id}`,
+  );
+  if (!attachment) throw new ParleyError("attachment_not_found");
+  checkVersion(expected, attachment.version);
+  return attachment;
+}
+
+function* getOwnAttachment(input: Sought & { userId: string }): Write<OwnAttachment> {
+  const attachment = yield* get<OwnAttachment>(
+    sql`SELECT ${COLUMNS}, a.conversation_id, m.body_id, m.has_reactions, u.username_key FROM attachments a
+      JOIN members s ON s.conversation_id = a.conversation_id AND s.user_id = ${input.userId}
+      JOIN users u ON u.id = s.user_id
+      JOIN messages m ON m.id = a.message_id
+      WHERE a.id = ${input.id} AND ${SEES}`,
+  );
+  if (!attachment) throw new ParleyError("attachment_not_found");
+  if (attachment.uploader_id !== input.userId) throw new ParleyError("not_uploader");
+  checkVersion(input.expected, attachment.version);
+  return attachment;
+}

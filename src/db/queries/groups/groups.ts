@@ -1,0 +1,201 @@
+import { ParleyError } from "../../../errors.ts";
+import { usernameKey } from "../../../util/text.ts";
+import { type Page, pageClause } from "../../page.ts";
+import { list, type Reader, type Statement, sql } from "../../sql.ts";
+import { checkVersion, type Expected } from "../../version.ts";
+import { batch, get, type Write, write } from "../../write.ts";
+import { publishEvent, publishToMembers, toGroupReference, toMemberReference } from "../events/events.ts";
+import { findLastId, MessageIds, systemMessage } from "../messages/message-system.ts";
+import { invite, type NewInvitation, publishUpdateToInvited, seenInvitation } from "../people/invitations.ts";
+import { getUser } from "../people/users.ts";
+import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
+import { positionOf } from "../visibility/seats.ts";
+
+export type Role = "admin" | "member";
+
+/** A group as one of its members has it. */
+export interface GroupRow {
+  id: string;
+  name: string;
+  description: string | null;
+  avatar_url: string | null;
+  conversation_id: string;
+  history: "joined" | "all";
+  created_at: number;
+  version: number;
+  member_count: number;
+}
+
+export interface JoinedGroupRow extends GroupRow {
+  role: Role;
+}
+
+const COLUMNS = sql`g.id, g.name, g.description, g.avatar_url, g.conversation_id, g.history, g.created_at, g.version,
+  (SELECT COUNT(*) FROM members o WHERE o.conversation_id = g.conversation_id) AS member_count`;
+
+/** Returns groups by their ids, whoever is in them. */
+export function findGroups(db: Reader, ids: readonly string[]): Promise<GroupRow[]> {
+  return db.all(sql<GroupRow>`SELECT ${COLUMNS} FROM groups g WHERE g.id IN (${list(ids)})`);
+}
+
+/** Returns those of the groups that the user is a member of. */
+export function findJoined(db: Reader, userId: string, ids: readonly string[]): Promise<JoinedGroupRow[]> {
+  return db.all(
+    sql<JoinedGroupRow>`SELECT ${COLUMNS}, s.role FROM members s JOIN groups g ON g.id = s.group_id
+      WHERE s.user_id = ${userId} AND s.group_id IN (${list(ids)})`,
+  );
+}
+
+/** Returns the groups of a page that the user is a member of, and one more if there is one. */
+export function listJoined(db: Reader, userId: string, page: Page): Promise<JoinedGroupRow[]> {
+  return db.all(joinedQuery(userId, page));
+}
+
+export function joinedQuery(userId: string, page: Page): Statement<JoinedGroupRow> {
+  return sql`SELECT ${COLUMNS}, s.role FROM members s JOIN groups g ON g.id = s.group_id
+    WHERE s.user_id = ${userId} AND ${pageClause(page, sql`s.group_id`)}`;
+}
+
+/** Finds the invitation that shows the group to the user. */
+export function findInvitation(db: Reader, userId: string, groupId: string) {
+  return db.get(seenInvitation(userId, groupId));
+}
+
+/** A member's seat in a group. */
+export interface GroupSeat {
+  group_id: string;
+  user_id: string;
+  member_id: string;
+  conversation_id: string;
+  role: Role;
+}
+
+/** Selects the seat of a user in a group. */
+export function groupSeat(groupId: string, userId: string): Statement<GroupSeat> {
+  return sql`SELECT s.group_id, s.user_id, s.member_id, s.conversation_id, s.role FROM members s
+    WHERE s.user_id = ${userId} AND s.group_id = ${groupId}`;
+}
+
+/**
+ * Part of other writes: returns the seat of an admin. Throws `group_not_found` for somebody who does not see the group, and
+ * `not_admin` for others.
+ */
+export function* getAdminSeat(groupId: string, userId: string): Write<GroupSeat> {
+  const seat = yield* get(groupSeat(groupId, userId));
+  if (seat?.role === "admin") return seat;
+  const isSeen = seat ?? (yield* get(seenInvitation(userId, groupId)));
+  throw new ParleyError(isSeen ? "not_admin" : "group_not_found");
+}
+
+export interface CreateGroup {
+  id: string;
+  conversationId: string;
+  /** The seat of the creator. */
+  memberId: string;
+  /** The first message of the conversation. */
+  messageId: string;
+  userId: string;
+  name: string;
+  description: string | null;
+  avatarUrl: string | null;
+  history: "joined" | "all";
+  /** Names that differ from each other. */
+  invited: readonly NewInvitation[];
+  /** How many members a group may have, with those who are invited. */
+  maxMembers: number;
+  entry: NewEntry;
+}
+
+/** Throws `count_limit_reached`. */
+export const createGroup = write({ publishesEvents: true }, function* (input: CreateGroup): Write<{
+  id: string;
+}> {
+  const { id, conversationId, userId, messageId, entry } = input;
+  const { at } = entry;
+  const own = usernameKey((yield* getUser(userId)).username);
+  const others = input.invited.filter((each) => each.usernameKey !== own);
+  if (others.length >= input.maxMembers) throw tooManyMembers(input.maxMembers);
+  const joined = { type: "joined", senderId: userId, targetId: null, data: null } as const;
+  yield* batch([
+    sql`INSERT INTO groups (id, conversation_id, name, description, avatar_url, history, created_at, version)
+      VALUES (${id}, ${conversationId}, ${input.name}, ${input.description}, ${input.avatarUrl}, ${input.history},
+        ${at}, 1)`,
+    ...seatStatements(
+      {
+        group_id: id,
+        user_id: userId,
+        member_id: input.memberId,
+        conversation_id: conversationId,
+        role: "admin",
+      },
+      "",
+      messageId,
+      at,
+    ),
+    ...(yield* systemMessage(conversationId, messageId, joined, at)),
+    publishEvent("group.created", at, userId, conversationId, toGroupReference(id, conversationId)),
+    publishToMembers("member.created", at, conversationId, toMemberReference(input.memberId, id)),
+    recordEntry(entry, "group.created", id),
+    ...others.flatMap((each) => invite(id, userId, each, at)),
+  ]);
+  return { id };
+});
+
+/** Part of other writes: seats a member, to whom everything up to this message is read. */
+export function seatStatements(
+  seat: GroupSeat,
+  sinceId: string,
+  messageId: string,
+  now: number,
+): Statement[] {
+  const { conversation_id: conversationId, user_id: userId } = seat;
+  return [
+    sql`INSERT INTO members (conversation_id, user_id, joined_at, since_id, group_id, member_id, role)
+      VALUES (${conversationId}, ${userId}, ${now}, ${sinceId}, ${seat.group_id}, ${seat.member_id}, ${seat.role})`,
+    sql`INSERT INTO places (user_id, conversation_id, position)
+      VALUES (${userId}, ${conversationId}, ${positionOf(messageId)})`,
+    sql`INSERT INTO marks (user_id, conversation_id, last_read_id) VALUES (${userId}, ${conversationId}, ${messageId})`,
+  ];
+}
+
+export function tooManyMembers(maxMembers: number): ParleyError {
+  return new ParleyError(
+    "count_limit_reached",
+    `A group may have ${maxMembers} members, with those who are invited. Withdraw an invitation, or ask the operator to raise PARLEY_MAX_MEMBERS.`,
+  );
+}
+
+interface UpdateGroup {
+  groupId: string;
+  userId: string;
+  /** Undefined leaves it unchanged. */
+  name: string | undefined;
+  description: string | null | undefined;
+  avatarUrl: string | null | undefined;
+  /** The id of a message about a new name. */
+  messageId: string;
+  expected: Expected;
+  entry: NewEntry;
+}
+
+/** Throws `group_not_found`, `not_admin` and `precondition_failed`. */
+export const updateGroup = write({ publishesEvents: true }, function* (input: UpdateGroup): Write<void> {
+  const { groupId, userId, entry } = input;
+  const { conversation_id: conversationId } = yield* getAdminSeat(groupId, userId);
+  const was = (yield* get<Pick<GroupRow, "name" | "description" | "avatar_url" | "version">>(
+    sql`SELECT name, description, avatar_url, version FROM groups WHERE id = ${groupId}`,
+  ))!;
+  checkVersion(input.expected, was.version);
+  const { name = was.name, description = was.description, avatarUrl = was.avatar_url } = input;
+  if (name === was.name && description === was.description && avatarUrl === was.avatar_url) return;
+  const renamed = { type: "renamed", senderId: userId, targetId: null, data: { name } } as const;
+  const ids = new MessageIds(input.messageId, yield* findLastId(conversationId));
+  yield* batch([
+    sql`UPDATE groups SET name = ${name}, description = ${description}, avatar_url = ${avatarUrl}, version = version + 1
+      WHERE id = ${groupId}`,
+    ...(name === was.name ? [] : yield* systemMessage(conversationId, ids.next(), renamed, entry.at)),
+    publishToMembers("group.updated", entry.at, conversationId, toGroupReference(groupId, conversationId)),
+    publishUpdateToInvited(entry.at, groupId),
+    recordEntry(entry, "group.updated", groupId),
+  ]);
+});

@@ -1,0 +1,397 @@
+import { ParleyError } from "../../../errors.ts";
+import { laterId } from "../../../util/ids.ts";
+import { NEWEST, type Page } from "../../page.ts";
+import { list, padded, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
+import { checkVersion, type Expected } from "../../version.ts";
+import { all, batch, get, run, type Write, write } from "../../write.ts";
+import { publishMention, publishReference } from "../events/events.ts";
+import { hasBlocked } from "../people/blocks.ts";
+import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
+import { queueBody } from "../search/search.ts";
+import {
+  type ErasedFile,
+  type ErasedMessage,
+  eraseBody,
+  eraseFile,
+  eraseMessage,
+} from "../storage/file-erase.ts";
+import { returnStorage } from "../storage/storage-used.ts";
+import { audience, type Seat, sees, walkVisible } from "../visibility/visibility.ts";
+import { checkMentions, insertBody } from "./message-send.ts";
+import { withdraw } from "./message-withhold.ts";
+
+export interface MessageRow {
+  id: string;
+  conversation_id: string;
+  sender_id: string;
+  /** `text`, or what a message of the system says. */
+  type: string;
+  text: string | null;
+  /** JSON text. */
+  data: string | null;
+  /** 1 if a file was added; it may be deleted since. */
+  has_files: number;
+  /** 1 if somebody has reacted; the reactions may be gone since. */
+  has_reactions: number;
+  /** Ids of users, separated by spaces; of a message of the system the user it was done to. */
+  mentions: string | null;
+  reply_to_id: string | null;
+  created_at: number;
+  edited_at: number | null;
+}
+
+type MessageValues = [
+  id: string,
+  sender_id: string,
+  type: string,
+  text: string | null,
+  data: string | null,
+  has_files: number,
+  has_reactions: number,
+  mentions: string | null,
+  reply_to_id: string | null,
+  created_at: number,
+  edited_at: number | null,
+  ...unknown[],
+];
+const COLUMNS = sql<MessageValues>`m.id, m.sender_id, m.type, b.text, b.data, m.has_files, m.has_reactions, m.mentions,
+  m.reply_to_id, m.created_at, m.edited_at`;
+const MESSAGES = sql`FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id`;
+const SEEN_BY = (userId: string) => sql`${MESSAGES}
+  JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = ${userId}`;
+
+function toRow(values: MessageValues, conversation_id: string): MessageRow {
+  return {
+    id: values[0],
+    conversation_id,
+    sender_id: values[1],
+    type: values[2],
+    text: values[3],
+    data: values[4],
+    has_files: values[5],
+    has_reactions: values[6],
+    mentions: values[7],
+    reply_to_id: values[8],
+    created_at: values[9],
+    edited_at: values[10],
+  };
+}
+
+/** Finds a message that the user sees. */
+export async function findMessage(
+  db: QuickReader,
+  userId: string,
+  id: string,
+): Promise<(MessageRow & { version: number }) | undefined> {
+  const found = await db.getValues(messageQuery(userId, id));
+  if (!found) return undefined;
+  const [conversation_id, version, ...values] = found;
+  return { ...toRow(values, conversation_id), version };
+}
+
+function messageQuery(
+  userId: string,
+  id: string,
+): Statement<[conversation_id: string, version: number, ...MessageValues]> {
+  return sql`SELECT m.conversation_id, m.version, ${COLUMNS} ${SEEN_BY(userId)} WHERE m.id = ${id} AND ${sees(sql`m.id`)}`;
+}
+
+/** Finds a message, whether anybody sees it or not. */
+export async function findAnyMessage(
+  db: QuickReader,
+  conversationId: string,
+  id: string,
+): Promise<MessageRow | undefined> {
+  const values = await db.getValues(
+    sql<MessageValues>`SELECT ${COLUMNS} ${MESSAGES} WHERE m.conversation_id = ${conversationId} AND m.id = ${id}`,
+  );
+  return values && toRow(values, conversationId);
+}
+
+/** Returns those of the messages that the user sees. */
+export async function findMessages(
+  db: QuickReader,
+  userId: string,
+  ids: readonly string[],
+): Promise<MessageRow[]> {
+  const found = await db.allValues(
+    sql<[conversation_id: string, ...MessageValues]>`SELECT m.conversation_id, ${COLUMNS} ${SEEN_BY(userId)}
+      WHERE m.id IN (${list(ids)}) AND ${sees(sql`m.id`)}`,
+  );
+  return found.map(([conversation_id, ...values]) => toRow(values, conversation_id));
+}
+
+/** Returns the messages of a page that the member sees, and one more if there is one. */
+export async function listMessageRows(
+  db: QuickReader,
+  seat: Seat,
+  { cursor, newer, limit }: Page,
+): Promise<MessageRow[]> {
+  const found = await walkVisible(db, COLUMNS, seat, { cursor, newer, limit: limit + 1 });
+  return found.map((values) => toRow(values, seat.conversation_id));
+}
+
+/** A member's seat in a conversation, and its position in the member's inbox. */
+interface Listed extends Seat {
+  position: string | null;
+}
+
+/**
+ * Returns the last message of each conversation that its member, the same in all, sees, without those of the system. It is
+ * the one that gave the conversation its position, unless that one is gone.
+ */
+export async function findLastMessages(db: QuickReader, listed: readonly Listed[]): Promise<MessageRow[]> {
+  const ids = listed.flatMap(({ position }) => (position === null ? [] : [`msg_${position}`]));
+  const placed = ids.length === 0 ? [] : await findMessages(db, listed[0]!.user_id, ids);
+  const found = placed.filter(({ type }) => type === "text");
+  const known = new Set(found.map(({ conversation_id }) => conversation_id));
+  for (const seat of listed) {
+    if (known.has(seat.conversation_id)) continue;
+    const walk = { cursor: NEWEST, newer: false, limit: 1, withoutSystem: true };
+    const last = await walkVisible(db, COLUMNS, seat, walk);
+    found.push(...last.map((values) => toRow(values, seat.conversation_id)));
+  }
+  return found;
+}
+
+interface OwnMessage {
+  id: string;
+  conversation_id: string;
+  sender_id: string;
+  type: string;
+  body_id: number | null;
+  has_reactions: number;
+  text: string | null;
+  data: string | null;
+  mentions: string | null;
+  version: number;
+  username_key: string;
+}
+
+interface OwnMessageInput {
+  userId: string;
+  id: string;
+  expected: Expected;
+  now: number;
+}
+
+/** Throws `message_not_found`, and `not_sender` for the message of another member. */
+function* getOwnMessage({ userId, id, expected }: OwnMessageInput): Write<OwnMessage> {
+  const message = yield* get<OwnMessage>(
+    sql`SELECT m.id, m.conversation_id, m.sender_id, m.type, m.body_id, m.has_reactions, b.text, b.data,
+        m.mentions, m.version, u.username_key
+      ${SEEN_BY(userId)} JOIN users u ON u.id = s.user_id WHERE m.id = ${id} AND ${sees(sql`m.id`)}`,
+  );
+  if (!message) throw new ParleyError("message_not_found");
+  if (message.sender_id !== userId || message.type !== "text") throw new ParleyError("not_sender");
+  checkVersion(expected, message.version);
+  return message;
+}
+
+interface UpdateMessage extends OwnMessageInput {
+  /** Undefined leaves it unchanged. */
+  text: string | null | undefined;
+  /** JSON text; likewise. */
+  data: string | null | undefined;
+  /** Likewise. */
+  mentions?: readonly string[] | undefined;
+}
+
+/**
+ * Changes text, data and mentions, and alerts who is newly mentioned. Throws what `getOwnMessage` throws, `missing_parameter` if
+ * nothing would be left, and `invalid_parameter` for a new mention of somebody who is no member.
+ */
+export const updateMessage = write({ publishesEvents: true }, function* (input: UpdateMessage): Write<void> {
+  const message = yield* getOwnMessage(input);
+  const { id } = message;
+  const mentioned = message.mentions?.split(" ") ?? [];
+  const { text = message.text, data = message.data, mentions = mentioned } = input;
+  const areMentionsSame = mentions.join(" ") === mentioned.join(" ");
+  if (text === message.text && data === message.data && areMentionsSame) return;
+  if (text === null && data === null && (yield* all(findFiles(message))).length === 0) {
+    const detail = "A message needs visible text, data or a file. Delete it instead.";
+    throw new ParleyError("missing_parameter", detail, { param: "text" });
+  }
+  const added = mentions.filter((userId) => !mentioned.includes(userId));
+  if (added.length > 0) yield* checkMentions(message.conversation_id, added);
+  const newBody = yield* insertBody(text, data);
+  yield* batch([
+    ...eraseBody(message),
+    ...queueBody(newBody, text),
+    sql`UPDATE messages SET body_id = ${newBody}, mentions = ${mentions.join(" ") || null}, edited_at = ${input.now}
+      WHERE id = ${id}`,
+    ...(yield* publishChange(message, input.now)),
+    // Those who have blocked the sender do not see the message any more.
+    ...(added.length > 0 ? [publishMention(input.now, message.conversation_id, id, added)] : []),
+  ]);
+});
+
+export interface Changed {
+  id: string;
+  conversation_id: string;
+  sender_id: string;
+  username_key: string;
+}
+
+/**
+ * Part of writes that change a message: returns what publishes the change. Members who have blocked the sender since they
+ * received the message lose it instead, because nothing that a blocked user writes reaches them.
+ */
+export function* publishChange(message: Changed, now: number): Write<Statement[]> {
+  const { id, conversation_id } = message;
+  const [blockers, files] = yield* batch([
+    sql<Member>`SELECT s.user_id ${audience(conversation_id, sql`${id}`)} AND s.user_id <> ${message.sender_id}
+      AND ${hasBlocked(message.username_key)}`,
+    findFiles(message),
+  ]);
+  const userIds = blockers.map(({ user_id }) => user_id);
+  return [...withdraw(message, files, userIds, now), ...publishUpdate(message, now)];
+}
+
+/** Part of other writes: publishes a change of the message to everybody who sees it. */
+export function publishUpdate(
+  { id, conversation_id }: { id: string; conversation_id: string },
+  now: number,
+): Statement[] {
+  return [
+    sql`UPDATE messages SET version = version + 1 WHERE id = ${id}`,
+    publishReference("message.updated", now, conversation_id, id, id),
+  ];
+}
+
+function findFiles({ id, conversation_id }: { id: string; conversation_id: string }): Statement<ErasedFile> {
+  return sql`SELECT id, blob_key, uploader_id, file_size FROM attachments
+    WHERE conversation_id = ${conversation_id} AND message_id = ${id} ORDER BY id`;
+}
+
+interface DeleteMessage extends OwnMessageInput {
+  /** Whether the user may delete messages of others, also those that the user does not see. */
+  asAdmin?: boolean;
+  /** Of the first file; or of the message, if it is another user's. */
+  entry: NewEntry;
+}
+
+/** Deletes the message with its files for everybody. Throws what `getOwnMessage` throws. */
+export const deleteMessage = write(
+  { publishesEvents: true, serializeBy: ({ userId }) => userId },
+  function* (input: DeleteMessage): Write<void> {
+    const message = input.asAdmin ? yield* getAnyMessage(input) : yield* getOwnMessage(input);
+    let { entry } = input;
+    if (message.sender_id !== input.userId) {
+      yield* run(recordEntry(entry, "message.deleted", message.id));
+      entry = { ...entry, id: laterId(entry.id, entry.id) };
+    }
+    yield* eraseForAll(message, yield* all(findFiles(message)), input.now, entry);
+  },
+);
+
+/** Throws `message_not_found`, and `not_sender` for a message of the system. */
+function* getAnyMessage({ id, expected }: OwnMessageInput): Write<ErasedMessage & { sender_id: string }> {
+  const message = yield* get<ErasedMessage & { sender_id: string; type: string; version: number }>(
+    sql`SELECT m.id, m.conversation_id, m.sender_id, m.type, m.body_id, b.text, m.has_reactions, m.version ${MESSAGES}
+      WHERE m.id = ${id}`,
+  );
+  if (!message) throw new ParleyError("message_not_found");
+  if (message.type !== "text") throw new ParleyError("not_sender");
+  checkVersion(expected, message.version);
+  return message;
+}
+
+interface HideMessage extends OwnMessageInput {
+  /** Of the first file, if nobody else sees the message. */
+  entry: NewEntry;
+}
+
+/**
+ * Deletes the message for the user alone; if no other member sees it, for good. Everybody who sees a message may do so. Throws
+ * `message_not_found`.
+ */
+export const hideMessage = write(
+  { publishesEvents: true, serializeBy: ({ userId }) => userId },
+  function* ({ userId, id, expected, now, entry }: HideMessage): Write<void> {
+    const message = yield* get<ErasedMessage & { version: number; is_seen: number }>(
+      sql`SELECT m.id, m.conversation_id, m.body_id, b.text, m.has_reactions, m.version,
+          CASE WHEN EXISTS (SELECT 1 FROM members s WHERE s.conversation_id = m.conversation_id
+            AND s.user_id <> ${userId} AND ${sees(sql`m.id`)}) THEN 1 ELSE 0 END AS is_seen
+        ${SEEN_BY(userId)} JOIN users u ON u.id = s.user_id WHERE m.id = ${id} AND ${sees(sql`m.id`)}`,
+    );
+    if (!message) throw new ParleyError("message_not_found");
+    checkVersion(expected, message.version);
+    const files = yield* all(findFiles(message));
+    // Files that their uploader does not see do not count in the uploader's storage, even if others still see them.
+    const own = files.filter((file) => file.uploader_id === userId).flatMap(returnStorage);
+    if (message.is_seen === 1) yield* batch([...own, ...withdraw(message, files, [userId], now)]);
+    // Without a look at the other members, so that it takes as many round trips as what others see.
+    else yield* eraseSeenBy([{ user_id: userId }], message, files, now, entry);
+  },
+);
+
+/** Part of other writes: erases a message with its files, and publishes that to those who saw it. */
+export function* eraseForAll(
+  message: ErasedMessage,
+  files: readonly ErasedFile[],
+  now: number,
+  entry: NewEntry,
+): Write<void> {
+  const members = files.length === 0 ? [] : yield* membersOf(message.conversation_id);
+  yield* eraseSeenBy(members, message, files, now, entry);
+}
+
+/** The same for a message that no member but these can see. */
+function* eraseSeenBy(
+  members: readonly Member[],
+  message: ErasedMessage,
+  files: readonly ErasedFile[],
+  now: number,
+  entry: NewEntry,
+): Write<void> {
+  const { id, conversation_id } = message;
+  const statements = [publishReference("message.deleted", now, conversation_id, id, id)];
+  let entryId = entry.id;
+  for (const file of files) {
+    statements.push(...eraseFileForAll(message, members, file, now, { ...entry, id: entryId }));
+    entryId = laterId(entryId, entryId);
+  }
+  yield* batch([...statements, ...eraseMessage(message)]);
+}
+
+interface Member {
+  user_id: string;
+}
+
+export function membersOf(conversationId: string): Write<Member[]> {
+  return all(sql<Member>`SELECT user_id FROM members WHERE conversation_id = ${conversationId}`);
+}
+
+/**
+ * Part of other writes: erases a file of a message, and publishes that to those who saw it. Returns as many statements for any
+ * number of members: the uploader could tell by the time whether a contact has left.
+ */
+export function eraseFileForAll(
+  { id: messageId, conversation_id }: ErasedMessage,
+  members: readonly Member[],
+  file: ErasedFile,
+  now: number,
+  entry: NewEntry,
+): Statement[] {
+  return [
+    publishReference("attachment.deleted", now, conversation_id, file.id, messageId),
+    ...eraseFile(file, now),
+    sql`DELETE FROM grants WHERE user_id IN (${list(padded(["", ...members.map(({ user_id }) => user_id)]))})
+      AND attachment_id = ${file.id}`,
+    recordEntry(entry, "attachment.deleted", file.id),
+  ];
+}
+
+// A deleted user stays a member until these rows are erased.
+export function findOwnMessage(messageId: string, userId: string): Statement<Changed> {
+  return sql`SELECT m.id, m.conversation_id, m.sender_id, u.username_key FROM messages m
+    JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = m.sender_id
+    JOIN users u ON u.id = s.user_id
+    WHERE m.id = ${messageId} AND m.sender_id = ${userId} AND m.type = 'text' AND ${sees(sql`m.id`)}`;
+}
+
+/** Reports whether the message is the user's own, and the user sees it. */
+export async function isOwnMessage(db: Reader, messageId: string, userId: string): Promise<boolean> {
+  return (await db.get(findOwnMessage(messageId, userId))) !== undefined;
+}

@@ -1,0 +1,32 @@
+import { NAME_RULE } from "../../../util/text.ts";
+import { type Reader, sql } from "../../sql.ts";
+import { batch, type Write } from "../../write.ts";
+
+/** What a contact is searched by, as it follows from its body. */
+export interface ContactKeys {
+  ownerId: string;
+  id: string;
+  body: string;
+  searchKey: string;
+  phoneDigits: string;
+}
+
+/** Reports whether contacts are stored with the keys that this version computes. */
+export async function followsNameRule(db: Reader): Promise<boolean> {
+  return (await db.get<{ rule: string }>(sql`SELECT rule FROM name_rule`))?.rule === NAME_RULE;
+}
+
+/** Skips contacts that have changed since they were read: the change has set their keys. */
+export function* setContactKeys({ contacts }: { contacts: readonly ContactKeys[] }): Write<void> {
+  yield* batch(
+    contacts.map(
+      ({ ownerId, id, body, searchKey, phoneDigits }) =>
+        sql`UPDATE contacts SET search_key = ${searchKey}, phone_digits = ${phoneDigits}
+          WHERE owner_id = ${ownerId} AND id = ${id} AND body = ${body}`,
+    ),
+  );
+}
+
+export function* setNameRule(): Write<void> {
+  yield* batch([sql`DELETE FROM name_rule`, sql`INSERT INTO name_rule (rule) VALUES (${NAME_RULE})`]);
+}

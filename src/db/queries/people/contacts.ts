@@ -1,0 +1,352 @@
+import { ParleyError } from "../../../errors.ts";
+import { toSeconds } from "../../../util/clock.ts";
+import { searchKey } from "../../../util/text.ts";
+import { Bulk, type BulkRow, none } from "../../bulk.ts";
+import { type QuickReader, type Statement, sql } from "../../sql.ts";
+import { checkVersion, type Expected } from "../../version.ts";
+import { batch, doRow, get, run, type Write, write } from "../../write.ts";
+import { INTO_OUTBOX, publishEvent, publishNewContact } from "../events/events.ts";
+import { INTO_AUDIT, type NewEntry, recordEntry, recordEntryIf } from "../record/audit-trail.ts";
+import { setBlock } from "./blocks.ts";
+import { leaveConversation, noteDeparture } from "./conversation-leaving.ts";
+import { countInvitationsBy, publishInvitationsOf } from "./invitations.ts";
+import { findPeerId, forgetWaiting, hidePresence, joinPeer } from "./peers.ts";
+import { getUser } from "./users.ts";
+
+/**
+ * The JSON text of a contact as it was created; when the contact was last active, null if the owner may not see it; and
+ * from when on that counts. Both are milliseconds.
+ */
+export type ListedContact = [body: string, seenAt: number | null, since: number | null];
+export type ContactRow = [...ListedContact, version: number];
+
+/** A contact is stored as it is served except for this member; a quote in a name has a backslash before it. */
+const NEVER_ACTIVE = '"last_active_at":null';
+
+/** Returns the contact as JSON text, as its owner retrieves it. */
+export function toContact(row: ListedContact): string {
+  const [body, seenAt] = row;
+  return seenAt === null ? body : body.replace(NEVER_ACTIVE, `"last_active_at":${lastActive(row)}`);
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Returns Unix seconds: the start of the minute, but not before the contact was created; null if there is nothing to
+ * show.
+ */
+export function lastActive([, seenAt, since]: ListedContact): number | null {
+  if (seenAt === null) return null;
+  return toSeconds(Math.max(seenAt - (seenAt % MINUTE_MS), since!));
+}
+
+/** The columns of a listed contact `c`. Looks for the activity of one who has the owner as a contact, too, and of no other. */
+export const LISTED = sql`c.body, CASE WHEN c.peer_id IS NOT NULL THEN (SELECT a.seen_at FROM activity a
+  WHERE a.user_id = c.peer_id AND a.seen_at > c.peer_since) END AS seen_at, c.peer_since`;
+
+function ofContact(ownerId: string, id: string): Statement {
+  return sql`FROM contacts c WHERE c.owner_id = ${ownerId} AND c.id = ${id}`;
+}
+
+export function findContact(db: QuickReader, ownerId: string, id: string): Promise<ContactRow | undefined> {
+  return db.getValues(sql`SELECT ${LISTED}, c.version ${ofContact(ownerId, id)}`);
+}
+
+export interface CreateContact {
+  id: string;
+  ownerId: string;
+  usernameKey: string;
+  phoneDigits: string;
+  searchKey: string;
+  /** The id of the new conversation, if the contact has none with the owner. */
+  conversationId: string;
+  /** JSON text. */
+  body: string;
+  createdAt: number;
+  /** Whether the owner blocks it; otherwise a block of this username is lifted. */
+  blocked: boolean;
+  /** How many contacts a user may have; 0: any number. */
+  maxContacts: number;
+  /** The id whose position the conversation gets in the inbox, if messages wait. */
+  positionId: string;
+  /** How many grants are written at once; the eraser does the rest. */
+  limit: number;
+  /** The id of the audit entry, aud_…; the owner is the actor. Not nested, because this is the most frequent write. */
+  actId: string;
+  tokenId: string | null;
+}
+
+/**
+ * Selects the owner's contact with this username, in an order that only one index has: while the table is small, PostgreSQL takes
+ * them all for equally good, and keeps its plan when the table has grown.
+ */
+function contactOf(ownerId: Statement, usernameKey: Statement): Statement {
+  return sql`SELECT c.username_key FROM contacts c WHERE c.owner_id = ${ownerId}
+    AND c.username_key >= ${usernameKey} AND c.username_key <= ${usernameKey} ORDER BY c.username_key`;
+}
+
+/**
+ * Contacts whose username names nobody who has the owner as a contact, and whom the owner has not blocked: nothing has to be
+ * joined. Two users who add each other at once are not done here, because neither would see the other.
+ */
+const NEW_CONTACTS = new Bulk({
+  input: {
+    owner_id: "TEXT",
+    id: "TEXT",
+    username_key: "TEXT",
+    phone_digits: "TEXT",
+    search_key: "TEXT",
+    conversation_id: "TEXT",
+    body: "TEXT",
+    created_at: "BIGINT",
+    act_id: "TEXT",
+    token_id: "TEXT",
+  },
+  found: {},
+  tables: sql`users u LEFT JOIN users them ON them.username_key = input.username_key AND them.id <> u.id`,
+  condition: sql`u.id = input.owner_id AND ${none(contactOf(sql`input.owner_id`, sql`input.username_key`))}
+    AND ${none(sql`SELECT b.owner_id FROM blocks b
+      WHERE b.owner_id = input.owner_id AND b.username_key = input.username_key`)}
+    AND (them.id IS NULL OR (${none(contactOf(sql`them.id`, sql`u.username_key`))}
+      AND ${none(sql`SELECT other.owner_id FROM input other WHERE other.owner_id = them.id`)}
+      AND ${none(sql`SELECT i.inviter_id FROM invitations i
+        WHERE i.inviter_id = them.id AND i.username_key = u.username_key`)}))`,
+  changes: [
+    sql`INSERT INTO contacts
+        (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body)
+      SELECT found.owner_id, found.id, found.username_key, found.phone_digits, found.search_key,
+        found.conversation_id, 1, found.body FROM found`,
+    sql`INSERT INTO members (conversation_id, user_id, joined_at, contact_id)
+      SELECT found.conversation_id, found.owner_id, found.created_at, found.id FROM found`,
+    sql`${INTO_OUTBOX} SELECT found.owner_id, 'contact.created', found.conversation_id, found.created_at, found.body
+      FROM found`,
+    sql`${INTO_AUDIT} SELECT found.act_id, found.created_at, found.owner_id, found.token_id, 'contact.created', found.id, NULL
+      FROM found`,
+  ],
+});
+
+function toBulkRow({ blocked, maxContacts, ...input }: CreateContact): BulkRow | undefined {
+  if (blocked || maxContacts > 0) return undefined;
+  return NEW_CONTACTS.row(
+    {
+      owner_id: input.ownerId,
+      id: input.id,
+      username_key: input.usernameKey,
+      phone_digits: input.phoneDigits,
+      search_key: input.searchKey,
+      conversation_id: input.conversationId,
+      body: input.body,
+      created_at: input.createdAt,
+      act_id: input.actId,
+      token_id: input.tokenId,
+    },
+    [`${input.ownerId} ${input.usernameKey}`],
+  );
+}
+
+/** What the database decides about a new contact: all that is stored of it for a retry, which has the rest itself. */
+interface CreatedContact {
+  id: string;
+  conversation_id: string;
+  created_at: number;
+}
+
+/**
+ * Throws `contact_exists` if the owner has a contact with that username. It inserts first and looks for the reason if
+ * nothing was inserted: this takes one round trip, and creates do not conflict on PostgreSQL by reading the same page.
+ */
+export const createContact = write(
+  {
+    publishesEvents: true,
+    // Without a limit nothing is counted, so creates for one owner do not conflict.
+    serializeBy: ({ ownerId, maxContacts }) => (maxContacts > 0 ? ownerId : undefined),
+  },
+  function* (input: CreateContact): Write<CreatedContact> {
+    const { ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, createdAt } = input;
+    const bulkRow = toBulkRow(input);
+    if (bulkRow && (yield* doRow(bulkRow))) {
+      return { id, conversation_id: conversationId, created_at: toSeconds(createdAt) };
+    }
+    const entry = { id: input.actId, at: createdAt, actorId: ownerId, tokenId: input.tokenId };
+    if (input.maxContacts > 0 && (yield* countContacts(ownerId, input.maxContacts)) >= input.maxContacts) {
+      yield* refuseExisting(ownerId, usernameKey);
+      throw new ParleyError(
+        "count_limit_reached",
+        `You may have ${input.maxContacts} contacts. Delete one, or ask the operator to raise PARLEY_MAX_CONTACTS.`,
+      );
+    }
+    // The peer is set by the insert, so that what a contact without one needs is done in the same round trip; the block,
+    // so that the owner never sees invitations of a contact that is blocked from the start.
+    const [[row]] = yield* batch([
+      sql<Inserted>`INSERT INTO contacts
+          (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body, peer_id, blocked_at)
+        SELECT ${ownerId}, ${id}, ${usernameKey}, ${phoneDigits}, ${searchKey}, ${conversationId}, 1, ${body},
+          ${findPeerId(usernameKey, ownerId)}, CAST(${input.blocked ? createdAt : null} AS BIGINT)
+        WHERE EXISTS (SELECT 1 FROM users WHERE id = ${ownerId})
+        ON CONFLICT (owner_id, username_key) DO NOTHING RETURNING peer_id,
+          (SELECT COUNT(*) FROM blocks b WHERE b.owner_id = ${ownerId} AND b.username_key = ${usernameKey})
+            AS is_blocked,
+          ${countInvitationsBy(usernameKey, ownerId)} AS invitations`,
+      sql`INSERT INTO members (conversation_id, user_id, joined_at, contact_id)
+        SELECT conversation_id, owner_id, ${createdAt}, id FROM contacts
+        WHERE owner_id = ${ownerId} AND id = ${id} AND peer_id IS NULL`,
+      publishNewContact(createdAt, ownerId, id, sql`AND peer_id IS NULL`),
+      recordEntryIf(
+        sql`FROM contacts WHERE owner_id = ${ownerId} AND id = ${id}`,
+        entry,
+        "contact.created",
+        id,
+      ),
+    ]);
+    if (!row) {
+      yield* getUser(ownerId);
+      yield* refuseExisting(ownerId, usernameKey);
+      throw new ParleyError("unavailable");
+    }
+    if (input.blocked || row.is_blocked === 1) {
+      const { username } = JSON.parse(body) as { username: string };
+      const blockedAt = input.blocked ? createdAt : null;
+      yield* setBlock({ ownerId, usernameKey, username, blockedAt, now: createdAt });
+    }
+    // Without a block to lift, which publishes them.
+    if (row.invitations > 0 && row.is_blocked === 0 && !input.blocked) {
+      yield* run(publishInvitationsOf("group.created", createdAt, ownerId, usernameKey));
+    }
+    const conversation_id = row.peer_id === null ? conversationId : yield* joinPeer(input);
+    return { id, conversation_id, created_at: toSeconds(createdAt) };
+  },
+);
+
+interface Inserted {
+  peer_id: string | null;
+  /** 1 if the owner has blocked this username, otherwise 0. */
+  is_blocked: number;
+  /** How many groups the contact has invited the owner into. */
+  invitations: number;
+}
+
+function* refuseExisting(ownerId: string, usernameKey: string): Write<void> {
+  const existing = yield* get<{ id: string }>(
+    sql`SELECT id FROM contacts WHERE owner_id = ${ownerId} AND username_key = ${usernameKey}`,
+  );
+  if (!existing) return;
+  throw new ParleyError("contact_exists", "You already have a contact with this username.", {
+    param: "username",
+    members: { existing_id: existing.id },
+  });
+}
+
+/** Counts only up to the limit. */
+function* countContacts(ownerId: string, limit: number): Write<number> {
+  const found = yield* get<{ count: number }>(
+    sql`SELECT COUNT(*) AS count FROM (SELECT 1 FROM contacts WHERE owner_id = ${ownerId}
+      LIMIT ${limit} + 0) AS counted`,
+  );
+  return found!.count;
+}
+
+interface UpdateContact {
+  ownerId: string;
+  id: string;
+  /** Undefined leaves it unchanged. */
+  displayName: string | null | undefined;
+  expected: Expected;
+  entry: NewEntry;
+}
+
+/** Returns the row after the update. Throws `contact_not_found` and `precondition_failed`. */
+export const updateContact = write(
+  { publishesEvents: true },
+  function* (input: UpdateContact): Write<ContactRow> {
+    const row = yield* get(findOwn(input.ownerId, input.id));
+    if (!row) throw new ParleyError("contact_not_found");
+    const { body, seen_at, peer_since, version } = row;
+    checkVersion(input.expected, version);
+    if (input.displayName === undefined) return [body, seen_at, peer_since, version];
+    const contact = JSON.parse(body) as { username: string; display_name: string | null };
+    const was = contact.display_name;
+    if (was === input.displayName) return [body, seen_at, peer_since, version];
+    contact.display_name = input.displayName;
+    const updated = JSON.stringify(contact);
+    yield* batch([
+      sql`UPDATE contacts
+        SET search_key = ${searchKey(contact.username, input.displayName)}, body = ${updated},
+          version = ${version + 1}
+        WHERE owner_id = ${input.ownerId} AND id = ${input.id}`,
+      publishEvent(
+        "contact.updated",
+        input.entry.at,
+        input.ownerId,
+        row.conversation_id,
+        toContact([updated, seen_at, peer_since]),
+      ),
+      recordEntry(input.entry, "contact.renamed", input.id, { from: was, to: input.displayName }),
+    ]);
+    return [updated, seen_at, peer_since, version + 1];
+  },
+);
+
+interface DeleteContact {
+  ownerId: string;
+  id: string;
+  deletedAt: number;
+  /** How many rows are erased at once; the eraser does the rest. */
+  limit: number;
+  expected: Expected;
+  entry: NewEntry;
+}
+
+/** Deletes the contact and removes its owner from the conversation with it. Throws what `updateContact` throws. */
+export const deleteContact = write({ publishesEvents: true }, function* (input: DeleteContact): Write<void> {
+  const { ownerId, id } = input;
+  const contact = yield* get(findOwn(ownerId, id));
+  if (!contact) throw new ParleyError("contact_not_found");
+  checkVersion(input.expected, contact.version);
+  const { conversation_id: conversationId, username_key, body, seen_at, peer_since } = contact;
+  const before = [
+    publishInvitationsOf("group.deleted", input.deletedAt, ownerId, username_key),
+    publishEvent(
+      "contact.deleted",
+      input.deletedAt,
+      ownerId,
+      conversationId,
+      toContact([body, seen_at, peer_since]),
+    ),
+    sql`DELETE FROM contacts WHERE owner_id = ${ownerId} AND id = ${id}`,
+    forgetWaiting(conversationId, username_key),
+    hidePresence(ownerId, username_key),
+    recordEntry(input.entry, "contact.deleted", id, { username: JSON.parse(body).username }),
+  ];
+  const after = [noteDeparture(conversationId, ownerId)];
+  yield* leaveConversation(conversationId, ownerId, input.deletedAt, input.limit, before, after);
+});
+
+interface BlockContact {
+  ownerId: string;
+  id: string;
+  /** Milliseconds; null unblocks. */
+  blockedAt: number | null;
+  now: number;
+}
+
+/** Blocks or unblocks a contact by its username. Throws `contact_not_found`. */
+export const blockContact = write({ publishesEvents: true }, function* (input: BlockContact): Write<void> {
+  const { ownerId, id, blockedAt, now } = input;
+  const contact = yield* get(findOwn(ownerId, id));
+  if (!contact) throw new ParleyError("contact_not_found");
+  const { username } = JSON.parse(contact.body) as { username: string };
+  yield* setBlock({ ownerId, usernameKey: contact.username_key, username, blockedAt, now });
+});
+
+interface OwnContact {
+  body: string;
+  seen_at: number | null;
+  peer_since: number | null;
+  version: number;
+  conversation_id: string;
+  username_key: string;
+}
+
+function findOwn(ownerId: string, id: string): Statement<OwnContact> {
+  return sql`SELECT ${LISTED}, c.version, c.conversation_id, c.username_key ${ofContact(ownerId, id)}`;
+}

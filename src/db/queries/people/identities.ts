@@ -1,0 +1,24 @@
+import { type Reader, type Statement, sql } from "../../sql.ts";
+import { get, run, type Write } from "../../write.ts";
+import { type CreateUser, createUser } from "./users.ts";
+
+function find(issuer: string, subject: string): Statement<{ user_id: string }> {
+  return sql`SELECT user_id FROM identities WHERE issuer = ${issuer} AND subject = ${subject}`;
+}
+
+/** Finds the id of the user. */
+export async function findIdentity(db: Reader, issuer: string, subject: string): Promise<string | undefined> {
+  return (await db.get(find(issuer, subject)))?.user_id;
+}
+
+/** Returns the id of the user, who is created unless another request was faster. Throws `username_taken`. */
+export function* createIdentity(input: { issuer: string; subject: string; user: CreateUser }): Write<string> {
+  const { issuer, subject, user } = input;
+  const known = yield* get(find(issuer, subject));
+  if (known) return known.user_id;
+  yield* createUser(user);
+  yield* run(
+    sql`INSERT INTO identities (issuer, subject, user_id) VALUES (${issuer}, ${subject}, ${user.id})`,
+  );
+  return user.id;
+}

@@ -1,0 +1,161 @@
+import { ParleyError } from "../../../errors.ts";
+import { type Page, pageClause } from "../../page.ts";
+import { EMPTY, list, padded, type Reader, type Statement, sql } from "../../sql.ts";
+import { batch, get, type Write } from "../../write.ts";
+import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
+import { createConversation, positionOf } from "../visibility/seats.ts";
+import { type CreateToken, createToken } from "./tokens.ts";
+
+export interface UserRow {
+  id: string;
+  username: string;
+  phone_number: string | null;
+  display_name: string | null;
+  avatar_url: string | null;
+  conversation_id: string;
+  created_at: number;
+}
+
+/** A user as administrators see them. */
+export interface DetailedUserRow extends UserRow {
+  /** Bytes of the user's files. */
+  used: number;
+  /** When the user last made a request (milliseconds); null if never. */
+  seen_at: number | null;
+}
+
+const COLUMNS = sql`id, username, phone_number, display_name, avatar_url, conversation_id, created_at`;
+const DETAILS = sql`${COLUMNS}, COALESCE((SELECT s.used FROM storage s WHERE s.user_id = users.id), 0) AS used,
+  (SELECT a.seen_at FROM activity a WHERE a.user_id = users.id) AS seen_at`;
+
+export function findUserByName(db: Reader, usernameKey: string): Promise<DetailedUserRow | undefined> {
+  return db.get<DetailedUserRow>(sql`SELECT ${DETAILS} FROM users WHERE username_key = ${usernameKey}`);
+}
+
+export function findDetailedUser(db: Reader, id: string): Promise<DetailedUserRow | undefined> {
+  return db.get<DetailedUserRow>(sql`SELECT ${DETAILS} FROM users WHERE id = ${id}`);
+}
+
+/** Returns those of the users who exist. */
+export function findDetailedUsers(db: Reader, ids: readonly string[]): Promise<DetailedUserRow[]> {
+  return db.all<DetailedUserRow>(sql`SELECT ${DETAILS} FROM users WHERE id IN (${list(padded(ids))})`);
+}
+
+export function findUserById(db: Reader, id: string): Promise<UserRow | undefined> {
+  return db.get<UserRow>(sql`SELECT ${COLUMNS} FROM users WHERE id = ${id}`);
+}
+
+export function allUsers(db: Reader): Promise<DetailedUserRow[]> {
+  return db.all<DetailedUserRow>(sql`SELECT ${DETAILS} FROM users ORDER BY id DESC`);
+}
+
+/** What is shown of a sender. */
+export interface SenderRow {
+  id: string;
+  username: string;
+  display_name: string | null;
+  avatar_url: string | null;
+}
+
+/** Returns those of the users who are not erased. */
+export function findSenders(db: Reader, ids: readonly string[]): Promise<SenderRow[]> {
+  return db.all(
+    sql<SenderRow>`SELECT id, username, display_name, avatar_url FROM users WHERE id IN (${list(ids)})`,
+  );
+}
+
+/** All users, or the one with this username. */
+interface UserFilter {
+  usernameKey?: string | undefined;
+}
+
+/** Returns the rows of a page, and one more if there is one. */
+export function listUserRows(db: Reader, filter: UserFilter, page: Page): Promise<DetailedUserRow[]> {
+  return db.all(usersQuery(filter, page));
+}
+
+export function usersQuery(filter: UserFilter, page: Page): Statement<DetailedUserRow> {
+  return sql`SELECT ${DETAILS} FROM users WHERE ${isListed(filter)} ${pageClause(page)}`;
+}
+
+function isListed({ usernameKey }: UserFilter): Statement {
+  return usernameKey === undefined ? EMPTY : sql`username_key = ${usernameKey} AND`;
+}
+
+export interface UserNames {
+  id: string;
+  username: string;
+  display_name: string | null;
+}
+
+/** Returns the names of users in the order of the list, at most `limit`. */
+export function listUserNames(db: Reader, filter: UserFilter, page: Page): Promise<UserNames[]> {
+  return db.all(userNamesQuery(filter, page));
+}
+
+export function userNamesQuery(filter: UserFilter, { limit, ...walk }: Page): Statement<UserNames> {
+  const range = pageClause({ ...walk, limit: limit - 1 });
+  return sql`SELECT id, username, display_name FROM users WHERE ${isListed(filter)} ${range}`;
+}
+
+export interface CreateUser {
+  id: string;
+  username: string;
+  usernameKey: string;
+  phoneNumber: string | null;
+  displayName: string | null;
+  avatarUrl: string | null;
+  /** The user's own conversation: notes to self. */
+  conversationId: string;
+  createdAt: number;
+  entry: NewEntry;
+}
+
+/** The result of creating a user or token, beyond its input. */
+export interface Made {
+  id: string;
+  createdAt: number;
+}
+
+/** Throws `username_taken`. Inserts first, like `createContact`. */
+export function* createUser(input: CreateUser): Write<Made> {
+  const created = yield* get(
+    sql`INSERT INTO users
+        (id, username, username_key, phone_number, display_name, avatar_url, conversation_id, created_at)
+      VALUES (${input.id}, ${input.username}, ${input.usernameKey}, ${input.phoneNumber}, ${input.displayName},
+        ${input.avatarUrl}, ${input.conversationId}, ${input.createdAt})
+      ON CONFLICT (username_key) DO NOTHING RETURNING id`,
+  );
+  if (!created) {
+    const existing = yield* get<{ id: string }>(
+      sql`SELECT id FROM users WHERE username_key = ${input.usernameKey}`,
+    );
+    throw new ParleyError("username_taken", undefined, {
+      param: "username",
+      members: { existing_id: existing!.id },
+    });
+  }
+  yield* createConversation(input.conversationId, input.id, input.createdAt);
+  yield* batch([
+    sql`INSERT INTO storage (user_id, used) VALUES (${input.id}, 0)`,
+    sql`INSERT INTO places (user_id, conversation_id, position)
+      VALUES (${input.id}, ${input.conversationId}, ${positionOf(input.conversationId)})`,
+    recordEntry(input.entry, "user.created", input.id, { username: input.username }),
+  ]);
+  return { id: input.id, createdAt: input.createdAt };
+}
+
+/** Part of other writes. Throws `invalid_token` if the user was deleted after the token was checked. */
+export function* getUser(id: string): Write<UserRow> {
+  const user = yield* get<UserRow>(sql`SELECT ${COLUMNS} FROM users WHERE id = ${id}`);
+  if (!user) throw new ParleyError("invalid_token");
+  return user;
+}
+
+/** Creates the user and its token if there are no users; otherwise returns false. */
+export function* createFirstUser(input: { user: CreateUser; token: CreateToken }): Write<boolean> {
+  if (yield* get(sql`SELECT 1 AS one FROM users LIMIT 1`)) return false;
+  yield* createUser(input.user);
+  yield* createToken(input.token);
+  return true;
+}

@@ -1,0 +1,129 @@
+import { type Page, pageClause } from "../../page.ts";
+import { type Reader, type Statement, sql } from "../../sql.ts";
+import { batch, run, type Write } from "../../write.ts";
+
+/** Who makes a change, and when: what an audit entry is recorded with. */
+export interface NewEntry {
+  /** aud_… */
+  id: string;
+  /** Milliseconds. */
+  at: number;
+  /** Null for the command line and for downloads by link. */
+  actorId: string | null;
+  /** Null for the same and for a JWT. */
+  tokenId: string | null;
+}
+
+/** The recorded actions, as `object.action`. */
+export const ACTIONS = [
+  "attachment.created",
+  "attachment.renamed",
+  "attachment.deleted",
+  "attachment.downloaded",
+  "attachment.refused",
+  "attachment.withdrawn",
+  "contact.created",
+  "contact.renamed",
+  "contact.deleted",
+  "group.created",
+  "group.declined",
+  "group.joined",
+  "group.left",
+  "group.updated",
+  "member.invited",
+  "member.removed",
+  "member.updated",
+  "member.withdrawn",
+  "message.deleted",
+  "push_subscription.created",
+  "push_subscription.updated",
+  "push_subscription.deleted",
+  "token.created",
+  "token.revoked",
+  "user.created",
+  "user.deleted",
+  "webhook.created",
+  "webhook.updated",
+  "webhook.secret_rotated",
+  "webhook.disabled",
+  "webhook.deleted",
+] as const;
+type Action = (typeof ACTIONS)[number];
+
+export const INTO_AUDIT = sql`INSERT INTO audit (id, at, actor_id, token_id, action, object_id, details)`;
+
+/** Part of other writes: records an entry in the audit trail. */
+export function recordEntry(entry: NewEntry, action: Action, objectId: string, details?: object): Statement {
+  return sql`${INTO_AUDIT} VALUES (${valuesOf(entry, action, objectId, details)})`;
+}
+
+/** Does the same if a row matches. The condition is "FROM table WHERE …" and matches at most one. */
+export function recordEntryIf(
+  condition: Statement,
+  entry: NewEntry,
+  action: Action,
+  objectId: string,
+): Statement {
+  return sql`${INTO_AUDIT} SELECT ${valuesOf(entry, action, objectId)} ${condition}`;
+}
+
+function valuesOf(
+  { id, at, actorId, tokenId }: NewEntry,
+  action: Action,
+  objectId: string,
+  details?: object,
+) {
+  const json = details === undefined ? null : JSON.stringify(details);
+  return sql`${id}, ${at}, ${actorId}, ${tokenId}, ${action}, ${objectId}, ${json}`;
+}
+
+/** An entry of the audit trail, as it is stored. */
+export interface EntryRow {
+  id: string;
+  at: number;
+  actor_id: string | null;
+  token_id: string | null;
+  action: Action;
+  object_id: string;
+  /** JSON text. */
+  details: string | null;
+}
+
+/** Returns the rows of a page, and one more if there is one. */
+export function listEntries(db: Reader, page: Page): Promise<EntryRow[]> {
+  return db.all(entriesQuery(page));
+}
+
+export function entriesQuery(page: Page): Statement<EntryRow> {
+  return sql`SELECT id, at, actor_id, token_id, action, object_id, details FROM audit WHERE ${pageClause(page)}`;
+}
+
+/** Downloads of one attachment by link from one address, in one entry. */
+export interface Downloads {
+  entry: NewEntry;
+  attachmentId: string;
+  details: { address: string; count: number };
+}
+
+/** Skips entries that exist already, from a write whose answer was lost. */
+export function* recordDownloads(input: { downloads: readonly Downloads[] }): Write<void> {
+  yield* batch(
+    input.downloads.map(({ entry, attachmentId, details }) => {
+      const record = recordEntry(entry, "attachment.downloaded", attachmentId, details);
+      return sql`${record} ON CONFLICT (id) DO NOTHING`;
+    }),
+  );
+}
+
+/** Reports whether any entry is older than this id. */
+export async function hasEntriesBefore(db: Reader, id: string): Promise<boolean> {
+  return (await db.get(sql`SELECT 1 AS one FROM audit WHERE id < ${id} LIMIT 1`)) !== undefined;
+}
+
+/** Erases the oldest entries, at most `limit` at a time. */
+export function* forgetEntries(input: { before: string; limit: number }): Write<void> {
+  yield* run(
+    sql`DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < ${input.before} ORDER BY id
+      LIMIT ${input.limit} + 0)`,
+  );
+}

@@ -1,0 +1,50 @@
+import { type Statement, sql } from "../../sql.ts";
+import { dropWords, type IndexedBody } from "../search/search.ts";
+import { deleteSmallFile, isSmallFile } from "./small-files.ts";
+import { returnStorage } from "./storage-used.ts";
+import { createTombstone } from "./tombstones.ts";
+
+export interface ErasedFile {
+  id: string;
+  /** The id itself if the bytes are in the database. */
+  blob_key: string;
+  uploader_id: string;
+  file_size: number;
+}
+
+/** Part of other writes: erases an attachment, whose bytes follow. Grants of other users than its uploader are another matter. */
+export function eraseFile(file: ErasedFile, now: number): Statement[] {
+  return [
+    ...returnStorage(file),
+    sql`DELETE FROM attachments WHERE id = ${file.id}`,
+    isSmallFile(file) ? deleteSmallFile(file.id) : createTombstone(file.blob_key, now),
+  ];
+}
+
+export interface ErasedMessage extends IndexedBody {
+  id: string;
+  /** 1 if somebody has reacted to it. */
+  has_reactions: number;
+}
+
+/** Part of other writes: erases a message with its reactions. Its files are another matter. */
+export function eraseMessage(message: ErasedMessage): Statement[] {
+  const { id, has_reactions } = message;
+  return [
+    sql`DELETE FROM messages WHERE id = ${id}`,
+    ...(has_reactions === 1 ? [sql`DELETE FROM reactions WHERE message_id = ${id}`] : []),
+    ...eraseBody(message),
+  ];
+}
+
+/**
+ * Part of other writes: erases what a user wrote. The empty row stays: to delete it SQLite may merge pages, and merging
+ * leaves copies of their texts in the file. For the same reason an edited text gets a new row.
+ */
+export function eraseBody(body: IndexedBody): Statement[] {
+  if (body.body_id === null) return [];
+  return [
+    ...dropWords(body),
+    sql`UPDATE message_bodies SET text = NULL, data = NULL WHERE id = ${body.body_id}`,
+  ];
+}

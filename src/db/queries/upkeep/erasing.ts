@@ -1,0 +1,155 @@
+import { ParleyError } from "../../../errors.ts";
+import { type Reader, sql } from "../../sql.ts";
+import { all, batch, eraseSome, get, run, type Write, write } from "../../write.ts";
+import { forgetEventsOf } from "../events/events.ts";
+import { eraseUploadsOf } from "../files/upload-resumable.ts";
+import { leaveGroups } from "../groups/group-leaving.ts";
+import { continueJoining } from "../people/conversation-joining.ts";
+import { continueDeparture, leaveConversation } from "../people/conversation-leaving.ts";
+import { declineAll } from "../people/invitations.ts";
+import { forgetPeer, forgetWaiting, noteErasedName } from "../people/peers.ts";
+import { forgetTokensOf } from "../people/tokens.ts";
+import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
+import { forgetKeysOf } from "../record/idempotency.ts";
+import { forgetDeletedWebhooks, forgetWebhooksOf } from "../webhooks/deliveries.ts";
+
+/** A deleted user with rows left to erase. */
+interface ErasedUser {
+  user_id: string;
+  username_key: string;
+  /** The conversation of notes to self. */
+  conversation_id: string;
+}
+
+/** What a step of the eraser needs. */
+interface Step {
+  now: number;
+  /** How many rows are erased at most. */
+  limit: number;
+  /** The id of the first message that tells a group about it. */
+  messageId: string;
+}
+
+/** A contact, its owner's membership and a row of its peer. */
+const ROWS_OF_A_CONTACT = 3;
+
+interface DeleteUser {
+  id: string;
+  deletedAt: number;
+  /** How many rows are erased at once; the eraser does the rest. */
+  limit: number;
+  /** The id of the first message that tells a group about it. */
+  messageId: string;
+  entry: NewEntry;
+}
+
+/**
+ * Deletes the user with tokens, contacts, webhooks and notes; the user leaves every conversation. Rows left to the
+ * eraser belong to nobody from now on. Throws `user_not_found`.
+ */
+export const deleteUser = write(
+  { publishesEvents: true, revokesTokens: true },
+  function* ({ id, deletedAt, limit, messageId, entry }: DeleteUser): Write<void> {
+    const user = yield* get<{ username: string; username_key: string; conversation_id: string }>(
+      sql`SELECT username, username_key, conversation_id FROM users WHERE id = ${id}`,
+    );
+    if (!user) throw new ParleyError("user_not_found");
+    yield* forgetTokensOf(id);
+    yield* batch([
+      noteErasedName(user.username_key, deletedAt),
+      sql`UPDATE webhooks SET disabled_at = ${deletedAt} WHERE user_id = ${id} AND disabled_at IS NULL`,
+      sql`DELETE FROM storage WHERE user_id = ${id}`,
+      sql`DELETE FROM reservations WHERE user_id = ${id}`,
+      sql`DELETE FROM activity WHERE user_id = ${id}`,
+      sql`DELETE FROM users WHERE id = ${id}`,
+      recordEntry(entry, "user.deleted", id, { username: user.username }),
+    ]);
+    const { username_key, conversation_id } = user;
+    yield* eraseUser({ user_id: id, username_key, conversation_id }, { now: deletedAt, limit, messageId });
+  },
+);
+
+/** Part of other writes: erases at most `limit` rows of the user, and marks the user for the eraser if any are left. */
+function* eraseUser(user: ErasedUser, step: Step): Write<void> {
+  if (yield* eraseRowsOf(user, step)) return;
+  yield* run(
+    sql`INSERT INTO erasing (user_id, username_key, conversation_id)
+      VALUES (${user.user_id}, ${user.username_key}, ${user.conversation_id})`,
+  );
+}
+
+/** Returns true if none are left. */
+function* eraseRowsOf(user: ErasedUser, { now, limit, messageId }: Step): Write<boolean> {
+  // Each step starts over, because conversations that the user is still a member of may continue. Events come first,
+  // because webhooks for all users get deliveries of existing events.
+  const parts = [
+    (left: number) => forgetEventsOf(user.user_id, left),
+    (left: number) => forgetWebhooksOf(user.user_id, left, now),
+    (left: number) => declineAll(user.username_key, now, left),
+    (left: number) => leaveContacts(user, left, now),
+    (left: number) => leaveGroups(user, messageId, now, left),
+    (left: number) => leaveConversation(user.conversation_id, user.user_id, now, left),
+    (left: number) =>
+      eraseSome("blocks", ["owner_id", "username_key"], sql`owner_id = ${user.user_id}`, left),
+    // What the user has left in conversations of others.
+    (left: number) =>
+      eraseSome("reactions", ["message_id", "place", "nth"], sql`user_id = ${user.user_id}`, left),
+    (left: number) =>
+      eraseSome("withheld", ["user_id", "conversation_id", "from_id"], sql`user_id = ${user.user_id}`, left),
+    // After what was withheld before joining.
+    (left: number) =>
+      eraseSome("preparing", ["conversation_id", "user_id"], sql`user_id = ${user.user_id}`, left),
+    (left: number) => forgetKeysOf(user.user_id, left),
+    (left: number) => eraseUploadsOf(user.user_id, left, now),
+  ];
+  let left = limit;
+  for (const erase of parts) {
+    left -= yield* erase(left);
+    if (left <= 0) return false;
+  }
+  return true;
+}
+
+/** Returns how many rows were erased; fewer than `limit` means that no contacts are left. */
+function* leaveContacts(user: ErasedUser, limit: number, now: number): Write<number> {
+  const contacts = yield* all<{ id: string; conversation_id: string; username_key: string }>(
+    sql`SELECT id, conversation_id, username_key FROM contacts WHERE owner_id = ${user.user_id} ORDER BY id
+      LIMIT ${Math.ceil(limit / ROWS_OF_A_CONTACT)} + 0`,
+  );
+  let left = limit;
+  for (const { id, conversation_id, username_key } of contacts) {
+    if (left <= 0) break;
+    const gone = [
+      forgetPeer(user.user_id, user.username_key, username_key),
+      forgetWaiting(conversation_id, username_key),
+      sql`DELETE FROM contacts WHERE owner_id = ${user.user_id} AND id = ${id}`,
+    ];
+    left -= yield* leaveConversation(conversation_id, user.user_id, now, left, gone);
+    left -= ROWS_OF_A_CONTACT;
+  }
+  return limit - Math.max(left, 0);
+}
+
+/**
+ * Runs one step of the eraser: erases at most `limit` rows. Returns false if nothing is left. What was deleted stays
+ * marked until its last step, so that a crash between two steps loses nothing.
+ */
+export function* eraseStep(step: Step): Write<boolean> {
+  const { limit, now } = step;
+  if (yield* continueJoining(limit)) return true;
+  if (yield* continueDeparture(now, limit)) return true;
+  if ((yield* forgetDeletedWebhooks(limit)) > 0) return true;
+  const user = yield* get<ErasedUser>(
+    sql`SELECT user_id, username_key, conversation_id FROM erasing ORDER BY user_id LIMIT 1`,
+  );
+  if (!user) return false;
+  if (yield* eraseRowsOf(user, step)) yield* run(sql`DELETE FROM erasing WHERE user_id = ${user.user_id}`);
+  return true;
+}
+
+/** Reports whether anything is left to erase. */
+export async function hasRemains(db: Reader): Promise<boolean> {
+  const remains = sql`SELECT 1 AS one FROM departing UNION ALL SELECT 1 FROM joining UNION ALL SELECT 1 FROM deleted_webhooks
+    UNION ALL SELECT 1 FROM erasing LIMIT 1`;
+  return (await db.get(remains)) !== undefined;
+}

@@ -1,0 +1,115 @@
+import { EMPTY, list, padded, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
+
+/**
+ * Holds if the member `s` sees the message of this id (a column or a parameter): the only rule of who sees a message, its
+ * files, its events and everything that refers to it. docs/sharing.md has it in words. One lookup, however many messages
+ * are withheld, because the runs of a member do not overlap.
+ */
+export function sees(messageId: Statement): Statement {
+  return sql`${messageId} > s.since_id AND ${messageId} > COALESCE((SELECT w.to_id FROM withheld w
+    WHERE w.user_id = s.user_id AND w.conversation_id = s.conversation_id AND w.from_id <= ${messageId}
+    ORDER BY w.from_id DESC LIMIT 1), '')`;
+}
+
+/** Selects the members of a conversation who see the message, as `s`. */
+export function audience(conversationId: string, messageId: Statement): Statement {
+  return sql`FROM members s WHERE s.conversation_id = ${conversationId} AND ${sees(messageId)}`;
+}
+
+/** Returns those of the users who see the message. */
+export async function listSeeing(
+  db: Reader,
+  conversationId: string,
+  messageId: string,
+  userIds: readonly string[],
+): Promise<string[]> {
+  const rows = await db.all<{ user_id: string }>(
+    sql`SELECT s.user_id ${audience(conversationId, sql`${messageId}`)} AND s.user_id IN (${list(padded(userIds))})`,
+  );
+  return rows.map(({ user_id }) => user_id);
+}
+
+/** What a walk through a conversation needs of its member. */
+export interface Seat {
+  user_id: string;
+  conversation_id: string;
+  /** The member sees only messages with a greater id. */
+  since_id: string;
+}
+
+/** A walk through a conversation, away from the cursor, which is not part of it. */
+export interface Walk {
+  cursor: string;
+  newer: boolean;
+  limit: number;
+  /** Whether messages of the system are left out. */
+  withoutSystem?: boolean;
+}
+
+/** Where the messages that the member `s` may see end: at a run that nothing follows. */
+export const VISIBLE_END = sql`COALESCE((SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM messages x
+      WHERE x.conversation_id = w.conversation_id AND x.id > w.to_id) THEN w.from_id END
+    FROM withheld w WHERE w.user_id = s.user_id AND w.conversation_id = s.conversation_id
+    ORDER BY w.from_id DESC LIMIT 1), '~')`;
+
+/** Selects a value of the last of the member's runs `w` for which the condition holds. */
+function lastRun(value: Statement, { user_id, conversation_id }: Seat, condition: Statement): Statement {
+  return sql`(SELECT ${value} FROM withheld w WHERE w.user_id = ${user_id} AND w.conversation_id = ${conversation_id}
+    AND ${condition} ORDER BY w.from_id DESC LIMIT 1)`;
+}
+
+/** Where a walk to older messages begins: below a run that the cursor is in, or that nothing parts from it. */
+function olderStart(seat: Seat, cursor: string): Statement {
+  const isLast = sql`NOT EXISTS (SELECT 1 FROM messages x
+    WHERE x.conversation_id = w.conversation_id AND x.id > w.to_id AND x.id < ${cursor})`;
+  const run = lastRun(sql`CASE WHEN ${isLast} THEN w.from_id END`, seat, sql`w.from_id < ${cursor}`);
+  return sql`COALESCE(${run}, ${cursor})`;
+}
+
+/**
+ * Selects the next messages of a walk. The last column is null if the member sees the message, and otherwise where the walk
+ * leaves the run that covers it. Runs are looked for only among messages that are not above all of them.
+ */
+function walkQuery<V extends unknown[]>(
+  columns: Statement<V>,
+  seat: Seat,
+  { cursor, newer, limit, withoutSystem = false }: Walk,
+): Statement<[...V, run_end: string | null]> {
+  const { conversation_id, since_id } = seat;
+  const start = olderStart(seat, cursor);
+  const range = newer
+    ? sql`m.id > ${cursor < since_id ? since_id : cursor}`
+    : sql`m.id < ${start} AND m.id > ${since_id}`;
+  const isNear = newer ? sql`w.from_id > ''` : sql`w.from_id < ${start}`;
+  const end = newer ? sql`w.to_id` : sql`w.from_id`;
+  return sql`SELECT ${columns}, CASE WHEN m.id <= ${lastRun(sql`w.to_id`, seat, isNear)}
+      THEN ${lastRun(sql`CASE WHEN w.to_id >= m.id THEN ${end} END`, seat, sql`w.from_id <= m.id`)} END
+    FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id
+    WHERE m.conversation_id = ${conversation_id} AND ${range} ${withoutSystem ? sql`AND m.type = 'text'` : EMPTY}
+    ORDER BY m.id ${newer ? sql`ASC` : sql`DESC`} LIMIT ${limit} + 0`;
+}
+
+/**
+ * Returns the next messages that the member sees, at most `limit`, in the order of the walk. Jumps over runs of withheld
+ * messages, so that a blocked sender's cost their victim nothing. `columns` are those of the message `m`, of which the first
+ * is its id, and of its body `b`.
+ */
+export async function walkVisible<V extends [id: string, ...unknown[]]>(
+  db: QuickReader,
+  columns: Statement<V>,
+  seat: Seat,
+  walk: Walk,
+): Promise<V[]> {
+  const found: V[] = [];
+  for (let { cursor } = walk; ; ) {
+    const wanted = walk.limit - found.length;
+    const rows = await db.allValues(walkQuery(columns, seat, { ...walk, cursor, limit: wanted }));
+    let runEnd: string | null = null;
+    for (const row of rows) {
+      runEnd = row.at(-1) as string | null;
+      if (runEnd === null) found.push(row as unknown as V);
+    }
+    if (rows.length < wanted || found.length === walk.limit) return found;
+    cursor = runEnd ?? (rows.at(-1)![0] as string);
+  }
+}

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "../src/app.ts";
 import { readConfig } from "../src/config/settings.ts";
-import { createToken } from "../src/core/access/tokens.ts";
-import { createUser } from "../src/core/users.ts";
+import { createToken } from "../src/core/people/tokens.ts";
+import { createUser } from "../src/core/people/users.ts";
 import { JSON_TYPE, KIB } from "./requests.ts";
 
 const WARM_UP = 100;

@@ -1,6 +1,6 @@
 import { randomFillSync } from "node:crypto";
 import type { Config } from "./config/settings.ts";
-import type { Accounts } from "./core/core.ts";
+import type { Accounts } from "./core/node/core.ts";
 import { refuseHalfMove } from "./core/upkeep/move.ts";
 import type { Database } from "./db/database.ts";
 import { openCurrentDatabase } from "./engines.ts";

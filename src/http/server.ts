@@ -6,10 +6,10 @@ import Fastify, {
   type FastifyRequest,
 } from "fastify";
 import type { Config } from "../config/settings.ts";
-import type { Caller } from "../core/access/caller.ts";
-import type { Scope } from "../core/access/tokens.ts";
-import type { Core } from "../core/core.ts";
-import { readField } from "../core/fields.ts";
+import type { Caller } from "../core/node/caller.ts";
+import type { Core } from "../core/node/core.ts";
+import type { Scope } from "../core/people/tokens.ts";
+import { readField } from "../core/resource/fields.ts";
 import { ParleyError } from "../errors.ts";
 import { errorFields, type Log } from "../util/log.ts";
 import { http } from "../util/node-http.ts";

@@ -1,4 +1,4 @@
-import type { Core } from "../core/core.ts";
+import type { Core } from "../core/node/core.ts";
 import { type Job, startJob } from "./job.ts";
 
 /** A request's time becomes visible to other users, on all nodes, after at most this and one commit. */

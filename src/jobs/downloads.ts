@@ -1,5 +1,5 @@
-import { newEntry } from "../core/audit.ts";
-import type { Core } from "../core/core.ts";
+import type { Core } from "../core/node/core.ts";
+import { newEntry } from "../core/record/audit-trail.ts";
 import type { Downloads } from "../db/queries/record/audit-trail.ts";
 import { type Job, startJob } from "./job.ts";
 

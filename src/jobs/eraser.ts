@@ -1,4 +1,4 @@
-import type { Core } from "../core/core.ts";
+import type { Core } from "../core/node/core.ts";
 import { listTombstones } from "../db/queries/storage/tombstones.ts";
 import { hasRemains } from "../db/queries/upkeep/erasing.ts";
 import { ParleyError } from "../errors.ts";

@@ -1,5 +1,5 @@
-import type { Core } from "../core/core.ts";
 import { renderRows } from "../core/events/events.ts";
+import type { Core } from "../core/node/core.ts";
 import { hasUnnumbered } from "../db/queries/events/events.ts";
 import { type Job, startJob } from "./job.ts";
 

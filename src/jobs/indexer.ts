@@ -1,5 +1,5 @@
-import type { Core } from "../core/core.ts";
-import { INDEXED_AT_ONCE } from "../core/search.ts";
+import type { Core } from "../core/node/core.ts";
+import { INDEXED_AT_ONCE } from "../core/search/search.ts";
 import { getIndexState } from "../db/queries/search/search.ts";
 import { type Job, startJob } from "./job.ts";
 

@@ -1,5 +1,5 @@
-import type { Core } from "../core/core.ts";
-import type { Previews } from "../core/files/previews.ts";
+import type { Core } from "../core/node/core.ts";
+import type { Previews } from "../core/node/previews.ts";
 import { existingAttachments } from "../db/queries/files/picture-placeholders.ts";
 import { type Job, startJob } from "./job.ts";
 

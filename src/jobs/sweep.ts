@@ -1,5 +1,5 @@
-import type { Core } from "../core/core.ts";
 import { keptSince } from "../core/events/events.ts";
+import type { Core } from "../core/node/core.ts";
 import { oldestEvents } from "../db/queries/events/events.ts";
 import { hasExpiredUploads } from "../db/queries/files/upload-resumable.ts";
 import { hasTokensExpiredBefore } from "../db/queries/people/tokens.ts";

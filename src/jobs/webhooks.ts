@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Core } from "../core/core.ts";
-import { deliver } from "../core/events/delivery.ts";
-import { HandOut } from "../core/events/hand-out.ts";
+import type { Core } from "../core/node/core.ts";
+import { deliver } from "../core/webhooks/delivery.ts";
+import { HandOut } from "../core/webhooks/hand-out.ts";
 import {
   type DueDelivery,
   type DueWebhook,

@@ -2,7 +2,7 @@
 // CWE-1321), names of what only the server sets (mass assignment, CWE-915), and names that are given twice (CWE-235).
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { SCOPES } from "../../src/core/access/tokens.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
 import { raw, sql } from "../../src/db/sql.ts";
 import type { Operation } from "../../src/http/protocol/operation.ts";
 import { allOperations } from "../../src/http/routes/operations.ts";

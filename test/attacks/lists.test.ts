@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
-import { SCOPES } from "../../src/core/access/tokens.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
 import type { Statement } from "../../src/db/sql.ts";
 import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
 import { addFiles } from "../support/many-files.ts";

@@ -2,8 +2,8 @@
 // What browsers make of it is in test/console/sign-in.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Seal } from "../../src/core/access/seal.ts";
-import { revokeTokensOf, SCOPES } from "../../src/core/access/tokens.ts";
+import { Seal } from "../../src/core/node/seal.ts";
+import { revokeTokensOf, SCOPES } from "../../src/core/people/tokens.ts";
 import { startApp, startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";
 import { type Answered, attack, codeOf } from "./attack.ts";
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { revokeTokensOf, SCOPES } from "../../src/core/access/tokens.ts";
+import { revokeTokensOf, SCOPES } from "../../src/core/people/tokens.ts";
 import { startApp } from "../support/app.ts";
 import { asker } from "../support/asker.ts";
 import { attack } from "./attack.ts";

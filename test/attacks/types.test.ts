@@ -1,7 +1,7 @@
 // Values of another type than the OpenAPI document says, in JSON and in forms of every operation (ASVS V15.3.5).
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SCOPES } from "../../src/core/access/tokens.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
 import { allOperations } from "../../src/http/routes/operations.ts";
 import { startApp } from "../support/app.ts";
 

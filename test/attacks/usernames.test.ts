@@ -1,8 +1,8 @@
 // Usernames that nobody sees: refused wherever one is made, found where there is one already.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SCOPES } from "../../src/core/access/tokens.ts";
-import { createUser, getUserByName } from "../../src/core/users.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
+import { createUser, getUserByName } from "../../src/core/people/users.ts";
 import { startOn, testConfig } from "../support/app.ts";
 import { asker } from "../support/asker.ts";
 import { commandLine } from "../support/command.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
-import { SCOPES } from "../../src/core/access/tokens.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
 import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
 import { asker, type Json } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";

@@ -1,7 +1,7 @@
 // Tokens that may write and not read: what they can still learn of what is there.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createToken } from "../../src/core/access/tokens.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
 import { startApp, upload } from "../support/app.ts";
 import { asker } from "../support/asker.ts";
 

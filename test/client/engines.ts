@@ -1,7 +1,7 @@
 import { type TestContext, test } from "node:test";
 import { Parley, type ParleyOptions } from "../../client/src/index.ts";
 import type { Config } from "../../src/config/settings.ts";
-import type { TokenChoice } from "../../src/core/access/tokens.ts";
+import type { TokenChoice } from "../../src/core/people/tokens.ts";
 import { type TestApp, testConfig } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { isLong } from "../support/scale.ts";

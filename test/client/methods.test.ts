@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { etagOf, type List, type Message, Parley, type UploadProgress } from "../../client/src/index.ts";
-import { SCOPES } from "../../src/core/access/tokens.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
 import { startApp, startOn } from "../support/app.ts";
 import { type Fate, proxy } from "../support/proxy.ts";
 import { receiver } from "../support/receiver.ts";

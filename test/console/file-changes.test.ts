@@ -1,7 +1,7 @@
 // What happens to the files of an open conversation: who sent a new one, and what a search finds meanwhile.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { createToken } from "../../src/core/access/tokens.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
 import { send as ask, read } from "../support/people.ts";
 import { dropFiles, openFiles, signIn } from "./browser.ts";
 import { assertShown, send } from "./in-files.ts";

@@ -1,6 +1,6 @@
 // Files are found by their names in all conversations, and shown where they were sent.
 import assert from "node:assert/strict";
-import { createToken } from "../../src/core/access/tokens.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
 import { send as ask, read } from "../support/people.ts";
 import { assertAccessible, signIn } from "./browser.ts";
 import { remove, send } from "./in-files.ts";

@@ -1,6 +1,6 @@
 // The administration in Firefox: a user, a token, and what a webhook was sent.
 import assert from "node:assert/strict";
-import { SCOPES } from "../../src/core/access/tokens.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
 import { hook, newest } from "../support/hooks.ts";
 import { receiver } from "../support/receiver.ts";
 import { addUser, dialog, enter, go, hear, press, row, sendNote, statusFor } from "./in-admin.ts";

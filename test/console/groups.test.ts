@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { deleteUser } from "../../src/core/users.ts";
+import { deleteUser } from "../../src/core/people/users.ts";
 import { startApp, upload } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { read, send } from "../support/people.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
-import { createToken } from "../../src/core/access/tokens.ts";
-import { createUser } from "../../src/core/users.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
+import { createUser } from "../../src/core/people/users.ts";
 import { startApp, type TestApp, type TestUser } from "../support/app.ts";
 import { openBrowser } from "../support/engines/chromium.ts";
 import { add, read, send } from "../support/people.ts";

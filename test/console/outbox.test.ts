@@ -1,6 +1,6 @@
 // Messages over a network that fails: nothing lost, nothing twice, in order.
 import assert from "node:assert/strict";
-import { createToken, revokeTokensOf } from "../../src/core/access/tokens.ts";
+import { createToken, revokeTokensOf } from "../../src/core/people/tokens.ts";
 import { upload } from "../support/app.ts";
 import { send } from "../support/people.ts";
 import { dropFiles, openFiles, signIn, signOut } from "./browser.ts";

@@ -1,8 +1,8 @@
 // Who receives what one writes, when others were active, what is unread, and what one may do.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { createToken } from "../../src/core/access/tokens.ts";
-import { deleteUser } from "../../src/core/users.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
+import { deleteUser } from "../../src/core/people/users.ts";
 import { read, send } from "../support/people.ts";
 import { assertAccessible, hide, makeContact, signIn, signOut } from "./browser.ts";
 import { testScenes } from "./scenes.ts";

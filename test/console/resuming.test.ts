@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { revokeTokensOf } from "../../src/core/access/tokens.ts";
+import { revokeTokensOf } from "../../src/core/people/tokens.ts";
 import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { eventually } from "../support/files-on-disk.ts";

@@ -1,7 +1,7 @@
 // What a token may not do is not offered, and the place of what it may not see says so.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { createToken } from "../../src/core/access/tokens.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
 import { type TestUser, upload } from "../support/app.ts";
 import { read, send } from "../support/people.ts";
 import { dropFiles, makeContact, openFiles, signIn } from "./browser.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
-import { revokeTokensOf } from "../../src/core/access/tokens.ts";
+import { revokeTokensOf } from "../../src/core/people/tokens.ts";
 import { startApp } from "../support/app.ts";
 import { noChromium, openBrowser, openProfile } from "../support/engines/chromium.ts";
 import { dropFiles, openFiles, openPage, signIn, signOut } from "./browser.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { createToken, revokeTokensOf } from "../../src/core/access/tokens.ts";
+import { createToken, revokeTokensOf } from "../../src/core/people/tokens.ts";
 import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import {

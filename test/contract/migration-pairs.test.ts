@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { crc32 } from "node:zlib";
 import pg from "pg";
-import { createToken } from "../../src/core/access/tokens.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
 import { raw, sql } from "../../src/db/sql.ts";
 import { createIds } from "../../src/util/ids.ts";
 import { startOn, type TestApp, testConfig } from "../support/app.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
-import { SCOPES } from "../../src/core/access/tokens.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
 import type { Database } from "../../src/db/database.ts";
 import { writes } from "../../src/db/writes.ts";
 import { runAcceptance } from "../support/acceptance.ts";

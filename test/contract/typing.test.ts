@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { Typists } from "../../src/core/events/typists.ts";
+import { Typists } from "../../src/core/node/typists.ts";
 import { type Callbacks, type Database, NO_CALLBACKS } from "../../src/db/database.ts";
 import { migratePostgres } from "../../src/db/engines/postgres/migrate.ts";
 import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";

@@ -2,7 +2,7 @@
 // connections that stay open, by bytes that are written as they stand, and its refusals are judged.
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
-import { SCOPES, type TokenChoice } from "../../src/core/access/tokens.ts";
+import { SCOPES, type TokenChoice } from "../../src/core/people/tokens.ts";
 import { catalogue } from "../../src/errors.ts";
 import { allOperations } from "../../src/http/routes/operations.ts";
 

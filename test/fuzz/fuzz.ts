@@ -2,7 +2,7 @@
 import { randomInt } from "node:crypto";
 import type { TestContext } from "node:test";
 import fc from "fast-check";
-import { SCOPES } from "../../src/core/access/tokens.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
 import { startApp, type TestUser } from "../support/app.ts";
 import { type Joined, joinedServer } from "../support/joined.ts";
 import { type Attacked, isSound } from "../support/sound.ts";

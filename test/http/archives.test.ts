@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import type { Limits } from "../../src/config/limits.ts";
-import { SCOPES } from "../../src/core/access/tokens.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
 import { sql } from "../../src/db/sql.ts";
 import { startApp, startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";

@@ -1,8 +1,8 @@
 // The filters of the audit trail, on both engines.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { SCOPES } from "../../src/core/access/tokens.ts";
-import { exportAudit } from "../../src/core/audit.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
+import { exportAudit } from "../../src/core/record/audit-trail.ts";
 import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import { asker, type Json } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";

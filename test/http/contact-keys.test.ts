@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { createApp } from "../../src/app.ts";
 import type { Config } from "../../src/config/settings.ts";
-import { createToken } from "../../src/core/access/tokens.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
 import { raw, sql } from "../../src/db/sql.ts";
 import { startOn, testConfig } from "../support/app.ts";
 import { asker, type Json } from "../support/asker.ts";

@@ -1,7 +1,7 @@
 // What is counted for a user, made many at once: on PostgreSQL transactions that count the same rows cross each other.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SCOPES } from "../../src/core/access/tokens.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
 import { startOn, testConfig } from "../support/app.ts";
 import { asker } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";

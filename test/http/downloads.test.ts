@@ -1,8 +1,8 @@
 // What becomes of counted downloads where they cannot be written, or are too many.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Core } from "../../src/core/core.ts";
-import { DownloadLog } from "../../src/core/files/download-log.ts";
+import type { Core } from "../../src/core/node/core.ts";
+import { DownloadLog } from "../../src/core/node/download-log.ts";
 import { sql } from "../../src/db/sql.ts";
 import { startDownloads } from "../../src/jobs/downloads.ts";
 import type { Job } from "../../src/jobs/job.ts";

@@ -1,8 +1,8 @@
 // A change is rendered once for all of its recipients who wait for it: they are sent what each would have read.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { EventHub, type Listener } from "../../src/core/events/event-hub.ts";
 import { renderRows } from "../../src/core/events/events.ts";
+import { EventHub, type Listener } from "../../src/core/node/event-hub.ts";
 import type { Database } from "../../src/db/database.ts";
 import {
   eventsBehind,

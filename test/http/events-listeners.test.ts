@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { queryObjects } from "node:v8";
-import { createToken } from "../../src/core/access/tokens.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
 import { startApp, startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import { allEvents, listen } from "../support/event-stream.ts";
 import { eventually } from "../support/files-on-disk.ts";

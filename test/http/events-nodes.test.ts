@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { allTokens, revokeToken } from "../../src/core/access/tokens.ts";
+import { allTokens, revokeToken } from "../../src/core/people/tokens.ts";
 import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
 import { commandLine, tokenOf } from "../support/command.ts";
 import { testDatabase } from "../support/engines/postgres.ts";

@@ -1,7 +1,7 @@
 // What events tell, and to whom: links, presence, erased events and users.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deleteUser } from "../../src/core/users.ts";
+import { deleteUser } from "../../src/core/people/users.ts";
 import { startApp } from "../support/app.ts";
 import { allEvents, eventPage, listen, type TestEvent } from "../support/event-stream.ts";
 import { eventually } from "../support/files-on-disk.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allTokens, revokeToken } from "../../src/core/access/tokens.ts";
 import { nextEvents } from "../../src/core/events/events.ts";
+import { allTokens, revokeToken } from "../../src/core/people/tokens.ts";
 import { sql } from "../../src/db/sql.ts";
 import { startApp, startOn, testConfig } from "../support/app.ts";
 import { eventPage, listen } from "../support/event-stream.ts";

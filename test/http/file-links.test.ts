@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { type TestContext, test } from "node:test";
-import { renderMessages } from "../../src/core/messages.ts";
+import { renderMessages } from "../../src/core/messages/messages.ts";
 import { findMessages } from "../../src/db/queries/messages/message-read.ts";
 import { startOn, type TestApp, testConfig } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type TestContext, test } from "node:test";
-import { deleteUser } from "../../src/core/users.ts";
+import { deleteUser } from "../../src/core/people/users.ts";
 import { hasRemains } from "../../src/db/queries/upkeep/erasing.ts";
 import { sql } from "../../src/db/sql.ts";
 import { startOn, type TestApp, testConfig } from "../support/app.ts";

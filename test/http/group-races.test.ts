@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { deleteUser } from "../../src/core/users.ts";
+import { deleteUser } from "../../src/core/people/users.ts";
 import { hasUnnumbered } from "../../src/db/queries/events/events.ts";
 import { raw } from "../../src/db/sql.ts";
 import { startOn, type TestApp, testConfig } from "../support/app.ts";

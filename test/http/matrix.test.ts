@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { createToken, revokeToken, SCOPES } from "../../src/core/access/tokens.ts";
+import { createToken, revokeToken, SCOPES } from "../../src/core/people/tokens.ts";
 import { sql } from "../../src/db/sql.ts";
 import { allOperations } from "../../src/http/routes/operations.ts";
 import { startApp, startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";

@@ -1,7 +1,7 @@
 // What of messages the acceptance tests cannot reach: limits, scopes, and what an administrator may do.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Scope } from "../../src/core/access/tokens.ts";
+import type { Scope } from "../../src/core/people/tokens.ts";
 import { sql } from "../../src/db/sql.ts";
 import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
 import { asker } from "../support/asker.ts";

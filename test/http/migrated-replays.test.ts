@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { type TestContext, test } from "node:test";
-import { createToken } from "../../src/core/access/tokens.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
 import { startOn, testConfig, upload } from "../support/app.ts";
 import { code, fieldsOf, read, send } from "../support/people.ts";
 

@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { SCOPES } from "../../src/core/access/tokens.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
 import { catalogue } from "../../src/errors.ts";
 import { buildOpenApi, type Examples } from "../../src/http/openapi/document.ts";
 import { groups } from "../../src/http/routes/operations.ts";

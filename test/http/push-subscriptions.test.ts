@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createECDH } from "node:crypto";
 import { type TestContext, test } from "node:test";
-import { deleteUser } from "../../src/core/users.ts";
+import { deleteUser } from "../../src/core/people/users.ts";
 import { raw } from "../../src/db/sql.ts";
 import { startOn, type TestApp, testConfig } from "../support/app.ts";
 import { asker, type Json } from "../support/asker.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { createToken } from "../../src/core/access/tokens.ts";
-import { createUser } from "../../src/core/users.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
+import { createUser } from "../../src/core/people/users.ts";
 import { startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";
 import { AUDIENCE, ISSUER, makeKey, signJwt, startProvider } from "../support/identity-provider.ts";
 

@@ -1,8 +1,8 @@
 // What events and webhooks tell of reactions, and that a message looks to each as their own reading of it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createToken, SCOPES } from "../../src/core/access/tokens.ts";
-import { deleteUser } from "../../src/core/users.ts";
+import { createToken, SCOPES } from "../../src/core/people/tokens.ts";
+import { deleteUser } from "../../src/core/people/users.ts";
 import { startApp, type TestApp } from "../support/app.ts";
 import type { Json } from "../support/asker.ts";
 import { allEvents, eventPage, listen, type TestEvent } from "../support/event-stream.ts";

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { INDEXED_AT_ONCE } from "../../src/core/search.ts";
+import { INDEXED_AT_ONCE } from "../../src/core/search/search.ts";
 import { startOn, type TestUser, testConfig, upload } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { startProxy } from "../support/engines/postgres-proxy.ts";

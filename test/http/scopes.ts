@@ -1,4 +1,4 @@
-import { SCOPES, type Scope } from "../../src/core/access/tokens.ts";
+import { SCOPES, type Scope } from "../../src/core/people/tokens.ts";
 import type { Operation } from "../../src/http/protocol/operation.ts";
 
 /** A route, and the scope that a token must have for it; undefined: any will do. */

@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { createApp } from "../../src/app.ts";
 import type { Config } from "../../src/config/settings.ts";
-import { createToken } from "../../src/core/access/tokens.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
 import { openPostgres } from "../../src/db/engines/postgres/postgres.ts";
 import { holdWrites } from "../../src/db/engines/sqlite/lock.ts";
 import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";

@@ -1,7 +1,7 @@
 // Searches whose words very many messages have, and whose conversations look alike to the index, on both engines.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { createToken } from "../../src/core/access/tokens.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
 import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import type { Json } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";

@@ -1,7 +1,7 @@
 // The sender of a file after that user is erased, on both engines.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { deleteUser } from "../../src/core/users.ts";
+import { deleteUser } from "../../src/core/people/users.ts";
 import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { eventually } from "../support/files-on-disk.ts";

@@ -5,7 +5,7 @@ import { type IncomingMessage, METHODS, request } from "node:http";
 import { test } from "node:test";
 import { Parley } from "../../client/src/index.ts";
 import metadata from "../../package.json" with { type: "json" };
-import { SCOPES } from "../../src/core/access/tokens.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
 import { startApp, startOn, testConfig } from "../support/app.ts";
 import { listen } from "../support/event-stream.ts";
 import { eventually } from "../support/files-on-disk.ts";

@@ -5,7 +5,7 @@ import { basename } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { S3Settings } from "../../src/config/parse.ts";
-import { deleteUser } from "../../src/core/users.ts";
+import { deleteUser } from "../../src/core/people/users.ts";
 import { raw, sql } from "../../src/db/sql.ts";
 import { startOn, type TestApp, testConfig, upload } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";

@@ -1,6 +1,6 @@
 // What the service keeps, compared with what the model of docs/sharing.md knows.
 import assert from "node:assert/strict";
-import { INDEXED_AT_ONCE } from "../../src/core/search.ts";
+import { INDEXED_AT_ONCE } from "../../src/core/search/search.ts";
 import { hasRemains } from "../../src/db/queries/upkeep/erasing.ts";
 import { raw, type Statement, sql } from "../../src/db/sql.ts";
 import type { TestApp } from "../support/app.ts";

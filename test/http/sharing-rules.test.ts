@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
-import { deleteUser } from "../../src/core/users.ts";
+import { deleteUser } from "../../src/core/people/users.ts";
 import { findOrphans } from "../../src/db/queries/upkeep/orphans.ts";
 import { sql } from "../../src/db/sql.ts";
 import { startApp, type TestApp, upload } from "../support/app.ts";

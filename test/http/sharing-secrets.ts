@@ -1,13 +1,14 @@
 // What others do on the servers of sharing-two-worlds.ts: openly on both, and secretly on one of them.
-import type { Caller } from "../../src/core/access/caller.ts";
-import { setBlock } from "../../src/core/blocks.ts";
-import { createContact, deleteContact } from "../../src/core/contacts.ts";
-import { markRead, updateConversation } from "../../src/core/conversations.ts";
-import type { Core } from "../../src/core/core.ts";
-import { joinGroup, leaveGroup } from "../../src/core/groups.ts";
-import { deleteMessage, hideMessage, updateMessage } from "../../src/core/messages.ts";
-import { addReaction } from "../../src/core/reactions.ts";
-import { createMessage } from "../../src/core/sending.ts";
+
+import { joinGroup, leaveGroup } from "../../src/core/groups/groups.ts";
+import { markRead, updateConversation } from "../../src/core/messages/conversations.ts";
+import { createMessage } from "../../src/core/messages/message-send.ts";
+import { deleteMessage, hideMessage, updateMessage } from "../../src/core/messages/messages.ts";
+import { addReaction } from "../../src/core/messages/reactions.ts";
+import type { Caller } from "../../src/core/node/caller.ts";
+import type { Core } from "../../src/core/node/core.ts";
+import { setBlock } from "../../src/core/people/blocks.ts";
+import { createContact, deleteContact } from "../../src/core/people/contacts.ts";
 import { findMessage } from "../../src/db/queries/messages/message-read.ts";
 import { ParleyError } from "../../src/errors.ts";
 import { OTHERS, type Twin, type Twins } from "./sharing-two-worlds.ts";

@@ -1,10 +1,10 @@
 // Two servers on which the same users do the same. In the hidden one others also block, leave, hide, mute and read, of which
 // Bob must not learn: whatever he asks, both servers answer byte for byte alike.
 import assert from "node:assert/strict";
-import type { Caller } from "../../src/core/access/caller.ts";
-import { createToken, SCOPES } from "../../src/core/access/tokens.ts";
-import type { Core } from "../../src/core/core.ts";
-import { createUser } from "../../src/core/users.ts";
+import type { Caller } from "../../src/core/node/caller.ts";
+import type { Core } from "../../src/core/node/core.ts";
+import { createToken, SCOPES } from "../../src/core/people/tokens.ts";
+import { createUser } from "../../src/core/people/users.ts";
 import { hasRemains } from "../../src/db/queries/upkeep/erasing.ts";
 import { sql } from "../../src/db/sql.ts";
 import { ParleyError } from "../../src/errors.ts";

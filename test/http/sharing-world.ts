@@ -1,7 +1,7 @@
 // Users of a server, and beside them the model of docs/sharing.md, to ask both the same.
 import assert from "node:assert/strict";
-import { createToken } from "../../src/core/access/tokens.ts";
-import { createUser, deleteUser } from "../../src/core/users.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
+import { createUser, deleteUser } from "../../src/core/people/users.ts";
 import { sql } from "../../src/db/sql.ts";
 import type { TestApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deleteUser } from "../../src/core/users.ts";
+import { deleteUser } from "../../src/core/people/users.ts";
 import { startApp, type TestApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { add, type Contact, give, type Person, person, read, send } from "../support/people.ts";

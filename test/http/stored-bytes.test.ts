@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
-import { SCOPES } from "../../src/core/access/tokens.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
 import { startOn, type TestApp, testConfig, upload } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 

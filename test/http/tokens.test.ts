@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allTokens, revokeToken, SCOPES } from "../../src/core/access/tokens.ts";
+import { allTokens, revokeToken, SCOPES } from "../../src/core/people/tokens.ts";
 import { sql } from "../../src/db/sql.ts";
 import { allOperations } from "../../src/http/routes/operations.ts";
 import { createHttp } from "../../src/http/server.ts";

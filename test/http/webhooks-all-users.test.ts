@@ -1,8 +1,8 @@
 // Webhooks of all users: one delivery per change, to whom it was told, and what it holds.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createToken, SCOPES, type Scope } from "../../src/core/access/tokens.ts";
-import { deleteUser } from "../../src/core/users.ts";
+import { createToken, SCOPES, type Scope } from "../../src/core/people/tokens.ts";
+import { deleteUser } from "../../src/core/people/users.ts";
 import { sql } from "../../src/db/sql.ts";
 import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
 import { asker, type Json } from "../support/asker.ts";

@@ -1,7 +1,7 @@
 // Changes of groups as webhooks of all users get them, and who gets events of groups at all.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { createToken, SCOPES, type Scope } from "../../src/core/access/tokens.ts";
+import { createToken, SCOPES, type Scope } from "../../src/core/people/tokens.ts";
 import { startOn, type TestApp, testConfig } from "../support/app.ts";
 import type { Json } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";

@@ -1,7 +1,7 @@
 // Webhooks of all users, as administrators see and stop them, on both engines.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { createToken, SCOPES } from "../../src/core/access/tokens.ts";
+import { createToken, SCOPES } from "../../src/core/people/tokens.ts";
 import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
 import { asker, type Json } from "../support/asker.ts";
 import { testDatabase } from "../support/engines/postgres.ts";

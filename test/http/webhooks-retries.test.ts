@@ -1,8 +1,8 @@
 // What becomes of events whose receiver fails, hangs or is gone, and over a restart.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SCOPES } from "../../src/core/access/tokens.ts";
-import { deleteUser } from "../../src/core/users.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
+import { deleteUser } from "../../src/core/people/users.ts";
 import { sql } from "../../src/db/sql.ts";
 import { startApp, startOn, testConfig } from "../support/app.ts";
 import { asker } from "../support/asker.ts";

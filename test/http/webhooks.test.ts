@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
-import { createToken, SCOPES } from "../../src/core/access/tokens.ts";
-import { deleteUser } from "../../src/core/users.ts";
+import { createToken, SCOPES } from "../../src/core/people/tokens.ts";
+import { deleteUser } from "../../src/core/people/users.ts";
 import { raw, sql } from "../../src/db/sql.ts";
 import { startApp } from "../support/app.ts";
 import { asker, type Json } from "../support/asker.ts";

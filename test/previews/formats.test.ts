@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import sharp from "sharp";
 import { thumbHashToApproximateAspectRatio, thumbHashToRGBA } from "thumbhash";
-import { PREVIEW_WIDTHS } from "../../src/core/files/previews.ts";
+import { PREVIEW_WIDTHS } from "../../src/core/node/previews.ts";
 import { makeOf, noise, testMaker, twoColours } from "./pictures.ts";
 
 /** The colour of a place, given in parts of the width and the height. */

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type PreviewParts, Previews } from "../../src/core/files/previews.ts";
+import { type PreviewParts, Previews } from "../../src/core/node/previews.ts";
 import type { AttachmentRow } from "../../src/db/queries/files/attachments.ts";
 import { PreviewCache } from "../../src/previews/cache.ts";
 import { findSharp } from "../../src/previews/command.ts";

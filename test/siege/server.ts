@@ -4,8 +4,8 @@
 import { once } from "node:events";
 import { createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config/settings.ts";
-import { createToken, SCOPES } from "../../src/core/access/tokens.ts";
-import { createUser } from "../../src/core/users.ts";
+import { createToken, SCOPES } from "../../src/core/people/tokens.ts";
+import { createUser } from "../../src/core/people/users.ts";
 
 /** It loses patience sooner than production's, so that stalling clients do not take the time of the test. */
 const PATIENCE = {

@@ -5,8 +5,8 @@ import type { TestContext } from "node:test";
 import { type App, createApp, type Parts } from "../../src/app.ts";
 import type { Limits } from "../../src/config/limits.ts";
 import { type Config, readConfig } from "../../src/config/settings.ts";
-import { createToken, type TokenChoice } from "../../src/core/access/tokens.ts";
-import { createUser } from "../../src/core/users.ts";
+import { createToken, type TokenChoice } from "../../src/core/people/tokens.ts";
+import { createUser } from "../../src/core/people/users.ts";
 
 export interface TestUser {
   id: string;

@@ -1,4 +1,4 @@
-import type { TokenChoice } from "../../src/core/access/tokens.ts";
+import type { TokenChoice } from "../../src/core/people/tokens.ts";
 import type { TestUser } from "./app.ts";
 import { asker } from "./asker.ts";
 

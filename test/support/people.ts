@@ -1,7 +1,7 @@
 // Users who have names, and what they ask of a server.
 import assert from "node:assert/strict";
-import { createToken } from "../../src/core/access/tokens.ts";
-import { createUser } from "../../src/core/users.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
+import { createUser } from "../../src/core/people/users.ts";
 import { type TestApp, type TestUser, upload } from "./app.ts";
 
 export interface Contact {

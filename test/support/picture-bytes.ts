@@ -2,7 +2,7 @@
 import { crc32, deflateSync } from "node:zlib";
 import fc from "fast-check";
 import { type PictureSize, PictureSizeReader } from "../../src/core/files/picture-size.ts";
-import { MetadataStripper } from "../../src/core/files/strip-metadata.ts";
+import { MetadataStripper } from "../../src/core/files/picture-strip.ts";
 
 export interface Picture {
   name: string;

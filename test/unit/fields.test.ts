@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { someOf } from "../../src/core/choices.ts";
+import { someOf } from "../../src/core/resource/choices.ts";
 import {
   anyText,
   avatarUrl,
@@ -23,7 +23,7 @@ import {
   toPageRequest,
   trueOrFalse,
   username,
-} from "../../src/core/fields.ts";
+} from "../../src/core/resource/fields.ts";
 import { holds } from "../support/property.ts";
 
 const ID = "con_01h455vb4pex5vsknk084sn02q";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createLinks, fileSubject } from "../../src/core/files/links.ts";
+import { createLinks, fileSubject } from "../../src/core/node/links.ts";
 import type { CarriedSecret } from "../../src/db/queries/upkeep/tables.ts";
 import { holds } from "../support/property.ts";
 

@@ -11,7 +11,7 @@ import {
   TextFields,
   trueOrFalse,
   username,
-} from "../../src/core/fields.ts";
+} from "../../src/core/resource/fields.ts";
 
 const fields = (given: Record<string, unknown>) => new Map(Object.entries(given));
 const contact = { username, phone_number: phoneNumber, display_name: optional(displayName) };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { toPageRequest } from "../../src/core/fields.ts";
-import { cursorsOf, toPage } from "../../src/core/page.ts";
+import { toPageRequest } from "../../src/core/resource/fields.ts";
+import { cursorsOf, toPage } from "../../src/core/resource/page.ts";
 import { holds } from "../support/property.ts";
 
 type PageRequest = Parameters<typeof toPageRequest>[0];

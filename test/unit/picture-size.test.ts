@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { orientationExif } from "../../src/core/files/exif.ts";
+import { orientationExif } from "../../src/core/files/picture-exif.ts";
+import { MAX_TAKEN_BYTES } from "../../src/core/files/picture-parser.ts";
 import { PictureSizeReader } from "../../src/core/files/picture-size.ts";
-import { MAX_TAKEN_BYTES } from "../../src/core/files/pull-parser.ts";
 import {
   chunkLengths,
   EOI,

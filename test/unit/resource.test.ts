@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readBack } from "../../src/core/resource.ts";
+import { readBack } from "../../src/core/resource/resource.ts";
 import { ParleyError } from "../../src/errors.ts";
 
 test("a read of what was written never says that nothing was done", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { searchNames } from "../../src/core/name-search.ts";
-import { CHARACTERS_PER_TURN, nextTurn, Turns } from "../../src/core/turns.ts";
+import { searchNames } from "../../src/core/resource/name-search.ts";
+import { CHARACTERS_PER_TURN, nextTurn, Turns } from "../../src/core/resource/turns.ts";
 import { ParleyError } from "../../src/errors.ts";
 import { foldedLength } from "../../src/util/text.ts";
 

@@ -1,14 +1,14 @@
 // Who may do what: tokens, owners, members, quotas, and what each is told.
 import type { Mutant } from "./mutant.ts";
 
-const TOKENS = "src/core/access/tokens.ts";
+const TOKENS = "src/core/people/tokens.ts";
 const ATTACHMENTS = "src/db/queries/files/attachments.ts";
 const MESSAGES = "src/db/queries/messages/message-read.ts";
 const CONTACTS = "src/db/queries/people/contacts.ts";
 const AUTHENTICATION = "src/http/protocol/authentication.ts";
 const SESSIONS = "src/http/protocol/sessions.ts";
 const RATES = "src/http/protocol/rate-limits.ts";
-const RECEIVING = "src/core/files/uploads.ts";
+const RECEIVING = "src/core/files/upload-once.ts";
 const SENDING = "src/db/queries/messages/message-send.ts";
 const STORAGE = "src/db/queries/storage/storage-used.ts";
 
@@ -106,21 +106,21 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "a known token is no guess after it was revoked",
-    file: "src/core/access/authentication.ts",
+    file: "src/core/people/sign-in.ts",
     find: 'if (error instanceof ParleyError && error.code === "invalid_token") core.verifiedTokens.forget(token);\n',
     replace: "",
     tests: ["attacks/tokens"],
   },
   {
     name: "a token that has expired goes on",
-    file: "src/core/access/authentication.ts",
+    file: "src/core/people/sign-in.ts",
     find: "    if (verified.expiresAt <= core.clock()) throw",
     replace: "    if (verified.expiresAt <= 0) throw",
     tests: ["http/rate-limits"],
   },
   {
     name: "a verified token that has expired goes on",
-    file: "src/core/access/authentication.ts",
+    file: "src/core/people/sign-in.ts",
     find: " || verified.expiresAt <= core.clock()) return",
     replace: ") return",
     tests: ["http/tokens"],
@@ -359,7 +359,7 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "a signed token of any type is taken",
-    file: "src/core/access/jwt.ts",
+    file: "src/core/people/sign-in-jwt.ts",
     find: 'typ === undefined || (typeof typ === "string" && TYPE.test(typ))',
     replace: "true || typ === TYPE",
     tests: ["attacks/token-types"],
@@ -380,7 +380,7 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "a contact that exists is named to who may not read contacts",
-    file: "src/core/contacts.ts",
+    file: "src/core/people/contacts.ts",
     find: " && !mayRead(caller);",
     replace: " && mayRead(caller) === undefined;",
     tests: ["attacks/write-only"],

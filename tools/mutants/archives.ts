@@ -15,7 +15,7 @@ export const archives: readonly Mutant[] = [
   },
   {
     name: "the signature of an archive leaves out the user",
-    file: "src/core/files/links.ts",
+    file: "src/core/node/links.ts",
     find: '"sha256", `${user}\\n',
     replace: '"sha256", `\\n',
     tests: ["attacks/archives"],

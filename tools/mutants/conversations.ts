@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const ATTACHMENTS = "src/db/queries/files/attachments.ts";
 const BLOCKS = "src/db/queries/people/blocks.ts";
-const CONVERSATIONS = "src/core/conversations.ts";
+const CONVERSATIONS = "src/core/messages/conversations.ts";
 const INBOX = "src/db/queries/messages/inbox.ts";
 const JOINING = "src/db/queries/people/conversation-joining.ts";
 const LEAVING = "src/db/queries/people/conversation-leaving.ts";
@@ -53,7 +53,7 @@ const once: readonly Mutant[] = [
   },
   {
     name: "once: a retry of a deleted message answers with what was sent",
-    file: "src/core/sending.ts",
+    file: "src/core/messages/message-send.ts",
     find: "  if (replayed) return { ...(await readBack(getMessage(core, caller, result.id))), replayed };\n",
     replace: "",
     tests: ["acceptance/messages"],

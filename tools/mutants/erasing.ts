@@ -93,14 +93,14 @@ export const erasing: readonly Mutant[] = [
   },
   {
     name: "a contact is erased in one transaction, whatever it has",
-    file: "src/core/contacts.ts",
+    file: "src/core/people/contacts.ts",
     find: "const limit = core.limits.erasedRowsAtOnce;",
     replace: "const limit = Number.MAX_SAFE_INTEGER;",
     tests: RESTARTS,
   },
   {
     name: "a user is erased in one transaction, whatever they have",
-    file: "src/core/users.ts",
+    file: "src/core/people/users.ts",
     find: "const limit = core.limits.erasedRowsAtOnce",
     replace: "const limit = Number.MAX_SAFE_INTEGER",
     tests: RESTARTS,

@@ -4,8 +4,8 @@ import type { Mutant } from "./mutant.ts";
 const EVENTS = "src/db/queries/events/events.ts";
 const MARKS = "src/db/queries/messages/marks.ts";
 const MESSAGES = "src/db/queries/messages/message-read.ts";
-const HUB = "src/core/events/event-hub.ts";
-const RENDER = "src/core/events/render.ts";
+const HUB = "src/core/node/event-hub.ts";
+const RENDER = "src/core/events/event-render.ts";
 const STREAM = "src/http/protocol/event-stream.ts";
 
 export const events: readonly Mutant[] = [
@@ -88,21 +88,21 @@ export const events: readonly Mutant[] = [
   },
   {
     name: "events: every token that reads events reads messages",
-    file: "src/core/events/shown-types.ts",
+    file: "src/core/events/event-types.ts",
     find: '  message: "messages:read",\n',
     replace: "",
     tests: ["http/events-messages"],
   },
   {
     name: "events: every token that reads events reads groups",
-    file: "src/core/events/shown-types.ts",
+    file: "src/core/events/event-types.ts",
     find: '  group: "groups:read",\n',
     replace: "",
     tests: ["http/webhooks-groups"],
   },
   {
     name: "events: every token that reads events reads members",
-    file: "src/core/events/shown-types.ts",
+    file: "src/core/events/event-types.ts",
     find: '  member: "groups:read",\n',
     replace: "",
     tests: ["http/webhooks-groups"],

@@ -2,9 +2,9 @@
 import type { Mutant } from "./mutant.ts";
 
 const FILES = "src/http/routes/files.ts";
-const LINKS = "src/core/files/links.ts";
-const UPLOADS = "src/core/files/uploads.ts";
-const SCANNER = "src/core/files/scanner.ts";
+const LINKS = "src/core/node/links.ts";
+const UPLOADS = "src/core/files/upload-once.ts";
+const SCANNER = "src/core/node/scanner.ts";
 const STREAMS = "src/util/scan-streams.ts";
 const TYPES = "src/core/files/media-types.ts";
 const TEXT = "src/util/text.ts";
@@ -374,7 +374,7 @@ export const files: readonly Mutant[] = [
   },
   {
     name: "a file that was refused stays in the store",
-    file: "src/core/files/uploads.ts",
+    file: "src/core/files/upload-once.ts",
     find: "    if (!this.#isDone) await this.#discard();\n",
     replace: "",
     tests: ["attacks/multipart"],

@@ -18,7 +18,7 @@ const INVITING = ["contract/group-invitations"];
 const invited: readonly Mutant[] = [
   {
     name: "groups: a member retrieves an invitation",
-    file: "src/core/group-members.ts",
+    file: "src/core/groups/group-members.ts",
     find: ' || (row.role === "invited" && seat.role !== "admin")',
     replace: "",
     tests: BLACK_BOX,
@@ -148,14 +148,14 @@ const deciding: readonly Mutant[] = [
   },
   {
     name: "groups: members who are no admins see who is invited",
-    file: "src/core/group-members.ts",
+    file: "src/core/groups/group-members.ts",
     find: 'if (seat.role === "admin") rows.push',
     replace: "rows.push",
     tests: [...HTTP, ...BLACK_BOX],
   },
   {
     name: "groups: a replay shows a member to somebody who has left",
-    file: "src/core/group-members.ts",
+    file: "src/core/groups/group-members.ts",
     find: "  if (replayed) await readBack(checkAdmin(core, caller, groupId));\n",
     replace: "",
     tests: BLACK_BOX,

@@ -1,9 +1,9 @@
 import type { Mutant } from "./mutant.ts";
 
-const FIELDS = "src/core/fields.ts";
+const FIELDS = "src/core/resource/fields.ts";
 const JSON_VALUES = "src/util/json.ts";
 const UPLOADS = "src/http/protocol/uploads.ts";
-const SENDING = "src/core/sending.ts";
+const SENDING = "src/core/messages/message-send.ts";
 const QUERIES = "src/db/queries/messages/message-read.ts";
 const NEW_MESSAGES = "src/db/queries/messages/message-bulk.ts";
 
@@ -32,7 +32,7 @@ export const messages: readonly Mutant[] = [
   },
   {
     name: "edits may mention without a limit",
-    file: "src/core/messages.ts",
+    file: "src/core/messages/messages.ts",
     find: "  if (mentions && mentions.length > 0) await countMessage(core, caller);\n",
     replace: "",
     tests: ["http/mentions"],
@@ -89,7 +89,7 @@ export const messages: readonly Mutant[] = [
   },
   {
     name: "everybody deletes messages as an administrator does",
-    file: "src/core/messages.ts",
+    file: "src/core/messages/messages.ts",
     find: 'asAdmin: caller.scopes.has("admin"),',
     replace: "asAdmin: true,",
     tests: ["acceptance/message-sharing"],
@@ -138,7 +138,7 @@ export const messages: readonly Mutant[] = [
   },
   {
     name: "any number of messages a minute",
-    file: "src/core/message-rate.ts",
+    file: "src/core/messages/message-rate.ts",
     find: "if (rate.isTooMuch(used)) {",
     replace: "if (used < 0) {",
     tests: ["http/messages"],

@@ -2,9 +2,9 @@
 import type { Mutant } from "./mutant.ts";
 
 const TEXT = "src/util/text.ts";
-const SEARCH = "src/core/name-search.ts";
+const SEARCH = "src/core/resource/name-search.ts";
 const CONTACTS = "src/db/queries/people/contact-lists.ts";
-const PAGE = "src/core/page.ts";
+const PAGE = "src/core/resource/page.ts";
 
 export const names: readonly Mutant[] = [
   {
@@ -93,7 +93,7 @@ export const names: readonly Mutant[] = [
   },
   {
     name: "search for any number of words",
-    file: "src/core/fields.ts",
+    file: "src/core/resource/fields.ts",
     find: " && searchWords(value).length <= MAX_NAME_WORDS",
     replace: "",
     tests: ["unit/fields", "acceptance/name-search"],
@@ -107,7 +107,7 @@ export const names: readonly Mutant[] = [
   },
   {
     name: "find users that have one word of several",
-    file: "src/core/users.ts",
+    file: "src/core/people/users.ts",
     find: "parts.every((part) => key.includes(part))",
     replace: "parts.some((part) => key.includes(part))",
     tests: ["http/name-search"],

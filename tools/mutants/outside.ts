@@ -3,14 +3,14 @@ import type { Mutant } from "./mutant.ts";
 
 const POST = "src/util/post.ts";
 const ADDRESS = "src/util/public-address.ts";
-const DELIVERY = "src/core/events/webhook-delivery.ts";
-const HAND_OUT = "src/core/events/hand-out.ts";
+const DELIVERY = "src/core/webhooks/webhook-delivery.ts";
+const HAND_OUT = "src/core/webhooks/hand-out.ts";
 const PLACES = "src/jobs/webhook-places.ts";
 
 export const outside: readonly Mutant[] = [
   {
     name: "ask for the picture of a contact",
-    file: "src/core/contacts.ts",
+    file: "src/core/people/contacts.ts",
     find: '  const asked = ["createContact", fields];\n',
     replace:
       '  if (contact.avatar_url) await fetch(contact.avatar_url).catch(() => {});\n  const asked = ["createContact", fields];\n',
@@ -68,7 +68,7 @@ export const outside: readonly Mutant[] = [
   },
   {
     name: "webhooks: any number is a time to wait",
-    file: "src/core/events/attempt.ts",
+    file: "src/core/webhooks/attempt.ts",
     find: "/^\\d{1,9}$/",
     replace: "/^\\d+$/",
     tests: ["http/webhooks-retries"],
@@ -239,49 +239,49 @@ export const outside: readonly Mutant[] = [
   },
   {
     name: "anybody makes a webhook of all users",
-    file: "src/core/events/webhooks.ts",
+    file: "src/core/webhooks/webhooks.ts",
     find: "  if (fields.all_users) demandAdmin(caller, EVENTS_OF_ALL);\n",
     replace: "",
     tests: ["http/webhooks"],
   },
   {
     name: "anybody lists the webhooks of all users",
-    file: "src/core/events/webhooks.ts",
+    file: "src/core/webhooks/webhooks.ts",
     find: "  if (all || user_id !== undefined) demandAdmin(",
     replace: "  if (user_id !== undefined) demandAdmin(",
     tests: ["http/matrix", "http/webhooks-of-others"],
   },
   {
     name: "every token has the webhooks of all users",
-    file: "src/core/events/webhooks.ts",
+    file: "src/core/webhooks/webhooks.ts",
     find: 'const isAdmin = caller.scopes.has("admin");',
     replace: "const isAdmin = true;",
     tests: ["http/matrix"],
   },
   {
     name: "an administrator redirects the events of a user",
-    file: "src/core/events/webhooks.ts",
+    file: "src/core/webhooks/webhooks.ts",
     find: '  if (row.user_id !== caller.userId) throw new ParleyError("not_owner");\n',
     replace: "",
     tests: ["http/webhooks-of-others"],
   },
   {
     name: "a signed token may have the scope admin",
-    file: "src/core/access/jwt.ts",
+    file: "src/core/people/sign-in-jwt.ts",
     find: "named.filter((each) => DEFAULT_SCOPES.includes(each))",
     replace: "named",
     tests: ["http/jwt"],
   },
   {
     name: "a token that the provider signed for another service",
-    file: "src/core/access/jwt.ts",
+    file: "src/core/people/sign-in-jwt.ts",
     find: "    audience,\n    currentDate,",
     replace: "    currentDate,",
     tests: ["http/jwt"],
   },
   {
     name: "a token that is signed without a key",
-    file: "src/core/access/jwt.ts",
+    file: "src/core/people/sign-in-jwt.ts",
     find: "=> jwtVerify(token, by, options)",
     replace:
       '=> Promise.resolve({ payload: JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()), protectedHeader: { typ: "JWT" } })',

@@ -2,9 +2,9 @@
 import type { Mutant } from "./mutant.ts";
 
 const SIZE = "src/core/files/picture-size.ts";
-const PULL = "src/core/files/pull-parser.ts";
-const STRIP = "src/core/files/strip-metadata.ts";
-const UPLOADS = "src/core/files/uploads.ts";
+const PULL = "src/core/files/picture-parser.ts";
+const STRIP = "src/core/files/picture-strip.ts";
+const UPLOADS = "src/core/files/upload-once.ts";
 const FORMS = "src/http/protocol/uploads.ts";
 
 export const pictures: readonly Mutant[] = [
@@ -31,7 +31,7 @@ export const pictures: readonly Mutant[] = [
   },
   {
     name: "pictures: the orientation is always read as big-endian",
-    file: "src/core/files/exif.ts",
+    file: "src/core/files/picture-exif.ts",
     find: "const value = data.getUint16(at + 8, isLittleEndian);",
     replace: "const value = data.getUint16(at + 8);",
     tests: ["unit/picture-size", "unit/strip-metadata"],
@@ -151,7 +151,7 @@ export const pictures: readonly Mutant[] = [
   },
   {
     name: "pictures: those of resumable uploads have no size",
-    file: "src/core/files/appending.ts",
+    file: "src/core/files/upload-append.ts",
     find: "pictureSize: await this.#pictureSize(),",
     replace: "pictureSize: null,",
     tests: ["http/pictures"],

@@ -7,7 +7,7 @@ const MAKER = "src/previews/maker.ts";
 const MAKERS = "src/previews/makers.ts";
 const QUEUE = "src/util/fair-queue.ts";
 const CACHE = "src/previews/cache.ts";
-const PREVIEWS = "src/core/files/previews.ts";
+const PREVIEWS = "src/core/node/previews.ts";
 
 /** What decodes the pictures of strangers, what keeps it in, and what is kept of it. */
 export const previews: readonly Mutant[] = [

@@ -1,10 +1,10 @@
 // Push subscriptions: whose they are, when they end, what is pushed to whom and what becomes of it.
 import type { Mutant } from "./mutant.ts";
 
-const DELIVERY = "src/core/events/push-delivery.ts";
+const DELIVERY = "src/core/webhooks/push-delivery.ts";
 const QUERIES = "src/db/queries/webhooks/push-subscriptions.ts";
-const RENDER = "src/core/events/render.ts";
-const SUBSCRIPTIONS = "src/core/events/push-subscriptions.ts";
+const RENDER = "src/core/events/event-render.ts";
+const SUBSCRIPTIONS = "src/core/webhooks/push-subscriptions.ts";
 const WEB_PUSH = "src/util/web-push.ts";
 
 export const push: readonly Mutant[] = [

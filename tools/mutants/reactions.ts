@@ -1,28 +1,28 @@
 import type { Mutant } from "./mutant.ts";
 
 const QUERIES = "src/db/queries/messages/reactions.ts";
-const RENDER = "src/core/events/render.ts";
+const RENDER = "src/core/events/event-render.ts";
 const LEAVING = "src/db/queries/people/conversation-leaving.ts";
 
 /** Reactions: which there may be, who sees them, and when they go. */
 export const reactions: readonly Mutant[] = [
   {
     name: "a reaction may be longer than 64 bytes",
-    file: "src/core/fields.ts",
+    file: "src/core/resource/fields.ts",
     find: "    Buffer.byteLength(value) <= MAX_EMOJI_BYTES &&\n",
     replace: "",
     tests: ["acceptance/reactions"],
   },
   {
     name: "a reaction may be invisible",
-    file: "src/core/fields.ts",
+    file: "src/core/resource/fields.ts",
     find: "    isVisible(value) &&\n    //",
     replace: "    //",
     tests: ["acceptance/reactions"],
   },
   {
     name: "a reaction may be a word",
-    file: "src/core/fields.ts",
+    file: "src/core/resource/fields.ts",
     find: "countGraphemes(value) === 1",
     replace: "value.length > 0",
     tests: ["acceptance/reactions"],
@@ -106,7 +106,7 @@ export const reactions: readonly Mutant[] = [
   },
   {
     name: "a token without messages:read gets events of reactions",
-    file: "src/core/events/shown-types.ts",
+    file: "src/core/events/event-types.ts",
     find: '  reaction: "messages:read",\n',
     replace: "",
     tests: ["http/reactions"],

@@ -6,7 +6,7 @@ const BODIES = "src/http/protocol/bodies.ts";
 const READER = "src/http/protocol/body-reader.ts";
 const MULTIPART = "src/http/protocol/multipart.ts";
 const UPLOADS = "src/http/protocol/uploads.ts";
-const FIELDS = "src/core/fields.ts";
+const FIELDS = "src/core/resource/fields.ts";
 
 export const requests: readonly Mutant[] = [
   {
@@ -88,7 +88,7 @@ export const requests: readonly Mutant[] = [
   },
   {
     name: "find no user by an invisible name",
-    file: "src/core/users.ts",
+    file: "src/core/people/users.ts",
     find: "  username: optional(username),",
     replace: "  username: optional(newUsername),",
     tests: ["attacks/usernames"],
@@ -102,7 +102,7 @@ export const requests: readonly Mutant[] = [
   },
   {
     name: "take a number of JSON in quotes",
-    file: "src/core/time-fields.ts",
+    file: "src/core/resource/time-fields.ts",
     find: 'typeof value === "number" && SECONDS.test(String(value)) ? value : undefined',
     replace: "SECONDS.test(String(value)) ? Number(value) : undefined",
     tests: ["attacks/types"],
@@ -221,7 +221,7 @@ export const requests: readonly Mutant[] = [
   },
   {
     name: "no cap on a file",
-    file: "src/core/files/uploads.ts",
+    file: "src/core/files/upload-once.ts",
     find: "      if (maxBytes > 0 && this.#size > maxBytes) throw fileTooLarge(maxBytes);\n",
     replace: "",
     tests: ["http/uploads", "attacks/multipart"],

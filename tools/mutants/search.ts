@@ -1,7 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const INDEX = "src/db/queries/search/search.ts";
-const SEARCH = "src/core/search.ts";
+const SEARCH = "src/core/search/search.ts";
 
 /** The search: what is in its index and when, and who finds what. */
 export const search: readonly Mutant[] = [

@@ -2,8 +2,8 @@ import type { Mutant } from "./mutant.ts";
 
 const QUERIES = "src/db/queries/messages/typing.ts";
 const TYPING = "src/core/events/typing.ts";
-const TYPISTS = "src/core/events/typists.ts";
-const TYPES = "src/core/events/shown-types.ts";
+const TYPISTS = "src/core/node/typists.ts";
+const TYPES = "src/core/events/event-types.ts";
 
 /** Who is typing: who may say so, how often, and to whose streams it comes. */
 export const typing: readonly Mutant[] = [
@@ -72,7 +72,7 @@ export const typing: readonly Mutant[] = [
   },
   {
     name: "typing: a stream is shown it although its token has ended",
-    file: "src/core/events/event-hub.ts",
+    file: "src/core/node/event-hub.ts",
     find: "if (this.#allowed.get(listener) === this.#round) listener.sendTyping(frame);",
     replace: "if (this.#round > 0) listener.sendTyping(frame);",
     tests: ["http/typing"],

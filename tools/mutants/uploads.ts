@@ -1,9 +1,9 @@
 // Resumable uploads: what is acknowledged, who may continue one, and what limits them.
 import type { Mutant } from "./mutant.ts";
 
-const APPENDING = "src/core/files/appending.ts";
-const RESUMABLE = "src/core/files/resumable.ts";
-const RESUMABLES = "src/core/files/resumables.ts";
+const APPENDING = "src/core/files/upload-append.ts";
+const RESUMABLE = "src/core/files/upload-resumable.ts";
+const RESUMABLES = "src/core/node/resumables.ts";
 const QUERIES = "src/db/queries/files/upload-resumable.ts";
 const DISK = "src/blobs/disk.ts";
 

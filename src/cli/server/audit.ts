@@ -1,8 +1,8 @@
 import { readConfig } from "../../config/settings.ts";
-import { type AuditFilters, auditFilters, exportAudit } from "../../core/audit.ts";
-import type { Accounts } from "../../core/core.ts";
-import { readFields } from "../../core/fields.ts";
-import { getUserByName } from "../../core/users.ts";
+import type { Accounts } from "../../core/node/core.ts";
+import { getUserByName } from "../../core/people/users.ts";
+import { type AuditFilters, auditFilters, exportAudit } from "../../core/record/audit-trail.ts";
+import { readFields } from "../../core/resource/fields.ts";
 import { OperatorError, ParleyError } from "../../errors.ts";
 import { isId } from "../../util/ids.ts";
 import type { Io } from "../io.ts";

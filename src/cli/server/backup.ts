@@ -3,7 +3,7 @@ import { appendFileSync, existsSync } from "node:fs";
 import { chmod, mkdir, readdir, rename, rm, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { blobPath, makeStoreFolders, readDiskStore, syncStoreFolders } from "../../blobs/disk.ts";
-import type { Accounts } from "../../core/core.ts";
+import type { Accounts } from "../../core/node/core.ts";
 import { copyDatabase, dropPassing, withReadOnly } from "../../db/engines/sqlite/snapshot.ts";
 import { isSmallFile } from "../../db/queries/storage/small-files.ts";
 import { findCorruption, isBlobLive, storedFiles } from "../../db/queries/upkeep/integrity.ts";

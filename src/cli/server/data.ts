@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { openAccounts } from "../../accounts.ts";
 import { type Config, readConfig } from "../../config/settings.ts";
-import type { Accounts } from "../../core/core.ts";
+import type { Accounts } from "../../core/node/core.ts";
 import { OperatorError } from "../../errors.ts";
 import { databaseOf, refuseHalfRestore } from "../../util/data-folder.ts";
 import type { Io } from "../io.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { parseDatabaseUrl, parseStore } from "../../config/parse.ts";
 import { type Config, readConfig } from "../../config/settings.ts";
-import { LINK_LIFE_MS } from "../../core/files/links.ts";
+import { LINK_LIFE_MS } from "../../core/node/links.ts";
 import { type CheckedFile, copyFiles, copyRows, rowsDigest, verifyFiles } from "../../core/upkeep/move.ts";
 import type { Database } from "../../db/database.ts";
 import { holdWrites, lockFolder } from "../../db/engines/sqlite/lock.ts";

@@ -1,5 +1,5 @@
 import { readConfig } from "../../config/settings.ts";
-import { INDEXED_AT_ONCE } from "../../core/search.ts";
+import { INDEXED_AT_ONCE } from "../../core/search/search.ts";
 import { getIndexState, lastBody } from "../../db/queries/search/search.ts";
 import { OperatorError, ParleyError } from "../../errors.ts";
 import type { Io } from "../io.ts";

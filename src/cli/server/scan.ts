@@ -1,8 +1,8 @@
 import type { BlobReader } from "../../blobs/store.ts";
 import { readConfig } from "../../config/settings.ts";
-import { newEntry } from "../../core/audit.ts";
-import type { Accounts } from "../../core/core.ts";
-import { proveScanner, Scanner } from "../../core/files/scanner.ts";
+import type { Accounts } from "../../core/node/core.ts";
+import { proveScanner, Scanner } from "../../core/node/scanner.ts";
+import { newEntry } from "../../core/record/audit-trail.ts";
 import { type Fault, faultOf } from "../../core/upkeep/integrity.ts";
 import { isUnscanned } from "../../db/queries/files/scans.ts";
 import { isBlobLive, type StoredFile, storedFiles } from "../../db/queries/upkeep/integrity.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createApp } from "../../app.ts";
 import { isExposed, readConfig, unknownSettings } from "../../config/settings.ts";
-import { createFirstUser } from "../../core/users.ts";
+import { createFirstUser } from "../../core/people/users.ts";
 import { isOpenToOthers } from "../../util/data-folder.ts";
 import type { Io } from "../io.ts";
 import { harmless } from "../text.ts";

@@ -5,9 +5,9 @@ import {
   revokeToken as revoke,
   SCOPES,
   type Scope,
-} from "../../core/access/tokens.ts";
-import { displayName, readField } from "../../core/fields.ts";
-import { getUserByName } from "../../core/users.ts";
+} from "../../core/people/tokens.ts";
+import { getUserByName } from "../../core/people/users.ts";
+import { displayName, readField } from "../../core/resource/fields.ts";
 import { ParleyError } from "../../errors.ts";
 import type { Io } from "../io.ts";
 import { printTable } from "../table.ts";

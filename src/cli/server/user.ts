@@ -1,6 +1,6 @@
 import { readConfig } from "../../config/settings.ts";
-import { newUsername, phoneNumber, readField } from "../../core/fields.ts";
-import { createUser, deleteUser, getUserByName, allUsers as listAll } from "../../core/users.ts";
+import { createUser, deleteUser, getUserByName, allUsers as listAll } from "../../core/people/users.ts";
+import { newUsername, phoneNumber, readField } from "../../core/resource/fields.ts";
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { printTable } from "../table.ts";

@@ -1,10 +1,10 @@
 import { RESOURCE_EVENTS } from "../../db/queries/events/events.ts";
-import { contactResource } from "../contacts.ts";
-import { conversationResource } from "../conversations.ts";
 import { attachmentResource } from "../files/attachment-resource.ts";
-import { memberResource } from "../group-members.ts";
-import { groupResource } from "../groups.ts";
-import { messageResource } from "../messages.ts";
+import { memberResource } from "../groups/group-members.ts";
+import { groupResource } from "../groups/groups.ts";
+import { conversationResource } from "../messages/conversations.ts";
+import { messageResource } from "../messages/messages.ts";
+import { contactResource } from "../people/contacts.ts";
 import {
   anyObject,
   anyOf,
@@ -19,8 +19,8 @@ import {
   textOrNull,
   time,
   withOptional,
-} from "../schema.ts";
-import { TYPING } from "./shown-types.ts";
+} from "../resource/schema.ts";
+import { TYPING } from "./event-types.ts";
 import { webhookResource } from "./webhook-fields.ts";
 
 export const referenceResource = resource(

@@ -7,13 +7,13 @@ import {
 } from "../../db/queries/events/events.ts";
 import { ParleyError } from "../../errors.ts";
 import { bitsOfId, idOfBits } from "../../util/ids.ts";
-import type { Caller } from "../access/caller.ts";
-import type { Core } from "../core.ts";
-import { NEWEST, type Page, type PageEnvelope, toPage } from "../page.ts";
-import { ROWS_PER_TURN, type Turns } from "../turns.ts";
-import type { RenderedEvent } from "./event-hub.ts";
-import { renderChange, renderEvents, type StoredEvent } from "./render.ts";
-import { shownTypes } from "./shown-types.ts";
+import type { Caller } from "../node/caller.ts";
+import type { Core } from "../node/core.ts";
+import type { RenderedEvent } from "../node/event-hub.ts";
+import { NEWEST, type Page, type PageEnvelope, toPage } from "../resource/page.ts";
+import { ROWS_PER_TURN, type Turns } from "../resource/turns.ts";
+import { renderChange, renderEvents, type StoredEvent } from "./event-render.ts";
+import { shownTypes } from "./event-types.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 

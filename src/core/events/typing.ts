@@ -1,12 +1,12 @@
 // Shows in the open streams of the other members who is typing. Nothing of it is stored.
 import { listTypingAudience } from "../../db/queries/messages/typing.ts";
 import { ParleyError } from "../../errors.ts";
-import type { Caller } from "../access/caller.ts";
-import type { Core } from "../core.ts";
-import type { TypeOf } from "../schema.ts";
+import type { Caller } from "../node/caller.ts";
+import type { Core } from "../node/core.ts";
+import { keyOf, type Typing } from "../node/typists.ts";
+import type { TypeOf } from "../resource/schema.ts";
 import type { typingEventResource } from "./event-fields.ts";
-import { TYPING } from "./shown-types.ts";
-import { keyOf, type Typing } from "./typists.ts";
+import { TYPING } from "./event-types.ts";
 
 /** Shows the other members that the caller is typing. Throws `conversation_not_found`. */
 export async function announceTyping(core: Core, caller: Caller, conversationId: string): Promise<void> {

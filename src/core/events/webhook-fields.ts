@@ -1,7 +1,14 @@
 import { RESOURCE_EVENTS } from "../../db/queries/events/events.ts";
 import { parseHttpUrl } from "../../util/addresses.ts";
-import { someOf } from "../choices.ts";
-import { describedField, type Field, nullable, optional, reference, trueOrFalse } from "../fields.ts";
+import { someOf } from "../resource/choices.ts";
+import {
+  describedField,
+  type Field,
+  nullable,
+  optional,
+  reference,
+  trueOrFalse,
+} from "../resource/fields.ts";
 import {
   bool,
   count,
@@ -15,7 +22,7 @@ import {
   text,
   textOrNull,
   time,
-} from "../schema.ts";
+} from "../resource/schema.ts";
 
 /** Null means all. */
 const hookEvents = nullable<string, true>({

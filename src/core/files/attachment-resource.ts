@@ -1,9 +1,10 @@
 import type { AttachmentRow, ShownAttachment } from "../../db/queries/files/attachments.ts";
 import { findPictures, type PictureRow } from "../../db/queries/files/picture-placeholders.ts";
 import { toSeconds } from "../../util/clock.ts";
-import { choices } from "../choices.ts";
-import type { Core } from "../core.ts";
-import { describedField, optional, type Parsed } from "../fields.ts";
+import type { Core } from "../node/core.ts";
+import { PREVIEW_WIDTHS } from "../node/previews.ts";
+import { choices } from "../resource/choices.ts";
+import { describedField, optional, type Parsed } from "../resource/fields.ts";
 import {
   bool,
   bytes,
@@ -20,10 +21,9 @@ import {
   time,
   url,
   withOptional,
-} from "../schema.ts";
-import { findShownUsers, shownUser } from "../senders.ts";
+} from "../resource/schema.ts";
+import { findShownUsers, shownUser } from "../resource/senders.ts";
 import { essence } from "./media-types.ts";
-import { PREVIEW_WIDTHS } from "./previews.ts";
 
 const pixels = described({ ...integer, minimum: 1 }, "Pixels, as the picture is shown.");
 

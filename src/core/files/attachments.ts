@@ -15,18 +15,25 @@ import type { NewFile } from "../../db/queries/storage/files.ts";
 import { findSeat } from "../../db/queries/visibility/seats.ts";
 import { ParleyError } from "../../errors.ts";
 import { foldedLength, hasWords, searchWords } from "../../util/text.ts";
-import type { Caller } from "../access/caller.ts";
-import { newEntry } from "../audit.ts";
-import type { Core } from "../core.ts";
-import { describedField, nameWords, optional, type Parsed, reference, trueOrFalse } from "../fields.ts";
-import { isReplay } from "../idempotency.ts";
-import { inOrder, searchNames } from "../name-search.ts";
-import { type Page, type PageEnvelope, toPage } from "../page.ts";
-import { type Expected, readBack, type Versioned, versioned as versionedText } from "../resource.ts";
-import type { Turns } from "../turns.ts";
+import type { Caller } from "../node/caller.ts";
+import type { Core } from "../node/core.ts";
+import { newEntry } from "../record/audit-trail.ts";
+import { isReplay } from "../record/idempotency.ts";
+import {
+  describedField,
+  nameWords,
+  optional,
+  type Parsed,
+  reference,
+  trueOrFalse,
+} from "../resource/fields.ts";
+import { inOrder, searchNames } from "../resource/name-search.ts";
+import { type Page, type PageEnvelope, toPage } from "../resource/page.ts";
+import { type Expected, readBack, type Versioned, versioned as versionedText } from "../resource/resource.ts";
+import type { Turns } from "../resource/turns.ts";
 import { type Additions, chooseShape, linked } from "./attachment-resource.ts";
-import { commitUploads, type ReceivedFile, storeFile } from "./received.ts";
-import { Upload } from "./uploads.ts";
+import { Upload } from "./upload-once.ts";
+import { commitUploads, type ReceivedFile, storeFile } from "./upload-received.ts";
 
 export type { AttachmentRow as FileRow, Target };
 

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import { existingAttachments } from "../../db/queries/files/picture-placeholders.ts";
 import { findSmallFile, isSmallFile } from "../../db/queries/storage/small-files.ts";
 import { ParleyError } from "../../errors.ts";
-import type { Core } from "../core.ts";
+import type { Core } from "../node/core.ts";
 import type { FileRow } from "./attachments.ts";
 
 /** A file of up to this size is verified before the answer begins. */

@@ -1,4 +1,4 @@
-import { type Parser, take } from "./pull-parser.ts";
+import { type Parser, take } from "./picture-parser.ts";
 
 /** The format of a picture, and the bytes by which it was detected. */
 export interface PictureFormat {

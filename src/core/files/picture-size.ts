@@ -1,6 +1,6 @@
-import { EXIF_NAME, MAX_EXIF_BYTES, readOrientation } from "./exif.ts";
+import { EXIF_NAME, MAX_EXIF_BYTES, readOrientation } from "./picture-exif.ts";
 import { isSegment, JPEG, takeMarker, takeSignature } from "./picture-format.ts";
-import { drop, type Parser, PullParser, take } from "./pull-parser.ts";
+import { drop, type Parser, PullParser, take } from "./picture-parser.ts";
 
 const MAX_PNG_NUMBER = 0x7fffffff;
 const WEBP_HAS_EXIF = 0x08;

@@ -1,5 +1,5 @@
 import { countTombstones as count } from "../../db/queries/storage/tombstones.ts";
-import type { Core } from "../core.ts";
+import type { Core } from "../node/core.ts";
 
 /** Returns the number of writes waiting for a commit. */
 export function queuedWrites(core: Core): number {

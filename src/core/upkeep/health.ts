@@ -1,5 +1,5 @@
 import { ping } from "../../db/queries/upkeep/ping.ts";
-import type { Core } from "../core.ts";
+import type { Core } from "../node/core.ts";
 
 /** What the service needs, and the check of each part, which throws `unavailable`. */
 const CHECKS = {

@@ -1,6 +1,6 @@
 import { sumStorage } from "../../db/queries/storage/storage-used.ts";
-import type { Core } from "../core.ts";
-import { nextTurn } from "../turns.ts";
+import type { Core } from "../node/core.ts";
+import { nextTurn } from "../resource/turns.ts";
 
 /** Users added up in one turn of the event loop. */
 const USERS_PER_TURN = 5000;

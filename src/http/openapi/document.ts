@@ -7,8 +7,8 @@ import {
   testEventResource,
   typingEventResource,
 } from "../../core/events/event-fields.ts";
-import { type Field, type Shape, withNull } from "../../core/fields.ts";
-import type { Resource } from "../../core/schema.ts";
+import { type Field, type Shape, withNull } from "../../core/resource/fields.ts";
+import type { Resource } from "../../core/resource/schema.ts";
 import { headers } from "../protocol/headers.ts";
 import { documentPath, KEY, type Operation, takesKey } from "../protocol/operation.ts";
 import { FIRST_TYPES, PART_TYPES } from "../protocol/resumable.ts";

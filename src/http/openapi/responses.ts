@@ -8,7 +8,7 @@ import {
   type Schema,
   text,
   url,
-} from "../../core/schema.ts";
+} from "../../core/resource/schema.ts";
 import { catalogue, type ErrorCode } from "../../errors.ts";
 import type { HeaderName } from "../protocol/headers.ts";
 import { type Operation, takesKey } from "../protocol/operation.ts";

@@ -1,5 +1,5 @@
 import { eventResource, sharedEventResource, testEventResource } from "../../core/events/event-fields.ts";
-import type { Resource } from "../../core/schema.ts";
+import type { Resource } from "../../core/resource/schema.ts";
 import { schemaOf } from "./responses.ts";
 
 /** The `webhooks` of the document: what Parley sends to them. */

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { knownCaller, verifyToken, wasValid } from "../../core/access/authentication.ts";
-import type { Caller } from "../../core/access/caller.ts";
-import type { Scope } from "../../core/access/tokens.ts";
-import type { Core } from "../../core/core.ts";
+import type { Caller } from "../../core/node/caller.ts";
+import type { Core } from "../../core/node/core.ts";
+import { knownCaller, verifyToken, wasValid } from "../../core/people/sign-in.ts";
+import type { Scope } from "../../core/people/tokens.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import type { HttpContext } from "./context.ts";
 import { openSession } from "./sessions.ts";

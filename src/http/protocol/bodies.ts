@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
-import { type Fields, type Shape, TextFields } from "../../core/fields.ts";
+import { type Fields, type Shape, TextFields } from "../../core/resource/fields.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import { findRepeatedName } from "../../util/json.ts";
 import { findSyntaxFault, placeOf } from "../../util/json-syntax.ts";

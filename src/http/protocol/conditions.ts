@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { checkVersion, type Expected, type Versioned } from "../../core/resource.ts";
+import { checkVersion, type Expected, type Versioned } from "../../core/resource/resource.ts";
 import { ParleyError } from "../../errors.ts";
 import { sendJson } from "./json.ts";
 

@@ -1,5 +1,5 @@
 import type { Limits } from "../../config/limits.ts";
-import type { Core } from "../../core/core.ts";
+import type { Core } from "../../core/node/core.ts";
 import type { Log } from "../../util/log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { RateLimits } from "./rate-limits.ts";

@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
-import { isStillValid } from "../../core/access/authentication.ts";
-import type { Core } from "../../core/core.ts";
-import { type Listener, type RenderedEvent, SENT_AT_ONCE } from "../../core/events/event-hub.ts";
+import { renderEvents } from "../../core/events/event-render.ts";
 import { nextEvents } from "../../core/events/events.ts";
-import { renderEvents } from "../../core/events/render.ts";
+import type { Core } from "../../core/node/core.ts";
+import { type Listener, type RenderedEvent, SENT_AT_ONCE } from "../../core/node/event-hub.ts";
+import { isStillValid } from "../../core/people/sign-in.ts";
 
 /** Whose events a stream sends, and which. */
 interface Subscription {

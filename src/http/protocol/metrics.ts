@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import { Counter, Gauge, Registry } from "@prometheus-io/client";
 import metadata from "../../../package.json" with { type: "json" };
-import type { Core } from "../../core/core.ts";
+import type { Core } from "../../core/node/core.ts";
 import { countTombstones, queuedWrites } from "../../core/upkeep/backlog.ts";
 import { isUp, PARTS } from "../../core/upkeep/health.ts";
 import { measureStorage } from "../../core/upkeep/storage.ts";

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Caller } from "../../core/access/caller.ts";
-import type { Scope } from "../../core/access/tokens.ts";
+import type { Caller } from "../../core/node/caller.ts";
+import type { Scope } from "../../core/people/tokens.ts";
+import { oneAtATime } from "../../core/record/idempotency.ts";
 import {
   type Field,
   type Fields,
@@ -9,10 +10,9 @@ import {
   readFields,
   readNewFields,
   type Shape,
-} from "../../core/fields.ts";
-import { oneAtATime } from "../../core/idempotency.ts";
-import { knownForm } from "../../core/known-form.ts";
-import type { Resource, Schema } from "../../core/schema.ts";
+} from "../../core/resource/fields.ts";
+import { knownForm } from "../../core/resource/known-form.ts";
+import type { Resource, Schema } from "../../core/resource/schema.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import type { IdKind } from "../../util/ids.ts";
 import { requireScope } from "./authentication.ts";

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Core } from "../../core/core.ts";
-import { cursorsOf, NEWEST, type Page, type PageEnvelope } from "../../core/page.ts";
+import type { Core } from "../../core/node/core.ts";
+import { cursorsOf, NEWEST, type Page, type PageEnvelope } from "../../core/resource/page.ts";
 import { sendJson } from "./json.ts";
 
 /** Fields of a query that are not taken over to a neighbour's. */

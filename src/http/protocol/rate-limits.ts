@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import ipaddr from "ipaddr.js";
 import type { Limits } from "../../config/limits.ts";
-import type { Caller } from "../../core/access/caller.ts";
+import type { Caller } from "../../core/node/caller.ts";
 import { ParleyError } from "../../errors.ts";
 import type { Clock } from "../../util/clock.ts";
 import { Rate } from "../../util/rate.ts";

@@ -1,9 +1,16 @@
 import { isUtf8 } from "node:buffer";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Limits } from "../../config/limits.ts";
-import { anyText, filename, optional, type Parsed, readFields, TextFields } from "../../core/fields.ts";
 import { targetFields } from "../../core/files/attachments.ts";
-import type { Checksum, UploadRow } from "../../core/files/resumable.ts";
+import type { Checksum, UploadRow } from "../../core/files/upload-resumable.ts";
+import {
+  anyText,
+  filename,
+  optional,
+  type Parsed,
+  readFields,
+  TextFields,
+} from "../../core/resource/fields.ts";
 import { ParleyError } from "../../errors.ts";
 import { addField, mediaType, NO_LISTS } from "./bodies.ts";
 import { BodyReader, hasBody } from "./body-reader.ts";

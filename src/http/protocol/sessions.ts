@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Seal } from "../../core/access/seal.ts";
-import type { Core } from "../../core/core.ts";
+import type { Core } from "../../core/node/core.ts";
+import { Seal } from "../../core/node/seal.ts";
 import { ParleyError } from "../../errors.ts";
 
 // A session keeps a token in a browser as a cookie, encrypted with a key that only the page has and sends as a header.

@@ -1,5 +1,5 @@
-import { anyText, describedField, optional, type Shape } from "../../core/fields.ts";
-import { integer } from "../../core/schema.ts";
+import { anyText, describedField, optional, type Shape } from "../../core/resource/fields.ts";
+import { integer } from "../../core/resource/schema.ts";
 import { ParleyError } from "../../errors.ts";
 import type { Call } from "./operation.ts";
 

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
-import type { Caller } from "../../core/access/caller.ts";
-import type { Core } from "../../core/core.ts";
-import { Turns } from "../../core/turns.ts";
+import type { Caller } from "../../core/node/caller.ts";
+import type { Core } from "../../core/node/core.ts";
+import { Turns } from "../../core/resource/turns.ts";
 
 /** Runs work that may take many turns of the event loop: a search, or a list with filters. It ends when the client has gone. */
 export async function inTurns<T>(

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
+import { fileTooLarge, type Upload } from "../../core/files/upload-once.ts";
+import type { ReceivedFile } from "../../core/files/upload-received.ts";
 import {
   filename,
   type Parsed,
@@ -9,9 +11,7 @@ import {
   type Shape,
   TextFields,
   unknownField,
-} from "../../core/fields.ts";
-import type { ReceivedFile } from "../../core/files/received.ts";
-import { fileTooLarge, type Upload } from "../../core/files/uploads.ts";
+} from "../../core/resource/fields.ts";
 import { ParleyError } from "../../errors.ts";
 import { requireScope } from "./authentication.ts";
 import {

@@ -1,5 +1,4 @@
 import { create as contentDisposition } from "content-disposition";
-import { anyText, describedField, optional } from "../../core/fields.ts";
 import {
   archiveFields,
   archiveResource,
@@ -8,8 +7,9 @@ import {
   inArchivePlace,
   openArchive,
 } from "../../core/files/archives.ts";
-import { archiveSubject } from "../../core/files/links.ts";
-import { knownForm } from "../../core/known-form.ts";
+import { archiveSubject } from "../../core/node/links.ts";
+import { anyText, describedField, optional } from "../../core/resource/fields.ts";
+import { knownForm } from "../../core/resource/known-form.ts";
 import { ParleyError } from "../../errors.ts";
 import { errorFields } from "../../util/log.ts";
 import { clientAddress } from "../protocol/client-address.ts";

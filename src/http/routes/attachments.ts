@@ -1,12 +1,3 @@
-import {
-  filename,
-  optional,
-  type Parsed,
-  pageFields,
-  readFields,
-  TextFields,
-  toPageRequest,
-} from "../../core/fields.ts";
 import { attachmentAdditions, attachmentResource } from "../../core/files/attachment-resource.ts";
 import {
   attachmentFilters,
@@ -19,8 +10,17 @@ import {
   targetFields,
   updateAttachment,
 } from "../../core/files/attachments.ts";
-import { knownForm } from "../../core/known-form.ts";
-import { idOf } from "../../core/resource.ts";
+import {
+  filename,
+  optional,
+  type Parsed,
+  pageFields,
+  readFields,
+  TextFields,
+  toPageRequest,
+} from "../../core/resource/fields.ts";
+import { knownForm } from "../../core/resource/known-form.ts";
+import { idOf } from "../../core/resource/resource.ts";
 import { ParleyError } from "../../errors.ts";
 import { repeated } from "../protocol/bodies.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";

@@ -1,8 +1,14 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type AuditFilters, auditFilters, auditResource, exportAudit, listAudit } from "../../core/audit.ts";
-import { pageFields, type Shape, toPageRequest } from "../../core/fields.ts";
-import { described, text } from "../../core/schema.ts";
-import type { Turns } from "../../core/turns.ts";
+import {
+  type AuditFilters,
+  auditFilters,
+  auditResource,
+  exportAudit,
+  listAudit,
+} from "../../core/record/audit-trail.ts";
+import { pageFields, type Shape, toPageRequest } from "../../core/resource/fields.ts";
+import { described, text } from "../../core/resource/schema.ts";
+import type { Turns } from "../../core/resource/turns.ts";
 import { ParleyError } from "../../errors.ts";
 import { errorFields } from "../../util/log.ts";
 import { mediaType } from "../protocol/bodies.ts";

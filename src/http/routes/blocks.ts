@@ -1,5 +1,5 @@
-import { blockResource, listBlocks, setBlock } from "../../core/blocks.ts";
-import { namePageFields, toPageRequest, username } from "../../core/fields.ts";
+import { blockResource, listBlocks, setBlock } from "../../core/people/blocks.ts";
+import { namePageFields, toPageRequest, username } from "../../core/resource/fields.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";
 

@@ -8,9 +8,9 @@ import {
   getContact,
   listContacts,
   updateContact,
-} from "../../core/contacts.ts";
-import { displayName, optional, pageFields, toPageRequest } from "../../core/fields.ts";
-import { idOf } from "../../core/resource.ts";
+} from "../../core/people/contacts.ts";
+import { displayName, optional, pageFields, toPageRequest } from "../../core/resource/fields.ts";
+import { idOf } from "../../core/resource/resource.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";

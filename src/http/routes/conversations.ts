@@ -1,3 +1,4 @@
+import { announceTyping } from "../../core/events/typing.ts";
 import {
   conversationResource,
   conversationSettings,
@@ -7,9 +8,8 @@ import {
   markRead,
   readFields,
   updateConversation,
-} from "../../core/conversations.ts";
-import { announceTyping } from "../../core/events/typing.ts";
-import { inboxPageFields, toPageRequest } from "../../core/fields.ts";
+} from "../../core/messages/conversations.ts";
+import { inboxPageFields, toPageRequest } from "../../core/resource/fields.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";

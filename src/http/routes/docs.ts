@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { FastifyInstance } from "fastify";
-import { readFields } from "../../core/fields.ts";
+import { readFields } from "../../core/resource/fields.ts";
 import { type FixedAnswer, fixedAnswer, sendFixed } from "../protocol/fixed.ts";
 import { HTML_TYPE, LOOK, TOP } from "../protocol/html.ts";
 import { queryOf } from "../protocol/operation.ts";

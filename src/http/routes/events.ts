@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { eventResource, typingEventResource } from "../../core/events/event-fields.ts";
+import { eventTypes, shownTypes, showsTyping, TYPING } from "../../core/events/event-types.ts";
 import { findStart, listEvents, newestEventId } from "../../core/events/events.ts";
-import { eventTypes, shownTypes, showsTyping, TYPING } from "../../core/events/shown-types.ts";
-import { optional, pageFields, toPageRequest } from "../../core/fields.ts";
-import { anyOf, described, text } from "../../core/schema.ts";
+import { optional, pageFields, toPageRequest } from "../../core/resource/fields.ts";
+import { anyOf, described, text } from "../../core/resource/schema.ts";
 import { ParleyError } from "../../errors.ts";
 import { isId } from "../../util/ids.ts";
 import { tokenOf } from "../protocol/authentication.ts";

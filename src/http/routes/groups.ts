@@ -1,4 +1,3 @@
-import { pageFields, toPageRequest } from "../../core/fields.ts";
 import {
   getMember,
   invitationFields,
@@ -8,7 +7,7 @@ import {
   memberResource,
   removeMember,
   updateMember,
-} from "../../core/group-members.ts";
+} from "../../core/groups/group-members.ts";
 import {
   createGroup,
   getGroup,
@@ -19,8 +18,9 @@ import {
   leaveGroup,
   listGroups,
   updateGroup,
-} from "../../core/groups.ts";
-import { idOf } from "../../core/resource.ts";
+} from "../../core/groups/groups.ts";
+import { pageFields, toPageRequest } from "../../core/resource/fields.ts";
+import { idOf } from "../../core/resource/resource.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";

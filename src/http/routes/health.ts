@@ -1,4 +1,4 @@
-import { object, text } from "../../core/schema.ts";
+import { object, text } from "../../core/resource/schema.ts";
 import { checkReady } from "../../core/upkeep/health.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 

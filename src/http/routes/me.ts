@@ -1,4 +1,4 @@
-import { getMe, meResource } from "../../core/me.ts";
+import { getMe, meResource } from "../../core/people/me.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 
 export const meOperation: Operation = operation({

@@ -1,3 +1,15 @@
+import { createMessage, messageFields } from "../../core/messages/message-send.ts";
+import {
+  deleteMessage,
+  getMessage,
+  hideMessage,
+  listMessages,
+  messageAdditions,
+  messageChanges,
+  messageResource,
+  updateMessage,
+} from "../../core/messages/messages.ts";
+import { addReaction, removeReaction } from "../../core/messages/reactions.ts";
 import {
   choice,
   cursor,
@@ -8,22 +20,10 @@ import {
   reference,
   searchWord,
   toPageRequest,
-} from "../../core/fields.ts";
-import { knownForm } from "../../core/known-form.ts";
-import {
-  deleteMessage,
-  getMessage,
-  hideMessage,
-  listMessages,
-  messageAdditions,
-  messageChanges,
-  messageResource,
-  updateMessage,
-} from "../../core/messages.ts";
-import { addReaction, removeReaction } from "../../core/reactions.ts";
-import { idOf } from "../../core/resource.ts";
-import { searchMessages } from "../../core/search.ts";
-import { createMessage, messageFields } from "../../core/sending.ts";
+} from "../../core/resource/fields.ts";
+import { knownForm } from "../../core/resource/known-form.ts";
+import { idOf } from "../../core/resource/resource.ts";
+import { searchMessages } from "../../core/search/search.ts";
 import { ParleyError } from "../../errors.ts";
 import { requireScope } from "../protocol/authentication.ts";
 import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";

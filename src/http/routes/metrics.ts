@@ -1,4 +1,4 @@
-import { text } from "../../core/schema.ts";
+import { text } from "../../core/resource/schema.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 
 export const metricsOperation: Operation = operation({

@@ -1,3 +1,4 @@
+import { pageFields, toPageRequest } from "../../core/resource/fields.ts";
 import {
   createPushSubscription,
   deletePushSubscription,
@@ -5,8 +6,7 @@ import {
   listPushSubscriptions,
   pushSubscriptionFields,
   pushSubscriptionResource,
-} from "../../core/events/push-subscriptions.ts";
-import { pageFields, toPageRequest } from "../../core/fields.ts";
+} from "../../core/webhooks/push-subscriptions.ts";
 import { expectedVersions, markReplay, sendVersioned } from "../protocol/conditions.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { tokenExpiry } from "../../core/access/authentication.ts";
-import type { Core } from "../../core/core.ts";
-import { readFields } from "../../core/fields.ts";
+import type { Core } from "../../core/node/core.ts";
+import { tokenExpiry } from "../../core/people/sign-in.ts";
+import { readFields } from "../../core/resource/fields.ts";
 import { ParleyError } from "../../errors.ts";
 import { tokenOf } from "../protocol/authentication.ts";
 import { hasBody } from "../protocol/body-reader.ts";

@@ -1,7 +1,6 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Limits } from "../../config/limits.ts";
-import { pageFields, toPageRequest } from "../../core/fields.ts";
 import { attachmentResource } from "../../core/files/attachment-resource.ts";
 import {
   type Appended,
@@ -14,8 +13,9 @@ import {
   removeUpload,
   toResource,
   uploadResource,
-} from "../../core/files/resumable.ts";
-import { count, described, oneOf, text } from "../../core/schema.ts";
+} from "../../core/files/upload-resumable.ts";
+import { pageFields, toPageRequest } from "../../core/resource/fields.ts";
+import { count, described, oneOf, text } from "../../core/resource/schema.ts";
 import { markReplay, sendVersioned } from "../protocol/conditions.ts";
 import type { HttpContext } from "../protocol/context.ts";
 import { type Call, type Operation, operation } from "../protocol/operation.ts";

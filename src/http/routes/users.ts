@@ -1,4 +1,3 @@
-import { pageFields, toPageRequest } from "../../core/fields.ts";
 import {
   createUser,
   deleteUser,
@@ -9,7 +8,8 @@ import {
   userFilters,
   userResource,
   userWithUnreadResource,
-} from "../../core/users.ts";
+} from "../../core/people/users.ts";
+import { pageFields, toPageRequest } from "../../core/resource/fields.ts";
 import { expectOnlyVersion, markReplay, sendUnchanging, sendVersioned } from "../protocol/conditions.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";

@@ -6,6 +6,7 @@ import {
   webhookFilters,
   webhookResource,
 } from "../../core/events/webhook-fields.ts";
+import { pageFields, toPageRequest } from "../../core/resource/fields.ts";
 import {
   createWebhook,
   deleteWebhook,
@@ -16,8 +17,7 @@ import {
   rotateSecret,
   testWebhook,
   updateWebhook,
-} from "../../core/events/webhooks.ts";
-import { pageFields, toPageRequest } from "../../core/fields.ts";
+} from "../../core/webhooks/webhooks.ts";
 import { expectedVersions, markReplay, sendVersioned } from "../protocol/conditions.ts";
 import { type Operation, operation } from "../protocol/operation.ts";
 import { sendPage } from "../protocol/pages.ts";

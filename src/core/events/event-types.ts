@@ -1,0 +1,77 @@
+import { RESOURCE_EVENTS } from "../../db/queries/events/events.ts";
+import { ParleyError } from "../../errors.ts";
+import type { Scope } from "../people/tokens.ts";
+import { someOf } from "../resource/choices.ts";
+import type { Field } from "../resource/fields.ts";
+
+/** Who is typing: an event that is stored nowhere, so only streams have it. */
+export const TYPING = "typing";
+const STREAM_EVENTS = [...RESOURCE_EVENTS, TYPING];
+
+/** The types of events in a list or a stream. */
+export const eventTypes: Field<string[], true> = {
+  required: true,
+  accepts: `one or more of ${STREAM_EVENTS.join(", ")}, separated by commas; ${TYPING} in streams only`,
+  schema: { type: "string" },
+  parse: (value) => someOf(STREAM_EVENTS, value),
+};
+
+/** The scope that shows the events of a family. Those of webhooks need none beside `events:read`. */
+const SHOWN_BY: Readonly<Record<string, Scope>> = {
+  attachment: "attachments:read",
+  contact: "contacts:read",
+  conversation: "messages:read",
+  group: "groups:read",
+  member: "groups:read",
+  message: "messages:read",
+  reaction: "messages:read",
+  [TYPING]: "messages:read",
+};
+
+/** Returns the scope that shows events of this type; undefined if none is needed. */
+function scopeFor(type: string): Scope | undefined {
+  return SHOWN_BY[type.split(".")[0]!];
+}
+
+export function isShown(scopes: ReadonlySet<string>, type: string): boolean {
+  const scope = scopeFor(type);
+  return scope === undefined || scopes.has(scope);
+}
+
+/**
+ * Returns the types of events that a token with these scopes gets; undefined means all. Throws `insufficient_scope` if it
+ * asks for others.
+ */
+export function shownTypes(
+  scopes: ReadonlySet<string>,
+  asked: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (asked !== undefined) {
+    requireShown(scopes, asked);
+    return asked;
+  }
+  const shown = RESOURCE_EVENTS.filter((type) => isShown(scopes, type));
+  return shown.length === RESOURCE_EVENTS.length ? undefined : shown;
+}
+
+/** Reports whether a stream of these types, or of all, shows who is typing. */
+export function showsTyping(scopes: ReadonlySet<string>, asked: readonly string[] | undefined): boolean {
+  return isShown(scopes, TYPING) && (asked?.includes(TYPING) ?? true);
+}
+
+/** Throws `insufficient_scope` if the token must not see events of one of these types. */
+export function requireShown(scopes: ReadonlySet<string>, types: readonly string[]): void {
+  const hidden = types.find((type) => !isShown(scopes, type));
+  if (hidden === undefined) return;
+  const scope = scopeFor(hidden)!;
+  throw new ParleyError(
+    "insufficient_scope",
+    `Events of the type ${hidden} require a token with the scope ${scope}.`,
+    { header: scope },
+  );
+}
+
+/** Returns those of the scopes that show events, separated by spaces. */
+export function showingScopes(scopes: ReadonlySet<string>): string {
+  return [...new Set(Object.values(SHOWN_BY))].filter((scope) => scopes.has(scope)).join(" ");
+}

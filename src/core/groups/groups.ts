@@ -1,0 +1,295 @@
+import {
+  findGroups,
+  findInvitation,
+  findJoined,
+  type GroupRow,
+  type JoinedGroupRow,
+  listJoined,
+} from "../../db/queries/groups/groups.ts";
+import { type SeenInvitation, walkInvitations } from "../../db/queries/people/invitations.ts";
+import { findSenders } from "../../db/queries/people/users.ts";
+import { ParleyError } from "../../errors.ts";
+import { toSeconds } from "../../util/clock.ts";
+import { usernameKey } from "../../util/text.ts";
+import type { Caller } from "../node/caller.ts";
+import type { Core } from "../node/core.ts";
+import { newEntry } from "../record/audit-trail.ts";
+import { writeIdempotent } from "../record/idempotency.ts";
+import { avatarUrl, choice, description, groupName, optional, type Parsed } from "../resource/fields.ts";
+import { usernames } from "../resource/list-fields.ts";
+import { type Page, type PageEnvelope, toMergedPage } from "../resource/page.ts";
+import { type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
+import {
+  count,
+  described,
+  id,
+  oneOf,
+  orNull,
+  resource,
+  type TypeOf,
+  text,
+  textOrNull,
+  time,
+} from "../resource/schema.ts";
+import { shownUser } from "../resource/senders.ts";
+import { ROWS_PER_TURN, type Turns } from "../resource/turns.ts";
+
+export const groupResource = resource("Group", {
+  id: id("grp"),
+  name: text,
+  description: textOrNull,
+  avatar_url: textOrNull,
+  conversation_id: described(textOrNull, "`cnv_…`; null until you have joined."),
+  history: described(
+    oneOf("joined", "all"),
+    "What a new member sees: messages from then on, or also those of before.",
+  ),
+  role: described(oneOf("admin", "member", "invited"), "Yours."),
+  invited_by: described(orNull(shownUser), "Who has invited you; null once you have joined."),
+  member_count: described(count, "Without those who are invited."),
+  created_at: time,
+});
+type Group = TypeOf<typeof groupResource>;
+
+/** The fields of a new group. */
+export const groupFields = {
+  name: groupName,
+  description: optional(description),
+  avatar_url: optional(avatarUrl),
+  history: optional(choice("joined", "all")),
+  members: optional(usernames),
+};
+
+/** The fields of a group that its admins can change. */
+export const groupChanges = {
+  name: optional(groupName),
+  description: optional(description),
+  avatar_url: optional(avatarUrl),
+};
+
+/** A group that the user is a member of, or sees an invitation into. */
+interface SeenGroup {
+  row: GroupRow;
+  role: Group["role"];
+  invitedBy: Group["invited_by"];
+}
+
+function toGroup({ row, role, invitedBy }: SeenGroup): Group {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    avatar_url: row.avatar_url,
+    conversation_id: role === "invited" ? null : row.conversation_id,
+    history: row.history,
+    role,
+    invited_by: invitedBy,
+    member_count: row.member_count,
+    created_at: toSeconds(row.created_at),
+  };
+}
+
+function ofMember(row: JoinedGroupRow): SeenGroup {
+  return { row, role: row.role, invitedBy: null };
+}
+
+async function findInvited(core: Core, invitations: readonly SeenInvitation[]): Promise<SeenGroup[]> {
+  if (invitations.length === 0) return [];
+  const rows = await findGroups(
+    core.db,
+    invitations.map(({ group_id }) => group_id),
+  );
+  const inviters = await findSenders(core.db, [...new Set(invitations.map(({ inviter_id }) => inviter_id))]);
+  return rows.map((row) => {
+    const invitation = invitations.find(({ group_id }) => group_id === row.id)!;
+    return {
+      row,
+      role: "invited",
+      invitedBy: inviters.find(({ id }) => id === invitation.inviter_id) ?? null,
+    };
+  });
+}
+
+/** Finds those of the groups that the user sees. */
+async function findSeen(core: Core, userId: string, ids: readonly string[]): Promise<SeenGroup[]> {
+  const joined = await findJoined(core.db, userId, ids);
+  const known = new Set(joined.map((row) => row.id));
+  const invitations: SeenInvitation[] = [];
+  for (const id of ids) {
+    const invitation = known.has(id) ? undefined : await findInvitation(core.db, userId, id);
+    if (invitation) invitations.push(invitation);
+  }
+  return [...joined.map(ofMember), ...(await findInvited(core, invitations))];
+}
+
+/** Returns the JSON texts of those groups that the user sees, by their ids. */
+export async function renderGroups(
+  core: Core,
+  userId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const seen = await findSeen(core, userId, ids);
+  return new Map(seen.map((group) => [group.row.id, JSON.stringify(toGroup(group))]));
+}
+
+/** Returns the JSON text of the group without what depends on who reads it; undefined if it has ended. */
+export async function renderGroupForAll(core: Core, groupId: string): Promise<string | undefined> {
+  const [row] = await findGroups(core.db, [groupId]);
+  if (!row) return undefined;
+  const { role: _, invited_by: __, ...shared } = toGroup({ row, role: "member", invitedBy: null });
+  return JSON.stringify(shared);
+}
+
+/** Returns one page of the groups that the caller is a member of or sees an invitation into. */
+export async function listGroups(
+  core: Core,
+  caller: Caller,
+  page: Page,
+  turns: Turns,
+): Promise<PageEnvelope> {
+  const joined = await listJoined(core.db, caller.userId, page);
+  const invitations = await listInvitations(core, caller.userId, page, turns);
+  const seen = [...joined.map(ofMember), ...(await findInvited(core, invitations))];
+  const idOf = ({ row }: SeenGroup) => row.id;
+  return toMergedPage(page, seen, idOf, (group) => JSON.stringify(toGroup(group)));
+}
+
+/** Above all ids of users. */
+const LAST_INVITER = "~";
+
+/**
+ * Returns the invitation into each group of a page, and one more if there is one: that of the first inviter whom the user
+ * has as a contact. Anybody can invite anybody, so it looks at them in several turns of the event loop.
+ */
+async function listInvitations(
+  core: Core,
+  userId: string,
+  page: Page,
+  turns: Turns,
+): Promise<SeenInvitation[]> {
+  const { cursor, newer, limit } = page;
+  const first = new Map<string, SeenInvitation>();
+  // Behind all invitations into the group of the cursor.
+  let place = { groupId: cursor, inviterId: newer ? LAST_INVITER : "" };
+  for (;;) {
+    const walked = await walkInvitations(core.db, userId, place, newer, ROWS_PER_TURN);
+    for (const invitation of walked) {
+      if (invitation.is_seen === 0) continue;
+      const known = first.get(invitation.group_id);
+      // The walk needs one invitation behind the page to know those of its last group.
+      if (!known && first.size > limit) return [...first.values()];
+      if (!known || isEarlier(invitation, known)) first.set(invitation.group_id, invitation);
+    }
+    if (walked.length < ROWS_PER_TURN) return [...first.values()];
+    const last = walked.at(-1)!;
+    place = { groupId: last.group_id, inviterId: last.inviter_id };
+    await turns.next();
+  }
+}
+
+function isEarlier(a: SeenInvitation, b: SeenInvitation): boolean {
+  return a.created_at < b.created_at || (a.created_at === b.created_at && a.inviter_id < b.inviter_id);
+}
+
+/** Throws `group_not_found`. */
+export async function getGroup(core: Core, caller: Caller, groupId: string): Promise<Versioned> {
+  const [group] = await findSeen(core, caller.userId, [groupId]);
+  if (!group) throw new ParleyError("group_not_found");
+  const json = JSON.stringify(toGroup(group));
+  // If-Match compares what admins change, If-None-Match everything.
+  return versioned(json, group.row.version);
+}
+
+/** Creates a group with the caller as its admin, and invites. Throws `count_limit_reached`. */
+export async function createGroup(
+  core: Core,
+  caller: Caller,
+  fields: Parsed<typeof groupFields>,
+  key?: string,
+): Promise<Versioned> {
+  const asked = ["createGroup", fields];
+  const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "createGroup", {
+    id: core.newId("grp"),
+    conversationId: core.newId("cnv"),
+    memberId: core.newId("mem"),
+    messageId: core.newId("msg"),
+    userId: caller.userId,
+    name: fields.name,
+    description: fields.description ?? null,
+    avatarUrl: fields.avatar_url ?? null,
+    history: fields.history ?? "joined",
+    invited: (fields.members ?? []).map((username) => ({
+      memberId: core.newId("mem"),
+      username,
+      usernameKey: usernameKey(username),
+    })),
+    maxMembers: core.limits.maxMembers,
+    entry: newEntry(core, caller),
+  });
+  return { ...(await readBack(getGroup(core, caller, result.id))), replayed };
+}
+
+/** Changes the group. Throws `group_not_found`, `not_admin` and `precondition_failed`. */
+export async function updateGroup(
+  core: Core,
+  caller: Caller,
+  groupId: string,
+  changes: Parsed<typeof groupChanges>,
+  expected: Expected,
+): Promise<Versioned> {
+  await core.db.write("updateGroup", {
+    groupId,
+    userId: caller.userId,
+    name: changes.name,
+    description: changes.description,
+    avatarUrl: changes.avatar_url,
+    messageId: core.newId("msg"),
+    expected,
+    entry: newEntry(core, caller),
+  });
+  return readBack(getGroup(core, caller, groupId));
+}
+
+/** Accepts the invitation that the caller sees; for a member nothing changes. Throws `group_not_found`. */
+export async function joinGroup(
+  core: Core,
+  caller: Caller,
+  groupId: string,
+  key?: string,
+): Promise<Versioned> {
+  const limit = core.limits.erasedRowsAtOnce;
+  const { userId } = caller;
+  const isReady = () =>
+    core.db.write("prepareJoin", { groupId, userId, now: core.clock(), messageId: core.newId("msg"), limit });
+  while (!(await isReady()));
+  const asked = ["joinGroup", groupId];
+  const { replayed } = await writeIdempotent(core, { caller, key, asked }, "joinGroup", {
+    groupId,
+    userId,
+    messageId: core.newId("msg"),
+    limit,
+    entry: newEntry(core, caller),
+  });
+  core.wakeEraser();
+  return { ...(await readBack(getGroup(core, caller, groupId))), replayed };
+}
+
+/** Leaves the group, or declines the invitation that the caller sees. Throws `group_not_found` and `precondition_failed`. */
+export async function leaveGroup(
+  core: Core,
+  caller: Caller,
+  groupId: string,
+  expected: Expected,
+): Promise<void> {
+  const entry = newEntry(core, caller);
+  await core.db.write("leaveGroup", {
+    groupId,
+    userId: caller.userId,
+    messageId: core.newId("msg"),
+    now: entry.at,
+    limit: core.limits.erasedRowsAtOnce,
+    expected,
+    entry,
+  });
+  core.wakeEraser();
+}

@@ -1,0 +1,267 @@
+import {
+  type ConversationRow,
+  countUnread,
+  countUnreadConversations as countUnreadRows,
+  findConversations,
+  type InboxPart,
+  listInbox,
+} from "../../db/queries/messages/inbox.ts";
+import { findLastMessages } from "../../db/queries/messages/message-read.ts";
+import { ParleyError } from "../../errors.ts";
+import { toSeconds } from "../../util/clock.ts";
+import type { Caller } from "../node/caller.ts";
+import type { Accounts, Core } from "../node/core.ts";
+import { choice, describedField, optional, type Parsed, reference, trueOrFalse } from "../resource/fields.ts";
+import { knownForm } from "../resource/known-form.ts";
+import { cutShort, type Page, type PageEnvelope } from "../resource/page.ts";
+import { type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
+import {
+  anyOf,
+  bool,
+  count,
+  described,
+  id,
+  oneOf,
+  orNull,
+  resource,
+  type TypeOf,
+  textOrNull,
+  time,
+} from "../resource/schema.ts";
+import { secondsOrNull } from "../resource/time-fields.ts";
+import type { Turns } from "../resource/turns.ts";
+import { messageResource, renderMessages } from "./messages.ts";
+
+export const conversationResource = resource("Conversation", {
+  id: id("cnv"),
+  kind: oneOf("contact", "group", "self"),
+  contact_id: textOrNull,
+  group_id: textOrNull,
+  name: described(textOrNull, "The name of the contact or group; null for notes to self."),
+  avatar_url: textOrNull,
+  last_message: described(
+    anyOf(messageResource, null),
+    "The last message that you see; null if there is none.",
+  ),
+  unread_count: described(count, "0 to 100; 100 means 100 or more."),
+  last_read_id: described(textOrNull, "The message up to which you have read."),
+  contact_read_id: described(
+    textOrNull,
+    "The message up to which the contact has read, as far as you may know.",
+  ),
+  is_pinned: bool,
+  is_archived: bool,
+  muted_until: described(orNull(time), "Unix seconds, UTC; null if it is not muted."),
+  position: described(textOrNull, "The place in your inbox, for cursors; null until a message reaches you."),
+  created_at: described(time, "When you joined it."),
+  contact_joined: described(
+    orNull(bool),
+    "Whether the contact has ever joined it; null if it is not direct.",
+  ),
+});
+type Conversation = TypeOf<typeof conversationResource>;
+
+/** The most conversations that one request looks at. */
+const MAX_LOOKED_AT = 1000;
+
+interface Shown {
+  row: ConversationRow;
+  unread: number;
+}
+
+async function toShown(core: Core, row: ConversationRow): Promise<Shown> {
+  return { row, unread: await countUnread(core.db, row) };
+}
+
+/** Renders conversations as their member, the same of all, sees them, in their order, as JSON texts. */
+async function render(core: Core, shown: readonly Shown[]): Promise<string[]> {
+  const rows = shown.map(({ row }) => row);
+  if (rows.length === 0) return [];
+  const messages = await findLastMessages(core.db, rows);
+  const texts = await renderMessages(core, messages, rows[0]!.user_id);
+  const last = new Map(messages.map((message, i) => [message.conversation_id, texts[i]!]));
+  return shown.map(({ row, unread }) => toJson(row, unread, last.get(row.conversation_id) ?? "null"));
+}
+
+function toJson(row: ConversationRow, unread: number, lastMessage: string): string {
+  const contact = row.contact === null ? null : JSON.parse(row.contact);
+  const start: Omit<Conversation, keyof ReturnType<typeof toEnd> | "last_message"> = {
+    id: row.conversation_id,
+    kind: kindOf(row),
+    contact_id: row.contact_id,
+    group_id: row.group_id,
+    name: contact === null ? row.group_name : (contact.display_name ?? contact.username),
+    avatar_url: contact === null ? row.group_avatar_url : contact.avatar_url,
+  };
+  return `${JSON.stringify(start).slice(0, -1)},"last_message":${lastMessage},${JSON.stringify(toEnd(row, unread)).slice(1)}`;
+}
+
+function kindOf({ contact_id, group_id }: ConversationRow): Conversation["kind"] {
+  if (contact_id !== null) return "contact";
+  return group_id === null ? "self" : "group";
+}
+
+function toEnd(row: ConversationRow, unread: number) {
+  const { contact_read_id: contactRead, since_id } = row;
+  return {
+    unread_count: unread,
+    last_read_id: row.last_read_id || null,
+    contact_read_id: contactRead !== null && contactRead > since_id ? contactRead : null,
+    is_pinned: row.is_pinned === 1,
+    is_archived: row.is_archived === 1,
+    muted_until: row.muted_until,
+    position: row.position,
+    created_at: toSeconds(row.joined_at),
+    contact_joined: row.contact_id === null ? null : row.contact_joined === 1,
+  };
+}
+
+const filter = describedField(trueOrFalse, "True selects those conversations, false the others.");
+/** The filters of an inbox. */
+export const inboxFilters = {
+  kind: optional(choice("contact", "group", "self")),
+  unread: optional(
+    describedField(trueOrFalse, "True selects conversations with unread messages, false the others."),
+  ),
+  archived: optional(filter),
+  pinned: optional(filter),
+};
+type InboxFilters = Parsed<typeof inboxFilters>;
+
+function matches({ row, unread }: Shown, filters: InboxFilters): boolean {
+  const { kind, unread: isUnread, archived, pinned } = filters;
+  return (
+    (kind === undefined || kind === kindOf(row)) &&
+    (isUnread === undefined || isUnread === unread > 0) &&
+    (archived === undefined || archived === (row.is_archived === 1)) &&
+    (pinned === undefined || pinned === (row.is_pinned === 1))
+  );
+}
+
+/**
+ * Returns a page of the caller's inbox, most recent activity first. Looks at a limited number of conversations: a page with
+ * fewer than its limit may have more after it, and `end` is where it goes on.
+ */
+export async function listConversations(
+  core: Core,
+  caller: Caller,
+  page: Page & InboxFilters,
+  turns: Turns,
+): Promise<PageEnvelope> {
+  const part = partOf(page);
+  const found: Shown[] = [];
+  let { cursor } = page;
+  for (let looked = 0; found.length <= page.limit; ) {
+    const walk: Page = { cursor, newer: page.newer, limit: Math.min(page.limit + 1, MAX_LOOKED_AT - looked) };
+    const rows = await listInbox(core.db, caller.userId, part, walk);
+    for (const row of rows) {
+      const shown = await toShown(core, row);
+      if (matches(shown, page)) found.push(shown);
+    }
+    looked += rows.length;
+    if (rows.length < walk.limit) return toInboxPage(core, page, found);
+    cursor = rows.at(-1)!.position!;
+    if (looked >= MAX_LOOKED_AT) return toInboxPage(core, page, found, cursor);
+    if (found.length <= page.limit) await turns.next();
+  }
+  return toInboxPage(core, page, found);
+}
+
+/** Chooses the index with the fewest conversations. */
+function partOf({ pinned, archived, unread }: InboxFilters): InboxPart {
+  if (pinned) return "pinned";
+  if (unread) return "unread";
+  return archived ? "archived" : undefined;
+}
+
+async function toInboxPage(core: Core, page: Page, found: Shown[], end?: string): Promise<PageEnvelope> {
+  const shown = found.slice(0, page.limit);
+  if (page.newer) shown.reverse();
+  const data = await render(core, shown);
+  const cursors = { first: shown[0]?.row.position ?? null, last: shown.at(-1)?.row.position ?? null };
+  const isFull = found.length > page.limit;
+  if (isFull || end === undefined) return { has_more: isFull, data, cursors };
+  return { has_more: true, data, cursors: cutShort(page, cursors, end) };
+}
+
+/** Throws `conversation_not_found`. */
+export async function getConversation(
+  core: Core,
+  caller: Caller,
+  conversationId: string,
+): Promise<Versioned> {
+  const [row] = await findConversations(core.db, caller.userId, [conversationId]);
+  if (!row) throw new ParleyError("conversation_not_found");
+  const [json] = await render(core, [await toShown(core, row)]);
+  // If-Match compares the settings, If-None-Match everything.
+  return versioned(json!, row.version ?? 1);
+}
+
+/** Returns the JSON texts of those conversations that the user is a member of, by their ids. */
+export async function renderConversations(
+  core: Core,
+  userId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await findConversations(core.db, userId, ids);
+  const texts = await render(core, await Promise.all(rows.map((row) => toShown(core, row))));
+  return new Map(rows.map((row, i) => [row.conversation_id, texts[i]!]));
+}
+
+/** The caller's own settings of a conversation. */
+export const conversationSettings = {
+  is_pinned: optional(trueOrFalse),
+  is_archived: optional(trueOrFalse),
+  muted_until: optional(
+    describedField(secondsOrNull, "Unix seconds until which new messages do not notify; null: now."),
+  ),
+};
+
+/** Changes the caller's own settings. Throws `conversation_not_found` and `precondition_failed`. */
+export async function updateConversation(
+  core: Core,
+  caller: Caller,
+  conversationId: string,
+  settings: Parsed<typeof conversationSettings>,
+  expected: Expected,
+): Promise<Versioned> {
+  await core.db.write("updateConversation", {
+    userId: caller.userId,
+    conversationId,
+    isPinned: settings.is_pinned,
+    isArchived: settings.is_archived,
+    mutedUntil: settings.muted_until,
+    expected,
+    now: core.clock(),
+  });
+  return readBack(getConversation(core, caller, conversationId));
+}
+
+export const readFields = {
+  message_id: describedField(reference("msg"), "You have read up to and including this message."),
+  private: optional(describedField(trueOrFalse, "True does not let the contact know. The default is false.")),
+};
+
+/**
+ * Moves the caller's read position, never backwards. Throws `conversation_not_found`, and `message_not_found` for an id that
+ * is malformed or outside of what the caller can see.
+ */
+export async function markRead(
+  core: Core,
+  caller: Caller,
+  conversationId: string,
+  { message_id: messageId, private: isPrivate = false }: Parsed<typeof readFields>,
+): Promise<void> {
+  await core.db.write("markRead", {
+    userId: caller.userId,
+    conversationId,
+    messageId: knownForm(messageId, "msg", "message_not_found", "message_id"),
+    isPrivate,
+    now: core.clock(),
+  });
+}
+
+/** Counts the user's conversations with unread messages, without muted ones, up to 100. */
+export function countUnreadConversations(core: Accounts, userId: string): Promise<number> {
+  return countUnreadRows(core.db, userId, toSeconds(core.clock()), MAX_LOOKED_AT);
+}

@@ -1,0 +1,294 @@
+import { NEWEST } from "../../db/page.ts";
+import { attachmentsOfMessages } from "../../db/queries/files/attachments.ts";
+import type { SendMessage } from "../../db/queries/messages/message-bulk.ts";
+import { findMessage, listMessageRows, type MessageRow } from "../../db/queries/messages/message-read.ts";
+import type { SentMessage } from "../../db/queries/messages/message-send.ts";
+import { findSeat } from "../../db/queries/visibility/seats.ts";
+import type { Seat } from "../../db/queries/visibility/visibility.ts";
+import { ParleyError } from "../../errors.ts";
+import { toSeconds } from "../../util/clock.ts";
+import { timeOfId } from "../../util/ids.ts";
+import { type Additions, attachmentResource, chooseShape, linked } from "../files/attachment-resource.ts";
+import { toNewAttachment } from "../files/attachments.ts";
+import type { Caller } from "../node/caller.ts";
+import type { Core } from "../node/core.ts";
+import { newEntry } from "../record/audit-trail.ts";
+import { choices } from "../resource/choices.ts";
+import { describedField, jsonObject, longText, nullable, optional, type Parsed } from "../resource/fields.ts";
+import { mentions } from "../resource/list-fields.ts";
+import { type Page, type PageEnvelope, toPage } from "../resource/page.ts";
+import { type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
+import {
+  anyObject,
+  described,
+  id,
+  listOf,
+  oneOf,
+  orNull,
+  resource,
+  textOrNull,
+  time,
+} from "../resource/schema.ts";
+import { findShownUsers, shownUser } from "../resource/senders.ts";
+import { countMessage } from "./message-rate.ts";
+import { reactionsByMessage, reactionsSchema } from "./reactions.ts";
+
+export const messageResource = resource("Message", {
+  id: id("msg"),
+  conversation_id: id("cnv"),
+  type: described(
+    oneOf("text", "joined", "left", "removed", "renamed", "role"),
+    "`text`, or what the sender did: a message of the system.",
+  ),
+  sender: described(orNull(shownUser), "Null after the user was erased."),
+  text: textOrNull,
+  data: described(
+    orNull(anyObject),
+    "A JSON object for your app. In a message of the system `user` (whom it was done to), `role` or `name`.",
+  ),
+  attachments: listOf(attachmentResource.schema),
+  mentions: described(listOf(id("usr")), "Members that the sender mentioned."),
+  reply_to_id: described(textOrNull, "The message that this one replies to. It may be deleted."),
+  reactions: described(reactionsSchema, "Those that you see, in the order in which their emoji came."),
+  created_at: time,
+  edited_at: described(orNull(time), "When text, data or mentions were last edited."),
+});
+
+/** Renders messages that the reader sees, in their order, as JSON texts. `include` is what their files also show. */
+export async function renderMessages(
+  core: Core,
+  rows: readonly MessageRow[],
+  readerId: string,
+  include: Additions["include"] = undefined,
+): Promise<string[]> {
+  return (await prepareMessages(core, rows, readerId, include)).map((show) => show(readerId));
+}
+
+/** Renders a message for anybody who sees it and has blocked nobody: only reactions and links depend on the reader. */
+export async function renderMessageForAll(
+  core: Core,
+  row: MessageRow,
+): Promise<(readerId: string) => string> {
+  return (await prepareMessages(core, [row], null, undefined))[0]!;
+}
+
+/** Returns how to show each message to a user, who gets links of their own. With null the reader has blocked nobody. */
+async function prepareMessages(
+  core: Core,
+  rows: readonly MessageRow[],
+  readerId: string | null,
+  include: Additions["include"],
+): Promise<((userId: string) => string)[]> {
+  if (rows.length === 0) return [];
+  const userIds = new Set<string>();
+  for (const { sender_id, mentions } of rows) {
+    userIds.add(sender_id);
+    if (mentions !== null) for (const id of mentions.split(" ")) userIds.add(id);
+  }
+  const senders = await findShownUsers(core, userIds);
+  const withFiles = rows.filter(({ has_files }) => has_files === 1);
+  const { files, show } = await filesByMessage(core, withFiles, readerId, include);
+  const reacted = rows.filter(({ has_reactions }) => has_reactions === 1).map(({ id }) => id);
+  const byMessage = await reactionsByMessage(core, reacted, readerId);
+  return rows.map((row) => {
+    const reactions = byMessage.get(row.id);
+    if (row.type !== "text") {
+      const text = toSystemMessage(row, senders, reactions);
+      return () => text;
+    }
+    const mentioned = row.mentions?.split(" ").filter((id) => senders.has(id)) ?? [];
+    const sender = senders.get(row.sender_id) ?? "null";
+    const own = files.get(row.id) ?? [];
+    const toText = (userId: string) =>
+      toMessage(
+        row,
+        sender,
+        mentioned,
+        own.map((file) => show(file, userId)),
+        reactions,
+      );
+    return toText;
+  });
+}
+
+function toSystemMessage(
+  row: MessageRow,
+  users: ReadonlyMap<string, string>,
+  reactions: string | undefined,
+): string {
+  const user = row.mentions === null ? undefined : (users.get(row.mentions) ?? "null");
+  const facts = row.data === null ? "" : row.data.slice(1, -1);
+  const members = [user && `"user":${user}`, facts].filter((each) => each);
+  const data = members.length === 0 ? null : `{${members.join(",")}}`;
+  return toMessage({ ...row, data }, users.get(row.sender_id) ?? "null", [], [], reactions);
+}
+
+type ShownMessage = Omit<MessageRow, "sender_id" | "has_files" | "has_reactions" | "mentions">;
+
+/**
+ * Returns the message as JSON. A template, because `JSON.stringify` of the objects of a page takes longer than their query.
+ * `sender`, `files` and `reactions` are JSON texts.
+ */
+function toMessage(
+  { id, conversation_id, type, text, data, reply_to_id, created_at, edited_at }: ShownMessage,
+  sender: string,
+  mentioned: readonly string[],
+  files: readonly string[],
+  reactions = "[]",
+): string {
+  const quoted = text === null ? null : JSON.stringify(text);
+  const mentions = mentioned.length === 0 ? "" : `"${mentioned.join('","')}"`;
+  const reply = reply_to_id === null ? null : `"${reply_to_id}"`;
+  const edited = edited_at === null ? null : toSeconds(edited_at);
+  return `{"id":"${id}","conversation_id":"${conversation_id}","type":"${type}","sender":${sender},"text":${quoted},"data":${data},"attachments":[${files.join(",")}],"mentions":[${mentions}],"reply_to_id":${reply},"reactions":${reactions},"created_at":${toSeconds(created_at)},"edited_at":${edited}}`;
+}
+
+/** Returns the files of each message, and how to show them. */
+async function filesByMessage(
+  core: Core,
+  rows: readonly MessageRow[],
+  readerId: string | null,
+  include: Additions["include"],
+) {
+  const conversations = [...new Set(rows.map((row) => row.conversation_id))];
+  const ids = rows.map(({ id }) => id);
+  const found = ids.length === 0 ? [] : await attachmentsOfMessages(core.db, readerId, conversations, ids);
+  const files = Map.groupBy(found, ({ message_id }) => message_id);
+  return { files, show: await chooseShape(core, found, include) };
+}
+
+/** Throws `message_not_found`, also for a message that the caller may not see. */
+export async function getMessage(
+  core: Core,
+  caller: Caller,
+  messageId: string,
+  { include }: MessageAdditions = {},
+): Promise<Versioned> {
+  const row = await findMessage(core.db, caller.userId, messageId);
+  if (!row) throw new ParleyError("message_not_found");
+  const [json] = await renderMessages(core, [row], caller.userId, include);
+  return versioned(json!, row.version);
+}
+
+/** Renders a message that has just been sent, without reading it again. */
+export function renderSent(core: Core, sent: SentMessage, input: SendMessage): Versioned {
+  const { text, data, replyToId: reply_to_id } = input;
+  const row = {
+    ...sent,
+    type: "text",
+    text,
+    data,
+    reply_to_id,
+    created_at: timeOfId(sent.id),
+    edited_at: null,
+  };
+  const files = input.files.map((file) => linked(core, toNewAttachment(file, sent.id), input.senderId));
+  return versioned(toMessage(row, JSON.stringify(sent.sender), input.mentions, files), 1);
+}
+
+/** What a read can add to the files of a message. */
+export const messageAdditions = {
+  include: optional(
+    describedField(
+      choices("unscanned", "image"),
+      "Adds these members to each file, as reads of attachments do.",
+    ),
+  ),
+};
+export type MessageAdditions = Parsed<typeof messageAdditions>;
+
+/** The query of a list of messages: a page from a cursor, or around a message. */
+interface MessagesRequest extends Page, MessageAdditions {
+  conversation_id: string;
+  around?: string | undefined;
+}
+
+/** Throws `conversation_not_found`. */
+export async function listMessages(
+  core: Core,
+  caller: Caller,
+  request: MessagesRequest,
+): Promise<PageEnvelope> {
+  const seat = await findSeat(core.db, request.conversation_id, caller.userId);
+  if (!seat) throw new ParleyError("conversation_not_found", undefined, { param: "conversation_id" });
+  if (request.around !== undefined) return listAround(core, seat, request.around, request);
+  const rows = await listMessageRows(core.db, seat, request);
+  return toPage(request, await renderMessages(core, rows, caller.userId, request.include), (json) => json);
+}
+
+/** Lists half of a page of older messages, the message of this id, and half a page of newer ones. */
+async function listAround(
+  core: Core,
+  seat: Seat,
+  id: string,
+  { limit, include }: MessagesRequest,
+): Promise<PageEnvelope> {
+  const newerLimit = Math.floor((limit - 1) / 2);
+  const olderLimit = limit - newerLimit;
+  const [newer, older] = await Promise.all([
+    listMessageRows(core.db, seat, { cursor: id, newer: true, limit: newerLimit }),
+    listMessageRows(core.db, seat, { cursor: `${id}${NEWEST}`, newer: false, limit: olderLimit }),
+  ]);
+  const rows = [...newer.slice(0, newerLimit).reverse(), ...older.slice(0, olderLimit)];
+  return {
+    has_more: older.length > olderLimit,
+    has_newer: newer.length > newerLimit,
+    data: await renderMessages(core, rows, seat.user_id, include),
+  };
+}
+
+/** The fields of a message that its sender can edit. */
+export const messageChanges = {
+  text: optional(longText),
+  data: optional(jsonObject),
+  mentions: optional(nullable(mentions)),
+};
+
+/**
+ * Edits the message; without a change nothing happens. Throws `message_not_found`, `not_sender`, and
+ * `rate_limited` for mentions.
+ */
+export async function updateMessage(
+  core: Core,
+  caller: Caller,
+  id: string,
+  changes: Parsed<typeof messageChanges>,
+  expected: Expected,
+): Promise<Versioned> {
+  const { text, data } = changes;
+  const mentions = changes.mentions === null ? [] : changes.mentions;
+  // Otherwise edits that mention somebody again and again would alert without a limit.
+  if (mentions && mentions.length > 0) await countMessage(core, caller);
+  const input = { userId: caller.userId, id, expected, text, data, mentions, now: core.clock() };
+  await core.db.write("updateMessage", input);
+  return readBack(getMessage(core, caller, id));
+}
+
+/**
+ * Deletes the message for everybody in its conversation; with the scope `admin` also that of another user. The eraser
+ * removes the bytes of its files right after.
+ */
+export async function deleteMessage(
+  core: Core,
+  caller: Caller,
+  id: string,
+  expected: Expected,
+): Promise<void> {
+  const entry = newEntry(core, caller);
+  await core.db.write("deleteMessage", {
+    userId: caller.userId,
+    asAdmin: caller.scopes.has("admin"),
+    id,
+    expected,
+    now: entry.at,
+    entry,
+  });
+  core.wakeEraser();
+}
+
+/** Deletes the message for the caller alone; for good, if nobody else sees it. Throws `message_not_found`. */
+export async function hideMessage(core: Core, caller: Caller, id: string, expected: Expected): Promise<void> {
+  const entry = newEntry(core, caller);
+  await core.db.write("hideMessage", { userId: caller.userId, id, expected, now: entry.at, entry });
+  core.wakeEraser();
+}

@@ -1,0 +1,53 @@
+import { listReactions } from "../../db/queries/messages/reactions.ts";
+import type { Caller } from "../node/caller.ts";
+import type { Core } from "../node/core.ts";
+import { count, id, listOf, object, type TypeOf, text } from "../resource/schema.ts";
+
+export const reactionsSchema = listOf(object({ emoji: text, count, user_ids: listOf(id("usr")) }));
+
+/** Returns `reactions` of each of the messages that has some, as the reader sees them, as JSON texts. */
+export async function reactionsByMessage(
+  core: Core,
+  messageIds: readonly string[],
+  readerId: string | null,
+): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, Map<string, string[]>>();
+  if (messageIds.length === 0) return new Map();
+  for (const [messageId, emoji, userId] of await listReactions(core.db, messageIds, readerId)) {
+    const byEmoji = found.get(messageId) ?? new Map<string, string[]>();
+    found.set(messageId, byEmoji);
+    const userIds = byEmoji.get(emoji);
+    if (userIds) userIds.push(userId);
+    else byEmoji.set(emoji, [userId]);
+  }
+  return new Map([...found].map(([messageId, byEmoji]) => [messageId, toJson(byEmoji)]));
+}
+
+function toJson(byEmoji: ReadonlyMap<string, string[]>): string {
+  const reactions: TypeOf<typeof reactionsSchema> = [...byEmoji].map(([emoji, user_ids]) => ({
+    emoji,
+    count: user_ids.length,
+    user_ids,
+  }));
+  return JSON.stringify(reactions);
+}
+
+/** Adds a reaction of the caller, once. Throws `message_not_found` and `count_limit_reached`. */
+export async function addReaction(
+  core: Core,
+  caller: Caller,
+  messageId: string,
+  emoji: string,
+): Promise<void> {
+  await core.db.write("addReaction", { userId: caller.userId, messageId, emoji, now: core.clock() });
+}
+
+/** Removes a reaction of the caller, if it is there. Throws `message_not_found`. */
+export async function removeReaction(
+  core: Core,
+  caller: Caller,
+  messageId: string,
+  emoji: string,
+): Promise<void> {
+  await core.db.write("removeReaction", { userId: caller.userId, messageId, emoji, now: core.clock() });
+}

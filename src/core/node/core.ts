@@ -1,0 +1,75 @@
+import type { Resolver } from "node:dns/promises";
+import type { BlobStore } from "../../blobs/store.ts";
+import type { Limits } from "../../config/limits.ts";
+import type { Database } from "../../db/database.ts";
+import type { Clock } from "../../util/clock.ts";
+import type { Fuse } from "../../util/fuse.ts";
+import type { NewId, Random } from "../../util/ids.ts";
+import type { Rate } from "../../util/rate.ts";
+import type { PushIdentity } from "../../util/web-push.ts";
+import type { Activity } from "./activity.ts";
+import type { VerifiedTokens } from "./caller.ts";
+import type { DownloadLog } from "./download-log.ts";
+import type { EventHub } from "./event-hub.ts";
+import type { KeySet } from "./key-set.ts";
+import type { Links } from "./links.ts";
+import type { Previews } from "./previews.ts";
+import type { Resumables } from "./resumables.ts";
+import type { Scanner } from "./scanner.ts";
+import type { Seal } from "./seal.ts";
+import type { Typists } from "./typists.ts";
+
+/** What users and tokens need; commands beside a running server have only this. */
+export interface Accounts {
+  db: Database;
+  clock: Clock;
+  newId: NewId;
+  random: Random;
+  /** Called after a commit that left rows or files to erase. */
+  wakeEraser: () => void;
+  limits: Limits;
+}
+
+/** The issuer whose JWTs are accepted. */
+export interface IdentityProvider {
+  issuer: string;
+  audience: string;
+  keys: KeySet;
+}
+
+/** What all functions of `core/` work with; created once by `app.ts`. */
+export interface Core extends Accounts {
+  blobs: BlobStore;
+  links: Links;
+  /** Null: files are not scanned for viruses. */
+  scanner: Scanner | null;
+  /** Null: no previews of pictures are made. */
+  previews: Previews | null;
+  /** Blown once a disk has failed. */
+  fuse: Fuse;
+  verifiedTokens: VerifiedTokens;
+  activity: Activity;
+  seal: Seal;
+  eventHub: EventHub;
+  pushIdentity: PushIdentity;
+  /** Creates the DNS resolver for host names that users choose. */
+  makeResolver: () => Resolver;
+  /** User and Idempotency-Key of each request under way. */
+  keysUnderWay: Set<string>;
+  /** How many uploads each user has under way on this node. */
+  uploadsUnderWay: Map<string, number>;
+  resumables: Resumables;
+  /** How many archives of each user are being downloaded from this node. */
+  archivesUnderWay: Map<string, number>;
+  /** Messages that each user sends to others on this node; null: no limit. */
+  messageRate: Rate | null;
+  typists: Typists;
+  /** Null if none is configured. */
+  identityProvider: IdentityProvider | null;
+  /** Downloads by link, to be written into the audit trail. */
+  downloadLog: DownloadLog;
+  /** Attachments found damaged since the start. */
+  damaged: Set<string>;
+  /** The public base URL without a trailing slash; known once the server listens. */
+  origin: () => string;
+}

@@ -1,0 +1,45 @@
+import { type BlockRow, listBlockRows } from "../../db/queries/people/blocks.ts";
+import { toSeconds } from "../../util/clock.ts";
+import { usernameKey } from "../../util/text.ts";
+import type { Caller } from "../node/caller.ts";
+import type { Core } from "../node/core.ts";
+import { NEWEST, type Page, type PageEnvelope, toPage } from "../resource/page.ts";
+import { described, resource, type TypeOf, text, time } from "../resource/schema.ts";
+
+export const blockResource = resource("Block", {
+  username: described(text, "As it was written when it was blocked."),
+  created_at: time,
+});
+
+/** Returns one page of the caller's blocks, in the order of their usernames. */
+export async function listBlocks(core: Core, caller: Caller, page: Page): Promise<PageEnvelope> {
+  const cursor = page.cursor === NEWEST ? "" : page.cursor.slice(1);
+  const rows = await listBlockRows(core.db, caller.userId, { ...page, cursor });
+  const shown = rows.slice(0, page.limit);
+  if (page.newer) shown.reverse();
+  const first = shown[0] ? encodeURIComponent(shown[0].username) : null;
+  const last = shown.length > 0 ? encodeURIComponent(shown.at(-1)!.username) : null;
+  return { ...toPage(page, rows, toJson), cursors: { first, last } };
+}
+
+/** Blocks or unblocks a username, of a contact, a stranger or nobody: what its user sends does not reach the caller. */
+export async function setBlock(
+  core: Core,
+  caller: Caller,
+  username: string,
+  blocked: boolean,
+): Promise<void> {
+  const now = core.clock();
+  await core.db.write("setBlock", {
+    ownerId: caller.userId,
+    usernameKey: usernameKey(username),
+    username,
+    blockedAt: blocked ? now : null,
+    now,
+  });
+}
+
+function toJson({ username, created_at }: BlockRow): string {
+  const block: TypeOf<typeof blockResource> = { username, created_at: toSeconds(created_at) };
+  return JSON.stringify(block);
+}

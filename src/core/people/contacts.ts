@@ -1,0 +1,235 @@
+import {
+  type ContactFilter,
+  findContactBehind,
+  listContacts as listContactRows,
+  mustSearch,
+  searchContacts as searchContactRows,
+} from "../../db/queries/people/contact-lists.ts";
+import {
+  type ContactRow,
+  findContact,
+  type ListedContact,
+  lastActive,
+  toContact,
+} from "../../db/queries/people/contacts.ts";
+import { ParleyError } from "../../errors.ts";
+import { toSeconds } from "../../util/clock.ts";
+import {
+  phoneDigits,
+  searchDigits,
+  searchKey,
+  searchPart,
+  searchWords,
+  usernameKey,
+} from "../../util/text.ts";
+import type { Caller } from "../node/caller.ts";
+import type { Core } from "../node/core.ts";
+import { newEntry } from "../record/audit-trail.ts";
+import { writeIdempotent } from "../record/idempotency.ts";
+import {
+  avatarUrl,
+  describedField,
+  displayName,
+  nameWords,
+  newUsername,
+  optional,
+  type Parsed,
+  phoneNumber,
+  trueOrFalse,
+  username,
+} from "../resource/fields.ts";
+import { type Page, type PageEnvelope, toPage } from "../resource/page.ts";
+import type { Expected, Versioned } from "../resource/resource.ts";
+import { described, id, orNull, resource, type TypeOf, text, textOrNull, time } from "../resource/schema.ts";
+import { ROWS_PER_TURN, type Turns } from "../resource/turns.ts";
+
+/** Source document, section 2.1, in the order of the stored JSON. */
+export const contactResource = resource("Contact", {
+  id: id("con"),
+  username: text,
+  phone_number: text,
+  avatar_url: textOrNull,
+  display_name: described(textOrNull, "Null if none is set; show the username instead."),
+  conversation_id: id("cnv"),
+  last_active_at: described(orNull(time), "Unix seconds, UTC. Null if unknown, as for a new contact."),
+  created_at: time,
+});
+type Contact = TypeOf<typeof contactResource>;
+
+/** The fields of a new contact. */
+export const contactFields = {
+  username: newUsername,
+  phone_number: phoneNumber,
+  avatar_url: optional(avatarUrl),
+  display_name: optional(displayName),
+  blocked: optional(
+    describedField(
+      trueOrFalse,
+      "True blocks the contact at once; otherwise a block of this username is lifted.",
+    ),
+  ),
+};
+
+/** The filters of a list of contacts. */
+export const contactFilters = {
+  username: optional(username),
+  phone_number: optional(phoneNumber),
+  q: optional(
+    describedField(
+      nameWords,
+      "The beginnings of words of the username and the display name, in any order, or three or more digits of the phone number. An international number (+ or 00) also finds its national form, and the reverse.",
+    ),
+  ),
+  active: optional(
+    describedField(trueOrFalse, "True selects contacts that are not blocked, false blocked ones."),
+  ),
+};
+
+/**
+ * Throws `count_limit_reached`, and `contact_exists` if the caller has a contact with that username, with its id if the
+ * caller may read contacts. A request with an Idempotency-Key is idempotent.
+ */
+export async function createContact(
+  core: Core,
+  caller: Caller,
+  fields: Parsed<typeof contactFields>,
+  key?: string,
+): Promise<Versioned> {
+  const createdAt = core.clock();
+  const contact: Contact = {
+    id: core.newId("con"),
+    username: fields.username,
+    phone_number: fields.phone_number,
+    avatar_url: fields.avatar_url ?? null,
+    display_name: fields.display_name ?? null,
+    conversation_id: core.newId("cnv"),
+    last_active_at: null,
+    created_at: toSeconds(createdAt),
+  };
+  const asked = ["createContact", fields];
+  const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "createContact", {
+    id: contact.id,
+    ownerId: caller.userId,
+    usernameKey: usernameKey(contact.username),
+    phoneDigits: phoneDigits(contact.phone_number),
+    searchKey: searchKey(contact.username, contact.display_name),
+    conversationId: contact.conversation_id,
+    body: JSON.stringify(contact),
+    createdAt,
+    blocked: fields.blocked ?? false,
+    positionId: contact.conversation_id,
+    limit: core.limits.erasedRowsAtOnce,
+    maxContacts: core.limits.maxContacts,
+    actId: core.newId("aud"),
+    tokenId: caller.tokenId,
+  }).catch((error) => {
+    const isHidden = error instanceof ParleyError && error.code === "contact_exists" && !mayRead(caller);
+    throw isHidden ? new ParleyError(error.code, error.message, { param: "username" }) : error;
+  });
+  return { json: JSON.stringify({ ...contact, ...result }), version: "1", replayed };
+}
+
+function mayRead({ scopes }: Caller): boolean {
+  return scopes.has("contacts:read");
+}
+
+export async function listContacts(
+  core: Core,
+  caller: Caller,
+  request: Page & Parsed<typeof contactFilters>,
+  turns: Turns,
+): Promise<PageEnvelope> {
+  const filter: ContactFilter = {
+    usernameKey: request.username === undefined ? undefined : usernameKey(request.username),
+    phoneDigits: request.phone_number === undefined ? undefined : phoneDigits(request.phone_number),
+    search: request.q === undefined ? undefined : toSearch(request.q),
+    blocked: request.active === undefined ? undefined : !request.active,
+  };
+  const rows = mustSearch(filter)
+    ? await searchContacts(core, caller.userId, filter, request, turns)
+    : await listContactRows(core.db, caller.userId, filter, request);
+  return toPage(request, rows, toContact);
+}
+
+/** Text without words, such as punctuation alone, finds everything. */
+function toSearch(text: string): ContactFilter["search"] {
+  const words = searchWords(text);
+  if (words.length === 0) return undefined;
+  return { parts: words.map(searchPart), digits: searchDigits(text) };
+}
+
+/**
+ * Searches the caller's contacts in several turns of the event loop, each of which sees the latest commits. A turn
+ * continues after the last id of the previous one, so no contact is skipped or repeated.
+ */
+async function searchContacts(
+  core: Core,
+  ownerId: string,
+  filter: ContactFilter,
+  page: Page,
+  turns: Turns,
+): Promise<ListedContact[]> {
+  const found: ListedContact[] = [];
+  let { cursor } = page;
+  // Few contacts are blocked: most pages of `active=true` end here and cost little more than others.
+  for (let steps = 2 * (page.limit + 1); ; steps = ROWS_PER_TURN) {
+    const rest = { ...page, cursor, limit: page.limit - found.length };
+    const until = await findContactBehind(core.db, ownerId, filter, rest, steps);
+    found.push(...(await searchContactRows(core.db, ownerId, filter, rest, until)));
+    if (found.length > page.limit || until === undefined) return found;
+    cursor = until;
+    await turns.next();
+  }
+}
+
+/** Throws `contact_not_found`, also for the contact of another user. */
+export async function getContact(core: Core, caller: Caller, id: string): Promise<Versioned> {
+  const row = await findContact(core.db, caller.userId, id);
+  if (!row) throw new ParleyError("contact_not_found");
+  return versioned(row);
+}
+
+/** Sets the display name, the only field that can be updated; without it nothing changes. */
+export async function updateContact(
+  core: Core,
+  caller: Caller,
+  id: string,
+  displayName: string | null | undefined,
+  expected: Expected,
+): Promise<Versioned> {
+  const input = { ownerId: caller.userId, id, displayName, expected, entry: newEntry(core, caller) };
+  return versioned(await core.db.write("updateContact", input));
+}
+
+/** Deletes the contact and removes the caller from the conversation with it. Throws `contact_not_found`. */
+export async function deleteContact(
+  core: Core,
+  caller: Caller,
+  id: string,
+  expected: Expected,
+): Promise<void> {
+  const entry = newEntry(core, caller);
+  const limit = core.limits.erasedRowsAtOnce;
+  await core.db.write("deleteContact", {
+    ownerId: caller.userId,
+    id,
+    deletedAt: entry.at,
+    limit,
+    expected,
+    entry,
+  });
+  core.wakeEraser();
+}
+
+/** Blocks or unblocks a contact: what a blocked contact sends does not reach the caller. Throws `contact_not_found`. */
+export async function blockContact(core: Core, caller: Caller, id: string, blocked: boolean): Promise<void> {
+  const now = core.clock();
+  await core.db.write("blockContact", { ownerId: caller.userId, id, blockedAt: blocked ? now : null, now });
+}
+
+function versioned([body, seenAt, since, version]: ContactRow): Versioned {
+  const listed: ListedContact = [body, seenAt, since];
+  const seen = lastActive(listed);
+  // `last_active_at` changes without a change of the row.
+  return { json: toContact(listed), version: seen === null ? `${version}` : `${version}-${seen}` };
+}

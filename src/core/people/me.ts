@@ -1,0 +1,102 @@
+import { findUserById } from "../../db/queries/people/users.ts";
+import { storageUsed } from "../../db/queries/storage/storage-used.ts";
+import { ParleyError } from "../../errors.ts";
+import { toSeconds } from "../../util/clock.ts";
+import { countUnreadConversations } from "../messages/conversations.ts";
+import type { Caller } from "../node/caller.ts";
+import type { Core } from "../node/core.ts";
+import {
+  bytes,
+  count,
+  described,
+  id,
+  integer,
+  listOf,
+  object,
+  orNull,
+  resource,
+  type TypeOf,
+  text,
+  textOrNull,
+  time,
+} from "../resource/schema.ts";
+import { storageUse, toStorage } from "./users.ts";
+
+/** The caller's own account. `limits` has those that a client can reach. */
+export const meResource = resource("Me", {
+  id: id("usr"),
+  username: text,
+  phone_number: textOrNull,
+  display_name: textOrNull,
+  avatar_url: textOrNull,
+  conversation_id: described(
+    id("cnv"),
+    "Notes to self: the conversation of uploads that name no other conversation.",
+  ),
+  created_at: time,
+  token_id: described(orNull(id("tok")), "The token of the request; null for a JWT."),
+  scopes: described(listOf(text), "What that token may do."),
+  unread_conversations: described(count, "Without muted ones; 100 means 100 or more."),
+  push_public_key: described(
+    text,
+    "The `applicationServerKey` of push subscriptions: a point on P-256 in base64url.",
+  ),
+  storage: storageUse,
+  limits: object({
+    max_file_size: described(orNull(integer), "Bytes; null if there is no limit."),
+    max_files_per_day: described(
+      orNull(integer),
+      "Files that the user can upload per day (UTC); null if there is no limit.",
+    ),
+    allowed_file_types: described(
+      orNull(listOf(text)),
+      "Media types such as `image/png` or `image/*`; null if all are accepted.",
+    ),
+    refused_file_types: described(
+      listOf(text),
+      "Media types that are not accepted, also if they are allowed.",
+    ),
+    max_body_size: bytes,
+    max_message_body_size: described(
+      bytes,
+      "Bytes of a request that sends or edits a message, without files.",
+    ),
+    rate_limit: described(
+      orNull(integer),
+      "Requests per second, with bursts of twice as many; null if there is no limit.",
+    ),
+    message_limit: described(orNull(integer), "Messages to others per minute; null if there is no limit."),
+  }),
+});
+type Me = TypeOf<typeof meResource>;
+
+export async function getMe(core: Core, caller: Caller): Promise<Me> {
+  const { limits } = core;
+  const user = await findUserById(core.db, caller.userId);
+  // Deleted since the token was checked.
+  if (!user) throw new ParleyError("invalid_token");
+  return {
+    id: user.id,
+    username: user.username,
+    phone_number: user.phone_number,
+    display_name: user.display_name,
+    avatar_url: user.avatar_url,
+    conversation_id: user.conversation_id,
+    created_at: toSeconds(user.created_at),
+    token_id: caller.tokenId,
+    scopes: [...caller.scopes],
+    unread_conversations: await countUnreadConversations(core, user.id),
+    push_public_key: core.pushIdentity.publicKey,
+    storage: toStorage(core, await storageUsed(core.db, user.id)),
+    limits: {
+      max_file_size: limits.maxFileBytes || null,
+      max_files_per_day: limits.filesPerDay || null,
+      allowed_file_types: limits.allowedTypes.length > 0 ? [...limits.allowedTypes] : null,
+      refused_file_types: [...limits.refusedTypes],
+      max_body_size: limits.maxBodyBytes,
+      max_message_body_size: limits.maxMessageBodyBytes,
+      rate_limit: limits.requestsPerSecond || null,
+      message_limit: core.messageRate ? limits.messagesPerMinute : null,
+    },
+  };
+}

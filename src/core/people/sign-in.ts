@@ -1,0 +1,65 @@
+import { ParleyError } from "../../errors.ts";
+import type { Caller, Verified } from "../node/caller.ts";
+import type { Core } from "../node/core.ts";
+import { JWT_FORM, verifyJwt } from "./sign-in-jwt.ts";
+import { lookUpToken } from "./tokens.ts";
+
+/** Returns the caller of a recently verified token from memory. */
+export function knownCaller(core: Core, token: string): Caller | undefined {
+  const verified = core.verifiedTokens.find(token, changes(core));
+  if (!verified || verified.expiresAt <= core.clock()) return undefined;
+  // The provider's keys that verified a JWT may have expired since.
+  if (verified.caller.tokenId === null && !core.identityProvider!.keys.current()) return undefined;
+  return verified.caller;
+}
+
+/** Reports whether the token was valid at its last use, so that it does not count as a guess. */
+export function wasValid(core: Core, token: string): boolean {
+  return core.verifiedTokens.has(token);
+}
+
+/**
+ * Verifies any other token and returns its caller. Throws `invalid_token` if it is malformed, unknown, revoked or
+ * expired, and what `verifyJwt` throws.
+ */
+export async function verifyToken(core: Core, token: string): Promise<Caller> {
+  return (await verify(core, token, false)).caller;
+}
+
+/** Returns when a token expires, in milliseconds; infinity means never. Throws as `verifyToken` does. */
+export async function tokenExpiry(core: Core, token: string): Promise<number> {
+  return (await verify(core, token, true)).expiresAt;
+}
+
+async function verify(core: Core, token: string, known: boolean): Promise<Verified> {
+  const before = changes(core);
+  const provider = core.identityProvider;
+  try {
+    const verified = await (provider && JWT_FORM.test(token)
+      ? verifyJwt(core, provider, token, known)
+      : lookUpToken(core, token));
+    if (verified.expiresAt <= core.clock()) throw new ParleyError("invalid_token");
+    core.verifiedTokens.add(token, verified, before);
+    return verified;
+  } catch (error) {
+    if (error instanceof ParleyError && error.code === "invalid_token") core.verifiedTokens.forget(token);
+    throw error;
+  }
+}
+
+/** Reports whether a token of this user is still valid. Never creates the user, who may have been deleted. */
+export async function isStillValid(core: Core, token: string, userId: string): Promise<boolean> {
+  try {
+    const caller = knownCaller(core, token) ?? (await verify(core, token, true)).caller;
+    return caller.userId === userId;
+  } catch (error) {
+    // Without an answer the token counts as valid; the next check decides.
+    return !(error instanceof ParleyError && error.code === "invalid_token");
+  }
+}
+
+/** Returns a number that differs after tokens or keys of the provider were revoked; null if it is unknown. */
+function changes({ db, identityProvider }: Core): number | null {
+  const revocations = db.revocations();
+  return revocations === null ? null : revocations + (identityProvider?.keys.changes() ?? 0);
+}

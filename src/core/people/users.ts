@@ -1,0 +1,229 @@
+import { OLDEST } from "../../db/page.ts";
+import {
+  allUsers as allUserRows,
+  type CreateUser,
+  type DetailedUserRow,
+  findDetailedUser,
+  findDetailedUsers,
+  findUserByName,
+  listUserNames,
+  listUserRows,
+  type UserNames,
+} from "../../db/queries/people/users.ts";
+import { ParleyError } from "../../errors.ts";
+import { toSeconds } from "../../util/clock.ts";
+import { foldedLength, searchKey, searchPart, searchWords, usernameKey } from "../../util/text.ts";
+import { countUnreadConversations } from "../messages/conversations.ts";
+import type { Caller } from "../node/caller.ts";
+import type { Accounts } from "../node/core.ts";
+import { newEntry } from "../record/audit-trail.ts";
+import { writeIdempotent } from "../record/idempotency.ts";
+import {
+  avatarUrl,
+  describedField,
+  displayName,
+  nameWords,
+  newUsername,
+  nullable,
+  optional,
+  type Parsed,
+  phoneNumber,
+  username,
+} from "../resource/fields.ts";
+import { searchNames } from "../resource/name-search.ts";
+import { type Page, type PageEnvelope, toPage } from "../resource/page.ts";
+import { type Versioned, versioned } from "../resource/resource.ts";
+import {
+  bytes,
+  count,
+  described,
+  id,
+  integer,
+  object,
+  orNull,
+  resource,
+  type TypeOf,
+  text,
+  textOrNull,
+  time,
+} from "../resource/schema.ts";
+import type { Turns } from "../resource/turns.ts";
+import { makeToken, revokeTokensOf, SCOPES } from "./tokens.ts";
+
+export const storageUse = object({
+  used: bytes,
+  quota: described(orNull(integer), "Bytes; null if there is no quota."),
+});
+
+const userMembers = {
+  id: id("usr"),
+  username: text,
+  phone_number: textOrNull,
+  display_name: textOrNull,
+  avatar_url: textOrNull,
+  created_at: time,
+  storage: storageUse,
+  last_active_at: described(orNull(time), "The user's last request; null if there was none."),
+};
+export const userResource = resource("User", userMembers);
+type User = TypeOf<typeof userResource>;
+/** A user with the number for a badge. */
+export const userWithUnreadResource = resource("UserWithUnread", {
+  ...userMembers,
+  unread_conversations: described(count, "Without muted ones; 100 means 100 or more."),
+});
+
+/** The fields of a new user. */
+export const userFields = {
+  username: newUsername,
+  phone_number: optional(nullable(phoneNumber)),
+  display_name: optional(displayName),
+  avatar_url: optional(avatarUrl),
+};
+type UserFields = Parsed<typeof userFields>;
+
+/** The filters of a list of users. */
+export const userFilters = {
+  username: optional(username),
+  q: optional(
+    describedField(nameWords, "The beginnings of words of the username and display name, in any order."),
+  ),
+};
+
+/**
+ * Creates a user; `caller` is null on the command line. A request with an Idempotency-Key is idempotent. Throws
+ * `username_taken`.
+ */
+export async function createUser(
+  core: Accounts,
+  caller: Caller | null,
+  fields: UserFields,
+  key?: string,
+): Promise<User & { replayed: boolean }> {
+  const row = newUser(core, caller, fields);
+  const asked = ["createUser", fields];
+  const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "createUser", row);
+  return {
+    id: result.id,
+    username: row.username,
+    phone_number: row.phoneNumber,
+    display_name: row.displayName,
+    avatar_url: row.avatarUrl,
+    created_at: toSeconds(result.createdAt),
+    storage: toStorage(core, 0),
+    last_active_at: null,
+    replayed,
+  };
+}
+
+/** A page with a user, if there is one. */
+const ANY = { cursor: OLDEST, newer: true, limit: 1 };
+
+/** Creates the user `admin` with all scopes if the database has no users; returns its token, or null. */
+export async function createFirstUser(core: Accounts): Promise<string | null> {
+  // Usually there are some, and a start without a write does not wait for the thread that writes.
+  if ((await listUserRows(core.db, {}, ANY)).length > 0) return null;
+  const user = newUser(core, null, { username: "admin" });
+  const { token, row } = makeToken(core, null, user.id, { scopes: SCOPES, name: "first start" });
+  return (await core.db.write("createFirstUser", { user, token: row })) ? token : null;
+}
+
+/** Returns all users, newest first. */
+export async function allUsers(core: Accounts): Promise<User[]> {
+  return (await allUserRows(core.db)).map((row) => toUser(core, row));
+}
+
+/** Finds a user by any spelling of the username that compares equal. Throws `user_not_found`. */
+export async function getUserByName(core: Accounts, username: string): Promise<User> {
+  const row = await findUserByName(core.db, usernameKey(username));
+  if (!row)
+    throw new ParleyError("user_not_found", `No user is named "${username}". List them: parley user list.`);
+  return toUser(core, row);
+}
+
+/** Throws `user_not_found`. */
+export async function getUser(core: Accounts, id: string): Promise<User> {
+  const row = await findDetailedUser(core.db, id);
+  if (!row) throw new ParleyError("user_not_found");
+  return toUser(core, row);
+}
+
+/** Gets a user with the number of conversations with unread messages. Throws `user_not_found`. */
+export async function getUserWithUnread(core: Accounts, id: string): Promise<Versioned> {
+  const user: TypeOf<typeof userWithUnreadResource> = {
+    ...(await getUser(core, id)),
+    unread_conversations: await countUnreadConversations(core, id),
+  };
+  return versioned(JSON.stringify(user), 1);
+}
+
+/** Returns one page of the users that match the filters. */
+export async function listUsers(
+  core: Accounts,
+  request: Page & Parsed<typeof userFilters>,
+  turns: Turns,
+): Promise<PageEnvelope> {
+  const { db } = core;
+  const filter = { usernameKey: request.username && usernameKey(request.username) };
+  const parts = searchWords(request.q ?? "").map(searchPart);
+  const names = {
+    listNames: (walk: Page) => listUserNames(db, filter, walk),
+    isMatch({ username, display_name }: UserNames) {
+      const key = searchKey(username, display_name);
+      return parts.every((part) => key.includes(part));
+    },
+    lengthOf: ({ username, display_name }: UserNames) =>
+      foldedLength(username) + foldedLength(display_name ?? ""),
+    findRows: (ids: readonly string[]) => findDetailedUsers(db, ids),
+  };
+  const { rows, end } =
+    parts.length > 0
+      ? await searchNames(request, names, turns)
+      : { rows: await listUserRows(db, filter, request) };
+  return toPage(request, rows, (row) => JSON.stringify(toUser(core, row)), end);
+}
+
+/** Deletes the user and everything that belongs to them. Throws `user_not_found`. */
+export async function deleteUser(core: Accounts, caller: Caller | null, id: string): Promise<void> {
+  // Tokens go first: requests that keep writing as the user would conflict with the longer erasing again and again.
+  await revokeTokensOf(core, caller, id);
+  await core.db.write("deleteIdentities", { userId: id });
+  const entry = newEntry(core, caller);
+  const limit = core.limits.erasedRowsAtOnce;
+  const messageId = core.newId("msg");
+  await core.db.write("deleteUser", { id, deletedAt: entry.at, limit, messageId, entry });
+  core.wakeEraser();
+}
+
+function toUser(core: Accounts, row: DetailedUserRow): User {
+  return {
+    id: row.id,
+    username: row.username,
+    phone_number: row.phone_number,
+    display_name: row.display_name,
+    avatar_url: row.avatar_url,
+    created_at: toSeconds(row.created_at),
+    storage: toStorage(core, row.used),
+    last_active_at: row.seen_at === null ? null : toSeconds(row.seen_at),
+  };
+}
+
+/** `used` is in bytes. */
+export function toStorage({ limits }: Accounts, used: number): TypeOf<typeof storageUse> {
+  return { used, quota: limits.userQuotaBytes || null };
+}
+
+/** Fills in ids and times of a new user. */
+export function newUser(core: Accounts, caller: Caller | null, fields: UserFields): CreateUser {
+  return {
+    id: core.newId("usr"),
+    username: fields.username,
+    usernameKey: usernameKey(fields.username),
+    phoneNumber: fields.phone_number ?? null,
+    displayName: fields.display_name ?? null,
+    avatarUrl: fields.avatar_url ?? null,
+    conversationId: core.newId("cnv"),
+    createdAt: core.clock(),
+    entry: newEntry(core, caller),
+  };
+}

@@ -1,0 +1,159 @@
+import { ACTIONS, type EntryRow, listEntries, type NewEntry } from "../../db/queries/record/audit-trail.ts";
+import { toSeconds } from "../../util/clock.ts";
+import { type IdKind, idBound, idPattern, isId, timeOfId } from "../../util/ids.ts";
+import { foldedLength, searchKey, searchPart, searchWords } from "../../util/text.ts";
+import type { Caller } from "../node/caller.ts";
+import type { Accounts } from "../node/core.ts";
+import { choices } from "../resource/choices.ts";
+import { describedField, type Field, nameWords, optional, type Parsed } from "../resource/fields.ts";
+import { searchNames } from "../resource/name-search.ts";
+import { NEWEST, OLDEST, type Page, type PageEnvelope, toPage } from "../resource/page.ts";
+import {
+  anyObject,
+  described,
+  id,
+  orNull,
+  resource,
+  type TypeOf,
+  text,
+  textOrNull,
+  time,
+} from "../resource/schema.ts";
+import { seconds } from "../resource/time-fields.ts";
+import { nextTurn, type Turns } from "../resource/turns.ts";
+
+export const auditResource = resource("AuditEntry", {
+  id: id("aud"),
+  created_at: time,
+  action: described(text, "What was done, such as `token.revoked`."),
+  actor_id: described(textOrNull, "The user who did it; null for the command line or a signed link."),
+  token_id: described(textOrNull, "The token that was used; null also for a JWT."),
+  object_id: described(text, "The id of the object that was changed. The object may no longer exist."),
+  details: described(orNull(anyObject), "Further facts, depending on the action."),
+});
+
+/** An id as a filter. A malformed one is refused: it would find nothing, and not say why. */
+function filterId(...kinds: readonly IdKind[]): Field<string, true> {
+  return {
+    required: true,
+    accepts: `an id (${kinds.map((kind) => `${kind}_…`).join(", ")})`,
+    schema: { type: "string", pattern: kinds.map(idPattern).join("|") },
+    parse: (value) =>
+      typeof value === "string" && kinds.some((kind) => isId(kind, value)) ? value : undefined,
+  };
+}
+
+/** The filters of the audit trail. An entry must match all that are given. */
+export const auditFilters = {
+  actor_id: optional(describedField(filterId("usr"), "Returns what this user did (usr_…).")),
+  object_id: optional(
+    describedField(
+      filterId("usr", "tok", "con", "grp", "mem", "msg", "att", "whk", "psh"),
+      "Returns what was done to this object.",
+    ),
+  ),
+  actions: optional(choices(...ACTIONS)),
+  created_from: optional(describedField(seconds, "Returns entries of this time (Unix seconds) or later.")),
+  created_before: optional(describedField(seconds, "Returns entries from before this time (Unix seconds).")),
+  q: optional(
+    describedField(
+      nameWords,
+      "The beginnings of words of object_id, token_id and the texts in details, in any order.",
+    ),
+  ),
+};
+export type AuditFilters = Parsed<typeof auditFilters>;
+
+/** Creates the audit entry of a change by the caller; null is the command line. */
+export function newEntry(core: Accounts, caller: Caller | null): NewEntry {
+  const id = core.newId("aud");
+  return {
+    id,
+    // A range of time is a range of ids.
+    at: timeOfId(id),
+    actorId: caller?.userId ?? null,
+    tokenId: caller?.tokenId ?? null,
+  };
+}
+
+/**
+ * Returns one page of the entries that match, newest first. Looks at a limited number of entries, as for names. There are
+ * no indexes for filters: they would make audited writes slower.
+ */
+export async function listAudit(
+  core: Accounts,
+  request: Page & AuditFilters,
+  turns: Turns,
+): Promise<PageEnvelope> {
+  let rows: EntryRow[] = [];
+  const list = {
+    listNames: async (walk: Page) => (rows = await listBetween(core, request, walk)),
+    isMatch: toMatcher(request),
+    lengthOf: ({ details }: EntryRow) => (request.q === undefined ? 0 : foldedLength(details ?? "")),
+    findRows: async (ids: readonly string[]) => rows.filter(({ id }) => ids.includes(id)),
+  };
+  const found = await searchNames(request, list, turns);
+  return toPage(request, found.rows, toJson, found.end);
+}
+
+/** Entries read at a time. */
+const EXPORT_PAGE = 500;
+
+/**
+ * Yields all entries that match as JSON lines, oldest first, many per chunk, in the turns of this user. Ends early once `isAborted`: where nothing
+ * matches, nobody else would notice that the client has gone.
+ */
+export async function* exportAudit(
+  core: Accounts,
+  filters: AuditFilters,
+  userId: string,
+  isAborted: () => boolean,
+): AsyncGenerator<string> {
+  const isMatch = toMatcher(filters);
+  for (let cursor = OLDEST; !isAborted(); await nextTurn(userId)) {
+    const rows = await listBetween(core, filters, { cursor, newer: true, limit: EXPORT_PAGE });
+    if (rows.length === 0) return;
+    const lines = rows.filter(isMatch).map((row) => `${toJson(row)}\n`);
+    if (lines.length > 0) yield lines.join("");
+    cursor = rows.at(-1)!.id;
+  }
+}
+
+/** Returns the next entries of a walk, at most its limit, and fewer only where the time of the filters ends. */
+async function listBetween(core: Accounts, filters: AuditFilters, walk: Page): Promise<EntryRow[]> {
+  const { created_from: from, created_before: before } = filters;
+  const start = from === undefined ? OLDEST : idBound("aud", from * 1000);
+  const end = before === undefined ? NEWEST : idBound("aud", before * 1000);
+  const { cursor, newer, limit } = walk;
+  const first = newer ? (cursor > start ? cursor : start) : cursor < end ? cursor : end;
+  const rows = await listEntries(core.db, { cursor: first, newer, limit: limit - 1 });
+  return rows.filter(({ id }) => id > start && id < end);
+}
+
+function toMatcher({ actor_id, object_id, actions, q }: AuditFilters): (row: EntryRow) => boolean {
+  const parts = searchWords(q ?? "").map(searchPart);
+  return (row) =>
+    (actor_id === undefined || row.actor_id === actor_id) &&
+    (object_id === undefined || row.object_id === object_id) &&
+    (actions === undefined || actions.includes(row.action)) &&
+    (parts.length === 0 || hasParts(row, parts));
+}
+
+function hasParts({ object_id, token_id, details }: EntryRow, parts: readonly string[]): boolean {
+  const values = details === null ? [] : Object.values<unknown>(JSON.parse(details)).flat();
+  const key = searchKey(object_id, token_id, ...values.filter((value) => typeof value === "string"));
+  return parts.every((part) => key.includes(part));
+}
+
+function toJson(row: EntryRow): string {
+  const resource: TypeOf<typeof auditResource> = {
+    id: row.id,
+    created_at: toSeconds(row.at),
+    action: row.action,
+    actor_id: row.actor_id,
+    token_id: row.token_id,
+    object_id: row.object_id,
+    details: row.details === null ? null : JSON.parse(row.details),
+  };
+  return JSON.stringify(resource);
+}

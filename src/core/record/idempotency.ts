@@ -1,0 +1,76 @@
+import { hash } from "node:crypto";
+import type { WriteInput, WriteResult } from "../../db/database.ts";
+import { type IdempotentRequest, isKeyUsed } from "../../db/queries/record/idempotency.ts";
+import type { SingleName } from "../../db/writes.ts";
+import { ParleyError } from "../../errors.ts";
+import type { Caller } from "../node/caller.ts";
+import type { Accounts, Core } from "../node/core.ts";
+
+/** How long a key is stored. */
+const KEY_MS = 24 * 3600 * 1000;
+
+/** What identifies a request: two with the same key must ask for the same. */
+export interface Identified {
+  /** Null is the command line, which has no keys. */
+  caller: Caller | null;
+  key: string | undefined;
+  /** Everything that the request asks for, fingerprinted as JSON. */
+  asked: readonly unknown[];
+  /** Set if `isReplay` was true and the request did not store what a first one needs. */
+  replayOnly?: boolean;
+}
+
+/**
+ * Reports whether the key was used before. The write then returns the stored result, or throws
+ * `idempotency_key_reused`.
+ */
+export function isReplay(core: Core, caller: Caller, key: string): Promise<boolean> {
+  return isKeyUsed(core.db, caller.userId, sha256(key), core.clock());
+}
+
+/** Runs the write, or returns the stored result of the key's first request. Without a key it always runs. */
+export async function writeIdempotent<N extends SingleName>(
+  core: Accounts,
+  { caller, key, asked, replayOnly = false }: Identified,
+  name: N,
+  input: WriteInput<N>,
+): Promise<{ result: WriteResult<N>; replayed: boolean }> {
+  if (caller === null || key === undefined) {
+    return { result: await core.db.write(name, input), replayed: false };
+  }
+  const now = core.clock();
+  const request: IdempotentRequest = {
+    userId: caller.userId,
+    keyHash: sha256(key),
+    fingerprint: sha256(JSON.stringify(asked)),
+    now,
+    until: now + KEY_MS,
+    replayOnly,
+  };
+  const done = await core.db.write("runIdempotent", { name, input, request } as WriteInput<"runIdempotent">);
+  return done as { result: WriteResult<N>; replayed: boolean };
+}
+
+/**
+ * Runs one request of this key at a time. Throws `idempotency_in_progress` if another is under way in this process; on
+ * another node the second write waits for the first.
+ */
+export async function oneAtATime<T>(
+  core: Core,
+  caller: Caller,
+  key: string,
+  run: () => Promise<T>,
+): Promise<T> {
+  const name = `${caller.userId} ${key}`;
+  if (core.keysUnderWay.has(name)) throw new ParleyError("idempotency_in_progress");
+  core.keysUnderWay.add(name);
+  try {
+    return await run();
+  } finally {
+    core.keysUnderWay.delete(name);
+  }
+}
+
+function sha256(text: string): Uint8Array {
+  return hash("sha256", text, "buffer");
+}

@@ -1,0 +1,381 @@
+import { NEWEST, type Page } from "../../db/page.ts";
+import { ParleyError } from "../../errors.ts";
+import { type IdKind, idPattern, isId, SUFFIX as POSITION } from "../../util/ids.ts";
+import { isStorable, parseStrictly } from "../../util/json.ts";
+import {
+  cleanFilename,
+  codePoints,
+  FILENAME_ACCEPTS,
+  isCleanLines,
+  isCleanText,
+  isVisible,
+  phoneDigits,
+  searchWords,
+  usernameKey,
+} from "../../util/text.ts";
+
+/** The fields of a body or a query, each once. Values are strings, or what JSON has. */
+export type Fields = ReadonlyMap<string, unknown>;
+
+/** The fields of a form or a query, which have no type but text. List fields have all their texts. */
+export class TextFields extends Map<string, string | string[]> {}
+
+/** One field of a body or a query: what is accepted, in words for the caller and as code. */
+export interface Field<T, Required extends boolean = boolean> {
+  required: Required;
+  /** Ends the sentence "… must be". */
+  accepts: string;
+  /** The same as JSON Schema, as far as it can say it. */
+  schema: JsonSchema;
+  /** Undefined if the value is invalid. */
+  parse(value: unknown): T | undefined;
+  /** Converts the text of a form or a query to the value that JSON has, for `parse`. Without it the text is the value. */
+  fromText?(text: string): unknown;
+  /** In JSON it is an array; in a form it may be repeated, and `parse` gets an array, too. */
+  isList?: true;
+}
+
+type JsonSchema = Readonly<Record<string, unknown>>;
+export type Shape = Record<string, Field<unknown>>;
+
+/** The parsed fields: required ones are there, others may be undefined. */
+export type Parsed<S extends Shape> = {
+  [K in keyof S as S[K] extends Field<unknown, true> ? K : never]: ParsedField<S[K]>;
+} & {
+  [K in keyof S as S[K] extends Field<unknown, true> ? never : K]?: ParsedField<S[K]> | undefined;
+};
+type ParsedField<F> = F extends Field<infer T> ? T : never;
+
+/** Checks fields against a closed list. Throws on the first one that is unknown, missing or not accepted. */
+export function readFields<S extends Shape>(shape: S, given: Fields, where = ""): Parsed<S> {
+  for (const name of given.keys()) {
+    if (!Object.hasOwn(shape, name)) throw unknownField(name, Object.keys(shape), where);
+  }
+  const parsed: Record<string, unknown> = {};
+  for (const name in shape) {
+    const field = shape[name]!;
+    if (given.has(name)) {
+      const value = given.get(name);
+      const fromText = given instanceof TextFields ? field.fromText : undefined;
+      parsed[name] = readField(name, field, fromText ? fromText(value as string) : value);
+    } else if (field.required) {
+      throw new ParleyError("missing_parameter", `${name} is required. It must be ${field.accepts}.`, {
+        param: name,
+      });
+    }
+  }
+  return parsed as Parsed<S>;
+}
+
+/** Checks the fields of something new: in JSON null means that an optional one is absent. */
+export function readNewFields<S extends Shape>(shape: S, given: Fields): Parsed<S> {
+  const sent = given.entries().filter(([name, value]) => value !== null || !isAbsentIfNull(shape[name]));
+  return readFields(shape, given.values().some((value) => value === null) ? new Map(sent) : given);
+}
+
+/** Nullable fields parse null themselves. */
+function isAbsentIfNull(field: Field<unknown> | undefined): boolean {
+  return field?.required === false && field.parse(null) === undefined;
+}
+
+export function readField<T>(name: string, field: Field<T>, value: unknown): T {
+  const parsed = field.parse(value);
+  if (parsed === undefined) {
+    throw new ParleyError("invalid_parameter", `${name} must be ${field.accepts}.`, { param: name });
+  }
+  return parsed;
+}
+
+/** `where` is empty, or ends the words "fields are accepted". */
+export function unknownField(name: string, accepted: string[], where = ""): ParleyError {
+  const list =
+    accepted.length === 0
+      ? `No fields are accepted${where}.`
+      : `Accepted fields${where}: ${accepted.join(", ")}.`;
+  return new ParleyError("unknown_parameter", `${JSON.stringify(name)} is unknown or read-only. ${list}`, {
+    param: name,
+  });
+}
+
+export function optional<T>(field: Field<T>): Field<T, false> {
+  return { ...field, required: false };
+}
+
+/** The field with words about its purpose; without them its document says what it accepts. */
+export function describedField<T, R extends boolean>(field: Field<T, R>, description: string): Field<T, R> {
+  return { ...field, schema: { ...field.schema, description } };
+}
+
+/** A field that may also be `null` in JSON: none. */
+export function nullable<T, R extends boolean>(field: Field<T, R>): Field<T | null, R> {
+  return {
+    ...field,
+    schema: withNull(field.schema),
+    parse: (value) => (value === null ? null : field.parse(value)),
+  };
+}
+
+/** The same schema, with null beside its values. */
+export function withNull(schema: JsonSchema): JsonSchema {
+  const types = [schema.type, "null"].flat();
+  return {
+    ...schema,
+    type: [...new Set(types)],
+    ...(Array.isArray(schema.enum) && { enum: [...new Set([...schema.enum, null])] }),
+  };
+}
+
+function text<T>(
+  accepts: string,
+  schema: JsonSchema,
+  parse: (text: string) => T | undefined,
+): Field<T, true> {
+  return {
+    required: true,
+    accepts,
+    schema: { type: "string", ...schema },
+    parse: (value) => (typeof value === "string" && isCleanText(value) ? parse(value) : undefined),
+  };
+}
+
+function within(value: string, min: number, max: number): boolean {
+  // A code point is one or two units of the string: mostly its length tells already.
+  if (value.length >= 2 * min && value.length <= max) return true;
+  const length = codePoints(value);
+  return length >= min && length <= max;
+}
+
+export const username = text(
+  "a string of 1 to 128 characters without control characters and without a space at either end",
+  { minLength: 1, maxLength: 128 },
+  (value) => (within(value, 1, 128) && value === value.trim() ? value : undefined),
+);
+
+/** The name of a group. Those that exist already may be invisible. */
+export const groupName: Field<string, true> = {
+  ...username,
+  accepts: `${username.accepts}, at least one of them visible`,
+  parse(value) {
+    const name = username.parse(value);
+    return name !== undefined && isVisible(name) ? name : undefined;
+  },
+};
+
+/** The username of what is created. Those that exist already may be of any form, and are found by `username`. */
+export const newUsername: Field<string, true> = {
+  ...groupName,
+  accepts: `${groupName.accepts}, and not "." or ".."`,
+  parse(value) {
+    const name = groupName.parse(value);
+    // Clients take these out of a path, such as that of a block.
+    return name !== undefined && !/^\.{1,2}$/.test(usernameKey(name)) ? name : undefined;
+  },
+};
+
+export const phoneNumber: Field<string, true> = {
+  ...text(
+    "a string of 3 to 64 characters with at least 3 digits, without control characters",
+    { minLength: 3, maxLength: 64 },
+    (value) => (within(value, 3, 64) && phoneDigits(value).length >= 3 ? value : undefined),
+  ),
+  // A + that a client did not encode.
+  fromText: (text) => text.replace(/^ (?=\p{Nd})/u, "+"),
+};
+
+/** An empty name is none. */
+export const displayName = nullable(
+  text("a string of 0 to 128 characters without control characters", { maxLength: 128 }, (value) =>
+    within(value, 0, 128) ? value || null : undefined,
+  ),
+);
+
+export const avatarUrl = nullable(
+  text("an http or https URL of at most 2048 characters", { format: "iri", maxLength: 2048 }, (value) =>
+    within(value, 1, 2048) && !/\s/.test(value) && /^https?:$/i.test(URL.parse(value)?.protocol ?? "")
+      ? value
+      : undefined,
+  ),
+);
+
+export const filename: Field<string, true> = text(
+  FILENAME_ACCEPTS,
+  { minLength: 1, maxLength: 255 },
+  (value) => cleanFilename(value) ?? undefined,
+);
+
+/** Text of several lines. An empty text is none. */
+function lines(maxLength: number): Field<string | null, true> {
+  return nullable<string | null, true>({
+    required: true,
+    accepts: `a string of 0 to ${maxLength} characters, well-formed and without control characters other than line feeds and tabs`,
+    schema: { type: "string", maxLength },
+    parse(value) {
+      if (typeof value !== "string") return undefined;
+      const text = value.replaceAll("\r\n", "\n");
+      return within(text, 0, maxLength) && isCleanLines(text) ? text || null : undefined;
+    },
+  });
+}
+
+const anyLines = lines(10_000);
+
+/** The text of a message. One that nobody can see is none. */
+export const longText: Field<string | null, true> = {
+  ...anyLines,
+  parse(value) {
+    const text = anyLines.parse(value);
+    return typeof text === "string" && !isVisible(text) ? null : text;
+  },
+};
+export const description = lines(1000);
+
+const MAX_DATA_BYTES = 4096;
+const MAX_DATA_DEPTH = 16;
+
+/** A JSON object for the caller's app, as compact JSON text. In a form it is JSON text, and an empty one is none. */
+export const jsonObject: Field<string | null, true> = nullable<string | null, true>({
+  required: true,
+  accepts: `a JSON object (JSON text in a form) of at most ${MAX_DATA_BYTES} bytes and ${MAX_DATA_DEPTH} levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__`,
+  schema: { type: "object" },
+  fromText: (text) => (text === "" ? null : parseStrictly(text)),
+  parse(value) {
+    if (typeof value !== "object" || Array.isArray(value) || !isStorable(value, MAX_DATA_DEPTH))
+      return undefined;
+    const json = JSON.stringify(value);
+    return Buffer.byteLength(json) <= MAX_DATA_BYTES ? json : undefined;
+  },
+});
+
+const MAX_EMOJI_BYTES = 64;
+/** Made when it is first needed: ICU loads its rules, which takes some 20 ms of a start. */
+let graphemes: Intl.Segmenter | undefined;
+
+function countGraphemes(value: string): number {
+  graphemes ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  return [...graphemes.segment(value)].length;
+}
+
+/** What users react with. */
+export const emoji = text(
+  `one visible character other than a full stop, such as an emoji, of at most ${MAX_EMOJI_BYTES} bytes of UTF-8`,
+  { minLength: 1, maxLength: MAX_EMOJI_BYTES },
+  (value) =>
+    Buffer.byteLength(value) <= MAX_EMOJI_BYTES &&
+    isVisible(value) &&
+    // Clients take it out of a path.
+    value !== "." &&
+    countGraphemes(value) === 1
+      ? value
+      : undefined,
+);
+
+export const flag = text('"1"', { const: "1" }, (value) => (value === "1" ? true : undefined));
+
+export const anyText = text("a string", {}, (value) => value);
+
+/** An id that is only looked up: a malformed one is unknown. */
+export function reference(kind: IdKind): Field<string, true> {
+  return text(`an id (${kind}_…)`, { pattern: idPattern(kind) }, (value) => value);
+}
+
+/** The id of an item of the list as a place in it; the item itself may be gone. */
+export function cursor(kind: IdKind): Field<string, true> {
+  return text(`the id of an item in this list (${kind}_…)`, { pattern: idPattern(kind) }, (value) =>
+    isId(kind, value) ? value : undefined,
+  );
+}
+
+const DEFAULT_LIMIT = 10;
+const MAX_LIMIT = 100;
+
+const limit = text(
+  `a whole number from 1 to ${MAX_LIMIT}`,
+  { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
+  (value) => (/^[1-9][0-9]{0,2}$/.test(value) && Number(value) <= MAX_LIMIT ? Number(value) : undefined),
+);
+
+/** Words to search messages by, as they are typed. */
+export const searchWord = text(
+  "a string of 1 to 128 characters without control characters",
+  { minLength: 1, maxLength: 128 },
+  (value) => (within(value, 1, 128) ? value : undefined),
+);
+
+const MAX_NAME_LENGTH = 255;
+const MAX_NAME_WORDS = 32;
+
+/** Words to search names by, as they are typed: also the longest name of a file. */
+export const nameWords = text(
+  `a string of 0 to ${MAX_NAME_LENGTH} characters without control characters, at most ${MAX_NAME_WORDS} words`,
+  { maxLength: MAX_NAME_LENGTH },
+  (value) =>
+    within(value, 0, MAX_NAME_LENGTH) && searchWords(value).length <= MAX_NAME_WORDS ? value : undefined,
+);
+
+export const trueOrFalse: Field<boolean, true> = {
+  required: true,
+  accepts: "true or false, in JSON without quotes",
+  schema: { type: "boolean" },
+  parse: (value) => (typeof value === "boolean" ? value : undefined),
+  fromText: (text) => (text === "true" || text === "false" ? text === "true" : undefined),
+};
+
+/** One of these words. */
+export function choice<T extends string>(...words: readonly T[]): Field<T, true> {
+  return text(words.map((word) => `"${word}"`).join(" or "), { enum: words }, (value) =>
+    words.find((word) => word === value),
+  );
+}
+
+/** A place in an inbox. */
+const position = text(
+  "the position of a conversation in your inbox",
+  { pattern: POSITION.source },
+  (value) => (POSITION.test(value) ? value : undefined),
+);
+
+/** The query of an inbox, whose cursors are positions: ids would not say where a conversation was. */
+export const inboxPageFields = {
+  limit: optional(limit),
+  starting_after: optional(describedField(position, "Returns conversations below this position.")),
+  ending_before: optional(describedField(position, "Returns conversations above this position.")),
+};
+
+/** A username as a place in a list, with a space before it: so it differs from the cursor of a first page. */
+const nameCursor: Field<string, true> = {
+  ...username,
+  parse(value) {
+    const name = username.parse(value);
+    return name === undefined ? undefined : ` ${usernameKey(name)}`;
+  },
+};
+
+/** The query of a list of usernames, in their order. */
+export const namePageFields = {
+  limit: optional(limit),
+  starting_after: optional(describedField(nameCursor, "Returns usernames after this one.")),
+  ending_before: optional(describedField(nameCursor, "Returns usernames before this one.")),
+};
+
+/** The query of a list. */
+export function pageFields(kind: IdKind) {
+  return {
+    limit: optional(limit),
+    starting_after: optional(describedField(cursor(kind), `Returns items older than this one (${kind}_…).`)),
+    ending_before: optional(describedField(cursor(kind), `Returns items newer than this one (${kind}_…).`)),
+  };
+}
+
+type PageFields = Parsed<ReturnType<typeof pageFields>>;
+
+/** Returns the page that the fields ask for, with the other fields as filters. Throws if they have two cursors. */
+export function toPageRequest<F extends PageFields>(fields: F): Page & Omit<F, keyof PageFields> {
+  const { starting_after, ending_before, limit = DEFAULT_LIMIT, ...filters } = fields;
+  const newer = ending_before !== undefined;
+  if (newer && starting_after !== undefined) {
+    throw new ParleyError("invalid_parameter", "Send starting_after or ending_before, not both.", {
+      param: "ending_before",
+    });
+  }
+  return { ...filters, cursor: ending_before ?? starting_after ?? NEWEST, newer, limit };
+}

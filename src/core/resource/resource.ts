@@ -1,0 +1,38 @@
+import { crc32 } from "node:zlib";
+import { ParleyError } from "../../errors.ts";
+
+export { checkVersion, type Expected } from "../../db/version.ts";
+
+/** A resource as it is served, with the version for its ETag. */
+export interface Versioned {
+  /** Its JSON text. */
+  json: string;
+  /**
+   * The row's version, a number. It is followed by "-" and what else changes: the window of its links for an attachment, the
+   * time of last activity for a contact, the CRC-32 of the text for what `versioned` makes.
+   */
+  version: string;
+  /** True if this is the stored result of an earlier request with the same Idempotency-Key. */
+  replayed?: boolean;
+}
+
+/** For a resource that shows what changes without its row: names of users, reactions, links of files. */
+export function versioned(json: string, version: number): Versioned {
+  return { json, version: `${version}-${crc32(json)}` };
+}
+
+/** Returns the id of a resource, which is the first member of its JSON text. */
+export function idOf(json: string): string {
+  const start = '{"id":"'.length;
+  return json.slice(start, json.indexOf('"', start));
+}
+
+/** Waits for a read of what a write has done. If the read cannot be done, that says nothing against the write. */
+export async function readBack<T>(read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    const isUnavailable = error instanceof ParleyError && error.code === "unavailable";
+    throw isUnavailable ? new ParleyError("outcome_unknown") : error;
+  }
+}

@@ -1,0 +1,19 @@
+import { findSenders } from "../../db/queries/people/users.ts";
+import type { Core } from "../node/core.ts";
+import { id, object, text, textOrNull } from "./schema.ts";
+
+/** What is shown of a user to others. */
+export const shownUser = object({
+  id: id("usr"),
+  username: text,
+  display_name: textOrNull,
+  avatar_url: textOrNull,
+});
+
+/** Returns the JSON texts of those of the users who are not erased, by their ids. */
+export async function findShownUsers(core: Core, ids: Iterable<string>): Promise<Map<string, string>> {
+  const distinct = [...new Set(ids)];
+  if (distinct.length === 0) return new Map();
+  const users = await findSenders(core.db, distinct);
+  return new Map(users.map((user) => [user.id, JSON.stringify(user)]));
+}

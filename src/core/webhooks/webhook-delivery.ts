@@ -1,0 +1,94 @@
+import { Webhook } from "standardwebhooks";
+import { listRecipients } from "../../db/queries/events/events.ts";
+import type { DueDelivery } from "../../db/queries/webhooks/deliveries.ts";
+import type { WebhookRow } from "../../db/queries/webhooks/webhooks.ts";
+import { renderEvents, renderForAll } from "../events/event-render.ts";
+import { isShown } from "../events/event-types.ts";
+import { keptSince } from "../events/events.ts";
+import type { Core } from "../node/core.ts";
+import { type Attempt, askedPause, type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";
+
+const SECOND_MS = 1000;
+const GONE = 410;
+
+/** Deliveries to webhooks, as Standard Webhooks 1.0.0 defines them. */
+export const webhookDelivery: DeliveryKind = {
+  async toRequest(core, hook, delivery) {
+    const body = await renderDelivery(core, hook, delivery);
+    return body === undefined ? undefined : sign(core, hook, delivery.event_id, body);
+  },
+
+  async skip(core, hook, { id, attempts }) {
+    await core.db.write("skipDelivery", { webhookId: hook.id, id, attempts, now: core.clock() });
+  },
+
+  async settle(core, attempt) {
+    const { hook, delivery, attempts, answer, isDelivered, isFailing, entry } = attempt;
+    const isGivenUp = isFailing || answer?.status === GONE;
+    const pause = isDelivered || isGivenUp ? undefined : pauseOf(core, attempt);
+    const isEnded = pause === undefined;
+    await core.db.write("settleDelivery", {
+      webhookId: hook.id,
+      id: delivery.id,
+      state: isDelivered ? "delivered" : isEnded ? "failed" : "pending",
+      attempts,
+      nextAt: isEnded ? null : entry.at + pause,
+      status: answer?.status ?? null,
+      error: answer ? null : noAnswer(core),
+      disable: !isDelivered && isEnded,
+      entry,
+    });
+  },
+};
+
+/**
+ * Returns the pause before the next attempt: as planned, or as long as the receiver asks. Ends at the latest when the attempt
+ * after the next is planned, so that no receiver can put off its deliveries for years. Undefined after the last attempt.
+ */
+function pauseOf(core: Core, attempt: Attempt): number | undefined {
+  const planned = pauseAfter(core, attempt.attempts);
+  const asked = askedPause(attempt);
+  if (planned === undefined || asked <= planned) return planned;
+  return Math.min(asked, planned + (pauseAfter(core, attempt.attempts + 1) ?? 0));
+}
+
+/** The same sentence for all reasons: differences would let the owner of a webhook scan the operator's network. */
+function noAnswer({ limits }: Core): string {
+  return `No answer came within ${limits.webhookTimeoutMs / SECOND_MS} s, or the address could not be reached.`;
+}
+
+/**
+ * Renders what a delivery refers to as it is now. Returns undefined if there is nothing to send: the webhook may not show it,
+ * or of all users none sees it.
+ */
+async function renderDelivery(
+  core: Core,
+  hook: WebhookRow,
+  delivery: DueDelivery,
+): Promise<string | undefined> {
+  const { type, told_at: at, payload, recipient_id: recipientId, position, last_position } = delivery;
+  if (!isShown(new Set(hook.scopes.split(" ")), type)) return undefined;
+  const conversationId = type === "webhook.test" ? "" : delivery.conversation_id;
+  const event = { id: delivery.event_id, type, at, conversationId, payload };
+  if (hook.all_users === 0) return (await renderEvents(core, recipientId, [event]))[0]!.json;
+  if (last_position === null) return renderForAll(core, event, [recipientId]);
+  // Recipients are erased with their events.
+  if (at < keptSince(core)) return undefined;
+  return renderForAll(core, event, await listRecipients(core.db, position, last_position));
+}
+
+/** Signs the request: every attempt has the event's id and its own time. */
+function sign(core: Core, hook: WebhookRow, eventId: string, body: string): Request {
+  const now = core.clock();
+  const secrets = [hook.secret];
+  if (hook.old_secret !== null && hook.old_until! > now) secrets.push(hook.old_secret);
+  const signatures = secrets.map((secret) => new Webhook(secret).sign(eventId, new Date(now), body));
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": "Parley",
+    "webhook-id": eventId,
+    "webhook-timestamp": String(Math.floor(now / SECOND_MS)),
+    "webhook-signature": signatures.join(" "),
+  };
+  return { headers, body };
+}

@@ -30,9 +30,9 @@ import { answerClientError, answerOddRequests } from "./protocol/raw-errors.ts";
 import { consoleRoutes } from "./routes/console.ts";
 import { docsRoutes } from "./routes/docs.ts";
 import { errorPages } from "./routes/error-pages.ts";
+import { uploadDiscovery } from "./routes/files/uploads.ts";
 import { allOperations } from "./routes/operations.ts";
-import { sessionRoutes } from "./routes/session.ts";
-import { uploadDiscovery } from "./routes/uploads.ts";
+import { sessionRoutes } from "./routes/people/session.ts";
 
 /** The rights that a route requires: with neither, a valid token of any scope. */
 interface RouteConfig {

@@ -141,7 +141,7 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "a file asks for no scope",
-    file: "src/http/routes/files.ts",
+    file: "src/http/routes/files/files.ts",
     find: '  requireScope(caller, "attachments:read");\n',
     replace: "",
     tests: ["http/matrix"],

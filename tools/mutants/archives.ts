@@ -8,7 +8,7 @@ const NAMES = "src/util/zip-names.ts";
 export const archives: readonly Mutant[] = [
   {
     name: "an archive opens by any signature",
-    file: "src/http/routes/archives.ts",
+    file: "src/http/routes/files/archives.ts",
     find: "if (!core.links.verify(subject, expires, signature)) {",
     replace: 'if (signature === "") {',
     tests: ["attacks/archives"],

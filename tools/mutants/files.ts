@@ -1,7 +1,7 @@
 // Files: what they are called and said to be, how they are served, the links to them, and that they are there.
 import type { Mutant } from "./mutant.ts";
 
-const FILES = "src/http/routes/files.ts";
+const FILES = "src/http/routes/files/files.ts";
 const LINKS = "src/core/node/links.ts";
 const UPLOADS = "src/core/files/upload-once.ts";
 const SCANNER = "src/core/node/scanner.ts";

@@ -81,7 +81,7 @@ export const push: readonly Mutant[] = [
   },
   {
     name: "whoever may read events is told of messages",
-    file: "src/http/routes/push-subscriptions.ts",
+    file: "src/http/routes/webhooks/push-subscriptions.ts",
     find: '    readScope: "messages:read",\n    showsOthers: true,\n',
     replace: "",
     tests: ["http/push-subscriptions"],

@@ -144,7 +144,7 @@ export const requests: readonly Mutant[] = [
   },
   {
     name: "take a field in the query and in the form at once",
-    file: "src/http/routes/attachments.ts",
+    file: "src/http/routes/files/attachments.ts",
     find: "        if (fields.has(name)) throw repeated(name);\n",
     replace: "",
     tests: ["acceptance/attachments"],

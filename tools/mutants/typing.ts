@@ -58,7 +58,7 @@ export const typing: readonly Mutant[] = [
   },
   {
     name: "typing: a page of it is empty",
-    file: "src/http/routes/events.ts",
+    file: "src/http/routes/events/events.ts",
     find: "      refuseTyping(query.types);\n",
     replace: "",
     tests: ["http/typing", "acceptance/typing"],

@@ -216,7 +216,7 @@ export const visibility: readonly Mutant[] = [
   },
   {
     name: "a token with admin alone deletes messages for itself",
-    file: "src/http/routes/messages.ts",
+    file: "src/http/routes/messages/messages.ts",
     find: '      requireScope(caller, "messages:write");\n',
     replace: "",
     tests: ["http/messages"],

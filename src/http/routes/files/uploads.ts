@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { Limits } from "../../config/limits.ts";
-import { attachmentResource } from "../../core/files/attachment-resource.ts";
+import type { Limits } from "../../../config/limits.ts";
+import { attachmentResource } from "../../../core/files/attachment-resource.ts";
 import {
   type Appended,
   appendToUpload,
@@ -13,13 +13,13 @@ import {
   removeUpload,
   toResource,
   uploadResource,
-} from "../../core/files/upload-resumable.ts";
-import { pageFields, toPageRequest } from "../../core/resource/fields.ts";
-import { count, described, oneOf, text } from "../../core/resource/schema.ts";
-import { markReplay, sendVersioned } from "../protocol/conditions.ts";
-import type { HttpContext } from "../protocol/context.ts";
-import { type Call, type Operation, operation } from "../protocol/operation.ts";
-import { sendPage } from "../protocol/pages.ts";
+} from "../../../core/files/upload-resumable.ts";
+import { pageFields, toPageRequest } from "../../../core/resource/fields.ts";
+import { count, described, oneOf, text } from "../../../core/resource/schema.ts";
+import { markReplay, sendVersioned } from "../../protocol/conditions.ts";
+import type { HttpContext } from "../../protocol/context.ts";
+import { type Call, type Operation, operation } from "../../protocol/operation.ts";
+import { sendPage } from "../../protocol/pages.ts";
 import {
   agreeOnDialect,
   announcedBytes,
@@ -35,7 +35,7 @@ import {
   setUploadHeaders,
   TUS_VERSION,
   uploadFields,
-} from "../protocol/resumable.ts";
+} from "../../protocol/resumable.ts";
 import { targetOf } from "./attachments.ts";
 
 const id = { name: "upload_id", kind: "upl", unknown: "upload_not_found" } as const;

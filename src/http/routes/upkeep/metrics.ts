@@ -1,5 +1,5 @@
-import { text } from "../../core/resource/schema.ts";
-import { type Operation, operation } from "../protocol/operation.ts";
+import { text } from "../../../core/resource/schema.ts";
+import { type Operation, operation } from "../../protocol/operation.ts";
 
 export const metricsOperation: Operation = operation({
   name: "readMetrics",

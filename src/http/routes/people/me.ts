@@ -1,5 +1,5 @@
-import { getMe, meResource } from "../../core/people/me.ts";
-import { type Operation, operation } from "../protocol/operation.ts";
+import { getMe, meResource } from "../../../core/people/me.ts";
+import { type Operation, operation } from "../../protocol/operation.ts";
 
 export const meOperation: Operation = operation({
   name: "retrieveMe",

@@ -1,18 +1,18 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { eventResource, typingEventResource } from "../../core/events/event-fields.ts";
-import { eventTypes, shownTypes, showsTyping, TYPING } from "../../core/events/event-types.ts";
-import { findStart, listEvents, newestEventId } from "../../core/events/events.ts";
-import { optional, pageFields, toPageRequest } from "../../core/resource/fields.ts";
-import { anyOf, described, text } from "../../core/resource/schema.ts";
-import { ParleyError } from "../../errors.ts";
-import { isId } from "../../util/ids.ts";
-import { tokenOf } from "../protocol/authentication.ts";
-import { mediaType } from "../protocol/bodies.ts";
-import { EventStream } from "../protocol/event-stream.ts";
-import { type Call, type Operation, operation } from "../protocol/operation.ts";
-import { sendPage } from "../protocol/pages.ts";
-import { sendHead } from "../protocol/send-file.ts";
-import { inTurns } from "../protocol/turns.ts";
+import { eventResource, typingEventResource } from "../../../core/events/event-fields.ts";
+import { eventTypes, shownTypes, showsTyping, TYPING } from "../../../core/events/event-types.ts";
+import { findStart, listEvents, newestEventId } from "../../../core/events/events.ts";
+import { optional, pageFields, toPageRequest } from "../../../core/resource/fields.ts";
+import { anyOf, described, text } from "../../../core/resource/schema.ts";
+import { ParleyError } from "../../../errors.ts";
+import { isId } from "../../../util/ids.ts";
+import { tokenOf } from "../../protocol/authentication.ts";
+import { mediaType } from "../../protocol/bodies.ts";
+import { EventStream } from "../../protocol/event-stream.ts";
+import { type Call, type Operation, operation } from "../../protocol/operation.ts";
+import { sendPage } from "../../protocol/pages.ts";
+import { sendHead } from "../../protocol/send-file.ts";
+import { inTurns } from "../../protocol/turns.ts";
 
 const STREAM = "text/event-stream";
 

@@ -6,17 +6,17 @@ import {
   createConversationArchive,
   inArchivePlace,
   openArchive,
-} from "../../core/files/archives.ts";
-import { archiveSubject } from "../../core/node/links.ts";
-import { anyText, describedField, optional } from "../../core/resource/fields.ts";
-import { knownForm } from "../../core/resource/known-form.ts";
-import { ParleyError } from "../../errors.ts";
-import { errorFields } from "../../util/log.ts";
-import { clientAddress } from "../protocol/client-address.ts";
-import { type Operation, operation } from "../protocol/operation.ts";
-import { sendChunks } from "../protocol/send-file.ts";
-import { linkFields, refusedLink } from "../protocol/signed-links.ts";
-import { inTurns } from "../protocol/turns.ts";
+} from "../../../core/files/archives.ts";
+import { archiveSubject } from "../../../core/node/links.ts";
+import { anyText, describedField, optional } from "../../../core/resource/fields.ts";
+import { knownForm } from "../../../core/resource/known-form.ts";
+import { ParleyError } from "../../../errors.ts";
+import { errorFields } from "../../../util/log.ts";
+import { clientAddress } from "../../protocol/client-address.ts";
+import { type Operation, operation } from "../../protocol/operation.ts";
+import { sendChunks } from "../../protocol/send-file.ts";
+import { linkFields, refusedLink } from "../../protocol/signed-links.ts";
+import { inTurns } from "../../protocol/turns.ts";
 
 export const archiveOperation: Operation = operation({
   name: "createArchive",

@@ -1,4 +1,4 @@
-import { createMessage, messageFields } from "../../core/messages/message-send.ts";
+import { createMessage, messageFields } from "../../../core/messages/message-send.ts";
 import {
   deleteMessage,
   getMessage,
@@ -8,8 +8,8 @@ import {
   messageChanges,
   messageResource,
   updateMessage,
-} from "../../core/messages/messages.ts";
-import { addReaction, removeReaction } from "../../core/messages/reactions.ts";
+} from "../../../core/messages/messages.ts";
+import { addReaction, removeReaction } from "../../../core/messages/reactions.ts";
 import {
   choice,
   cursor,
@@ -20,17 +20,17 @@ import {
   reference,
   searchWord,
   toPageRequest,
-} from "../../core/resource/fields.ts";
-import { knownForm } from "../../core/resource/known-form.ts";
-import { idOf } from "../../core/resource/resource.ts";
-import { searchMessages } from "../../core/search/search.ts";
-import { ParleyError } from "../../errors.ts";
-import { requireScope } from "../protocol/authentication.ts";
-import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
-import { type Operation, operation } from "../protocol/operation.ts";
-import { sendPage } from "../protocol/pages.ts";
-import { inTurns } from "../protocol/turns.ts";
-import { receiveMessage } from "../protocol/uploads.ts";
+} from "../../../core/resource/fields.ts";
+import { knownForm } from "../../../core/resource/known-form.ts";
+import { idOf } from "../../../core/resource/resource.ts";
+import { searchMessages } from "../../../core/search/search.ts";
+import { ParleyError } from "../../../errors.ts";
+import { requireScope } from "../../protocol/authentication.ts";
+import { expectedVersions, sendVersioned } from "../../protocol/conditions.ts";
+import { type Operation, operation } from "../../protocol/operation.ts";
+import { sendPage } from "../../protocol/pages.ts";
+import { inTurns } from "../../protocol/turns.ts";
+import { receiveMessage } from "../../protocol/uploads.ts";
 
 const id = { name: "message_id", kind: "msg", unknown: "message_not_found" } as const;
 const emojiInPath = { name: "emoji", field: emoji };

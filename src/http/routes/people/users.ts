@@ -8,12 +8,12 @@ import {
   userFilters,
   userResource,
   userWithUnreadResource,
-} from "../../core/people/users.ts";
-import { pageFields, toPageRequest } from "../../core/resource/fields.ts";
-import { expectOnlyVersion, markReplay, sendUnchanging, sendVersioned } from "../protocol/conditions.ts";
-import { type Operation, operation } from "../protocol/operation.ts";
-import { sendPage } from "../protocol/pages.ts";
-import { inTurns } from "../protocol/turns.ts";
+} from "../../../core/people/users.ts";
+import { pageFields, toPageRequest } from "../../../core/resource/fields.ts";
+import { expectOnlyVersion, markReplay, sendUnchanging, sendVersioned } from "../../protocol/conditions.ts";
+import { type Operation, operation } from "../../protocol/operation.ts";
+import { sendPage } from "../../protocol/pages.ts";
+import { inTurns } from "../../protocol/turns.ts";
 
 const id = { name: "user_id", kind: "usr", unknown: "user_not_found" } as const;
 

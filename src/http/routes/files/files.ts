@@ -1,26 +1,33 @@
 import { create as contentDisposition } from "content-disposition";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type FileRow, getAttachmentRow, getLinkedAttachmentRow } from "../../core/files/attachments.ts";
-import { toContentType } from "../../core/files/charset.ts";
-import { findStoreUrl, openFile } from "../../core/files/downloads.ts";
-import { essence } from "../../core/files/media-types.ts";
-import type { Core } from "../../core/node/core.ts";
-import { fileSubject } from "../../core/node/links.ts";
-import { PREVIEW_WIDTHS } from "../../core/node/previews.ts";
-import { anyText, choice, describedField, flag, optional, type Shape } from "../../core/resource/fields.ts";
-import { knownForm } from "../../core/resource/known-form.ts";
-import { ParleyError } from "../../errors.ts";
-import { errorFields } from "../../util/log.ts";
-import { authenticate, requireScope, tokenOf } from "../protocol/authentication.ts";
-import { clientAddress } from "../protocol/client-address.ts";
-import { CHANGED_TAG, matchesStrongly, matchesTag } from "../protocol/conditions.ts";
-import { formatDigest } from "../protocol/digests.ts";
-import type { HeaderName } from "../protocol/headers.ts";
-import { type Call, type Operation, operation } from "../protocol/operation.ts";
-import { type ByteRange, parseRange } from "../protocol/ranges.ts";
-import { sendChunks } from "../protocol/send-file.ts";
-import { linkFields, refusedLink } from "../protocol/signed-links.ts";
-import { addVary } from "../protocol/vary.ts";
+import { type FileRow, getAttachmentRow, getLinkedAttachmentRow } from "../../../core/files/attachments.ts";
+import { toContentType } from "../../../core/files/charset.ts";
+import { findStoreUrl, openFile } from "../../../core/files/downloads.ts";
+import { essence } from "../../../core/files/media-types.ts";
+import type { Core } from "../../../core/node/core.ts";
+import { fileSubject } from "../../../core/node/links.ts";
+import { PREVIEW_WIDTHS } from "../../../core/node/previews.ts";
+import {
+  anyText,
+  choice,
+  describedField,
+  flag,
+  optional,
+  type Shape,
+} from "../../../core/resource/fields.ts";
+import { knownForm } from "../../../core/resource/known-form.ts";
+import { ParleyError } from "../../../errors.ts";
+import { errorFields } from "../../../util/log.ts";
+import { authenticate, requireScope, tokenOf } from "../../protocol/authentication.ts";
+import { clientAddress } from "../../protocol/client-address.ts";
+import { CHANGED_TAG, matchesStrongly, matchesTag } from "../../protocol/conditions.ts";
+import { formatDigest } from "../../protocol/digests.ts";
+import type { HeaderName } from "../../protocol/headers.ts";
+import { type Call, type Operation, operation } from "../../protocol/operation.ts";
+import { type ByteRange, parseRange } from "../../protocol/ranges.ts";
+import { sendChunks } from "../../protocol/send-file.ts";
+import { linkFields, refusedLink } from "../../protocol/signed-links.ts";
+import { addVary } from "../../protocol/vary.ts";
 
 const query = {
   user: optional(describedField(anyText, "The user whose link it is.")),

@@ -1,4 +1,4 @@
-import { announceTyping } from "../../core/events/typing.ts";
+import { announceTyping } from "../../../core/events/typing.ts";
 import {
   conversationResource,
   conversationSettings,
@@ -8,12 +8,12 @@ import {
   markRead,
   readFields,
   updateConversation,
-} from "../../core/messages/conversations.ts";
-import { inboxPageFields, toPageRequest } from "../../core/resource/fields.ts";
-import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
-import { type Operation, operation } from "../protocol/operation.ts";
-import { sendPage } from "../protocol/pages.ts";
-import { inTurns } from "../protocol/turns.ts";
+} from "../../../core/messages/conversations.ts";
+import { inboxPageFields, toPageRequest } from "../../../core/resource/fields.ts";
+import { expectedVersions, sendVersioned } from "../../protocol/conditions.ts";
+import { type Operation, operation } from "../../protocol/operation.ts";
+import { sendPage } from "../../protocol/pages.ts";
+import { inTurns } from "../../protocol/turns.ts";
 
 const id = { name: "conversation_id", kind: "cnv", unknown: "conversation_not_found" } as const;
 

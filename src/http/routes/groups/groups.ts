@@ -7,7 +7,7 @@ import {
   memberResource,
   removeMember,
   updateMember,
-} from "../../core/groups/group-members.ts";
+} from "../../../core/groups/group-members.ts";
 import {
   createGroup,
   getGroup,
@@ -18,13 +18,13 @@ import {
   leaveGroup,
   listGroups,
   updateGroup,
-} from "../../core/groups/groups.ts";
-import { pageFields, toPageRequest } from "../../core/resource/fields.ts";
-import { idOf } from "../../core/resource/resource.ts";
-import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
-import { type Operation, operation } from "../protocol/operation.ts";
-import { sendPage } from "../protocol/pages.ts";
-import { inTurns } from "../protocol/turns.ts";
+} from "../../../core/groups/groups.ts";
+import { pageFields, toPageRequest } from "../../../core/resource/fields.ts";
+import { idOf } from "../../../core/resource/resource.ts";
+import { expectedVersions, sendVersioned } from "../../protocol/conditions.ts";
+import { type Operation, operation } from "../../protocol/operation.ts";
+import { sendPage } from "../../protocol/pages.ts";
+import { inTurns } from "../../protocol/turns.ts";
 
 const id = { name: "group_id", kind: "grp", unknown: "group_not_found" } as const;
 const innerId = { name: "member_id", kind: "mem", unknown: "member_not_found" } as const;

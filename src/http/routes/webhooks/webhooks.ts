@@ -5,8 +5,8 @@ import {
   webhookFields,
   webhookFilters,
   webhookResource,
-} from "../../core/events/webhook-fields.ts";
-import { pageFields, toPageRequest } from "../../core/resource/fields.ts";
+} from "../../../core/events/webhook-fields.ts";
+import { pageFields, toPageRequest } from "../../../core/resource/fields.ts";
 import {
   createWebhook,
   deleteWebhook,
@@ -17,10 +17,10 @@ import {
   rotateSecret,
   testWebhook,
   updateWebhook,
-} from "../../core/webhooks/webhooks.ts";
-import { expectedVersions, markReplay, sendVersioned } from "../protocol/conditions.ts";
-import { type Operation, operation } from "../protocol/operation.ts";
-import { sendPage } from "../protocol/pages.ts";
+} from "../../../core/webhooks/webhooks.ts";
+import { expectedVersions, markReplay, sendVersioned } from "../../protocol/conditions.ts";
+import { type Operation, operation } from "../../protocol/operation.ts";
+import { sendPage } from "../../protocol/pages.ts";
 
 const id = { name: "webhook_id", kind: "whk", unknown: "webhook_not_found" } as const;
 const deliveryId = { name: "delivery_id", kind: "dlv", unknown: "delivery_not_found" } as const;

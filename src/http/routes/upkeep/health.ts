@@ -1,6 +1,6 @@
-import { object, text } from "../../core/resource/schema.ts";
-import { checkReady } from "../../core/upkeep/health.ts";
-import { type Operation, operation } from "../protocol/operation.ts";
+import { object, text } from "../../../core/resource/schema.ts";
+import { checkReady } from "../../../core/upkeep/health.ts";
+import { type Operation, operation } from "../../protocol/operation.ts";
 
 const answer = { status: 200, content: { "application/json": object({ status: text }) } } as const;
 

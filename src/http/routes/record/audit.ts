@@ -5,17 +5,17 @@ import {
   auditResource,
   exportAudit,
   listAudit,
-} from "../../core/record/audit-trail.ts";
-import { pageFields, type Shape, toPageRequest } from "../../core/resource/fields.ts";
-import { described, text } from "../../core/resource/schema.ts";
-import type { Turns } from "../../core/resource/turns.ts";
-import { ParleyError } from "../../errors.ts";
-import { errorFields } from "../../util/log.ts";
-import { mediaType } from "../protocol/bodies.ts";
-import { type Call, type Operation, operation } from "../protocol/operation.ts";
-import { sendPage } from "../protocol/pages.ts";
-import { sendChunks } from "../protocol/send-file.ts";
-import { inTurns } from "../protocol/turns.ts";
+} from "../../../core/record/audit-trail.ts";
+import { pageFields, type Shape, toPageRequest } from "../../../core/resource/fields.ts";
+import { described, text } from "../../../core/resource/schema.ts";
+import type { Turns } from "../../../core/resource/turns.ts";
+import { ParleyError } from "../../../errors.ts";
+import { errorFields } from "../../../util/log.ts";
+import { mediaType } from "../../protocol/bodies.ts";
+import { type Call, type Operation, operation } from "../../protocol/operation.ts";
+import { sendPage } from "../../protocol/pages.ts";
+import { sendChunks } from "../../protocol/send-file.ts";
+import { inTurns } from "../../protocol/turns.ts";
 
 /** The media types of lines of JSON. */
 const LINES = ["application/jsonl", "application/x-ndjson"];

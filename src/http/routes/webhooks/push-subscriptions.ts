@@ -1,4 +1,4 @@
-import { pageFields, toPageRequest } from "../../core/resource/fields.ts";
+import { pageFields, toPageRequest } from "../../../core/resource/fields.ts";
 import {
   createPushSubscription,
   deletePushSubscription,
@@ -6,10 +6,10 @@ import {
   listPushSubscriptions,
   pushSubscriptionFields,
   pushSubscriptionResource,
-} from "../../core/webhooks/push-subscriptions.ts";
-import { expectedVersions, markReplay, sendVersioned } from "../protocol/conditions.ts";
-import { type Operation, operation } from "../protocol/operation.ts";
-import { sendPage } from "../protocol/pages.ts";
+} from "../../../core/webhooks/push-subscriptions.ts";
+import { expectedVersions, markReplay, sendVersioned } from "../../protocol/conditions.ts";
+import { type Operation, operation } from "../../protocol/operation.ts";
+import { sendPage } from "../../protocol/pages.ts";
 
 const id = { name: "push_subscription_id", kind: "psh", unknown: "push_subscription_not_found" } as const;
 const scope = "events:read";

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { Core } from "../../core/node/core.ts";
-import { tokenExpiry } from "../../core/people/sign-in.ts";
-import { readFields } from "../../core/resource/fields.ts";
-import { ParleyError } from "../../errors.ts";
-import { tokenOf } from "../protocol/authentication.ts";
-import { hasBody } from "../protocol/body-reader.ts";
-import { queryOf } from "../protocol/operation.ts";
-import { endSession, startSession } from "../protocol/sessions.ts";
+import type { Core } from "../../../core/node/core.ts";
+import { tokenExpiry } from "../../../core/people/sign-in.ts";
+import { readFields } from "../../../core/resource/fields.ts";
+import { ParleyError } from "../../../errors.ts";
+import { tokenOf } from "../../protocol/authentication.ts";
+import { hasBody } from "../../protocol/body-reader.ts";
+import { queryOf } from "../../protocol/operation.ts";
+import { endSession, startSession } from "../../protocol/sessions.ts";
 
 /** The session by which a browser stays signed in to the console. */
 export function sessionRoutes(app: FastifyInstance, core: Core): void {

@@ -1,7 +1,7 @@
-import { blockResource, listBlocks, setBlock } from "../../core/people/blocks.ts";
-import { namePageFields, toPageRequest, username } from "../../core/resource/fields.ts";
-import { type Operation, operation } from "../protocol/operation.ts";
-import { sendPage } from "../protocol/pages.ts";
+import { blockResource, listBlocks, setBlock } from "../../../core/people/blocks.ts";
+import { namePageFields, toPageRequest, username } from "../../../core/resource/fields.ts";
+import { type Operation, operation } from "../../protocol/operation.ts";
+import { sendPage } from "../../protocol/pages.ts";
 
 const nameInPath = { name: "username", field: username };
 

@@ -1,4 +1,4 @@
-import { expiresAt, scopes } from "../../core/people/token-fields.ts";
+import { expiresAt, scopes } from "../../../core/people/token-fields.ts";
 import {
   createToken,
   createTokenWithKey,
@@ -7,12 +7,18 @@ import {
   newTokenResource,
   revokeToken,
   tokenResource,
-} from "../../core/people/tokens.ts";
-import { displayName, optional, pageFields, reference, toPageRequest } from "../../core/resource/fields.ts";
-import { knownForm } from "../../core/resource/known-form.ts";
-import { expectOnlyVersion, markReplay, sendUnchanging } from "../protocol/conditions.ts";
-import { type Operation, operation } from "../protocol/operation.ts";
-import { sendPage } from "../protocol/pages.ts";
+} from "../../../core/people/tokens.ts";
+import {
+  displayName,
+  optional,
+  pageFields,
+  reference,
+  toPageRequest,
+} from "../../../core/resource/fields.ts";
+import { knownForm } from "../../../core/resource/known-form.ts";
+import { expectOnlyVersion, markReplay, sendUnchanging } from "../../protocol/conditions.ts";
+import { type Operation, operation } from "../../protocol/operation.ts";
+import { sendPage } from "../../protocol/pages.ts";
 
 const id = { name: "token_id", kind: "tok", unknown: "token_not_found" } as const;
 

@@ -8,13 +8,13 @@ import {
   getContact,
   listContacts,
   updateContact,
-} from "../../core/people/contacts.ts";
-import { displayName, optional, pageFields, toPageRequest } from "../../core/resource/fields.ts";
-import { idOf } from "../../core/resource/resource.ts";
-import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
-import { type Operation, operation } from "../protocol/operation.ts";
-import { sendPage } from "../protocol/pages.ts";
-import { inTurns } from "../protocol/turns.ts";
+} from "../../../core/people/contacts.ts";
+import { displayName, optional, pageFields, toPageRequest } from "../../../core/resource/fields.ts";
+import { idOf } from "../../../core/resource/resource.ts";
+import { expectedVersions, sendVersioned } from "../../protocol/conditions.ts";
+import { type Operation, operation } from "../../protocol/operation.ts";
+import { sendPage } from "../../protocol/pages.ts";
+import { inTurns } from "../../protocol/turns.ts";
 
 const id = { name: "contact_id", kind: "con", unknown: "contact_not_found" } as const;
 

@@ -1,4 +1,4 @@
-import { attachmentAdditions, attachmentResource } from "../../core/files/attachment-resource.ts";
+import { attachmentAdditions, attachmentResource } from "../../../core/files/attachment-resource.ts";
 import {
   attachmentFilters,
   createAttachment,
@@ -9,7 +9,7 @@ import {
   type Target,
   targetFields,
   updateAttachment,
-} from "../../core/files/attachments.ts";
+} from "../../../core/files/attachments.ts";
 import {
   filename,
   optional,
@@ -18,16 +18,16 @@ import {
   readFields,
   TextFields,
   toPageRequest,
-} from "../../core/resource/fields.ts";
-import { knownForm } from "../../core/resource/known-form.ts";
-import { idOf } from "../../core/resource/resource.ts";
-import { ParleyError } from "../../errors.ts";
-import { repeated } from "../protocol/bodies.ts";
-import { expectedVersions, sendVersioned } from "../protocol/conditions.ts";
-import { type Operation, operation, queryOf } from "../protocol/operation.ts";
-import { sendPage } from "../protocol/pages.ts";
-import { inTurns } from "../protocol/turns.ts";
-import { receiveForm } from "../protocol/uploads.ts";
+} from "../../../core/resource/fields.ts";
+import { knownForm } from "../../../core/resource/known-form.ts";
+import { idOf } from "../../../core/resource/resource.ts";
+import { ParleyError } from "../../../errors.ts";
+import { repeated } from "../../protocol/bodies.ts";
+import { expectedVersions, sendVersioned } from "../../protocol/conditions.ts";
+import { type Operation, operation, queryOf } from "../../protocol/operation.ts";
+import { sendPage } from "../../protocol/pages.ts";
+import { inTurns } from "../../protocol/turns.ts";
+import { receiveForm } from "../../protocol/uploads.ts";
 
 const uploadFields = { ...targetFields, ...stripFields };
 

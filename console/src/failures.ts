@@ -1,6 +1,6 @@
 // Errors: what the console does about them, and their text for the user.
 import { type ErrorCode, ParleyApiError } from "../../client/src/index.ts";
-import { formatSize } from "./format.ts";
+import { formatSize } from "./ui/format.ts";
 
 export function isCode(error: unknown, code: ErrorCode): boolean {
   return error instanceof ParleyApiError && error.code === code;

@@ -1,7 +1,7 @@
 // Keyboard shortcuts: those that work everywhere, and the list of all.
 import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { Dialog } from "./dialog.tsx";
+import { Dialog } from "./ui/dialog.tsx";
 
 const IS_MAC = /Mac|iPhone|iPad/.test(navigator.platform);
 /** The key that goes with another one, as keyboards have it. */

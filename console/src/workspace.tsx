@@ -1,27 +1,27 @@
 // The screen after the sign-in. The URL (#id) names the open conversation, so that Back works.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Contact } from "../../client/src/index.ts";
-import { Account } from "./account.tsx";
 import { LoadAdministration } from "./admin/load.tsx";
 import { isAdminAlone, isAdminPlace, toAllowedPlace } from "./admin/places.ts";
-import { ContactDetails } from "./contact-details.tsx";
-import { ContactPane } from "./contact-pane.tsx";
-import { Conversation } from "./conversation.tsx";
-import { ContactHeader, NotesHeader } from "./conversation-header.tsx";
-import { useDropGuard } from "./drop.ts";
+import { useDropGuard } from "./files/drop.ts";
+import { UploadTray } from "./files/upload-tray.tsx";
 import { OpenGroup } from "./groups/open-group.tsx";
 import { useGroups } from "./groups/use-groups.ts";
-import { Nothing } from "./nothing.tsx";
-import { NotAllowed, Reading } from "./page-notes.tsx";
-import { toName } from "./people.tsx";
+import { Conversation } from "./messages/conversation.tsx";
+import { ContactHeader, NotesHeader } from "./messages/conversation-header.tsx";
+import { toUnreadPrefix, useUnreadMark } from "./notifications/unread-mark.ts";
+import { ContactDetails } from "./people/contact-details.tsx";
+import { ContactPane } from "./people/contact-pane.tsx";
+import { toName } from "./people/people.tsx";
+import { type Open, useOpenContact } from "./people/use-open-contact.ts";
 import { isGroup, NOTES, openPlace, usePlace } from "./place.ts";
-import { useSession } from "./session.ts";
+import { QuickSwitcher } from "./search/switcher.tsx";
+import { Account } from "./session/account.tsx";
+import { useSession } from "./session/session.ts";
+import { Mark } from "./session/sign-in.tsx";
 import { ShortcutList, useShortcuts } from "./shortcuts.tsx";
-import { Mark } from "./sign-in.tsx";
-import { QuickSwitcher } from "./switcher.tsx";
-import { toUnreadPrefix, useUnreadMark } from "./unread-mark.ts";
-import { UploadTray } from "./upload-tray.tsx";
-import { type Open, useOpenContact } from "./use-open-contact.ts";
+import { Nothing } from "./ui/nothing.tsx";
+import { NotAllowed, Reading } from "./ui/page-notes.tsx";
 
 export function Workspace() {
   const { me } = useSession();

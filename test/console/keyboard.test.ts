@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { scoreName } from "../../console/src/fuzzy.ts";
+import { scoreName } from "../../console/src/search/fuzzy.ts";
 import { noChromium } from "../support/engines/chromium.ts";
 import { assertAccessible, makeContact, openAccount } from "./browser.ts";
 import { assertQuiet, gather, makeGroup } from "./in-groups.ts";

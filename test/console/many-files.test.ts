@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fillFiles } from "../../bench/rows.ts";
-import { MAX_LOADED } from "../../console/src/file-order.ts";
-import { formatSize } from "../../console/src/format.ts";
+import { MAX_LOADED } from "../../console/src/files/file-order.ts";
+import { formatSize } from "../../console/src/ui/format.ts";
 import { startApp } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { isLong, scaled } from "../support/scale.ts";

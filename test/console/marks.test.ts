@@ -1,7 +1,7 @@
 // What is marked in a text is what the server compares, and no character is cut.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasMatch, isSearchable, toExcerpt } from "../../console/src/marks.ts";
+import { hasMatch, isSearchable, toExcerpt } from "../../console/src/search/marks.ts";
 
 /** The excerpt as one text, with brackets around what is marked. */
 function mark(text: string, q: string): string {

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { build } from "vite";
-import { formatAgo, formatSize, initials } from "../../console/src/format.ts";
+import { formatAgo, formatSize, initials } from "../../console/src/ui/format.ts";
 import { startApp, startOn, testConfig } from "../support/app.ts";
 
 const CONSOLE = fileURLToPath(new URL("../../console", import.meta.url));

@@ -1,4 +1,4 @@
-// The style sheets of the console take each size and colour from the scale of console/src/base.css.
+// The style sheets of the console take each size and colour from the scale of console/src/ui/base.css.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,10 +1,10 @@
 // The administration: its sections, and the one that the URL names.
 import { useEffect, useMemo } from "preact/hooks";
-import { Icon, IconButton, type IconName } from "../icons.tsx";
-import { visible } from "../people.tsx";
-import { useSession } from "../session.ts";
-import { Mark } from "../sign-in.tsx";
-import { toUnreadPrefix } from "../unread-mark.ts";
+import { toUnreadPrefix } from "../notifications/unread-mark.ts";
+import { visible } from "../people/people.tsx";
+import { useSession } from "../session/session.ts";
+import { Mark } from "../session/sign-in.tsx";
+import { Icon, IconButton, type IconName } from "../ui/icons.tsx";
 import { AuditPage } from "./audit-page.tsx";
 import { DirectoryContext, UserDirectory } from "./directory.tsx";
 import { MetricsFeed } from "./metrics-feed.ts";

@@ -1,11 +1,11 @@
 // Exports what the filters of the audit trail find to a file.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { AuditEntry } from "../../../client/src/index.ts";
-import { Choice } from "../choice.tsx";
-import { Dialog, FormButtons } from "../dialog.tsx";
 import { explain } from "../failures.ts";
-import { counted } from "../format.ts";
-import { useSession } from "../session.ts";
+import { useSession } from "../session/session.ts";
+import { Choice } from "../ui/choice.tsx";
+import { Dialog, FormButtons } from "../ui/dialog.tsx";
+import { counted } from "../ui/format.ts";
 import { toCsv } from "./audit-csv.ts";
 import type { TrailFilter } from "./audit-pages.ts";
 import { toDay } from "./days.ts";

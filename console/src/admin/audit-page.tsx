@@ -1,8 +1,8 @@
 // The audit trail, with filters, and its export.
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import { Icon } from "../icons.tsx";
-import { useSession } from "../session.ts";
-import { useSettled } from "../use-settled.ts";
+import { useSession } from "../session/session.ts";
+import { Icon } from "../ui/icons.tsx";
+import { useSettled } from "../ui/use-settled.ts";
 import { ExportTrail } from "./audit-export.tsx";
 import { type Fields, Filters, NO_FIELDS } from "./audit-filters.tsx";
 import { type TrailFilter, useTrail } from "./audit-pages.ts";

@@ -1,6 +1,6 @@
 import type { AuditEntry, AuditQuery } from "../../../client/src/index.ts";
-import { useSession } from "../session.ts";
-import { type Pages, readFound, usePages } from "../use-pages.ts";
+import { useSession } from "../session/session.ts";
+import { type Pages, readFound, usePages } from "../ui/use-pages.ts";
 
 /** What the entries must match; null finds nothing. */
 export type TrailFilter = Pick<

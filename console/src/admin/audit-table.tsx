@@ -1,6 +1,6 @@
 // A table of audit entries, each a sentence.
 import type { AuditEntry } from "../../../client/src/index.ts";
-import type { Pages } from "../use-pages.ts";
+import type { Pages } from "../ui/use-pages.ts";
 import { type Phrase, tell } from "./audit-words.ts";
 import { UserLink } from "./directory.tsx";
 import { Time } from "./parts.tsx";

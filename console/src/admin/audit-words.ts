@@ -1,6 +1,6 @@
 // Audit entries in plain words.
 import type { AuditEntry } from "../../../client/src/index.ts";
-import { counted } from "../format.ts";
+import { counted } from "../ui/format.ts";
 
 /** A piece of a sentence: words, or what they link to. */
 export type Phrase =

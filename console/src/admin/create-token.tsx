@@ -1,11 +1,11 @@
 // Creating a token, and showing it once.
 import { useState } from "preact/hooks";
 import type { NewToken, Token } from "../../../client/src/index.ts";
-import { Choice } from "../choice.tsx";
-import { Dialog, FormButtons } from "../dialog.tsx";
 import { explain, LABELS, nameLimit } from "../failures.ts";
-import { useSession } from "../session.ts";
-import { TextField } from "../text-field.tsx";
+import { useSession } from "../session/session.ts";
+import { Choice } from "../ui/choice.tsx";
+import { Dialog, FormButtons } from "../ui/dialog.tsx";
+import { TextField } from "../ui/text-field.tsx";
 import { toDay } from "./days.ts";
 import { CopyButton } from "./parts.tsx";
 import { SCOPES } from "./scopes.ts";

@@ -2,8 +2,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Delivery, Webhook } from "../../../client/src/index.ts";
 import { nameLimit } from "../failures.ts";
-import { useSession } from "../session.ts";
-import { type Pages, usePages } from "../use-pages.ts";
+import { useSession } from "../session/session.ts";
+import { type Pages, usePages } from "../ui/use-pages.ts";
 import { diagnose, isFailing, toDeliveryState, toEventName } from "./advice.ts";
 import { mergeDeliveries, readSince, toOldestOpen } from "./delivery-list.ts";
 import { Badge, Time, useVisibleInterval } from "./parts.tsx";

@@ -3,8 +3,8 @@ import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Parley, User } from "../../../client/src/index.ts";
 import { isGone } from "../failures.ts";
-import { oncePerFrame } from "../frames.ts";
-import { useWatched } from "../use-redraw.ts";
+import { oncePerFrame } from "../ui/frames.ts";
+import { useWatched } from "../ui/use-redraw.ts";
 import { toUserPlace } from "./places.ts";
 
 /** An erased user has null. */

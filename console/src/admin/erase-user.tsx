@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 import type { User } from "../../../client/src/index.ts";
-import { Dialog, FormButtons } from "../dialog.tsx";
 import { explain } from "../failures.ts";
-import { formatSize } from "../format.ts";
 import { openPlace } from "../place.ts";
-import { useSession } from "../session.ts";
-import { TextField } from "../text-field.tsx";
+import { useSession } from "../session/session.ts";
+import { Dialog, FormButtons } from "../ui/dialog.tsx";
+import { formatSize } from "../ui/format.ts";
+import { TextField } from "../ui/text-field.tsx";
 import { useDirectory } from "./directory.tsx";
 
 /** Asks for the username, says what is lost, and erases. */

@@ -1,10 +1,10 @@
 // Finds a token by its secret, as it was found in a log or a repository: no list shows secrets.
 import { useState } from "preact/hooks";
 import type { Token } from "../../../client/src/index.ts";
-import { Dialog, FormButtons } from "../dialog.tsx";
 import { explain, isRefused } from "../failures.ts";
-import { connect, useSession } from "../session.ts";
-import { TextField } from "../text-field.tsx";
+import { connect, useSession } from "../session/session.ts";
+import { Dialog, FormButtons } from "../ui/dialog.tsx";
+import { TextField } from "../ui/text-field.tsx";
 
 export function LeakedToken(props: { onFound: (token: Token) => void; onClose: () => void }) {
   const { parley, endIfRefused } = useSession();

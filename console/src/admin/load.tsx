@@ -1,6 +1,6 @@
 // Loads the administration when it is opened, so that nobody else pays for it.
 import { useEffect, useState } from "preact/hooks";
-import { PageFailure, Reading } from "../page-notes.tsx";
+import { PageFailure, Reading } from "../ui/page-notes.tsx";
 
 type Loaded = typeof import("./administration.tsx");
 

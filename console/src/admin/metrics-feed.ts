@@ -1,6 +1,6 @@
 // The metrics of the server, read again and again while the overview is open, and kept for its charts.
 import { type Parley, ParleyApiError } from "../../../client/src/index.ts";
-import { HERE } from "../session.ts";
+import { HERE } from "../session/session.ts";
 import { type Figures, type Metrics, parseMetrics, type Sample, toFigures } from "./metrics.ts";
 
 /** How long the charts go back, in seconds. */

@@ -1,8 +1,8 @@
 // How the server does: whether it is ready, what it is, and charts of its metrics.
 import { explain } from "../failures.ts";
-import { formatSize } from "../format.ts";
-import { Reading } from "../page-notes.tsx";
-import { useRedraw } from "../use-redraw.ts";
+import { formatSize } from "../ui/format.ts";
+import { Reading } from "../ui/page-notes.tsx";
+import { useRedraw } from "../ui/use-redraw.ts";
 import { Chart, type ChartPoint } from "./chart.tsx";
 import { type Figures, type Metrics, readLabel, readValue } from "./metrics.ts";
 import type { MetricsFeed } from "./metrics-feed.ts";

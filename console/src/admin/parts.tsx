@@ -1,12 +1,12 @@
 // Small parts that the pages of the administration share.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { formatFullTime, formatTime } from "../format.ts";
-import { Icon, IconButton, type IconName } from "../icons.tsx";
-import { PageFailure, Reading } from "../page-notes.tsx";
-import { useSession } from "../session.ts";
-import { useInterval } from "../use-interval.ts";
-import type { Pages } from "../use-pages.ts";
+import { useSession } from "../session/session.ts";
+import { formatFullTime, formatTime } from "../ui/format.ts";
+import { Icon, IconButton, type IconName } from "../ui/icons.tsx";
+import { PageFailure, Reading } from "../ui/page-notes.tsx";
+import { useInterval } from "../ui/use-interval.ts";
+import type { Pages } from "../ui/use-pages.ts";
 
 /** The title of a page with what can be done on it. Takes the focus if the link that led here is gone. */
 export function PageHead(props: {

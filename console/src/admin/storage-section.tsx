@@ -1,9 +1,9 @@
 // How much users store, and who stores most.
 import { useEffect, useState } from "preact/hooks";
 import type { Parley, User } from "../../../client/src/index.ts";
-import { formatSize } from "../format.ts";
-import { Reading } from "../page-notes.tsx";
-import { useSession } from "../session.ts";
+import { useSession } from "../session/session.ts";
+import { formatSize } from "../ui/format.ts";
+import { Reading } from "../ui/page-notes.tsx";
 import { toUserPlace } from "./places.ts";
 import { StorageUse } from "./storage-use.tsx";
 import { type Column, Table } from "./table.tsx";

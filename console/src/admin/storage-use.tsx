@@ -1,4 +1,4 @@
-import { formatSize } from "../format.ts";
+import { formatSize } from "../ui/format.ts";
 
 /** How much of their quota a user has used. */
 export function StorageUse({ used, quota }: { used: number; quota: number | null }) {

@@ -1,7 +1,7 @@
 // A table that is one tab stop: the arrow keys move between its rows and their links and buttons. On a phone its rows are cards.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { useOneTabStop } from "../one-tab-stop.ts";
+import { useOneTabStop } from "../ui/one-tab-stop.ts";
 
 export interface Column<Item> {
   label: string;

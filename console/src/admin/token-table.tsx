@@ -1,11 +1,11 @@
 // A table of tokens, with revoking.
 import { useState } from "preact/hooks";
 import type { Token } from "../../../client/src/index.ts";
-import { ConfirmDialog } from "../dialog.tsx";
 import { isGone } from "../failures.ts";
-import { visible } from "../people.tsx";
-import { useSession } from "../session.ts";
-import type { Pages } from "../use-pages.ts";
+import { visible } from "../people/people.tsx";
+import { useSession } from "../session/session.ts";
+import { ConfirmDialog } from "../ui/dialog.tsx";
+import type { Pages } from "../ui/use-pages.ts";
 import { UserLink, useDirectory } from "./directory.tsx";
 import { Badge, Time } from "./parts.tsx";
 import { toAuditPlace } from "./places.ts";

@@ -1,9 +1,9 @@
 // The tokens of all users, or of one.
 import { useState } from "preact/hooks";
 import type { Token } from "../../../client/src/index.ts";
-import { Icon } from "../icons.tsx";
-import { useSession } from "../session.ts";
-import { usePages } from "../use-pages.ts";
+import { useSession } from "../session/session.ts";
+import { Icon } from "../ui/icons.tsx";
+import { usePages } from "../ui/use-pages.ts";
 import { CreateToken } from "./create-token.tsx";
 import { LeakedToken } from "./leaked-token.tsx";
 import { Empty, More, PageHead } from "./parts.tsx";

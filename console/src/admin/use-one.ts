@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { explain, isAborted, isGone } from "../failures.ts";
-import { useSession } from "../session.ts";
+import { useSession } from "../session/session.ts";
 
 interface One<Item> {
   item: Item | undefined;

@@ -2,10 +2,10 @@
 import { useEffect, useId, useState } from "preact/hooks";
 import type { Parley, User } from "../../../client/src/index.ts";
 import { explain } from "../failures.ts";
-import { PageFailure } from "../page-notes.tsx";
-import { SearchField } from "../search-field.tsx";
-import { useSession } from "../session.ts";
-import { useSettled } from "../use-settled.ts";
+import { SearchField } from "../search/search-field.tsx";
+import { useSession } from "../session/session.ts";
+import { PageFailure } from "../ui/page-notes.tsx";
+import { useSettled } from "../ui/use-settled.ts";
 
 export type Named = Pick<User, "id" | "username">;
 

@@ -1,11 +1,11 @@
 // A user: what is known of them, their tokens and webhooks, what they did, and erasing them.
 import { useState } from "preact/hooks";
 import type { Page, Parley, User, Webhook } from "../../../client/src/index.ts";
-import { Icon } from "../icons.tsx";
-import { PageFailure, Reading } from "../page-notes.tsx";
-import { visible } from "../people.tsx";
-import { useSession } from "../session.ts";
-import { usePages } from "../use-pages.ts";
+import { visible } from "../people/people.tsx";
+import { useSession } from "../session/session.ts";
+import { Icon } from "../ui/icons.tsx";
+import { PageFailure, Reading } from "../ui/page-notes.tsx";
+import { usePages } from "../ui/use-pages.ts";
 import { useTrail } from "./audit-pages.ts";
 import { TrailTable } from "./audit-table.tsx";
 import { EraseUser } from "./erase-user.tsx";

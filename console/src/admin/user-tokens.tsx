@@ -1,9 +1,9 @@
 // The tokens of the user whose page is open.
 import { useState } from "preact/hooks";
 import type { Token, User } from "../../../client/src/index.ts";
-import { Icon } from "../icons.tsx";
-import { useSession } from "../session.ts";
-import { usePages } from "../use-pages.ts";
+import { useSession } from "../session/session.ts";
+import { Icon } from "../ui/icons.tsx";
+import { usePages } from "../ui/use-pages.ts";
 import { CreateToken } from "./create-token.tsx";
 import { More } from "./parts.tsx";
 import { TokenTable } from "./token-table.tsx";

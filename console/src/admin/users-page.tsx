@@ -1,17 +1,17 @@
 // All users, newest first, and creating one.
 import { useState } from "preact/hooks";
 import type { User } from "../../../client/src/index.ts";
-import { Dialog, FormButtons } from "../dialog.tsx";
 import { LABELS, NO_FAILURE, toFormFailure } from "../failures.ts";
-import { Icon } from "../icons.tsx";
-import { toCount } from "../page-notes.tsx";
-import { Avatar, visible } from "../people.tsx";
+import { Avatar, visible } from "../people/people.tsx";
 import { openPlace } from "../place.ts";
-import { SearchField } from "../search-field.tsx";
-import { useSession } from "../session.ts";
-import { TextField } from "../text-field.tsx";
-import { readFound, usePages } from "../use-pages.ts";
-import { useSettled } from "../use-settled.ts";
+import { SearchField } from "../search/search-field.tsx";
+import { useSession } from "../session/session.ts";
+import { Dialog, FormButtons } from "../ui/dialog.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { toCount } from "../ui/page-notes.tsx";
+import { TextField } from "../ui/text-field.tsx";
+import { readFound, usePages } from "../ui/use-pages.ts";
+import { useSettled } from "../ui/use-settled.ts";
 import { Empty, More, PageHead, Time } from "./parts.tsx";
 import { toUserPlace } from "./places.ts";
 import { StorageUse } from "./storage-use.tsx";

@@ -1,12 +1,12 @@
 // A webhook: why it fails, what can be done about it, and its deliveries.
 import { useState } from "preact/hooks";
 import type { Delivery, Webhook } from "../../../client/src/index.ts";
-import { ConfirmDialog } from "../dialog.tsx";
 import { nameLimit } from "../failures.ts";
-import { Icon } from "../icons.tsx";
-import { PageFailure, Reading } from "../page-notes.tsx";
 import { openPlace } from "../place.ts";
-import { useSession } from "../session.ts";
+import { useSession } from "../session/session.ts";
+import { ConfirmDialog } from "../ui/dialog.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { PageFailure, Reading } from "../ui/page-notes.tsx";
 import { type HookState, toEventsText, toHookState, toOrigin } from "./advice.ts";
 import { type Deliveries, DeliveryTable, TOO_MANY_PENDING, useDeliveries } from "./deliveries.tsx";
 import { UserLink } from "./directory.tsx";

@@ -1,8 +1,8 @@
 // A table of webhooks, each with how it does.
 import { useEffect, useState } from "preact/hooks";
 import type { Webhook } from "../../../client/src/index.ts";
-import { useSession } from "../session.ts";
-import type { Pages } from "../use-pages.ts";
+import { useSession } from "../session/session.ts";
+import type { Pages } from "../ui/use-pages.ts";
 import { type HookState, toEventsText, toHookState, toOrigin } from "./advice.ts";
 import { UserLink } from "./directory.tsx";
 import { Badge, Time } from "./parts.tsx";

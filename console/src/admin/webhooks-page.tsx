@@ -1,10 +1,10 @@
 // The webhooks of all users.
 import { useState } from "preact/hooks";
 import type { Webhook } from "../../../client/src/index.ts";
-import { Choice } from "../choice.tsx";
-import { counted } from "../format.ts";
-import { useSession } from "../session.ts";
-import { type Pages, usePages } from "../use-pages.ts";
+import { useSession } from "../session/session.ts";
+import { Choice } from "../ui/choice.tsx";
+import { counted } from "../ui/format.ts";
+import { type Pages, usePages } from "../ui/use-pages.ts";
 import { Empty, More, PageHead } from "./parts.tsx";
 import { type HookStates, useHookStates, WebhookTable } from "./webhook-table.tsx";
 

@@ -1,5 +1,5 @@
 // Formats figures, times and states as people read them.
-import { counted, formatFullTime } from "../format.ts";
+import { counted, formatFullTime } from "../ui/format.ts";
 
 const SECONDS = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit", second: "2-digit" });
 

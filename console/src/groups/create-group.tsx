@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
-import { Choice } from "../choice.tsx";
-import { Dialog, FormButtons } from "../dialog.tsx";
 import { explain, nameLimit } from "../failures.ts";
-import { Icon, IconButton } from "../icons.tsx";
 import { openPlace } from "../place.ts";
-import { useSession } from "../session.ts";
+import { useSession } from "../session/session.ts";
+import { Choice } from "../ui/choice.tsx";
+import { Dialog, FormButtons } from "../ui/dialog.tsx";
+import { Icon, IconButton } from "../ui/icons.tsx";
 import { GROUP_FULL } from "./members.tsx";
 import { NameInput } from "./name-input.tsx";
 

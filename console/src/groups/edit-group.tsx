@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import type { Group } from "../../../client/src/index.ts";
-import { Dialog, FormButtons } from "../dialog.tsx";
 import { explain } from "../failures.ts";
-import { useSession } from "../session.ts";
+import { useSession } from "../session/session.ts";
+import { Dialog, FormButtons } from "../ui/dialog.tsx";
 
 const FIELDS = ["name", "description", "avatar_url"] as const;
 

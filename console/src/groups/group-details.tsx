@@ -1,8 +1,8 @@
 import type { Group } from "../../../client/src/index.ts";
-import { SettingsFields } from "../conversation-settings.tsx";
-import { counted } from "../format.ts";
-import { PageFailure, Reading } from "../page-notes.tsx";
-import { Avatar } from "../people.tsx";
+import { SettingsFields } from "../messages/conversation-settings.tsx";
+import { Avatar } from "../people/people.tsx";
+import { counted } from "../ui/format.ts";
+import { PageFailure, Reading } from "../ui/page-notes.tsx";
 import { MemberText, sortMembers } from "./members.tsx";
 import { useMembers } from "./use-groups.ts";
 

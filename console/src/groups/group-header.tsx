@@ -1,15 +1,15 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Group } from "../../../client/src/index.ts";
-import { Header } from "../conversation-header.tsx";
-import { ConversationSettings } from "../conversation-settings.tsx";
-import { ConfirmDialog } from "../dialog.tsx";
-import { counted } from "../format.ts";
-import { IconButton } from "../icons.tsx";
-import { Menu, MenuItem } from "../menu.tsx";
-import { Avatar } from "../people.tsx";
+import { Header } from "../messages/conversation-header.tsx";
+import { ConversationSettings } from "../messages/conversation-settings.tsx";
+import { Avatar } from "../people/people.tsx";
 import { leaveForGood } from "../place.ts";
-import { useSession } from "../session.ts";
+import { useSession } from "../session/session.ts";
+import { ConfirmDialog } from "../ui/dialog.tsx";
+import { counted } from "../ui/format.ts";
+import { IconButton } from "../ui/icons.tsx";
+import { Menu, MenuItem } from "../ui/menu.tsx";
 import { EditGroup } from "./edit-group.tsx";
 import { Members } from "./members.tsx";
 

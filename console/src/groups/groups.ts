@@ -2,7 +2,7 @@
 // for it again, so that the last answer is always newer than the last change.
 import { type Group, type Parley, ParleyApiError } from "../../../client/src/index.ts";
 import { explain, isGone, isPassing } from "../failures.ts";
-import type { Change } from "../live.ts";
+import type { Change } from "../session/live.ts";
 
 /** Changes within this time share one request. */
 const GATHER_MS = 100;

@@ -1,14 +1,14 @@
 // Invitations: in a list above the conversations, and one that is open.
 import { useRef, useState } from "preact/hooks";
 import type { Group } from "../../../client/src/index.ts";
-import { Header } from "../conversation-header.tsx";
-import { counted } from "../format.ts";
-import { useOneTabStop } from "../one-tab-stop.ts";
-import { focusIfLost } from "../open-file.tsx";
-import { PageFailure, toNotAllowed } from "../page-notes.tsx";
-import { Avatar } from "../people.tsx";
+import { focusIfLost } from "../files/open-file.tsx";
+import { Header } from "../messages/conversation-header.tsx";
+import { Avatar } from "../people/people.tsx";
 import { leaveForGood, openPlace } from "../place.ts";
-import { useSession } from "../session.ts";
+import { useSession } from "../session/session.ts";
+import { counted } from "../ui/format.ts";
+import { useOneTabStop } from "../ui/one-tab-stop.ts";
+import { PageFailure, toNotAllowed } from "../ui/page-notes.tsx";
 import { toInviter } from "./texts.ts";
 import { useGroups } from "./use-groups.ts";
 

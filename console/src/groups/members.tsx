@@ -1,15 +1,15 @@
 // Who is in a group, and for its admins who is invited and what each may do.
 import { useRef, useState } from "preact/hooks";
 import type { Group, Member } from "../../../client/src/index.ts";
-import { ConfirmDialog, Dialog } from "../dialog.tsx";
 import { explain, nameLimit } from "../failures.ts";
-import { Menu, MenuItem } from "../menu.tsx";
-import { useOneTabStop } from "../one-tab-stop.ts";
-import { focusIfLost } from "../open-file.tsx";
-import { PageFailure, Reading } from "../page-notes.tsx";
-import { Avatar } from "../people.tsx";
-import { useSession } from "../session.ts";
-import type { Pages } from "../use-pages.ts";
+import { focusIfLost } from "../files/open-file.tsx";
+import { Avatar } from "../people/people.tsx";
+import { useSession } from "../session/session.ts";
+import { ConfirmDialog, Dialog } from "../ui/dialog.tsx";
+import { Menu, MenuItem } from "../ui/menu.tsx";
+import { useOneTabStop } from "../ui/one-tab-stop.ts";
+import { PageFailure, Reading } from "../ui/page-notes.tsx";
+import type { Pages } from "../ui/use-pages.ts";
 import { NameInput } from "./name-input.tsx";
 import { toMemberName } from "./texts.ts";
 import { useMembers } from "./use-groups.ts";

@@ -1,8 +1,8 @@
 import { useEffect, useId, useState } from "preact/hooks";
 import type { Contact } from "../../../client/src/index.ts";
-import { toName } from "../people.tsx";
-import { useSession } from "../session.ts";
-import { useSettled } from "../use-settled.ts";
+import { toName } from "../people/people.tsx";
+import { useSession } from "../session/session.ts";
+import { useSettled } from "../ui/use-settled.ts";
 
 /** How many contacts are suggested. */
 const SUGGESTED = 10;

@@ -1,8 +1,8 @@
 import { useEffect, useRef } from "preact/hooks";
-import { Conversation } from "../conversation.tsx";
-import { NotAllowed, PageFailure, Reading } from "../page-notes.tsx";
+import { Conversation } from "../messages/conversation.tsx";
 import { leaveForGood } from "../place.ts";
-import { useSession } from "../session.ts";
+import { useSession } from "../session/session.ts";
+import { NotAllowed, PageFailure, Reading } from "../ui/page-notes.tsx";
 import { GroupDetails } from "./group-details.tsx";
 import { GroupHeader } from "./group-header.tsx";
 import { OpenInvitation } from "./invitations.tsx";

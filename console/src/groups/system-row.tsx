@@ -1,8 +1,8 @@
 import type { Message } from "../../../client/src/index.ts";
-import { formatClock, formatFullTime } from "../format.ts";
-import { type MessageActions, MessageTools, useAttention } from "../message-tools.tsx";
-import { Reactions } from "../reactions.tsx";
-import { useSession } from "../session.ts";
+import { type MessageActions, MessageTools, useAttention } from "../messages/message-tools.tsx";
+import { Reactions } from "../messages/reactions.tsx";
+import { useSession } from "../session/session.ts";
+import { formatClock, formatFullTime } from "../ui/format.ts";
 import { toSystemText } from "./texts.ts";
 
 /** What a member did, as a quiet line between the messages. */

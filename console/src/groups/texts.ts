@@ -1,6 +1,6 @@
 // What happened in a group, and who its people are, in words.
 import type { Conversation, Group, Member, Message } from "../../../client/src/index.ts";
-import { visible } from "../people.tsx";
+import { visible } from "../people/people.tsx";
 
 type User = NonNullable<Message["sender"]>;
 

@@ -1,9 +1,9 @@
 import { useEffect } from "preact/hooks";
 import type { Group, Member } from "../../../client/src/index.ts";
-import type { Change } from "../live.ts";
-import { useChanges, useSession } from "../session.ts";
-import { type Pages, usePages } from "../use-pages.ts";
-import { useWatched } from "../use-redraw.ts";
+import type { Change } from "../session/live.ts";
+import { useChanges, useSession } from "../session/session.ts";
+import { type Pages, usePages } from "../ui/use-pages.ts";
+import { useWatched } from "../ui/use-redraw.ts";
 import type { Groups } from "./groups.ts";
 
 const PAGE = 100;

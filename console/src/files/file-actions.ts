@@ -1,0 +1,75 @@
+// What can be done with a file, in either tab.
+import { useCallback } from "preact/hooks";
+import type { Attachment, Message } from "../../../client/src/index.ts";
+import { localAddress, type Session, useSession } from "../session/session.ts";
+
+/** The most files of an archive. */
+export const MAX_ARCHIVED = 250;
+
+/** What the server adds to files where that is asked for. Events do not have it. */
+export const FILE_DETAILS = "sender,unscanned,image";
+
+/** A file with who sent it: null after the user was erased, undefined while that is not known. */
+export type SharedFile = Attachment & { sender?: Message["sender"] };
+
+/** Whether the user sent it: only then can it be renamed and deleted, if the token may. */
+export function isEditable({ sender }: SharedFile, { me, can }: Session): boolean {
+  return sender?.id === me.id && can("attachments:write");
+}
+
+/** Returns false if the server refused the name. */
+export function useRename(): (file: SharedFile, filename: string) => Promise<boolean> {
+  const { parley, events, say, report } = useSession();
+  return useCallback(
+    async (file, filename) => {
+      try {
+        const renamed = await events.publishResult(
+          () => parley.attachments.update(file.id, { filename }),
+          (payload) => ({ type: "attachment.updated", payload }),
+        );
+        say(`Renamed to ${renamed.filename}.`);
+        return true;
+      } catch (error) {
+        report(`${file.filename} was not renamed.`, error);
+        return false;
+      }
+    },
+    [parley, events, say, report],
+  );
+}
+
+export function useCopyLink(): (file: SharedFile) => Promise<void> {
+  const { say, report } = useSession();
+  return useCallback(
+    async (file) => {
+      try {
+        await navigator.clipboard.writeText(file.file_url);
+        say("Link copied. It opens for anyone who has it, for at least an hour.");
+      } catch {
+        report("The link was not copied.", new Error("The browser allows that only on https pages."));
+      }
+    },
+    [say, report],
+  );
+}
+
+/** Downloads one file as it is, and several as one ZIP. */
+export function useDownload(): (files: readonly SharedFile[]) => Promise<void> {
+  const { parley, report } = useSession();
+  return async (files) => {
+    const link = document.createElement("a");
+    try {
+      if (files.length === 1) {
+        link.href = localAddress(files[0]!.file_url, "&download=1");
+        link.download = files[0]!.filename;
+      } else {
+        const { url, filename } = await parley.archives.create({ attachment_ids: files.map(({ id }) => id) });
+        link.href = localAddress(url, "", "archives");
+        link.download = filename;
+      }
+      link.click();
+    } catch (error) {
+      report("The files were not downloaded.", error);
+    }
+  };
+}

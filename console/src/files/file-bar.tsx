@@ -1,0 +1,139 @@
+// What is above the files: their types, order, view and sum; and what can be done with the selected ones.
+import { useMemo, useState } from "preact/hooks";
+import { useSession } from "../session/session.ts";
+import { browserStore } from "../session/storage.ts";
+import { Choice } from "../ui/choice.tsx";
+import { formatSize } from "../ui/format.ts";
+import { Icon, IconButton } from "../ui/icons.tsx";
+import { isEditable, MAX_ARCHIVED, type SharedFile, useDownload } from "./file-actions.ts";
+import { SORTS, type Sort, TYPES, type Type, type View } from "./file-order.ts";
+import type { Selection } from "./use-selection.ts";
+
+interface FileChoice {
+  sort: Sort;
+  type: Type;
+  view: View;
+}
+
+const KEY = "parley-files-view";
+
+/** The view is kept for the next time. */
+export function useFileChoice(): [FileChoice, (change: Partial<FileChoice>) => void] {
+  const [choice, setChoice] = useState<FileChoice>(() => ({
+    sort: "newest",
+    type: "all",
+    view: browserStore.get(KEY) === "list" ? "list" : "grid",
+  }));
+  const choose = (change: Partial<FileChoice>) => {
+    setChoice((old) => ({ ...old, ...change }));
+    if (change.view) browserStore.set(KEY, change.view);
+  };
+  return [choice, choose];
+}
+
+export function FileBar(props: {
+  /** Those that are shown. */
+  files: SharedFile[];
+  /** Whether no more are being loaded. */
+  isWhole: boolean;
+  selection: Selection;
+  choice: FileChoice;
+  onChoose: (change: Partial<FileChoice>) => void;
+  onPick: () => void;
+  onRemove: (files: SharedFile[]) => void;
+}) {
+  const { files, selection, choice, onChoose } = props;
+  const { can } = useSession();
+  const { isOn } = selection;
+  const other = choice.view === "grid" ? "list" : "grid";
+  const sum = useMemo(() => toSum(files), [files]);
+  return (
+    <div class={isOn ? "file-bar selecting" : "file-bar"}>
+      <span class="file-bar-lead">
+        <span role="status" class="file-bar-count">
+          {isOn && (selection.files.length > 0 ? `${toSum(selection.files)} selected` : "Select files")}
+        </span>
+        {isOn ? (
+          <SelectedTools {...props} />
+        ) : (
+          <Choice
+            legend="Types of files"
+            name="file-type"
+            chosen={choice.type}
+            choices={TYPES}
+            onChoose={(type) => onChoose({ type })}
+          />
+        )}
+      </span>
+      <span class="file-bar-tools">
+        {!isOn && (
+          <>
+            <span class="muted small">{props.isWhole ? sum : `Loading… ${sum} so far`}</span>
+            <select
+              class="field"
+              aria-label="Sort files"
+              value={choice.sort}
+              onChange={({ currentTarget }) => onChoose({ sort: currentTarget.value as Sort })}
+            >
+              {SORTS.map(([sort, label]) => (
+                <option key={sort} value={sort}>
+                  {label}
+                </option>
+              ))}
+            </select>
+            <IconButton icon={other} label={`Show as ${other}`} onClick={() => onChoose({ view: other })} />
+            {can("attachments:write") && (
+              <IconButton icon="upload" label="Add files" onClick={props.onPick} />
+            )}
+          </>
+        )}
+        {isOn ? (
+          <button type="button" class="button" onClick={selection.clear}>
+            Done
+          </button>
+        ) : (
+          <IconButton icon="select" label="Select files" onClick={selection.begin} />
+        )}
+      </span>
+    </div>
+  );
+}
+
+/** Offers only what can succeed. */
+function SelectedTools(props: { selection: Selection; onRemove: (files: SharedFile[]) => void }) {
+  const { selection, onRemove } = props;
+  const session = useSession();
+  const download = useDownload();
+  const { files } = selection;
+  const own = files.filter((file) => isEditable(file, session)).length;
+  return (
+    <>
+      <button type="button" class="button" onClick={selection.selectAll}>
+        Select all
+      </button>
+      {files.length > 0 && (
+        <button
+          type="button"
+          class="button"
+          disabled={files.length > MAX_ARCHIVED}
+          onClick={() => download(files)}
+        >
+          <Icon name="download" />
+          {files.length > MAX_ARCHIVED ? `Download up to ${MAX_ARCHIVED}` : "Download"}
+        </button>
+      )}
+      {own > 0 && (
+        <button type="button" class="button danger" onClick={() => onRemove(files)}>
+          <Icon name="trash" />
+          {own === files.length ? "Delete" : `Delete ${own} of ${files.length}`}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** Returns how many files there are, and their size. */
+function toSum(files: readonly SharedFile[]): string {
+  const size = files.reduce((sum, { file_size }) => sum + file_size, 0);
+  return `${files.length.toLocaleString()} ${files.length === 1 ? "file" : "files"} · ${formatSize(size)}`;
+}

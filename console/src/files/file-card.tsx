@@ -1,0 +1,153 @@
+// One file of the list: a card of the grid or a row.
+import { useMemo, useState } from "preact/hooks";
+import type { Attachment } from "../../../client/src/index.ts";
+import { useAttention } from "../messages/message-tools.tsx";
+import { localAddress } from "../session/session.ts";
+import { EditableName } from "../ui/editable.tsx";
+import { formatFullTime, formatSize, formatTime } from "../ui/format.ts";
+import { Icon, IconButton } from "../ui/icons.tsx";
+import type { SharedFile } from "./file-actions.ts";
+import { KIND_ICONS, toExtension, toKind } from "./media.ts";
+import { type Box, isPreviewable, Picture } from "./picture.tsx";
+
+/** Always the same object, so that cards do not render again. */
+export interface FileActions {
+  /** Opens the file, or selects it. */
+  press: (file: SharedFile, event: MouseEvent) => void;
+  select: (file: SharedFile, isRange: boolean) => void;
+  rename: (file: SharedFile, filename: string) => Promise<boolean>;
+  copyLink: (file: SharedFile) => void;
+  remove: (file: SharedFile) => void;
+}
+
+interface Content {
+  file: SharedFile;
+  actions: FileActions;
+  /** The name of who sent it; empty if that goes without saying. */
+  sender: string;
+  /** Whether it can be renamed and deleted. */
+  isEditable: boolean;
+  /** The size of its picture. */
+  thumb: Box;
+  isSelected: boolean;
+  /** Whether Tab reaches it. */
+  isActive: boolean;
+}
+
+/** Renders only if something of it has changed, because there are many. */
+export function FileCard(props: Content & { at: number; style: Record<string, string> }) {
+  const { file, actions, sender, isEditable, thumb, isSelected, isActive } = props;
+  const { hasAttention, listeners } = useAttention();
+  const content = useMemo(
+    () => <CardContent {...props} hasAttention={hasAttention} />,
+    [file, actions, sender, isEditable, thumb, isSelected, isActive, hasAttention],
+  );
+  return (
+    <div
+      id={file.id}
+      class={isSelected ? "card selected" : "card"}
+      role="row"
+      aria-rowindex={props.at + 1}
+      style={props.style}
+      {...listeners}
+    >
+      <div class="card-cell" role="gridcell" aria-selected={isSelected}>
+        {content}
+      </div>
+    </div>
+  );
+}
+
+function CardContent(props: Content & { hasAttention: boolean }) {
+  const { file, actions, sender, isEditable, isSelected, hasAttention } = props;
+  const { filename } = file;
+  const dot = filename.lastIndexOf(".");
+  return (
+    <>
+      <button
+        type="button"
+        class="thumb"
+        aria-label={`Open ${filename}`}
+        title={filename}
+        tabIndex={props.isActive ? 0 : -1}
+        onClick={(event) => actions.press(file, event)}
+      >
+        <Thumbnail key={file.file_url} file={file} box={props.thumb} />
+      </button>
+      {/* Without a stop for Tab: Space selects. */}
+      <button
+        type="button"
+        class="card-check"
+        role="checkbox"
+        aria-checked={isSelected}
+        aria-label={`Select ${filename}`}
+        tabIndex={-1}
+        onClick={(event) => actions.select(file, event.shiftKey)}
+      >
+        <Icon name="check" />
+      </button>
+      <div class="card-text">
+        <EditableName
+          value={filename}
+          what="file"
+          readOnly={!isEditable || !hasAttention}
+          {...(dot > 0 && { selectUpTo: dot })}
+          onSave={(filename) => actions.rename(file, filename)}
+        />
+        <span class="card-about muted small">
+          {sender && <span class="card-sender ellipsis">{sender}</span>}
+          <span class="card-size">{formatSize(file.file_size)}</span>
+          <time title={formatFullTime(file.created_at)}>{formatTime(file.created_at)}</time>
+          <ScanMark file={file} />
+        </span>
+      </div>
+      {hasAttention && <CardTools {...props} />}
+    </>
+  );
+}
+
+function CardTools({ file, actions, isEditable }: Content) {
+  const { filename } = file;
+  return (
+    <span class="card-tools">
+      <IconButton icon="copy" label={`Copy the link of ${filename}`} onClick={() => actions.copyLink(file)} />
+      <DownloadLink file={file} />
+      {isEditable && (
+        <IconButton icon="trash" label={`Delete ${filename}`} danger onClick={() => actions.remove(file)} />
+      )}
+    </span>
+  );
+}
+
+export function ScanMark({ file }: { file: Attachment }) {
+  return file.unscanned ? <span class="unscanned">Not scanned for viruses</span> : null;
+}
+
+export function DownloadLink({ file, named }: { file: Attachment; named?: boolean }) {
+  const label = `Download ${file.filename}`;
+  return (
+    <a
+      class={named ? "button primary" : "icon-button"}
+      href={localAddress(file.file_url, "&download=1")}
+      download={file.filename}
+      aria-label={label}
+      title={label}
+    >
+      <Icon name="download" />
+      {named && <span class="only-wide">Download</span>}
+    </a>
+  );
+}
+
+export function Thumbnail({ file, box }: { file: Attachment; box: Box }) {
+  const [broken, setBroken] = useState(false);
+  const kind = toKind(file);
+  if (kind === "image" && !broken && isPreviewable(file))
+    return <Picture file={file} box={box} onFail={() => setBroken(true)} />;
+  return (
+    <span class={`thumb-icon kind-${kind}`}>
+      <Icon name={KIND_ICONS[kind]} />
+      <span class="ending">{toExtension(file.filename)}</span>
+    </span>
+  );
+}

@@ -1,0 +1,218 @@
+// The files as a grid or a list of which only what is in view is rendered, so that 10,000 scroll as fast as ten. It is
+// one stop for Tab; the arrow keys move from file to file.
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useSession } from "../session/session.ts";
+import { hasModifier } from "../ui/keys.ts";
+import { useKeptPlace, useLongPress, useSeen } from "../ui/use-scrolling.ts";
+import { isEditable, type SharedFile } from "./file-actions.ts";
+import { type FileActions, FileCard } from "./file-card.tsx";
+import { type Line, toLine, toLines, toShape, type View } from "./file-order.ts";
+import type { Selection } from "./use-selection.ts";
+
+/** How far beyond the edges files are rendered, in pixels, so that no gap shows while scrolling. */
+const SPARE = 800;
+
+export interface Grid {
+  files: SharedFile[];
+  label: string;
+  view: View;
+  isByDay: boolean;
+  /** Changes with what is listed: then the list starts at its top again. */
+  what: string;
+  /** Whether more files follow. */
+  hasMore: boolean;
+  selection: Selection;
+  actions: FileActions;
+  toSender: (file: SharedFile) => string;
+  /** The id of the file that is open. */
+  opened: string | undefined;
+  onRemove: (files: SharedFile[]) => void;
+  /** What follows the files. */
+  children: ComponentChildren;
+}
+
+export function FileGrid(props: Grid) {
+  const { files, view, selection, actions } = props;
+  const session = useSession();
+  const box = useRef<HTMLDivElement>(null);
+  const seen = useSeen(box);
+  const shape = useMemo(() => toShape(view, seen.width), [view, seen.width]);
+  const lines = useMemo(() => toLines(files, shape, props.isByDay), [files, shape, props.isByDay]);
+  useKeptPlace(box, files, lines, props.what);
+  const { at, activate } = useActive(box, files, lines, props.opened);
+  const isShown = ({ top, height, start, files }: Line) =>
+    (top < seen.top + seen.height + SPARE && top + height > seen.top - SPARE) ||
+    // The active file keeps the focus while it is out of view.
+    (at >= start && at < start + files.length);
+  const last = lines.at(-1);
+  const press = useLongPress((id) => selection.toggle(id));
+  const listeners = {
+    onKeyDown: (event: KeyboardEvent) => onKey(event, { ...props, lines, at, activate, height: seen.height }),
+    // Some browsers click at the end of the key press.
+    onKeyUp: (event: KeyboardEvent) => event.key === " " && isThumb(event) && event.preventDefault(),
+    onFocusIn: (event: FocusEvent) => {
+      const id = (event.target as Element).closest(".card")?.id;
+      if (id !== undefined && id !== files[at]?.id) activate(files.findIndex((file) => file.id === id));
+    },
+  };
+  return (
+    <div ref={box} class={`files ${view}`} tabIndex={-1} {...press}>
+      <div
+        class="file-lines"
+        style={{ height: `${last ? last.top + last.height : 0}px` }}
+        {...(last && toSemantics(props))}
+        {...listeners}
+      >
+        {lines.filter(isShown).flatMap((line) =>
+          line.day ? (
+            <DayRow key={line.key} line={line} />
+          ) : (
+            line.files.map((file, column) => (
+              <FileCard
+                key={file.id}
+                file={file}
+                actions={actions}
+                sender={props.toSender(file)}
+                isEditable={isEditable(file, session)}
+                thumb={shape.thumb}
+                isSelected={selection.has(file.id)}
+                isActive={line.start + column === at}
+                at={line.start + column}
+                style={{
+                  transform: `translate(${column * shape.across}px, ${line.top}px)`,
+                  width: `${shape.cardWidth}px`,
+                  height: `${shape.cardHeight}px`,
+                }}
+              />
+            ))
+          ),
+        )}
+      </div>
+      {props.children}
+    </div>
+  );
+}
+
+function toSemantics({ label, hasMore, files }: Grid) {
+  return {
+    role: "grid" as const,
+    "aria-label": label,
+    "aria-multiselectable": true,
+    "aria-rowcount": hasMore ? -1 : files.length,
+  };
+}
+
+function DayRow({ line }: { line: Line }) {
+  return (
+    <div
+      class="file-day"
+      role="row"
+      style={{ transform: `translateY(${line.top}px)`, height: `${line.height}px` }}
+    >
+      <span role="rowheader">{line.day}</span>
+    </div>
+  );
+}
+
+function isThumb({ target }: Event): boolean {
+  return (target as Element).classList.contains("thumb");
+}
+
+/** Which file Tab reaches. Files move, and the active one must not become another until it is gone. */
+function useActive(
+  box: { current: HTMLElement | null },
+  files: readonly SharedFile[],
+  lines: readonly Line[],
+  opened: string | undefined,
+) {
+  const [active, setActive] = useState({ id: "", at: 0 });
+  const found = useMemo(() => files.findIndex(({ id }) => id === active.id), [files, active.id]);
+  const at = found >= 0 ? found : Math.min(active.at, files.length - 1);
+  const isWanted = useRef(false);
+  const latest = useRef({ files, lines });
+  latest.current = { files, lines };
+  const focused = document.activeElement?.closest(".card");
+  useLayoutEffect(() => {
+    // The focused file was deleted, or moved on the page.
+    const isLost = focused && document.activeElement === document.body;
+    if (!isWanted.current && !isLost) return;
+    isWanted.current = false;
+    const card = document.getElementById(files[at]?.id ?? "");
+    (card?.querySelector<HTMLElement>(".thumb") ?? box.current!).focus({ preventScroll: true });
+  });
+  const activate = (to: number, isFocused = false) => {
+    const file = latest.current.files[to];
+    if (!file) return;
+    isWanted.current ||= isFocused;
+    setActive({ id: file.id, at: to });
+    if (isFocused) reveal(box.current!, latest.current.lines, to);
+  };
+  // The list follows what one looks at, and gives the focus to the last file that was open.
+  useLayoutEffect(() => {
+    if (opened === undefined) return;
+    activate(latest.current.files.findIndex(({ id }) => id === opened));
+    return () =>
+      activate(
+        latest.current.files.findIndex(({ id }) => id === opened),
+        true,
+      );
+  }, [opened]);
+  return { at, activate };
+}
+
+/** Scrolls to a file, and to the heading if it is the first below it. */
+function reveal(box: HTMLElement, lines: readonly Line[], at: number): void {
+  const line = toLine(lines, at);
+  if (!line) return;
+  const { paddingTop, paddingBottom } = getComputedStyle(box);
+  const before = lines[lines.indexOf(line) - 1];
+  const top = before?.day ? before.top : line.top;
+  const end = line.top + line.height + Number.parseFloat(paddingTop) + Number.parseFloat(paddingBottom);
+  if (top < box.scrollTop) box.scrollTop = top;
+  else if (end > box.scrollTop + box.clientHeight) box.scrollTop = end - box.clientHeight;
+}
+
+interface GridKeys extends Grid {
+  lines: Line[];
+  at: number;
+  height: number;
+  activate: (at: number, isFocused: boolean) => void;
+}
+
+/** Enter opens by the browser's click. */
+function onKey(event: KeyboardEvent, grid: GridKeys): void {
+  const { files, at, selection } = grid;
+  const file = files[at];
+  if (!file || !isThumb(event) || hasModifier(event)) return;
+  const to = toTarget(event.key, grid);
+  if (to !== undefined) {
+    const next = Math.max(0, Math.min(files.length - 1, to));
+    if (event.shiftKey) selection.extend(file.id, files[next]!.id);
+    else selection.forgetAnchor();
+    grid.activate(next, true);
+  } else if (event.key === " ") selection.toggle(file.id);
+  else if (event.key === "Delete") grid.onRemove(selection.files.length > 0 ? selection.files : [file]);
+  else return;
+  event.preventDefault();
+}
+
+/** Returns the index of the file to which a key moves. */
+function toTarget(key: string, { at, files, lines, height, view }: GridKeys): number | undefined {
+  const rows = lines.filter((line) => line.day === "");
+  const row = rows.findIndex((line) => at < line.start + line.files.length);
+  const down = (count: number) => {
+    const line = rows[Math.max(0, Math.min(rows.length - 1, row + count))]!;
+    return line.start + Math.min(at - rows[row]!.start, line.files.length - 1);
+  };
+  const page = Math.max(1, Math.floor(height / rows[row]!.height));
+  if (key === "ArrowDown") return down(1);
+  if (key === "ArrowUp") return down(-1);
+  if (key === "PageDown") return down(page);
+  if (key === "PageUp") return down(-page);
+  if (key === "Home") return 0;
+  if (key === "End") return files.length - 1;
+  if (view === "grid" && key === "ArrowRight") return at + 1;
+  if (view === "grid" && key === "ArrowLeft") return at - 1;
+  return undefined;
+}

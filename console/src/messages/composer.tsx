@@ -1,0 +1,175 @@
+// The field for a message: a new one, whose text is a draft, or an own one that is edited.
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Message } from "../../../client/src/index.ts";
+import { toOneLine } from "../people/people.tsx";
+import { useSession } from "../session/session.ts";
+import { formatSize } from "../ui/format.ts";
+import { Icon, IconButton } from "../ui/icons.tsx";
+import { useWatched } from "../ui/use-redraw.ts";
+import type { Draft } from "./drafts.ts";
+import type { MessageActions } from "./message-tools.tsx";
+
+/** The most characters of a message. */
+const MAX_TEXT = 10_000;
+
+interface Composing {
+  conversationId: string;
+  name: string;
+  editing: Message | undefined;
+  onEditEnd: () => void;
+  onPick: () => void;
+  /** Sends the draft. */
+  onSend: () => void;
+  onEditLast: () => void;
+  /** Asks whether to delete a message that was left without text. */
+  onRemove: (message: Message) => void;
+  toName: MessageActions["toName"];
+}
+
+export function Composer(props: Composing) {
+  const { editing, toName } = props;
+  const { drafts, typists } = useSession();
+  const draft = useDraft(props.conversationId);
+  const change = (change: Partial<Draft>) => drafts.change(props.conversationId, change);
+  const [edited, setEdited] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
+  const { replyTo, files } = draft;
+  useLayoutEffect(() => {
+    if (editing) setEdited(editing.text ?? "");
+    if (editing || replyTo) field.current!.focus();
+  }, [editing, replyTo]);
+  const text = editing ? edited : draft.text;
+  const length = [...text].length;
+  const isReady = length <= MAX_TEXT && (text.trim() !== "" || (editing ? true : files.length > 0));
+  const save = useSave(props);
+  const submit = () => {
+    if (!isReady) return;
+    // The first line may be indented, as in code.
+    const written = text.replace(/^\s*\n/, "").trimEnd();
+    if (editing) return void save(editing, written);
+    change({ text: written });
+    props.onSend();
+  };
+  const leave = () => {
+    if (editing) props.onEditEnd();
+    else change({ replyTo: undefined });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    // Enter may choose a word of an input method. Safari ends the composition before it, with this key code.
+    if (event.isComposing || event.keyCode === 229) return;
+    if (event.key === "Enter" && !event.shiftKey) submit();
+    else if (event.key === "Escape" && (editing || replyTo)) leave();
+    else if (event.key === "ArrowUp" && text === "" && !editing) props.onEditLast();
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <form
+      class="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      {editing ? (
+        <About label="Stop editing" onClose={leave}>
+          <strong>Editing</strong> {toOneLine(editing)}
+        </About>
+      ) : (
+        replyTo && (
+          <About label="Cancel reply" onClose={leave}>
+            <strong>Reply to {toName(replyTo.sender)}</strong> {toOneLine(replyTo)}
+          </About>
+        )
+      )}
+      {!editing && files.length > 0 && <DraftFiles files={files} onChange={(files) => change({ files })} />}
+      <div class="composer-row">
+        {!editing && <IconButton icon="attach" label="Attach files" onClick={props.onPick} />}
+        <textarea
+          ref={field}
+          class="field"
+          rows={1}
+          aria-label={editing ? "Edit the message" : `Message to ${props.name}`}
+          placeholder="Write a message"
+          value={text}
+          onInput={({ currentTarget: { value } }) => {
+            if (editing) return setEdited(value);
+            change({ text: value });
+            if (value.trim() !== "") typists.announce(props.conversationId);
+          }}
+          onKeyDown={onKeyDown}
+        />
+        <button
+          type="submit"
+          class="icon-button send"
+          disabled={!isReady}
+          aria-label={editing ? "Save" : "Send"}
+          title={editing ? "Save" : "Send"}
+        >
+          <Icon name={editing ? "check" : "send"} />
+        </button>
+      </div>
+      {length > MAX_TEXT && (
+        <p class="failure small" role="alert">
+          The text has {length} characters. A message has at most {MAX_TEXT}.
+        </p>
+      )}
+    </form>
+  );
+}
+
+function About(props: { label: string; onClose: () => void; children: ComponentChildren }) {
+  return (
+    <div class="composer-about small">
+      <span class="ellipsis">{props.children}</span>
+      <IconButton icon="close" label={props.label} onClick={props.onClose} />
+    </div>
+  );
+}
+
+function DraftFiles(props: { files: readonly File[]; onChange: (files: readonly File[]) => void }) {
+  const { files } = props;
+  return (
+    <ul class="draft-files" aria-label="Files to send">
+      {files.map((file, at) => (
+        <li key={at} class="draft-file small">
+          <span class="ellipsis">{file.name}</span>
+          <span class="muted">{formatSize(file.size)}</span>
+          <IconButton
+            icon="close"
+            label={`Remove ${file.name}`}
+            onClick={() => props.onChange(files.filter((each) => each !== file))}
+          />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function useDraft(conversationId: string): Draft {
+  const { drafts } = useSession();
+  useWatched(drafts);
+  return drafts.get(conversationId);
+}
+
+/** Returns a function that saves an edited text, and keeps the field open if that failed. */
+function useSave({ onEditEnd, onRemove }: Composing): (message: Message, text: string) => Promise<void> {
+  const { parley, events, report } = useSession();
+  const isBusy = useRef(false);
+  return async (message, text) => {
+    if (isBusy.current) return;
+    if (text === "" && message.attachments.length === 0 && message.data === null) return onRemove(message);
+    isBusy.current = true;
+    try {
+      await events.publishResult(
+        () => parley.messages.update(message.id, { text: text || null }),
+        (payload) => ({ type: "message.updated", payload }),
+      );
+      onEditEnd();
+    } catch (error) {
+      report("The message was not edited.", error);
+    }
+    isBusy.current = false;
+  };
+}

@@ -1,0 +1,166 @@
+// What the server last said of each conversation. What happens in one makes it ask again, so nothing is counted here.
+import type { Conversation, ConversationSettings, Parley } from "../../../client/src/index.ts";
+import { isPassing } from "../failures.ts";
+import type { Change, ChangeFeed } from "../session/live.ts";
+
+/** Changes within this time share one request. */
+const GATHER_MS = 100;
+
+/** Changes after which another number of conversations may have unread messages. */
+const UNREAD: ReadonlySet<Change["type"]> = new Set([
+  ...(["missed", "message.deleted", "conversation.updated", "conversation.read"] as const),
+  ...(["contact.created", "contact.deleted", "group.created", "group.deleted"] as const),
+]);
+
+interface Hooks {
+  /** Called when the number of conversations with unread messages may have changed. */
+  unreadChanged: () => void;
+  failed: (error: unknown) => void;
+}
+
+interface Known {
+  conversation: Conversation;
+  /** The number of the request that it answered. */
+  number: number;
+}
+
+export class Conversations {
+  #known = new Map<string, Known>();
+  /** How many requests were sent. An answer that overtakes a later one's is older than what is known. */
+  #requests = 0;
+  /** Answers of requests up to these numbers are too old: events were missed, or the user left the conversation, since. */
+  #outdated = 0;
+  #left = new Map<string, number>();
+  #due = new Set<string>();
+  #busy = new Set<string>();
+  /** Where others have written since the user last did, who has then read it. */
+  #answerable = new Set<string>();
+  #parley: Parley;
+  #meId: string;
+  #events: ChangeFeed;
+  #hooks: Hooks;
+
+  constructor(parley: Parley, meId: string, events: ChangeFeed, hooks: Hooks) {
+    this.#parley = parley;
+    this.#meId = meId;
+    this.#events = events;
+    this.#hooks = hooks;
+  }
+
+  find(id: string): Conversation | undefined {
+    return this.#known.get(id)?.conversation;
+  }
+
+  /** Returns those that are known, most recent activity first. */
+  listRecent(): Conversation[] {
+    const toPosition = ({ position }: Conversation) => position ?? "";
+    const all = [...this.#known.values()].map(({ conversation }) => conversation);
+    return all.sort((a, b) => (toPosition(a) < toPosition(b) ? 1 : -1));
+  }
+
+  /** Returns the number of a request that is about to be sent. */
+  countRequest(): number {
+    return ++this.#requests;
+  }
+
+  /** Keeps an answer. Returns false if it is older than what is known. */
+  keep(conversation: Conversation, number: number): boolean {
+    const { id } = conversation;
+    const before = this.#known.get(id);
+    const outdated = Math.max(this.#outdated, this.#left.get(id) ?? 0);
+    if (number <= outdated || (before && number < before.number)) return false;
+    this.#known.set(id, { conversation, number });
+    return true;
+  }
+
+  async load(id: string): Promise<void> {
+    const number = this.countRequest();
+    this.#show(await this.#parley.conversations.retrieve(id), number);
+  }
+
+  /** Pins, archives or mutes a conversation. */
+  async change(id: string, settings: ConversationSettings): Promise<void> {
+    const number = this.countRequest();
+    const changed = await this.#parley.conversations.update(id, settings);
+    if (!this.#show(changed, number)) this.refresh(id);
+  }
+
+  #show(conversation: Conversation, number: number): boolean {
+    const isNewest = this.keep(conversation, number);
+    if (isNewest) this.#events.publish({ type: "conversation.current", payload: conversation });
+    return isNewest;
+  }
+
+  hear(change: Change): void {
+    if (this.#isAboutUnread(change)) this.#hooks.unreadChanged();
+    if (change.type === "missed") {
+      this.#known.clear();
+      this.#outdated = this.#requests;
+    }
+    // What a new contact has sent before is there from now on. The conversation has the name of its contact or group.
+    else if (
+      change.type === "contact.created" ||
+      change.type === "contact.updated" ||
+      change.type === "group.created" ||
+      change.type === "group.updated"
+    )
+      this.refresh(change.payload.conversation_id);
+    else if (change.type === "contact.deleted" || change.type === "group.deleted")
+      this.#leave(change.payload.conversation_id);
+    else if (change.type === "conversation.updated" || change.type === "conversation.read")
+      this.refresh(change.payload.id);
+    else if (
+      change.type === "message.created" ||
+      change.type === "message.updated" ||
+      change.type === "message.deleted"
+    )
+      this.refresh(change.payload.conversation_id);
+  }
+
+  /** Whether it may change how many conversations have unread messages. A burst of the user's own messages does not. */
+  #isAboutUnread(change: Change): boolean {
+    if (change.type !== "message.created") return UNREAD.has(change.type);
+    const { conversation_id: id, sender } = change.payload;
+    if (sender?.id !== this.#meId) {
+      this.#answerable.add(id);
+      return true;
+    }
+    return this.#answerable.delete(id) || (this.find(id)?.unread_count ?? 1) > 0;
+  }
+
+  #leave(id: string | null): void {
+    if (id === null) return;
+    this.#left.set(id, this.#requests);
+    this.#known.delete(id);
+  }
+
+  /** Loads a conversation again, also once the server answers again. An invitation comes without the conversation of its group. */
+  refresh(id: string | null): void {
+    if (id === null) return;
+    this.#due.add(id);
+    if (!this.#busy.has(id)) void this.#work(id);
+  }
+
+  /** A change during a request is followed by another request. */
+  async #work(id: string): Promise<void> {
+    this.#busy.add(id);
+    for (let failures = 0; this.#due.has(id); ) {
+      await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
+      this.#due.delete(id);
+      try {
+        await this.load(id);
+        failures = 0;
+      } catch (error) {
+        if (isPassing(error)) {
+          this.#due.add(id);
+          await this.#events.pause(++failures);
+        } else this.#hooks.failed(error);
+      }
+    }
+    this.#busy.delete(id);
+  }
+}
+
+export function isMuted({ muted_until }: Conversation): boolean {
+  return muted_until !== null && muted_until > Date.now() / 1000;
+}

@@ -1,0 +1,71 @@
+// What is written and not sent yet, by conversation. Files last while the page does; texts survive a reload, in this tab
+// alone, like the token.
+import type { Message } from "../../../client/src/index.ts";
+import { tabStore } from "../session/storage.ts";
+
+export interface Draft {
+  text: string;
+  files: readonly File[];
+  replyTo: Message | undefined;
+}
+
+const PREFIX = "parley-draft ";
+/** Longer texts cannot be sent, and the browser keeps only a few megabytes. */
+const MAX_KEPT = 100_000;
+
+export class Drafts {
+  #drafts = new Map<string, Draft>();
+  #watchers = new Set<() => void>();
+  #prefix: string;
+
+  constructor(userId: string) {
+    this.#prefix = `${PREFIX}${userId} `;
+    forgetDrafts(this.#prefix);
+  }
+
+  get(conversationId: string): Draft {
+    const draft = this.#drafts.get(conversationId);
+    if (draft) return draft;
+    const text = tabStore.get(this.#prefix + conversationId) ?? "";
+    return { text, files: [], replyTo: undefined };
+  }
+
+  get hasFiles(): boolean {
+    return [...this.#drafts.values()].some(({ files }) => files.length > 0);
+  }
+
+  change(conversationId: string, change: Partial<Draft>): void {
+    const draft = { ...this.get(conversationId), ...change };
+    this.#drafts.set(conversationId, draft);
+    const key = this.#prefix + conversationId;
+    tabStore.remove(key);
+    // If the storage of the tab is full, this draft lasts while the page does.
+    if (draft.text !== "" && draft.text.length <= MAX_KEPT) tabStore.set(key, draft.text);
+    for (const watcher of this.#watchers) watcher();
+  }
+
+  /** Puts back what was not sent, before what was written since. */
+  takeBack(unsent: readonly { conversationId: string; text: string }[]): void {
+    for (const { conversationId, text } of unsent.toReversed()) {
+      const draft = this.get(conversationId);
+      this.change(conversationId, { text: [text, draft.text].filter(Boolean).join("\n") });
+    }
+  }
+
+  clear(conversationId: string): void {
+    this.change(conversationId, { text: "", files: [], replyTo: undefined });
+  }
+
+  watch(watcher: () => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+}
+
+/** Deletes all kept texts but those of one user: the next user of this tab must not find them. */
+export function forgetDrafts(but?: string): void {
+  for (const key of tabStore.keys()) {
+    const isKept = but !== undefined && key.startsWith(but);
+    if (key.startsWith(PREFIX) && !isKept) tabStore.remove(key);
+  }
+}

@@ -1,0 +1,90 @@
+// What can be done with a message: the buttons that it shows while it has the mouse or the focus.
+import { useState } from "preact/hooks";
+import type { Attachment, Message } from "../../../client/src/index.ts";
+import { useSession } from "../session/session.ts";
+import { IconButton, type IconName } from "../ui/icons.tsx";
+import { Menu, MenuItem } from "../ui/menu.tsx";
+
+/** Always the same object, so that rows do not render again. */
+export interface MessageActions {
+  /** Of the conversation. In a group each sender has a colour. */
+  kind: "contact" | "group" | "self";
+  /** Asks for a reaction. */
+  react: (message: Message) => void;
+  /** Adds or removes a reaction of the user. */
+  toggle: (message: Message, emoji: string) => void;
+  reply: (message: Message) => void;
+  edit: (message: Message) => void;
+  remove: (message: Message) => void;
+  /** Shows another message. */
+  jump: (id: string) => void;
+  open: (file: Attachment) => void;
+  toName: (sender: Message["sender"]) => string;
+}
+
+/** Returns whether an element has the mouse or the focus, and the listeners that it needs for that. */
+export function useAttention() {
+  const [isPointed, setPointed] = useState(false);
+  const [isFocused, setFocused] = useState(false);
+  const listeners = {
+    onPointerEnter: () => setPointed(true),
+    onPointerLeave: () => setPointed(false),
+    onFocusIn: () => setFocused(true),
+    onFocusOut: ({ currentTarget, relatedTarget }: { currentTarget: Element; relatedTarget: unknown }) =>
+      setFocused(currentTarget.contains(relatedTarget as Node | null)),
+  };
+  return { hasAttention: isPointed || isFocused, isFocused, listeners };
+}
+
+/** Whether there is no mouse to point with, so that nothing may wait for it. */
+function isTouched(): boolean {
+  return matchMedia("(hover: none)").matches;
+}
+
+/** Buttons while the message has attention; where nothing hovers, a menu that is always there. */
+export function MessageTools(props: {
+  message: Message;
+  actions: MessageActions;
+  own: boolean;
+  hasAttention: boolean;
+  isFocused: boolean;
+}) {
+  const { message, actions, own } = props;
+  const { can } = useSession();
+  const isText = message.type === "text";
+  const all: [IconName, string, (message: Message) => void, boolean][] = [
+    ["reply", "Reply", actions.reply, isText],
+    ["react", "React", actions.react, true],
+    ["edit", "Edit", actions.edit, isText && own],
+    ["trash", "Delete", actions.remove, true],
+  ];
+  const choices = all.filter(([, , , isPossible]) => isPossible);
+  if (!can("messages:write")) return null;
+  if (isTouched()) {
+    return (
+      <span class="message-actions">
+        <Menu label="Message actions" isInList isReachable={props.isFocused}>
+          {choices.map(([icon, label, act]) => (
+            <MenuItem key={icon} icon={icon} danger={icon === "trash"} onSelect={() => act(message)}>
+              {label}
+            </MenuItem>
+          ))}
+        </Menu>
+      </span>
+    );
+  }
+  if (!props.hasAttention) return null;
+  return (
+    <span class="message-actions">
+      {choices.map(([icon, label, act]) => (
+        <IconButton
+          key={icon}
+          icon={icon}
+          label={label}
+          danger={icon === "trash"}
+          onClick={() => act(message)}
+        />
+      ))}
+    </span>
+  );
+}

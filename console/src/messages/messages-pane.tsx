@@ -1,0 +1,325 @@
+// The Messages tab: what was said, and the field for what is to be said.
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Conversation, Message } from "../../../client/src/index.ts";
+import { focusContent, OpenMessageFile } from "../files/open-file.tsx";
+import { toUserName } from "../groups/texts.ts";
+import { visible } from "../people/people.tsx";
+import { useReceivers } from "../people/receivers.ts";
+import { useOpenFile } from "../place.ts";
+import { MessageSearch } from "../search/message-search.tsx";
+import { useChanges, useSession } from "../session/session.ts";
+import { Icon } from "../ui/icons.tsx";
+import { NotAllowed, PageFailure, Reading, toNotAllowed } from "../ui/page-notes.tsx";
+import { useRedraw, useWatched } from "../ui/use-redraw.ts";
+import { Composer } from "./composer.tsx";
+import { MessageList, type Target } from "./message-list.tsx";
+import type { MessageActions } from "./message-tools.tsx";
+import type { Outgoing } from "./outbox.ts";
+import { ReactionPicker, useToggleReaction } from "./reactions.tsx";
+import { RemoveMessage } from "./remove-message.tsx";
+import { useConversation } from "./use-conversation.ts";
+import { type Messages, useMessages } from "./use-messages.ts";
+import { isNews, useMarkRead, useNewLine, useNews } from "./use-reading.ts";
+import { useTyping } from "./use-typing.ts";
+
+/** If fewer are unread, the newest page has them all. */
+const MAX_ON_PAGE = 45;
+/** An id before all others, for a conversation that was never read. */
+const BEFORE_ALL = "msg_00000000000000000000000000";
+
+/** What a dialog asks about a message. */
+interface Question {
+  kind: "react" | "remove";
+  message: Message;
+}
+
+interface Pane {
+  id: string;
+  name: string;
+  kind: "contact" | "group" | "self";
+  isBlocked: boolean;
+  onPick: () => void;
+  isSearching: boolean;
+  /** Called with the message that the search has shown last. */
+  onSearchEnd: (shownId: string) => void;
+}
+
+export function MessagesPane(props: Pane) {
+  const { can } = useSession();
+  return can("messages:read") ? <Loaded {...props} /> : <NotAllowed what="read messages" />;
+}
+
+function Loaded(props: Pane) {
+  const { conversation, failure, retry } = useConversation(props.id);
+  if (conversation) return <OpenMessages {...props} conversation={conversation} />;
+  return <div class="messages">{failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />}</div>;
+}
+
+function OpenMessages(props: Pane & { conversation: Conversation }) {
+  const { id, name, kind, isBlocked, onPick, conversation } = props;
+  const { me, drafts, outbox, jumps, say } = useSession();
+  const held = useRef<string | undefined>(undefined);
+  const [wanted] = useState(() => jumps.take(id));
+  const [unread] = useState(() =>
+    conversation.unread_count > MAX_ON_PAGE ? (conversation.last_read_id ?? BEFORE_ALL) : undefined,
+  );
+  const pages = useMessages(id, wanted ?? unread, held);
+  const newLine = useNewLine(conversation);
+  const outgoing = useOutgoing(id, pages.items);
+  const target = useTarget(pages, newLine.after, wanted);
+  useLayoutEffect(() => jumps.watch(() => jumps.isFor(id) && target.show(jumps.take(id)!)), [jumps, target]);
+  const [opened, lookAt] = useOpenFile();
+  const [asking, ask] = useState<Question>();
+  const [editing, setEditing] = useState<Message>();
+  useForgetting(id, editing, setEditing);
+  const actions = useActions({ name, id, kind, setEditing, ask, lookAt, show: target.show });
+  const news = useNews(id, name, actions.toName);
+  const markRead = useMarkRead(conversation, pages.items);
+  const send = () => {
+    // The page may show older messages, and the conversation may be about to be read again.
+    const ids = [pages.items.at(-1)?.id ?? "", conversation.last_message?.id ?? ""];
+    outbox.add(id, drafts.get(id), ids.sort()[1]!);
+    drafts.clear(id);
+    newLine.clear();
+    target.toEnd();
+  };
+  const receivers = useReceivers({ kind, conversation, items: pages.items, name, isBlocked });
+  const isEmpty = pages.items.length === 0 && outgoing.length === 0;
+  return (
+    <>
+      <div class="visually-hidden" role="status">
+        {news}
+      </div>
+      {props.isSearching && (
+        <MessageSearch
+          conversationId={id}
+          onShow={target.show}
+          onClose={(id) => props.onSearchEnd(target.focus(id))}
+        />
+      )}
+      {isEmpty && !pages.loading && !pages.failure ? (
+        <NoMessages name={name} isOwn={kind === "self"} />
+      ) : (
+        <MessageList
+          name={name}
+          pages={pages}
+          outgoing={outgoing}
+          actions={actions}
+          newAfter={newLine.after}
+          contactReadId={conversation.contact_read_id}
+          toProgress={receivers.toProgress}
+          target={target.current}
+          held={held}
+          onSeen={markRead}
+          onNewest={target.toEnd}
+          onGone={() => say("This message was deleted.")}
+        />
+      )}
+      <Writing
+        note={receivers.note}
+        conversationId={id}
+        name={name}
+        editing={editing}
+        onEditEnd={() => setEditing(undefined)}
+        onPick={onPick}
+        onSend={send}
+        onEditLast={() => {
+          const last = pages.items.findLast(({ sender, text }) => sender?.id === me.id && text !== null);
+          if (last) actions.edit(last);
+        }}
+        onRemove={actions.remove}
+        toName={actions.toName}
+      />
+      <OpenMessageFile pages={pages} actions={actions} opened={opened} lookAt={lookAt} />
+      {asking && (
+        <MessageDialog {...asking} items={pages.items} actions={actions} onClose={() => ask(undefined)} />
+      )}
+    </>
+  );
+}
+
+/** What to know before one writes, who else is typing, and the field. */
+function Writing({ note, ...composing }: { note: string } & Parameters<typeof Composer>[0]) {
+  const { can } = useSession();
+  const mayWrite = can("messages:write");
+  const text = mayWrite ? note : toNotAllowed("write messages");
+  return (
+    <>
+      {text !== "" && (
+        <p class="receivers small" role="note">
+          {text}
+        </p>
+      )}
+      <TypingLine id={composing.conversationId} name={composing.name} />
+      {mayWrite && <Composer {...composing} />}
+    </>
+  );
+}
+
+/** Ends replies to a message that is deleted, and its editing. */
+function useForgetting(
+  conversationId: string,
+  editing: Message | undefined,
+  setEditing: (message: undefined) => void,
+): void {
+  const { drafts } = useSession();
+  useChanges((change) => {
+    if (change.type !== "message.deleted") return;
+    const { id } = change.payload;
+    if (drafts.get(conversationId).replyTo?.id === id) drafts.change(conversationId, { replyTo: undefined });
+    if (editing?.id === id) setEditing(undefined);
+  });
+}
+
+/** Who is typing, over the lower edge of the messages, so that nothing moves. Read out, but not for each key. */
+function TypingLine({ id, name }: { id: string; name: string }) {
+  const text = useTyping(id, name);
+  return (
+    <div class="typing-line" role="status">
+      {text && <span class="small">{text}</span>}
+    </div>
+  );
+}
+
+function NoMessages({ name, isOwn }: { name: string; isOwn: boolean }) {
+  const { can } = useSession();
+  return (
+    <div class="messages empty">
+      <span class="empty-art">
+        <Icon name={isOwn ? "notes" : "send"} />
+      </span>
+      <h2>No messages yet</h2>
+      {can("messages:write") && (
+        <>
+          <p class="muted">
+            {isOwn ? "Only you can see what you write here." : `Write to ${name}, or drop files here.`}
+          </p>
+          <button type="button" class="button" onClick={focusField}>
+            {isOwn ? "Write the first note" : "Write the first message"}
+          </button>
+        </>
+      )}
+    </div>
+  );
+}
+
+function focusField(): void {
+  document.querySelector<HTMLElement>(".composer textarea")?.focus();
+}
+
+/** Returns the messages on their way that are not on the page yet: the event of one may arrive before its answer. */
+function useOutgoing(id: string, items: readonly Message[]): readonly Outgoing[] {
+  const { outbox, me } = useSession();
+  useWatched(outbox);
+  const all = outbox.all.filter((each) => each.conversationId === id);
+  // The first one holds up all others, and only it can have arrived.
+  const first = all.find(({ state }) => state !== "failed");
+  const isArrived = items.some(
+    (item) =>
+      first &&
+      item.id > first.after &&
+      item.sender?.id === me.id &&
+      (item.text ?? "") === first.text &&
+      item.attachments.length === first.files.length,
+  );
+  const missing = all.filter((each) => each !== first || !isArrived);
+  return missing.map((each) => ({ ...each, isHeldUp: first?.isHeldUp ?? false }));
+}
+
+/**
+ * Decides what the list scrolls to: at first the message that is `wanted` or the line "New", later a message that is
+ * jumped to, or the end.
+ */
+function useTarget(pages: Messages, newAfter: string | undefined, wanted: string | undefined) {
+  const current = useRef<Target | undefined>(
+    wanted === undefined ? undefined : { id: wanted, how: "marked", isFocused: true },
+  );
+  const latest = useRef(pages);
+  latest.current = pages;
+  const isBegun = useRef(wanted !== undefined);
+  const { me } = useSession();
+  if (!isBegun.current && !pages.loading && pages.items.length > 0) {
+    isBegun.current = true;
+    const first =
+      newAfter !== undefined && pages.items.find((each) => each.id > newAfter && isNews(each, me.id));
+    if (first) current.current = { id: first.id, how: "first" };
+  }
+  const redraw = useRedraw();
+  return useMemo(
+    () => ({
+      current,
+      show: (id: string, isFocused = true) => {
+        current.current = { id, how: "marked", isFocused };
+        // What is loading may be without it.
+        if (document.getElementById(id) && !latest.current.loading) redraw();
+        else latest.current.open(id);
+      },
+      /** Lets a message that is still to be shown have the focus then. Returns its id. */
+      focus: (id: string) => {
+        const target = current.current;
+        if (target?.how === "marked" && target.id === id) current.current = { ...target, isFocused: true };
+        return id;
+      },
+      toEnd: () => {
+        current.current = { how: "end" };
+        if (latest.current.hasNewer) latest.current.open();
+        else redraw();
+      },
+    }),
+    [],
+  );
+}
+
+function useActions(parts: {
+  name: string;
+  id: string;
+  kind: Pane["kind"];
+  setEditing: (message: Message | undefined) => void;
+  ask: (question: Question) => void;
+  lookAt: (id: string) => void;
+  show: (id: string) => void;
+}): MessageActions {
+  const { me, drafts } = useSession();
+  const latest = useRef(parts);
+  latest.current = parts;
+  const toggle = useToggleReaction();
+  const { name, id, kind, setEditing, ask, show } = parts;
+  const { username, display_name } = me;
+  return useMemo(() => {
+    const ownName = visible(display_name) || username;
+    return {
+      kind,
+      react: (message) => ask({ kind: "react", message }),
+      toggle,
+      reply: (message) => {
+        setEditing(undefined);
+        drafts.change(id, { replyTo: message });
+      },
+      edit: setEditing,
+      remove: (message) => ask({ kind: "remove", message }),
+      jump: show,
+      open: (file) => latest.current.lookAt(file.id),
+      toName: (sender) => {
+        if (sender === null) return "Deleted user";
+        if (sender.id === me.id) return ownName;
+        return kind === "group" ? toUserName(sender) : name;
+      },
+    };
+  }, [name, id, kind, me.id, username, display_name, drafts, toggle, setEditing, ask, show]);
+}
+
+function MessageDialog(
+  props: Question & { items: readonly Message[]; actions: MessageActions; onClose: () => void },
+) {
+  const { kind, items, actions, onClose } = props;
+  // It may have changed since the dialog was opened.
+  const message = items.find(({ id }) => id === props.message.id) ?? props.message;
+  const close = () => {
+    onClose();
+    // A message shows its buttons only while it has the focus or the mouse.
+    focusContent(message.id);
+  };
+  if (kind === "remove") return <RemoveMessage message={message} kind={actions.kind} onClose={close} />;
+  const choose = (emoji: string) => actions.toggle(message, emoji);
+  return <ReactionPicker message={message} onChoose={choose} onClose={close} />;
+}

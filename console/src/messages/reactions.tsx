@@ -1,0 +1,120 @@
+// Reactions to a message: those that it has, and the dialog in which the user chooses one.
+import { useCallback } from "preact/hooks";
+import type { Message } from "../../../client/src/index.ts";
+import { nameLimit } from "../failures.ts";
+import { focusContent } from "../files/open-file.tsx";
+import { useSession } from "../session/session.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { counted } from "../ui/format.ts";
+import type { MessageActions } from "./message-tools.tsx";
+
+const COMMON = ["👍", "❤️", "😂", "😮", "😢", "🙏", "🎉", "👀"];
+
+export function Reactions(props: {
+  message: Message;
+  actions: MessageActions;
+  /** Whether Tab reaches them: only those of the message that has the focus. */
+  isReachable: boolean;
+}) {
+  const { message, actions, isReachable } = props;
+  const { me, can } = useSession();
+  if (message.reactions.length === 0) return null;
+  return (
+    <ul class="reactions" aria-label="Reactions">
+      {message.reactions.map(({ emoji, count }) => (
+        <li key={emoji}>
+          <button
+            type="button"
+            class="reaction small"
+            tabIndex={isReachable ? 0 : -1}
+            aria-pressed={hasReacted(message, emoji, me.id)}
+            disabled={!can("messages:write")}
+            aria-label={`${emoji} ${counted(count, "reaction", "reactions")}`}
+            onClick={() => actions.toggle(message, emoji)}
+          >
+            <bdi>{emoji}</bdi> {count}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function ReactionPicker(props: {
+  message: Message;
+  onChoose: (emoji: string) => void;
+  onClose: () => void;
+}) {
+  const { me } = useSession();
+  const choose = (emoji: string) => {
+    props.onClose();
+    props.onChoose(emoji);
+  };
+  return (
+    <Dialog title="React" onClose={props.onClose}>
+      <div class="reaction-choice" role="group" aria-label="Common reactions">
+        {COMMON.map((emoji, at) => (
+          <button
+            key={emoji}
+            type="button"
+            class="icon-button"
+            autofocus={at === 0}
+            aria-pressed={hasReacted(props.message, emoji, me.id)}
+            onClick={() => choose(emoji)}
+          >
+            {emoji}
+          </button>
+        ))}
+      </div>
+      <form
+        class="reaction-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          choose(String(new FormData(event.currentTarget).get("emoji")).trim());
+        }}
+      >
+        <input
+          class="field"
+          name="emoji"
+          aria-label="Another emoji"
+          placeholder="Another emoji"
+          pattern=".*\S.*"
+          required
+          autocomplete="off"
+        />
+        <button type="submit" class="button primary">
+          React
+        </button>
+      </form>
+    </Dialog>
+  );
+}
+
+function hasReacted({ reactions }: Message, emoji: string, userId: string): boolean {
+  return reactions.some((each) => each.emoji === emoji && each.user_ids.includes(userId));
+}
+
+/** Returns a function that adds a reaction of the user, or removes it if it is there. */
+export function useToggleReaction(): MessageActions["toggle"] {
+  const { parley, me, events, report } = useSession();
+  return useCallback(
+    async (message, emoji) => {
+      const { id, conversation_id } = message;
+      const isThere = hasReacted(message, emoji, me.id);
+      try {
+        const payload = { message_id: id, conversation_id, emoji, user_id: me.id };
+        await events.publishResult(
+          () =>
+            isThere ? parley.messages.removeReaction(id, emoji) : parley.messages.addReaction(id, emoji),
+          () => ({ type: isThere ? "reaction.deleted" : "reaction.created", payload }),
+        );
+      } catch (error) {
+        const doing = isThere ? "Your reaction was not removed." : "Your reaction was not added.";
+        report(doing, nameLimit(error, "A message can have 20 different emoji."));
+      }
+      // The last one of its emoji takes its button with it.
+      focusContent(id);
+    },
+    [parley, me.id, events, report],
+  );
+}

@@ -1,0 +1,43 @@
+import type { Message } from "../../../client/src/index.ts";
+import { useSession } from "../session/session.ts";
+import { ConfirmDialog } from "../ui/dialog.tsx";
+import type { MessageActions } from "./message-tools.tsx";
+
+export function RemoveMessage(props: {
+  message: Message;
+  kind: MessageActions["kind"];
+  onClose: () => void;
+}) {
+  const { message, kind, onClose } = props;
+  const { parley, events, me, say, report, refreshMe } = useSession();
+  const remove = async (isForMe: boolean) => {
+    try {
+      await parley.messages.delete(message.id, isForMe ? { for: "me" } : {});
+      events.publish({ type: "message.deleted", payload: message });
+      say(isForMe ? "The message was deleted for you." : "The message was deleted.");
+      if (message.attachments.length > 0) refreshMe();
+    } catch (error) {
+      report("The message was not deleted.", error);
+    }
+  };
+  const forMe = { action: "Delete for me", onConfirm: () => remove(true) };
+  const shared = { title: "Delete this message?", onClose };
+  const what = message.attachments.length > 0 ? "the message and its files" : "the message";
+  if (message.type !== "text" || message.sender?.id !== me.id) {
+    const text = `This deletes ${what} for you. The others keep it. You can't undo this.`;
+    return <ConfirmDialog {...shared} {...forMe} text={text} />;
+  }
+  if (kind === "self") {
+    const text = `This deletes ${what}. You can't undo this.`;
+    return <ConfirmDialog {...shared} text={text} action="Delete" onConfirm={() => remove(false)} />;
+  }
+  return (
+    <ConfirmDialog
+      {...shared}
+      text={`This deletes ${what} for everyone in this conversation, or for you alone. You can't undo this: what you delete for you, you can't edit or delete for everyone later.`}
+      action="Delete for everyone"
+      onConfirm={() => remove(false)}
+      other={forMe}
+    />
+  );
+}

@@ -1,0 +1,112 @@
+// Who is typing in which conversation, and that the user is.
+import type { Parley, TypingEvent } from "../../../client/src/index.ts";
+import { toMemberName } from "../groups/texts.ts";
+import type { Change } from "../session/live.ts";
+import type { Conversations } from "./conversations.ts";
+
+/** Counted from the receipt, because clocks differ: `expires_at` is by that of the server. */
+const SHOWN_MS = 6000;
+/** The server passes on one within this time. */
+const PAUSE_MS = 3000;
+/** What was typed before a message was sent may arrive after it. */
+const LATE_MS = 1000;
+
+type Timer = ReturnType<typeof setTimeout>;
+
+export class Typists {
+  #parley: Parley;
+  #meId: string;
+  #conversations: Conversations;
+  /** By conversation and user. */
+  #typing = new Map<string, Map<string, Timer>>();
+  /** The names of members of groups. */
+  #names = new Map<string, string>();
+  /** When the user was last said to type, by conversation. */
+  #announced = new Map<string, number>();
+  /** When a message came, by conversation and sender. */
+  #spoken = new Map<string, number>();
+  #watchers = new Set<() => void>();
+
+  constructor(parley: Parley, meId: string, conversations: Conversations) {
+    this.#parley = parley;
+    this.#meId = meId;
+    this.#conversations = conversations;
+  }
+
+  /** Shows the others that the user is typing. Whether that arrives does not matter. */
+  announce(conversationId: string): void {
+    const now = performance.now();
+    const last = this.#announced.get(conversationId);
+    const isOwn = this.#conversations.find(conversationId)?.kind === "self";
+    if (isOwn || (last !== undefined && now - last < PAUSE_MS)) return;
+    this.#announced.set(conversationId, now);
+    this.#parley.conversations.typing(conversationId).catch(() => {});
+  }
+
+  hear(change: Change): void {
+    if (change.type === "typing") this.#add(change.payload);
+    else if (change.type === "message.created") {
+      const { type, sender, conversation_id } = change.payload;
+      if (type !== "text" || !sender) return;
+      this.#spoken.set(`${conversation_id} ${sender.id}`, performance.now());
+      this.#remove(conversation_id, sender.id);
+    }
+  }
+
+  /** Returns who is typing in a conversation: empty if nobody is. `name`: of the contact. */
+  toText(conversationId: string, name: string): string {
+    const users = [...(this.#typing.get(conversationId)?.keys() ?? [])];
+    const isGroup = this.#conversations.find(conversationId)?.kind === "group";
+    const names = isGroup ? users.flatMap((id) => this.#names.get(id) ?? []) : users.map(() => name);
+    if (names.length === 0) return "";
+    if (names.length > 2) return `${names.length} people are typing…`;
+    return `${names.join(" and ")} ${names.length === 1 ? "is" : "are"} typing…`;
+  }
+
+  watch(watcher: () => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  stop(): void {
+    for (const users of this.#typing.values()) for (const timer of users.values()) clearTimeout(timer);
+    this.#typing.clear();
+  }
+
+  #add({ conversation_id, user_id }: TypingEvent["payload"]): void {
+    const spoken = this.#spoken.get(`${conversation_id} ${user_id}`) ?? -Infinity;
+    if (user_id === this.#meId || performance.now() - spoken < LATE_MS) return;
+    const users = this.#typing.get(conversation_id) ?? new Map<string, Timer>();
+    this.#typing.set(conversation_id, users);
+    clearTimeout(users.get(user_id));
+    users.set(
+      user_id,
+      setTimeout(() => this.#remove(conversation_id, user_id), SHOWN_MS),
+    );
+    const group = this.#conversations.find(conversation_id)?.group_id;
+    if (group && !this.#names.has(user_id)) void this.#readNames(group, user_id);
+    this.#redraw();
+  }
+
+  #remove(conversationId: string, userId: string): void {
+    const users = this.#typing.get(conversationId);
+    clearTimeout(users?.get(userId));
+    if (users?.delete(userId)) this.#redraw();
+  }
+
+  /** Reads the names of all members. Who is not among them has just left. */
+  async #readNames(groupId: string, userId: string): Promise<void> {
+    try {
+      for await (const member of this.#parley.groups.listMembers(groupId))
+        if (member.user_id) this.#names.set(member.user_id, toMemberName(member));
+      if (!this.#names.has(userId)) this.#names.set(userId, "Somebody");
+    } catch {
+      // The next time it is tried again.
+    }
+    this.#redraw();
+  }
+
+  #redraw(): void {
+    for (const watcher of this.#watchers) watcher();
+  }
+}

@@ -1,0 +1,83 @@
+// What is new in the open conversation: the line above it, how far the user has read, and what is read out.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Conversation, Message } from "../../../client/src/index.ts";
+import { toSystemText } from "../groups/texts.ts";
+import { toOneLine } from "../people/people.tsx";
+import { useChanges, useSession } from "../session/session.ts";
+
+/** Reading while one scrolls is told once per this time, and so are new messages. */
+const GATHER_MS = 400;
+
+/** The line stands where the unread messages began, or where the window was hidden, until the user writes. */
+export function useNewLine(conversation: Conversation) {
+  const [after, setAfter] = useState(() =>
+    conversation.unread_count > 0 ? (conversation.last_read_id ?? "") : undefined,
+  );
+  const latest = useRef(conversation);
+  latest.current = conversation;
+  useEffect(() => {
+    const note = () => document.hidden && setAfter(latest.current.last_message?.id);
+    document.addEventListener("visibilitychange", note);
+    return () => document.removeEventListener("visibilitychange", note);
+  }, []);
+  return { after, clear: () => setAfter(undefined) };
+}
+
+/** Returns a function that is told of each message that was in view, and marks what is unread up to there as read. */
+export function useMarkRead(conversation: Conversation, items: readonly Message[]): (seen: string) => void {
+  const { parley, events, endIfRefused, me, can } = useSession();
+  const readTo = useRef(conversation.last_read_id ?? "");
+  const seen = useRef("");
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const mark = async () => {
+    timer.current = undefined;
+    const before = readTo.current;
+    readTo.current = seen.current;
+    try {
+      await parley.conversations.markRead(conversation.id, { message_id: seen.current });
+      events.publish({ type: "conversation.read", payload: { id: conversation.id } });
+    } catch (error) {
+      // The next message in view tries again.
+      readTo.current = before;
+      endIfRefused(error);
+    }
+  };
+  return (id) => {
+    const isUnread = items.some((each) => each.id > readTo.current && each.id <= id && isNews(each, me.id));
+    if (!isUnread || !can("messages:write")) return;
+    seen.current = id;
+    timer.current ??= setTimeout(mark, GATHER_MS);
+  };
+}
+
+/** Whether a message counts as unread until it is seen: one that somebody else wrote. */
+export function isNews({ type, sender }: Message, meId: string): boolean {
+  return type === "text" && sender?.id !== meId;
+}
+
+/** Returns what is read out: how many new messages of others came at once, or the one and what others did. */
+export function useNews(
+  conversationId: string,
+  name: string,
+  toName: (sender: Message["sender"]) => string,
+): string {
+  const { me } = useSession();
+  const [news, setNews] = useState("");
+  const gathered = useRef<Message[]>([]);
+  useChanges((change) => {
+    if (change.type !== "message.created") return;
+    const { payload } = change;
+    if (payload.conversation_id !== conversationId || payload.sender?.id === me.id) return;
+    gathered.current.push(payload);
+    if (gathered.current.length > 1) return;
+    setTimeout(() => {
+      const all = gathered.current.splice(0);
+      const written = all.filter(({ type }) => type === "text").length;
+      const toLine = (each: Message) =>
+        each.type === "text" ? `${toName(each.sender)}: ${toOneLine(each)}` : toSystemText(each, me.id);
+      setNews(written > 1 ? `${written} new messages from ${name}` : all.map(toLine).join(". "));
+    }, GATHER_MS);
+  });
+  return news;
+}

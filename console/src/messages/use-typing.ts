@@ -1,0 +1,9 @@
+import { useSession } from "../session/session.ts";
+import { useWatched } from "../ui/use-redraw.ts";
+
+/** Returns who is typing in a conversation: empty if nobody is. `name`: of the contact. */
+export function useTyping(conversationId: string, name: string): string {
+  const { typists } = useSession();
+  useWatched(typists);
+  return typists.toText(conversationId, name);
+}

@@ -1,0 +1,91 @@
+// Notifications while no window is open, by the push service of the browser: a choice that each makes for a browser.
+import type { Parley } from "../../../client/src/index.ts";
+import { browserStore } from "../session/storage.ts";
+
+/** Who has chosen it in this browser, and the id of their subscription. */
+const KEY = "parley-push";
+const WORKER = "push-worker.js";
+
+interface TrustedTypes {
+  createPolicy(name: string, rules: { createScriptURL(): string }): { createScriptURL(url: string): string };
+}
+
+export class Pusher {
+  #parley: Parley;
+  #userId: string;
+  #publicKey: string;
+
+  constructor(parley: Parley, me: { id: string; push_public_key: string }) {
+    this.#parley = parley;
+    this.#userId = me.id;
+    this.#publicKey = me.push_public_key;
+  }
+
+  /** Whether the browser has a push service for this page at all. */
+  get isPossible(): boolean {
+    return isSecureContext && "serviceWorker" in navigator && "PushManager" in globalThis;
+  }
+
+  get isOn(): boolean {
+    return this.isPossible && this.#subscriptionId !== undefined && Notification.permission === "granted";
+  }
+
+  /** Throws if the person, the browser or the server does not allow it. */
+  async turnOn(): Promise<void> {
+    if ((await Notification.requestPermission()) !== "granted")
+      throw new Error("The browser does not allow them for this page.");
+    const { pushManager } = await register();
+    // That of another user of this browser ends: its address is gone.
+    if (this.#subscriptionId === undefined) await (await pushManager.getSubscription())?.unsubscribe();
+    const applicationServerKey = this.#publicKey;
+    const subscription = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey });
+    const { endpoint, keys } = subscription.toJSON();
+    const { p256dh, auth } = keys as { p256dh: string; auth: string };
+    const { id } = await this.#parley.pushSubscriptions.create({ endpoint: endpoint!, p256dh, auth });
+    browserStore.set(KEY, `${this.#userId} ${id}`);
+  }
+
+  /** Gives the server what the browser may have changed, if the person has chosen it. */
+  async renew(): Promise<void> {
+    if (this.isOn) await this.turnOn();
+  }
+
+  async turnOff(): Promise<void> {
+    const id = this.#subscriptionId;
+    if (id === undefined) return;
+    await endPush();
+    await this.#parley.pushSubscriptions.delete(id);
+  }
+
+  /** Takes away what was shown while nobody looked. */
+  async clear(): Promise<void> {
+    if (!this.isOn) return;
+    const registration = await navigator.serviceWorker.getRegistration();
+    for (const shown of (await registration?.getNotifications()) ?? []) shown.close();
+  }
+
+  get #subscriptionId(): string | undefined {
+    const [userId, id] = (browserStore.get(KEY) ?? "").split(" ");
+    return userId === this.#userId ? id : undefined;
+  }
+}
+
+/** Ends what the browser has. The server learns of it with the next push. */
+export async function endPush(): Promise<void> {
+  if (browserStore.get(KEY) === null) return;
+  browserStore.remove(KEY);
+  const registration = await navigator.serviceWorker.getRegistration();
+  await (await registration?.pushManager.getSubscription())?.unsubscribe();
+  await registration?.unregister();
+}
+
+/** The policy of the page lets no script in but by a rule of this name. */
+async function register(): Promise<ServiceWorkerRegistration> {
+  const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
+  rules ??= trustedTypes?.createPolicy("push-worker", { createScriptURL: () => WORKER });
+  await navigator.serviceWorker.register(rules?.createScriptURL("") ?? WORKER);
+  return navigator.serviceWorker.ready;
+}
+
+/** There may be one of a name. */
+let rules: ReturnType<TrustedTypes["createPolicy"]> | undefined;

@@ -1,0 +1,149 @@
+// The quick switcher: a field that finds conversations and contacts by a few letters, and opens them.
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import type { Contact } from "../../../client/src/index.ts";
+import { Avatar, toContactHint, toName, visible } from "../people/people.tsx";
+import { NOTES, openPlace } from "../place.ts";
+import { useSession } from "../session/session.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { counted } from "../ui/format.ts";
+import { Icon } from "../ui/icons.tsx";
+import { useSettled } from "../ui/use-settled.ts";
+import { scoreName } from "./fuzzy.ts";
+
+const MAX_SHOWN = 40;
+const PAGE = 100;
+
+interface Place {
+  id: string;
+  name: string;
+  /** What tells it from others of the same name. */
+  hint: string;
+  isGroup: boolean;
+}
+
+export function QuickSwitcher({ onClose }: { onClose: () => void }) {
+  const [typed, setTyped] = useState("");
+  const [at, setAt] = useState(0);
+  const places = usePlaces(typed.trim());
+  const list = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const current = Math.min(at, places.length - 1);
+  const open = (place: Place) => {
+    onClose();
+    openPlace(place.id);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.isComposing || places.length === 0) return;
+    if (event.key === "ArrowDown") setAt((current + 1) % places.length);
+    else if (event.key === "ArrowUp") setAt((current + places.length - 1) % places.length);
+    else if (event.key === "Enter") open(places[current]!);
+    else return;
+    event.preventDefault();
+  };
+  useEffect(() => list.current?.children[current]?.scrollIntoView({ block: "nearest" }), [current]);
+  return (
+    <Dialog title="Go to a contact or a group" onClose={onClose} bare>
+      <input
+        class="switcher-field"
+        role="combobox"
+        aria-label="Name of a contact or a group"
+        aria-expanded={places.length > 0}
+        aria-controls={id}
+        aria-autocomplete="list"
+        aria-activedescendant={places.length > 0 ? `${id}-${current}` : undefined}
+        placeholder="Go to…"
+        autocomplete="off"
+        spellcheck={false}
+        autofocus
+        value={typed}
+        onInput={({ currentTarget }) => {
+          setTyped(currentTarget.value);
+          setAt(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div ref={list} id={id} class="switcher-list" role="listbox" aria-label="Contacts and groups">
+        {places.map((place, index) => (
+          <div
+            key={place.id}
+            id={`${id}-${index}`}
+            class="switcher-row"
+            role="option"
+            aria-selected={index === current}
+            onClick={() => open(place)}
+          >
+            <PlaceAvatar place={place} />
+            <span class="ellipsis">{place.name}</span>
+            <span class="muted small ellipsis">{place.hint}</span>
+          </div>
+        ))}
+      </div>
+      <p class={places.length > 0 ? "visually-hidden" : "switcher-none muted"} role="status">
+        {places.length > 0
+          ? counted(places.length, "result", "results")
+          : `Nothing matches “${typed.trim()}”.`}
+      </p>
+    </Dialog>
+  );
+}
+
+function PlaceAvatar({ place }: { place: Place }) {
+  if (place.id !== NOTES) {
+    return <Avatar name={place.name} seed={place.id} isGroup={place.isGroup} size="small" />;
+  }
+  return (
+    <span class="avatar notes small-avatar" aria-hidden="true">
+      <Icon name="notes" />
+    </span>
+  );
+}
+
+/** Returns what matches best; without a text all that is known, most recent activity first. */
+function usePlaces(typed: string): readonly Place[] {
+  const { conversations, groups } = useSession();
+  const contacts = useContacts(useSettled(typed));
+  return useMemo(() => {
+    const places = new Map<string, Place>();
+    const add = (place: Place) => places.has(place.id) || places.set(place.id, place);
+    const hints = new Map(contacts.map((contact) => [contact.id, toContactHint(contact)]));
+    for (const { contact_id, group_id, name } of conversations.listRecent()) {
+      const id = contact_id ?? group_id;
+      const shared = { name: visible(name) || "No name", isGroup: group_id !== null };
+      if (id) add({ id, ...shared, hint: group_id ? "Group" : (hints.get(id) ?? "") });
+    }
+    add({ id: NOTES, name: "Notes to self", hint: "", isGroup: false });
+    for (const { id, name, role } of groups.state.all)
+      if (role !== "invited") add({ id, name: visible(name) || "No name", hint: "Group", isGroup: true });
+    for (const contact of contacts)
+      add({ id: contact.id, name: toName(contact), hint: toContactHint(contact), isGroup: false });
+    return [...places.values()]
+      .flatMap((place) => {
+        const score = toScore(place, typed);
+        return score === undefined ? [] : [{ place, score }];
+      })
+      .sort((a, b) => b.score - a.score)
+      .slice(0, MAX_SHOWN)
+      .map(({ place }) => place);
+  }, [conversations, groups, contacts, typed]);
+}
+
+function toScore({ name, hint }: Place, typed: string): number | undefined {
+  if (typed === "") return 0;
+  const byName = scoreName(name, typed);
+  return byName ?? (hint.toLowerCase().includes(typed.toLowerCase()) ? 0.5 : undefined);
+}
+
+/** Returns contacts: the newest, and all that the server has found so far. Without an answer the conversations suffice. */
+function useContacts(q: string): readonly Contact[] {
+  const { parley } = useSession();
+  const [all, setAll] = useState<ReadonlyMap<string, Contact>>(new Map());
+  useEffect(() => {
+    const controller = new AbortController();
+    parley.contacts
+      .list({ active: true, limit: PAGE, ...(q && { q }) }, { signal: controller.signal })
+      .then(({ data }) => setAll((old) => new Map([...old, ...data.map((each) => [each.id, each] as const)])))
+      .catch(() => {});
+    return () => controller.abort();
+  }, [parley, q]);
+  return useMemo(() => [...all.values()], [all]);
+}

@@ -1,0 +1,181 @@
+// The menu of the signed-in user: their storage, the choices for this browser, and where else to go.
+import { useState } from "preact/hooks";
+import { Avatar, visible } from "../people/people.tsx";
+import { ConfirmDialog } from "../ui/dialog.tsx";
+import { counted, formatSize } from "../ui/format.ts";
+import { Menu, MenuChoice, MenuItem, MenuLink, MenuSwitch } from "../ui/menu.tsx";
+import { useSession } from "./session.ts";
+import { chooseTheme, readTheme, THEMES } from "./theme.ts";
+
+/** The part of the quota from which on storage is almost full. */
+const ALMOST_FULL = 0.9;
+
+type Question = "push" | "leave";
+
+export function Account({ onShortcuts }: { onShortcuts: () => void }) {
+  const { me, can, uploads, outbox, signOut } = useSession();
+  const [asking, ask] = useState<Question>();
+  const [theme, setTheme] = useState(readTheme);
+  const notify = useNotifySwitch();
+  const push = usePushSwitch();
+  const isNotifiable = can("events:read") && can("messages:read");
+  const name = visible(me.display_name) || me.username;
+  const leave = () => {
+    if (uploads.running > 0 || outbox.all.length > 0) ask("leave");
+    else signOut();
+  };
+  return (
+    <>
+      <Menu
+        label="Your account"
+        class="account"
+        button={<Avatar name={name} seed={me.id} size="small" />}
+        head={<AccountHead name={name} />}
+      >
+        <hr class="menu-line" />
+        <MenuChoice
+          legend="Theme"
+          chosen={theme}
+          choices={THEMES}
+          onChoose={(theme) => {
+            chooseTheme(theme);
+            setTheme(theme);
+          }}
+        />
+        <hr class="menu-line" />
+        {isNotifiable && notify && (
+          <MenuSwitch icon="bell" isOn={notify.isOn} onSelect={notify.toggle}>
+            Notify while Parley is open
+          </MenuSwitch>
+        )}
+        {isNotifiable && push && (
+          <MenuSwitch
+            icon="device"
+            isOn={push.isOn}
+            onSelect={() => (push.isOn ? push.toggle() : ask("push"))}
+          >
+            Notify while Parley is closed
+          </MenuSwitch>
+        )}
+        {isNotifiable && (notify || push) && <hr class="menu-line" />}
+        {can("admin") && (
+          <>
+            <MenuLink icon="shield" href="#admin">
+              Administration
+            </MenuLink>
+            <MenuLink icon="key" href="#admin/tokens">
+              Access tokens
+            </MenuLink>
+            <hr class="menu-line" />
+          </>
+        )}
+        <MenuItem icon="keyboard" onSelect={onShortcuts}>
+          Keyboard shortcuts
+        </MenuItem>
+        <MenuLink icon="help" href="./docs" isOutside>
+          API reference
+        </MenuLink>
+        <hr class="menu-line" />
+        <MenuItem icon="signOut" onSelect={leave}>
+          Sign out
+        </MenuItem>
+      </Menu>
+      {asking === "push" && push && (
+        <ConfirmDialog
+          title="Get notifications while Parley is closed?"
+          text="Your browser then talks to its own push service. The service learns when a message arrives for you, but not who sent it or what it says."
+          action="Turn on"
+          isHarmless
+          onConfirm={push.toggle}
+          onClose={() => ask(undefined)}
+        />
+      )}
+      {asking === "leave" && (
+        <ConfirmDialog
+          title={uploads.running > 0 ? "Sign out and stop uploads?" : "Sign out and discard messages?"}
+          text={toUnsent(uploads.running, outbox.all.length)}
+          action="Sign out"
+          onConfirm={async () => signOut()}
+          onClose={() => ask(undefined)}
+        />
+      )}
+    </>
+  );
+}
+
+function AccountHead({ name }: { name: string }) {
+  const { me } = useSession();
+  const { used, quota } = me.storage;
+  return (
+    <div class="account-head">
+      <strong class="ellipsis">{name}</strong>
+      <span class="muted small ellipsis">@{me.username}</span>
+      <span class="muted small">
+        {quota === null ? `${formatSize(used)} stored` : `${formatSize(used)} of ${formatSize(quota)} stored`}
+      </span>
+      {quota !== null && (
+        <meter max={quota} high={quota * ALMOST_FULL} value={used} aria-label="Storage used" />
+      )}
+      {quota !== null && used > quota * ALMOST_FULL && (
+        <span class="account-hint small">
+          Almost full. To make room, delete files that you have sent: Files, sorted by size, shows the
+          largest.
+        </span>
+      )}
+    </div>
+  );
+}
+
+interface Switch {
+  isOn: boolean;
+  toggle: () => Promise<void>;
+}
+
+/** Turns notifications of this browser on and off. Undefined if it has none. */
+function useNotifySwitch(): Switch | undefined {
+  const { notifier, say, report } = useSession();
+  const [isOn, setOn] = useState(notifier.isOn);
+  if (!notifier.isPossible) return undefined;
+  const toggle = async () => {
+    try {
+      if (isOn) notifier.turnOff();
+      else await notifier.turnOn();
+      say(
+        isOn
+          ? "Notifications are off in this browser."
+          : "Notifications are on while Parley is open in this browser.",
+      );
+    } catch (error) {
+      report("Notifications stay off.", error);
+    }
+    setOn(notifier.isOn);
+  };
+  return { isOn, toggle };
+}
+
+/** Turns notifications while no window is open on and off. Undefined if the browser has none. */
+function usePushSwitch(): Switch | undefined {
+  const { pusher, say, report } = useSession();
+  const [isOn, setOn] = useState(pusher.isOn);
+  if (!pusher.isPossible) return undefined;
+  const toggle = async () => {
+    try {
+      if (isOn) await pusher.turnOff();
+      else await pusher.turnOn();
+      say(`Notifications while Parley is closed are ${isOn ? "off" : "on"}.`);
+    } catch (error) {
+      report(`Notifications while Parley is closed ${isOn ? "were not turned off" : "stay off"}.`, error);
+    }
+    setOn(pusher.isOn);
+  };
+  return { isOn, toggle };
+}
+
+/** Says what a sign-out would stop. */
+function toUnsent(files: number, messages: number): string {
+  const parts = [
+    files > 0 && `${counted(files, "file is", "files are")} still uploading.`,
+    messages > 0 && `${counted(messages, "message is", "messages are")} not sent.`,
+  ];
+  return parts.filter(Boolean).join(" ");
+}

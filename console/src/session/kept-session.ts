@@ -1,0 +1,68 @@
+// The session of this browser, which all its tabs share. The browser has a cookie that no page can read, and this page the
+// key to it, which no other server and no page of another origin can read. Neither is of use alone.
+import { randomKey } from "../../../client/src/index.ts";
+import { type Access, connect, HERE } from "./session.ts";
+import { browserStore } from "./storage.ts";
+
+export interface KeptAccess {
+  session: string;
+}
+
+/** Another Parley can be at another path of this host. */
+const KEY = `parley-session ${new URL(HERE).pathname}`;
+const channel = new BroadcastChannel(KEY);
+
+export function keptAccess(): KeptAccess | undefined {
+  const session = browserStore.get(KEY);
+  return session === null ? undefined : { session };
+}
+
+/** Starts a session, in which other tabs join. Returns the token, for this tab alone, if the browser keeps nothing. */
+export async function keepAccess(token: string): Promise<Access> {
+  const session = randomKey() + randomKey();
+  try {
+    await ask("POST", session, { authorization: `Bearer ${token}` });
+    await connect({ session }).me();
+    if (!browserStore.set(KEY, session)) return token;
+  } catch {
+    return token;
+  }
+  tellTabs({ session });
+  return { session };
+}
+
+/** Makes the browser keep the session for as long again. */
+export function renewSession({ session }: KeptAccess): void {
+  ask("POST", session).catch(() => {});
+}
+
+/** Ends the session, even if the server does not answer: without the key the cookie is useless. It is deleted after `before`. */
+export function endSession({ session }: KeptAccess, before = Promise.resolve()): void {
+  if (browserStore.get(KEY) === session) browserStore.remove(KEY);
+  const remove = () => ask("DELETE", session);
+  before.then(remove, remove).catch(() => {});
+}
+
+/** Makes other tabs sign in or out like this one. The message has the key: `localStorage` can reach other tabs after it. */
+export function tellTabs(access: KeptAccess | undefined): void {
+  channel.postMessage(access);
+}
+
+/** Calls the listener when another tab may have signed in or out. */
+export function followTabs(listener: (access: KeptAccess | undefined) => void): () => void {
+  const onMessage = ({ data }: MessageEvent<KeptAccess | undefined>) => listener(data);
+  // A page that comes back from the history has missed messages.
+  const onShow = ({ persisted }: PageTransitionEvent) => persisted && listener(keptAccess());
+  channel.addEventListener("message", onMessage);
+  addEventListener("pageshow", onShow);
+  return () => {
+    channel.removeEventListener("message", onMessage);
+    removeEventListener("pageshow", onShow);
+  };
+}
+
+function ask(method: string, session: string, headers: Record<string, string> = {}): Promise<Response> {
+  // The tab can be closed right after the sign-out.
+  const keepalive = true;
+  return fetch(`${HERE}/session`, { method, headers: { ...headers, "parley-session": session }, keepalive });
+}

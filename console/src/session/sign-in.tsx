@@ -1,0 +1,96 @@
+import { useState } from "preact/hooks";
+import { explain, isRefused } from "../failures.ts";
+import { keepAccess } from "./kept-session.ts";
+import { type SignedInUser, signIn } from "./session.ts";
+
+export function SignIn(props: {
+  reason: string;
+  /** What could not be sent before the session ended. */
+  unsent: readonly string[];
+  onSignedIn: (user: SignedInUser) => void;
+}) {
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState(props.reason);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const fields = new FormData(event.currentTarget as HTMLFormElement);
+    const token = String(fields.get("token")).trim();
+    // Tokens have only these characters, and a header cannot carry others.
+    if (!/^[\x21-\x7e]+$/.test(token)) return setFailure("Paste the whole token, without spaces in it.");
+    setBusy(true);
+    setFailure("");
+    try {
+      const user = await signIn(token);
+      props.onSignedIn(fields.has("shared") ? user : { ...user, access: await keepAccess(token) });
+    } catch (error) {
+      setFailure(
+        isRefused(error) ? `The server does not accept this token. ${explain(error)}` : explain(error),
+      );
+      setBusy(false);
+    }
+  };
+  return (
+    <main class="sign-in">
+      <form class="sign-in-card" onSubmit={submit}>
+        <Mark />
+        <h1>Sign in to Parley</h1>
+        <p class="muted">
+          Use the access token that the first start printed, or create one with{" "}
+          <code>bin/parley token create NAME</code>.
+        </p>
+        <label class="labelled">
+          Access token
+          <input
+            class="field"
+            type="password"
+            name="token"
+            placeholder="parley_…"
+            autocomplete="off"
+            spellcheck={false}
+            required
+            autofocus
+            aria-describedby="sign-in-failure"
+          />
+        </label>
+        <p id="sign-in-failure" class="failure" role="alert">
+          {failure}
+        </p>
+        <label class="check">
+          <input type="checkbox" name="shared" />
+          Shared computer: sign out when this tab is closed or reloaded
+        </label>
+        <Unsent all={props.unsent} />
+        <button type="submit" class="button primary" disabled={busy}>
+          {busy ? "Signing in…" : "Sign in"}
+        </button>
+      </form>
+    </main>
+  );
+}
+
+function Unsent({ all }: { all: readonly string[] }) {
+  if (all.length === 0) return null;
+  return (
+    <section class="unsent" aria-labelledby="unsent">
+      <h2 id="unsent">Not sent</h2>
+      <ul tabIndex={0} aria-labelledby="unsent">
+        {all.map((each, at) => (
+          <li key={at}>{each}</li>
+        ))}
+      </ul>
+      <p class="muted small">
+        Sign in again in this tab to send the messages: they are kept as drafts. Choose the files again.
+      </p>
+    </section>
+  );
+}
+
+export function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="9" />
+      <path d="M9 24V10.5A2.5 2.5 0 0 1 11.5 8H17a5.5 5.5 0 0 1 0 11h-4" />
+      <circle cx="22.5" cy="23" r="2" />
+    </svg>
+  );
+}

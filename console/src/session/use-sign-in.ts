@@ -1,0 +1,102 @@
+// Whether somebody is signed in, in this tab and the others of the browser.
+import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { explain, isRefused } from "../failures.ts";
+import { forgetDrafts } from "../messages/drafts.ts";
+import {
+  endSession,
+  followTabs,
+  type KeptAccess,
+  keptAccess,
+  renewSession,
+  tellTabs,
+} from "./kept-session.ts";
+import { type Access, type SignedInUser, signIn } from "./session.ts";
+
+type Phase =
+  | { at: "starting" }
+  | { at: "unreachable"; reason: string; access: KeptAccess }
+  | ({ at: "out" } & Ending)
+  | { at: "in"; user: SignedInUser };
+
+/** Why a session has ended, if the user did not end it, and what was not sent by then. */
+interface Ending {
+  reason: string;
+  unsent: readonly string[];
+}
+
+export const BY_USER: Ending = { reason: "", unsent: [] };
+
+/** Returns to the sign-in, unless the tab has other access by now. What `end` does still has the session. */
+export type SignOut = (own: Access, ending: Ending, end: () => Promise<void>) => void;
+
+/** Stops sending, keeps messages as drafts of this tab, and returns what was not sent. */
+export type StopSending = () => readonly string[];
+
+interface SignInState {
+  phase: Phase;
+  /** What is to be called if the session ends elsewhere; undefined while nobody is signed in. */
+  stopSending: { current: StopSending | undefined };
+  /** Signs in with a session of the browser. */
+  start: (kept: KeptAccess) => void;
+  enter: (user: SignedInUser) => void;
+  signOut: SignOut;
+}
+
+export function useSignIn(): SignInState {
+  const [phase, setPhase] = useState<Phase>(keptAccess() ? { at: "starting" } : { at: "out", ...BY_USER });
+  const access = useRef<Access | undefined>(undefined);
+  const stopSending = useRef<StopSending | undefined>(undefined);
+  const leave = useCallback((ending: Ending) => {
+    access.current = undefined;
+    history.replaceState(null, "", location.pathname);
+    setPhase({ at: "out", ...ending });
+  }, []);
+  const start = useCallback((kept: KeptAccess) => {
+    access.current = kept;
+    setPhase({ at: "starting" });
+    void startWith(kept).then((phase) => access.current === kept && setPhase(phase));
+  }, []);
+  const enter = useCallback((user: SignedInUser) => {
+    access.current = user.access;
+    setPhase({ at: "in", user });
+  }, []);
+  const signOut = useCallback<SignOut>((own, ending, end) => {
+    // The answer to an old request can be late.
+    if (access.current !== own) return;
+    const ended = end();
+    if (typeof own === "object") endSession(own, ended);
+    const isByUser = ending.reason === "";
+    if (isByUser) forgetDrafts();
+    // If the server refuses the session, other tabs find out by themselves, and keep their drafts.
+    if (isByUser && typeof own === "object") tellTabs(undefined);
+    leave(ending);
+  }, []);
+  const follow = useCallback((kept: KeptAccess | undefined) => {
+    const own = access.current;
+    if (typeof own === "string" || own?.session === kept?.session) return;
+    const unsent = stopSending.current?.() ?? [];
+    if (kept) return start(kept);
+    // The other tab did not ask about what this one has not sent.
+    if (unsent.length === 0) forgetDrafts();
+    leave({ reason: "You signed out in another tab.", unsent });
+  }, []);
+  useLayoutEffect(() => {
+    const kept = keptAccess();
+    if (kept) start(kept);
+  }, []);
+  useLayoutEffect(() => followTabs(follow), []);
+  return { phase, stopSending, start, enter, signOut };
+}
+
+async function startWith(access: KeptAccess): Promise<Phase> {
+  try {
+    const user = await signIn(access);
+    renewSession(access);
+    return { at: "in", user };
+  } catch (error) {
+    const reason = explain(error);
+    if (!isRefused(error)) return { at: "unreachable", reason, access };
+    endSession(access);
+    return { at: "out", reason, unsent: [] };
+  }
+}

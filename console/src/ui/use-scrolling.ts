@@ -1,0 +1,115 @@
+// What is in view of a long list, that it stays there, and a finger that rests on it.
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { SharedFile } from "../files/file-actions.ts";
+import { type Line, toLine } from "../files/file-order.ts";
+
+/** A list renders again when it has scrolled so many pixels. */
+const STEP = 120;
+const LONG_PRESS_MS = 500;
+/** How far a finger may move and still rest, in pixels. */
+const MAX_SHIFT = 10;
+
+type BoxRef = { current: HTMLElement | null };
+
+/** Calls `measure` with a box at first, and when it has scrolled or has another size. */
+export function useMeasure(box: BoxRef, measure: (element: HTMLElement) => void): void {
+  const latest = useRef(measure);
+  latest.current = measure;
+  useLayoutEffect(() => {
+    const element = box.current!;
+    const call = () => latest.current(element);
+    call();
+    const observer = new ResizeObserver(call);
+    observer.observe(element);
+    element.addEventListener("scroll", call, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", call);
+    };
+  }, [box]);
+}
+
+/** Returns which part of a box is in view. `width`: of its first child. */
+export function useSeen(box: BoxRef): { top: number; height: number; width: number } {
+  const [seen, setSeen] = useState({ top: 0, height: 800, width: 0 });
+  useMeasure(box, ({ scrollTop, clientHeight: height, firstElementChild }) => {
+    const top = Math.floor(scrollTop / STEP) * STEP;
+    const width = firstElementChild!.clientWidth;
+    setSeen((old) =>
+      old.top === top && old.height === height && old.width === width ? old : { top, height, width },
+    );
+  });
+  return seen;
+}
+
+/** Keeps the file at the upper edge in its place while others come and go above. Starts at the top for another list. */
+export function useKeptPlace(
+  box: BoxRef,
+  files: readonly SharedFile[],
+  lines: readonly Line[],
+  what: string,
+): void {
+  const anchor = useRef({ id: "", below: 0 });
+  const latest = useRef({ files, lines });
+  latest.current = { files, lines };
+  useLayoutEffect(() => {
+    box.current!.scrollTop = 0;
+    anchor.current = { id: "", below: 0 };
+  }, [what]);
+  useLayoutEffect(() => {
+    const element = box.current!;
+    const note = () => {
+      const { files, lines } = latest.current;
+      const line = lines.find(({ day, top, height }) => day === "" && top + height > element.scrollTop);
+      const id = element.scrollTop > 0 && line ? files[line.start]!.id : "";
+      anchor.current = { id, below: line ? element.scrollTop - line.top : 0 };
+    };
+    element.addEventListener("scroll", note, { passive: true });
+    return () => element.removeEventListener("scroll", note);
+  }, [box]);
+  useLayoutEffect(() => {
+    const { id, below } = anchor.current;
+    const line =
+      id &&
+      toLine(
+        lines,
+        files.findIndex((file) => file.id === id),
+      );
+    if (line) box.current!.scrollTop = line.top + below;
+  }, [lines]);
+}
+
+/** Calls `act` with the id of the card on which a finger rests. Returns the listeners that this needs. */
+export function useLongPress(act: (id: string) => void) {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const start = useRef({ x: 0, y: 0 });
+  /** The click at the end of a long press must not open the file. */
+  const isDone = useRef(false);
+  const end = () => clearTimeout(timer.current);
+  return {
+    onPointerDown: (event: PointerEvent) => {
+      end();
+      isDone.current = false;
+      const id = (event.target as Element).closest(".thumb")?.closest(".card")?.id;
+      if (event.pointerType !== "touch" || !event.isPrimary || id === undefined) return;
+      start.current = { x: event.clientX, y: event.clientY };
+      timer.current = setTimeout(() => {
+        isDone.current = true;
+        act(id);
+      }, LONG_PRESS_MS);
+    },
+    onPointerMove: ({ clientX, clientY }: PointerEvent) => {
+      if (Math.hypot(clientX - start.current.x, clientY - start.current.y) > MAX_SHIFT) end();
+    },
+    onPointerUp: end,
+    onPointerCancel: end,
+    onContextMenu: (event: MouseEvent) => {
+      if ((event as PointerEvent).pointerType === "touch") event.preventDefault();
+    },
+    onClickCapture: (event: MouseEvent) => {
+      if (!isDone.current) return;
+      isDone.current = false;
+      event.stopPropagation();
+    },
+  };
+}

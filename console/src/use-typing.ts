@@ -1,9 +1,0 @@
-import { useSession } from "./session.ts";
-import { useWatched } from "./use-redraw.ts";
-
-/** Returns who is typing in a conversation: empty if nobody is. `name`: of the contact. */
-export function useTyping(conversationId: string, name: string): string {
-  const { typists } = useSession();
-  useWatched(typists);
-  return typists.toText(conversationId, name);
-}

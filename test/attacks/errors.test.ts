@@ -1,5 +1,5 @@
 // Answers that tell of the inside of the service, or give back a secret that they were asked with (CWE-209). What logs tell is
-// in test/http/logs.test.ts.
+// in test/http/upkeep/logs.test.ts.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

@@ -1,4 +1,4 @@
-// Clients that hold a connection with next to nothing (slowloris, CVE-2007-6750). Slow bodies are in test/http/uploads.test.ts
+// Clients that hold a connection with next to nothing (slowloris, CVE-2007-6750). Slow bodies are in test/http/files/uploads.test.ts
 // and test/faults/clients.test.ts, slow readers in the latter.
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -1,5 +1,5 @@
 // Addresses that clients give and this service could be made to ask (CWE-918). Those of webhooks, the only ones that it does
-// ask, are in test/http/webhooks-ssrf.test.ts.
+// ask, are in test/http/webhooks/webhooks-ssrf.test.ts.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";

@@ -10,7 +10,7 @@ import { listTombstones } from "../../src/db/queries/storage/tombstones.ts";
 import { findSeat } from "../../src/db/queries/visibility/seats.ts";
 import { raw, sql } from "../../src/db/sql.ts";
 import { addUser, anEntry, aToken, attachment, aUser, contact, walk } from "../support/rows.ts";
-import { attachmentContract, changeContract, leavingContract } from "./database-attachments.ts";
+import { attachmentContract, changeContract, leavingContract } from "./files/database-attachments.ts";
 
 type Open = (t: TestContext) => Promise<Database>;
 

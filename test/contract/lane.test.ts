@@ -13,7 +13,7 @@ import { holds } from "../support/property.ts";
 import { addUser, anEntry, attachment, aUser, contact, message, messageId } from "../support/rows.ts";
 import { openOnPostgres, openOnSqlite, openTwiceOnPostgres } from "./databases.ts";
 import { dump } from "./dump.ts";
-import { add, meet, SHARED, seenBy, send } from "./talk.ts";
+import { add, meet, SHARED, seenBy, send } from "./messages/talk.ts";
 
 /** The first of many writes at once has a transaction to itself; the others wait for it and share the next. */
 async function together(db: Database, writes: readonly (() => Promise<unknown>)[]): Promise<unknown[]> {

@@ -15,12 +15,12 @@ import { deliveriesQuery } from "../../src/db/queries/webhooks/deliveries.ts";
 import { pushSubscriptionsQuery } from "../../src/db/queries/webhooks/push-subscriptions.ts";
 import { webhooksQuery } from "../../src/db/queries/webhooks/webhooks.ts";
 import type { Statement } from "../../src/db/sql.ts";
-import { type ContactIndex, type ContactQuery, contactQueries } from "./contact-queries.ts";
-import { groupQueries } from "./group-queries.ts";
+import { groupQueries } from "./groups/group-queries.ts";
+import { memberQueries } from "./groups/member-queries.ts";
 import { plansTest, ROWS } from "./many-rows.ts";
-import { memberQueries } from "./member-queries.ts";
+import { type ContactIndex, type ContactQuery, contactQueries } from "./people/contact-queries.ts";
 import { plansOf } from "./postgres-plans.ts";
-import { lookups, searchQueries } from "./search-queries.ts";
+import { lookups, searchQueries } from "./search/search-queries.ts";
 
 const CONTACT_INDEXES: Record<ContactIndex, string> = {
   primary: "contacts_pkey",

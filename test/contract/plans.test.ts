@@ -17,11 +17,11 @@ import { deliveriesQuery } from "../../src/db/queries/webhooks/deliveries.ts";
 import { pushSubscriptionsQuery } from "../../src/db/queries/webhooks/push-subscriptions.ts";
 import { webhooksQuery } from "../../src/db/queries/webhooks/webhooks.ts";
 import type { Statement } from "../../src/db/sql.ts";
-import { type ContactIndex, contactQueries } from "./contact-queries.ts";
 import { openPlainSqlite } from "./databases.ts";
-import { groupQueries } from "./group-queries.ts";
-import { memberQueries } from "./member-queries.ts";
-import { lookups, searchQueries } from "./search-queries.ts";
+import { groupQueries } from "./groups/group-queries.ts";
+import { memberQueries } from "./groups/member-queries.ts";
+import { type ContactIndex, contactQueries } from "./people/contact-queries.ts";
+import { lookups, searchQueries } from "./search/search-queries.ts";
 
 /** How SQLite reads contacts from each index, one range of it. */
 const CONTACT_STEPS: Record<ContactIndex, RegExp> = {

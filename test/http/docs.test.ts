@@ -30,7 +30,7 @@ import {
   shape,
   startAsWritten,
 } from "./doc-pages.ts";
-import { scopeLines } from "./scopes.ts";
+import { scopeLines } from "./visibility/scopes.ts";
 
 const OVERVIEW = "docs/api/README.md";
 // With the default rate limit, which an answer tells; and with a receiver of webhooks on this machine.

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 const ROOT = join(import.meta.dirname, "../../console/src");
-const SCALE = "base.css";
+const SCALE = "ui/base.css";
 
 const SPACE = /^(?:0|auto|inherit|\d+dvh|var\(--space-\d\))$/;
 /** A room that follows from the size of something else. */

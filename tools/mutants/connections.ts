@@ -68,14 +68,14 @@ export const connections: readonly Mutant[] = [
     file: READER,
     find: "      if (!isTooSlow) return;\n",
     replace: "      if (!isTooSlow || isTooSlow) return;\n",
-    tests: ["http/uploads"],
+    tests: ["http/files/uploads"],
   },
   {
     name: "no least rate of a body",
     file: READER,
     find: "(waitedMs / 1000) * minBodyBytesPerSecond",
     replace: "minBodyBytesPerSecond * 0",
-    tests: ["http/uploads"],
+    tests: ["http/files/uploads"],
   },
   {
     name: "judge the pace of a body over its whole life",

@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const ATTACHMENTS = "src/db/queries/files/attachments.ts";
 const LEAVING = "src/db/queries/people/conversation-leaving.ts";
-const DEPARTURES = ["contract/erasing"];
+const DEPARTURES = ["contract/upkeep/erasing"];
 const RESTARTS = ["attacks/erasing"];
 
 export const erasing: readonly Mutant[] = [
@@ -75,7 +75,7 @@ export const erasing: readonly Mutant[] = [
     file: "src/db/queries/messages/inbox.ts",
     find: "SELECT 1 FROM erasing WHERE user_id = o.user_id",
     replace: "SELECT 1 FROM erasing WHERE user_id = '' AND o.user_id = ''",
-    tests: ["contract/marks"],
+    tests: ["contract/messages/marks"],
   },
   {
     name: "still erasing: webhooks get events of a deleted user",

@@ -8,12 +8,12 @@ const ROLES = "src/db/queries/groups/group-roles.ts";
 const JOINING = "src/db/queries/groups/group-joining.ts";
 const LEAVING = "src/db/queries/groups/group-leaving.ts";
 const MESSAGES = "src/db/queries/messages/message-read.ts";
-const HTTP = ["http/groups"];
-const MATRIX = ["http/matrix"];
-const BLACK_BOX = ["acceptance/group-members"];
-const SAID = ["acceptance/group-messages"];
-const ERASING = ["contract/group-erasing"];
-const INVITING = ["contract/group-invitations"];
+const HTTP = ["http/groups/groups"];
+const MATRIX = ["http/visibility/matrix"];
+const BLACK_BOX = ["acceptance/groups/group-members"];
+const SAID = ["acceptance/groups/group-messages"];
+const ERASING = ["contract/groups/group-erasing"];
+const INVITING = ["contract/groups/group-invitations"];
 
 const invited: readonly Mutant[] = [
   {
@@ -106,14 +106,14 @@ const invited: readonly Mutant[] = [
     find: "    const username = found.invited_username ?? invited.username;\n",
     replace:
       "    if (yield* get(sql`SELECT id FROM users WHERE username_key = ${usernameKey}`)) yield* get(sql`SELECT 1 AS one`);\n    const username = found.invited_username ?? invited.username;\n",
-    tests: ["http/inviting"],
+    tests: ["http/groups/inviting"],
   },
   {
     name: "groups: an invited user is shown by the name that the user has",
     file: MEMBERS,
     find: "i.group_id, NULL AS user_id,",
     replace: "i.group_id, (SELECT id FROM users WHERE username_key = i.username_key) AS user_id,",
-    tests: ["http/inviting", ...BLACK_BOX],
+    tests: ["http/groups/inviting", ...BLACK_BOX],
   },
   {
     name: "groups: invitations count for no limit",

@@ -21,7 +21,7 @@ export const requests: readonly Mutant[] = [
     file: SERVER,
     find: '.header("x-content-type-options", "nosniff")',
     replace: "",
-    tests: ["attacks/answers", "acceptance/files"],
+    tests: ["attacks/answers", "acceptance/files/files"],
   },
   {
     name: "answer what Node refuses without nosniff",
@@ -147,7 +147,7 @@ export const requests: readonly Mutant[] = [
     file: "src/http/routes/files/attachments.ts",
     find: "        if (fields.has(name)) throw repeated(name);\n",
     replace: "",
-    tests: ["acceptance/attachments"],
+    tests: ["acceptance/files/attachments"],
   },
   {
     name: "take a field of an upload that is not known",
@@ -224,7 +224,7 @@ export const requests: readonly Mutant[] = [
     file: "src/core/files/upload-once.ts",
     find: "      if (maxBytes > 0 && this.#size > maxBytes) throw fileTooLarge(maxBytes);\n",
     replace: "",
-    tests: ["http/uploads", "attacks/multipart"],
+    tests: ["http/files/uploads", "attacks/multipart"],
   },
   {
     name: "no cap on a field of an upload",
@@ -287,14 +287,14 @@ export const requests: readonly Mutant[] = [
     file: SERVER,
     find: "  const { method, url } = raw;\n  return { request_id: id,",
     replace: "  const { method, url, headers } = raw;\n  return { headers, request_id: id,",
-    tests: ["http/logs"],
+    tests: ["http/upkeep/logs"],
   },
   {
     name: "log the query of a request",
     file: SERVER,
     find: "path: hideTokens(url!.split(QUERY, 1)[0]!) };",
     replace: "path: url! };",
-    tests: ["http/logs"],
+    tests: ["http/upkeep/logs"],
   },
   {
     name: "log a token that was taken for an id",
@@ -315,7 +315,7 @@ export const requests: readonly Mutant[] = [
     file: "src/http/protocol/pages.ts",
     find: '.replace(":id", id)',
     replace: "",
-    tests: ["acceptance/group-members"],
+    tests: ["acceptance/groups/group-members"],
   },
   {
     name: "let pages of other origins send the key of a session",

@@ -1,0 +1,18 @@
+import { listMuted } from "../../../src/db/queries/messages/marks.ts";
+import { listSeeing } from "../../../src/db/queries/visibility/visibility.ts";
+import type { Reader, Statement } from "../../../src/db/sql.ts";
+
+/** What rendering events asks of some of the members of a conversation. */
+export async function memberQueries(): Promise<Statement[]> {
+  const asked: Statement[] = [];
+  const db: Reader = {
+    all: async (statement) => {
+      asked.push(statement);
+      return [];
+    },
+    get: async () => undefined,
+  };
+  await listSeeing(db, "cnv_7", "msg_7", ["usr_x", "usr_y"]);
+  await listMuted(db, ["usr_x", "usr_y"], ["cnv_7", "cnv_8"], 1);
+  return asked;
+}

@@ -1,0 +1,96 @@
+// Texts are erased in steps that take few words out of the search index, on both engines.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Database } from "../../../src/db/database.ts";
+import { sql } from "../../../src/db/sql.ts";
+import { addUser, anEntry, contact, message } from "../../support/rows.ts";
+import { openOnPostgres, openOnSqlite } from "../databases.ts";
+import { block, eraseAll, leave, meet, send } from "../messages/talk.ts";
+
+/** Characters of a message. */
+const LONG = 8000;
+/** That one write may erase: those of 250 rows, and of one more message. */
+const MOST = 50_000 + LONG;
+const MESSAGES = 24;
+
+const ENGINES: [name: string, open: (t: TestContext) => Promise<Database>][] = [
+  ["sqlite", openOnSqlite],
+  ["postgres", openOnPostgres],
+];
+
+async function characters(db: Database): Promise<number> {
+  const row = await db.get<{ sum: number }>(
+    sql`SELECT COALESCE(SUM(LENGTH(text)), 0) AS sum FROM message_bodies`,
+  );
+  return row!.sum;
+}
+
+/** No two neighbours are the same, so each character is an entry. */
+const textOf = (number: number) =>
+  Array.from({ length: LONG }, (_, i) => String.fromCharCode(0x4e00 + ((i * 7 + number) % 20_000))).join("");
+
+/** Runs writes until nothing is left, and returns the most characters that one of them has erased. */
+async function mostErased(db: Database, first: () => Promise<unknown>): Promise<number> {
+  let before = await characters(db);
+  let most = 0;
+  const look = async () => {
+    const now = await characters(db);
+    most = Math.max(most, before - now);
+    before = now;
+  };
+  await first();
+  await look();
+  while (await db.write("eraseStep", { limit: 250, now: 1, messageId: "m" })) await look();
+  return most;
+}
+
+const CONTACTS = 6;
+
+for (const [name, open] of ENGINES) {
+  test(`${name}: no write of a departure erases more than ${MOST} characters`, async (t) => {
+    const db = await open(t);
+    await meet(db);
+    for (let i = 0; i < MESSAGES; i++) await send(db, "a", i, { text: textOf(i) });
+    while (await db.write("indexMessages", { limit: 200, characters: 100_000 }));
+    assert.equal(await characters(db), MESSAGES * LONG);
+    await leave(db, "b");
+    await eraseAll(db);
+    const most = await mostErased(db, () => leave(db, "a"));
+    assert.equal(await characters(db), 0);
+    assert.ok(most > LONG && most <= MOST, `${most} characters`);
+  });
+
+  test(`${name}: nor does one that erases what was withheld here and there`, async (t) => {
+    const db = await open(t);
+    await meet(db);
+    for (let i = 0; i < MESSAGES; i += 6) {
+      await block(db, "b", "a");
+      for (let n = 0; n < 5; n++) await send(db, "a", i + n, { text: textOf(i + n) });
+      await block(db, "b", "a", null);
+      await send(db, "a", i + 5, { text: "seen" });
+    }
+    while (await db.write("indexMessages", { limit: 200, characters: 100_000 }));
+    const most = await mostErased(db, () => leave(db, "a"));
+    assert.equal(await characters(db), (MESSAGES / 6) * "seen".length);
+    assert.ok(most > LONG && most <= MOST, `${most} characters`);
+  });
+
+  test(`${name}: nor does one that erases a user with many conversations`, async (t) => {
+    const db = await open(t);
+    await addUser(db, "a");
+    for (let i = 0; i < CONTACTS; i++) {
+      const one = contact("a", i);
+      await db.write("createContact", one);
+      for (let n = 0; n < 4; n++) {
+        const number = i * 4 + n;
+        await db.write("createMessage", message("a", number, one.conversationId, { text: textOf(number) }));
+      }
+    }
+    while (await db.write("indexMessages", { limit: 200, characters: 100_000 }));
+    const most = await mostErased(db, () =>
+      db.write("deleteUser", { id: "a", deletedAt: 1, limit: 250, messageId: "m", entry: anEntry() }),
+    );
+    assert.equal(await characters(db), 0);
+    assert.ok(most > LONG && most <= MOST, `${most} characters`);
+  });
+}

@@ -1,0 +1,296 @@
+// Before users shared conversations, two who had each other as contacts had one each. A database of that time, brought
+// forward, is served as if they had shared the older one from the start.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type TestContext, test } from "node:test";
+import { crc32 } from "node:zlib";
+import pg from "pg";
+import { createToken } from "../../../src/core/people/tokens.ts";
+import { raw, sql } from "../../../src/db/sql.ts";
+import { createIds } from "../../../src/util/ids.ts";
+import { startOn, type TestApp, testConfig } from "../../support/app.ts";
+import { testDatabase } from "../../support/engines/postgres.ts";
+import { eventually } from "../../support/files-on-disk.ts";
+import { type Contact, filesOf, give, type Person, read, send, used } from "../../support/people.ts";
+
+const ENGINES = new URL("../../../src/db/engines/", import.meta.url);
+/** How many migrations there were before users shared conversations. */
+const BEFORE = { sqlite: 5, postgres: 1 };
+const MADE_AT = Date.UTC(2026, 0, 1);
+
+type Row = Record<string, string | number | Uint8Array | null>;
+type Rows = [table: string, row: Row][];
+
+interface OldContact {
+  owner: string;
+  name: string;
+  blocked?: boolean;
+}
+
+/** In the order in which they were made. Each owner sent one file there, and one to the notes. */
+const CONTACTS: OldContact[] = [
+  { owner: "ann", name: "bob" },
+  { owner: "bob", name: "ann" },
+  { owner: "cyd", name: "dan", blocked: true },
+  { owner: "dan", name: "cyd" },
+  { owner: "eve", name: "fay" },
+  { owner: "fay", name: "eve", blocked: true },
+  { owner: "gil", name: "hal", blocked: true },
+  { owner: "hal", name: "gil", blocked: true },
+  { owner: "ivy", name: "ann" },
+  { owner: "ivy", name: "nobody" },
+  { owner: "ivy", name: "ivy" },
+];
+const NAMES = [...new Set(CONTACTS.map(({ owner }) => owner))];
+
+/** For each user whom each contact is shared with, what is seen there, and whether presence is told. */
+const EXPECTED: Record<string, { name: string; with: string; sees: string[]; told: boolean }[]> = {
+  ann: [{ name: "bob", with: "ann>bob", sees: ["ann>bob", "bob>ann"], told: true }],
+  bob: [{ name: "ann", with: "ann>bob", sees: ["ann>bob", "bob>ann"], told: true }],
+  cyd: [{ name: "dan", with: "cyd>dan", sees: ["cyd>dan"], told: true }],
+  dan: [{ name: "cyd", with: "cyd>dan", sees: ["cyd>dan", "dan>cyd"], told: false }],
+  eve: [{ name: "fay", with: "eve>fay", sees: ["eve>fay", "fay>eve"], told: false }],
+  fay: [{ name: "eve", with: "eve>fay", sees: ["fay>eve"], told: true }],
+  gil: [{ name: "hal", with: "gil>hal", sees: ["gil>hal"], told: false }],
+  hal: [{ name: "gil", with: "gil>hal", sees: ["hal>gil"], told: false }],
+  ivy: [
+    { name: "ann", with: "ivy>ann", sees: ["ivy>ann"], told: false },
+    { name: "nobody", with: "ivy>nobody", sees: ["ivy>nobody"], told: false },
+    { name: "ivy", with: "ivy>ivy", sees: ["ivy>ivy"], told: false },
+  ],
+};
+
+interface Old {
+  rows: Rows;
+  people: Map<string, string>;
+  /** By "owner>name". */
+  conversations: Map<string, string>;
+}
+
+function oldDatabase(): Old {
+  let now = MADE_AT;
+  const newId = createIds(
+    () => now,
+    (bytes) => void bytes.fill(7),
+  );
+  const rows: Rows = [];
+  const people = new Map(NAMES.map((name) => [name, newId("usr")]));
+  const conversations = new Map<string, string>();
+  const upload = (uploader: string, conversation: string, filename: string) => {
+    const [id, message] = [newId("att"), newId("msg")];
+    const sha256 = createHash("sha256").update(filename).digest();
+    rows.push(
+      ["messages", { id: message, conversation_id: conversation, sender_id: uploader, created_at: now }],
+      [
+        "attachments",
+        {
+          id,
+          conversation_id: conversation,
+          message_id: message,
+          uploader_id: uploader,
+          filename,
+          file_type: "text/plain",
+          file_size: filename.length,
+          sha256,
+          blob_key: id,
+          created_at: now,
+          version: 1,
+          crc32: crc32(filename),
+        },
+      ],
+      ["small_files", { attachment_id: id, bytes: Buffer.from(filename) }],
+      ["grants", { user_id: uploader, attachment_id: id, conversation_id: conversation }],
+    );
+  };
+  for (const [name, id] of people) {
+    const notes = newId("cnv");
+    const none = { phone_number: null, display_name: null, avatar_url: null };
+    rows.push(
+      ["users", { id, username: name, username_key: name, ...none, conversation_id: notes, created_at: now }],
+      ["members", { conversation_id: notes, user_id: id, joined_at: now }],
+    );
+    upload(id, notes, "notes");
+  }
+  for (const { owner, name, blocked } of CONTACTS) {
+    now += 60_000;
+    const [id, conversation, ownerId] = [newId("con"), newId("cnv"), people.get(owner)!];
+    conversations.set(`${owner}>${name}`, conversation);
+    rows.push(...contactRows({ owner, name, blocked: blocked === true }, { id, conversation, ownerId }, now));
+  }
+  // All files are later than all contacts, and those to the later contacts come first.
+  for (const { owner, name } of [...CONTACTS].reverse()) {
+    now += 60_000;
+    upload(people.get(owner)!, conversations.get(`${owner}>${name}`)!, `${owner}>${name}`);
+  }
+  return { rows, people, conversations };
+}
+
+function contactRows(
+  { name, blocked }: OldContact,
+  { id, conversation, ownerId }: { id: string; conversation: string; ownerId: string },
+  at: number,
+): Rows {
+  const body = JSON.stringify({
+    id,
+    username: name,
+    phone_number: "555",
+    avatar_url: null,
+    display_name: oddName(conversation),
+    conversation_id: conversation,
+    last_active_at: null,
+    created_at: Math.floor(at / 1000),
+  });
+  const found = { username_key: name, phone_digits: "555", search_key: ` ${name}` };
+  const more = { conversation_id: conversation, blocked_at: blocked ? at : null, version: 1, body };
+  return [
+    ["contacts", { owner_id: ownerId, id, ...found, ...more }],
+    ["members", { conversation_id: conversation, user_id: ownerId, joined_at: at }],
+  ];
+}
+
+/** What must stay as it is, although the member beside it changes. */
+function oddName(conversation: string): string {
+  return `","conversation_id":"${conversation}","x":"\\`;
+}
+
+async function migrationsOf(engine: "sqlite" | "postgres"): Promise<string[]> {
+  const folder = new URL(`${engine}/migrations/`, ENGINES);
+  const names = (await readdir(folder)).sort().slice(0, BEFORE[engine]);
+  return Promise.all(names.map((name) => readFile(new URL(name, folder), "utf8")));
+}
+
+async function onSqlite(t: TestContext, rows: Rows): Promise<TestApp> {
+  const config = await testConfig(t);
+  await mkdir(config.dataFolder, { recursive: true });
+  const db = new DatabaseSync(join(config.dataFolder, "parley.db"));
+  for (const sql of await migrationsOf("sqlite")) db.exec(sql);
+  for (const [table, row] of rows) {
+    const columns = Object.keys(row);
+    db.prepare(`INSERT INTO ${table} (${columns}) VALUES (${columns.map(() => "?")})`).run(
+      ...Object.values(row),
+    );
+  }
+  db.exec(`PRAGMA user_version = ${BEFORE.sqlite}`);
+  db.close();
+  return startOn(t, config);
+}
+
+async function onPostgres(t: TestContext, rows: Rows): Promise<TestApp> {
+  const databaseUrl = await testDatabase(t);
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  for (const sql of await migrationsOf("postgres")) await client.query(sql);
+  for (const [table, row] of rows) {
+    const columns = Object.keys(row);
+    const places = columns.map((_, i) => `$${i + 1}`);
+    await client.query(`INSERT INTO ${table} (${columns}) VALUES (${places})`, Object.values(row));
+  }
+  await client.query(`CREATE TABLE schema_version AS SELECT ${BEFORE.postgres} AS version`);
+  await client.end();
+  return startOn(t, { ...(await testConfig(t)), databaseUrl, secrets: ["s".repeat(32)] });
+}
+
+async function signIn(server: TestApp, people: Old["people"]): Promise<Map<string, Person>> {
+  const signedIn = new Map<string, Person>();
+  for (const [name, id] of people) {
+    const { token } = await createToken(server.app.core, null, id, {});
+    signedIn.set(name, { id, name, token, headers: { authorization: `Bearer ${token}` } });
+  }
+  return signedIn;
+}
+
+type Shown = Contact & { username: string; display_name: string };
+
+async function contactsOf(server: TestApp, who: Person): Promise<Shown[]> {
+  return (await read<{ data: Shown[] }>(send(server, who, "GET", "/v1/contacts"), 200)).data.reverse();
+}
+
+async function filesIn(server: TestApp, who: Person, conversation: string): Promise<string[]> {
+  const path = `/v1/attachments?conversation_id=${conversation}`;
+  const { data } = await read<{ data: { id: string; filename: string }[] }>(
+    send(server, who, "GET", path),
+    200,
+  );
+  for (const { id, filename } of data) {
+    const file = await send(server, who, "GET", `/files/${id}/${encodeURIComponent(filename)}`);
+    assert.equal(await file.text(), filename);
+  }
+  return data.map((each) => each.filename);
+}
+
+for (const [engine, open] of [
+  ["sqlite", onSqlite],
+  ["postgres", onPostgres],
+] as const) {
+  test(`${engine}: pairs of conversations become one, each in it with what was not blocked`, async (t) => {
+    const { rows, people, conversations } = oldDatabase();
+    const server = await open(t, rows);
+    const users = await signIn(server, people);
+    for (const [name, who] of users) {
+      const contacts = await contactsOf(server, who);
+      const expected = EXPECTED[name]!;
+      assert.deepEqual(
+        contacts.map((each) => [each.username, each.conversation_id, each.display_name]),
+        expected.map((each) => [
+          each.name,
+          conversations.get(each.with),
+          oddName(conversations.get(`${name}>${each.name}`)!),
+        ]),
+      );
+      for (const [i, { sees }] of expected.entries()) {
+        const seen = await filesIn(server, who, contacts[i]!.conversation_id);
+        assert.deepEqual(seen.sort(), sees, `what ${name} sees`);
+      }
+      const all = ["notes", ...expected.flatMap(({ sees }) => sees)].sort();
+      assert.deepEqual((await filesOf(server, who)).map(({ filename }) => filename).sort(), all);
+      const sent = all.filter((each) => each === "notes" || each.startsWith(`${name}>`));
+      assert.equal(await used(server, who), sent.join("").length);
+    }
+    const told = async () => {
+      const found: unknown[] = [];
+      for (const [name, who] of users) {
+        for (const each of await contactsOf(server, who)) {
+          found.push([name, each.username, each.last_active_at !== null]);
+        }
+      }
+      return found;
+    };
+    const wanted = Object.entries(EXPECTED).flatMap(([name, each]) =>
+      each.map((e) => [name, e.name, e.told]),
+    );
+    await eventually(async () => JSON.stringify(await told()) === JSON.stringify(wanted));
+    assert.deepEqual(await told(), wanted, "who is told of whom");
+  });
+
+  test(`${engine}: after it the two go on as any others`, async (t) => {
+    const { rows, people, conversations } = oldDatabase();
+    const server = await open(t, rows);
+    const users = await signIn(server, people);
+    const [ann, bob] = [users.get("ann")!, users.get("bob")!];
+    const shared = conversations.get("ann>bob")!;
+    assert.equal(
+      (await send(server, bob, "GET", `/v1/attachments?conversation_id=${conversations.get("bob>ann")}`))
+        .status,
+      404,
+    );
+    await give(server, bob, shared, "new");
+    assert.deepEqual(await filesIn(server, ann, shared), ["new", "ann>bob", "bob>ann"]);
+    const [toBob] = await contactsOf(server, ann);
+    assert.equal((await send(server, ann, "DELETE", `/v1/contacts/${toBob!.id}`)).status, 204);
+    assert.equal(await used(server, ann), "notes".length);
+    assert.deepEqual(await filesIn(server, bob, shared), ["new", "ann>bob", "bob>ann"]);
+    const [toAnn] = await contactsOf(server, bob);
+    assert.equal((await send(server, bob, "DELETE", `/v1/contacts/${toAnn!.id}`)).status, 204);
+    assert.equal(await used(server, bob), "notes".length);
+    const { db } = server.app.core;
+    for (const table of ["attachments", "grants", "messages", "members"]) {
+      const left = await db.all(sql`SELECT 1 AS one FROM ${raw(table)} WHERE conversation_id = ${shared}`);
+      assert.deepEqual(left, [], table);
+    }
+    const loose = sql`SELECT 1 AS one FROM small_files WHERE attachment_id NOT IN (SELECT id FROM attachments)`;
+    assert.deepEqual(await db.all(loose), []);
+  });
+}

@@ -1,0 +1,187 @@
+// Nodes of PostgreSQL while a newer release migrates their database. The newer release is this one with one more migration.
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { type TestContext, test } from "node:test";
+import pg from "pg";
+import { type Database, NO_CALLBACKS } from "../../../src/db/database.ts";
+import { migratePostgres, requireCurrentPostgres } from "../../../src/db/engines/postgres/migrate.ts";
+import { openPostgres } from "../../../src/db/engines/postgres/postgres.ts";
+import { sql } from "../../../src/db/sql.ts";
+import { ParleyError } from "../../../src/errors.ts";
+import { administer, LOCKS, testDatabase } from "../../support/engines/postgres.ts";
+import { eventually } from "../../support/files-on-disk.ts";
+import { addUser, aUser, contact } from "../../support/rows.ts";
+
+const FOLDER = new URL("../../../src/db/engines/postgres/migrations/", import.meta.url);
+const files = readdirSync(FOLDER)
+  .sort()
+  .map((name) => readFileSync(new URL(name, FOLDER), "utf8"));
+const VERSION = files.length;
+/** The last version of releases that do not notice. */
+const UNGUARDED = 16;
+
+const BREAKING = "ALTER TABLE contacts RENAME COLUMN body TO json";
+const ADDITIVE = `-- Oldest version beside it: ${VERSION}\nCREATE TABLE more (id TEXT)`;
+
+async function connect(t: TestContext, url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  // Its database goes before it does.
+  client.on("error", () => {});
+  await client.connect();
+  t.after(() => client.end());
+  return client;
+}
+
+/** Starts the newer release; resolves once its schema is committed. */
+async function upgrade(t: TestContext, url: string, migration: string): Promise<void> {
+  return migratePostgres(await connect(t, url), [...files, migration]);
+}
+
+async function openNode(t: TestContext, url: string): Promise<Database> {
+  const db = await openPostgres(url);
+  t.after(() => db.close());
+  await addUser(db, "a");
+  return db;
+}
+
+const isUnavailable = (error: unknown) => error instanceof ParleyError && error.code === "unavailable";
+
+/** The ids of what is waiting for a lock that the first client has. */
+const waitingFor = (url: string, table: string) =>
+  administer(url, `SELECT pid FROM pg_locks WHERE NOT granted AND relation = '${table}'::regclass`);
+
+/** A single write and one of a bulk. */
+const WRITES = {
+  single: (db: Database) => db.write("createUser", aUser("b")),
+  bulk: (db: Database) => db.write("createContact", contact("a", 1)),
+};
+
+test("a node serves nothing after a migration that it must not run beside, and says so once", async (t) => {
+  const url = await testDatabase(t);
+  const told: number[] = [];
+  const callbacks = { ...NO_CALLBACKS, onOutdated: (version: number) => void told.push(version) };
+  const db = await openPostgres(url, undefined, false, callbacks);
+  t.after(() => db.close());
+  await addUser(db, "a");
+  assert.ok(await db.claim("eraser"));
+  await upgrade(t, url, BREAKING);
+  assert.ok(await eventually(async () => told.length > 0));
+  for (const asked of [WRITES.single(db), WRITES.bulk(db), db.all(sql`SELECT id FROM users`)])
+    await assert.rejects(asked, /A newer release has migrated the database/);
+  assert.equal(db.revocations(), null, "it trusts no token from memory");
+  assert.equal(await db.claim("eraser"), false);
+  const held = `SELECT pid ${LOCKS} AND mode = 'ExclusiveLock'`;
+  assert.ok(await eventually(async () => (await administer(url, held)).length === 0), "it leaves its work");
+  assert.ok(await eventually(async () => (await administer(url, `SELECT pid ${LOCKS}`)).length > 0));
+  assert.deepEqual(told, [VERSION + 1]);
+  for (const migrate of [undefined, requireCurrentPostgres]) {
+    // One that opens all the same must not keep the test running.
+    const opened = openPostgres(url, migrate).then((each) => each.close());
+    await assert.rejects(opened, new RegExp(`schema version ${VERSION + 1}`));
+  }
+});
+
+for (const [kind, write] of Object.entries(WRITES)) {
+  test(`a ${kind} write that waits for the migration is not done after it, and may be retried`, async (t) => {
+    const url = await testDatabase(t);
+    const db = await openNode(t, url);
+    // On every connection, so that none learns of the end of its table when it is opened.
+    await Promise.all(Array.from({ length: 9 }, (_, i) => db.write("createUser", aUser(`user ${i}`))));
+    const gate = await connect(t, url);
+    await gate.query("SELECT pg_advisory_lock(1)");
+    const slow =
+      "SET LOCAL lock_timeout = 0; SELECT pg_advisory_lock(1); ALTER TABLE contacts ADD COLUMN more TEXT";
+    const upgraded = upgrade(t, url, slow);
+    const isAtGate = async () => (await administer(url, `SELECT 1 ${NOT_GRANTED}`)).length === 1;
+    assert.ok(await eventually(isAtGate));
+    const refused = assert.rejects(write(db), isUnavailable);
+    assert.ok(await eventually(async () => (await waitingFor(url, `incarnation_${VERSION}`)).length > 0));
+    await gate.query("SELECT pg_advisory_unlock(1)");
+    await upgraded;
+    await refused;
+    assert.deepEqual(await administer(url, "SELECT id FROM users WHERE id = 'b'"), []);
+    assert.deepEqual(await administer(url, "SELECT id FROM contacts"), []);
+  });
+}
+
+test("a migration waits for a write under way, and sees it", async (t) => {
+  const url = await testDatabase(t);
+  const db = await openNode(t, url);
+  const blocker = await connect(t, url);
+  await blocker.query("BEGIN; LOCK TABLE users IN SHARE MODE");
+  const written = WRITES.single(db);
+  assert.ok(await eventually(async () => (await waitingFor(url, "users")).length > 0));
+  const upgraded = upgrade(t, url, "CREATE TABLE seen AS SELECT id FROM users");
+  assert.ok(await eventually(async () => (await waitingFor(url, `incarnation_${VERSION}`)).length > 0));
+  await blocker.query("COMMIT");
+  await written;
+  await upgraded;
+  assert.deepEqual((await administer(url, "SELECT id FROM seen")).sort(), ["a", "b"]);
+});
+
+const NOT_GRANTED = `FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+test("beside a migration that says so a node goes on, and others of its release and commands start", async (t) => {
+  const url = await testDatabase(t);
+  const db = await openNode(t, url);
+  await upgrade(t, url, ADDITIVE);
+  await WRITES.single(db);
+  await WRITES.bulk(db);
+  const other = await openPostgres(url);
+  t.after(() => other.close());
+  await other.write("createUser", aUser("c"));
+  await (await openPostgres(url, requireCurrentPostgres)).close();
+  assert.deepEqual(await administer(url, "SELECT version FROM schema_version"), [VERSION + 1]);
+  assert.deepEqual(await administer(url, "SELECT oldest FROM schema_version"), [VERSION]);
+  // Every release from there on has its table.
+  await administer(url, `SELECT id FROM incarnation_${VERSION + 1}`);
+});
+
+test("a migration gives way to a long transaction, and is tried again", async (t) => {
+  const url = await testDatabase(t);
+  const db = await openNode(t, url);
+  const reader = await connect(t, url);
+  await reader.query(`BEGIN; SELECT id FROM incarnation_${VERSION}`);
+  const upgraded = upgrade(t, url, ADDITIVE);
+  const waiting = () => waitingFor(url, `incarnation_${VERSION}`);
+  assert.ok(await eventually(async () => (await waiting()).length > 0));
+  await WRITES.bulk(db);
+  await reader.query("COMMIT");
+  await upgraded;
+});
+
+/** A database of the last release that does not notice a newer schema, and a session of such a node. */
+async function unguarded(t: TestContext): Promise<{ url: string; session: pg.Client }> {
+  const url = await testDatabase(t);
+  for (const file of files.slice(0, UNGUARDED)) await administer(url, file);
+  await administer(url, `CREATE TABLE schema_version AS SELECT ${UNGUARDED} AS version`);
+  const session = await connect(t, url);
+  await session.query("SELECT pg_advisory_lock_shared(hashtext('parley'))");
+  await session.query("INSERT INTO incarnation VALUES (true, 'x')");
+  return { url, session };
+}
+
+test("nodes that would not notice must stop before a migration that they must not run beside", async (t) => {
+  const { url, session } = await unguarded(t);
+  await assert.rejects(
+    upgrade(t, url, BREAKING),
+    /older Parley use this database.*127\.0\.0\.1 \(process \d+ of PostgreSQL\)\. Stop them all/,
+  );
+  assert.deepEqual(await administer(url, "SELECT version FROM schema_version"), [UNGUARDED]);
+  await session.query("SELECT pg_advisory_unlock_all()");
+  await upgrade(t, url, BREAKING);
+  // One that comes back cannot write: each of its writes reads this table.
+  await assert.rejects(session.query("SELECT id FROM incarnation"), /does not exist/);
+});
+
+test("nodes that would not notice go on beside a release that says so, and still hinder the next one", async (t) => {
+  const { url, session } = await unguarded(t);
+  // The first release with a guard only adds it.
+  const first = files.slice(0, UNGUARDED + 1);
+  await migratePostgres(await connect(t, url), first);
+  assert.deepEqual((await session.query("SELECT id FROM incarnation")).rows, [{ id: "x" }]);
+  assert.deepEqual(await administer(url, "SELECT oldest FROM schema_version"), [UNGUARDED]);
+  const next = migratePostgres(await connect(t, url), [...first, BREAKING]);
+  await assert.rejects(next, /older Parley use this database/);
+});

@@ -1,0 +1,268 @@
+// A change is rendered once for all of its recipients who wait for it: they are sent what each would have read.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { renderRows } from "../../../src/core/events/events.ts";
+import { EventHub, type Listener } from "../../../src/core/node/event-hub.ts";
+import type { Database } from "../../../src/db/database.ts";
+import {
+  eventsBehind,
+  groupByChange,
+  hasUnnumbered,
+  isShared,
+  lastEvent,
+} from "../../../src/db/queries/events/events.ts";
+import { startApp, startOn, type TestApp, testConfig } from "../../support/app.ts";
+import { testDatabase } from "../../support/engines/postgres.ts";
+import { allEvents, eventPage, listen, type TestEvent } from "../../support/event-stream.ts";
+import { eventually } from "../../support/files-on-disk.ts";
+import { add, give, type Person, person, read, say, send } from "../../support/people.ts";
+
+const ALL = 1000;
+
+async function start(t: TestContext, engine: string): Promise<TestApp> {
+  if (engine === "sqlite") return startApp(t);
+  const config = await testConfig(t);
+  return startOn(t, { ...config, databaseUrl: await testDatabase(t), secrets: ["s".repeat(32)] });
+}
+
+interface Group {
+  id: string;
+  conversation_id: string;
+}
+
+/** Ann's group, which Bob has joined and Cat left again, with events of all families. */
+async function busyGroup(server: TestApp): Promise<{ people: Person[]; group: Group }> {
+  const people = await Promise.all(["ann", "bob", "cat"].map((name) => person(server, name)));
+  const [ann, bob, cat] = people as [Person, Person, Person];
+  const body = { name: "Climbing", members: ["bob", "cat"] };
+  const group = await read<Group>(send(server, ann, "POST", "/v1/groups", body), 201);
+  for (const who of [bob, cat]) {
+    await add(server, who, "ann");
+    await read(send(server, who, "POST", `/v1/groups/${group.id}/join`), 200);
+  }
+  const path = `/v1/conversations/${group.conversation_id}`;
+  await read(send(server, bob, "PUT", path, { muted_until: 4_000_000_000 }), 200);
+  const conversation = group.conversation_id;
+  const first = await say(server, ann, conversation, "Where?");
+  // No reaction by somebody blocked: of this one Bob, who muted, is sent what all are.
+  await say(server, ann, conversation, "Anyone?");
+  await say(server, ann, conversation, "Bob, you know.", { mentions: [bob.id] });
+  await read(send(server, ann, "PUT", `/v1/messages/${first}`, { text: "Where to?" }), 200);
+  const reactions = `/v1/messages/${first}/reactions`;
+  for (const who of people) assert.equal((await send(server, who, "PUT", `${reactions}/x`)).status, 204);
+  assert.equal((await send(server, ann, "DELETE", `${reactions}/x`)).status, 204);
+  assert.equal((await send(server, bob, "PUT", "/v1/blocks/cat")).status, 204);
+  await read(send(server, ann, "PUT", `/v1/messages/${first}`, { text: "Where shall we go?" }), 200);
+  const gone = await say(server, bob, conversation, "No idea.");
+  assert.equal((await send(server, bob, "DELETE", `/v1/messages/${gone}`)).status, 204);
+  await give(server, cat, conversation, "map");
+  await read(send(server, ann, "PUT", `/v1/groups/${group.id}`, { name: "Hiking" }), 200);
+  assert.equal((await send(server, cat, "DELETE", `/v1/groups/${group.id}`)).status, 204);
+  await say(server, bob, conversation, "She left.");
+  return { people, group };
+}
+
+for (const engine of ["sqlite", "postgres"]) {
+  test(`${engine}: a change is rendered for each recipient as their own list shows it`, async (t) => {
+    const server = await start(t, engine);
+    const { people } = await busyGroup(server);
+    const shown = new Map<string, TestEvent>();
+    assert.ok(await eventually(async () => !(await hasUnnumbered(server.app.core.db))));
+    for (const who of people) for (const event of await allEvents(server, who)) shown.set(event.id, event);
+    const rows = await eventsBehind(server.app.core.db, 0, ALL);
+    const shared = rows.filter(({ type }) => isShared(type) && type !== "group.updated");
+    const { changes } = groupByChange(shared, shared.length + 1)!;
+    let partlySeen = 0;
+    const notified = new Set<boolean | undefined>();
+    for (const change of changes) {
+      const events = (await renderRows(server.app.core, change)).map(
+        ({ json }) => JSON.parse(json) as TestEvent,
+      );
+      for (const event of events) assert.deepEqual(event, shown.get(event.id));
+      const sizes = new Set(events.map(({ payload }) => Object.keys(payload).length));
+      if (sizes.size > 1) partlySeen++;
+      if (change[0]!.type === "message.created") for (const { notify } of events) notified.add(notify);
+    }
+    assert.ok(partlySeen > 0, "no change is seen by some only");
+    assert.deepEqual(notified, new Set([true, false]));
+  });
+}
+
+const READS = new Set<unknown>(["all", "get", "allValues", "getValues"]);
+
+/** The database, in which something changes before the read of this number. `isDone` tells whether there was one. */
+function changedBefore(db: Database, turn: number, change: () => Promise<unknown>) {
+  let reads = 0;
+  const between = new Proxy(db, {
+    get(target, name) {
+      const method = Reflect.get(target, name, target);
+      if (typeof method !== "function") return method;
+      return async (...args: unknown[]) => {
+        if (READS.has(name) && reads++ === turn) await change();
+        return method.apply(target, args);
+      };
+    },
+  });
+  return { db: between, isDone: () => reads > turn };
+}
+
+test("an edit while its message is rendered shows the new text to nobody who has blocked the sender", async (t) => {
+  const server = await startApp(t);
+  const { core } = server.app;
+  const { people, group } = await busyGroup(server);
+  const [ann, bob] = people as [Person, Person];
+  for (const [sender, blocker] of [
+    [ann, bob],
+    [bob, ann],
+  ] as const) {
+    for (let turn = 0, isDone = true; isDone; turn++) {
+      const id = await say(server, sender, group.conversation_id, "old");
+      assert.equal((await send(server, blocker, "PUT", `/v1/blocks/${sender.name}`)).status, 204);
+      const rows = (await eventsBehind(core.db, 0, ALL)).filter(({ payload }) => payload.includes(id));
+      const edit = () => read(send(server, sender, "PUT", `/v1/messages/${id}`, { text: "new" }), 200);
+      const changed = changedBefore(core.db, turn, edit);
+      const events = await renderRows({ ...core, db: changed.db }, rows);
+      const shown = (who: Person) =>
+        JSON.parse(events[rows.findIndex((row) => row.recipient_id === who.id)]!.json).payload.text;
+      assert.match(shown(sender), /^(old|new)$/, `${turn}`);
+      assert.notEqual(shown(blocker), "new", `${turn}`);
+      isDone = changed.isDone();
+      assert.ok(isDone || turn > 0, "nothing was read");
+      assert.equal((await send(server, blocker, "DELETE", `/v1/blocks/${sender.name}`)).status, 204);
+    }
+  }
+});
+
+test("streams that wait are sent what they ask for and may see, each event once and in order", async (t) => {
+  const server = await startApp(t);
+  const { people, group } = await busyGroup(server);
+  const [ann, bob] = people as [Person, Person];
+  const all = await listen(t, server, ann);
+  const files = await listen(t, server, ann, { query: "?types=attachment.created" });
+  const theirs = await listen(t, server, bob);
+  const last = (await eventPage(server, ann, "?limit=1")).data[0]!.id;
+  for (let i = 0; i < 5; i++) {
+    await Promise.all([
+      say(server, ann, group.conversation_id, `${i}`),
+      say(server, bob, group.conversation_id, `and ${i}`),
+      give(server, bob, group.conversation_id, `file ${i}`),
+    ]);
+  }
+  const { data } = await eventPage(server, ann, `?limit=100&ending_before=${last}`);
+  const wanted = data.toReversed().map(({ id, type, payload }) => [id, type, payload.id]);
+  const sent = ({ id, type, payload }: TestEvent) => [id, type, payload.id];
+  assert.deepEqual((await all.wait(wanted.length)).map(sent), wanted);
+  const filed = wanted.filter(([, type]) => type === "attachment.created");
+  assert.equal(filed.length, 5);
+  assert.deepEqual((await files.wait(5)).map(sent), filed);
+  const created = (await theirs.wait(20)).filter(({ type }) => type === "message.created");
+  assert.equal(new Set(created.map(({ payload }) => payload.id)).size, 15);
+});
+
+/** A listener of the test's own hub, which waits after its last event or at another number. */
+async function waitingListener(
+  server: TestApp,
+  who: Person,
+  { skipped = 0, isAllowed = async () => true } = {},
+) {
+  const { core } = server.app;
+  const { number } = await lastEvent(core.db, who.id);
+  const told = { sent: [] as string[], woken: [] as number[], ended: 0 };
+  let at = number - skipped;
+  const hub = new EventHub();
+  const listener: Listener = {
+    userId: who.id,
+    waitsAfter: () => at,
+    send: (events, upTo) => {
+      told.sent.push(...events.map(({ type }) => type));
+      at = upTo;
+    },
+    wake: (upTo) => told.woken.push(upTo - number),
+    sendTyping() {},
+    isAllowed,
+    end: () => told.ended++,
+  };
+  await hub.add(core, listener);
+  const look = () => hub.look(core, (change) => renderRows(core, change));
+  // Checks the token for the first time.
+  await look();
+  const read = () => {
+    at++;
+  };
+  return { told, look, read };
+}
+
+test("a stream reads itself what it cannot be handed as a whole, or after a gap", async (t) => {
+  const server = await startApp(t);
+  const { people, group } = await busyGroup(server);
+  const [ann] = people as [Person];
+  const next = await waitingListener(server, ann);
+  const behind = await waitingListener(server, ann, { skipped: 1 });
+  const revoked = await waitingListener(server, ann, { isAllowed: async () => false });
+  await say(server, ann, group.conversation_id, "Hello");
+  for (const { look } of [next, behind, revoked]) await look();
+  assert.deepEqual(next.told, { sent: ["message.created"], woken: [], ended: 0 });
+  assert.deepEqual(behind.told, { sent: [], woken: [1], ended: 0 });
+  assert.deepEqual([revoked.told.sent, revoked.told.woken], [[], []]);
+  assert.ok(revoked.told.ended > 0);
+  const slow = await waitingListener(server, ann);
+  for (let i = 0; i < 11; i++) await say(server, ann, group.conversation_id, `Hello ${i}`);
+  await slow.look();
+  assert.deepEqual(slow.told, { sent: [], woken: [11], ended: 0 }, "too many to wait for a slow client");
+  const mixed = await waitingListener(server, ann);
+  await say(server, ann, group.conversation_id, "Hello again");
+  await add(server, ann, "bob");
+  await mixed.look();
+  assert.deepEqual(mixed.told, { sent: [], woken: [2], ended: 0 });
+});
+
+test("a stream that has read ahead of the others is sent only what comes after that", async (t) => {
+  const server = await startApp(t);
+  const { people, group } = await busyGroup(server);
+  const [ann] = people as [Person];
+  const ahead = await waitingListener(server, ann, { skipped: -1 });
+  await say(server, ann, group.conversation_id, "This it has read");
+  await ahead.look();
+  assert.deepEqual(ahead.told, { sent: [], woken: [], ended: 0 });
+  const between = await waitingListener(server, ann, { skipped: -1 });
+  await say(server, ann, group.conversation_id, "This, too");
+  await send(server, ann, "PUT", `/v1/groups/${group.id}`, { name: "Sailing" });
+  await say(server, ann, group.conversation_id, "But not this");
+  await between.look();
+  // Who renamed the group, and the group itself, which each member reads as their own.
+  assert.deepEqual(between.told, { sent: [], woken: [4], ended: 0 });
+  const twice = await waitingListener(server, ann, { skipped: -1 });
+  for (const text of ["One", "Two"]) await say(server, ann, group.conversation_id, text);
+  await twice.look();
+  assert.deepEqual(twice.told, { sent: ["message.created"], woken: [], ended: 0 });
+});
+
+test("two changes while a token is checked: the first is sent, the other read", async (t) => {
+  const server = await startApp(t);
+  const { people, group } = await busyGroup(server);
+  const [ann] = people as [Person];
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const stream = await waitingListener(server, ann, { isAllowed: () => promise });
+  for (const text of ["One", "Two"]) {
+    await say(server, ann, group.conversation_id, text);
+    await stream.look();
+  }
+  assert.deepEqual(stream.told, { sent: [], woken: [], ended: 0 });
+  resolve(true);
+  assert.ok(await eventually(async () => stream.told.woken.length > 0));
+  assert.deepEqual(stream.told, { sent: ["message.created"], woken: [2], ended: 0 });
+});
+
+test("a stream that reads by itself while its token is checked is not sent the same again", async (t) => {
+  const server = await startApp(t);
+  const { people, group } = await busyGroup(server);
+  const [ann] = people as [Person];
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const stream = await waitingListener(server, ann, { isAllowed: () => promise });
+  await say(server, ann, group.conversation_id, "Hello");
+  await stream.look();
+  stream.read();
+  resolve(true);
+  assert.ok(await eventually(async () => stream.told.woken.length > 0));
+  assert.deepEqual(stream.told, { sent: [], woken: [1], ended: 0 });
+});

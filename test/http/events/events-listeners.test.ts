@@ -1,0 +1,236 @@
+// Who listens: for how long, how many, how slowly, and from where.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import { queryObjects } from "node:v8";
+import { createToken } from "../../../src/core/people/tokens.ts";
+import { startApp, startOn, type TestApp, type TestUser, testConfig } from "../../support/app.ts";
+import { allEvents, listen } from "../../support/event-stream.ts";
+import { eventually } from "../../support/files-on-disk.ts";
+import { add, code, give, person, send } from "../../support/people.ts";
+import { openSocket } from "../../support/raw-socket.ts";
+import { contact } from "../../support/rows.ts";
+
+const STREAM = { accept: "text/event-stream" };
+
+function ask(server: TestApp, user: TestUser, headers = {}, query = "", method = "GET"): Promise<Response> {
+  return fetch(`${server.url}/v1/events${query}`, {
+    method,
+    headers: { ...user.headers, ...STREAM, ...headers },
+  });
+}
+
+/** A stream that is read only when the test does. */
+async function openStream(server: TestApp, { headers }: TestUser, query = "") {
+  const socket = await openSocket(server.url);
+  socket.pause();
+  const lines = [`GET /v1/events${query} HTTP/1.1`, "host: x", `authorization: ${headers.authorization}`];
+  socket.write(`${[...lines, `accept: ${STREAM.accept}`].join("\r\n")}\r\n\r\n`);
+  return socket;
+}
+
+const EVENTS = 1200;
+const EVENT_BYTES = 20_000;
+
+test("a listener that reads nothing is cut, costs no more than its buffer, and goes on without a gap", async (t) => {
+  const server = await startApp(t, { eventStallMs: 1000, eventListenersPerUser: 1 });
+  const ann = await person(server, "ann");
+  const socket = await openStream(server, ann);
+  assert.ok(await eventually(async () => (await ask(server, ann)).status === 429), "it listens");
+  const body = (number: number) => JSON.stringify({ id: `con_${number}`, filling: "x".repeat(EVENT_BYTES) });
+  for (let i = 0; i < EVENTS; i++)
+    await server.app.core.db.write("createContact", { ...contact(ann.id, i), body: body(i) });
+  const others = async () => {
+    const answer = await ask(server, ann);
+    await answer.body!.cancel();
+    return answer.status === 200;
+  };
+  assert.ok(await eventually(others), "it is cut, and another may come");
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk) => chunks.push(chunk));
+  socket.on("error", () => {});
+  socket.resume();
+  await once(socket, "close");
+  const ids = Buffer.concat(chunks)
+    .toString()
+    .split("\n\n")
+    .slice(0, -1)
+    .flatMap((frame) => /^id: (\S+)$/m.exec(frame)?.[1] ?? []);
+  assert.ok(ids.length > 0 && ids.length < EVENTS, `${ids.length} events were on their way`);
+  await eventually(others);
+  const resumed = await listen(t, server, ann, { after: ids.at(-1)! });
+  const rest = await resumed.wait(EVENTS - ids.length);
+  const all = (await allEvents(server, ann)).map(({ id }) => id);
+  assert.deepEqual([...ids, ...rest.map(({ id }) => id)], all);
+  t.diagnostic(`${ids.length} of ${EVENTS} events were on their way`);
+});
+
+test("a user has so many streams and no more, others have theirs, and one that ends makes room", async (t) => {
+  const server = await startApp(t, { eventListenersPerUser: 2 });
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const [first, second] = [await listen(t, server, ann), await listen(t, server, ann)];
+  for (let i = 0; i < 3; i++) assert.equal(await code(ask(server, ann), 429), "too_many_streams");
+  assert.equal((await ask(server, ann)).headers.get("connection"), "keep-alive");
+  await listen(t, server, bob);
+  first.close();
+  const isLetIn = async () => {
+    const answer = await ask(server, ann);
+    await answer.body!.cancel();
+    return answer.status === 200;
+  };
+  assert.ok(await eventually(isLetIn));
+  await add(server, ann, "friend");
+  await second.wait(1);
+});
+
+test("of many listeners each hears what is its own", async (t) => {
+  const server = await startApp(t);
+  const people = await Promise.all(Array.from({ length: 60 }, (_, i) => person(server, `user ${i}`)));
+  const streams = await Promise.all(
+    people.flatMap((who) => [listen(t, server, who), listen(t, server, who)]),
+  );
+  await Promise.all(people.map((who) => add(server, who, `friend of ${who.name}`)));
+  for (const [i, stream] of streams.entries()) {
+    const [event] = await stream.wait(1);
+    assert.equal(event!.payload.username, `friend of user ${Math.floor(i / 2)}`);
+    assert.equal(stream.events.length, 1);
+  }
+});
+
+test("a stream ends when its token expires, others go on", async (t) => {
+  let now = Date.UTC(2026, 0, 1);
+  const server = await startApp(t, {}, { clock: () => now });
+  const ann = await person(server, "ann");
+  const { token } = await createToken(server.app.core, null, ann.id, { expiresAt: now + 60_000 });
+  const short = await listen(t, server, { headers: { authorization: `Bearer ${token}` } });
+  const long = await listen(t, server, ann);
+  await add(server, ann, "friend");
+  await short.wait(1);
+  now += 60_000;
+  await short.ended;
+  await add(server, ann, "another");
+  await long.wait(2);
+});
+
+test("a stream that is quiet says that it lives", async (t) => {
+  const server = await startApp(t, { eventHeartbeatMs: 30 });
+  const socket = await openStream(server, await person(server, "ann"));
+  let text = "";
+  for await (const chunk of socket) {
+    text += chunk;
+    if (text.endsWith("\n\n:\n\n:\n\n")) break;
+  }
+  assert.match(text, /\r\n\r\n: listening\n\n(:\n\n)+$/);
+});
+
+test("a stream sends heartbeats while only events of types happen that it leaves out", async (t) => {
+  const server = await startApp(t, { eventHeartbeatMs: 200 });
+  const ann = await person(server, "ann");
+  const socket = await openStream(server, ann, "?types=attachment.created");
+  let text = "";
+  socket.on("data", (chunk) => (text += chunk));
+  socket.resume();
+  const isAlive = () => text.includes(": listening\n\n:\n\n");
+  for (let i = 0; i < 400 && !isAlive(); i++) await add(server, ann, `friend ${i}`);
+  assert.ok(isAlive(), text);
+});
+
+test("a stream that waits holds neither timers nor promises", async (t) => {
+  const server = await startApp(t);
+  const ann = await person(server, "ann");
+  const held = () => ({
+    timers: process.getActiveResourcesInfo().filter((name) => name === "Timeout").length,
+    promises: queryObjects(Promise, { format: "count" }),
+  });
+  // The first stream starts what all of them share.
+  await once((await openStream(server, ann)).resume(), "data");
+  const before = held();
+  const streams = await Promise.all(Array.from({ length: 19 }, () => openStream(server, ann)));
+  for (const stream of streams) await once(stream.resume(), "data");
+  await add(server, ann, "friend");
+  for (const stream of streams) await once(stream, "data");
+  const isAsBefore = async () => {
+    const { timers, promises } = held();
+    return timers < before.timers + 10 && promises < before.promises + 10;
+  };
+  assert.ok(await eventually(isAsBefore), JSON.stringify([before, held()]));
+});
+
+test("HEAD answers as a stream would begin, and listens to nothing", async (t) => {
+  const server = await startApp(t, { eventListenersPerUser: 1 });
+  const ann = await person(server, "ann");
+  for (let i = 0; i < 2; i++) {
+    const answer = await ask(server, ann, {}, "", "HEAD");
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("content-type"), "text/event-stream");
+    assert.equal(answer.headers.get("cache-control"), "no-store");
+    assert.equal(await answer.text(), "");
+  }
+  await listen(t, server, ann);
+});
+
+test("a stream goes on behind events of types that it leaves out", async (t) => {
+  const server = await startApp(t);
+  const ann = await person(server, "ann");
+  const { conversation_id } = await add(server, ann, "friend");
+  const made: string[] = [];
+  // More are left out at the begin than are read at a time.
+  for (let i = 0; i < 60; i++) {
+    await add(server, ann, `friend ${i}`);
+    if (i >= 57) made.push(await give(server, ann, conversation_id, `file ${i}`));
+  }
+  const [first] = await allEvents(server, ann);
+  const some = await listen(t, server, ann, { after: first!.id, query: "?types=attachment.created" });
+  const told = (await some.wait(3)).map(({ payload }) => payload.id);
+  assert.deepEqual(told, made);
+  const again = await listen(t, server, ann, {
+    after: some.events[1]!.id,
+    query: "?types=attachment.created",
+  });
+  assert.deepEqual(await again.wait(1), some.events.slice(2));
+  assert.equal(await code(ask(server, ann, {}, "?types=contact.eaten"), 400), "invalid_parameter");
+});
+
+test("what is no event of the caller's is refused, in the header and in the query", async (t) => {
+  const server = await startApp(t);
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  await add(server, ann, "friend");
+  await add(server, bob, "friend");
+  const [his] = await allEvents(server, bob);
+  for (const id of [his!.id, "evt_x", "1", his!.id.replace("evt", "con")]) {
+    const answer = await ask(server, ann, { "last-event-id": id });
+    assert.equal(answer.status, 400, id);
+    const { code, param } = (await answer.json()) as { code: string; param: string };
+    assert.deepEqual([code, param], ["invalid_parameter", "Last-Event-ID"]);
+    for (const name of ["starting_after", "ending_before"])
+      assert.equal((await send(server, ann, "GET", `/v1/events?${name}=${id}`)).status, 400, id);
+  }
+  for (const query of ["?limit=1", `?starting_after=${his!.id}`])
+    assert.equal(await code(ask(server, bob, {}, query), 400), "unknown_parameter");
+  assert.equal((await ask(server, { ...ann, headers: { authorization: "Bearer x" } })).status, 401);
+  const narrow = await server.user({ scopes: ["contacts:read"] });
+  assert.equal((await ask(server, narrow)).status, 403);
+});
+
+test("a page of another origin may listen, and resume", async (t) => {
+  const origin = "https://app.example";
+  const server = await startOn(t, { ...(await testConfig(t)), corsOrigins: [origin] });
+  const ann = await person(server, "ann");
+  const preflight = await fetch(`${server.url}/v1/events`, {
+    method: "OPTIONS",
+    headers: {
+      origin,
+      "access-control-request-method": "GET",
+      "access-control-request-headers": "authorization,last-event-id",
+    },
+  });
+  assert.equal(preflight.status, 204);
+  assert.equal(preflight.headers.get("access-control-allow-origin"), origin);
+  const allowed = preflight.headers.get("access-control-allow-headers")!.toLowerCase().split(/, */);
+  for (const header of ["authorization", "last-event-id"]) assert.ok(allowed.includes(header), header);
+  const answer = await ask(server, ann, { origin });
+  assert.equal(answer.headers.get("access-control-allow-origin"), origin);
+  // nginx, as it comes, would keep events back until it has many.
+  assert.equal(answer.headers.get("x-accel-buffering"), "no");
+  await answer.body!.cancel();
+});

@@ -1,0 +1,179 @@
+// How many files a user may upload per day, and of which types, on both engines and by each request that makes files.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Limits } from "../../../src/config/limits.ts";
+import { startOn, type TestApp, testConfig, upload } from "../../support/app.ts";
+import { testDatabase } from "../../support/engines/postgres.ts";
+import { eventually, storedFiles } from "../../support/files-on-disk.ts";
+import { code, filesOf, type Person, person, read, send } from "../../support/people.ts";
+
+const DAY_MS = 24 * 3600_000;
+const PNG = Buffer.from("89504e470d0a1a0a0000000d4948445200000001000000010806000000", "hex");
+const JPEG = Buffer.from("ffd8ffe000104a46494600010100000100010000", "hex");
+/** More than a file in the database can have. */
+const LARGE = 50_000;
+
+interface Engine {
+  name: string;
+  start(t: TestContext, limits: Partial<Limits>, clock?: () => number): Promise<TestApp>;
+}
+
+const ENGINES: Engine[] = [
+  {
+    name: "SQLite",
+    start: async (t, limits, clock) => startOn(t, await testConfig(t, limits), clock ? { clock } : {}),
+  },
+  {
+    name: "PostgreSQL",
+    async start(t, limits, clock) {
+      const config = {
+        ...(await testConfig(t, limits)),
+        databaseUrl: await testDatabase(t),
+        secrets: ["s".repeat(32)],
+      };
+      return startOn(t, config, clock ? { clock } : {});
+    },
+  },
+];
+
+function give(server: TestApp, who: Person, name = "a.txt", bytes: Buffer = Buffer.from("text")) {
+  return upload(server.url, who, new File([Uint8Array.from(bytes)], name));
+}
+
+/** Sends a message with these files. */
+function tell(server: TestApp, who: Person, conversation: string, files: File[], key?: string) {
+  const form = new FormData();
+  form.set("conversation_id", conversation);
+  for (const file of files) form.append("file", file);
+  const headers = { ...who.headers, ...(key ? { "idempotency-key": key } : {}) };
+  return fetch(`${server.url}/v1/messages`, { method: "POST", headers, body: form });
+}
+
+const text = (name: string) => new File(["text"], name);
+
+async function notes(server: TestApp, who: Person): Promise<string> {
+  const me = await read<{ conversation_id: string }>(send(server, who, "GET", "/v1/me"), 200);
+  return me.conversation_id;
+}
+
+for (const { name, start } of ENGINES) {
+  test(`${name}: one file more than the limit of the day is 429, until midnight UTC`, async (t) => {
+    let now = Date.UTC(2026, 0, 1, 23, 59, 0);
+    const server = await start(t, { filesPerDay: 3 }, () => now);
+    const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+    await read(give(server, ann), 201);
+    await read(give(server, ann, "large", Buffer.alloc(LARGE, "x")), 201);
+    const conversation = await notes(server, ann);
+    // All or nothing: two are more than what is left of the day.
+    const both = await tell(server, ann, conversation, [text("b"), text("c")]);
+    // It is the commit that refuses, and it, too, says when to come back.
+    assert.equal(both.headers.get("retry-after"), "60");
+    assert.equal(await code(Promise.resolve(both), 429), "daily_limit_reached");
+    assert.equal((await filesOf(server, ann)).length, 2);
+    await read(tell(server, ann, conversation, [text("b")], "k"), 201);
+    for (const again of [
+      await give(server, ann),
+      await give(server, ann, "large", Buffer.alloc(LARGE, "x")),
+      await tell(server, ann, conversation, [text("d")]),
+    ]) {
+      assert.equal(again.headers.get("retry-after"), "60");
+      assert.equal(await code(Promise.resolve(again), 429), "daily_limit_reached");
+    }
+    assert.equal(
+      (await tell(server, ann, conversation, [text("b")], "k")).status,
+      201,
+      "the answer of a first request holds",
+    );
+    await read(
+      send(server, ann, "POST", "/v1/messages", { conversation_id: conversation, text: "no file" }),
+      201,
+    );
+    await read(give(server, bob), 201);
+    assert.equal((await filesOf(server, ann)).length, 3);
+    assert.ok(await eventually(async () => (await storedFiles(server.config)).length === 1));
+    now += 60_000;
+    for (let i = 0; i < 3; i++) await read(give(server, ann), 201);
+    assert.equal(await code(give(server, ann), 429), "daily_limit_reached");
+    now += DAY_MS;
+    await read(give(server, ann), 201);
+  });
+
+  test(`${name}: deleting a file gives nothing back, and files that come together are counted each`, async (t) => {
+    const server = await start(t, { filesPerDay: 3 });
+    const ann = await person(server, "ann");
+    const { id } = await read<{ id: string }>(give(server, ann), 201);
+    assert.equal((await send(server, ann, "DELETE", `/v1/attachments/${id}`)).status, 204);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => give(server, ann)));
+    const accepted = answers.filter(({ status }) => status === 201).length;
+    const refused = answers.filter(({ status }) => status === 429).length;
+    assert.deepEqual({ accepted, refused }, { accepted: 2, refused: 18 });
+    assert.equal((await filesOf(server, ann)).length, 2);
+  });
+
+  test(`${name}: types are decided by the bytes, and nothing of a refused file is kept`, async (t) => {
+    const limits = { allowedTypes: ["image/*", "text/plain"], refusedTypes: ["image/jpeg"] };
+    const server = await start(t, limits);
+    const ann = await person(server, "ann");
+    const conversation = await notes(server, ann);
+    await read(give(server, ann, "a.png", PNG), 201);
+    await read(give(server, ann, "picture", PNG), 201);
+    await read(give(server, ann, "a.txt"), 201);
+    for (const [name, bytes] of [
+      ["photo.png", JPEG],
+      ["photo.jpg", Buffer.concat([JPEG, Buffer.alloc(LARGE)])],
+      ["a.zip", Buffer.from("504b0304140000000000", "hex")],
+      ["a.png.exe", Buffer.from("MZ\0\0")],
+      // Served as application/octet-stream, which is not allowed.
+      ["a.svg", Buffer.from("<svg/>")],
+    ] as const) {
+      const problem = await read<{ code: string; param: string; detail: string }>(
+        give(server, ann, name, bytes),
+        415,
+      );
+      assert.deepEqual([problem.code, problem.param], ["file_type_refused", "file"], name);
+      assert.match(
+        problem.detail,
+        /^The file has the type \S+\/\S+\. (Not accepted: image\/jpeg|Accepted: image\/\*, text\/plain)\. /,
+      );
+    }
+    const mixed = [new File([PNG], "a.png"), new File([JPEG], "b.png")];
+    assert.equal(await code(tell(server, ann, conversation, mixed), 415), "file_type_refused");
+    assert.equal((await filesOf(server, ann)).length, 3);
+    assert.ok(await eventually(async () => (await storedFiles(server.config)).length === 0));
+  });
+
+  test(`${name}: a replay holds, although its bytes are not looked at again`, async (t) => {
+    const server = await start(t, { allowedTypes: ["image/png"] });
+    const ann = await person(server, "ann");
+    const conversation = await notes(server, ann);
+    const picture = [new File([PNG], "picture")];
+    const first = await read<{ id: string }>(tell(server, ann, conversation, picture, "k"), 201);
+    const second = await read<{ id: string }>(tell(server, ann, conversation, picture, "k"), 201);
+    assert.equal(second.id, first.id);
+  });
+}
+
+test("a caller reads these limits", async (t) => {
+  const limited = await startOn(
+    t,
+    await testConfig(t, { filesPerDay: 5, allowedTypes: ["image/*"], refusedTypes: ["image/gif"] }),
+  );
+  const open = await startOn(t, await testConfig(t));
+  const limitsOf = async (server: TestApp) => {
+    const me = send(server, await person(server, "ann"), "GET", "/v1/me");
+    const { max_files_per_day, allowed_file_types, refused_file_types } = (
+      await read<{ limits: Record<string, unknown> }>(me, 200)
+    ).limits;
+    return { max_files_per_day, allowed_file_types, refused_file_types };
+  };
+  assert.deepEqual(await limitsOf(limited), {
+    max_files_per_day: 5,
+    allowed_file_types: ["image/*"],
+    refused_file_types: ["image/gif"],
+  });
+  assert.deepEqual(await limitsOf(open), {
+    max_files_per_day: null,
+    allowed_file_types: null,
+    refused_file_types: [],
+  });
+});

@@ -1,0 +1,33 @@
+// What is counted for a user, made many at once: on PostgreSQL transactions that count the same rows cross each other.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SCOPES } from "../../../src/core/people/tokens.ts";
+import { startOn, testConfig } from "../../support/app.ts";
+import { asker } from "../../support/asker.ts";
+import { testDatabase } from "../../support/engines/postgres.ts";
+
+/** Fewer find their turn by chance. */
+const AT_ONCE = 200;
+
+test("tokens, webhooks and contacts of one user, made at once on PostgreSQL, are all made, up to their limit", async (t) => {
+  const databaseUrl = await testDatabase(t);
+  const config = await testConfig(t, {
+    maxTokens: AT_ONCE,
+    maxWebhooks: AT_ONCE - 1,
+    maxContacts: AT_ONCE - 1,
+  });
+  const server = await startOn(t, { ...config, databaseUrl, secrets: ["s".repeat(32)] });
+  const admin = await server.user({ scopes: SCOPES });
+  const ask = asker(server, admin);
+  const made: [path: string, fields: (count: number) => Record<string, string>][] = [
+    ["/v1/tokens", () => ({ user_id: admin.id })],
+    ["/v1/webhooks", () => ({ url: "https://receiver.invalid/" })],
+    ["/v1/contacts", (count) => ({ username: `contact-${count}`, phone_number: "555" })],
+  ];
+  for (const [path, fields] of made) {
+    const asked = Array.from({ length: AT_ONCE }, (_, count) => ask("POST", path, fields(count)));
+    const statuses = (await Promise.all(asked)).map(({ status }) => status).sort();
+    // Of tokens the user has had one before.
+    assert.deepEqual(statuses, [...Array<number>(AT_ONCE - 1).fill(201), 409], path);
+  }
+});

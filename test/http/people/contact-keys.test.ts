@@ -1,0 +1,111 @@
+// Contacts that were stored under an older rule of search are found by the present one after a start.
+import assert from "node:assert/strict";
+import { mkdir, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type TestContext, test } from "node:test";
+import pg from "pg";
+import { createApp } from "../../../src/app.ts";
+import type { Config } from "../../../src/config/settings.ts";
+import { createToken } from "../../../src/core/people/tokens.ts";
+import { raw, sql } from "../../../src/db/sql.ts";
+import { startOn, testConfig } from "../../support/app.ts";
+import { asker, type Json } from "../../support/asker.ts";
+import { testDatabase } from "../../support/engines/postgres.ts";
+
+const ENGINES = new URL("../../../src/db/engines/", import.meta.url);
+/** How many migrations there were when names were searched with their accents. */
+const BEFORE = { sqlite: 19, postgres: 16 };
+const PEOPLE = 1203;
+
+type Row = Record<string, string | number | null>;
+
+/** Contacts as they were stored then. The last of them alone have other keys now. */
+function rowsOf(): [table: string, row: Row][] {
+  const own = `cnv_${"0".repeat(26)}`;
+  const rows: [string, Row][] = [
+    ["users", { id: "usr_1", username: "ann", username_key: "ann", conversation_id: own, created_at: 1 }],
+    ["storage", { user_id: "usr_1", used: 0 }],
+    ["members", { user_id: "usr_1", conversation_id: own, joined_at: 1 }],
+  ];
+  for (let i = 0; i < PEOPLE; i++) {
+    const isLast = i >= PEOPLE - 3;
+    const username = `${isLast ? "josé" : "bob"} ${i}`;
+    const phone_number = isLast ? `0049 171 ٥٥٥${i}` : `+1 555 ${i}`;
+    const number = String(i).padStart(26, "0");
+    const [id, conversation_id] = [`con_${number}`, `cnv_1${number.slice(1)}`];
+    const contact = { id, username, phone_number, avatar_url: null, display_name: null, conversation_id };
+    const body = JSON.stringify({ ...contact, last_active_at: null, created_at: 1 });
+    const phone_digits = phone_number.replaceAll(/[^0-9]/g, "");
+    const keys = { username_key: username, phone_digits, search_key: ` ${username}` };
+    rows.push(["contacts", { owner_id: "usr_1", id, ...keys, conversation_id, version: 1, body }]);
+  }
+  return rows;
+}
+
+async function migrationsOf(engine: keyof typeof BEFORE): Promise<string[]> {
+  const folder = new URL(`${engine}/migrations/`, ENGINES);
+  const names = (await readdir(folder)).sort().slice(0, BEFORE[engine]);
+  return Promise.all(names.map((name) => readFile(new URL(name, folder), "utf8")));
+}
+
+async function onSqlite(t: TestContext): Promise<Config> {
+  const config = await testConfig(t);
+  await mkdir(config.dataFolder);
+  const old = new DatabaseSync(join(config.dataFolder, "parley.db"));
+  for (const text of await migrationsOf("sqlite")) old.exec(text);
+  old.exec("BEGIN");
+  for (const [table, row] of rowsOf()) {
+    const columns = Object.keys(row);
+    const insert = `INSERT INTO ${table} (${columns}) VALUES (${columns.map(() => "?")})`;
+    old.prepare(insert).run(...Object.values(row));
+  }
+  old.exec(`COMMIT; PRAGMA user_version = ${BEFORE.sqlite}`);
+  old.close();
+  return config;
+}
+
+async function onPostgres(t: TestContext): Promise<Config> {
+  const databaseUrl = await testDatabase(t);
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  for (const text of await migrationsOf("postgres")) await client.query(text);
+  await client.query("BEGIN");
+  for (const [table, row] of rowsOf()) {
+    const columns = Object.keys(row);
+    const places = columns.map((_, i) => `$${i + 1}`);
+    await client.query(`INSERT INTO ${table} (${columns}) VALUES (${places})`, Object.values(row));
+  }
+  await client.query("COMMIT");
+  await client.query(`CREATE TABLE schema_version AS SELECT ${BEFORE.postgres} AS version`);
+  await client.end();
+  return { ...(await testConfig(t)), databaseUrl, secrets: ["s".repeat(32)] };
+}
+
+for (const [engine, open] of Object.entries({ sqlite: onSqlite, postgres: onPostgres })) {
+  test(`${engine}: contacts of the schema before are found without accents, and by digits of any form`, async (t) => {
+    const config = await open(t);
+    const app = await createApp(config);
+    const { token } = await createToken(app.core, null, "usr_1", {});
+    await app.stop();
+    const server = await startOn(t, config);
+    const ask = asker(server, { id: "usr_1", token, headers: { authorization: `Bearer ${token}` } });
+    const find = async (query: string) =>
+      ((await ask("GET", `/v1/contacts?${query}`)).body.data as Json[]).map(({ username }) => username);
+    const last = [1202, 1201, 1200].map((i) => `josé ${i}`);
+    assert.deepEqual(await find("q=jose"), last);
+    assert.deepEqual(await find(`q=${encodeURIComponent("JOSÉ 120")}`), last);
+    assert.deepEqual(await find("q=0171555120"), last);
+    assert.deepEqual(await find("phone_number=%2B491715551201"), ["josé 1201"]);
+    assert.deepEqual(await find("phone_number=1555700"), ["bob 700"]);
+
+    const { db } = server.app.core;
+    const keysOf = () =>
+      db.get<{ search_key: string }>(sql`SELECT search_key FROM contacts WHERE username_key = 'josé 1201'`);
+    const contact = { ownerId: "usr_1", id: `con_${"1201".padStart(26, "0")}` };
+    const keys = { body: "{}", searchKey: " late", phoneDigits: "1" };
+    await db.write("setContactKeys", { contacts: [{ ...contact, ...keys }] });
+    assert.equal((await keysOf())?.search_key, " jose 1201", "it has changed since");
+    assert.deepEqual((await db.all(sql`SELECT rule FROM ${raw("name_rule")}`)).length, 1);
+  });
+}

@@ -1,0 +1,390 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { type TestContext, test } from "node:test";
+import type { Parts } from "../../../src/app.ts";
+import { SCOPES } from "../../../src/core/people/tokens.ts";
+import { createUser, deleteUser, getUserByName } from "../../../src/core/people/users.ts";
+import { sql } from "../../../src/db/sql.ts";
+import { startOn, type TestApp, testConfig } from "../../support/app.ts";
+import { asker, type Json } from "../../support/asker.ts";
+import { testDatabase } from "../../support/engines/postgres.ts";
+import { listen } from "../../support/event-stream.ts";
+import {
+  AUDIENCE,
+  ISSUER,
+  makeKey,
+  type Provider,
+  type SigningKey,
+  signJwt,
+  startProvider,
+  unsigned,
+} from "../../support/identity-provider.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const first = makeKey("ES256", "first");
+const second = makeKey("EdDSA", "second");
+
+interface Subject {
+  server: TestApp;
+  provider: Provider;
+  clock: { now: number };
+  /** Claims of a good token, with these. */
+  claims(more?: object): object;
+  get(token: string, path?: string): Promise<Response>;
+  /** The status of a request with a token of these claims. */
+  status(more?: object, key?: SigningKey): Promise<number>;
+}
+
+async function start(t: TestContext, keys = [first], config: object = {}): Promise<Subject> {
+  const provider = await startProvider(t, ...keys);
+  const clock = { now: NOW };
+  const parts: Parts = { clock: () => clock.now };
+  const server = await startOn(t, { ...(await testConfig(t)), jwt: provider.settings, ...config }, parts);
+  const claims = (more: object = {}) => ({
+    iss: ISSUER,
+    aud: AUDIENCE,
+    sub: "248289761001",
+    preferred_username: "ada",
+    exp: NOW / SECOND + 600,
+    ...more,
+  });
+  const get = (token: string, path = "/v1/me") =>
+    fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } });
+  const status = async (more: object = {}, key = first) => {
+    const response = await get(signJwt(key, claims(more)));
+    await response.arrayBuffer();
+    return response.status;
+  };
+  return { server, provider, clock, claims, get, status };
+}
+
+async function idOf(response: Response): Promise<string> {
+  assert.equal(response.status, 200);
+  return ((await response.json()) as { id: string }).id;
+}
+
+async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+for (const alg of ["RS256", "ES256", "EdDSA"] as const) {
+  test(`a token signed by ${alg} stands for its user, who is made at first sight`, async (t) => {
+    const key = makeKey(alg, "the key");
+    const { get, claims } = await start(t, [key]);
+    const made = await get(signJwt(key, claims()));
+    const body = (await made.json()) as { id: string; username: string };
+    assert.equal(made.status, 200);
+    assert.equal(body.username, "ada");
+    assert.equal(await idOf(await get(signJwt(key, claims({ preferred_username: "renamed" })))), body.id);
+    assert.notEqual(
+      await idOf(await get(signJwt(key, claims({ sub: "other", preferred_username: "bob" })))),
+      body.id,
+    );
+  });
+}
+
+test("without the settings a signed token is as good as unknown", async (t) => {
+  const { status, provider } = await start(t, [first], { jwt: null });
+  assert.equal(await status(), 401);
+  assert.equal(provider.asked, 0);
+});
+
+test("tokens of this service go on beside those of the provider", async (t) => {
+  const { server, get, provider } = await start(t);
+  const user = await server.user();
+  assert.equal(await idOf(await get(user.token)), user.id);
+  assert.equal(provider.asked, 0);
+});
+
+test("what is wrong with a token is 401 invalid_token, and told by its kind", async (t) => {
+  const { get, claims } = await start(t);
+  const seconds = NOW / SECOND;
+  const stranger = makeKey("ES256", "first");
+  const publicKey = first.publicKey.export({ type: "spki", format: "pem" });
+  const text = unsigned({ alg: "HS256", kid: "first" }, claims());
+  const byHmac = `${text}.${createHmac("sha256", publicKey).update(text).digest("base64url")}`;
+  const none = unsigned({ alg: "none", kid: "first" }, claims());
+  const cases: [string, RegExp][] = [
+    [signJwt(first, claims({ iss: "https://login.example/other" })), /claim iss/],
+    [signJwt(first, claims({ iss: `${ISSUER}/` })), /claim iss/],
+    [signJwt(first, claims({ aud: "another" })), /claim aud/],
+    [signJwt(first, claims({ aud: undefined })), /claim aud/],
+    [signJwt(first, claims({ exp: undefined })), /claim exp/],
+    [signJwt(first, claims({ exp: "soon" })), /claim exp/],
+    [signJwt(first, claims({ exp: seconds - 60 })), /expired/],
+    [signJwt(first, claims({ nbf: seconds + 61 })), /not valid yet .*claim nbf.* Wait/],
+    [signJwt(first, claims({ iat: seconds + 61 })), /not valid yet .*claim iat.* Wait/],
+    [signJwt(first, claims({ nbf: "soon" })), /claim nbf .* has the wrong value/],
+    [signJwt(first, claims({ sub: undefined })), /claim sub/],
+    [signJwt(first, claims({ sub: "" })), /claim sub/],
+    [signJwt(first, claims({ sub: 7 })), /claim sub/],
+    [signJwt(first, claims({ sub: "x".repeat(256) })), /claim sub/],
+    [signJwt(first, claims({ sub: "a\0b" })), /claim sub/],
+    [signJwt(first, claims({ sub: " ", preferred_username: " " })), /username/],
+    [signJwt(first, claims({ scope: ["contacts:read"] })), /claim scope/],
+    [signJwt(stranger, claims()), /signature/],
+    [signJwt(second, claims()), /key is not in/],
+    [signJwt(first, claims(), { crit: ["x"], x: 1 }), /malformed/],
+    [byHmac, /algorithm/],
+    [`${none}.AAAA`, /algorithm/],
+    [`${none}.`, /malformed/],
+    ["a.b.c", /malformed/],
+  ];
+  for (const [token, detail] of cases) {
+    const response = await get(token);
+    const body = (await response.json()) as { code: string; detail: string };
+    assert.deepEqual([response.status, body.code], [401, "invalid_token"], String(detail));
+    assert.match(body.detail, detail);
+    assert.equal(response.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
+  }
+});
+
+test("clocks may differ by sixty seconds, and no more", async (t) => {
+  const { status, get, claims, clock } = await start(t);
+  const seconds = NOW / SECOND;
+  assert.equal(await status({ exp: seconds - 59 }), 200);
+  assert.equal(await status({ nbf: seconds + 60 }), 200);
+  assert.equal(await status({ iat: seconds + 60 }), 200);
+  // Also of one that is kept in memory.
+  const token = signJwt(first, claims());
+  assert.equal((await get(token)).status, 200);
+  clock.now = NOW + 600 * SECOND + MINUTE - 1;
+  assert.equal((await get(token)).status, 200);
+  clock.now += 1;
+  assert.equal((await get(token)).status, 401);
+});
+
+test("the username is preferred_username where it is one, else sub", async (t) => {
+  const { get, claims } = await start(t);
+  const cases: [object, string][] = [
+    [{ sub: "no-name", preferred_username: undefined }, "no-name"],
+    [{ sub: "spaces", preferred_username: " ada " }, "spaces"],
+    [{ sub: "number", preferred_username: 7 }, "number"],
+    [{ sub: "7", preferred_username: "Grace Hopper" }, "Grace Hopper"],
+  ];
+  for (const [more, expected] of cases) {
+    const response = await get(signJwt(first, claims(more)));
+    assert.equal(((await response.json()) as { username: string }).username, expected);
+  }
+});
+
+test("a username of another user is 409 username_taken, and nothing of that user's is given away", async (t) => {
+  const { server, get, claims } = await start(t);
+  await createUser(server.app.core, null, { username: "ADA" });
+  for (let tries = 0; tries < 2; tries++) {
+    const response = await get(signJwt(first, claims()));
+    const body = (await response.json()) as { code: string; detail: string };
+    assert.deepEqual([response.status, body.code], [409, "username_taken"]);
+    assert.match(body.detail, /Another user already has the username .* at the identity provider/);
+  }
+  await deleteUser(server.app.core, null, (await getUserByName(server.app.core, "ada")).id);
+  await idOf(await get(signJwt(first, claims())));
+});
+
+test("the audit trail names the user of a signed token, also as who made that user, and no token", async (t) => {
+  const { server, get, claims } = await start(t);
+  const admin = await server.user({ scopes: SCOPES });
+  const token = signJwt(first, claims());
+  const id = await idOf(await get(token));
+  const written = await fetch(`${server.url}/v1/contacts`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}` },
+    body: new URLSearchParams({ username: "grace", phone_number: "+15550101" }),
+  });
+  assert.equal(written.status, 201);
+  const { body } = await asker(server, admin)("GET", "/v1/audit?limit=2");
+  assert.deepEqual(
+    (body.data as Json[]).map(({ action, actor_id, token_id }) => [action, actor_id, token_id]),
+    [
+      ["contact.created", id, null],
+      ["user.created", id, null],
+    ],
+  );
+});
+
+test("a stream of a user who is erased ends, and makes nobody anew", async (t) => {
+  const { server, get, claims } = await start(t);
+  const token = signJwt(first, claims());
+  const id = await idOf(await get(token));
+  const stream = await listen(t, server, { headers: { authorization: `Bearer ${token}` } });
+  await deleteUser(server.app.core, null, id);
+  await stream.ended;
+  assert.deepEqual(await server.app.core.db.all(sql`SELECT id FROM users WHERE username = 'ada'`), []);
+});
+
+test("a user who was erased and comes again is another one", async (t) => {
+  const { server, get, claims } = await start(t);
+  const token = signJwt(first, claims());
+  const before = await idOf(await get(token));
+  assert.equal(await idOf(await get(token)), before);
+  await deleteUser(server.app.core, null, (await getUserByName(server.app.core, "ada")).id);
+  // The first request after it is a write: it must not be done as who is gone.
+  const written = await fetch(`${server.url}/v1/contacts`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}` },
+    body: new URLSearchParams({ username: "grace", phone_number: "+15550101" }),
+  });
+  assert.equal(written.status, 201);
+  const after = await idOf(await get(token));
+  const rows = await server.app.core.db.allValues<[string]>(sql`SELECT DISTINCT owner_id FROM contacts`);
+  assert.deepEqual(rows, [[after]]);
+  assert.notEqual(after, before);
+  assert.equal(await idOf(await get(signJwt(first, claims({ jti: "another token" })))), after);
+});
+
+for (const engine of ["SQLite", "PostgreSQL"]) {
+  test(`twenty first requests at once make one user, on ${engine}`, async (t) => {
+    const onPostgres = engine === "PostgreSQL";
+    const config = onPostgres ? { databaseUrl: await testDatabase(t), secrets: ["s".repeat(32)] } : {};
+    const subject = await start(t, [first], config);
+    const { claims, clock } = subject;
+    const urls = [subject.server.url];
+    if (onPostgres) {
+      const other = { ...(await testConfig(t)), jwt: subject.provider.settings, ...config };
+      urls.push((await startOn(t, other, { clock: () => clock.now })).url);
+    }
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        // Each its own, so that none is known from another.
+        const authorization = `Bearer ${signJwt(first, claims({ jti: `${index}` }))}`;
+        return idOf(await fetch(`${urls[index % urls.length]}/v1/me`, { headers: { authorization } }));
+      }),
+    );
+    assert.equal(new Set(ids).size, 1);
+  });
+}
+
+test("scopes are those of ours that the token names, never admin; without any, all but admin", async (t) => {
+  const { status, get, claims } = await start(t);
+  const may = async (scope: string | undefined, path: string) =>
+    (await get(signJwt(first, claims({ scope })), path)).status;
+  for (const scope of [undefined, "", "openid profile"]) {
+    assert.equal(await may(scope, "/v1/contacts"), 200, scope);
+    assert.equal(await may(scope, "/v1/attachments"), 200, scope);
+    assert.equal(await may(scope, "/metrics"), 403, scope);
+  }
+  for (const scope of ["contacts:read", "openid contacts:read admin"]) {
+    assert.equal(await may(scope, "/v1/contacts"), 200, scope);
+    assert.equal(await may(scope, "/v1/attachments"), 403, scope);
+    assert.equal(await may(scope, "/metrics"), 403, scope);
+  }
+  assert.equal(await may("admin", "/v1/contacts"), 403);
+  assert.equal(await status({ scope: "admin" }), 200);
+});
+
+test("a new key works at once, and one that is gone is refused from the next refresh on", async (t) => {
+  const { provider, clock, get, status, claims } = await start(t);
+  const long = { exp: (NOW + DAY) / SECOND };
+  const old = signJwt(first, claims(long));
+  assert.equal((await get(old)).status, 200);
+  provider.keys = [second];
+  clock.now += 30 * SECOND;
+  assert.equal(await status(long, second), 200);
+  assert.equal(provider.asked, 2);
+  assert.equal((await get(old)).status, 401);
+});
+
+test("keys are fetched again behind a request once they are ten minutes old", async (t) => {
+  const { provider, clock, get, claims } = await start(t);
+  const token = signJwt(first, claims({ exp: (NOW + DAY) / SECOND }));
+  assert.equal((await get(token)).status, 200);
+  provider.keys = [second];
+  clock.now += 10 * MINUTE - 1;
+  assert.equal((await get(token)).status, 200);
+  assert.equal(provider.asked, 1);
+  clock.now += 1;
+  assert.equal((await get(token)).status, 200);
+  await eventually(async () => (await get(token)).status === 401);
+  assert.equal(provider.asked, 2);
+});
+
+test("a flood of unknown keys asks the provider once in thirty seconds", async (t) => {
+  const { provider, clock, status } = await start(t);
+  assert.equal(await status(), 200);
+  clock.now += 30 * SECOND;
+  const flood = async (from: number) => {
+    const statuses = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => status({}, { ...second, kid: `unknown ${from + index}` })),
+    );
+    assert.deepEqual(new Set(statuses), new Set([401]));
+  };
+  await flood(0);
+  await flood(50);
+  assert.equal(provider.asked, 2);
+  clock.now += 30 * SECOND;
+  await flood(100);
+  assert.equal(provider.asked, 3);
+  assert.equal(await status(), 200);
+});
+
+test("while the provider is out of reach its last keys hold for a day, then the answer is 503", async (t) => {
+  const { provider, clock, get, claims } = await start(t);
+  const token = (jti: string) => signJwt(first, claims({ jti, exp: (NOW + 3 * DAY) / SECOND }));
+  const kept = token("kept");
+  assert.equal((await get(kept)).status, 200);
+  await provider.close();
+  clock.now += DAY - 1;
+  assert.equal((await get(kept)).status, 200);
+  assert.equal((await get(token("new"))).status, 200);
+  clock.now += 1;
+  for (const each of [kept, token("late")]) {
+    const response = await get(each);
+    const { code } = (await response.json()) as { code: string };
+    assert.deepEqual([response.status, code], [503, "unavailable"]);
+    assert.match(response.headers.get("retry-after")!, /^(?:[1-9]|[12]\d|30)$/);
+  }
+});
+
+test("keys that never came are 503, and asked for again after a while", async (t) => {
+  const { provider, clock, get, status, claims } = await start(t);
+  const bad = (status: number, body: string) => {
+    provider.answer = (_request, response) => response.writeHead(status).end(body);
+  };
+  const keys = (count: number) => JSON.stringify({ keys: Array(count).fill({ kty: "EC" }) });
+  const answers: [string, () => void][] = [
+    ["not found", () => bad(404, "")],
+    ["no JSON", () => bad(200, "<html>")],
+    ["no set", () => bad(200, "null")],
+    ["too many keys", () => bad(200, keys(101))],
+    ["too large", () => bad(200, JSON.stringify({ keys: [], more: "x".repeat(256 * 1024) }))],
+  ];
+  for (const [name, set] of answers) {
+    set();
+    const asked = provider.asked;
+    for (let tries = 0; tries < 2; tries++) {
+      const response = await get(signJwt(first, claims()));
+      assert.equal(response.status, 503, name);
+      assert.equal(response.headers.get("retry-after"), "30");
+      assert.equal(response.headers.get("www-authenticate"), null);
+    }
+    assert.equal(provider.asked, asked + 1, name);
+    clock.now += 30 * SECOND;
+  }
+  provider.answer = undefined;
+  assert.equal(await status(), 200);
+});
+
+test("a key set that redirects is not followed", async (t) => {
+  const { provider, status } = await start(t);
+  const other = await startProvider(t, first);
+  provider.answer = (_request, response) =>
+    response.writeHead(302, { location: other.settings.keySetUrl }).end();
+  assert.equal(await status(), 503);
+  assert.equal(other.asked, 0);
+});
+
+test("one set that is damaged takes nothing from the keys that were fetched before", async (t) => {
+  const { provider, clock, status } = await start(t);
+  assert.equal(await status({ jti: "1" }), 200);
+  provider.answer = (_request, response) => response.end('{"keys": 7}');
+  clock.now += 10 * MINUTE;
+  const exp = clock.now / SECOND + 600;
+  assert.equal(await status({ jti: "2", exp }), 200);
+  await eventually(() => provider.asked === 2);
+  assert.equal(await status({ jti: "3", exp }), 200);
+});

@@ -1,0 +1,123 @@
+// Searches whose words very many messages have, and whose conversations look alike to the index, on both engines.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { createToken } from "../../../src/core/people/tokens.ts";
+import { startOn, type TestApp, type TestUser, testConfig } from "../../support/app.ts";
+import type { Json } from "../../support/asker.ts";
+import { testDatabase } from "../../support/engines/postgres.ts";
+import { add, person, read, send } from "../../support/people.ts";
+import { aUser, contact, message, messageId } from "../../support/rows.ts";
+
+/** However few messages there are. */
+const INDEXED = { messagesReadAtOnce: 0 };
+
+type Start = (t: TestContext) => Promise<TestApp>;
+
+const ENGINES: [name: string, start: Start][] = [
+  ["sqlite", async (t) => startOn(t, await testConfig(t, INDEXED))],
+  [
+    "postgres",
+    async (t) => startOn(t, { ...(await testConfig(t, INDEXED)), databaseUrl: await testDatabase(t) }),
+  ],
+];
+
+/** More than a search looks up at once. */
+const MESSAGES = 2100;
+/** Every so many messages have both of two words with the same beginning. */
+const EVERY = 7;
+const AT_ONCE = 100;
+
+/** Writes messages past the API, many at once, and returns their ids, oldest first. */
+async function fill(server: TestApp, who: TestUser, conversations: readonly string[]): Promise<string[]> {
+  const { db, newId } = server.app.core;
+  const sent = Array.from({ length: MESSAGES }, (_, i) => ({
+    ...message(who.id, i, conversations[i % conversations.length]!),
+    newId: newId("msg"),
+    text: i % EVERY === 0 ? `the foxa foxb ${i}` : `the ${i}`,
+  }));
+  for (let at = 0; at < sent.length; at += AT_ONCE)
+    await Promise.all(sent.slice(at, at + AT_ONCE).map((one) => db.write("createMessage", one)));
+  return sent.map((one) => one.newId);
+}
+
+async function page(
+  server: TestApp,
+  who: TestUser,
+  query: string,
+): Promise<{ ids: string[]; more: boolean }> {
+  const { data, has_more } = await read<Json>(
+    send(server, who, "GET", `/v1/messages?limit=100&${query}`),
+    200,
+  );
+  return { ids: (data as { id: string }[]).map(({ id }) => id), more: has_more === true };
+}
+
+/** All pages, one after the other. */
+async function walk(server: TestApp, who: TestUser, query: string, newer = false): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor = newer ? `&ending_before=${messageId(0).replace(/./g, (c, i) => (i < 4 ? c : "0"))}` : "";
+  for (;;) {
+    const { ids: some, more } = await page(server, who, query + cursor);
+    if (newer) ids.unshift(...some);
+    else ids.push(...some);
+    if (!more) return ids;
+    cursor = newer ? `&ending_before=${some[0]}` : `&starting_after=${some.at(-1)}`;
+  }
+}
+
+for (const [name, start] of ENGINES) {
+  test(`${name}: a word that very many messages have is found in all of them, once, in both directions`, async (t) => {
+    const server = await start(t);
+    const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+    const { conversation_id } = await add(server, ann, "bob");
+    await add(server, bob, "ann");
+    const me = await read<Json>(send(server, ann, "GET", "/v1/me"), 200);
+    const own = String(me.conversation_id);
+    const sent = await fill(server, ann, [conversation_id, own, conversation_id]);
+    assert.equal((await send(server, bob, "DELETE", `/v1/messages/${sent[6]}?for=me`)).status, 204);
+    const newest = sent.toReversed();
+    // A word, a beginning, a letter with which too many words begin, and two frequent ones.
+    for (const q of ["the", "th", "t", "the+th"]) {
+      assert.deepEqual(await walk(server, ann, `q=${q}`), newest, q);
+      assert.deepEqual(await walk(server, ann, `q=${q}`, true), newest, q);
+    }
+    const shared = newest.filter((_, i) => (MESSAGES - 1 - i) % 3 !== 1);
+    assert.deepEqual(await walk(server, ann, `q=the&conversation_id=${conversation_id}`), shared);
+    const ofBob = shared.filter((id) => id !== sent[6]);
+    assert.deepEqual(await walk(server, bob, "q=the"), ofBob);
+    // Both words of a message begin so.
+    const foxes = newest.filter((_, i) => (MESSAGES - 1 - i) % EVERY === 0);
+    for (const q of ["fox", "fo", "foxb+foxa"]) {
+      assert.deepEqual(await walk(server, ann, `q=${q}`), foxes, q);
+      assert.deepEqual(await walk(server, ann, `q=${q}`, true), foxes, q);
+    }
+  });
+
+  test(`${name}: conversations whose ids end alike are told apart`, async (t) => {
+    const server = await start(t);
+    const { core } = server.app;
+    const like = (first: string) => `cnv_${first.padEnd(16, "0")}zzzzzzzzzz`;
+    for (const [id, first] of [
+      ["usr_a", "1"],
+      ["usr_b", "2"],
+    ] as const)
+      await core.db.write("createUser", aUser(id, { conversationId: like(first) }));
+    await core.db.write("createContact", {
+      ...contact("usr_a", 1),
+      usernameKey: "nobody",
+      conversationId: like("3"),
+    });
+    const texts = { 1: "own red", 2: "other red", 3: "contact red" };
+    for (const [first, text] of Object.entries(texts)) {
+      const sender = first === "2" ? "usr_b" : "usr_a";
+      await core.db.write("createMessage", message(sender, Number(first), like(first), { text }));
+    }
+    const { token } = await createToken(core, null, "usr_a", {});
+    const me = { id: "usr_a", token, headers: { authorization: `Bearer ${token}` } };
+    assert.deepEqual((await page(server, me, "q=red")).ids, [messageId(3), messageId(1)]);
+    for (const first of [1, 3])
+      assert.deepEqual((await page(server, me, `q=red&conversation_id=${like(`${first}`)}`)).ids, [
+        messageId(first),
+      ]);
+  });
+}

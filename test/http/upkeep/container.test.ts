@@ -1,0 +1,233 @@
+// What of the image and of compose.yaml can be held without Docker, whose own reading of them is not tested here.
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { parse } from "yaml";
+import { readConfig, unknownSettings } from "../../../src/config/settings.ts";
+import { commandLine } from "../../support/command.ts";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const sh = promisify(execFile);
+const textOf = (name: string) => readFile(join(ROOT, name), "utf8");
+
+/** The instructions of the Dockerfile in their order. */
+async function instructions(): Promise<{ name: string; value: string }[]> {
+  const text = (await textOf("Dockerfile")).replace(/^#.*\n/gm, "").replace(/\\\n\s*/g, "");
+  return [...text.matchAll(/^([A-Z]+) (.+)$/gm)].map((match) => ({ name: match[1]!, value: match[2]! }));
+}
+
+async function valuesOf(name: string): Promise<string[]> {
+  return (await instructions()).filter((each) => each.name === name).map(({ value }) => value);
+}
+
+async function imageEnv(): Promise<Record<string, string>> {
+  const pairs = (await valuesOf("ENV")).flatMap((value) => value.split(" "));
+  return Object.fromEntries(pairs.map((pair) => pair.split("=", 2)));
+}
+
+/** What is copied out of the project, each with its place in the image. */
+async function copies(): Promise<[from: string, to: string][]> {
+  return (await valuesOf("COPY"))
+    .filter((value) => !value.startsWith("--from"))
+    .flatMap((value) => {
+      const paths = value.split(" ");
+      const to = paths.pop()!;
+      return paths.map((from): [string, string] => [from, to.endsWith("/") ? join(to, basename(from)) : to]);
+    });
+}
+
+test("whatever the image copies is there and let through by .dockerignore, and nothing else is", async () => {
+  const copied = [...new Set((await copies()).map(([from]) => from))];
+  for (const path of copied) assert.ok(existsSync(join(ROOT, path)), path);
+  const lines = (await textOf(".dockerignore")).split("\n").filter((line) => line && !line.startsWith("#"));
+  assert.equal(lines[0], "*");
+  const through = lines.filter((line) => line.startsWith("!")).map((line) => line.slice(1));
+  assert.deepEqual(through.sort(), copied.sort());
+});
+
+test("the image is of Node 24, holds no development dependencies and runs as a user who is not root", async () => {
+  assert.deepEqual(
+    (await valuesOf("FROM")).map((value) => value.split(" ")[0]),
+    ["node:24-slim", "node:24-slim"],
+  );
+  assert.ok((await valuesOf("RUN")).includes("npm ci --omit=dev --ignore-scripts"));
+  const names = (await instructions()).map(({ name }) => name);
+  assert.deepEqual(await valuesOf("USER"), ["node"]);
+  assert.ok(names.indexOf("USER") > names.lastIndexOf("COPY"), "what is copied stays root's");
+});
+
+test("the image's settings are known, and want nothing but the public address", async () => {
+  const env = await imageEnv();
+  assert.deepEqual(unknownSettings(env), []);
+  assert.throws(() => readConfig(env), /PARLEY_PUBLIC_URL must be set if PARLEY_HOST is 0\.0\.0\.0/);
+  const config = readConfig({ ...env, PARLEY_PUBLIC_URL: "https://chat.example.com" });
+  assert.deepEqual([String(config.port)], await valuesOf("EXPOSE"));
+  assert.deepEqual([config.dataFolder], await valuesOf("VOLUME"));
+});
+
+async function healthCheck(): Promise<string[]> {
+  const [value] = await valuesOf("HEALTHCHECK");
+  return JSON.parse(value!.slice(value!.indexOf("CMD ") + 4)) as string[];
+}
+
+async function isHealthy(port: string): Promise<boolean> {
+  const [command, ...args] = await healthCheck();
+  try {
+    await sh(command!, args, { env: { PATH: process.env.PATH, PARLEY_PORT: port } });
+    return true;
+  } catch (error) {
+    assert.equal((error as { code: number }).code, 1);
+    return false;
+  }
+}
+
+test("the health check is green beside a server, and red without one", async (t) => {
+  const command = await commandLine(t);
+  const port = command.env.PARLEY_PORT!;
+  assert.equal(await isHealthy(port), false);
+  const server = await command.serve();
+  assert.equal(await isHealthy(port), true);
+  await server.stop();
+  assert.equal(await isHealthy(port), false);
+});
+
+test("what the image copies is enough to serve, and nothing is written beside it", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "parley-image-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const app = join(folder, "app");
+  await mkdir(app);
+  for (const [from, to] of await copies()) {
+    await cp(join(ROOT, from), join(app, to), { recursive: true });
+  }
+  await symlink(join(ROOT, "node_modules"), join(app, "node_modules"));
+  // Other tests compile meanwhile.
+  const written = async () =>
+    (await readdir(app, { recursive: true })).filter(
+      (each) => !each.startsWith("node_modules/.cache/tests/"),
+    );
+  const before = await written();
+  const env = {
+    ...(await imageEnv()),
+    PATH: process.env.PATH,
+    PARLEY_HOST: "127.0.0.1",
+    PARLEY_PORT: "0",
+    PARLEY_DATA: join(folder, "data"),
+    NODE_COMPILE_CACHE: join(folder, "cache"),
+  };
+  const server = spawn(join(app, "bin/parley"), await defaultCommand(), { env });
+  let output = "";
+  server.stderr.on("data", (chunk) => {
+    output += chunk;
+  });
+  const closed = once(server, "close");
+  t.after(() => server.kill("SIGKILL"));
+  await Promise.race([once(server.stdout, "data"), closed]);
+  server.kill("SIGTERM");
+  assert.deepEqual(await closed, [0, null], output);
+  assert.deepEqual(await written(), before);
+});
+
+async function defaultCommand(): Promise<string[]> {
+  return JSON.parse((await valuesOf("CMD"))[0]!) as string[];
+}
+
+interface Service {
+  image: string;
+  environment: Record<string, string>;
+  volumes?: string[];
+  configs?: { source: string }[];
+  depends_on?: Record<string, { condition: string }>;
+  healthcheck?: { test: string[] };
+}
+
+interface Compose {
+  services: Record<string, Service>;
+  volumes: Record<string, null>;
+  configs: Record<string, { content: string }>;
+}
+
+/** Puts the variables in, as Compose does; throws the message of one that is demanded. */
+function filledIn(text: string, env: Record<string, string>): Compose {
+  const full = text.replace(/\$\{(\w+)(?:(:[?-])([^}]*))?\}/g, (_, name: string, kind, rest: string) => {
+    if (env[name]) return env[name];
+    if (kind === ":-") return rest;
+    throw new Error(`${name}: ${rest}`);
+  });
+  return parse(full) as Compose;
+}
+
+/** What the page's own commands write into `.env`. */
+async function documentedEnv(): Promise<Record<string, string>> {
+  const page = await textOf("docs/scaling.md");
+  const block = /^```sh\n(umask 077\n.*?)^```$/ms.exec(page)![1]!;
+  const folder = await mkdtemp(join(tmpdir(), "parley-compose-"));
+  try {
+    await sh("bash", ["-euc", block], { cwd: folder });
+    const lines = (await readFile(join(folder, ".env"), "utf8")).trim().split("\n");
+    return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+test("compose.yaml with the .env of docs/scaling.md gives a node settings that it takes", async () => {
+  const { services, configs } = filledIn(await textOf("compose.yaml"), await documentedEnv());
+  assert.deepEqual(Object.keys(services), ["parley", "postgres", "garage"]);
+  const { parley, postgres, garage } = services as Record<"parley" | "postgres" | "garage", Service>;
+  const env = { ...(await imageEnv()), ...parley.environment };
+  assert.deepEqual(unknownSettings(env), []);
+  const config = readConfig(env);
+  const database = new URL(config.databaseUrl!);
+  assert.deepEqual(
+    [database.hostname, database.username, database.password, database.pathname],
+    [
+      "postgres",
+      postgres.environment.POSTGRES_USER,
+      postgres.environment.POSTGRES_PASSWORD,
+      `/${postgres.environment.POSTGRES_DB}`,
+    ],
+  );
+  const { bucket, endpoint, region, pathStyle } = config.store!;
+  const toml = configs.garage!.content;
+  assert.deepEqual(
+    [bucket, parley.environment.AWS_ACCESS_KEY_ID, parley.environment.AWS_SECRET_ACCESS_KEY, pathStyle],
+    [
+      garage.environment.GARAGE_DEFAULT_BUCKET,
+      garage.environment.GARAGE_DEFAULT_ACCESS_KEY,
+      garage.environment.GARAGE_DEFAULT_SECRET_KEY,
+      true,
+    ],
+  );
+  assert.equal(endpoint, `http://garage:${/^api_bind_addr = "\[::\]:(\d+)"$/m.exec(toml)![1]}`);
+  assert.equal(region, /^s3_region = "(.+)"$/m.exec(toml)![1]);
+});
+
+test("compose.yaml names nothing that it does not declare, and waits for what is healthy", async () => {
+  const compose = filledIn(await textOf("compose.yaml"), await documentedEnv());
+  for (const [name, service] of Object.entries(compose.services)) {
+    for (const volume of service.volumes ?? []) assert.ok(volume.split(":")[0]! in compose.volumes, volume);
+    for (const { source } of service.configs ?? []) assert.ok(source in compose.configs, source);
+    for (const [other, { condition }] of Object.entries(service.depends_on ?? {})) {
+      assert.equal(condition, "service_healthy", name);
+      assert.ok(compose.services[other]!.healthcheck!.test.length > 1, other);
+    }
+    assert.match(service.image, /^parley$|:v?\d/, "an image is of a version");
+  }
+});
+
+test("compose.yaml says which secret is missing, and what to do", async () => {
+  const text = await textOf("compose.yaml");
+  const env = await documentedEnv();
+  for (const name of Object.keys(env)) {
+    assert.throws(() => filledIn(text, { ...env, [name]: "" }), {
+      message: new RegExp(`^${name}: put a (secret|password|key) into .env as docs/scaling.md says$`),
+    });
+  }
+});

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { chmod, copyFile, mkdir, rename, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { createApp } from "../../../src/app.ts";
+import { startApp, startOn, testConfig, upload } from "../../support/app.ts";
+import { commandLine } from "../../support/command.ts";
+import { eventually, storedFiles } from "../../support/files-on-disk.ts";
+import { openSocket, readAnswer } from "../../support/raw-socket.ts";
+import { attachment, aUser } from "../../support/rows.ts";
+
+test("a second server on the same data folder is refused, and the first goes on", async (t) => {
+  const server = await startApp(t);
+  await assert.rejects(createApp(server.config), /Another Parley serves this data folder/);
+  assert.equal((await fetch(`${server.url}/readyz`)).status, 200);
+});
+
+test("a database newer than the code is refused, and is free again for the newer code", async (t) => {
+  const config = await testConfig(t);
+  await mkdir(config.dataFolder, { recursive: true });
+  const path = join(config.dataFolder, "parley.db");
+  const db = new DatabaseSync(path);
+  db.exec("PRAGMA user_version = 9999");
+  db.close();
+  await assert.rejects(createApp(config), /schema version 9999/);
+  await assert.rejects(createApp(config), /schema version 9999/);
+});
+
+test("the data folder is readable by its owner alone", async (t) => {
+  const { config } = await startApp(t);
+  assert.equal((await stat(config.dataFolder)).mode & 0o777, 0o700);
+});
+
+test("a data folder that others may write to is told at the start", async (t) => {
+  const command = await commandLine(t);
+  await mkdir(command.env.PARLEY_DATA!, { recursive: true });
+  for (const [mode, isTold] of [
+    [0o755, false],
+    [0o777, true],
+  ] as const) {
+    await chmod(command.env.PARLEY_DATA!, mode);
+    const server = await command.serve();
+    assert.equal(await server.stop(), 0);
+    assert.equal(/Other users of this machine.*chmod go-w/.test(server.stderr()), isTold);
+  }
+});
+
+test("what a crash left in the store is settled at start: live bytes stay, others go", async (t) => {
+  const config = await testConfig(t);
+  const first = await createApp(config);
+  await first.start();
+  const live = "11".repeat(16);
+  const orphan = "22".repeat(16);
+  const half = "33".repeat(16);
+  const target = { conversationId: await notes(first) };
+  const file = { blobKey: live, fileSize: 4 };
+  await first.core.db.write("createAttachment", attachment("usr_1", 1, target, file));
+  await first.stop();
+  for (const key of [live, orphan])
+    await writeFile(join(config.dataFolder, "blobs", key.slice(0, 2), key), "data");
+  for (const key of [live, orphan, half]) await writeFile(join(config.dataFolder, "tmp", key), "data");
+  await startOn(t, config);
+  const expected = [join(config.dataFolder, "blobs", "11", live)];
+  assert.ok(await eventually(async () => (await storedFiles(config)).join() === expected.join()));
+});
+
+test("the log that a crash left is emptied at start, because it contains deleted data", async (t) => {
+  const config = await testConfig(t);
+  const first = await createApp(config);
+  await first.stop();
+  const path = join(config.dataFolder, "parley.db");
+  const log = `${path}-wal`;
+  const db = new DatabaseSync(path);
+  db.exec("UPDATE revocations SET count = count + 1");
+  await copyFile(log, `${log}.crashed`);
+  db.close();
+  await rename(`${log}.crashed`, log);
+  assert.ok((await stat(log)).size > 0);
+  await startOn(t, config);
+  assert.equal((await stat(log)).size, 0);
+});
+
+async function notes(app: { core: Awaited<ReturnType<typeof createApp>>["core"] }): Promise<string> {
+  await app.core.db.write("createUser", aUser("usr_1", { conversationId: "cnv_1" }));
+  return "cnv_1";
+}
+
+test("links and data outlive a restart", async (t) => {
+  const config = { ...(await testConfig(t)), publicUrl: "http://files.example" };
+  const first = await startOn(t, config);
+  const user = await first.user();
+  const port = (app: string) => new URL(app).host;
+  assert.equal(port(first.url), "files.example");
+  const address = `http://127.0.0.1:${first.app.port()}`;
+  const made = (await (await upload(address, user, new File(["x"], "a.txt"))).json()) as { file_url: string };
+  assert.ok(made.file_url.startsWith("http://files.example/files/att_"));
+  await first.app.stop();
+  const second = await startOn(t, config);
+  const link = new URL(made.file_url);
+  const response = await fetch(`http://127.0.0.1:${second.app.port()}${link.pathname}${link.search}`);
+  assert.equal(await response.text(), "x");
+});
+
+test("a stop lets a running upload end, and refuses new connections", async (t) => {
+  const server = await startApp(t);
+  const user = await server.user();
+  const body = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nlate\r\n--b--\r\n';
+  const socket = await openSocket(server.url);
+  socket.write(
+    `POST /v1/attachments HTTP/1.1\r\nhost: x\r\nauthorization: ${user.headers.authorization}\r\n` +
+      `content-type: multipart/form-data; boundary=b\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 90)}`,
+  );
+  assert.ok(await eventually(async () => server.app.core.uploadsUnderWay.has(user.id)));
+  const stopped = server.app.stop();
+  await assert.rejects(eventually(async () => (await fetch(`${server.url}/healthz`)).ok && false));
+  socket.write(body.slice(90));
+  assert.match(await readAnswer(socket), /^HTTP\/1\.1 201 /);
+  await stopped;
+});
+
+test("a stop does not wait for a sweep with much to do", async (t) => {
+  const config = await testConfig(t);
+  const first = await createApp(config);
+  await first.start();
+  await first.stop();
+  const names = Array.from({ length: 20_000 }, (_, i) => i.toString(16).padStart(32, "0"));
+  for (const name of names) writeFileSync(join(config.dataFolder, "tmp", name), "");
+  const second = await createApp(config);
+  await second.start();
+  await second.stop();
+  assert.ok((await storedFiles(config)).length > 1000, "the sweep was not interrupted");
+});
+
+test("a stop ends within its limit although a client stalls", async (t) => {
+  const server = await startApp(t, { shutdownTimeoutMs: 300 });
+  const user = await server.user();
+  const socket = await openSocket(server.url);
+  socket.on("error", () => {});
+  socket.write(`POST /v1/contacts HTTP/1.1\r\nhost: x\r\nauthorization: ${user.headers.authorization}\r\n`);
+  socket.write("content-type: application/json\r\ncontent-length: 100\r\n\r\n{");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await server.app.stop();
+  assert.equal(socket.destroyed || (await eventually(async () => socket.destroyed)), true);
+});

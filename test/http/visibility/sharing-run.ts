@@ -1,0 +1,168 @@
+// Runs random operations of several worlds of sharing-world.ts on one server, so that what belongs to one would be seen in another.
+import assert from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import fc from "fast-check";
+import { startOn, type TestApp, testConfig } from "../../support/app.ts";
+import { testDatabase } from "../../support/engines/postgres.ts";
+import { isLong, scaled } from "../../support/scale.ts";
+import { checkPresence } from "./sharing-contacts.ts";
+import { checkEach, checkLists, type Operation, perform } from "./sharing-operations.ts";
+import { checkRows, leftOver } from "./sharing-rows.ts";
+import { type Clock, World } from "./sharing-world.ts";
+
+/** On each engine. */
+const WANTED = scaled(500, 10_000);
+/** So few that a group is full now and then. */
+const MAX_MEMBERS = 5;
+/** More than enough sequences; those that come after the wanted operations do nothing. */
+const RUNS = Math.ceil(WANTED / 20);
+/** What a test may take on a busy machine. */
+export const TEST_MS = isLong ? 3_600_000 : 900_000;
+/** Less than that. */
+const SHRINK_MS = isLong ? 1_800_000 : 880_000;
+/** Not a part of a minute, and links do not expire within a world. */
+const STEP_MS = 17_300;
+
+export interface Worlds {
+  /** Who is in each. */
+  names: readonly string[];
+  operations: fc.Arbitrary<Operation>;
+  /** In each, at most: so few that each list of a world is one page. */
+  length: number;
+  /** How many there are at once, at most. */
+  count: number;
+  /** After so many operations the lists of everybody are compared; in between, only what operations show. */
+  checkEvery: number;
+}
+
+/** Runs until enough operations are done. A failure is reduced to the few that it takes. */
+export async function runWorlds(t: TestContext, engine: string, kind: Worlds): Promise<void> {
+  const clock: Clock = { now: Date.UTC(2026, 0, 1) };
+  const server = await start(t, engine, clock);
+  const seed = Number(process.env.PARLEY_TEST_SEED ?? randomInt(2 ** 31));
+  t.diagnostic(`seed ${seed}`);
+  let done = 0;
+  let sequences = 0;
+  const met: Met = {};
+  let failing = false;
+  const plan = fc.array(kind.operations, { maxLength: kind.length, size: "max" });
+  const plans = fc.array(plan, { maxLength: kind.count, size: "max" });
+  const property = fc.asyncProperty(plans, async (each) => {
+    if (done >= WANTED && !failing) return;
+    try {
+      for (const found of await run(server, clock, kind, each)) count(met, found);
+      done += each.flat().length;
+      sequences += each.length;
+    } catch (error) {
+      failing = true;
+      throw error;
+    }
+  });
+  await fc.assert(property, {
+    seed,
+    numRuns: RUNS,
+    interruptAfterTimeLimit: SHRINK_MS,
+  });
+  assert.ok(done >= WANTED, `${done} operations are too few`);
+  assert.deepEqual(await leftOver(server), []);
+  t.diagnostic(`${done} operations in ${sequences} sequences: ${JSON.stringify(met)}`);
+  // In few operations something may never come about.
+  if (isLong) for (const [what, times] of Object.entries(met)) assert.ok(times > 0, `nothing was ${what}`);
+}
+
+/** How often what makes the rules hard came about. */
+type Met = Record<string, number>;
+
+/** Deletes erase so few rows at once that most of them leave some to the background, while the next operations come. */
+async function start(t: TestContext, engine: string, clock: Clock): Promise<TestApp> {
+  const config = await testConfig(t, { erasedRowsAtOnce: 2, maxMembers: MAX_MEMBERS, messagesReadAtOnce: 0 });
+  const parts = { clock: () => clock.now };
+  if (engine === "sqlite") return startOn(t, config, parts);
+  const databaseUrl = await testDatabase(t);
+  return startOn(t, { ...config, databaseUrl, secrets: ["s".repeat(32)] }, parts);
+}
+
+/** All worlds take a step at a time, so that each knows when its operation was. */
+async function run(
+  server: TestApp,
+  clock: Clock,
+  { names, checkEvery }: Worlds,
+  each: Operation[][],
+): Promise<Met[]> {
+  const worlds = each.map((plan) => ({ plan, world: new World(server, clock, names) }));
+  const models = worlds.map(({ world }) => world.model);
+  const tick = async (step: (world: World, plan: Operation[]) => Promise<unknown> | undefined) => {
+    clock.now += STEP_MS;
+    const ended = await Promise.allSettled(worlds.map(({ world, plan }) => step(world, plan)));
+    for (const end of ended) if (end.status === "rejected") throw end.reason;
+  };
+  await tick((world) => world.begin());
+  // Most begin as contacts, some as strangers.
+  for (const [who, target] of meetings(names.length)) {
+    const meet: Operation = { kind: "addContact", who, target, spare: 1 };
+    await tick((world, plan) => (plan.length % names.length ? perform(world, meet) : undefined));
+  }
+  if (names.length > 3)
+    for (const step of FIRST_GROUP)
+      await tick((world, plan) => (plan.length % names.length ? perform(world, step) : undefined));
+  const longest = Math.max(0, ...each.map((plan) => plan.length));
+  for (let i = 0; i < longest; i++) {
+    await tick((world, plan) => plan[i] && perform(world, plan[i]!));
+    // In the background it is done each second, in which many steps are made.
+    if (i % 8 === 7) await tellPresence(server);
+    if (i % checkEvery === 0) await tick(checkLists);
+  }
+  await toldPresence(server, (check) => tick(check));
+  await tick(checkLists);
+  await tick(checkEach);
+  await checkRows(server, models);
+  await tick(async (world) => {
+    for (const user of [...world.model.users.values()]) await world.erase(user);
+  });
+  await checkRows(server, models);
+  const isGrouped = models.some(({ groups }) => groups.length > 0);
+  return worlds.map(({ world }) => ({ ...world.model.met, ...(isGrouped ? world.groups.met : {}) }));
+}
+
+function count(sums: Met, met: Met): void {
+  for (const [what, times] of Object.entries(met)) sums[what] = (sums[what] ?? 0) + times;
+}
+
+/** Two of those who are invited join, and the first of them is an admin, too. */
+const FIRST_GROUP: readonly Operation[] = [
+  { kind: "createGroup", who: 0, target: 0, spare: 5 * 6 * 4 - 1 },
+  { kind: "joinGroup", who: 1, target: 0, spare: 8 },
+  { kind: "joinGroup", who: 2, target: 0, spare: 8 },
+  { kind: "setRole", who: 0, target: 0, spare: 1 },
+];
+
+/** Of three users two have each other as contacts; of more each has all others but one. */
+function meetings(users: number): [who: number, target: number][] {
+  if (users === 3) return [0, 1].map((who) => [who, 2]);
+  const targets = Array.from({ length: users - 2 }, (_, i) => users - 1 + i);
+  return targets.flatMap((target) =>
+    Array.from({ length: users }, (_, who): [number, number] => [who, target]),
+  );
+}
+
+/** The background writes down who was seen; what it has taken and not yet written is waited for. */
+async function toldPresence(
+  server: TestApp,
+  tick: (check: (world: World) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    await tellPresence(server);
+    try {
+      return await tick(checkPresence);
+    } catch (error) {
+      if (tries === 20) throw error;
+      await sleep(50);
+    }
+  }
+}
+
+async function tellPresence({ app: { core } }: TestApp): Promise<void> {
+  await core.db.write("recordActivity", { seen: core.activity.take() });
+}

@@ -1,0 +1,229 @@
+// Two servers on which the same users do the same. In the hidden one others also block, leave, hide, mute and read, of which
+// Bob must not learn: whatever he asks, both servers answer byte for byte alike.
+import assert from "node:assert/strict";
+import type { Caller } from "../../../src/core/node/caller.ts";
+import type { Core } from "../../../src/core/node/core.ts";
+import { createToken, SCOPES } from "../../../src/core/people/tokens.ts";
+import { createUser } from "../../../src/core/people/users.ts";
+import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
+import { sql } from "../../../src/db/sql.ts";
+import { ParleyError } from "../../../src/errors.ts";
+import { type IdKind, idOfBits } from "../../../src/util/ids.ts";
+import type { TestApp } from "../../support/app.ts";
+import { eventually } from "../../support/files-on-disk.ts";
+import { hook, LIMITS } from "../../support/hooks.ts";
+import type { Receiver } from "../../support/receiver.ts";
+import type { Clock } from "./sharing-world.ts";
+
+/** The address of both in their links. */
+export const PUBLIC_URL = "http://parley.test";
+export const TWIN_LIMITS = { ...LIMITS, erasedRowsAtOnce: 5, messagesReadAtOnce: 0 };
+/** Those whose doings differ. */
+export const OTHERS = ["ann", "cat"];
+/** Differ between any two answers. */
+const UNCOMPARED = ["date", "connection", "keep-alive", "transfer-encoding"];
+
+/** An answer as text: status, headers and bytes. */
+export type Answer = string;
+
+export interface Request {
+  method: string;
+  path: string;
+  body?: object | FormData;
+  headers?: Record<string, string>;
+  /** Without a token, as anyone who was given a link. */
+  isOpen?: boolean;
+}
+
+/** One of the two servers, and the users of a run on it. */
+export class Twin {
+  readonly server: TestApp;
+  readonly #made = new Map<IdKind, number>();
+  readonly callers = new Map<string, Caller>();
+  readonly names = new Map<string, string>();
+  #token = "";
+  #hooked: { receiver: Receiver; skip: number; events: number } | undefined;
+
+  constructor(server: TestApp, clock: Clock) {
+    this.server = server;
+    // Ids are made of the time and a count, so that both servers make the same.
+    this.core.newId = (kind) => {
+      const count = (this.#made.get(kind) ?? 0) + 1;
+      this.#made.set(kind, count);
+      return idOfBits(kind, clock.now, BigInt(count) << 62n);
+    };
+  }
+
+  get core(): Core {
+    return this.server.app.core;
+  }
+
+  get bob(): Caller {
+    return this.callers.get("bob")!;
+  }
+
+  /** Begins a step: ids count from one. */
+  begin(): void {
+    this.#made.clear();
+  }
+
+  async makeUsers(run: number): Promise<void> {
+    this.#hooked = undefined;
+    for (const name of ["bob", ...OTHERS]) {
+      const username = `${name}${run}`;
+      const { id } = await createUser(this.core, null, { username });
+      this.names.set(name, username);
+      this.callers.set(name, { userId: id, tokenId: null, scopes: new Set(SCOPES) });
+    }
+    const { token } = await createToken(this.core, null, this.bob.userId, {});
+    this.#token = token;
+  }
+
+  /** Sends Bob's events to the receiver from now on. */
+  async addHook(receiver: Receiver): Promise<void> {
+    const headers = { authorization: `Bearer ${this.#token}` };
+    await hook({ ...this.server, url: this.#origin }, { id: "", token: "", headers }, receiver);
+    this.#hooked = { receiver, skip: receiver.received.length, events: await this.#countEvents() };
+  }
+
+  /** Returns what Bob's webhook was sent since it was added, once all of it has come. */
+  async delivered(): Promise<string[]> {
+    if (!this.#hooked) return [];
+    const { receiver, skip, events } = this.#hooked;
+    await receiver.wait(skip + (await this.#countEvents()) - events);
+    return receiver.received.slice(skip).map(({ body }) => body);
+  }
+
+  async #countEvents(): Promise<number> {
+    const row = await this.core.db.get<{ count: number }>(
+      sql`SELECT COUNT(*) AS count FROM events WHERE recipient_id = ${this.bob.userId}`,
+    );
+    return Number(row!.count);
+  }
+
+  get #origin(): string {
+    return `http://127.0.0.1:${this.server.app.port()}`;
+  }
+
+  /** Asks as Bob. */
+  async ask({ method, path, body, headers = {}, isOpen = false }: Request): Promise<Answer> {
+    const sent: Record<string, string> = { ...headers };
+    if (!isOpen) sent.authorization = `Bearer ${this.#token}`;
+    const isJson = body !== undefined && !(body instanceof FormData);
+    if (isJson) sent["content-type"] = "application/json";
+    const answer = await fetch(this.#origin + path, {
+      method,
+      headers: sent,
+      body: isJson ? JSON.stringify(body) : ((body as FormData | undefined) ?? null),
+      redirect: "manual",
+    });
+    const shown = [...answer.headers].filter(([name]) => !UNCOMPARED.includes(name));
+    const bytes = Buffer.from(await answer.arrayBuffer()).toString("latin1");
+    const text = [answer.status, ...shown.map((each) => each.join(": ")), "", bytes].join("\n");
+    return text.replace(/"push_public_key":"[^"]+"/, '"push_public_key":"of this server"');
+  }
+
+  /** Does something as another user, without a request that Bob would see as activity. Returns false if it cannot be done. */
+  async does(act: (core: Core, twin: Twin) => Promise<unknown>): Promise<boolean> {
+    try {
+      await act(this.core, this);
+      return true;
+    } catch (error) {
+      if (error instanceof ParleyError) return false;
+      throw error;
+    }
+  }
+
+  /** The contact of the other user that is Bob. */
+  contactOf(name: string): Promise<{ id: string; conversation_id: string } | undefined> {
+    return this.core.db.get(
+      sql`SELECT id, conversation_id FROM contacts WHERE owner_id = ${this.callers.get(name)!.userId}
+        AND username_key = ${this.names.get("bob")!}`,
+    );
+  }
+
+  async isMember(name: string, groupId: string): Promise<boolean> {
+    const { userId } = this.callers.get(name)!;
+    const row = await this.core.db.get(
+      sql`SELECT 1 AS one FROM members WHERE group_id = ${groupId} AND user_id = ${userId}`,
+    );
+    return row !== undefined;
+  }
+
+  /** Waits for what is done in the background. */
+  async settle(): Promise<void> {
+    const { db } = this.core;
+    assert.ok(await eventually(async () => !(await hasRemains(db))), "the eraser has no end");
+    while ((await db.write("numberEvents", { limit: 100 })) > 0);
+  }
+}
+
+/** The two of them. */
+export class Twins {
+  readonly plain: Twin;
+  readonly hidden: Twin;
+  readonly #clock: Clock;
+  /** What Bob has met, by kind, oldest first. */
+  readonly known = new Map<string, string[]>();
+  /** Links that Bob has met, without their origin, oldest first. */
+  readonly links: string[] = [];
+
+  constructor(plain: Twin, hidden: Twin, clock: Clock) {
+    this.plain = plain;
+    this.hidden = hidden;
+    this.#clock = clock;
+  }
+
+  /** Not a part of a minute; links do not expire within a run. */
+  async step(): Promise<void> {
+    const both = [this.plain, this.hidden];
+    await Promise.all(both.map((twin) => twin.settle()));
+    this.#clock.now += 17_300;
+    for (const twin of both) twin.begin();
+  }
+
+  /** Asks both as Bob, and compares their answers. */
+  async ask(request: Request): Promise<Answer> {
+    const [plain, hidden] = await Promise.all([this.plain.ask(request), this.hidden.ask(request)]);
+    const { method, path, body } = request;
+    assert.equal(
+      hidden,
+      plain,
+      `step ${this.#clock.now} ${method} ${path} ${body instanceof FormData ? "a form" : JSON.stringify(body)}`,
+    );
+    this.#learn(plain);
+    return plain;
+  }
+
+  /** Both do it, or if it cannot be done on the hidden server, neither. */
+  async bothDo(act: (core: Core, twin: Twin) => Promise<unknown>): Promise<boolean> {
+    if (!(await this.hidden.does(act))) return false;
+    assert.ok(await this.plain.does(act), "only the hidden one could");
+    return true;
+  }
+
+  async compareDeliveries(): Promise<void> {
+    const [plain, hidden] = await Promise.all([this.plain.delivered(), this.hidden.delivered()]);
+    assert.deepEqual(hidden, plain, "what the webhook was sent");
+  }
+
+  #learn(answer: Answer): void {
+    for (const [id, kind] of answer.matchAll(/\b(con|att|msg|cnv|grp|mem)_[0-9a-z]{26}\b/g)) {
+      const known = this.known.get(kind!) ?? [];
+      if (!known.includes(id)) known.push(id);
+      this.known.set(kind!, known);
+    }
+    for (const [, link] of answer.matchAll(/"(?:file_url|url)":"http:\/\/parley\.test(\/[^"]+)"/g))
+      if (!this.links.includes(link!)) this.links.push(link!);
+  }
+
+  /** One that Bob has met, mostly one of the latest. */
+  pick(kind: string, number: number): string {
+    return pick(this.known.get(kind) ?? [], number) ?? `${kind}_01h455vb4pex5vsknk084sn02q`;
+  }
+}
+
+export function pick<T>(all: readonly T[], number: number): T | undefined {
+  const near = number % 4 > 0 ? 6 : all.length;
+  return all.at(-1 - (Math.floor(number / 4) % Math.max(1, Math.min(near, all.length))));
+}

@@ -1,0 +1,126 @@
+// Users of a server, and beside them the model of docs/sharing.md, to ask both the same.
+import assert from "node:assert/strict";
+import { createToken } from "../../../src/core/people/tokens.ts";
+import { createUser, deleteUser } from "../../../src/core/people/users.ts";
+import { sql } from "../../../src/db/sql.ts";
+import type { TestApp } from "../../support/app.ts";
+import { eventually } from "../../support/files-on-disk.ts";
+import { Groups } from "./group-model.ts";
+import { Model } from "./sharing-model.ts";
+import type { Message, User } from "./sharing-types.ts";
+
+/** The end of ids that nothing has. */
+export const UNKNOWN = "01h455vb4pex5vsknk084sn02q";
+
+export interface Clock {
+  now: number;
+}
+
+export type Shown = Record<string, unknown>;
+export interface Page {
+  has_more: boolean;
+  data: Shown[];
+}
+
+/** What a client shows that reads lists only when its user has joined. */
+export interface Rebuilt {
+  /** Messages by their ids, by conversation. */
+  messages: Map<string, Map<string, Shown>>;
+  groups: Map<string, Shown>;
+  /** By their ids, by group. */
+  members: Map<string, Map<string, Shown>>;
+  /** As the user had them when everything was last read. */
+  blockChanges: number;
+}
+
+let worlds = 0;
+
+export class World {
+  readonly model = new Model();
+  readonly groups = new Groups(this.model);
+  readonly server: TestApp;
+  readonly clock: Clock;
+  /** What was sent with an Idempotency-Key. */
+  readonly keyed = new Map<Message, { key: string; fields: object | FormData }>();
+  /** The last event that each user was given. */
+  readonly lastEvents = new Map<User, string>();
+  /** What each user's client has made of the events. */
+  readonly rebuilt = new Map<User, Rebuilt>();
+  readonly names: string[];
+
+  constructor(server: TestApp, clock: Clock, names: readonly string[]) {
+    const number = ++worlds;
+    this.server = server;
+    this.clock = clock;
+    this.names = names.map((name) => `${name}${number}`);
+  }
+
+  /** How many a group may have. */
+  get maxMembers(): number {
+    return this.server.config.limits.maxMembers;
+  }
+
+  async begin(): Promise<void> {
+    for (const name of this.names) await this.make(name);
+  }
+
+  async make(name: string): Promise<void> {
+    const { core } = this.server.app;
+    const user = this.model.makeUser(name, this.clock.now);
+    user.id = (await createUser(core, null, { username: name })).id;
+    for (let i = 0; i < 2; i++) user.tokens.push((await createToken(core, null, user.id, {})).token);
+    const me = (await this.ask(user, "GET", "/v1/me", 200)) as { conversation_id: string };
+    user.notes.id = me.conversation_id;
+  }
+
+  async erase(user: User): Promise<void> {
+    this.model.users.delete(user.name);
+    this.groups.eraseUser(user, this.clock.now);
+    this.model.eraseUser(user, this.clock.now);
+    // One that other users' requests cross too often is refused whole, and asked for again.
+    const erased = await eventually(() =>
+      deleteUser(this.server.app.core, null, user.id).then(
+        () => true,
+        (error) => {
+          if (error.code !== "unavailable") throw error;
+          return false;
+        },
+      ),
+    );
+    assert.ok(erased);
+    // Groups are left in steps, and those who stay are told then; invitations of the name end for whoever has it next.
+    const { db } = this.server.app.core;
+    const isDone = async () =>
+      (await db.get(sql`SELECT 1 AS one FROM erasing WHERE user_id = ${user.id}`)) === undefined;
+    assert.ok(await eventually(isDone), "the eraser has no end");
+  }
+
+  /** Asks as a user, who is seen by that; checks the status, and returns the JSON. */
+  async ask(
+    user: User,
+    method: string,
+    path: string,
+    status: number,
+    body?: object,
+    more: Record<string, string> = {},
+  ): Promise<unknown> {
+    const token = user.tokens[user.seenAt.push(this.clock.now) % 2];
+    const headers: Record<string, string> = { authorization: `Bearer ${token}`, ...more };
+    if (body && !(body instanceof FormData)) headers["content-type"] = "application/json";
+    const sent = body instanceof FormData ? body : body && JSON.stringify(body);
+    const answer = await fetch(this.server.url + path, { method, headers, body: sent ?? null });
+    const text = await answer.text();
+    assert.equal(answer.status, status, `${method} ${path} of ${user.name}: ${text}`);
+    return text === "" ? undefined : JSON.parse(text);
+  }
+
+  async refused(user: User, method: string, path: string, status: number, code: string, body?: object) {
+    const problem = (await this.ask(user, method, path, status, body)) as Shown;
+    assert.equal(problem.code, code, `${method} ${path} of ${user.name}`);
+    return problem;
+  }
+}
+
+export function oneOf<T>(all: readonly T[], number: number): T | undefined {
+  return all[number % all.length];
+}

@@ -1,0 +1,151 @@
+// The receiver of docs/push.md, as it stands there, between a server and devices that take what it sends.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { SCOPES } from "../../../src/core/people/tokens.ts";
+import { startApp } from "../../support/app.ts";
+import { asker } from "../../support/asker.ts";
+import { freePort } from "../../support/command.ts";
+import { eventually } from "../../support/files-on-disk.ts";
+import { deliveries, LIMITS } from "../../support/hooks.ts";
+import { add, person, say, send } from "../../support/people.ts";
+import { settled } from "../../support/push-server.ts";
+import { blocksOf, ROOT } from "../doc-pages.ts";
+
+/** What a device was sent: ring or not, badge and conversation. */
+interface Sent {
+  device: string;
+  conversation_id: string;
+  badge: number;
+  ring: boolean;
+}
+
+/** Devices that list what they are sent, and what they refuse while `isDown` names them. */
+async function startDevices(t: TestContext) {
+  const sent: Sent[] = [];
+  const refused: Sent[] = [];
+  const isDown = new Set<string>();
+  const server = createServer(async (request, response) => {
+    const push = JSON.parse(Buffer.concat(await request.toArray()).toString()) as Sent;
+    const isRefused = isDown.has(push.device);
+    (isRefused ? refused : sent).push(push);
+    return response.writeHead(isRefused ? 503 : 200).end();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.close());
+  return { sent, refused, isDown, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
+}
+
+/** The reader's part: which devices a user has, and how they are reached. */
+const devicesModule = (devices: Record<string, string[]>, url: string) => `
+const devices = ${JSON.stringify(devices)};
+export const devicesOf = (user) => devices[user] ?? [];
+export async function send(device, push) {
+  const answer = await fetch(${JSON.stringify(url)}, { method: "POST", body: JSON.stringify({ device, ...push }) });
+  if (!answer.ok) throw new Error(device + " answered " + answer.status);
+}
+`;
+
+async function startReceiver(t: TestContext, modules: Record<string, string>, env: Record<string, string>) {
+  const folder = await mkdtemp(join(tmpdir(), "parley-push-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(modules)) await writeFile(join(folder, name), text);
+  await mkdir(join(folder, "node_modules"));
+  const installed = fileURLToPath(new URL("node_modules/", ROOT));
+  await symlink(join(installed, "standardwebhooks"), join(folder, "node_modules/standardwebhooks"));
+  const child = spawn(process.execPath, ["push.mjs"], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: "ignore",
+  });
+  const exited = once(child, "exit");
+  t.after(async () => {
+    child.kill();
+    await exited;
+  });
+  const answer = () => fetch(`http://127.0.0.1:${env.PORT}/`, { method: "POST", body: "{}" });
+  assert.ok(
+    await eventually(async () => (await answer().catch(() => undefined))?.status === 400),
+    "what is not signed is refused",
+  );
+}
+
+/** The receiver of the page, with two devices of ann and one of bob, who talk. */
+async function start(t: TestContext) {
+  const server = await startApp(t, LIMITS);
+  const admin = await server.user({ scopes: SCOPES });
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const devices = await startDevices(t);
+  const port = await freePort();
+  const blocks = await blocksOf("docs/push.md");
+  const command = blocks.find(({ language }) => language === "sh")!;
+  const fields = { ...JSON.parse(/-d '(.*)'/.exec(command.text)![1]!), url: `http://127.0.0.1:${port}/` };
+  const { body: hook } = await asker(server, admin)("POST", "/v1/webhooks", fields);
+  const modules = {
+    "push.mjs": blocks.find(({ text }) => text.startsWith("// push.mjs"))!.text,
+    "devices.mjs": devicesModule({ [ann.id]: ["phone", "tablet"], [bob.id]: ["bob"] }, devices.url),
+  };
+  const secrets = { PARLEY_TOKEN: admin.token, SECRET: String(hook.secret) };
+  await startReceiver(t, modules, { PARLEY_URL: server.url, PORT: String(port), ...secrets });
+  const { conversation_id } = await add(server, ann, "bob");
+  await add(server, bob, "ann");
+  /** What devices were sent since the last look, once all is done. */
+  async function look(): Promise<Sent[]> {
+    await settled(server);
+    return devices.sent.splice(0).sort((a, b) => a.device.localeCompare(b.device));
+  }
+  const push = (device: string, badge: number, ring: boolean) => ({ device, conversation_id, badge, ring });
+  return { server, admin, ann, bob, hook, devices, conversation: conversation_id, look, push };
+}
+
+test("the receiver of docs/push.md rings each device once, sets the badge, and takes away what was read elsewhere", async (t) => {
+  const { server, admin, ann, bob, hook, conversation, look, push } = await start(t);
+  const message = await say(server, bob, conversation, "hello");
+  assert.deepEqual(await look(), [push("phone", 1, true), push("tablet", 1, true)], "not the sender");
+  const [delivery] = (await deliveries(server, admin, hook)).filter(({ type }) => type === "message.created");
+  const again = `/v1/webhooks/${hook.id}/deliveries/${delivery!.id}/redeliver`;
+  assert.equal((await asker(server, admin)("POST", again)).status, 200);
+  assert.deepEqual(await look(), [], "what comes again rings nobody");
+  const path = `/v1/conversations/${conversation}/read`;
+  assert.equal((await send(server, ann, "PUT", path, { message_id: message })).status, 204);
+  assert.deepEqual(await look(), [push("phone", 0, false), push("tablet", 0, false)]);
+  // What shows no notification is not woken: here by what ann reads of her own, and by what bob learns of it.
+  const own = await say(server, ann, conversation, "own");
+  assert.deepEqual(await look(), [push("bob", 1, true)]);
+  assert.equal((await send(server, ann, "PUT", path, { message_id: own })).status, 204);
+  assert.deepEqual(await look(), []);
+});
+
+test("the receiver of docs/push.md rings a device that failed when it is back, and nobody who has muted", async (t) => {
+  const { server, admin, ann, bob, hook, devices, conversation, look, push } = await start(t);
+  devices.isDown.add("tablet");
+  const message = await say(server, bob, conversation, "are you there?");
+  const isFailed = async () =>
+    (await deliveries(server, admin, hook)).some(({ last_status }) => last_status === 500);
+  assert.ok(await eventually(isFailed));
+  devices.isDown.clear();
+  assert.deepEqual(await look(), [push("phone", 1, true), push("tablet", 1, true)]);
+  devices.isDown.add("tablet");
+  const path = `/v1/conversations/${conversation}/read`;
+  assert.equal((await send(server, ann, "PUT", path, { message_id: message })).status, 204);
+  assert.ok(await eventually(async () => devices.refused.some(({ ring }) => !ring)));
+  devices.isDown.clear();
+  assert.deepEqual(
+    await look(),
+    [push("phone", 0, false), push("tablet", 0, false)],
+    "also what is taken away",
+  );
+  const mute = { muted_until: Math.floor(Date.now() / 1000) + 3600 };
+  assert.equal((await send(server, ann, "PUT", `/v1/conversations/${conversation}`, mute)).status, 200);
+  await say(server, bob, conversation, "quiet");
+  assert.deepEqual(await look(), []);
+  await say(server, bob, conversation, "ann!", { mentions: [ann.id] });
+  assert.deepEqual(await look(), [push("phone", 0, true), push("tablet", 0, true)]);
+});

@@ -1,0 +1,188 @@
+// Events that are sent to addresses: who gets which, how they are signed, and how webhooks are changed.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Webhook } from "standardwebhooks";
+import { createToken, SCOPES } from "../../../src/core/people/tokens.ts";
+import { deleteUser } from "../../../src/core/people/users.ts";
+import { raw, sql } from "../../../src/db/sql.ts";
+import { startApp } from "../../support/app.ts";
+import { asker, type Json } from "../../support/asker.ts";
+import { listen } from "../../support/event-stream.ts";
+import { eventually } from "../../support/files-on-disk.ts";
+import { DAY_MS, deliveries, hook, LIMITS, newest, verify } from "../../support/hooks.ts";
+import { add, give, person } from "../../support/people.ts";
+import { receiver } from "../../support/receiver.ts";
+
+test("a webhook gets the events of its user, of the types that it wants, signed, as a stream tells them", async (t) => {
+  const server = await startApp(t, LIMITS);
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  await add(server, ann, "before");
+  const [all, some, bobs] = [await receiver(t), await receiver(t), await receiver(t)];
+  const { secret, ...made } = await hook(server, ann, all);
+  assert.match(String(secret), /^whsec_[A-Za-z0-9+/]{43}=$/);
+  await hook(server, ann, some, { events: ["attachment.created"] });
+  await hook(server, bob, bobs, { events: "contact.created attachment.created" });
+  const stream = await listen(t, server, ann);
+  const contact = await add(server, ann, "bob");
+  await add(server, bob, "ann");
+  await give(server, ann, contact.conversation_id, "file");
+  const got = await all.wait(3);
+  const events = await stream.wait(3);
+  assert.deepEqual(
+    got.map(({ event }) => event),
+    events,
+  );
+  for (const each of got) {
+    verify(secret, each);
+    assert.equal(each.headers["webhook-id"], each.event.id);
+    assert.equal(each.headers["content-type"], "application/json");
+    assert.equal(each.headers["user-agent"], "Parley");
+    const changed = { ...each, body: each.body.replace('"type"', '"type" ') };
+    assert.throws(() => verify(secret, changed), /No matching signature/);
+  }
+  const link = got[2]!.event.payload.file_url as string;
+  assert.equal(await (await fetch(link)).text(), "file");
+  assert.deepEqual(
+    (await some.wait(1)).map(({ event }) => event.type),
+    ["attachment.created"],
+  );
+  assert.deepEqual(
+    (await bobs.wait(2)).map(({ event }) => event.type),
+    ["contact.created", "attachment.created"],
+  );
+  const ask = asker(server, ann);
+  assert.deepEqual((await ask("GET", `/v1/webhooks/${made.id}`)).body, made);
+  const listed = (await ask("GET", "/v1/webhooks")).body.data as Json[];
+  assert.deepEqual([listed.length, listed[1]], [2, made]);
+  assert.ok(!JSON.stringify(listed).includes("whsec_"));
+  const told = await newest(server, ann, made, { state: "delivered" });
+  assert.deepEqual([told.event_id, told.attempts, told.last_status], [events[2]!.id, 1, 204]);
+});
+
+test("a webhook is changed, disabled, enabled and deleted; and sees nothing meanwhile", async (t) => {
+  const server = await startApp(t, LIMITS);
+  const ann = await person(server, "ann");
+  const ask = asker(server, ann);
+  const [first, second] = [await receiver(t), await receiver(t)];
+  const made = await hook(server, ann, first);
+  const path = `/v1/webhooks/${made.id}`;
+  const { headers } = await ask("GET", path);
+  const update = (body: Json, more = {}) => ask("PUT", path, body, more);
+  const changed = await update({ url: second.url }, { "if-match": headers.get("etag")! });
+  assert.deepEqual([changed.status, changed.body.url], [200, second.url]);
+  assert.equal((await update({ url: first.url }, { "if-match": headers.get("etag")! })).status, 412);
+  assert.deepEqual((await update({ events: ["contact.deleted"] })).body.events, ["contact.deleted"]);
+  assert.equal((await update({ events: null })).body.events, null);
+  assert.equal((await update("enabled=false" as never)).body.enabled, false);
+  await add(server, ann, "unseen");
+  assert.equal((await update({ enabled: true })).body.enabled, true);
+  await add(server, ann, "seen");
+  assert.equal((await second.wait(1))[0]!.event.payload.username, "seen");
+  assert.equal((await ask("DELETE", path)).status, 204);
+  for (const [method, more] of [
+    ["GET", ""],
+    ["DELETE", ""],
+    ["PUT", ""],
+    ["POST", "/secret"],
+    ["POST", "/test"],
+    ["GET", "/deliveries"],
+  ] as const) {
+    const { status, body } = await ask(method, path + more, method === "PUT" ? {} : undefined);
+    assert.deepEqual([status, body.code], [404, "webhook_not_found"], method + more);
+  }
+  const other = await hook(server, ann, second);
+  await add(server, ann, "friend");
+  await second.wait(2);
+  assert.deepEqual([first.received.length, (await deliveries(server, ann, other)).length], [0, 1]);
+});
+
+test("of all users only a token with admin makes one, and only such a token leads it elsewhere", async (t) => {
+  const server = await startApp(t, LIMITS);
+  const admin = await server.user({ scopes: SCOPES });
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const to = await receiver(t);
+  const refused = await asker(server, ann)("POST", "/v1/webhooks", { url: to.url, all_users: true });
+  assert.deepEqual([refused.status, refused.body.code], [403, "insufficient_scope"]);
+  const made = await hook(server, admin, to, { all_users: true });
+  await add(server, ann, "x");
+  await add(server, bob, "y");
+  const names = (await to.wait(2)).map(({ event }) => event.payload.username);
+  assert.deepEqual(names.sort(), ["x", "y"]);
+  const { token } = await createToken(server.app.core, null, admin.id, {});
+  const lesser = { ...admin, token, headers: { authorization: `Bearer ${token}` } };
+  const ask = asker(server, lesser);
+  const path = `/v1/webhooks/${made.id}`;
+  assert.equal((await ask("GET", path)).status, 200);
+  assert.equal((await ask("PUT", path, { url: to.url })).status, 403);
+  assert.equal((await ask("POST", `${path}/secret`)).status, 403);
+  await deleteUser(server.app.core, null, ann.id);
+  assert.ok(await eventually(async () => (await deliveries(server, admin, made)).length === 1));
+  await deleteUser(server.app.core, null, admin.id);
+  for (const table of ["webhooks", "deliveries"])
+    assert.deepEqual(await server.app.core.db.all(sql`SELECT * FROM ${raw(table)}`), []);
+});
+
+test("a new secret signs beside the old one for a day, then alone", async (t) => {
+  let now = Date.now();
+  const server = await startApp(t, LIMITS, { clock: () => now });
+  const ann = await person(server, "ann");
+  const ask = asker(server, ann);
+  const to = await receiver(t);
+  const { secret: old, id } = await hook(server, ann, to);
+  const key = { "idempotency-key": "rotate" };
+  const rotated = await ask("POST", `/v1/webhooks/${id}/secret`, undefined, key);
+  assert.deepEqual([rotated.status, rotated.headers.get("cache-control")], [200, "no-store"]);
+  const { secret } = rotated.body;
+  assert.notEqual(secret, old);
+  const again = await ask("POST", `/v1/webhooks/${id}/secret`, undefined, key);
+  assert.deepEqual([again.body, again.headers.get("idempotent-replayed")], [rotated.body, "true"]);
+  await add(server, ann, "x");
+  const [both] = await to.wait(1);
+  assert.equal(String(both!.headers["webhook-signature"]).split(" ").length, 2);
+  verify(old, both!);
+  verify(secret, both!);
+  now += DAY_MS;
+  await add(server, ann, "y");
+  const alone = (await to.wait(2))[1]!;
+  assert.equal(String(alone.headers["webhook-signature"]).split(" ").length, 1);
+  const timestamp = Number(alone.headers["webhook-timestamp"]);
+  assert.equal(timestamp, Math.floor(now / 1000));
+  const signed = (by: unknown) =>
+    new Webhook(String(by)).sign(alone.event.id, new Date(timestamp * 1000), alone.body);
+  assert.equal(alone.headers["webhook-signature"], signed(secret));
+  assert.notEqual(alone.headers["webhook-signature"], signed(old));
+});
+
+test("a POST with a key is done once, and its secret is told again, but kept nowhere beside the webhook", async (t) => {
+  const server = await startApp(t, { ...LIMITS, maxWebhooks: 2 });
+  const ask = asker(server, await person(server, "ann"));
+  const fields = { url: "https://example.com/hook" };
+  const create = (key: string, more = {}) =>
+    ask("POST", "/v1/webhooks", { ...fields, ...more }, { "idempotency-key": key });
+  const first = await create("a");
+  const again = await create("a");
+  assert.equal(first.status, 201);
+  assert.deepEqual([again.status, again.body], [201, first.body]);
+  assert.equal(again.headers.get("idempotent-replayed"), "true");
+  assert.equal((await create("a", { events: ["contact.created"] })).status, 422);
+  const kept = await server.app.core.db.all<{ result: string }>(sql`SELECT result FROM idempotency`);
+  assert.ok(kept.length > 0 && !JSON.stringify(kept).includes("whsec_"));
+  assert.equal((await create("b")).status, 201);
+  const refused = await create("c");
+  assert.deepEqual([refused.status, refused.body.code], [409, "count_limit_reached"]);
+  assert.match(String(refused.body.detail), /may have 2.*Delete.*PARLEY_MAX_WEBHOOKS/);
+});
+
+test("a test event goes the way of all", async (t) => {
+  const server = await startApp(t, LIMITS);
+  const ann = await person(server, "ann");
+  const to = await receiver(t);
+  const made = await hook(server, ann, to, { events: ["contact.deleted"] });
+  const { status, body } = await asker(server, ann)("POST", `/v1/webhooks/${made.id}/test`);
+  assert.deepEqual([status, body.type], [200, "webhook.test"]);
+  const [got] = await to.wait(1);
+  verify(made.secret, got!);
+  assert.deepEqual([got!.event.id, got!.event.type], [body.event_id, "webhook.test"]);
+  assert.deepEqual(got!.event.payload, { id: made.id });
+  assert.equal((await newest(server, ann, made, { state: "delivered" })).id, body.id);
+});

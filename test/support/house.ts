@@ -139,6 +139,47 @@ export const directions = rule(SHIPPED, function* ({ path, imports }) {
   }
 });
 
+/** The subjects of a layer, lowest first: each may import those before it. */
+export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
+  "src/db/queries":
+    "visibility search events record webhooks storage people messages files groups upkeep".split(" "),
+  "src/core": "node resource record files messages groups people events search upkeep webhooks".split(" "),
+};
+
+/** Returns the imports between subjects of a layer, as `messages -> people`. */
+export function subjectArrows(modules: readonly Module[], layer: string): Set<string> {
+  const subjectOf = (path: string) => path.slice(layer.length + 1).split("/")[0]!;
+  const inLayer = modules.filter(({ path }) => path.startsWith(`${layer}/`));
+  return new Set(
+    inLayer.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ to }) => to.startsWith(`${layer}/`) && subjectOf(to) !== subjectOf(path))
+        .map(({ to }) => `${subjectOf(path)} -> ${subjectOf(to)}`),
+    ),
+  );
+}
+
+export const subjects = rule(SRC, function* ({ path, imports }) {
+  const layer = Object.keys(SUBJECTS).find((folder) => path.startsWith(`${folder}/`));
+  if (layer === undefined) return;
+  const rankOf = (file: string) => SUBJECTS[layer]!.indexOf(file.slice(layer.length + 1).split("/")[0]!);
+  const from = rankOf(path);
+  if (from < 0) yield [0, `is in no subject of ${layer}; move it into one`];
+  for (const { to, at } of imports) {
+    if (!to.startsWith(`${layer}/`) || rankOf(to) <= from) continue;
+    yield [at, `imports ${to}, a subject above its own; move what is shared down`];
+  }
+});
+
+const BY_SUBJECT = /^(src\/http\/routes|test\/(?:acceptance|contract|http))\/([^/]+)\//;
+
+/** Holds that the other layers, and the tests, call their folders what the subjects are called. */
+export const subjectNames = rule(BY_SUBJECT, function* ({ path }) {
+  const [, layer, name] = BY_SUBJECT.exec(path)!;
+  if (!Object.values(SUBJECTS).some((names) => names.includes(name!)))
+    yield [0, `is in ${layer}/${name}, which is no subject; see SUBJECTS`];
+});
+
 export const packages = rule(SRC, function* ({ path, imports }) {
   for (const { to, at } of imports) {
     const rooms = PACKAGE_ROOMS.find(([name]) => name.test(to))?.[1];

@@ -149,6 +149,39 @@ test("directions: config and blobs reach some rooms as types only", () => {
   sees(house.directions, "src/db/a.ts", 'import type { Config } from "../config/settings.ts";', 1);
 });
 
+holds("a subject imports only subjects below it", house.subjects);
+
+test("subjects: up, and outside of all", () => {
+  sees(house.subjects, "src/core/groups/a.ts", 'import { a } from "../messages/b.ts"; import "./c.ts";');
+  sees(house.subjects, "src/core/messages/a.ts", '\nimport type { A } from "../groups/b.ts";', 2);
+  sees(house.subjects, "src/db/queries/record/a.ts", 'import { a } from "../people/b.ts";', 1);
+  sees(house.subjects, "src/core/attic/a.ts", "", 1);
+});
+
+holds("folders of routes and tests have the names of subjects", house.subjectNames);
+
+test("subjectNames: a folder of another name", () => {
+  sees(house.subjectNames, "test/http/messages/a.test.ts", "");
+  sees(house.subjectNames, "test/http/a.test.ts", "");
+  sees(house.subjectNames, "test/http/mails/a.test.ts", "", 1);
+  sees(house.subjectNames, "src/http/routes/attic/a.ts", "", 1);
+});
+
+for (const [layer, most] of [
+  ["src/db/queries", 40],
+  ["src/core", 35],
+] as const) {
+  test(`${layer} has at most 12 subjects and ${most} arrows between them`, () => {
+    sources ??= house.readModules(readSources());
+    const arrows = [...house.subjectArrows(sources, layer)].sort();
+    console.log(
+      `${layer}: ${house.SUBJECTS[layer]!.length} subjects, ${arrows.length} arrows\n  ${arrows.join("\n  ")}`,
+    );
+    assert.ok(house.SUBJECTS[layer]!.length <= 12);
+    assert.ok(arrows.length > 0 && arrows.length <= most, arrows.join("\n"));
+  });
+}
+
 holds("database, file system and web server are imported in their rooms only", house.packages);
 
 test("packages: in their rooms and outside", () => {

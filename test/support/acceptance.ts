@@ -5,7 +5,7 @@ import { globSync } from "node:fs";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 
-const SUITE = globSync(fileURLToPath(new URL("../acceptance/*.test.ts", import.meta.url)));
+const SUITE = globSync(fileURLToPath(new URL("../acceptance/**/*.test.ts", import.meta.url)));
 
 /** Runs the acceptance suite in a process of its own, against the server that `target` names, or one that it starts. */
 export async function runAcceptance(t: TestContext, target: Record<string, string>): Promise<void> {

@@ -163,8 +163,8 @@ test("the service works without the setting, and stops while a preview is being 
   const place = await site(t);
   const row = await give(place, await noise(3000, 2000).jpeg().toBuffer());
   const { previews } = place.server.app.core;
-  // So many that the last is not made before.
-  const rows = Array.from({ length: 50 }, (_, i) => ({ ...row, id: `${row.id.slice(0, -2)}${10 + i}` }));
+  // So many that the last is not made before, and not so many that it is refused because others wait.
+  const rows = Array.from({ length: 29 }, (_, i) => ({ ...row, id: `${row.id.slice(0, -2)}${10 + i}` }));
   const making = rows.map((each) =>
     previews!.get(each, 1280).catch((error: { code?: string }) => error.code),
   );

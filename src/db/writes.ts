@@ -1,157 +1,82 @@
 import { BulkRow } from "./bulk.ts";
-import { forgetEvents, numberEvents } from "./queries/events/events.ts";
-import { createAttachment, deleteAttachment, renameAttachment } from "./queries/files/attachments.ts";
-import { setPlaceholder } from "./queries/files/picture-placeholders.ts";
-import { clearUnscanned, recordRefusedFile, withdrawAttachment } from "./queries/files/scans.ts";
+import { eventWrites } from "./queries/events/events.ts";
+import { attachmentWrites } from "./queries/files/attachments.ts";
+import { placeholderWrites } from "./queries/files/picture-placeholders.ts";
+import { scanWrites } from "./queries/files/scans.ts";
+import { uploadWrites } from "./queries/files/upload-resumable.ts";
+import { joiningWrites } from "./queries/groups/group-joining.ts";
+import { leavingWrites } from "./queries/groups/group-leaving.ts";
+import { memberWrites } from "./queries/groups/group-members.ts";
+import { roleWrites } from "./queries/groups/group-roles.ts";
+import { groupWrites } from "./queries/groups/groups.ts";
+import { markWrites } from "./queries/messages/marks.ts";
+import { messageWrites } from "./queries/messages/message-read.ts";
+import { sendWrites } from "./queries/messages/message-send.ts";
+import { reactionWrites } from "./queries/messages/reactions.ts";
+import { activityWrites } from "./queries/people/activity.ts";
+import { blockWrites } from "./queries/people/blocks.ts";
+import { contactKeyWrites } from "./queries/people/contact-keys.ts";
+import { contactWrites } from "./queries/people/contacts.ts";
+import { identityWrites } from "./queries/people/identities.ts";
+import { tokenWrites } from "./queries/people/tokens.ts";
+import { userWrites } from "./queries/people/users.ts";
+import { auditWrites } from "./queries/record/audit-trail.ts";
 import {
-  advanceUpload,
-  createUpload,
-  deleteUpload,
-  expireUploads,
-  finishUpload,
-  reserveForUpload,
-  takeUpload,
-} from "./queries/files/upload-resumable.ts";
-import { joinGroup, prepareJoin } from "./queries/groups/group-joining.ts";
-import { leaveGroup } from "./queries/groups/group-leaving.ts";
-import { inviteMember, removeMember } from "./queries/groups/group-members.ts";
-import { updateMember } from "./queries/groups/group-roles.ts";
-import { createGroup, updateGroup } from "./queries/groups/groups.ts";
-import { markRead, updateConversation } from "./queries/messages/marks.ts";
-import { deleteMessage, hideMessage, updateMessage } from "./queries/messages/message-read.ts";
-import { createMessage } from "./queries/messages/message-send.ts";
-import { addReaction, removeReaction } from "./queries/messages/reactions.ts";
-import { recordActivity } from "./queries/people/activity.ts";
-import { setBlock } from "./queries/people/blocks.ts";
-import { setContactKeys, setNameRule } from "./queries/people/contact-keys.ts";
-import { blockContact, createContact, deleteContact, updateContact } from "./queries/people/contacts.ts";
-import { createIdentity } from "./queries/people/identities.ts";
-import { createToken, deleteIdentities, deleteTokens, forgetExpiredTokens } from "./queries/people/tokens.ts";
-import { createFirstUser, createUser } from "./queries/people/users.ts";
-import { forgetEntries, recordDownloads } from "./queries/record/audit-trail.ts";
-import { findResult, forgetKeys, type IdempotentRequest, storeResult } from "./queries/record/idempotency.ts";
-import { indexMessages, rebuildIndex } from "./queries/search/search.ts";
-import { createIntent, dropIntent, lapseIntents, renewIntent } from "./queries/storage/intents.ts";
-import {
-  dropReservations,
-  lapseReservations,
-  releaseStorage,
-  reserveStorage,
-} from "./queries/storage/storage-used.ts";
-import { dropTombstones } from "./queries/storage/tombstones.ts";
-import { repairContact } from "./queries/upkeep/contact-repair.ts";
-import { deleteUser, eraseStep } from "./queries/upkeep/erasing.ts";
-import { dropHold, placeHold, renewHold } from "./queries/upkeep/holds.ts";
-import { beginMove, endMove, forgetSecrets, importRows } from "./queries/upkeep/tables.ts";
-import {
-  addTestDelivery,
-  forgetDeliveries,
-  redeliver,
-  settleDelivery,
-  skipDelivery,
-} from "./queries/webhooks/deliveries.ts";
-import { addBacklog, addDeliveries } from "./queries/webhooks/hand-out.ts";
-import {
-  createPushKey,
-  createPushSubscription,
-  deletePushSubscription,
-  endPushSubscription,
-  settlePush,
-  skipPush,
-} from "./queries/webhooks/push-subscriptions.ts";
-import { createWebhook, deleteWebhook, rotateSecret, updateWebhook } from "./queries/webhooks/webhooks.ts";
+  findResult,
+  type IdempotentRequest,
+  idempotencyWrites,
+  storeResult,
+} from "./queries/record/idempotency.ts";
+import { searchWrites } from "./queries/search/search.ts";
+import { intentWrites } from "./queries/storage/intents.ts";
+import { storageWrites } from "./queries/storage/storage-used.ts";
+import { tombstoneWrites } from "./queries/storage/tombstones.ts";
+import { repairWrites } from "./queries/upkeep/contact-repair.ts";
+import { eraseWrites } from "./queries/upkeep/erasing.ts";
+import { holdWrites } from "./queries/upkeep/holds.ts";
+import { tableWrites } from "./queries/upkeep/tables.ts";
+import { deliveryWrites } from "./queries/webhooks/deliveries.ts";
+import { handOutWrites } from "./queries/webhooks/hand-out.ts";
+import { pushWrites } from "./queries/webhooks/push-subscriptions.ts";
+import { webhookWrites } from "./queries/webhooks/webhooks.ts";
 import { type Declaration, doRow, type Write, write } from "./write.ts";
 
-/** Each by its name. */
 const single = {
-  addBacklog,
-  addDeliveries,
-  addReaction,
-  addTestDelivery,
-  advanceUpload,
-  beginMove,
-  blockContact,
-  clearUnscanned,
-  createAttachment,
-  createContact,
-  createFirstUser,
-  createGroup,
-  createIdentity,
-  createIntent,
-  createMessage,
-  createPushKey,
-  createPushSubscription,
-  createToken,
-  createUpload,
-  createUser,
-  createWebhook,
-  deleteAttachment,
-  deleteContact,
-  deleteIdentities,
-  deleteMessage,
-  deletePushSubscription,
-  deleteTokens,
-  deleteUpload,
-  deleteUser,
-  deleteWebhook,
-  dropHold,
-  dropIntent,
-  dropReservations,
-  dropTombstones,
-  endMove,
-  endPushSubscription,
-  eraseStep,
-  expireUploads,
-  finishUpload,
-  forgetEntries,
-  forgetDeliveries,
-  forgetEvents,
-  forgetExpiredTokens,
-  forgetKeys,
-  forgetSecrets,
-  hideMessage,
-  importRows,
-  indexMessages,
-  inviteMember,
-  joinGroup,
-  lapseIntents,
-  lapseReservations,
-  leaveGroup,
-  markRead,
-  numberEvents,
-  placeHold,
-  prepareJoin,
-  rebuildIndex,
-  recordActivity,
-  recordDownloads,
-  recordRefusedFile,
-  redeliver,
-  releaseStorage,
-  removeMember,
-  removeReaction,
-  renameAttachment,
-  renewHold,
-  renewIntent,
-  repairContact,
-  reserveForUpload,
-  reserveStorage,
-  rotateSecret,
-  setBlock,
-  setContactKeys,
-  setNameRule,
-  setPlaceholder,
-  settleDelivery,
-  settlePush,
-  skipDelivery,
-  skipPush,
-  takeUpload,
-  updateContact,
-  updateConversation,
-  updateGroup,
-  updateMember,
-  updateMessage,
-  updateWebhook,
-  withdrawAttachment,
+  ...eventWrites,
+  ...attachmentWrites,
+  ...placeholderWrites,
+  ...scanWrites,
+  ...uploadWrites,
+  ...joiningWrites,
+  ...leavingWrites,
+  ...memberWrites,
+  ...roleWrites,
+  ...groupWrites,
+  ...markWrites,
+  ...messageWrites,
+  ...sendWrites,
+  ...reactionWrites,
+  ...activityWrites,
+  ...blockWrites,
+  ...contactKeyWrites,
+  ...contactWrites,
+  ...identityWrites,
+  ...tokenWrites,
+  ...userWrites,
+  ...auditWrites,
+  ...idempotencyWrites,
+  ...searchWrites,
+  ...intentWrites,
+  ...storageWrites,
+  ...tombstoneWrites,
+  ...repairWrites,
+  ...eraseWrites,
+  ...holdWrites,
+  ...tableWrites,
+  ...deliveryWrites,
+  ...handOutWrites,
+  ...pushWrites,
+  ...webhookWrites,
 };
 
 type Single = typeof single;

@@ -45,8 +45,8 @@ async function doAll(run: Run): Promise<Statement[]> {
   await listBacklog(db, { user_id: recipientId, all_users: 1, backlog_from: 100 } as Behind, 200, 10);
   assert.equal((await events.oldestEvents(db, "usr_0003", 5)).length, 5);
   const steps = function* (): Write<void> {
-    yield* events.numberEvents({ limit: 10 });
-    yield* events.forgetEvents({ recipientId, before: 50, limit: 10 });
+    yield* events.eventWrites.numberEvents({ limit: 10 });
+    yield* events.eventWrites.forgetEvents({ recipientId, before: 50, limit: 10 });
     yield* batch([
       events.publishNewContact(1, recipientId, "con_x"),
       events.publishReference("attachment.created", 1, "cnv_x", "att_x", "msg_x"),

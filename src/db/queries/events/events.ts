@@ -269,24 +269,22 @@ function* listUnnumbered(limit: number): Write<Unnumbered[]> {
  * after another had ended come after that one's; those of a change are together. Events of erased recipients are dropped
  * here, because an eraser would have to scan the outbox and so would conflict with every write.
  */
-export const numberEvents = write(
-  { publishesEvents: true },
-  function* (input: { limit: number }): Write<number> {
-    const rows = yield* listUnnumbered(input.limit);
-    if (rows.length === 0) return 0;
-    const [first, last] = [rows[0]!, rows.at(-1)!];
-    // Just these rows: a serializable transaction sees one state throughout.
-    const those = sql`(transaction_id, id) >= (${first.transaction_id}, ${first.id})
+const numberEvents = write({ publishesEvents: true }, function* (input: { limit: number }): Write<number> {
+  const rows = yield* listUnnumbered(input.limit);
+  if (rows.length === 0) return 0;
+  const [first, last] = [rows[0]!, rows.at(-1)!];
+  // Just these rows: a serializable transaction sees one state throughout.
+  const those = sql`(transaction_id, id) >= (${first.transaction_id}, ${first.id})
       AND (transaction_id, id) <= (${last.transaction_id}, ${last.id})`;
-    const count = rows.length;
-    // Of each user the last number, looked up by itself: a join may read all users, and so conflict with new ones.
-    const lastNumber = sql`(SELECT COALESCE((SELECT MAX(e.number) FROM events e WHERE e.recipient_id = u.id), 0)
+  const count = rows.length;
+  // Of each user the last number, looked up by itself: a join may read all users, and so conflict with new ones.
+  const lastNumber = sql`(SELECT COALESCE((SELECT MAX(e.number) FROM events e WHERE e.recipient_id = u.id), 0)
       FROM users u WHERE u.id = recipients.recipient_id)`;
-    yield* batch([
-      sql`UPDATE event_positions SET last = ${count} +
+  yield* batch([
+    sql`UPDATE event_positions SET last = ${count} +
         CASE WHEN last < (SELECT COALESCE(MAX(position), 0) FROM events)
           THEN (SELECT MAX(position) FROM events) ELSE last END`,
-      sql`INSERT INTO events (position, recipient_id, number, type, conversation_id, created_at, payload)
+    sql`INSERT INTO events (position, recipient_id, number, type, conversation_id, created_at, payload)
         WITH unnumbered AS MATERIALIZED (SELECT * FROM outbox WHERE ${those}),
           numbers AS MATERIALIZED (SELECT recipient_id AS user_id, ${lastNumber} AS last
             FROM (SELECT DISTINCT recipient_id FROM unnumbered) AS recipients)
@@ -294,11 +292,10 @@ export const numberEvents = write(
           recipient_id, last + ROW_NUMBER() OVER (PARTITION BY recipient_id ORDER BY transaction_id, id),
           type, conversation_id, created_at, payload
         FROM unnumbered JOIN numbers ON user_id = recipient_id WHERE last IS NOT NULL`,
-      sql`DELETE FROM outbox WHERE ${those}`,
-    ]);
-    return rows.length;
-  },
-);
+    sql`DELETE FROM outbox WHERE ${those}`,
+  ]);
+  return rows.length;
+});
 
 /**
  * Returns the next recipients after this one, ordered by id, and the time (milliseconds) of the first kept event of
@@ -327,7 +324,7 @@ export function oldestEvents(
  * Erases the recipient's events up to the first that is not older, at most `limit`, and returns how many rows. The last
  * one stays without its payload, because numbering continues from it.
  */
-export function* forgetEvents(input: { recipientId: string; before: number; limit: number }): Write<number> {
+function* forgetEvents(input: { recipientId: string; before: number; limit: number }): Write<number> {
   const { recipientId, before, limit } = input;
   const first = yield* all<{ number: number; created_at: number }>(
     sql`SELECT number, created_at FROM events WHERE recipient_id = ${recipientId} ORDER BY number
@@ -362,3 +359,5 @@ export function keepPosition(): Statement {
 export function forgetEventsOf(userId: string, limit: number): Write<number> {
   return eraseSome("events", ["recipient_id", "number"], sql`recipient_id = ${userId}`, limit);
 }
+
+export const eventWrites = { numberEvents, forgetEvents };

@@ -286,7 +286,7 @@ interface RenameAttachment {
 }
 
 /** Returns the row after the update. Throws `attachment_not_found`, or `not_uploader` for another member. */
-export const renameAttachment = write(
+const renameAttachment = write(
   { publishesEvents: true },
   function* (input: RenameAttachment): Write<ShownAttachment> {
     const { conversation_id, username_key, ...attachment } = yield* getOwnAttachment(input);
@@ -319,7 +319,7 @@ interface DeleteAttachment {
  * Deletes the attachment for everyone, and its message if nothing else is in it; a tombstone stays until the bytes are
  * erased. Throws what `renameAttachment` throws.
  */
-export const deleteAttachment = write(
+const deleteAttachment = write(
   { publishesEvents: true, serializeBy: ({ userId }) => userId },
   function* (input: DeleteAttachment): Write<void> {
     const attachment = input.asAdmin ? yield* getAnyAttachment(input) : yield* getOwnAttachment(input);
@@ -388,3 +388,5 @@ function* getOwnAttachment(input: Sought & { userId: string }): Write<OwnAttachm
   checkVersion(input.expected, attachment.version);
   return attachment;
 }
+
+export const attachmentWrites = { createAttachment, renameAttachment, deleteAttachment };

@@ -36,8 +36,10 @@ interface Placeholder {
 }
 
 /** Sets the placeholder of a picture that has none. It is no change of the resource, so the version stays. */
-export function* setPlaceholder({ id, placeholder }: Placeholder): Write<void> {
+function* setPlaceholder({ id, placeholder }: Placeholder): Write<void> {
   yield* run(
     sql`UPDATE attachments SET placeholder = ${placeholder} WHERE id = ${id} AND placeholder IS NULL`,
   );
 }
+
+export const placeholderWrites = { setPlaceholder };

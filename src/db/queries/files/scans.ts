@@ -15,7 +15,7 @@ interface RefusedFile {
 }
 
 /** Records that nothing of a file was stored. */
-export function* recordRefusedFile({ entry, attachmentId, details }: RefusedFile): Write<void> {
+function* recordRefusedFile({ entry, attachmentId, details }: RefusedFile): Write<void> {
   yield* run(recordEntry(entry, "attachment.refused", attachmentId, details));
 }
 
@@ -26,7 +26,7 @@ interface Withdrawal {
 }
 
 /** Deletes an attachment for everyone, as its uploader would. Throws `attachment_not_found`. */
-export const withdrawAttachment = write(
+const withdrawAttachment = write(
   { publishesEvents: true },
   function* ({ id, found, entry }: Withdrawal): Write<void> {
     const attachment = yield* getAnyAttachment({ id, expected: null });
@@ -43,8 +43,10 @@ export async function isUnscanned(db: Reader, id: string): Promise<boolean> {
 }
 
 /** Removes the mark of a file in which a later scan found nothing. */
-export function* clearUnscanned({ id }: { id: string }): Write<void> {
+function* clearUnscanned({ id }: { id: string }): Write<void> {
   yield* run(
     sql`UPDATE attachments SET unscanned = 0, version = version + 1 WHERE id = ${id} AND unscanned = 1`,
   );
 }
+
+export const scanWrites = { recordRefusedFile, withdrawAttachment, clearUnscanned };

@@ -66,7 +66,7 @@ export function uploadsQuery(userId: string, page: Page, now: number): Statement
     WHERE user_id = ${userId} AND attachment_id IS NULL AND expires_at > ${now} AND ${pageClause(page)}`;
 }
 
-export interface CreateUpload {
+interface CreateUpload {
   row: UploadRow;
   /** How many unfinished uploads the user may have. */
   limit: number;
@@ -78,7 +78,7 @@ export interface CreateUpload {
  * Creates an upload and reserves room for it, if its length is known. Throws `count_limit_reached`, `quota_exceeded` and
  * `invalid_token`.
  */
-export const createUpload = write(
+const createUpload = write(
   { serializeBy: ({ row }) => row.user_id },
   function* ({ row, limit, quota }: CreateUpload): Write<{ id: string }> {
     const { id, user_id: userId, length, created_at: now } = row;
@@ -124,7 +124,7 @@ interface ReserveForUpload extends Omit<Reservation, "id" | "userId"> {
  * Does what `reserveStorage` does, for as long as the row is there. Throws `upload_not_found` if another process continues
  * the upload, or it is gone: nothing would ever drop the reservation.
  */
-export const reserveForUpload = write(
+const reserveForUpload = write(
   { serializeBy: ({ row }) => row.user_id },
   function* ({ row, ...room }: ReserveForUpload): Write<string | null> {
     if (!(yield* get(sql`SELECT id FROM uploads WHERE ${held(row)}`)))
@@ -143,7 +143,7 @@ interface TakeUpload {
 }
 
 /** Lets another process continue the upload. Returns false if a third one was faster, or the upload is gone. */
-export function* takeUpload({ row, newHolder, newBlobKey, until }: TakeUpload): Write<boolean> {
+function* takeUpload({ row, newHolder, newBlobKey, until }: TakeUpload): Write<boolean> {
   const taken = yield* get(
     sql`UPDATE uploads SET holder = ${newHolder}, blob_key = ${newBlobKey} WHERE ${held(row)} RETURNING id`,
   );
@@ -151,7 +151,7 @@ export function* takeUpload({ row, newHolder, newBlobKey, until }: TakeUpload): 
   return taken !== undefined;
 }
 
-export interface AdvanceUpload {
+interface AdvanceUpload {
   /** The upload before this. */
   row: UploadRow;
   received: number;
@@ -164,7 +164,7 @@ export interface AdvanceUpload {
 }
 
 /** Records that more bytes are durable. Returns false if another process continues the upload, or it is gone. */
-export function* advanceUpload(input: AdvanceUpload): Write<boolean> {
+function* advanceUpload(input: AdvanceUpload): Write<boolean> {
   const { row, tailKey, now } = input;
   const isNewTail = tailKey !== row.tail_key;
   // An expired intent is a tombstone by now: the bytes are erased.
@@ -190,7 +190,7 @@ interface FinishUpload extends CreateAttachment {
  * Commits the file of an upload whose bytes are stored. Throws what `createAttachment` throws, and `upload_not_found` if
  * another process continues the upload, or it is gone.
  */
-export const finishUpload = write(
+const finishUpload = write(
   { publishesEvents: true, serializeBy: ({ file }) => file.uploaderId },
   function* (input: FinishUpload): Write<{ id: string; message_id: string }> {
     const { row, file, now } = input;
@@ -215,7 +215,7 @@ interface DeleteUpload {
 }
 
 /** Returns false if the user has no such upload. The attachment of a finished one stays. */
-export function* deleteUpload({ userId, id, now, until }: DeleteUpload): Write<boolean> {
+function* deleteUpload({ userId, id, now, until }: DeleteUpload): Write<boolean> {
   const row = yield* get<UploadRow>(
     sql`SELECT ${COLUMNS} FROM uploads WHERE id = ${id} AND user_id = ${userId}`,
   );
@@ -248,10 +248,20 @@ export function eraseUploadsOf(userId: string, limit: number, now: number): Writ
 }
 
 /** Erases at most `limit` expired uploads, and returns how many. */
-export function expireUploads(input: { now: number; limit: number }): Write<number> {
+function expireUploads(input: { now: number; limit: number }): Write<number> {
   return eraseUploads(sql`expires_at <= ${input.now}`, input.limit, input.now);
 }
 
 export async function hasExpiredUploads(db: Reader, now: number): Promise<boolean> {
   return (await db.get(sql`SELECT 1 AS one FROM uploads WHERE expires_at <= ${now} LIMIT 1`)) !== undefined;
 }
+
+export const uploadWrites = {
+  createUpload,
+  reserveForUpload,
+  takeUpload,
+  advanceUpload,
+  finishUpload,
+  deleteUpload,
+  expireUploads,
+};

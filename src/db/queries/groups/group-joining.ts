@@ -34,7 +34,7 @@ interface PrepareJoin {
  * Takes one step before joining: erases what nobody sees any more, and withholds what users have sent whom the new member has
  * blocked. Returns true if `joinGroup` can do the rest at once. Throws `group_not_found`.
  */
-export const prepareJoin = write(
+const prepareJoin = write(
   { publishesEvents: true, serializeBy: ({ groupId }: PrepareJoin) => groupId },
   function* ({ groupId, userId, limit, ...step }: PrepareJoin): Write<boolean> {
     if (yield* get(groupSeat(groupId, userId))) return true;
@@ -51,7 +51,7 @@ export const prepareJoin = write(
  * Accepts the invitation that the user sees; for a member nothing changes. Throws `group_not_found`, and `unavailable` if
  * `prepareJoin` has more to do again.
  */
-export const joinGroup = write(
+const joinGroup = write(
   { publishesEvents: true, serializeBy: ({ groupId }: JoinGroup) => groupId },
   function* ({ groupId, userId, limit, entry, ...input }: JoinGroup): Write<{ id: string }> {
     if (yield* get(groupSeat(groupId, userId))) return { id: groupId };
@@ -226,3 +226,5 @@ function toRuns(looked: readonly Looked[], open: string | undefined): [from: str
   }
   return runs;
 }
+
+export const joiningWrites = { prepareJoin, joinGroup };

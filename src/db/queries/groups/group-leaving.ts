@@ -29,7 +29,7 @@ interface LeaveGroup extends Leaving {
 }
 
 /** Leaves the group, or declines the invitation that the user sees. Throws `group_not_found`. */
-export const leaveGroup = write(
+const leaveGroup = write(
   { publishesEvents: true, serializeBy: ({ groupId }) => groupId },
   function* ({ groupId, userId, expected, entry, ...leaving }: LeaveGroup): Write<void> {
     const seat = yield* get(groupSeat(groupId, userId));
@@ -128,3 +128,5 @@ export function* leaveGroups(
   }
   return limit - Math.max(left, 0);
 }
+
+export const leavingWrites = { leaveGroup };

@@ -63,7 +63,7 @@ export async function findMember(
   );
 }
 
-export interface InviteMember {
+interface InviteMember {
   groupId: string;
   userId: string;
   invited: NewInvitation;
@@ -88,7 +88,7 @@ interface NameInGroup {
  * Reads and writes the same for whomever the name belongs to. Throws what `getAdminSeat` throws, and
  * `count_limit_reached`.
  */
-export const inviteMember = write(
+const inviteMember = write(
   { publishesEvents: true, serializeBy: ({ groupId }) => groupId },
   function* ({ groupId, userId, invited, maxMembers, entry }: InviteMember): Write<{ id: string }> {
     const { conversation_id: conversationId } = yield* getAdminSeat(groupId, userId);
@@ -122,7 +122,7 @@ interface RemoveMember extends ChangeMember {
 }
 
 /** Removes a member, or withdraws all invitations of a name. Throws what `getAdminSeat` and `findExpectedSeat` throw. */
-export const removeMember = write(
+const removeMember = write(
   { publishesEvents: true, serializeBy: ({ groupId }) => groupId },
   function* ({ groupId, userId, memberId, messageId, expected, limit, entry }: RemoveMember): Write<void> {
     yield* getAdminSeat(groupId, userId);
@@ -151,3 +151,5 @@ export async function findSeated(db: Reader, groupId: string, userIds: readonly 
   );
   return rows.map(({ user_id }) => user_id);
 }
+
+export const memberWrites = { inviteMember, removeMember };

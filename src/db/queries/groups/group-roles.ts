@@ -29,7 +29,7 @@ interface UpdateMember extends ChangeMember {
  * has been one for longest. Throws what `getAdminSeat` and `findExpectedSeat` throw, and `invalid_parameter` for somebody who is
  * invited.
  */
-export const updateMember = write(
+const updateMember = write(
   { publishesEvents: true, serializeBy: ({ groupId }) => groupId },
   function* ({ groupId, userId, memberId, role, messageId, expected, entry }: UpdateMember): Write<void> {
     yield* getAdminSeat(groupId, userId);
@@ -99,3 +99,5 @@ export function findHeir({ conversation_id, user_id }: GroupSeat): Write<GroupSe
       ORDER BY CASE WHEN role = 'admin' THEN 0 ELSE 1 END, joined_at, user_id LIMIT 1`,
   );
 }
+
+export const roleWrites = { updateMember };

@@ -107,7 +107,7 @@ export interface CreateGroup {
 }
 
 /** Throws `count_limit_reached`. */
-export const createGroup = write({ publishesEvents: true }, function* (input: CreateGroup): Write<{
+const createGroup = write({ publishesEvents: true }, function* (input: CreateGroup): Write<{
   id: string;
 }> {
   const { id, conversationId, userId, messageId, entry } = input;
@@ -179,7 +179,7 @@ interface UpdateGroup {
 }
 
 /** Throws `group_not_found`, `not_admin` and `precondition_failed`. */
-export const updateGroup = write({ publishesEvents: true }, function* (input: UpdateGroup): Write<void> {
+const updateGroup = write({ publishesEvents: true }, function* (input: UpdateGroup): Write<void> {
   const { groupId, userId, entry } = input;
   const { conversation_id: conversationId } = yield* getAdminSeat(groupId, userId);
   const was = (yield* get<Pick<GroupRow, "name" | "description" | "avatar_url" | "version">>(
@@ -199,3 +199,5 @@ export const updateGroup = write({ publishesEvents: true }, function* (input: Up
     recordEntry(entry, "group.updated", groupId),
   ]);
 });
+
+export const groupWrites = { createGroup, updateGroup };

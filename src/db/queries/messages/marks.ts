@@ -74,7 +74,7 @@ interface ReadMark {
  * Moves the user's read position, never backwards. An id works as an order key, also after its message is gone. Throws
  * `conversation_not_found`, and `message_not_found` for an id outside of what the user can see.
  */
-export const markRead = write({ publishesEvents: true }, function* (input: MarkRead): Write<void> {
+const markRead = write({ publishesEvents: true }, function* (input: MarkRead): Write<void> {
   const { userId, conversationId, messageId, now } = input;
   if (yield* doRow(toBulkRow(input))) return;
   const mark = yield* get<ReadMark>(
@@ -164,7 +164,7 @@ interface Settings {
 }
 
 /** Changes the member's own settings. Throws `conversation_not_found` and `precondition_failed`. */
-export const updateConversation = write(
+const updateConversation = write(
   { publishesEvents: true },
   function* (input: UpdateConversation): Write<void> {
     const { userId, conversationId } = input;
@@ -226,3 +226,5 @@ export async function hasRead(
   );
   return row !== undefined;
 }
+
+export const markWrites = { markRead, updateConversation };

@@ -201,7 +201,7 @@ interface UpdateMessage extends OwnMessageInput {
  * Changes text, data and mentions, and alerts who is newly mentioned. Throws what `getOwnMessage` throws, `missing_parameter` if
  * nothing would be left, and `invalid_parameter` for a new mention of somebody who is no member.
  */
-export const updateMessage = write({ publishesEvents: true }, function* (input: UpdateMessage): Write<void> {
+const updateMessage = write({ publishesEvents: true }, function* (input: UpdateMessage): Write<void> {
   const message = yield* getOwnMessage(input);
   const { id } = message;
   const mentioned = message.mentions?.split(" ") ?? [];
@@ -272,7 +272,7 @@ interface DeleteMessage extends OwnMessageInput {
 }
 
 /** Deletes the message with its files for everybody. Throws what `getOwnMessage` throws. */
-export const deleteMessage = write(
+const deleteMessage = write(
   { publishesEvents: true, serializeBy: ({ userId }) => userId },
   function* (input: DeleteMessage): Write<void> {
     const message = input.asAdmin ? yield* getAnyMessage(input) : yield* getOwnMessage(input);
@@ -306,7 +306,7 @@ interface HideMessage extends OwnMessageInput {
  * Deletes the message for the user alone; if no other member sees it, for good. Everybody who sees a message may do so. Throws
  * `message_not_found`.
  */
-export const hideMessage = write(
+const hideMessage = write(
   { publishesEvents: true, serializeBy: ({ userId }) => userId },
   function* ({ userId, id, expected, now, entry }: HideMessage): Write<void> {
     const message = yield* get<ErasedMessage & { version: number; is_seen: number }>(
@@ -395,3 +395,5 @@ export function findOwnMessage(messageId: string, userId: string): Statement<Cha
 export async function isOwnMessage(db: Reader, messageId: string, userId: string): Promise<boolean> {
   return (await db.get(findOwnMessage(messageId, userId))) !== undefined;
 }
+
+export const messageWrites = { updateMessage, deleteMessage, hideMessage };

@@ -146,3 +146,5 @@ function moveUp({ id, conversationId, senderId }: Sent): Statement {
     ${audience(conversationId, sql`${id}`)}
     ${MOVE_UP}`;
 }
+
+export const sendWrites = { createMessage };

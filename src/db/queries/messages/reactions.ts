@@ -168,7 +168,7 @@ function findReactable({ userId, messageId, emoji }: React): Statement<Reactable
  * Adds a reaction; one that is there stays. Throws `message_not_found`, and `count_limit_reached` if the message has too
  * many emoji.
  */
-export const addReaction = write(
+const addReaction = write(
   { publishesEvents: true, serializeBy: ({ messageId }) => messageId },
   function* (input: React): Write<void> {
     if (yield* doRow(toBulkRow(ADDED, input))) return;
@@ -181,10 +181,12 @@ export const addReaction = write(
 );
 
 /** Removes a reaction of the user, if it is there. Throws `message_not_found`. */
-export const removeReaction = write(
+const removeReaction = write(
   { publishesEvents: true, serializeBy: ({ messageId }) => messageId },
   function* (input: React): Write<void> {
     if (yield* doRow(toBulkRow(REMOVED, input))) return;
     if (!(yield* get(findReactable(input)))) throw new ParleyError("message_not_found");
   },
 );
+
+export const reactionWrites = { addReaction, removeReaction };

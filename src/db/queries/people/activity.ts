@@ -2,7 +2,7 @@ import { sql } from "../../sql.ts";
 import { batch, type Write } from "../../write.ts";
 
 /** Stores when users last made a request (milliseconds). Skips users who were erased meanwhile. */
-export function* recordActivity(input: { seen: [userId: string, at: number][] }): Write<void> {
+function* recordActivity(input: { seen: [userId: string, at: number][] }): Write<void> {
   yield* batch(
     input.seen.map(
       ([userId, at]) =>
@@ -11,3 +11,5 @@ export function* recordActivity(input: { seen: [userId: string, at: number][] })
     ),
   );
 }
+
+export const activityWrites = { recordActivity };

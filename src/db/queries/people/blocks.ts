@@ -70,3 +70,5 @@ export function blocksQuery(ownerId: string, { cursor, newer, limit }: Page): St
   return sql`SELECT username_key, username, created_at FROM blocks WHERE owner_id = ${ownerId} AND ${walk}
     LIMIT ${limit + 1} + 0`;
 }
+
+export const blockWrites = { setBlock };

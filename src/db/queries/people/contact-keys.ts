@@ -17,7 +17,7 @@ export async function followsNameRule(db: Reader): Promise<boolean> {
 }
 
 /** Skips contacts that have changed since they were read: the change has set their keys. */
-export function* setContactKeys({ contacts }: { contacts: readonly ContactKeys[] }): Write<void> {
+function* setContactKeys({ contacts }: { contacts: readonly ContactKeys[] }): Write<void> {
   yield* batch(
     contacts.map(
       ({ ownerId, id, body, searchKey, phoneDigits }) =>
@@ -27,6 +27,8 @@ export function* setContactKeys({ contacts }: { contacts: readonly ContactKeys[]
   );
 }
 
-export function* setNameRule(): Write<void> {
+function* setNameRule(): Write<void> {
   yield* batch([sql`DELETE FROM name_rule`, sql`INSERT INTO name_rule (rule) VALUES (${NAME_RULE})`]);
 }
+
+export const contactKeyWrites = { setContactKeys, setNameRule };

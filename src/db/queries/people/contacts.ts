@@ -155,7 +155,7 @@ interface CreatedContact {
  * Throws `contact_exists` if the owner has a contact with that username. It inserts first and looks for the reason if
  * nothing was inserted: this takes one round trip, and creates do not conflict on PostgreSQL by reading the same page.
  */
-export const createContact = write(
+const createContact = write(
   {
     publishesEvents: true,
     // Without a limit nothing is counted, so creates for one owner do not conflict.
@@ -255,36 +255,33 @@ interface UpdateContact {
 }
 
 /** Returns the row after the update. Throws `contact_not_found` and `precondition_failed`. */
-export const updateContact = write(
-  { publishesEvents: true },
-  function* (input: UpdateContact): Write<ContactRow> {
-    const row = yield* get(findOwn(input.ownerId, input.id));
-    if (!row) throw new ParleyError("contact_not_found");
-    const { body, seen_at, peer_since, version } = row;
-    checkVersion(input.expected, version);
-    if (input.displayName === undefined) return [body, seen_at, peer_since, version];
-    const contact = JSON.parse(body) as { username: string; display_name: string | null };
-    const was = contact.display_name;
-    if (was === input.displayName) return [body, seen_at, peer_since, version];
-    contact.display_name = input.displayName;
-    const updated = JSON.stringify(contact);
-    yield* batch([
-      sql`UPDATE contacts
+const updateContact = write({ publishesEvents: true }, function* (input: UpdateContact): Write<ContactRow> {
+  const row = yield* get(findOwn(input.ownerId, input.id));
+  if (!row) throw new ParleyError("contact_not_found");
+  const { body, seen_at, peer_since, version } = row;
+  checkVersion(input.expected, version);
+  if (input.displayName === undefined) return [body, seen_at, peer_since, version];
+  const contact = JSON.parse(body) as { username: string; display_name: string | null };
+  const was = contact.display_name;
+  if (was === input.displayName) return [body, seen_at, peer_since, version];
+  contact.display_name = input.displayName;
+  const updated = JSON.stringify(contact);
+  yield* batch([
+    sql`UPDATE contacts
         SET search_key = ${searchKey(contact.username, input.displayName)}, body = ${updated},
           version = ${version + 1}
         WHERE owner_id = ${input.ownerId} AND id = ${input.id}`,
-      publishEvent(
-        "contact.updated",
-        input.entry.at,
-        input.ownerId,
-        row.conversation_id,
-        toContact([updated, seen_at, peer_since]),
-      ),
-      recordEntry(input.entry, "contact.renamed", input.id, { from: was, to: input.displayName }),
-    ]);
-    return [updated, seen_at, peer_since, version + 1];
-  },
-);
+    publishEvent(
+      "contact.updated",
+      input.entry.at,
+      input.ownerId,
+      row.conversation_id,
+      toContact([updated, seen_at, peer_since]),
+    ),
+    recordEntry(input.entry, "contact.renamed", input.id, { from: was, to: input.displayName }),
+  ]);
+  return [updated, seen_at, peer_since, version + 1];
+});
 
 interface DeleteContact {
   ownerId: string;
@@ -330,7 +327,7 @@ interface BlockContact {
 }
 
 /** Blocks or unblocks a contact by its username. Throws `contact_not_found`. */
-export const blockContact = write({ publishesEvents: true }, function* (input: BlockContact): Write<void> {
+const blockContact = write({ publishesEvents: true }, function* (input: BlockContact): Write<void> {
   const { ownerId, id, blockedAt, now } = input;
   const contact = yield* get(findOwn(ownerId, id));
   if (!contact) throw new ParleyError("contact_not_found");
@@ -350,3 +347,5 @@ interface OwnContact {
 function findOwn(ownerId: string, id: string): Statement<OwnContact> {
   return sql`SELECT ${LISTED}, c.version, c.conversation_id, c.username_key ${ofContact(ownerId, id)}`;
 }
+
+export const contactWrites = { createContact, updateContact, deleteContact, blockContact };

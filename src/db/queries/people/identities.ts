@@ -12,7 +12,7 @@ export async function findIdentity(db: Reader, issuer: string, subject: string):
 }
 
 /** Returns the id of the user, who is created unless another request was faster. Throws `username_taken`. */
-export function* createIdentity(input: { issuer: string; subject: string; user: CreateUser }): Write<string> {
+function* createIdentity(input: { issuer: string; subject: string; user: CreateUser }): Write<string> {
   const { issuer, subject, user } = input;
   const known = yield* get(find(issuer, subject));
   if (known) return known.user_id;
@@ -22,3 +22,5 @@ export function* createIdentity(input: { issuer: string; subject: string; user: 
   );
   return user.id;
 }
+
+export const identityWrites = { createIdentity };

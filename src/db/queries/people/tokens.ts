@@ -114,7 +114,7 @@ interface DeleteToken {
 }
 
 /** Returns how many of these tokens existed. Push subscriptions made with them end. */
-export const deleteTokens = write(
+const deleteTokens = write(
   { publishesEvents: true, revokesTokens: true },
   function* (input: { tokens: readonly DeleteToken[] }): Write<number> {
     const gone = yield* batch(
@@ -148,7 +148,7 @@ export function* forgetTokensOf(userId: string): Write<void> {
 }
 
 /** Deletes the identities of a user: the next JWT of the same subject creates a new user. */
-export const deleteIdentities = write(
+const deleteIdentities = write(
   { publishesEvents: true, revokesTokens: true },
   function* (input: { userId: string }): Write<void> {
     yield* batch([sql`DELETE FROM identities WHERE user_id = ${input.userId}`, NOTE_REVOCATION]);
@@ -163,7 +163,7 @@ export async function hasTokensExpiredBefore(db: Reader, time: number): Promise<
  * Erases a few at a time, with the push subscriptions made with them. Expired tokens are refused anyway, so no process has
  * to be notified.
  */
-export function* forgetExpiredTokens(input: { before: number; limit: number }): Write<void> {
+function* forgetExpiredTokens(input: { before: number; limit: number }): Write<void> {
   const gone = yield* all<{ id: string }>(
     sql`DELETE FROM tokens WHERE hash IN
       (SELECT hash FROM tokens WHERE expires_at < ${input.before} ORDER BY expires_at LIMIT ${input.limit} + 0)
@@ -171,3 +171,5 @@ export function* forgetExpiredTokens(input: { before: number; limit: number }): 
   );
   if (gone.length > 0) yield* batch(endPushSubscriptionsOf(list(gone.map(({ id }) => id))));
 }
+
+export const tokenWrites = { createToken, deleteTokens, deleteIdentities, forgetExpiredTokens };

@@ -153,9 +153,11 @@ export function* getUser(id: string): Write<UserRow> {
 }
 
 /** Creates the user and its token if there are no users; otherwise returns false. */
-export function* createFirstUser(input: { user: CreateUser; token: CreateToken }): Write<boolean> {
+function* createFirstUser(input: { user: CreateUser; token: CreateToken }): Write<boolean> {
   if (yield* get(sql`SELECT 1 AS one FROM users LIMIT 1`)) return false;
   yield* createUser(input.user);
   yield* createToken(input.token);
   return true;
 }
+
+export const userWrites = { createUser, createFirstUser };

@@ -106,7 +106,7 @@ export interface Downloads {
 }
 
 /** Skips entries that exist already, from a write whose answer was lost. */
-export function* recordDownloads(input: { downloads: readonly Downloads[] }): Write<void> {
+function* recordDownloads(input: { downloads: readonly Downloads[] }): Write<void> {
   yield* batch(
     input.downloads.map(({ entry, attachmentId, details }) => {
       const record = recordEntry(entry, "attachment.downloaded", attachmentId, details);
@@ -121,9 +121,11 @@ export async function hasEntriesBefore(db: Reader, id: string): Promise<boolean>
 }
 
 /** Erases the oldest entries, at most `limit` at a time. */
-export function* forgetEntries(input: { before: string; limit: number }): Write<void> {
+function* forgetEntries(input: { before: string; limit: number }): Write<void> {
   yield* run(
     sql`DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < ${input.before} ORDER BY id
       LIMIT ${input.limit} + 0)`,
   );
 }
+
+export const auditWrites = { recordDownloads, forgetEntries };

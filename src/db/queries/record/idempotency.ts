@@ -83,9 +83,11 @@ export async function hasLapsedKeys(db: Reader, now: number): Promise<boolean> {
 }
 
 /** Erases a few at a time, so that no other write waits long. */
-export function* forgetKeys(input: { now: number; limit: number }): Write<void> {
+function* forgetKeys(input: { now: number; limit: number }): Write<void> {
   yield* run(
     sql`DELETE FROM idempotency WHERE (user_id, key_hash) IN (
       SELECT user_id, key_hash FROM idempotency WHERE until <= ${input.now} ORDER BY until LIMIT ${input.limit} + 0)`,
   );
 }
+
+export const idempotencyWrites = { forgetKeys };

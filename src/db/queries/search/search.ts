@@ -95,7 +95,7 @@ interface Portion {
  * Writes the words of the next texts into the index, at most `limit` and about `characters`. Returns false if the index then has
  * all that were committed when the write began.
  */
-export const indexMessages = write(
+const indexMessages = write(
   { serializeBy: () => "index" },
   function* ({ limit, characters }: Portion): Write<boolean> {
     const rebuild = yield* get<{ after_id: number }>(sql`SELECT after_id FROM reindexing`);
@@ -261,3 +261,5 @@ export function idsQuery(
       AND m.id > CASE WHEN s.since_id > ${from} THEN s.since_id ELSE ${from} END AND m.id < ${to}
     WHERE s.user_id = ${userId} AND s.conversation_id IN (${list(padded(conversationIds))}) LIMIT ${limit} + 0`;
 }
+
+export const searchWrites = { indexMessages, rebuildIndex };

@@ -19,7 +19,7 @@ export function insertIntent({ blobKey, until }: Intent): Statement {
 }
 
 /** Returns false if the intent has expired. */
-export function* renewIntent(input: Intent): Write<boolean> {
+function* renewIntent(input: Intent): Write<boolean> {
   const renewed = yield* get(
     sql`UPDATE intents SET until = ${input.until} WHERE blob_key = ${input.blobKey} RETURNING blob_key`,
   );
@@ -27,12 +27,12 @@ export function* renewIntent(input: Intent): Write<boolean> {
 }
 
 /** Call this after the blob was discarded. */
-export function* dropIntent(input: { blobKey: string }): Write<void> {
+function* dropIntent(input: { blobKey: string }): Write<void> {
   yield* run(sql`DELETE FROM intents WHERE blob_key = ${input.blobKey}`);
 }
 
 /** Turns expired intents into tombstones: from then on no row can be committed for their bytes. */
-export function* lapseIntents(input: { now: number }): Write<void> {
+function* lapseIntents(input: { now: number }): Write<void> {
   const gone = yield* all<{ blob_key: string }>(
     sql`DELETE FROM intents WHERE until < ${input.now} RETURNING blob_key`,
   );
@@ -58,3 +58,5 @@ export async function countIntents(db: Reader): Promise<number> {
 export async function hasLapsedIntents(db: Reader, now: number): Promise<boolean> {
   return (await db.get(sql`SELECT 1 AS one FROM intents WHERE until < ${now} LIMIT 1`)) !== undefined;
 }
+
+export const intentWrites = { createIntent, renewIntent, dropIntent, lapseIntents };

@@ -74,7 +74,7 @@ export function reserve({ userId, id, bytes, until }: Reservation & { until: num
 }
 
 /** Call this if the upload failed. */
-export function* releaseStorage(input: { userId: string; id: string }): Write<void> {
+function* releaseStorage(input: { userId: string; id: string }): Write<void> {
   yield* run(dropReservation(input));
 }
 
@@ -160,7 +160,7 @@ export async function* findMiscounts(db: Reader): AsyncGenerator<Miscount> {
 const ENDS_WITH_PROCESS = sql`NOT EXISTS (SELECT 1 FROM uploads u WHERE u.id = reservations.id)`;
 
 /** Deletes reservations of uploads that a crash interrupted. */
-export function* lapseReservations(input: { now: number }): Write<void> {
+function* lapseReservations(input: { now: number }): Write<void> {
   yield* run(sql`DELETE FROM reservations WHERE until <= ${input.now}`);
 }
 
@@ -169,7 +169,7 @@ export async function hasLapsedReservations(db: Reader, now: number): Promise<bo
 }
 
 /** Deletes the reservations of all uploads that end with the process. */
-export function* dropReservations(): Write<void> {
+function* dropReservations(): Write<void> {
   yield* run(sql`DELETE FROM reservations WHERE ${ENDS_WITH_PROCESS}`);
 }
 
@@ -178,3 +178,5 @@ export async function hasReservations(db: Reader): Promise<boolean> {
     (await db.get(sql`SELECT 1 AS one FROM reservations WHERE ${ENDS_WITH_PROCESS} LIMIT 1`)) !== undefined
   );
 }
+
+export const storageWrites = { reserveStorage, releaseStorage, lapseReservations, dropReservations };

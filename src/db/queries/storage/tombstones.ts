@@ -25,6 +25,8 @@ export function createTombstone(blobKey: string, createdAt: number): Statement {
 }
 
 /** Call this after their bytes are erased. */
-export function* dropTombstones(input: { blobKeys: string[] }): Write<void> {
+function* dropTombstones(input: { blobKeys: string[] }): Write<void> {
   yield* batch(input.blobKeys.map((key) => sql`DELETE FROM tombstones WHERE blob_key = ${key}`));
 }
+
+export const tombstoneWrites = { dropTombstones };

@@ -19,7 +19,7 @@ export function lostContacts(): Statement<ContactKey> {
  * Makes the owner a member of the contact's conversation, who sees nothing that others have sent there before. Returns
  * false if that is not possible, or was done meanwhile.
  */
-export const repairContact = write({}, function* ({ ownerId, id }: ContactKey): Write<boolean> {
+const repairContact = write({}, function* ({ ownerId, id }: ContactKey): Write<boolean> {
   const contact = yield* get(
     sql<{ conversation_id: string; body: string }>`SELECT c.conversation_id, c.body ${LOST}
       AND c.owner_id = ${ownerId} AND c.id = ${id}`,
@@ -42,3 +42,5 @@ export const repairContact = write({}, function* ({ ownerId, id }: ContactKey): 
   );
   return repaired !== undefined;
 });
+
+export const repairWrites = { repairContact };

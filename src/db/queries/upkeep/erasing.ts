@@ -153,3 +153,5 @@ export async function hasRemains(db: Reader): Promise<boolean> {
     UNION ALL SELECT 1 FROM erasing LIMIT 1`;
   return (await db.get(remains)) !== undefined;
 }
+
+export const eraseWrites = { deleteUser, eraseStep };

@@ -9,22 +9,24 @@ interface Hold {
 }
 
 /** Places a hold: from this commit on `listTombstones` returns nothing while it is valid. Deletes expired holds. */
-export function* placeHold(input: Hold): Write<void> {
+function* placeHold(input: Hold): Write<void> {
   yield* run(sql`DELETE FROM holds WHERE until <= ${input.now}`);
   yield* run(sql`INSERT INTO holds (name, until) VALUES (${input.name}, ${input.until})`);
 }
 
 /** Leaves an expired hold unchanged: the bytes may be gone, and the caller has to learn of it. */
-export function* renewHold(input: Hold): Write<void> {
+function* renewHold(input: Hold): Write<void> {
   yield* run(
     sql`UPDATE holds SET until = ${input.until} WHERE name = ${input.name} AND until > ${input.now}`,
   );
 }
 
 /** Reports whether the hold was valid all the time. */
-export function* dropHold(input: { name: string; now: number }): Write<boolean> {
+function* dropHold(input: { name: string; now: number }): Write<boolean> {
   const hold = yield* get<{ until: number }>(
     sql`DELETE FROM holds WHERE name = ${input.name} RETURNING until`,
   );
   return hold !== undefined && hold.until > input.now;
 }
+
+export const holdWrites = { placeHold, renewHold, dropHold };

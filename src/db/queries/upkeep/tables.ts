@@ -201,14 +201,14 @@ export async function* rowsBehind(
 }
 
 /** Adds rows unchanged. */
-export function* importRows(input: { table: Table; rows: Row[] }): Write<void> {
+function* importRows(input: { table: Table; rows: Row[] }): Write<void> {
   const { name, columns } = input.table;
   const into = sql`INSERT INTO ${raw(name)} (${raw(columns.join(", "))})`;
   yield* batch(input.rows.map((row) => sql`${into} VALUES (${list(row)})`));
 }
 
 /** Marks a database that is being filled from another, named by `from`. */
-export function* beginMove(input: { from: string }): Write<void> {
+function* beginMove(input: { from: string }): Write<void> {
   yield* run(sql`INSERT INTO moves (source) VALUES (${input.from})`);
 }
 
@@ -216,7 +216,7 @@ export function* beginMove(input: { from: string }): Write<void> {
  * Ends a move: servers may start on the database. Links signed with these secrets stay valid until this time
  * (milliseconds).
  */
-export function* endMove(input: { secrets: readonly string[]; until: number }): Write<void> {
+function* endMove(input: { secrets: readonly string[]; until: number }): Write<void> {
   yield* run(sql`DELETE FROM moves`);
   yield* run(keepPosition());
   yield* rebuildIndex();
@@ -251,6 +251,8 @@ export function allCarriedSecrets(db: Reader): Promise<CarriedSecret[]> {
 }
 
 /** Deletes secrets whose last link has expired. */
-export function* forgetSecrets(input: { now: number }): Write<void> {
+function* forgetSecrets(input: { now: number }): Write<void> {
   yield* run(sql`DELETE FROM carried_secrets WHERE until <= ${input.now}`);
 }
+
+export const tableWrites = { importRows, beginMove, endMove, forgetSecrets };

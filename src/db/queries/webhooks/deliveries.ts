@@ -65,7 +65,7 @@ interface AddTestDelivery {
  * Creates a test delivery, which waits for no other. Throws `webhook_not_found`, `webhook_disabled` and
  * `count_limit_reached`.
  */
-export const addTestDelivery = write(
+const addTestDelivery = write(
   { publishesEvents: true },
   function* (input: AddTestDelivery): Write<DeliveryRow> {
     yield* requireEnabled(input.userId, input.webhookId);
@@ -101,7 +101,7 @@ function* requireRoom(webhookId: string): Write<void> {
  * Makes a delivery due again, whatever its state; one that waits for an earlier one of its conversation still waits.
  * Throws `webhook_not_found`, `webhook_disabled`, `delivery_not_found` and `count_limit_reached`.
  */
-export const redeliver = write(
+const redeliver = write(
   { publishesEvents: true },
   function* (input: { userId: string; webhookId: string; id: string; now: number }): Write<DeliveryRow> {
     yield* requireEnabled(input.userId, input.webhookId);
@@ -168,29 +168,25 @@ interface SettleDelivery {
  * Records the outcome of an attempt; after the last one, the next delivery of the conversation is due. The failure of a
  * delivery that was made due again meanwhile changes nothing.
  */
-export const settleDelivery = write(
-  { publishesEvents: true },
-  function* (input: SettleDelivery): Write<void> {
-    const { webhookId, id, entry } = input;
-    const isCurrent =
-      input.state === "delivered" ? sql`attempts >= 0` : sql`attempts = ${input.attempts - 1}`;
-    const row = yield* get<{ conversation_id: string }>(
-      sql`UPDATE deliveries SET state = ${input.state}, attempts = ${input.attempts}, next_at = ${input.nextAt},
+const settleDelivery = write({ publishesEvents: true }, function* (input: SettleDelivery): Write<void> {
+  const { webhookId, id, entry } = input;
+  const isCurrent = input.state === "delivered" ? sql`attempts >= 0` : sql`attempts = ${input.attempts - 1}`;
+  const row = yield* get<{ conversation_id: string }>(
+    sql`UPDATE deliveries SET state = ${input.state}, attempts = ${input.attempts}, next_at = ${input.nextAt},
           last_status = ${input.status}, last_error = ${input.error}, updated_at = ${entry.at}
         WHERE webhook_id = ${webhookId} AND id = ${id} AND state = 'pending' AND ${isCurrent}
         RETURNING conversation_id`,
-    );
-    if (!row) return;
-    if (input.disable) yield* disableWebhook(webhookId, entry);
-    yield* batch([
-      noteFailing(webhookId, input.state === "delivered" ? null : entry.at),
-      ...(input.state === "pending" ? [] : [nextOf(webhookId, row.conversation_id, entry.at)]),
-    ]);
-  },
-);
+  );
+  if (!row) return;
+  if (input.disable) yield* disableWebhook(webhookId, entry);
+  yield* batch([
+    noteFailing(webhookId, input.state === "delivered" ? null : entry.at),
+    ...(input.state === "pending" ? [] : [nextOf(webhookId, row.conversation_id, entry.at)]),
+  ]);
+});
 
 /** Ends a delivery without an attempt, unless it was made due again meanwhile; the next of the conversation is due. */
-export const skipDelivery = write(
+const skipDelivery = write(
   { publishesEvents: true },
   function* (input: { webhookId: string; id: string; attempts: number; now: number }): Write<void> {
     const { webhookId, now } = input;
@@ -220,7 +216,7 @@ export async function hasOldDeliveries(db: Reader, before: number): Promise<bool
 }
 
 /** Erases old deliveries, at most `limit` at a time. */
-export function* forgetDeliveries(input: { before: number; limit: number }): Write<void> {
+function* forgetDeliveries(input: { before: number; limit: number }): Write<void> {
   yield* run(
     sql`DELETE FROM deliveries WHERE (webhook_id, id) IN (
       SELECT webhook_id, id FROM deliveries WHERE ${isOld(input.before)} ORDER BY created_at
@@ -266,3 +262,5 @@ export function* forgetWebhooksOf(userId: string, limit: number, now: number): W
   ]);
   return gone.length + (yield* forgetDeletedWebhooks(limit - gone.length));
 }
+
+export const deliveryWrites = { addTestDelivery, redeliver, settleDelivery, skipDelivery, forgetDeliveries };

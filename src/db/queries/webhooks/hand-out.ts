@@ -139,7 +139,7 @@ interface AddDeliveries {
  * Hands events to webhooks and moves the cursor. Does nothing if another node has moved it, or if a webhook has caught
  * up since, which would miss these events or the skipped ones.
  */
-export function* addDeliveries(input: AddDeliveries): Write<void> {
+function* addDeliveries(input: AddDeliveries): Write<void> {
   const { deliveries, fallen, behind, since, from, to, now } = input;
   if (since > from) {
     const wanting = yield* get(
@@ -181,7 +181,7 @@ interface AddBacklog {
 }
 
 /** Hands events of its backlog to a webhook. Does nothing if another node has done so, or has moved the cursor. */
-export function* addBacklog(input: AddBacklog): Write<void> {
+function* addBacklog(input: AddBacklog): Write<void> {
   const moved = yield* get(
     sql`UPDATE webhooks SET backlog_from = ${input.to} WHERE id = ${input.webhookId}
       AND backlog_from = ${input.from} AND disabled_at IS NULL
@@ -189,3 +189,5 @@ export function* addBacklog(input: AddBacklog): Write<void> {
   );
   if (moved) yield* batch(input.deliveries.map((delivery) => addDelivery(delivery, input.now)));
 }
+
+export const handOutWrites = { addDeliveries, addBacklog };

@@ -67,7 +67,7 @@ interface Subscribed {
  * Creates a subscription; one of the user with the same endpoint gets the new keys and token instead. Throws
  * `count_limit_reached` and `invalid_token`.
  */
-export const createPushSubscription = write(
+const createPushSubscription = write(
   { serializeBy: ({ row }) => row.user_id },
   function* ({ row, limit, entry }: CreatePushSubscription): Write<Subscribed> {
     const [user, [token], [was], [counted]] = yield* batch([
@@ -115,7 +115,7 @@ function shown({ id, url, expires_at, created_at }: WebhookRow): Subscribed["row
 }
 
 /** Throws `push_subscription_not_found` and `precondition_failed`. */
-export function* deletePushSubscription(input: {
+function* deletePushSubscription(input: {
   userId: string;
   id: string;
   expected: Expected;
@@ -133,7 +133,7 @@ interface EndPushSubscription extends Pick<WebhookRow, "id" | "version"> {
 }
 
 /** Ends a subscription, unless it has ended or changed since it was read: the eraser removes its deliveries. */
-export function* endPushSubscription({ id, version, entry }: EndPushSubscription): Write<void> {
+function* endPushSubscription({ id, version, entry }: EndPushSubscription): Write<void> {
   const row = yield* get<Pick<WebhookRow, "url">>(
     sql`DELETE FROM webhooks WHERE id = ${id} AND version = ${version} RETURNING url`,
   );
@@ -169,7 +169,7 @@ interface SettlePush {
  * Records the outcome of an attempt. Nothing is kept of a push that has ended. One that was accepted also ends the earlier
  * ones of its conversation, which it replaces.
  */
-export function* settlePush(input: SettlePush): Write<void> {
+function* settlePush(input: SettlePush): Write<void> {
   const { webhookId, id, isDelivered, nextAt, now } = input;
   const replaced = sql`state = 'pending' AND conversation_id = ${input.conversationId} AND position <= ${input.position}`;
   yield* batch([
@@ -182,7 +182,7 @@ export function* settlePush(input: SettlePush): Write<void> {
 }
 
 /** Ends a push without an attempt. */
-export function* skipPush(input: { webhookId: string; id: string }): Write<void> {
+function* skipPush(input: { webhookId: string; id: string }): Write<void> {
   yield* run(sql`DELETE FROM deliveries WHERE webhook_id = ${input.webhookId} AND id = ${input.id}`);
 }
 
@@ -193,10 +193,19 @@ export async function findPushKey(db: Reader): Promise<string | undefined> {
 }
 
 /** Stores the key unless another node has stored one, and returns the one that is there. */
-export function* createPushKey(input: { key: string }): Write<string> {
+function* createPushKey(input: { key: string }): Write<string> {
   yield* run(
     sql`INSERT INTO push_keys (id, private_key) VALUES (1, ${input.key}) ON CONFLICT (id) DO NOTHING`,
   );
   return (yield* get<{ private_key: string }>(sql`SELECT private_key FROM push_keys WHERE id = 1`))!
     .private_key;
 }
+
+export const pushWrites = {
+  createPushSubscription,
+  deletePushSubscription,
+  endPushSubscription,
+  settlePush,
+  skipPush,
+  createPushKey,
+};

@@ -131,7 +131,7 @@ interface MadeSecret {
 }
 
 /** Throws `count_limit_reached` and `invalid_token`. */
-export const createWebhook = write(
+const createWebhook = write(
   { serializeBy: ({ row }) => row.user_id },
   function* (input: CreateWebhook): Write<MadeSecret> {
     const { row, limit } = input;
@@ -199,37 +199,34 @@ interface UpdateWebhook {
  * Throws `webhook_not_found` and `precondition_failed`. Enabling a webhook or changing its URL restarts its pending
  * deliveries.
  */
-export const updateWebhook = write(
-  { publishesEvents: true },
-  function* (input: UpdateWebhook): Write<WebhookRow> {
-    const { userId, id, enabled, entry } = input;
-    const was = yield* getWebhook(userId, id, input.expected);
-    const row = { ...was, url: input.url ?? was.url };
-    if (input.types !== undefined) row.types = input.types;
-    if (enabled !== undefined) row.disabled_at = enabled ? null : (was.disabled_at ?? entry.at);
-    const changed = (["url", "types", "disabled_at"] as const).filter((name) => row[name] !== was[name]);
-    if (changed.length === 0) return was;
-    row.version++;
-    if (changed.some((name) => name !== "disabled_at")) row.scopes = input.scopes;
-    const resumed = was.disabled_at !== null && row.disabled_at === null;
-    // A backlog continues from its own position, so that nothing before is lost.
-    if (resumed && row.backlog_from === null) row.since_position = input.position;
-    const begunAnew = resumed || row.url !== was.url;
-    const isDisabled = was.disabled_at === null && row.disabled_at !== null;
-    // Its owner knows otherwise.
-    const isNews = isDisabled && entry.actorId !== row.user_id;
-    if (begunAnew) row.failing_since = null;
-    yield* batch([
-      sql`UPDATE webhooks SET url = ${row.url}, types = ${row.types}, scopes = ${row.scopes},
+const updateWebhook = write({ publishesEvents: true }, function* (input: UpdateWebhook): Write<WebhookRow> {
+  const { userId, id, enabled, entry } = input;
+  const was = yield* getWebhook(userId, id, input.expected);
+  const row = { ...was, url: input.url ?? was.url };
+  if (input.types !== undefined) row.types = input.types;
+  if (enabled !== undefined) row.disabled_at = enabled ? null : (was.disabled_at ?? entry.at);
+  const changed = (["url", "types", "disabled_at"] as const).filter((name) => row[name] !== was[name]);
+  if (changed.length === 0) return was;
+  row.version++;
+  if (changed.some((name) => name !== "disabled_at")) row.scopes = input.scopes;
+  const resumed = was.disabled_at !== null && row.disabled_at === null;
+  // A backlog continues from its own position, so that nothing before is lost.
+  if (resumed && row.backlog_from === null) row.since_position = input.position;
+  const begunAnew = resumed || row.url !== was.url;
+  const isDisabled = was.disabled_at === null && row.disabled_at !== null;
+  // Its owner knows otherwise.
+  const isNews = isDisabled && entry.actorId !== row.user_id;
+  if (begunAnew) row.failing_since = null;
+  yield* batch([
+    sql`UPDATE webhooks SET url = ${row.url}, types = ${row.types}, scopes = ${row.scopes},
         disabled_at = ${row.disabled_at}, failing_since = ${row.failing_since}, since_position = ${row.since_position}, version = ${row.version}
         WHERE id = ${id}`,
-      recordEntry(entry, "webhook.updated", id, { origin: originOf(row), enabled: row.disabled_at === null }),
-      ...(begunAnew ? [beginAnew(id, entry.at)] : []),
-      ...(isNews ? [publishDisabled(row, entry.at)] : []),
-    ]);
-    return row;
-  },
-);
+    recordEntry(entry, "webhook.updated", id, { origin: originOf(row), enabled: row.disabled_at === null }),
+    ...(begunAnew ? [beginAnew(id, entry.at)] : []),
+    ...(isNews ? [publishDisabled(row, entry.at)] : []),
+  ]);
+  return row;
+});
 
 /** The first delivery of each conversation is due at once, with all its attempts left. */
 function beginAnew(id: string, now: number): Statement {
@@ -251,7 +248,7 @@ interface RotateSecret {
 }
 
 /** Throws `webhook_not_found`. */
-export function* rotateSecret(input: RotateSecret): Write<MadeSecret> {
+function* rotateSecret(input: RotateSecret): Write<MadeSecret> {
   const row = yield* getWebhook(input.userId, input.id);
   yield* batch([
     sql`UPDATE webhooks
@@ -266,7 +263,7 @@ export function* rotateSecret(input: RotateSecret): Write<MadeSecret> {
  * Deletes the webhook; the eraser removes its deliveries, which may be many. Throws `webhook_not_found` and
  * `precondition_failed`.
  */
-export const deleteWebhook = write(
+const deleteWebhook = write(
   { publishesEvents: true },
   function* (input: { userId: string; id: string; expected: Expected; entry: NewEntry }): Write<void> {
     const row = yield* getWebhook(input.userId, input.id, input.expected);
@@ -301,3 +298,5 @@ export function* disableWebhook(id: string, entry: NewEntry): Write<void> {
 function publishDisabled(row: WebhookRow, at: number): Statement {
   return publishEvent("webhook.disabled", at, row.user_id, "", JSON.stringify(toWebhook(row)));
 }
+
+export const webhookWrites = { createWebhook, updateWebhook, rotateSecret, deleteWebhook };

@@ -5,6 +5,7 @@ const EVENTS = "src/db/queries/events/events.ts";
 const MARKS = "src/db/queries/messages/marks.ts";
 const MESSAGES = "src/db/queries/messages/message-read.ts";
 const HUB = "src/core/node/event-hub.ts";
+const FAMILIES = "src/core/events/event-families.ts";
 const RENDER = "src/core/events/event-render.ts";
 const STREAM = "src/http/protocol/event-stream.ts";
 
@@ -88,23 +89,23 @@ export const events: readonly Mutant[] = [
   },
   {
     name: "events: every token that reads events reads messages",
-    file: "src/core/events/event-types.ts",
-    find: '  message: "messages:read",\n',
-    replace: "",
+    file: FAMILIES,
+    find: '    scope: "messages:read",\n    resource: messageResource,',
+    replace: "    resource: messageResource,",
     tests: ["http/events/events-messages"],
   },
   {
     name: "events: every token that reads events reads groups",
-    file: "src/core/events/event-types.ts",
-    find: '  group: "groups:read",\n',
-    replace: "",
+    file: FAMILIES,
+    find: '    scope: "groups:read",\n    resource: groupResource,',
+    replace: "    resource: groupResource,",
     tests: ["http/webhooks/webhooks-groups"],
   },
   {
     name: "events: every token that reads events reads members",
-    file: "src/core/events/event-types.ts",
-    find: '  member: "groups:read",\n',
-    replace: "",
+    file: FAMILIES,
+    find: '    scope: "groups:read",\n    resource: memberResource,',
+    replace: "    resource: memberResource,",
     tests: ["http/webhooks/webhooks-groups"],
   },
   {
@@ -130,11 +131,11 @@ export const events: readonly Mutant[] = [
   },
   {
     name: "events: a message is read after those who see it",
-    file: RENDER,
-    find: "  return { show, message, userIds, senderId: message.sender_id };\n",
-    replace: `  const late = await findAnyMessage(core.db, conversationId, messageId);
-  const lateShow = await renderMessageForAll(core, late!);
-  return { show: lateShow, message, userIds, senderId: message.sender_id };\n`,
+    file: FAMILIES,
+    find: "      return { show, message, userIds, senderId: message.sender_id };\n",
+    replace: `      const late = await findAnyMessage(core.db, conversationId, id);
+      const lateShow = await renderMessageForAll(core, late!);
+      return { show: lateShow, message, userIds, senderId: message.sender_id };\n`,
     tests: ["http/events/events-alike"],
   },
   {
@@ -224,7 +225,7 @@ export const events: readonly Mutant[] = [
   {
     name: "events: webhooks of all users get contents, whatever the operator wants",
     file: RENDER,
-    find: "  if (core.limits.webhookIdsOnly) return withPayload(head, onlyIds(event));\n",
+    find: "  if (core.limits.webhookIdsOnly) return withPayload(head, familyOf(type).toIds?.(event) ?? event.payload);\n",
     replace: "",
     tests: ["http/webhooks/webhooks-all-users"],
   },

@@ -1,6 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const QUERIES = "src/db/queries/messages/reactions.ts";
+const FAMILIES = "src/core/events/event-families.ts";
 const RENDER = "src/core/events/event-render.ts";
 const LEAVING = "src/db/queries/people/conversation-leaving.ts";
 
@@ -78,14 +79,14 @@ export const reactions: readonly Mutant[] = [
   },
   {
     name: "an event shows a reaction to those who do not see the message any more",
-    file: RENDER,
-    find: "if ((await findReactionReaders(core, event, [recipientId])).length > 0) seen.add(event);",
-    replace: "seen.add(event);",
+    file: FAMILIES,
+    find: "return reader === undefined ? undefined : event.payload;",
+    replace: "return event.payload;",
     tests: ["http/messages/reactions"],
   },
   {
     name: "an event shows a reaction that is gone",
-    file: RENDER,
+    file: FAMILIES,
     find: 'type === "reaction.created", userIds',
     replace: "false, userIds",
     tests: ["http/messages/reactions"],
@@ -99,16 +100,16 @@ export const reactions: readonly Mutant[] = [
   },
   {
     name: "a webhook that gets ids only gets the emoji of a reaction",
-    file: RENDER,
+    file: FAMILIES,
     find: "const { emoji: _, ...ids } = JSON.parse(payload) as Reaction;",
     replace: "const ids = JSON.parse(payload) as Reaction;",
     tests: ["http/messages/reactions"],
   },
   {
     name: "a token without messages:read gets events of reactions",
-    file: "src/core/events/event-types.ts",
-    find: '  reaction: "messages:read",\n',
-    replace: "",
+    file: FAMILIES,
+    find: '    scope: "messages:read",\n    resource: reactionResource,',
+    replace: "    resource: reactionResource,",
     tests: ["http/messages/reactions"],
   },
   {

@@ -45,8 +45,8 @@ export const typing: readonly Mutant[] = [
   {
     name: "typing: any token that reads events is shown it",
     file: TYPES,
-    find: '  [TYPING]: "messages:read",\n',
-    replace: "",
+    find: 'type === TYPING ? "messages:read" :',
+    replace: "type === TYPING ? undefined :",
     tests: ["http/messages/typing"],
   },
   {

@@ -1,10 +1,4 @@
 import { RESOURCE_EVENTS } from "../../db/queries/events/events.ts";
-import { attachmentResource } from "../files/attachment-resource.ts";
-import { memberResource } from "../groups/group-members.ts";
-import { groupResource } from "../groups/groups.ts";
-import { conversationResource } from "../messages/conversations.ts";
-import { messageResource } from "../messages/messages.ts";
-import { contactResource } from "../people/contacts.ts";
 import {
   anyObject,
   anyOf,
@@ -20,8 +14,8 @@ import {
   time,
   withOptional,
 } from "../resource/schema.ts";
+import { FAMILIES } from "./event-families.ts";
 import { TYPING } from "./event-types.ts";
-import { webhookResource } from "./webhook-fields.ts";
 
 export const referenceResource = resource(
   "Reference",
@@ -35,21 +29,6 @@ export const memberReferenceResource = withOptional(
     { id: id("mem"), group_id: id("grp"), user_id: described(id("usr"), "Of a member who has left.") },
     "The member of a group that an event is about, if the recipient can't see it any more.",
   ),
-  "user_id",
-);
-
-export const reactionResource = withOptional(
-  resource(
-    "Reaction",
-    {
-      message_id: id("msg"),
-      conversation_id: id("cnv"),
-      emoji: text,
-      user_id: described(id("usr"), "Who reacted."),
-    },
-    "A reaction that was added or removed; only the ids of message and conversation if the recipient can't see it.",
-  ),
-  "emoji",
   "user_id",
 );
 
@@ -76,14 +55,7 @@ export const eventResource = withOptional(
       ),
       payload: described(
         anyOf(
-          contactResource,
-          conversationResource,
-          messageResource,
-          reactionResource,
-          groupResource,
-          memberResource,
-          attachmentResource,
-          webhookResource,
+          ...Object.values(FAMILIES).map(({ resource }) => resource),
           referenceResource,
           memberReferenceResource,
         ),

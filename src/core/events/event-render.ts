@@ -1,46 +1,22 @@
 import { setImmediate } from "node:timers/promises";
-import { toReference } from "../../db/queries/events/events.ts";
-import { findAttachments, findVisibleAttachment } from "../../db/queries/files/attachments.ts";
-import { findOwnSeat, findSeated } from "../../db/queries/groups/group-members.ts";
 import { hasRead, listMuted } from "../../db/queries/messages/marks.ts";
-import { findAnyMessage, findMessages, type MessageRow } from "../../db/queries/messages/message-read.ts";
-import {
-  listBlockingReaders,
-  listReactionReaders,
-  type Reaction,
-} from "../../db/queries/messages/reactions.ts";
-import { listSeeing } from "../../db/queries/visibility/visibility.ts";
+import { findMessages, type MessageRow } from "../../db/queries/messages/message-read.ts";
+import { listBlockingReaders, type Reaction } from "../../db/queries/messages/reactions.ts";
 import type { DueDelivery } from "../../db/queries/webhooks/deliveries.ts";
 import { toSeconds } from "../../util/clock.ts";
-import { linked } from "../files/attachment-resource.ts";
-import { renderMember } from "../groups/group-members.ts";
-import { renderGroupForAll, renderGroups } from "../groups/groups.ts";
-import { renderConversations } from "../messages/conversations.ts";
-import { type messageResource, renderMessageForAll, renderMessages } from "../messages/messages.ts";
+import type { messageResource } from "../messages/messages.ts";
 import type { Core } from "../node/core.ts";
 import type { RenderedEvent } from "../node/event-hub.ts";
 import type { TypeOf } from "../resource/schema.ts";
+import {
+  familyOf,
+  findSeen,
+  findSeenByAll,
+  type Seen,
+  type SeenByAll,
+  type StoredEvent,
+} from "./event-families.ts";
 import type { eventResource, sharedEventResource } from "./event-fields.ts";
-
-/** An event as it is stored. */
-export interface StoredEvent {
-  id: string;
-  type: string;
-  /** Milliseconds. */
-  at: number;
-  /** Empty if it belongs to none. */
-  conversationId: string;
-  /** JSON text. */
-  payload: string;
-}
-
-/** What an event is about, as its recipients see it. */
-interface Seen {
-  /** JSON text. */
-  json: string;
-  /** Set for messages. */
-  message?: MessageRow | undefined;
-}
 
 const NEW = "message.created";
 /** An edit mentions the recipient. */
@@ -82,13 +58,9 @@ export async function renderEvents(
     created.map(({ conversationId }) => conversationId),
   );
   const mutedIds = new Set(muted.map(({ conversation_id }) => conversation_id));
-  const reactions = await findSeenReactions(core, recipientId, events);
-  return events.map((event) => {
-    if (reactions.has(event)) return render(event, recipientId, { json: event.payload }, false);
-    // A group that was left or hidden may be visible again, under the same reference.
-    const found = event.type.endsWith(".deleted") ? undefined : seen.get(event.payload);
-    return render(event, recipientId, found, mutedIds.has(event.conversationId));
-  });
+  return events.map((event) =>
+    render(event, recipientId, seen.get(event), mutedIds.has(event.conversationId)),
+  );
 }
 
 /** Renders the events of one change that looks the same to everyone who can see it. The result is that of `renderEvents` for each recipient. */
@@ -153,36 +125,9 @@ function render(
 
 /** The payload as it is stored has only ids, except that of a reaction. */
 function toUnseen(type: string, payload: string): string {
-  if (!isReaction(type)) return payload;
+  if (!type.startsWith("reaction.")) return payload;
   const { message_id, conversation_id } = JSON.parse(payload) as Reaction;
   return JSON.stringify({ message_id, conversation_id });
-}
-
-function isReaction(type: string): boolean {
-  return type.startsWith("reaction.");
-}
-
-/** Returns those of the users who see the reaction, or saw the one that was removed. */
-function findReactionReaders(
-  core: Core,
-  { type, payload }: StoredEvent,
-  userIds: readonly string[],
-): Promise<string[]> {
-  return listReactionReaders(core.db, JSON.parse(payload), type === "reaction.created", userIds);
-}
-
-/** Returns those of the events that are about reactions which the recipient sees. */
-async function findSeenReactions(
-  core: Core,
-  recipientId: string,
-  events: readonly StoredEvent[],
-): Promise<ReadonlySet<StoredEvent>> {
-  const seen = new Set<StoredEvent>();
-  for (const event of events) {
-    if (!isReaction(event.type)) continue;
-    if ((await findReactionReaders(core, event, [recipientId])).length > 0) seen.add(event);
-  }
-  return seen;
 }
 
 /** Finds which of the users have muted which of the conversations. */
@@ -193,83 +138,6 @@ async function findMuted(core: Core, userIds: readonly string[], conversationIds
 
 function withPayload(head: object, payload: string): string {
   return `${JSON.stringify(head).slice(0, -1)},"payload":${payload}}`;
-}
-
-/** Finds what the events refer to, as far as the recipient sees it, by their references. */
-async function findSeen(
-  core: Core,
-  recipientId: string,
-  events: readonly StoredEvent[],
-): Promise<ReadonlyMap<string, Seen>> {
-  const attachments = new Map<string, string>();
-  const messages = new Map<string, string>();
-  const conversations = new Map<string, string>();
-  const groups = new Set<string>();
-  const members = new Set<string>();
-  for (const { type, payload } of events) {
-    if (type.endsWith(".deleted")) continue;
-    if (type.startsWith("attachment.")) attachments.set(JSON.parse(payload).id, payload);
-    else if (type.startsWith("message.")) messages.set(JSON.parse(payload).id, payload);
-    else if (type.startsWith("conversation.")) conversations.set(JSON.parse(payload).id, payload);
-    else if (type.startsWith("group.")) groups.add(payload);
-    else if (type.startsWith("member.")) members.add(payload);
-  }
-  const seen = new Map<string, Seen>();
-  if (attachments.size > 0) {
-    for (const row of await findAttachments(core.db, recipientId, [...attachments.keys()]))
-      seen.set(attachments.get(row.id)!, { json: linked(core, row, recipientId) });
-  }
-  if (messages.size > 0) {
-    const rows = await findMessages(core.db, recipientId, [...messages.keys()]);
-    const texts = await renderMessages(core, rows, recipientId);
-    for (const [i, message] of rows.entries())
-      seen.set(messages.get(message.id)!, { json: texts[i]!, message });
-  }
-  if (conversations.size > 0) {
-    for (const [id, json] of await renderConversations(core, recipientId, [...conversations.keys()]))
-      seen.set(conversations.get(id)!, { json });
-  }
-  for (const [payload, json] of await findSeenGroups(core, recipientId, [...groups]))
-    seen.set(payload, { json });
-  for (const payload of members) {
-    const json = await findSeenMember(core, recipientId, payload);
-    if (json !== undefined) seen.set(payload, { json });
-  }
-  return seen;
-}
-
-/** Finds the groups that events refer to, by their references, of which a group may have two. */
-async function findSeenGroups(
-  core: Core,
-  recipientId: string,
-  payloads: readonly string[],
-): Promise<[payload: string, json: string][]> {
-  if (payloads.length === 0) return [];
-  const ids = payloads.map((payload) => JSON.parse(payload).id as string);
-  const texts = await renderGroups(core, recipientId, [...new Set(ids)]);
-  return payloads.flatMap((payload, i) => {
-    const json = texts.get(ids[i]!);
-    return json === undefined ? [] : [[payload, json]];
-  });
-}
-
-/** A member is seen by members. */
-async function findSeenMember(core: Core, recipientId: string, payload: string): Promise<string | undefined> {
-  const { id, group_id: groupId } = JSON.parse(payload) as { id: string; group_id: string };
-  const seat = await findOwnSeat(core.db, groupId, recipientId);
-  return seat && renderMember(core, groupId, id);
-}
-
-/** What an event is about, as everybody sees it who has blocked nobody. */
-interface SeenByAll {
-  /** Returns its JSON text with the links of this user. */
-  show: (userId: string) => string;
-  /** Set for messages. */
-  message?: MessageRow;
-  /** The recipients who see it. */
-  userIds: readonly string[];
-  /** Who has sent a message or file. */
-  senderId?: string;
 }
 
 /**
@@ -298,7 +166,7 @@ export async function renderForAll(
       notify: message !== undefined && notifies(type, message, userId, mutedIds.has(userId)),
     })),
   };
-  if (core.limits.webhookIdsOnly) return withPayload(head, onlyIds(event));
+  if (core.limits.webhookIdsOnly) return withPayload(head, familyOf(type).toIds?.(event) ?? event.payload);
   return withPayload(head, message ? withoutReactions(json) : json);
 }
 
@@ -320,61 +188,4 @@ export async function renderPush(core: Core, delivery: DueDelivery): Promise<str
 function withoutReactions(json: string): string {
   const { reactions: _, ...shown } = JSON.parse(json) as TypeOf<typeof messageResource>;
   return JSON.stringify(shown);
-}
-
-/** The payload without content: a contact is stored as it was then, a reaction with its emoji, everything else as ids. */
-function onlyIds({ type, conversationId, payload }: StoredEvent): string {
-  if (isReaction(type)) {
-    const { emoji: _, ...ids } = JSON.parse(payload) as Reaction;
-    return JSON.stringify(ids);
-  }
-  return type.startsWith("contact.") ? toReference(JSON.parse(payload).id, conversationId) : payload;
-}
-
-const NOBODY: SeenByAll = { show: () => "", userIds: [] };
-
-async function findSeenByAll(
-  core: Core,
-  event: StoredEvent,
-  recipientIds: readonly string[],
-): Promise<SeenByAll> {
-  const { type, payload, conversationId } = event;
-  const [family, change] = type.split(".");
-  if (isReaction(type))
-    return { show: () => payload, userIds: await findReactionReaders(core, event, recipientIds) };
-  if (change === "deleted") return { show: () => payload, userIds: recipientIds };
-  if (family === "message")
-    return findMessageForAll(core, JSON.parse(payload).id, conversationId, recipientIds);
-  if (family === "attachment") {
-    const row = await findVisibleAttachment(core.db, JSON.parse(payload).id);
-    if (!row) return NOBODY;
-    const userIds = await listSeeing(core.db, conversationId, row.message_id, recipientIds);
-    return { show: (userId) => linked(core, row, userId), userIds, senderId: row.uploader_id };
-  }
-  if (type === "group.updated" || family === "member") {
-    const { id, group_id: groupId } = JSON.parse(payload) as { id: string; group_id?: string };
-    const json = groupId ? await renderMember(core, groupId, id) : await renderGroupForAll(core, id);
-    if (json === undefined) return NOBODY;
-    // Also somebody who is invited gets a change of the group.
-    const userIds = groupId ? await findSeated(core.db, groupId, recipientIds) : recipientIds;
-    return { show: () => json, userIds };
-  }
-  if (family !== "conversation" && family !== "group") return { show: () => payload, userIds: recipientIds };
-  // It has one recipient.
-  const seen = (await findSeen(core, recipientIds[0]!, [event])).get(payload);
-  return seen ? { show: () => seen.json, userIds: recipientIds } : NOBODY;
-}
-
-async function findMessageForAll(
-  core: Core,
-  messageId: string,
-  conversationId: string,
-  recipientIds: readonly string[],
-): Promise<SeenByAll> {
-  const message = await findAnyMessage(core.db, conversationId, messageId);
-  if (!message) return NOBODY;
-  const show = await renderMessageForAll(core, message);
-  // Last: an edit meanwhile may have withdrawn the message from some, who must not get the new text.
-  const userIds = await listSeeing(core.db, conversationId, messageId, recipientIds);
-  return { show, message, userIds, senderId: message.sender_id };
 }

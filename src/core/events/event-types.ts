@@ -3,6 +3,7 @@ import { ParleyError } from "../../errors.ts";
 import type { Scope } from "../people/tokens.ts";
 import { someOf } from "../resource/choices.ts";
 import type { Field } from "../resource/fields.ts";
+import { familyOf } from "./event-families.ts";
 
 /** Who is typing: an event that is stored nowhere, so only streams have it. */
 export const TYPING = "typing";
@@ -16,21 +17,9 @@ export const eventTypes: Field<string[], true> = {
   parse: (value) => someOf(STREAM_EVENTS, value),
 };
 
-/** The scope that shows the events of a family. Those of webhooks need none beside `events:read`. */
-const SHOWN_BY: Readonly<Record<string, Scope>> = {
-  attachment: "attachments:read",
-  contact: "contacts:read",
-  conversation: "messages:read",
-  group: "groups:read",
-  member: "groups:read",
-  message: "messages:read",
-  reaction: "messages:read",
-  [TYPING]: "messages:read",
-};
-
-/** Returns the scope that shows events of this type; undefined if none is needed. */
+/** Returns the scope that shows events of this type; undefined if `events:read` does. */
 function scopeFor(type: string): Scope | undefined {
-  return SHOWN_BY[type.split(".")[0]!];
+  return type === TYPING ? "messages:read" : familyOf(type).scope;
 }
 
 export function isShown(scopes: ReadonlySet<string>, type: string): boolean {
@@ -73,5 +62,6 @@ export function requireShown(scopes: ReadonlySet<string>, types: readonly string
 
 /** Returns those of the scopes that show events, separated by spaces. */
 export function showingScopes(scopes: ReadonlySet<string>): string {
-  return [...new Set(Object.values(SHOWN_BY))].filter((scope) => scopes.has(scope)).join(" ");
+  const showing = new Set(RESOURCE_EVENTS.map(scopeFor));
+  return [...showing].filter((scope) => scope !== undefined && scopes.has(scope)).join(" ");
 }

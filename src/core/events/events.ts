@@ -12,7 +12,8 @@ import type { Core } from "../node/core.ts";
 import type { RenderedEvent } from "../node/event-hub.ts";
 import { NEWEST, type Page, type PageEnvelope, toPage } from "../resource/page.ts";
 import { ROWS_PER_TURN, type Turns } from "../resource/turns.ts";
-import { renderChange, renderEvents, type StoredEvent } from "./event-render.ts";
+import type { StoredEvent } from "./event-families.ts";
+import { renderChange, renderEvents } from "./event-render.ts";
 import { shownTypes } from "./event-types.ts";
 
 const DAY_MS = 24 * 3600 * 1000;

@@ -1,9 +1,34 @@
 import { listReactions } from "../../db/queries/messages/reactions.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
-import { count, id, listOf, object, type TypeOf, text } from "../resource/schema.ts";
+import {
+  count,
+  described,
+  id,
+  listOf,
+  object,
+  resource,
+  type TypeOf,
+  text,
+  withOptional,
+} from "../resource/schema.ts";
 
 export const reactionsSchema = listOf(object({ emoji: text, count, user_ids: listOf(id("usr")) }));
+
+export const reactionResource = withOptional(
+  resource(
+    "Reaction",
+    {
+      message_id: id("msg"),
+      conversation_id: id("cnv"),
+      emoji: text,
+      user_id: described(id("usr"), "Who reacted."),
+    },
+    "A reaction that was added or removed; only the ids of message and conversation if the recipient can't see it.",
+  ),
+  "emoji",
+  "user_id",
+);
 
 /** Returns `reactions` of each of the messages that has some, as the reader sees them, as JSON texts. */
 export async function reactionsByMessage(

@@ -3,7 +3,7 @@ import type { Database } from "../../db/database.ts";
 import {
   eventsBehind,
   groupByChange,
-  isShared,
+  isSameForAll,
   lastPosition,
   type PlacedEvent,
 } from "../../db/queries/events/events.ts";
@@ -221,9 +221,4 @@ export class EventHub {
   #all(): Listener[] {
     return [...this.#listeners.values()].flatMap((listeners) => [...listeners]);
   }
-}
-
-/** Reports whether a change of this type looks the same to everyone who can see it. A group shows each member their own role. */
-function isSameForAll(type: string): boolean {
-  return isShared(type) && type !== "group.updated";
 }

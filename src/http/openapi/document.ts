@@ -1,12 +1,12 @@
 import {
   eventResource,
   memberReferenceResource,
-  reactionResource,
   referenceResource,
   sharedEventResource,
   testEventResource,
   typingEventResource,
 } from "../../core/events/event-fields.ts";
+import { reactionResource } from "../../core/messages/reactions.ts";
 import { type Field, type Shape, withNull } from "../../core/resource/fields.ts";
 import type { Resource } from "../../core/resource/schema.ts";
 import { headers } from "../protocol/headers.ts";

@@ -8,7 +8,7 @@ import {
   eventsBehind,
   groupByChange,
   hasUnnumbered,
-  isShared,
+  isSameForAll,
   lastEvent,
 } from "../../../src/db/queries/events/events.ts";
 import { startApp, startOn, type TestApp, testConfig } from "../../support/app.ts";
@@ -70,7 +70,7 @@ for (const engine of ["sqlite", "postgres"]) {
     assert.ok(await eventually(async () => !(await hasUnnumbered(server.app.core.db))));
     for (const who of people) for (const event of await allEvents(server, who)) shown.set(event.id, event);
     const rows = await eventsBehind(server.app.core.db, 0, ALL);
-    const shared = rows.filter(({ type }) => isShared(type) && type !== "group.updated");
+    const shared = rows.filter(({ type }) => isSameForAll(type));
     const { changes } = groupByChange(shared, shared.length + 1)!;
     let partlySeen = 0;
     const notified = new Set<boolean | undefined>();

@@ -2,30 +2,45 @@ import { EMPTY, list, padded, type Reader, type Statement, sql } from "../../sql
 import { all, batch, eraseSome, type Write, write } from "../../write.ts";
 import { audience } from "../visibility/visibility.ts";
 
-/** Events of resources, published to the users who see them. */
-export const RESOURCE_EVENTS = [
-  "attachment.created",
-  "attachment.deleted",
-  "attachment.updated",
-  "contact.created",
-  "contact.deleted",
-  "contact.updated",
-  "conversation.updated",
-  "group.created",
-  "group.deleted",
-  "group.updated",
-  "member.created",
-  "member.deleted",
-  "member.updated",
-  "message.created",
-  "message.deleted",
-  "message.mentioned",
-  "message.updated",
-  "reaction.created",
-  "reaction.deleted",
-  "webhook.disabled",
-] as const;
-type ResourceEvent = (typeof RESOURCE_EVENTS)[number];
+/**
+ * Events of resources, published to the users who see them. A change has an event for "one" user, or for "each" user who
+ * sees it, and then these differ only in their recipients. To "all", what it is about looks the same, too: a group shows
+ * each member their own role.
+ */
+const RECIPIENTS = {
+  "attachment.created": "all",
+  "attachment.deleted": "all",
+  "attachment.updated": "all",
+  "contact.created": "one",
+  "contact.deleted": "one",
+  "contact.updated": "one",
+  "conversation.updated": "one",
+  "group.created": "one",
+  "group.deleted": "one",
+  "group.updated": "each",
+  "member.created": "all",
+  "member.deleted": "all",
+  "member.updated": "all",
+  "message.created": "all",
+  "message.deleted": "all",
+  "message.mentioned": "all",
+  "message.updated": "all",
+  "reaction.created": "all",
+  "reaction.deleted": "all",
+  "webhook.disabled": "one",
+} as const;
+type ResourceEvent = keyof typeof RECIPIENTS;
+export const RESOURCE_EVENTS = Object.keys(RECIPIENTS) as readonly ResourceEvent[];
+
+/** Reports whether a change has an event of this type for each user who sees it. */
+export function isShared(type: string): boolean {
+  return isSameForAll(type) || RECIPIENTS[type as ResourceEvent] === "each";
+}
+
+/** Reports whether an event of this type looks the same to everyone who sees what it is about. */
+export function isSameForAll(type: string): boolean {
+  return RECIPIENTS[type as ResourceEvent] === "all";
+}
 
 export const INTO_OUTBOX = sql`INSERT INTO outbox (recipient_id, type, conversation_id, created_at, payload)`;
 
@@ -196,11 +211,6 @@ export function eventsBehind(db: Reader, position: number, limit: number): Promi
     sql`SELECT position, recipient_id, number, type, conversation_id, created_at, payload FROM events
       WHERE position > ${position} ORDER BY position LIMIT ${limit} + 0`,
   );
-}
-
-/** Whether a change of this type has an event for each user who sees it, and these differ only in their recipients. */
-export function isShared(type: string): boolean {
-  return /^(?:attachment|member|message|reaction)\.|^group\.updated$/.test(type);
 }
 
 type Published = Omit<EventRow, "number">;

@@ -1,0 +1,234 @@
+// What differs between the families of events: a family is the part of a type before the dot.
+import { isShared, toReference } from "../../db/queries/events/events.ts";
+import { findAttachments, findVisibleAttachment } from "../../db/queries/files/attachments.ts";
+import { findOwnSeat, findSeated } from "../../db/queries/groups/group-members.ts";
+import { findAnyMessage, findMessages, type MessageRow } from "../../db/queries/messages/message-read.ts";
+import { listReactionReaders, type Reaction } from "../../db/queries/messages/reactions.ts";
+import { listSeeing } from "../../db/queries/visibility/visibility.ts";
+import { attachmentResource, linked } from "../files/attachment-resource.ts";
+import { memberResource, renderMember } from "../groups/group-members.ts";
+import { groupResource, renderGroupForAll, renderGroups } from "../groups/groups.ts";
+import { conversationResource, renderConversations } from "../messages/conversations.ts";
+import { messageResource, renderMessageForAll, renderMessages } from "../messages/messages.ts";
+import { reactionResource } from "../messages/reactions.ts";
+import type { Core } from "../node/core.ts";
+import { contactResource } from "../people/contacts.ts";
+import type { Scope } from "../people/tokens.ts";
+import type { Resource } from "../resource/schema.ts";
+import { webhookResource } from "./webhook-fields.ts";
+
+/** An event as it is stored. */
+export interface StoredEvent {
+  id: string;
+  type: string;
+  /** Milliseconds. */
+  at: number;
+  /** Empty if it belongs to none. */
+  conversationId: string;
+  /** JSON text. */
+  payload: string;
+}
+
+/** What an event is about, as its recipient sees it. */
+export interface Seen {
+  /** JSON text. */
+  json: string;
+  /** Set for messages. */
+  message?: MessageRow | undefined;
+}
+
+/** What an event is about, as everybody sees it who has blocked nobody. */
+export interface SeenByAll {
+  /** Returns its JSON text with the links of this user. */
+  show: (userId: string) => string;
+  /** Set for messages. */
+  message?: MessageRow;
+  /** The recipients who see it. */
+  userIds: readonly string[];
+  /** Who has sent a message or file. */
+  senderId?: string;
+}
+
+type Find = (
+  core: Core,
+  userId: string,
+  events: readonly StoredEvent[],
+) => Promise<readonly (Seen | undefined)[]>;
+
+interface Family {
+  /** The scope that shows its events; without it, `events:read` does. */
+  scope?: Scope;
+  resource: Resource;
+  /** Finds what each event refers to, as far as this user sees it. Without it, the payload is stored whole. */
+  find?: Find;
+  /** The same for all recipients of a shared event. */
+  findForAll?: (core: Core, event: StoredEvent, userIds: readonly string[]) => Promise<SeenByAll>;
+  /** Returns the payload without content. Without it, only ids are stored. */
+  toIds?: (event: StoredEvent) => string;
+}
+
+const NOBODY: SeenByAll = { show: () => "", userIds: [] };
+
+/** In the order of the OpenAPI document. */
+export const FAMILIES = {
+  contact: {
+    scope: "contacts:read",
+    resource: contactResource,
+    toIds: ({ payload, conversationId }) => toReference(JSON.parse(payload).id, conversationId),
+  },
+  conversation: {
+    scope: "messages:read",
+    resource: conversationResource,
+    find: byId(async (core, userId, ids) => toSeen(await renderConversations(core, userId, ids))),
+  },
+  message: {
+    scope: "messages:read",
+    resource: messageResource,
+    find: byId(async (core, userId, ids) => {
+      const rows = await findMessages(core.db, userId, ids);
+      const texts = await renderMessages(core, rows, userId);
+      return rows.map((message, i) => [message.id, { json: texts[i]!, message }]);
+    }),
+    async findForAll(core, { payload, conversationId }, recipientIds) {
+      const { id } = JSON.parse(payload);
+      const message = await findAnyMessage(core.db, conversationId, id);
+      if (!message) return NOBODY;
+      const show = await renderMessageForAll(core, message);
+      // Last: an edit meanwhile may have withdrawn the message from some, who must not get the new text.
+      const userIds = await listSeeing(core.db, conversationId, id, recipientIds);
+      return { show, message, userIds, senderId: message.sender_id };
+    },
+  },
+  reaction: {
+    scope: "messages:read",
+    resource: reactionResource,
+    find: oneByOne(async (core, userId, event) => {
+      const [reader] = await findReactionReaders(core, event, [userId]);
+      return reader === undefined ? undefined : event.payload;
+    }),
+    findForAll: async (core, event, recipientIds) => ({
+      show: () => event.payload,
+      userIds: await findReactionReaders(core, event, recipientIds),
+    }),
+    toIds({ payload }) {
+      const { emoji: _, ...ids } = JSON.parse(payload) as Reaction;
+      return JSON.stringify(ids);
+    },
+  },
+  group: {
+    scope: "groups:read",
+    resource: groupResource,
+    find: byId(async (core, userId, ids) => toSeen(await renderGroups(core, userId, ids))),
+    async findForAll(core, { payload }, recipientIds) {
+      const json = await renderGroupForAll(core, JSON.parse(payload).id);
+      // Also somebody who is invited gets a change of the group.
+      return json === undefined ? NOBODY : { show: () => json, userIds: recipientIds };
+    },
+  },
+  member: {
+    scope: "groups:read",
+    resource: memberResource,
+    find: oneByOne(async (core, userId, { payload }) => {
+      const { id, group_id: groupId } = JSON.parse(payload);
+      const seat = await findOwnSeat(core.db, groupId, userId);
+      return seat && renderMember(core, groupId, id);
+    }),
+    async findForAll(core, { payload }, recipientIds) {
+      const { id, group_id: groupId } = JSON.parse(payload);
+      const json = await renderMember(core, groupId, id);
+      if (json === undefined) return NOBODY;
+      return { show: () => json, userIds: await findSeated(core.db, groupId, recipientIds) };
+    },
+  },
+  attachment: {
+    scope: "attachments:read",
+    resource: attachmentResource,
+    find: byId(async (core, userId, ids) => {
+      const rows = await findAttachments(core.db, userId, ids);
+      return rows.map((row) => [row.id, { json: linked(core, row, userId) }]);
+    }),
+    async findForAll(core, { payload, conversationId }, recipientIds) {
+      const row = await findVisibleAttachment(core.db, JSON.parse(payload).id);
+      if (!row) return NOBODY;
+      const userIds = await listSeeing(core.db, conversationId, row.message_id, recipientIds);
+      return { show: (userId) => linked(core, row, userId), userIds, senderId: row.uploader_id };
+    },
+  },
+  webhook: { resource: webhookResource },
+} satisfies Record<string, Family>;
+
+export function familyOf(type: string): Family {
+  return FAMILIES[type.split(".", 1)[0] as keyof typeof FAMILIES];
+}
+
+/** Finds what the events refer to, as far as the recipient sees it. */
+export async function findSeen(
+  core: Core,
+  recipientId: string,
+  events: readonly StoredEvent[],
+): Promise<ReadonlyMap<StoredEvent, Seen>> {
+  const seen = new Map<StoredEvent, Seen>();
+  const families = Map.groupBy(events.filter(isFindable), ({ type }) => familyOf(type));
+  for (const [{ find }, own] of families) {
+    const found = (await find?.(core, recipientId, own)) ?? [];
+    for (const [i, each] of found.entries()) if (each) seen.set(own[i]!, each);
+  }
+  return seen;
+}
+
+/** Finds what an event of one or several recipients refers to, as all of them see it. */
+export async function findSeenByAll(
+  core: Core,
+  event: StoredEvent,
+  recipientIds: readonly string[],
+): Promise<SeenByAll> {
+  const { find, findForAll } = familyOf(event.type);
+  if (!find || !isFindable(event)) return { show: () => event.payload, userIds: recipientIds };
+  if (findForAll && isShared(event.type)) return findForAll(core, event, recipientIds);
+  // It has one recipient.
+  const [seen] = await find(core, recipientIds[0]!, [event]);
+  return seen ? { show: () => seen.json, userIds: recipientIds } : NOBODY;
+}
+
+/** Of what is deleted only ids are stored, but a reaction whole. A group that was left may be visible again, with the same id. */
+function isFindable({ type }: StoredEvent): boolean {
+  return !type.endsWith(".deleted") || type === "reaction.deleted";
+}
+
+/** Makes a `find` of one that gets the ids of what the events refer to, each once. */
+function byId(
+  findByIds: (core: Core, userId: string, ids: readonly string[]) => Promise<readonly [string, Seen][]>,
+): Find {
+  return async (core, userId, events) => {
+    const ids = events.map(({ payload }) => JSON.parse(payload).id as string);
+    const seen = new Map(await findByIds(core, userId, [...new Set(ids)]));
+    return ids.map((id) => seen.get(id));
+  };
+}
+
+function toSeen(texts: ReadonlyMap<string, string>): [string, Seen][] {
+  return [...texts].map(([id, json]) => [id, { json }]);
+}
+
+/** Makes a `find` of one that returns the JSON text of what an event refers to. */
+function oneByOne(
+  findOne: (core: Core, userId: string, event: StoredEvent) => Promise<string | undefined>,
+): Find {
+  return async (core, userId, events) => {
+    const found: (Seen | undefined)[] = [];
+    for (const event of events) {
+      const json = await findOne(core, userId, event);
+      found.push(json === undefined ? undefined : { json });
+    }
+    return found;
+  };
+}
+
+/** Returns those of the users who see the reaction, or saw the one that was removed. */
+function findReactionReaders(
+  core: Core,
+  { type, payload }: StoredEvent,
+  userIds: readonly string[],
+): Promise<string[]> {
+  return listReactionReaders(core.db, JSON.parse(payload), type === "reaction.created", userIds);
+}

@@ -8,9 +8,8 @@ import {
   type BlobReader,
   type BlobStore,
   type BlobWriter,
-  type GrowingBlob,
-  type Grown,
   isKey,
+  type Progress,
   requireKey,
   type StoredItem,
 } from "./store.ts";
@@ -152,33 +151,29 @@ class DiskStore extends DiskReader implements BlobStore {
     this.#fuse = fuse;
   }
 
-  async create(key: string): Promise<BlobWriter> {
-    this.#fuse.check();
+  create(key: string): Promise<BlobWriter> {
     this.#writing.add(key);
-    try {
-      const file = await open(join(this.temporary, key), "wx", FILE_MODE);
-      const done = () => void this.#writing.delete(key);
-      return new DiskWriter(key, file, join(this.temporary, key), this.path(key), done, this.#fuse);
-    } catch (error) {
-      this.#writing.delete(key);
-      throw diskError(error);
-    }
+    return this.#open(key, 0, join(this.temporary, key));
   }
 
-  async grow(key: string, { size }: Grown): Promise<GrowingBlob> {
-    this.#fuse.check();
-    const path = this.path(key);
+  resume(key: string, { size }: Progress): Promise<BlobWriter> {
+    return this.#open(key, size, null);
+  }
+
+  async #open(key: string, size: number, intent: string | null): Promise<BlobWriter> {
     try {
-      const file = await open(path, size === 0 ? NEW : constants.O_WRONLY, FILE_MODE);
-      try {
-        if (size === 0) await syncOrBlow(this.#fuse, () => syncFolder(dirname(path)));
-        else if ((await file.stat()).size < size) throw new Error(`The blob ${key} was cut short.`);
-      } catch (error) {
-        await file.close();
-        throw error;
+      this.#fuse.check();
+      const path = this.path(key);
+      const file = await open(intent ?? path, size === 0 ? NEW : constants.O_WRONLY, FILE_MODE);
+      const onSettled = () => void this.#writing.delete(key);
+      const writer = new DiskWriter(key, file, { path, intent, size, fuse: this.#fuse, onSettled });
+      if (size > 0 && (await file.stat()).size < size) {
+        await writer.close();
+        throw new Error(`The blob ${key} was cut short.`);
       }
-      return new GrowingFile(file, size, this.#fuse);
+      return writer;
     } catch (error) {
+      if (intent !== null) this.#writing.delete(key);
       throw diskError(error);
     }
   }
@@ -212,100 +207,40 @@ class DiskStore extends DiskReader implements BlobStore {
   }
 }
 
-/**
- * The entry in `tmp/` is the intent. So the file is linked to its place, not renamed, and the entry is removed only after
- * the row is committed.
- */
-class DiskWriter implements BlobWriter {
-  readonly isUnsure = false;
-  readonly key: string;
-  readonly #file: FileHandle;
-  readonly #temporary: string;
-  readonly #final: string;
-  readonly #done: () => void;
-  readonly #fuse: Fuse;
-  readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
-  #buffered = 0;
-  #closed = false;
-
-  constructor(key: string, file: FileHandle, temporary: string, final: string, done: () => void, fuse: Fuse) {
-    this.key = key;
-    this.#file = file;
-    this.#temporary = temporary;
-    this.#final = final;
-    this.#done = done;
-    this.#fuse = fuse;
-  }
-
-  async write(chunk: Uint8Array): Promise<void> {
-    for (let at = 0; at < chunk.length; ) {
-      const part = chunk.subarray(at, at + BUFFER_BYTES - this.#buffered);
-      this.#buffer.set(part, this.#buffered);
-      this.#buffered += part.length;
-      at += part.length;
-      if (this.#buffered === BUFFER_BYTES) await this.#flush();
-    }
-  }
-
-  async #flush(): Promise<void> {
-    try {
-      // A short write is no error.
-      for (let at = 0; at < this.#buffered; ) {
-        at += (await this.#file.write(this.#buffer, at, this.#buffered - at)).bytesWritten;
-      }
-      this.#buffered = 0;
-    } catch (error) {
-      throw diskError(error);
-    }
-  }
-
-  async store(): Promise<void> {
-    await this.#flush();
-    try {
-      await syncOrBlow(this.#fuse, () => this.#file.sync());
-      await this.#close();
-      await link(this.#temporary, this.#final);
-      await syncOrBlow(this.#fuse, () => syncFolder(dirname(this.#final)));
-    } catch (error) {
-      throw diskError(error);
-    }
-  }
-
-  async settle(): Promise<void> {
-    try {
-      await unlinkIfThere(this.#temporary);
-    } finally {
-      this.#done();
-    }
-  }
-
-  async discard(): Promise<void> {
-    await this.#close().catch(() => {});
-    await unlinkIfThere(this.#final);
-    await this.settle();
-  }
-
-  async #close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    await this.#file.close();
-  }
+interface Place {
+  path: string;
+  /** The path in `tmp/`; null: the blob grows at its place. */
+  intent: string | null;
+  /** Bytes that were synced before. */
+  size: number;
+  fuse: Fuse;
+  onSettled: () => void;
 }
 
-/** Writes to the file at its place: nothing reads it before its row is committed. */
-class GrowingFile implements GrowingBlob {
+/**
+ * The entry in `tmp/` is the intent. So the file is linked to its place, not renamed, and the entry is removed only after
+ * the row is committed. A blob that grows is at its place from the start: nothing reads it before its row is committed.
+ */
+class DiskWriter implements BlobWriter {
+  readonly key: string;
+  readonly isUnsure = false;
   readonly parts = null;
   readonly partsBefore = null;
   size: number;
   readonly #file: FileHandle;
-  readonly #fuse: Fuse;
+  readonly #place: Place;
   readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #buffered = 0;
+  /** Whether the entry at its place is durable. */
+  #isPlaced: boolean;
+  #isClosed = false;
 
-  constructor(file: FileHandle, size: number, fuse: Fuse) {
+  constructor(key: string, file: FileHandle, place: Place) {
+    this.key = key;
     this.#file = file;
-    this.size = size;
-    this.#fuse = fuse;
+    this.#place = place;
+    this.size = place.size;
+    this.#isPlaced = place.size > 0;
   }
 
   async write(chunk: Uint8Array): Promise<void> {
@@ -322,6 +257,7 @@ class GrowingFile implements GrowingBlob {
   async #flush(): Promise<void> {
     const start = this.size - this.#buffered;
     try {
+      // A short write is no error.
       for (let at = 0; at < this.#buffered; ) {
         at += (await this.#file.write(this.#buffer, at, this.#buffered - at, start + at)).bytesWritten;
       }
@@ -333,8 +269,14 @@ class GrowingFile implements GrowingBlob {
 
   async sync(): Promise<number> {
     await this.#flush();
+    const { path, intent, fuse } = this.#place;
     try {
-      await syncOrBlow(this.#fuse, () => this.#file.datasync());
+      await syncOrBlow(fuse, () => this.#file.datasync());
+      if (!this.#isPlaced) {
+        if (intent !== null) await link(intent, path);
+        await syncOrBlow(fuse, () => syncFolder(dirname(path)));
+        this.#isPlaced = true;
+      }
     } catch (error) {
       throw diskError(error);
     }
@@ -347,11 +289,30 @@ class GrowingFile implements GrowingBlob {
 
   /** Cuts off what a crash left after the last sync of a longer file. */
   async store(): Promise<void> {
-    await this.#file.truncate(this.size - this.#buffered);
+    if (this.#isClosed) return;
+    if (this.#place.size > 0) await this.#file.truncate(this.size - this.#buffered);
     await this.sync();
+    await this.close();
+  }
+
+  async settle(): Promise<void> {
+    const { intent, onSettled } = this.#place;
+    try {
+      if (intent !== null) await unlinkIfThere(intent);
+    } finally {
+      onSettled();
+    }
+  }
+
+  async discard(): Promise<void> {
+    await this.close().catch(() => {});
+    await unlinkIfThere(this.#place.path);
+    await this.settle();
   }
 
   async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     await this.#file.close();
   }
 }

@@ -25,6 +25,7 @@ interface Options {
   requestTimeout: number;
 }
 
+export type S3Object = { Bucket: string; Key: string };
 export type Request<T> = (s3: S3, options: Options) => Promise<T>;
 
 /** A bucket of an S3 store. Every request to it has a time limit. */
@@ -143,6 +144,16 @@ export function sendTimeout(bytes: number): number {
 
 export function unavailable(cause: unknown): ParleyError {
   return new ParleyError("unavailable", "File storage is temporarily unavailable. Try again.", { cause });
+}
+
+/** Returns undefined if the object or upload does not exist. */
+export async function orMissing<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof ParleyError) throw error;
+    return undefined;
+  }
 }
 
 /** Tells the operator the reason and what to do. */

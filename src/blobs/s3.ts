@@ -1,34 +1,14 @@
 import type { Readable } from "node:stream";
-import { type CompletedPart, GetObjectCommand } from "@aws-sdk/client-s3";
+import { GetObjectCommand } from "@aws-sdk/client-s3";
 import type { S3Settings } from "../config/parse.ts";
-import { ParleyError } from "../errors.ts";
-import {
-  ANSWER_TIMEOUT_MS,
-  Bucket,
-  COMPLETE_TIMEOUT_MS,
-  type Request,
-  sendTimeout,
-  unavailable,
-} from "./s3-bucket.ts";
-import { GrowingObject, STORED, StoredObject } from "./s3-growing.ts";
-import {
-  abortUpload,
-  abortUploads,
-  FIRST_BUFFER_BYTES,
-  MAX_PARTS,
-  orMissing,
-  PART_BYTES,
-  Room,
-  type S3Object,
-  tooManyParts,
-} from "./s3-parts.ts";
+import { ANSWER_TIMEOUT_MS, Bucket, orMissing, type S3Object, unavailable } from "./s3-bucket.ts";
+import { abortUploads, Room, S3Writer, STORED } from "./s3-writer.ts";
 import {
   type BlobReader,
   type BlobStore,
   type BlobWriter,
-  type GrowingBlob,
-  type Grown,
   isKey,
+  type Progress,
   requireKey,
   type StoredItem,
 } from "./store.ts";
@@ -106,7 +86,7 @@ class S3Reader implements BlobReader {
     }
   }
 
-  protected object(key: string): { Bucket: string; Key: string } {
+  protected object(key: string): S3Object {
     return { Bucket: this.bucket.name, Key: requireKey(key) };
   }
 }
@@ -142,16 +122,15 @@ class S3Store extends S3Reader implements BlobStore {
     if (address) this.address = address;
   }
 
-  async create(key: string): Promise<BlobWriter> {
-    return new S3Writer(key, this.bucket, this.object(key), this.#room);
+  create(key: string): Promise<BlobWriter> {
+    return this.resume(key, { size: 0, parts: null, isTaken: false });
   }
 
-  async grow(key: string, { size, parts, isTaken }: Grown): Promise<GrowingBlob> {
-    if (parts === STORED) return new StoredObject(size);
-    // What had this blob before may have stored it, and have ended before that was recorded.
-    const stored = isTaken && parts !== null ? await this.size(key) : undefined;
-    if (stored !== undefined) return new StoredObject(stored);
-    return new GrowingObject(this.bucket, this.object(key), this.#room, { size, parts, isTaken });
+  async resume(key: string, from: Progress): Promise<BlobWriter> {
+    const { parts, isTaken, size } = from;
+    // An earlier writer may have stored the blob, and have ended before that was recorded.
+    const stored = parts === STORED ? size : isTaken && parts !== null ? await this.size(key) : undefined;
+    return new S3Writer(this.bucket, this.object(key), this.#room, from, stored);
   }
 
   /** Also removes what a dead server has left of an upload under this key. */
@@ -168,132 +147,5 @@ class S3Store extends S3Reader implements BlobStore {
 
   close(): void {
     this.bucket.close();
-  }
-}
-
-/** Sends a file that fits in one part as one object, and a larger one part by part while it arrives. */
-class S3Writer implements BlobWriter {
-  readonly key: string;
-  readonly #bucket: Bucket;
-  readonly #object: S3Object;
-  readonly #room: Room;
-  #buffer: Buffer;
-  #buffered = 0;
-  #uploadId: string | undefined;
-  readonly #parts: CompletedPart[] = [];
-  /** Whether anything was sent to the store. */
-  #begun = false;
-  /** Whether a request failed, so that the store may still be executing it. */
-  #unsure = false;
-
-  constructor(key: string, bucket: Bucket, object: S3Object, room: Room) {
-    this.key = key;
-    this.#bucket = bucket;
-    this.#object = object;
-    this.#room = room;
-    room.take(FIRST_BUFFER_BYTES);
-    this.#buffer = Buffer.allocUnsafeSlow(FIRST_BUFFER_BYTES);
-  }
-
-  get isUnsure(): boolean {
-    return this.#unsure;
-  }
-
-  async write(chunk: Uint8Array): Promise<void> {
-    for (let at = 0; at < chunk.length; ) {
-      if (this.#buffered === PART_BYTES) await this.#sendPart();
-      if (this.#buffered === this.#buffer.length) this.#grow();
-      const piece = chunk.subarray(at, at + this.#buffer.length - this.#buffered);
-      this.#buffer.set(piece, this.#buffered);
-      this.#buffered += piece.length;
-      at += piece.length;
-    }
-  }
-
-  #grow(): void {
-    this.#room.take(this.#buffer.length);
-    const larger = Buffer.allocUnsafeSlow(2 * this.#buffer.length);
-    larger.set(this.#buffer);
-    this.#buffer = larger;
-  }
-
-  async #sendPart(): Promise<void> {
-    if (this.#parts.length === MAX_PARTS) throw tooManyParts();
-    const object = this.#object;
-    this.#uploadId ??= await this.#beginParts();
-    const part = { UploadId: this.#uploadId, PartNumber: this.#parts.length + 1 };
-    const Body = this.#buffer.subarray(0, this.#buffered);
-    const { ETag } = await this.#send(
-      (s3, options) => s3.uploadPart({ ...object, ...part, Body }, options),
-      sendTimeout(Body.length),
-    );
-    this.#parts.push({ ETag, PartNumber: part.PartNumber });
-    this.#buffered = 0;
-  }
-
-  async #beginParts(): Promise<string> {
-    const object = this.#object;
-    const { UploadId, $metadata } = await this.#send((s3, options) =>
-      s3.createMultipartUpload(object, options),
-    );
-    // An attempt whose answer was lost may have started another upload, or may still start one.
-    if ($metadata.attempts !== 1) {
-      this.#unsure = true;
-      await abortUploads(this.#bucket, object, UploadId);
-    }
-    return UploadId!;
-  }
-
-  async store(): Promise<void> {
-    await this.#store().finally(() => this.#drop());
-  }
-
-  /** Releases the buffer. Nothing is written after it. */
-  #drop(): void {
-    this.#room.give(this.#buffer.length);
-    this.#buffer = Buffer.alloc(0);
-  }
-
-  async #store(): Promise<void> {
-    const object = this.#object;
-    if (this.#uploadId === undefined) {
-      const Body = this.#buffer.subarray(0, this.#buffered);
-      const { $metadata } = await this.#send(
-        (s3, options) => s3.putObject({ ...object, Body }, options),
-        sendTimeout(Body.length),
-      );
-      // An attempt whose answer was lost may still create the object, even after it is deleted.
-      if ($metadata.attempts !== 1) this.#unsure = true;
-      return;
-    }
-    await this.#sendPart();
-    const upload = { ...object, UploadId: this.#uploadId, MultipartUpload: { Parts: this.#parts } };
-    await this.#send((s3, options) => s3.completeMultipartUpload(upload, options), COMPLETE_TIMEOUT_MS);
-  }
-
-  async #send<T>(request: Request<T>, timeout?: number): Promise<T> {
-    this.#begun = true;
-    try {
-      return await this.#bucket.ask(request, timeout);
-    } catch (error) {
-      this.#unsure = true;
-      // Such as an upload that does not exist, because an attempt whose answer was lost has completed it.
-      throw error instanceof ParleyError ? error : unavailable(error);
-    }
-  }
-
-  /** Does nothing: the commit of the row has deleted the intent. */
-  async settle(): Promise<void> {}
-
-  /**
-   * Fails if the store may still be executing a request that failed. Then the intent stays, and the eraser removes the blob when
-   * it expires.
-   */
-  async discard(): Promise<void> {
-    this.#drop();
-    if (!this.#begun) return;
-    if (this.#unsure) throw new Error("The outcome of a failed request to the store is unknown.");
-    if (this.#uploadId !== undefined) await abortUpload(this.#bucket, this.#object, this.#uploadId);
-    await orMissing(this.#bucket.ask((s3, options) => s3.deleteObject(this.#object, options)));
   }
 }

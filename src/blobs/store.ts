@@ -60,13 +60,10 @@ export function requireKey(name: string): string {
 export interface BlobStore extends BlobReader {
   /** Bytes. Smaller files cost less in the database, beside their rows. */
   readonly minFileBytes: number;
-  /** Starts a blob, which cannot be read until it is stored. The key is new: 32 random hexadecimal digits. */
+  /** Starts a blob of one request. The key is new: 32 random hexadecimal digits. */
   create(key: string): Promise<BlobWriter>;
-  /**
-   * Continues a blob that grows over several requests, or starts it. It keeps no intent: the caller has recorded the key
-   * before.
-   */
-  grow(key: string, grown: Grown): Promise<GrowingBlob>;
+  /** Continues a blob that grows over several requests, or starts it. It has no intent: the caller has recorded the key before. */
+  resume(key: string, from: Progress): Promise<BlobWriter>;
   /** Erases the bytes permanently. A missing blob counts as erased. */
   remove(key: string): Promise<void>;
   readonly intents: SweptIntents | null;
@@ -81,46 +78,41 @@ export interface BlobStore extends BlobReader {
   close?(): void;
 }
 
-/**
- * Writes one blob. The order is `write`…, `store`, the commit of the row, then `settle`; or `discard` at any moment before the
- * commit. Until `settle` an intent survives crashes, so that the sweep finds the blob.
- */
-export interface BlobWriter {
-  readonly key: string;
-  /** Whether a request whose answer was lost may still write to the store, after the blob was stored or removed. */
-  readonly isUnsure: boolean;
-  write(chunk: Uint8Array): Promise<void>;
-  /** Makes the bytes durable under the key. */
-  store(): Promise<void>;
-  settle(): Promise<void>;
-  /** Resolves only if nothing of the blob is left, and nothing can appear later. */
-  discard(): Promise<void>;
-}
-
-/** How far a growing blob has come, as its last `sync` left it. */
-export interface Grown {
+/** How far a blob that grows has come, as its last `sync` left it. */
+export interface Progress {
   /** Bytes. */
   size: number;
   /** The `parts` of the blob then; null for a new one. */
   parts: string | null;
-  /** Whether what continued the blob before may still be at work: another process, or a request without an answer. */
+  /** Whether an earlier writer of the blob may still be at work: another process, or a request without an answer. */
   isTaken: boolean;
 }
 
-/** A blob that grows over several requests. The order is `write`…, `sync`, again and again; `store`; and `close` in every case. */
-export interface GrowingBlob {
+/**
+ * Writes one blob. The order is `write`…, `store`, the commit of the row, then `settle`; `discard` at any moment before the commit;
+ * and `close` in every case. A blob that grows has a `sync` at the end of each request. Until `settle` the intent of a created blob
+ * survives crashes, so that the sweep finds it.
+ */
+export interface BlobWriter {
+  readonly key: string;
   /** Bytes, with those written. At first it can be less than was durable, if the store takes whole parts, or all, if the blob was stored. */
   readonly size: number;
-  /** What `grow` needs to continue after the last `sync`. */
+  /** Whether a request whose answer was lost may still write to the store, after the blob was stored or removed. */
+  readonly isUnsure: boolean;
+  /** What `resume` needs to continue after the last `sync`. */
   readonly parts: string | null;
-  /** What `grow` needs to continue as if nothing had been written since. */
+  /** What `resume` needs to continue as if nothing had been written since. */
   readonly partsBefore: string | null;
   write(chunk: Uint8Array): Promise<void>;
   /** Makes bytes durable, and returns how many are, from the first on. The others must be written again, if they are not kept elsewhere. */
   sync(): Promise<number>;
-  /** The bytes that the last `sync` did not make durable; valid until the next `write`. */
+  /** Returns the bytes that the last `sync` did not make durable; valid until the next `write`. */
   rest(): Uint8Array;
-  /** Makes all bytes durable under the key. */
+  /** Makes all bytes durable under the key. Nothing can be written after it. */
   store(): Promise<void>;
+  settle(): Promise<void>;
+  /** Resolves only if nothing of the blob is left, and nothing can appear later. */
+  discard(): Promise<void>;
+  /** Releases memory and file. */
   close(): Promise<void>;
 }

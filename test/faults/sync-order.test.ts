@@ -61,6 +61,6 @@ test("F2 an offset is told after its bytes, their folder and the log were synced
   assert.equal((await addPart(client, record, upload!, 3000)).status, 204);
   assert.match(
     await steps(),
-    /^(?:log )+201 (?:log )*folder (?:log )*grown (?:log )+204 (?:log )*grown (?:log )+204\b/,
+    /^(?:log )+201 (?:log )*grown (?:log )*folder (?:log )+204 (?:log )*grown (?:log )+204\b/,
   );
 });

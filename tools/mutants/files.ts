@@ -332,14 +332,14 @@ export const files: readonly Mutant[] = [
   {
     name: "a file is not synced",
     file: DISK,
-    find: "      await syncOrBlow(this.#fuse, () => this.#file.sync());\n",
+    find: "      await syncOrBlow(fuse, () => this.#file.datasync());\n",
     replace: "",
     tests: ["faults/sync-order"],
   },
   {
     name: "the folder of a file is not synced",
     file: DISK,
-    find: "      await syncOrBlow(this.#fuse, () => syncFolder(dirname(this.#final)));\n",
+    find: "        await syncOrBlow(fuse, () => syncFolder(dirname(path)));\n",
     replace: "",
     tests: ["faults/sync-order"],
   },

@@ -5,23 +5,8 @@ const APPENDING = "src/core/files/upload-append.ts";
 const RESUMABLE = "src/core/files/upload-resumable.ts";
 const RESUMABLES = "src/core/node/resumables.ts";
 const QUERIES = "src/db/queries/files/upload-resumable.ts";
-const DISK = "src/blobs/disk.ts";
 
 export const uploads: readonly Mutant[] = [
-  {
-    name: "an offset is told before its bytes are synced",
-    file: DISK,
-    find: "    await syncOrBlow(this.#fuse, () => this.#file.datasync());\n",
-    replace: "",
-    tests: ["faults/sync-order"],
-  },
-  {
-    name: "the folder of a growing file is not synced",
-    file: DISK,
-    find: "if (size === 0) await syncOrBlow(this.#fuse, () => syncFolder(dirname(path)));\n        else if",
-    replace: "if",
-    tests: ["faults/sync-order"],
-  },
   {
     name: "a newer request waits for an older one instead of ending it",
     file: RESUMABLES,

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import type { GrowingBlob } from "../../blobs/store.ts";
+import type { BlobWriter } from "../../blobs/store.ts";
 import type { UploadRow } from "../../db/queries/files/upload-resumable.ts";
 import type { NewFile } from "../../db/queries/storage/files.ts";
 import { type ErrorCode, isUndone, ParleyError } from "../../errors.ts";
@@ -51,7 +51,7 @@ export class Appender implements AsyncDisposable {
   readonly #progress: Progress;
   /** Whether another process had the upload before. */
   readonly #isTaken: boolean;
-  #blob: GrowingBlob | undefined;
+  #blob: BlobWriter | undefined;
   #hash: Hash;
   #crc32: number;
   #utf8: Utf8Check;
@@ -191,12 +191,12 @@ export class Appender implements AsyncDisposable {
   }
 
   /** Opens the blob with all bytes that are durable. */
-  async #open(): Promise<GrowingBlob> {
+  async #open(): Promise<BlobWriter> {
     if (this.#blob) return this.#blob;
     this.#isSound = false;
     const { blobs } = this.#core;
     const { blob_key, received, parts, tail_key } = this.#row;
-    const blob = await blobs.grow(blob_key, { size: received, parts, isTaken: this.#isTaken });
+    const blob = await blobs.resume(blob_key, { size: received, parts, isTaken: this.#isTaken });
     this.#blob = blob;
     if (tail_key !== null && blob.size < received) {
       for await (const chunk of await blobs.read(tail_key, 0, received - blob.size - 1))

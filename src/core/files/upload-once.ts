@@ -202,6 +202,7 @@ export class Upload implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#scan?.[Symbol.dispose]();
     if (!this.#isDone) await this.#discard();
+    await this.#blob?.close().catch(() => {});
     endUpload(this.#core, this.#userId);
   }
 

@@ -1,0 +1,259 @@
+import type { CompletedPart } from "@aws-sdk/client-s3";
+import { ParleyError } from "../errors.ts";
+import { exactSize } from "../util/sizes.ts";
+import {
+  type Bucket,
+  COMPLETE_TIMEOUT_MS,
+  orMissing,
+  type Request,
+  type S3Object,
+  sendTimeout,
+  unavailable,
+} from "./s3-bucket.ts";
+import type { BlobWriter, Progress } from "./store.ts";
+
+/** A larger file is sent in parts of this size, through one buffer. */
+const PART_BYTES = 8 * 1024 * 1024;
+/** The maximum of S3: 10,000 parts of 8 MiB are 78 GiB. */
+const MAX_PARTS = 10_000;
+/** The memory for the buffers of all writers. A file that would exceed it is refused. */
+const MAX_BUFFERED_BYTES = 512 * 1024 * 1024;
+/** The initial size of a writer's buffer, which grows with the file up to one part. */
+const FIRST_BUFFER_BYTES = 64 * 1024;
+/** The `parts` of an object that was stored. */
+export const STORED = "stored";
+
+/** Aborts the multipart uploads of an object, except one. */
+export async function abortUploads(bucket: Bucket, object: S3Object, kept?: string): Promise<void> {
+  const uploads = { Bucket: object.Bucket, Prefix: object.Key };
+  const found = await bucket.ask((s3, options) => s3.listMultipartUploads(uploads, options));
+  for (const { UploadId } of found.Uploads ?? []) {
+    if (UploadId === kept) continue;
+    const upload = { ...object, UploadId };
+    await orMissing(bucket.ask((s3, options) => s3.abortMultipartUpload(upload, options)));
+  }
+}
+
+/** The memory for the buffers of all writers. */
+export class Room {
+  #left = MAX_BUFFERED_BYTES;
+
+  /** Throws `unavailable` if less is left. */
+  take(bytes: number): void {
+    if (bytes > this.#left)
+      throw new ParleyError("unavailable", "The server has no memory left for another upload. Try again.");
+    this.#left -= bytes;
+  }
+
+  give(bytes: number): void {
+    this.#left += bytes;
+  }
+}
+
+/** A multipart upload, as far as it is recorded. */
+interface Parts {
+  uploadId: string;
+  /** The number of the next part. */
+  next: number;
+  /** Numbers that are not used, since an earlier writer may still send a part of that number. */
+  skipped: number[];
+}
+
+/**
+ * Sends a file that fits in one part as one object, and a larger one part by part while it arrives. The bytes after the last part
+ * are in memory alone: `rest`.
+ */
+export class S3Writer implements BlobWriter {
+  readonly key: string;
+  size: number;
+  /** Whether a request failed or was repeated, so that the store may still be executing it. */
+  isUnsure = false;
+  readonly #bucket: Bucket;
+  readonly #object: S3Object;
+  readonly #room: Room;
+  #parts: Parts | undefined;
+  /** Whether an earlier writer has sent parts. */
+  readonly #isResumed: boolean;
+  /** The parts that this writer has sent. */
+  readonly #sent: CompletedPart[] = [];
+  #buffer = Buffer.alloc(0);
+  #buffered = 0;
+  #isBegun = false;
+  #isStored: boolean;
+
+  /** `stored`: the bytes of the object, if an earlier writer has stored it. */
+  constructor(bucket: Bucket, object: S3Object, room: Room, { parts, isTaken }: Progress, stored?: number) {
+    this.key = object.Key;
+    this.#bucket = bucket;
+    this.#object = object;
+    this.#room = room;
+    this.#isStored = stored !== undefined;
+    this.size = stored ?? 0;
+    this.#isResumed = parts !== null;
+    if (stored !== undefined) return;
+    this.#grow();
+    if (parts === null) return;
+    const { uploadId, next, skipped } = JSON.parse(parts) as Parts;
+    this.#parts = isTaken
+      ? { uploadId, next: next + 1, skipped: [...skipped, next] }
+      : { uploadId, next, skipped };
+    this.size = this.#durable();
+  }
+
+  get parts(): string | null {
+    if (this.#isStored) return STORED;
+    return this.#parts ? JSON.stringify(this.#parts) : null;
+  }
+
+  get partsBefore(): string | null {
+    if (this.#isStored || !this.#parts) return this.parts;
+    const { uploadId, next, skipped } = this.#parts;
+    const sent = this.#sent.map(({ PartNumber }) => PartNumber!);
+    return JSON.stringify({ uploadId, next, skipped: [...skipped, ...sent] });
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    if (this.#isStored) throw unavailable(new Error("The object is complete."));
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#buffered === PART_BYTES) await this.#sendPart();
+      if (this.#buffered === this.#buffer.length) this.#grow();
+      const piece = chunk.subarray(at, at + this.#buffer.length - this.#buffered);
+      this.#buffer.set(piece, this.#buffered);
+      this.#buffered += piece.length;
+      this.size += piece.length;
+      at += piece.length;
+    }
+  }
+
+  #grow(): void {
+    const more = this.#buffer.length || FIRST_BUFFER_BYTES;
+    this.#room.take(more);
+    const larger = Buffer.allocUnsafeSlow(this.#buffer.length + more);
+    larger.set(this.#buffer);
+    this.#buffer = larger;
+  }
+
+  async #sendPart(): Promise<void> {
+    this.#parts ??= { uploadId: await this.#begin(), next: 1, skipped: [] };
+    const { uploadId: UploadId, next: PartNumber } = this.#parts;
+    if (PartNumber > MAX_PARTS) throw tooManyParts();
+    const part = { ...this.#object, UploadId, PartNumber, Body: this.rest() };
+    const { ETag } = await this.#send(
+      (s3, options) => s3.uploadPart(part, options),
+      sendTimeout(this.#buffered),
+    );
+    this.#sent.push({ ETag, PartNumber });
+    this.#parts.next++;
+    this.#buffered = 0;
+  }
+
+  async #begin(): Promise<string> {
+    const { UploadId, $metadata } = await this.#send((s3, options) =>
+      s3.createMultipartUpload(this.#object, options),
+    );
+    // An attempt whose answer was lost may have started another upload, or may still start one.
+    if ($metadata.attempts !== 1) this.isUnsure = true;
+    return UploadId!;
+  }
+
+  async sync(): Promise<number> {
+    if (this.#buffered === PART_BYTES) await this.#sendPart();
+    return this.#durable();
+  }
+
+  #durable(): number {
+    if (this.#isStored) return this.size;
+    if (!this.#parts) return 0;
+    return (this.#parts.next - 1 - this.#parts.skipped.length) * PART_BYTES;
+  }
+
+  rest(): Uint8Array {
+    return this.#buffer.subarray(0, this.#buffered);
+  }
+
+  async store(): Promise<void> {
+    if (this.#isStored) return;
+    if (this.#parts) await this.#complete(this.#parts);
+    else {
+      const put = { ...this.#object, Body: this.rest() };
+      const { $metadata } = await this.#send(
+        (s3, options) => s3.putObject(put, options),
+        sendTimeout(this.#buffered),
+      );
+      // An attempt whose answer was lost may still create the object, even after it is deleted.
+      if ($metadata.attempts !== 1) this.isUnsure = true;
+    }
+    this.#isStored = true;
+    await this.close();
+  }
+
+  async #complete(parts: Parts): Promise<void> {
+    if (this.#buffered > 0) await this.#sendPart();
+    const upload = { ...this.#object, UploadId: parts.uploadId };
+    const Parts = this.#isResumed ? await this.#listParts(parts) : this.#sent;
+    // Uploads that were begun and not recorded.
+    if (this.#isResumed || this.isUnsure) await abortUploads(this.#bucket, this.#object, parts.uploadId);
+    await this.#send(
+      (s3, options) => s3.completeMultipartUpload({ ...upload, MultipartUpload: { Parts } }, options),
+      COMPLETE_TIMEOUT_MS,
+    );
+  }
+
+  async #listParts({ uploadId, next, skipped }: Parts): Promise<CompletedPart[]> {
+    const found: CompletedPart[] = [];
+    let bytes = 0;
+    for (let PartNumberMarker: string | undefined; ; ) {
+      const page = { ...this.#object, UploadId: uploadId, ...(PartNumberMarker ? { PartNumberMarker } : {}) };
+      const { Parts = [], ...more } = await this.#send((s3, options) => s3.listParts(page, options));
+      for (const { PartNumber, ETag, Size } of Parts) {
+        if (PartNumber! >= next || skipped.includes(PartNumber!)) continue;
+        found.push({ PartNumber, ETag });
+        bytes += Size!;
+      }
+      if (!more.IsTruncated) break;
+      PartNumberMarker = more.NextPartNumberMarker!;
+    }
+    if (bytes !== this.size) throw new Error(`The store has ${bytes} of ${this.size} bytes of an upload.`);
+    return found;
+  }
+
+  async #send<T>(request: Request<T>, timeout?: number): Promise<T> {
+    this.#isBegun = true;
+    try {
+      return await this.#bucket.ask(request, timeout);
+    } catch (error) {
+      this.isUnsure = true;
+      // Such as an upload that does not exist, because an attempt whose answer was lost has completed it.
+      throw error instanceof ParleyError ? error : unavailable(error);
+    }
+  }
+
+  /** Does nothing: the commit of the row has deleted the intent. */
+  async settle(): Promise<void> {}
+
+  /**
+   * Fails if the store may still be executing a request. Then the intent stays, and the eraser removes the blob when it expires.
+   */
+  async discard(): Promise<void> {
+    await this.close();
+    if (!this.#isBegun) return;
+    if (this.isUnsure) throw new Error("The outcome of a failed request to the store is unknown.");
+    const upload = { ...this.#object, UploadId: this.#parts?.uploadId };
+    if (this.#parts)
+      await orMissing(this.#bucket.ask((s3, options) => s3.abortMultipartUpload(upload, options)));
+    await orMissing(this.#bucket.ask((s3, options) => s3.deleteObject(this.#object, options)));
+  }
+
+  async close(): Promise<void> {
+    this.#room.give(this.#buffer.length);
+    this.#buffer = Buffer.alloc(0);
+    this.#buffered = 0;
+  }
+}
+
+function tooManyParts(): ParleyError {
+  const limit = exactSize(MAX_PARTS * PART_BYTES);
+  return new ParleyError("file_too_large", `File storage accepts files of at most ${limit}.`, {
+    param: "file",
+  });
+}

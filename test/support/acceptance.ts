@@ -4,6 +4,8 @@ import { once } from "node:events";
 import { globSync } from "node:fs";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
+import { commandLine, tokenOf } from "./command.ts";
+import { testDatabase } from "./engines/postgres.ts";
 
 const SUITE = globSync(fileURLToPath(new URL("../acceptance/**/*.test.ts", import.meta.url)));
 
@@ -27,4 +29,24 @@ export async function runAcceptance(t: TestContext, target: Record<string, strin
   assert.equal(count("fail"), 0);
   assert.equal(count("skipped"), 0, output);
   assert.ok(count("pass") > 300, output);
+}
+
+export async function onPostgres(t: TestContext): Promise<Record<string, string>> {
+  return {
+    PARLEY_DATABASE_URL: await testDatabase(t),
+    PARLEY_SECRET: "the secret of the servers under test",
+  };
+}
+
+/** Runs the acceptance suite against a server with these settings. */
+export async function runAcceptanceOn(t: TestContext, settings: Record<string, string>): Promise<void> {
+  const command = await commandLine(t, settings);
+  const server = await command.serve();
+  assert.equal((await command.run("user", "add", "second")).code, 0);
+  const second = (await command.run("token", "create", "second")).stdout.trim();
+  await runAcceptance(t, {
+    PARLEY_TEST_URL: command.url,
+    PARLEY_TEST_TOKEN: tokenOf(server),
+    PARLEY_TEST_TOKEN_2: second,
+  });
 }

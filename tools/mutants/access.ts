@@ -390,6 +390,6 @@ export const access: readonly Mutant[] = [
     file: "src/db/engines/postgres/transactions.ts",
     find: "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE",
     replace: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-    tests: ["http/visibility/sharing-races"],
+    tests: ["http/visibility/sharing-races.all"],
   },
 ];

@@ -18,7 +18,7 @@ const order: readonly Mutant[] = [
     file: SENDING,
     find: 'const id = laterId(input.newId, seat.last_id ?? "");',
     replace: "const id = input.newId;",
-    tests: ["contract/messages/messages", "http/visibility/sharing-order"],
+    tests: ["contract/messages/messages", "http/visibility/sharing-order.all"],
   },
   {
     name: "order: the times of messages are those of the nodes",

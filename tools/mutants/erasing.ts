@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const ATTACHMENTS = "src/db/queries/files/attachments.ts";
 const LEAVING = "src/db/queries/people/conversation-leaving.ts";
 const DEPARTURES = ["contract/upkeep/erasing"];
-const RESTARTS = ["attacks/erasing"];
+const RESTARTS = ["attacks/erasing.all"];
 
 export const erasing: readonly Mutant[] = [
   {

@@ -21,7 +21,7 @@ export const messages: readonly Mutant[] = [
     file: FIELDS,
     find: "!isVisible(text) ? null : text",
     replace: 'text === "" ? null : text',
-    tests: ["http/real-clients"],
+    tests: ["http/real-clients.all"],
   },
   {
     name: "an edit may mention strangers",

@@ -4,9 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { openDiskStore } from "../../../src/blobs/disk.ts";
-import { openS3Store } from "../../../src/blobs/s3.ts";
 import { createFuse } from "../../../src/util/fuse.ts";
-import { noS3, testBucket } from "../../support/engines/s3.ts";
 import { blobContract, intentContract, type StoreUnderTest } from "./blobs.ts";
 
 async function onDisk(t: TestContext): Promise<StoreUnderTest> {
@@ -18,9 +16,3 @@ async function onDisk(t: TestContext): Promise<StoreUnderTest> {
 
 blobContract("disk", onDisk);
 intentContract("disk", onDisk);
-
-blobContract(
-  "s3",
-  async (t) => ({ store: await openS3Store(testBucket(t), { redirect: false, mayMake: async () => true }) }),
-  noS3,
-);

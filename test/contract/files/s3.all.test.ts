@@ -5,6 +5,7 @@ import { openS3Store } from "../../../src/blobs/s3.ts";
 import type { BlobStore, BlobWriter } from "../../../src/blobs/store.ts";
 import { clientOf, contentOf, noS3, testBucket } from "../../support/engines/s3.ts";
 import { type StoreFault, startStub } from "../../support/engines/s3-stub.ts";
+import { blobContract } from "./blobs.ts";
 
 const PART_BYTES = 8 * 1024 * 1024;
 const options = { skip: noS3 };
@@ -26,6 +27,8 @@ async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   for await (const chunk of chunks) copies.push(new Uint8Array(chunk));
   return Buffer.concat(copies);
 }
+
+blobContract("s3", openStore, noS3);
 
 test(
   "s3: files around the size of a part and of several come back, whole and across parts",

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { startPostgres } from "../test/support/engines/postgres.ts";
+import { makeTemplate, startPostgres } from "../test/support/engines/postgres.ts";
 import { mutants } from "./mutants/list.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 
@@ -134,6 +134,7 @@ const chosen = mutants.filter(({ name }) => name.includes(process.argv[2] ?? "")
 const copies = Array.from({ length: AT_ONCE }, makeCopy);
 const postgres = await startPostgres();
 process.env.PARLEY_TEST_POSTGRES_URL = postgres.url;
+await makeTemplate(postgres.url);
 const counts = { caught: 0, MISSED: 0, skipped: 0 };
 try {
   const states = await baseline(copies, chosen);

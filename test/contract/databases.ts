@@ -10,6 +10,7 @@ import { openPostgres, PLANNER } from "../../src/db/engines/postgres/postgres.ts
 import { openSqlite } from "../../src/db/engines/sqlite/sqlite.ts";
 import { createFuse } from "../../src/util/fuse.ts";
 import {
+  emptyDatabase,
   type PostgresServer,
   type PostgresSource,
   startPostgres,
@@ -59,7 +60,7 @@ after(async () => (await debian)?.remove());
 async function databaseOf(t: TestContext, source: PostgresSource): Promise<string> {
   if (source === "bundled") return testDatabase(t);
   debian ??= startPostgres({ source });
-  return testDatabase(t, (await debian).url);
+  return emptyDatabase(t, (await debian).url);
 }
 
 /** The same, for what is asked of the engine itself; it plans as for the service. */

@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "../support/client.ts";
 import { type CommandLine, commandLine, tokenOf } from "../support/command.ts";
-import { testDatabase } from "../support/engines/postgres.ts";
+import { emptyDatabase } from "../support/engines/postgres.ts";
 import { credentials, noS3, storeUrl, testBucket } from "../support/engines/s3.ts";
 import { fillGroups, type Grouped, groupsOf } from "../support/groups.ts";
 import { AckRecord } from "../support/record.ts";
@@ -249,12 +249,12 @@ function optionsOf(settings: Record<string, string>): string[] {
 const timeout = isLong ? 3_600_000 : 300_000;
 
 test("the rows move to PostgreSQL and back, killed on the way", { timeout }, (t) =>
-  thereAndBack(t, async () => ({ PARLEY_DATABASE_URL: await testDatabase(t) })),
+  thereAndBack(t, async () => ({ PARLEY_DATABASE_URL: await emptyDatabase(t) })),
 );
 
 test("rows and files move to PostgreSQL and S3 and back, killed on the way", { timeout, skip: noS3 }, (t) =>
   thereAndBack(t, async () => ({
-    PARLEY_DATABASE_URL: await testDatabase(t),
+    PARLEY_DATABASE_URL: await emptyDatabase(t),
     PARLEY_STORE: storeUrl(testBucket(t)),
   })),
 );

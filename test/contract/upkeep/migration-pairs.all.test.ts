@@ -12,7 +12,7 @@ import { createToken } from "../../../src/core/people/tokens.ts";
 import { raw, sql } from "../../../src/db/sql.ts";
 import { createIds } from "../../../src/util/ids.ts";
 import { startOn, type TestApp, testConfig } from "../../support/app.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
+import { emptyDatabase } from "../../support/engines/postgres.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { type Contact, filesOf, give, type Person, read, send, used } from "../../support/people.ts";
 
@@ -179,7 +179,7 @@ async function onSqlite(t: TestContext, rows: Rows): Promise<TestApp> {
 }
 
 async function onPostgres(t: TestContext, rows: Rows): Promise<TestApp> {
-  const databaseUrl = await testDatabase(t);
+  const databaseUrl = await emptyDatabase(t);
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   for (const sql of await migrationsOf("postgres")) await client.query(sql);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import pg from "pg";
 import { migratePostgres, requireCurrentPostgres } from "../../../src/db/engines/postgres/migrate.ts";
 import { openPostgres } from "../../../src/db/engines/postgres/postgres.ts";
-import { administer, testDatabase } from "../../support/engines/postgres.ts";
+import { administer, emptyDatabase } from "../../support/engines/postgres.ts";
 
 const FOLDER = new URL("../../../src/db/engines/postgres/migrations/", import.meta.url);
 const files = (await readdir(FOLDER)).sort();
@@ -48,7 +48,7 @@ async function bringTo(url: string, migrations: string[]): Promise<void> {
 
 for (const [i, file] of files.entries()) {
   test(`postgres: a database of the schema ${file} is brought forward with all that was in it`, async (t) => {
-    const url = await testDatabase(t);
+    const url = await emptyDatabase(t);
     await administer(url, await read(files[0]!));
     const before = new Map<string, [columns: unknown, rows: unknown[]]>();
     for (const [table, row] of Object.entries(FIRST)) {
@@ -76,7 +76,7 @@ test("postgres: this test fills every table of the first schema that holds what 
 });
 
 test("postgres: nodes that start at once bring a schema forward once, whatever the database's isolation is", async (t) => {
-  const url = await testDatabase(t);
+  const url = await emptyDatabase(t);
   const name = new URL(url).pathname.slice(1);
   await administer(url, `ALTER DATABASE ${name} SET default_transaction_isolation = 'repeatable read'`);
   for (const db of await Promise.all(Array.from({ length: 6 }, () => openPostgres(url)))) await db.close();
@@ -85,7 +85,7 @@ test("postgres: nodes that start at once bring a schema forward once, whatever t
 });
 
 test("postgres: a migration that fails leaves the database as it was, and says so", async (t) => {
-  const url = await testDatabase(t);
+  const url = await emptyDatabase(t);
   await administer(url, "CREATE TABLE grants AS SELECT 'kept' AS mine");
   await assert.rejects(openPostgres(url), /PARLEY_DATABASE_URL.*"grants" already exists/);
   const tables = await administer(url, "SELECT relname FROM pg_stat_user_tables");
@@ -94,7 +94,7 @@ test("postgres: a migration that fails leaves the database as it was, and says s
 });
 
 test("postgres: a command beside servers changes no schema, and says what is to be done", async (t) => {
-  const url = await testDatabase(t);
+  const url = await emptyDatabase(t);
   await assert.rejects(openPostgres(url, requireCurrentPostgres), /There is no Parley in this database/);
   assert.deepEqual(await administer(url, "SELECT relname FROM pg_stat_user_tables"), []);
   await (await openPostgres(url)).close();

@@ -8,7 +8,7 @@ import { migratePostgres, requireCurrentPostgres } from "../../../src/db/engines
 import { openPostgres } from "../../../src/db/engines/postgres/postgres.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { ParleyError } from "../../../src/errors.ts";
-import { administer, LOCKS, testDatabase } from "../../support/engines/postgres.ts";
+import { administer, emptyDatabase, LOCKS, testDatabase } from "../../support/engines/postgres.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { addUser, aUser, contact } from "../../support/rows.ts";
 
@@ -153,7 +153,7 @@ test("a migration gives way to a long transaction, and is tried again", async (t
 
 /** A database of the last release that does not notice a newer schema, and a session of such a node. */
 async function unguarded(t: TestContext): Promise<{ url: string; session: pg.Client }> {
-  const url = await testDatabase(t);
+  const url = await emptyDatabase(t);
   for (const file of files.slice(0, UNGUARDED)) await administer(url, file);
   await administer(url, `CREATE TABLE schema_version AS SELECT ${UNGUARDED} AS version`);
   const session = await connect(t, url);

@@ -11,7 +11,7 @@ import { openPostgres } from "../../../src/db/engines/postgres/postgres.ts";
 import { openSqlite } from "../../../src/db/engines/sqlite/sqlite.ts";
 import type { Statement } from "../../../src/db/sql.ts";
 import { createFuse } from "../../../src/util/fuse.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
+import { emptyDatabase } from "../../support/engines/postgres.ts";
 
 type Row = Record<string, string | number | Uint8Array | null>;
 export type Rows = [table: string, row: Row][];
@@ -45,7 +45,7 @@ export async function onSqlite(t: TestContext, version: number, rows: Rows): Pro
 }
 
 export async function onPostgres(t: TestContext, version: number, rows: Rows): Promise<Database> {
-  const url = await testDatabase(t);
+  const url = await emptyDatabase(t);
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query(`CREATE TABLE schema_version AS SELECT ${version} AS version`);

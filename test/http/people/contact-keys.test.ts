@@ -11,7 +11,7 @@ import { createToken } from "../../../src/core/people/tokens.ts";
 import { raw, sql } from "../../../src/db/sql.ts";
 import { startOn, testConfig } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
+import { emptyDatabase } from "../../support/engines/postgres.ts";
 
 const ENGINES = new URL("../../../src/db/engines/", import.meta.url);
 /** How many migrations there were when names were searched with their accents. */
@@ -66,7 +66,7 @@ async function onSqlite(t: TestContext): Promise<Config> {
 }
 
 async function onPostgres(t: TestContext): Promise<Config> {
-  const databaseUrl = await testDatabase(t);
+  const databaseUrl = await emptyDatabase(t);
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   for (const text of await migrationsOf("postgres")) await client.query(text);

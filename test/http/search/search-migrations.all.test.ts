@@ -12,7 +12,7 @@ import { openPostgres } from "../../../src/db/engines/postgres/postgres.ts";
 import { holdWrites } from "../../../src/db/engines/sqlite/lock.ts";
 import { startOn, type TestApp, type TestUser, testConfig } from "../../support/app.ts";
 import type { Json } from "../../support/asker.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
+import { emptyDatabase } from "../../support/engines/postgres.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { read, say, send } from "../../support/people.ts";
 import { messageId } from "../../support/rows.ts";
@@ -101,7 +101,7 @@ async function onSqlite(t: TestContext, version: number): Promise<Old> {
 }
 
 async function onPostgres(t: TestContext, version: number): Promise<Old> {
-  const databaseUrl = await testDatabase(t);
+  const databaseUrl = await emptyDatabase(t);
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   for (const text of await migrationsOf("postgres", version)) await client.query(text);

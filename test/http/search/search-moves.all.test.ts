@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { commandLine } from "../../support/command.ts";
-import { settingsOn, testDatabase } from "../../support/engines/postgres.ts";
+import { emptyDatabase, settingsOn } from "../../support/engines/postgres.ts";
 import { columnOf, findIndexProblems } from "../../support/search-index.ts";
 import { folderOf, type Site, say, search, searchAgain, startSite } from "./search-site.ts";
 
@@ -51,7 +51,7 @@ for (const indexed of [false, true])
 test("a server finds the same wherever its rows have moved, there and back", async (t) => {
   const site = await stopped(t, true);
   const { command } = site;
-  const databaseUrl = await testDatabase(t);
+  const databaseUrl = await emptyDatabase(t);
   const other = join(command.env.HOME!, "other");
   const back = join(command.env.HOME!, "back");
   const places: [

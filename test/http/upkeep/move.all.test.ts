@@ -6,7 +6,7 @@ import type { ClientBase } from "pg";
 import { migratePostgres } from "../../../src/db/engines/postgres/migrate.ts";
 import { openPostgres } from "../../../src/db/engines/postgres/postgres.ts";
 import { type CommandLine, commandLine, pushKeyOf, tokenOf } from "../../support/command.ts";
-import { administer, LOCKS, testDatabase } from "../../support/engines/postgres.ts";
+import { administer, emptyDatabase, LOCKS } from "../../support/engines/postgres.ts";
 import { allEvents, type TestEvent } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { add, type Person, read, send } from "../../support/people.ts";
@@ -54,7 +54,7 @@ test("a move says what it wants, and tears no data folder apart", async (t) => {
 });
 
 test("a move has its target for itself also while a slow database makes the tables", async (t) => {
-  const target = await testDatabase(t);
+  const target = await emptyDatabase(t);
   const { promise: isSeen, resolve: go } = Promise.withResolvers<void>();
   const slowly = async (client: ClientBase) => {
     await isSeen;
@@ -70,7 +70,7 @@ test("a move has its target for itself also while a slow database makes the tabl
 
 test("a move wants its source and its target for itself", async (t) => {
   const command = await stopped(t);
-  const target = await testDatabase(t);
+  const target = await emptyDatabase(t);
   const server = await command.serve();
   await refused(command, ["--to-database", target], /Another Parley serves this data folder/);
   assert.equal(await server.stop(), 0);
@@ -90,7 +90,7 @@ test("a move wants its source and its target for itself", async (t) => {
 
 test("a database that was not filled to the end has no server, and takes nothing else", async (t) => {
   const command = await stopped(t);
-  const target = await testDatabase(t);
+  const target = await emptyDatabase(t);
   const db = await openPostgres(target);
   t.after(() => db.close());
   await db.write("beginMove", { from: "elsewhere" });
@@ -108,7 +108,7 @@ test("a database that was not filled to the end has no server, and takes nothing
 
 test("a database with rows is not added to, and rows that changed on the way are seen", async (t) => {
   const command = await stopped(t);
-  const target = await testDatabase(t);
+  const target = await emptyDatabase(t);
   assert.equal((await command.run("move", "--to-database", target)).code, 0);
   await refused(command, ["--to-database", target], /already has rows/);
   await administer(target, `INSERT INTO moves VALUES ('${command.env.PARLEY_DATA}')`);
@@ -182,7 +182,7 @@ test("what happens after a move is handed to webhooks, also where the last event
   await server.stop();
   assert.equal((await command.run("user", "remove", "bob")).code, 0);
   const folder = join(command.env.HOME!, "other");
-  for (const target of [await testDatabase(t), folder]) {
+  for (const target of [await emptyDatabase(t), folder]) {
     const args =
       target === folder ? ["--to-database", folder, "--to-store", folder] : ["--to-database", target];
     const { code, stderr } = await command.run("move", ...args);
@@ -215,7 +215,7 @@ test("events move with their numbers, those that have none get it, and the count
     assert.equal(new Set(before.map((event) => (event as TestEvent).id)).size, count + 1);
     assert.equal(await server.stop(), 0);
   };
-  const [first, second] = [await testDatabase(t), await testDatabase(t)];
+  const [first, second] = [await emptyDatabase(t), await emptyDatabase(t)];
   const moveTo = async (...args: string[]) => {
     const { code, stderr } = await command.run("move", ...args);
     assert.equal(code, 0, stderr);

@@ -8,7 +8,7 @@ import { allTokens, createToken, revokeToken } from "../../../src/core/people/to
 import { allUsers, createFirstUser, deleteUser } from "../../../src/core/people/users.ts";
 import { startOn, type TestApp, type TestUser, testConfig, upload } from "../../support/app.ts";
 import { commandLine, tokenOf } from "../../support/command.ts";
-import { administer, LOCKS, testDatabase } from "../../support/engines/postgres.ts";
+import { administer, emptyDatabase, LOCKS, testDatabase } from "../../support/engines/postgres.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { scaled } from "../../support/scale.ts";
 
@@ -136,7 +136,7 @@ test("without its session a node trusts no token from memory, and its claims mov
 
 test("two nodes that start at once on an empty database make one schema and one first user", async (t) => {
   for (let round = 0; round < scaled(2, 5); round++) {
-    const url = await testDatabase(t);
+    const url = await emptyDatabase(t);
     const nodes = await Promise.all([startNode(t, url), startNode(t, url), startNode(t, url)]);
     const tokens = await Promise.all(nodes.map((node) => createFirstUser(node.app.core)));
     assert.equal(tokens.filter((token) => token !== null).length, 1);

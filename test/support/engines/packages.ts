@@ -44,5 +44,7 @@ export function findProgram(program: string): string | undefined {
 /** Why a test that needs this program is skipped; false if the program is there. */
 export function without(program: string): string | false {
   const [name] = PACKAGES[program]!;
-  return !findProgram(program) && `${name} is not installed: PARLEY_TEST_INSTALL=1 npm run test:all installs it`;
+  return (
+    !findProgram(program) && `${name} is not installed: PARLEY_TEST_INSTALL=1 npm run test:all installs it`
+  );
 }

@@ -6,6 +6,7 @@ import { basename, dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import pg from "pg";
+import { openPostgres } from "../../../src/db/engines/postgres/postgres.ts";
 import { freePort } from "../command.ts";
 import { DEBIAN_POSTGRES, findProgram, without } from "./packages.ts";
 
@@ -133,21 +134,46 @@ async function answers(url: string): Promise<boolean> {
 
 let databases = 0;
 
-/** A database of its own in the server of this run (`setup.ts`), empty, that goes with the test. */
-export async function testDatabase(
-  t: TestContext,
-  server = process.env.PARLEY_TEST_POSTGRES_URL,
-): Promise<string> {
-  if (!server) throw new Error("PARLEY_TEST_POSTGRES_URL is not set: run the tests by npm test.");
+/** The database with the current schema that `testDatabase` copies: a copy costs a third of what migrating does. */
+const TEMPLATE = "parley_current";
+
+export async function makeTemplate(server: string): Promise<void> {
+  await administer(server, `DROP DATABASE IF EXISTS ${TEMPLATE}`);
+  await administer(server, `CREATE DATABASE ${TEMPLATE}`);
+  await (await openPostgres(inServer(server, TEMPLATE))).close();
+}
+
+/** Creates a database with the current schema and no rows, and drops it after the test. */
+export function testDatabase(t: TestContext): Promise<string> {
+  return createDatabase(t, sharedServer(), TEMPLATE);
+}
+
+/** Creates a database without a schema, in the server of this run or another, and drops it after the test. */
+export function emptyDatabase(t: TestContext, server = sharedServer()): Promise<string> {
+  return createDatabase(t, server, "template1");
+}
+
+async function createDatabase(t: TestContext, server: string, template: string): Promise<string> {
   const name = `parley_test_${process.pid}_${++databases}`;
-  await administer(server, `CREATE DATABASE ${name}`);
+  await administer(server, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   t.after(async () => {
     // A server that is still there would connect again meanwhile.
     await administer(server, `ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);
     await administer(server, `DROP DATABASE ${name} WITH (FORCE)`);
   });
+  return inServer(server, name);
+}
+
+/** The server that `setup.ts` starts. */
+function sharedServer(): string {
+  const { PARLEY_TEST_POSTGRES_URL: server } = process.env;
+  if (!server) throw new Error("PARLEY_TEST_POSTGRES_URL is not set: run the tests by npm test.");
+  return server;
+}
+
+function inServer(server: string, database: string): string {
   const url = new URL(server);
-  url.pathname = name;
+  url.pathname = database;
   return url.href;
 }
 

@@ -1,7 +1,7 @@
 // Starts the servers that the tests share, once for a run: `--test-global-setup`.
 import { existsSync, statfsSync } from "node:fs";
 import { installPackages } from "./packages.ts";
-import { type PostgresServer, startPostgres } from "./postgres.ts";
+import { makeTemplate, type PostgresServer, startPostgres } from "./postgres.ts";
 import { startS3 } from "./s3.ts";
 
 const MEMORY = "/dev/shm";
@@ -14,9 +14,11 @@ export async function globalSetup(): Promise<void> {
   installPackages();
   stopS3 = await startS3();
   useMemory();
-  if (process.env.PARLEY_TEST_POSTGRES_URL) return;
-  postgres = await startPostgres();
-  process.env.PARLEY_TEST_POSTGRES_URL = postgres.url;
+  if (!process.env.PARLEY_TEST_POSTGRES_URL) {
+    postgres = await startPostgres();
+    process.env.PARLEY_TEST_POSTGRES_URL = postgres.url;
+  }
+  await makeTemplate(process.env.PARLEY_TEST_POSTGRES_URL);
 }
 
 export async function globalTeardown(): Promise<void> {

@@ -2,12 +2,12 @@
 // `npm run mutants`, or `npm run mutants WORD` for those with the word in their name. Ends with 1 where one is missed.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { makeTemplate, startPostgres } from "../test/support/engines/postgres.ts";
 import { mutants } from "./mutants/list.ts";
-import type { Mutant } from "./mutants/mutant.ts";
+import { locate, locateTest, type Mutant, readSources } from "./mutants/mutant.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 /** Copies that are worked in at the same time. */
@@ -58,7 +58,7 @@ async function run(copy: string, test: string): Promise<Run> {
     join(copy, "runtime/node"),
     [
       ...["--test", `--test-timeout=${TEST_TIMEOUT_MS}`, "--test-reporter=./test/support/reporter.ts"],
-      `test/${test}.test.ts`,
+      locateTest(copy, test),
     ],
     { cwd: copy, stdio: ["ignore", "pipe", "inherit"], detached: true },
   );
@@ -104,18 +104,10 @@ async function baseline(copies: string[], chosen: readonly Mutant[]): Promise<Ma
 }
 
 /** What saw it: a test of each file that it names. Undefined where one saw nothing, or could not be run at all. */
-async function seenBy(
-  copy: string,
-  { name, file, find, replace, tests }: Mutant,
-): Promise<string[] | undefined> {
-  const path = join(copy, file);
-  const text = readFileSync(path, "utf8");
-  if (text.split(find).length !== 2)
-    throw new Error(`${name}: its text does not stand in ${file} exactly once`);
-  writeFileSync(
-    path,
-    text.replace(find, () => replace),
-  );
+async function seenBy(copy: string, mutant: Mutant): Promise<string[] | undefined> {
+  const { name, tests } = mutant;
+  const { path, text, mutated } = locate(readSources(copy), mutant);
+  writeFileSync(path, mutated);
   try {
     const seen: string[] = [];
     for (const test of tests) {

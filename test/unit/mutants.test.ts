@@ -1,20 +1,18 @@
-// That `npm run mutants` still says what it means: the texts that it replaces stand where it looks for them.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { mutants } from "../../tools/mutants/list.ts";
+import { locate, locateTest, readSources } from "../../tools/mutants/mutant.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-test("each mutant replaces a text that stands in its file exactly once, and names tests that are there", () => {
-  for (const { name, file, find, replace, tests } of mutants) {
-    const pieces = readFileSync(join(ROOT, file), "utf8").split(find);
-    assert.equal(pieces.length - 1, 1, `${name}: how often its text stands in ${file}`);
-    assert.notEqual(find, replace, name);
-    assert.ok(tests.length > 0, name);
-    for (const each of tests)
-      assert.ok(existsSync(join(ROOT, "test", `${each}.test.ts`)), `${name}: ${each}`);
+test("src contains the code of each mutant exactly once, and each names test files that exist", () => {
+  const sources = readSources(ROOT);
+  for (const mutant of mutants) {
+    const { text, mutated } = locate(sources, mutant);
+    assert.notEqual(mutated, text, mutant.name);
+    assert.ok(mutant.tests.length > 0, mutant.name);
+    for (const each of mutant.tests) locateTest(ROOT, each);
   }
   assert.equal(new Set(mutants.map(({ name }) => name)).size, mutants.length);
 });

@@ -1,6 +1,5 @@
 import { access } from "./access.ts";
 import { archives } from "./archives.ts";
-import { connections } from "./connections.ts";
 import { conversations } from "./conversations.ts";
 import { erasing } from "./erasing.ts";
 import { events } from "./events.ts";
@@ -10,8 +9,6 @@ import { messages } from "./messages.ts";
 import type { Mutant } from "./mutant.ts";
 import { names } from "./names.ts";
 import { outside } from "./outside.ts";
-import { pictures } from "./pictures.ts";
-import { plans } from "./plans.ts";
 import { previews } from "./previews.ts";
 import { push } from "./push.ts";
 import { reactions } from "./reactions.ts";
@@ -23,26 +20,23 @@ import { uploads } from "./uploads.ts";
 import { visibility } from "./visibility.ts";
 
 export const mutants: readonly Mutant[] = [
-  ...requests,
-  ...connections,
   ...access,
-  ...messages,
-  ...reactions,
-  ...search,
-  ...visibility,
-  ...conversations,
-  ...events,
-  ...typing,
-  ...files,
-  ...uploads,
   ...archives,
-  ...pictures,
-  ...previews,
-  ...names,
-  ...groups,
+  ...conversations,
   ...erasing,
-  ...plans,
+  ...events,
+  ...files,
+  ...groups,
+  ...messages,
+  ...names,
   ...outside,
+  ...previews,
   ...push,
+  ...reactions,
+  ...requests,
+  ...search,
+  ...typing,
   ...upgrades,
+  ...uploads,
+  ...visibility,
 ];

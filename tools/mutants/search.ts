@@ -10,8 +10,8 @@ export const search: readonly Mutant[] = [
   },
   {
     name: "search: it finds messages that the caller does not see",
-    find: "WHERE m.id IN (${list(ids)}) AND ${sees(sql`m.id`)}`",
-    replace: "WHERE m.id IN (${list(ids)})`",
+    find: "sql`m.id IN (${list(ids)}) AND ${sees(sql`m.id`)}`",
+    replace: "sql`m.id IN (${list(ids)})`",
     tests: ["http/search", "http/search-pages"],
   },
   {

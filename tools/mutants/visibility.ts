@@ -16,8 +16,8 @@ export const visibility: readonly Mutant[] = [
   },
   {
     name: "a list of messages has withheld ones",
-    find: "if (runEnd === null) found.push(row as unknown as V);",
-    replace: "found.push(row as unknown as V);",
+    find: "if (runEnd === null) found.push(columns.toRow(row));",
+    replace: "found.push(columns.toRow(row));",
     tests: ["contract/visibility", "http/sharing-rules"],
   },
   {

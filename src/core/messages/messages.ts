@@ -123,7 +123,7 @@ function toSystemMessage(
   return toMessage({ ...row, data }, users.get(row.sender_id) ?? "null", [], [], reactions);
 }
 
-type ShownMessage = Omit<MessageRow, "sender_id" | "has_files" | "has_reactions" | "mentions">;
+type ShownMessage = Omit<MessageRow, "sender_id" | "has_files" | "has_reactions" | "mentions" | "version">;
 
 /**
  * Returns the message as JSON. A template, because `JSON.stringify` of the objects of a page takes longer than their query.

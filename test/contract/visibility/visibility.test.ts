@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
+import { columns } from "../../../src/db/columns.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { NEWEST, OLDEST } from "../../../src/db/page.ts";
 import { countUnread, findConversations } from "../../../src/db/queries/messages/inbox.ts";
@@ -97,10 +98,10 @@ function visibilityContract(name: string, open: (t: TestContext) => Promise<Data
       };
       for (const { cursor, newer, limit } of given.walks) {
         const walk = { cursor: cursorOf(cursor), newer, limit };
-        const walked = await walkVisible(db, sql<[id: string]>`m.id`, seat, walk);
+        const walked = await walkVisible(db, columns({ id: sql<string>`m.id` }), seat, walk);
         const ahead = newer ? wanted.filter((n) => n > cursor) : wanted.filter((n) => n < cursor).reverse();
         assert.deepEqual(
-          walked.map(([messageId]) => messageId),
+          walked.map((row) => row.id),
           ahead.slice(0, limit).map(idOf),
           JSON.stringify(walk),
         );

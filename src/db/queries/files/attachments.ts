@@ -1,4 +1,5 @@
 import { ParleyError } from "../../../errors.ts";
+import { columns, type RowOf } from "../../columns.ts";
 import type { Page } from "../../page.ts";
 import { EMPTY, list, padded, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
 import { checkVersion, type Expected } from "../../version.ts";
@@ -17,75 +18,39 @@ import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { addFile, type NewFile } from "../storage/files.ts";
 import { sees } from "../visibility/visibility.ts";
 
-export interface AttachmentRow {
-  id: string;
-  message_id: string;
-  uploader_id: string;
-  filename: string;
-  file_type: string;
-  file_size: number;
-  sha256: Uint8Array;
+const ATTACHMENT = columns({
+  id: sql<string>`a.id`,
+  message_id: sql<string>`a.message_id`,
+  uploader_id: sql<string>`a.uploader_id`,
+  filename: sql<string>`a.filename`,
+  file_type: sql<string>`a.file_type`,
+  file_size: sql<number>`a.file_size`,
+  sha256: sql<Uint8Array>`a.sha256`,
   /** The id itself if the bytes are in the database. */
-  blob_key: string;
+  blob_key: sql<string>`a.blob_key`,
   /** Null if the file is older than this column. */
-  crc32: number | null;
-  created_at: number;
-  version: number;
+  crc32: sql<number | null>`a.crc32`,
+  created_at: sql<number>`a.created_at`,
+  version: sql<number>`a.version`,
   /** 1 if the file was to be scanned for viruses, and passed without. */
-  unscanned: number;
-}
-
-const COLUMNS = sql`a.id, a.message_id, a.uploader_id, a.filename, a.file_type, a.file_size, a.sha256, a.blob_key,
-  a.crc32, a.created_at, a.version, a.unscanned`;
-
-type AttachmentValues = [
-  id: string,
-  message_id: string,
-  uploader_id: string,
-  filename: string,
-  file_type: string,
-  file_size: number,
-  sha256: Uint8Array,
-  blob_key: string,
-  crc32: number | null,
-  created_at: number,
-  version: number,
-  unscanned: number,
-];
-
-function toRow(values: AttachmentValues | undefined): AttachmentRow | undefined {
-  return (
-    values && {
-      id: values[0],
-      message_id: values[1],
-      uploader_id: values[2],
-      filename: values[3],
-      file_type: values[4],
-      file_size: values[5],
-      sha256: values[6],
-      blob_key: values[7],
-      crc32: values[8],
-      created_at: values[9],
-      version: values[10],
-      unscanned: values[11],
-    }
-  );
-}
+  unscanned: sql<number>`a.unscanned`,
+});
+export type AttachmentRow = RowOf<typeof ATTACHMENT>;
 
 /** An attachment is seen by those who see its message. */
 function findSeen(userId: string): Statement<AttachmentRow> {
-  return sql`SELECT ${COLUMNS} FROM attachments a
+  return sql`SELECT ${ATTACHMENT} FROM attachments a
     JOIN members s ON s.conversation_id = a.conversation_id AND s.user_id = ${userId} WHERE ${SEES}`;
 }
 const SEES = sees(sql`a.message_id`);
 
 /** Finds an attachment that this user sees. */
-export async function findAttachment(
+export function findAttachment(
   db: QuickReader,
   userId: string,
   id: string,
 ): Promise<AttachmentRow | undefined> {
-  return toRow(await db.getValues(sql<AttachmentValues>`${findSeen(userId)} AND a.id = ${id}`));
+  return ATTACHMENT.get(db, sql`${findSeen(userId)} AND a.id = ${id}`);
 }
 
 /** Returns those of the attachments that this user sees. */
@@ -111,7 +76,7 @@ export function attachmentsOfMessages(
   const isSeen = sql`AND (SELECT s.user_id FROM members s
     WHERE s.conversation_id = a.conversation_id AND s.user_id = ${readerId} AND ${SEES}) IS NOT NULL`;
   return db.all(
-    sql<AttachmentRow>`SELECT ${COLUMNS} FROM attachments a
+    sql<AttachmentRow>`SELECT ${ATTACHMENT} FROM attachments a
       WHERE a.conversation_id IN (${list(conversationIds)}) AND a.message_id IN (${list(messageIds)})
         ${readerId === null ? EMPTY : isSeen} ORDER BY a.id`,
   );
@@ -124,21 +89,18 @@ const IS_SEEN = sql`(NOT EXISTS (SELECT 1 FROM erasing)
     WHERE s.conversation_id = a.conversation_id AND ${SEES}))`;
 
 /** Finds an attachment by a link of this user, whose signature is the permission. A deleted user stays a member until these rows are erased. */
-export async function findLinkedAttachment(
+export function findLinkedAttachment(
   db: QuickReader,
   userId: string,
   id: string,
 ): Promise<AttachmentRow | undefined> {
   const isThere = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = ${userId})`;
-  return toRow(
-    await db.getValues(sql<AttachmentValues>`${findSeen(userId)} AND a.id = ${id} AND ${isThere}`),
-  );
+  return ATTACHMENT.get(db, sql`${findSeen(userId)} AND a.id = ${id} AND ${isThere}`);
 }
 
 /** Finds an attachment that any member sees. */
-export async function findVisibleAttachment(db: QuickReader, id: string): Promise<AttachmentRow | undefined> {
-  const found = sql<AttachmentValues>`SELECT ${COLUMNS} FROM attachments a WHERE a.id = ${id} AND ${IS_SEEN}`;
-  return toRow(await db.getValues(found));
+export function findVisibleAttachment(db: QuickReader, id: string): Promise<AttachmentRow | undefined> {
+  return ATTACHMENT.get(db, sql`SELECT ${ATTACHMENT} FROM attachments a WHERE a.id = ${id} AND ${IS_SEEN}`);
 }
 
 /** Returns the rows of a page, of one conversation if it is given, and one more if there is one. */
@@ -159,7 +121,7 @@ export function attachmentsQuery(
 ): Statement<AttachmentRow> {
   const { range, order } = walkGrants(userId, conversationId, page);
   // A scalar of the grant alone, so that a planner walks through the grants in their order.
-  return sql`SELECT ${COLUMNS} FROM grants g JOIN attachments a ON a.id = g.attachment_id
+  return sql`SELECT ${ATTACHMENT} FROM grants g JOIN attachments a ON a.id = g.attachment_id
     WHERE ${range}
       AND (SELECT s.user_id FROM attachments f JOIN members s ON s.conversation_id = f.conversation_id
         WHERE f.id = g.attachment_id AND s.user_id = g.user_id AND ${sees(sql`f.message_id`)}) IS NOT NULL
@@ -367,7 +329,7 @@ interface Sought {
 /** Part of other writes. Throws `attachment_not_found`. */
 export function* getAnyAttachment({ id, expected }: Sought): Write<StoredAttachment> {
   const attachment = yield* get<StoredAttachment>(
-    sql`SELECT ${COLUMNS}, a.conversation_id, m.body_id, m.has_reactions FROM attachments a JOIN messages m ON m.id = a.message_id
+    sql`SELECT ${ATTACHMENT}, a.conversation_id, m.body_id, m.has_reactions FROM attachments a JOIN messages m ON m.id = a.message_id
       WHERE a.id = ${id}`,
   );
   if (!attachment) throw new ParleyError("attachment_not_found");
@@ -377,7 +339,7 @@ export function* getAnyAttachment({ id, expected }: Sought): Write<StoredAttachm
 
 function* getOwnAttachment(input: Sought & { userId: string }): Write<OwnAttachment> {
   const attachment = yield* get<OwnAttachment>(
-    sql`SELECT ${COLUMNS}, a.conversation_id, m.body_id, m.has_reactions, u.username_key FROM attachments a
+    sql`SELECT ${ATTACHMENT}, a.conversation_id, m.body_id, m.has_reactions, u.username_key FROM attachments a
       JOIN members s ON s.conversation_id = a.conversation_id AND s.user_id = ${input.userId}
       JOIN users u ON u.id = s.user_id
       JOIN messages m ON m.id = a.message_id

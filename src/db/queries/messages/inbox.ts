@@ -1,3 +1,4 @@
+import { columns, type RowOf } from "../../columns.ts";
 import { NEWEST, type Page } from "../../page.ts";
 import { EMPTY, list, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
 import { type Seat, sees, VISIBLE_END } from "../visibility/visibility.ts";
@@ -9,30 +10,6 @@ interface Reading extends Seat {
   unread: number | null;
 }
 
-/** A conversation as one of its members has it. */
-export interface ConversationRow extends Reading {
-  /** Null if it is not listed in the member's inbox. */
-  position: string | null;
-  is_pinned: number | null;
-  is_archived: number | null;
-  /** Of a direct conversation; null for others. */
-  contact_id: string | null;
-  contact_joined: number;
-  /** Of a group; null for others. */
-  group_id: string | null;
-  group_name: string | null;
-  group_avatar_url: string | null;
-  /** Milliseconds. */
-  joined_at: number;
-  muted_until: number | null;
-  /** Of the settings. */
-  version: number | null;
-  /** JSON text of the contact. */
-  contact: string | null;
-  /** How far the contact has disclosed reading; null if the member may not know. */
-  contact_read_id: string | null;
-}
-
 /** The most unread messages that are counted. */
 const MAX_UNREAD = 100;
 
@@ -40,77 +17,60 @@ const MAX_UNREAD = 100;
  * Counts up to so many unread messages of the member `s`. If some of these messages are withheld, it is null: only
  * `countUnread` jumps over them.
  */
-const unreadUpTo = (limit: number) => sql`CASE WHEN p.maybe_unread = 1 THEN
+const unreadUpTo = (limit: number) => sql<number | null>`CASE WHEN p.maybe_unread = 1 THEN
   (SELECT CASE WHEN MIN(u.is_seen) = 0 THEN NULL ELSE COUNT(*) END FROM (
     SELECT CASE WHEN ${sees(sql`m.id`)} THEN 1 ELSE 0 END AS is_seen FROM messages m
     WHERE m.conversation_id = s.conversation_id AND m.sender_id <> s.user_id AND m.type = 'text'
       AND m.id > CASE WHEN k.last_read_id > s.since_id THEN k.last_read_id ELSE s.since_id END AND m.id < ${VISIBLE_END}
-    ORDER BY m.id LIMIT ${limit} + 0) AS u) ELSE 0 END AS unread`;
+    ORDER BY m.id LIMIT ${limit} + 0) AS u) ELSE 0 END`;
 
-type ConversationValues = [
-  user_id: string,
-  conversation_id: string,
-  since_id: string,
-  position: string | null,
-  is_pinned: number | null,
-  is_archived: number | null,
-  contact_id: string | null,
-  contact_joined: number,
-  group_id: string | null,
-  joined_at: number,
-  last_read_id: string | null,
-  muted_until: number | null,
-  version: number | null,
-  contact: string | null,
-  contact_read_id: string | null,
-  unread: number | null,
-  group_name: string | null,
-  group_avatar_url: string | null,
-];
-const COLUMNS = sql`s.user_id, s.conversation_id, s.since_id, p.position, p.is_pinned, p.is_archived,
-  s.contact_id, s.contact_joined, s.group_id, s.joined_at, k.last_read_id, k.muted_until, k.version, c.body AS contact,
-  (SELECT o.disclosed_read_id FROM marks o WHERE o.user_id = c.peer_id AND o.conversation_id = s.conversation_id
-    AND NOT EXISTS (SELECT 1 FROM erasing WHERE user_id = o.user_id)) AS contact_read_id, ${unreadUpTo(MAX_UNREAD)},
-  g.name, g.avatar_url`;
+/** A conversation as one of its members has it. */
+const CONVERSATION = columns({
+  user_id: sql<string>`s.user_id`,
+  conversation_id: sql<string>`s.conversation_id`,
+  since_id: sql<string>`s.since_id`,
+  /** Null if it is not listed in the member's inbox. */
+  position: sql<string | null>`p.position`,
+  is_pinned: sql<number | null>`p.is_pinned`,
+  is_archived: sql<number | null>`p.is_archived`,
+  /** Of a direct conversation; null for others. */
+  contact_id: sql<string | null>`s.contact_id`,
+  contact_joined: sql<number>`s.contact_joined`,
+  /** Of a group; null for others. */
+  group_id: sql<string | null>`s.group_id`,
+  group_name: sql<string | null>`g.name`,
+  group_avatar_url: sql<string | null>`g.avatar_url`,
+  /** Milliseconds. */
+  joined_at: sql<number>`s.joined_at`,
+  last_read_id: sql<string | null>`k.last_read_id`,
+  muted_until: sql<number | null>`k.muted_until`,
+  /** Of the settings. */
+  version: sql<number | null>`k.version`,
+  /** JSON text of the contact. */
+  contact: sql<string | null>`c.body`,
+  /** How far the contact has disclosed reading; null if the member may not know. */
+  contact_read_id: sql<string | null>`(SELECT o.disclosed_read_id FROM marks o
+    WHERE o.user_id = c.peer_id AND o.conversation_id = s.conversation_id
+      AND NOT EXISTS (SELECT 1 FROM erasing WHERE user_id = o.user_id))`,
+  /** How many messages are unread; null if they must be counted one by one. */
+  unread: unreadUpTo(MAX_UNREAD),
+});
+export type ConversationRow = RowOf<typeof CONVERSATION>;
+
 const DETAILS = sql`LEFT JOIN marks k ON k.user_id = s.user_id AND k.conversation_id = s.conversation_id
   LEFT JOIN contacts c ON c.owner_id = s.user_id AND c.id = s.contact_id
   LEFT JOIN groups g ON g.id = s.group_id`;
 
-function toRow(values: ConversationValues): ConversationRow {
-  return {
-    user_id: values[0],
-    conversation_id: values[1],
-    since_id: values[2],
-    position: values[3],
-    is_pinned: values[4],
-    is_archived: values[5],
-    contact_id: values[6],
-    contact_joined: values[7],
-    group_id: values[8],
-    joined_at: values[9],
-    last_read_id: values[10],
-    muted_until: values[11],
-    version: values[12],
-    contact: values[13],
-    contact_read_id: values[14],
-    unread: values[15],
-    group_name: values[16],
-    group_avatar_url: values[17],
-  };
-}
-
 /** Finds conversations that the user is a member of. */
-export async function findConversations(
+export function findConversations(
   db: QuickReader,
   userId: string,
   ids: readonly string[],
 ): Promise<ConversationRow[]> {
-  const found = await db.allValues(
-    sql<ConversationValues>`SELECT ${COLUMNS} FROM members s
-      LEFT JOIN places p ON p.user_id = s.user_id AND p.conversation_id = s.conversation_id ${DETAILS}
-      WHERE s.user_id = ${userId} AND s.conversation_id IN (${list(ids)})`,
-  );
-  return found.map(toRow);
+  const found = sql`SELECT ${CONVERSATION} FROM members s
+    LEFT JOIN places p ON p.user_id = s.user_id AND p.conversation_id = s.conversation_id ${DETAILS}
+    WHERE s.user_id = ${userId} AND s.conversation_id IN (${list(ids)})`;
+  return CONVERSATION.all(db, found);
 }
 
 /** The part of an inbox that has an index of its own; without any, all of it. */
@@ -123,24 +83,24 @@ const PARTS = {
 };
 
 /** Returns the next conversations of the inbox, most recent activity first; cursors are positions. */
-export async function listInbox(
+export function listInbox(
   db: QuickReader,
   userId: string,
   part: InboxPart,
   page: Page,
 ): Promise<ConversationRow[]> {
-  return (await db.allValues(inboxQuery(userId, part, page))).map(toRow);
+  return CONVERSATION.all(db, inboxQuery(userId, part, page));
 }
 
 export function inboxQuery(
   userId: string,
   part: InboxPart,
   { cursor, newer, limit }: Page,
-): Statement<ConversationValues> {
+): Statement<ConversationRow> {
   const walk = newer
     ? sql`p.position > ${cursor} ORDER BY p.position ASC`
     : sql`p.position < ${cursor} ORDER BY p.position DESC`;
-  return sql`SELECT ${COLUMNS} FROM places p
+  return sql`SELECT ${CONVERSATION} FROM places p
     JOIN members s ON s.user_id = p.user_id AND s.conversation_id = p.conversation_id ${DETAILS}
     WHERE p.user_id = ${userId} ${part ? PARTS[part] : EMPTY} AND ${walk} LIMIT ${limit} + 0`;
 }
@@ -214,7 +174,7 @@ export function maybeUnreadQuery(
   now: number,
   cursor: string,
 ): Statement<Reading & { position: string }> {
-  return sql`SELECT s.user_id, s.conversation_id, s.since_id, k.last_read_id, p.position, ${unreadUpTo(1)}
+  return sql`SELECT s.user_id, s.conversation_id, s.since_id, k.last_read_id, p.position, ${unreadUpTo(1)} AS unread
     FROM places p JOIN members s ON s.user_id = p.user_id AND s.conversation_id = p.conversation_id
     LEFT JOIN marks k ON k.user_id = s.user_id AND k.conversation_id = s.conversation_id
     WHERE p.user_id = ${userId} AND p.maybe_unread = 1 AND p.position < ${cursor}

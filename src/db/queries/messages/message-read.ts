@@ -1,5 +1,6 @@
 import { ParleyError } from "../../../errors.ts";
 import { laterId } from "../../../util/ids.ts";
+import { columns, type RowOf } from "../../columns.ts";
 import { NEWEST, type Page } from "../../page.ts";
 import { list, padded, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
 import { checkVersion, type Expected } from "../../version.ts";
@@ -20,115 +21,61 @@ import { audience, type Seat, sees, walkVisible } from "../visibility/visibility
 import { checkMentions, insertBody } from "./message-send.ts";
 import { withdraw } from "./message-withhold.ts";
 
-export interface MessageRow {
-  id: string;
-  conversation_id: string;
-  sender_id: string;
+const MESSAGE = columns({
+  id: sql<string>`m.id`,
+  conversation_id: sql<string>`m.conversation_id`,
+  sender_id: sql<string>`m.sender_id`,
   /** `text`, or what a message of the system says. */
-  type: string;
-  text: string | null;
+  type: sql<string>`m.type`,
+  text: sql<string | null>`b.text`,
   /** JSON text. */
-  data: string | null;
+  data: sql<string | null>`b.data`,
   /** 1 if a file was added; it may be deleted since. */
-  has_files: number;
+  has_files: sql<number>`m.has_files`,
   /** 1 if somebody has reacted; the reactions may be gone since. */
-  has_reactions: number;
+  has_reactions: sql<number>`m.has_reactions`,
   /** Ids of users, separated by spaces; of a message of the system the user it was done to. */
-  mentions: string | null;
-  reply_to_id: string | null;
-  created_at: number;
-  edited_at: number | null;
-}
+  mentions: sql<string | null>`m.mentions`,
+  reply_to_id: sql<string | null>`m.reply_to_id`,
+  created_at: sql<number>`m.created_at`,
+  edited_at: sql<number | null>`m.edited_at`,
+  version: sql<number>`m.version`,
+});
+export type MessageRow = RowOf<typeof MESSAGE>;
 
-type MessageValues = [
-  id: string,
-  sender_id: string,
-  type: string,
-  text: string | null,
-  data: string | null,
-  has_files: number,
-  has_reactions: number,
-  mentions: string | null,
-  reply_to_id: string | null,
-  created_at: number,
-  edited_at: number | null,
-  ...unknown[],
-];
-const COLUMNS = sql<MessageValues>`m.id, m.sender_id, m.type, b.text, b.data, m.has_files, m.has_reactions, m.mentions,
-  m.reply_to_id, m.created_at, m.edited_at`;
 const MESSAGES = sql`FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id`;
 const SEEN_BY = (userId: string) => sql`${MESSAGES}
   JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = ${userId}`;
 
-function toRow(values: MessageValues, conversation_id: string): MessageRow {
-  return {
-    id: values[0],
-    conversation_id,
-    sender_id: values[1],
-    type: values[2],
-    text: values[3],
-    data: values[4],
-    has_files: values[5],
-    has_reactions: values[6],
-    mentions: values[7],
-    reply_to_id: values[8],
-    created_at: values[9],
-    edited_at: values[10],
-  };
-}
-
 /** Finds a message that the user sees. */
-export async function findMessage(
-  db: QuickReader,
-  userId: string,
-  id: string,
-): Promise<(MessageRow & { version: number }) | undefined> {
-  const found = await db.getValues(messageQuery(userId, id));
-  if (!found) return undefined;
-  const [conversation_id, version, ...values] = found;
-  return { ...toRow(values, conversation_id), version };
-}
-
-function messageQuery(
-  userId: string,
-  id: string,
-): Statement<[conversation_id: string, version: number, ...MessageValues]> {
-  return sql`SELECT m.conversation_id, m.version, ${COLUMNS} ${SEEN_BY(userId)} WHERE m.id = ${id} AND ${sees(sql`m.id`)}`;
+export function findMessage(db: QuickReader, userId: string, id: string): Promise<MessageRow | undefined> {
+  const isIt = sql`m.id = ${id} AND ${sees(sql`m.id`)}`;
+  return MESSAGE.get(db, sql`SELECT ${MESSAGE} ${SEEN_BY(userId)} WHERE ${isIt}`);
 }
 
 /** Finds a message, whether anybody sees it or not. */
-export async function findAnyMessage(
+export function findAnyMessage(
   db: QuickReader,
   conversationId: string,
   id: string,
 ): Promise<MessageRow | undefined> {
-  const values = await db.getValues(
-    sql<MessageValues>`SELECT ${COLUMNS} ${MESSAGES} WHERE m.conversation_id = ${conversationId} AND m.id = ${id}`,
-  );
-  return values && toRow(values, conversationId);
+  const isIt = sql`m.conversation_id = ${conversationId} AND m.id = ${id}`;
+  return MESSAGE.get(db, sql`SELECT ${MESSAGE} ${MESSAGES} WHERE ${isIt}`);
 }
 
 /** Returns those of the messages that the user sees. */
-export async function findMessages(
-  db: QuickReader,
-  userId: string,
-  ids: readonly string[],
-): Promise<MessageRow[]> {
-  const found = await db.allValues(
-    sql<[conversation_id: string, ...MessageValues]>`SELECT m.conversation_id, ${COLUMNS} ${SEEN_BY(userId)}
-      WHERE m.id IN (${list(ids)}) AND ${sees(sql`m.id`)}`,
-  );
-  return found.map(([conversation_id, ...values]) => toRow(values, conversation_id));
+export function findMessages(db: QuickReader, userId: string, ids: readonly string[]): Promise<MessageRow[]> {
+  const areSeen = sql`m.id IN (${list(ids)}) AND ${sees(sql`m.id`)}`;
+  return MESSAGE.all(db, sql`SELECT ${MESSAGE} ${SEEN_BY(userId)} WHERE ${areSeen}`);
 }
 
 /** Returns the messages of a page that the member sees, and one more if there is one. */
-export async function listMessageRows(
+export function listMessageRows(
   db: QuickReader,
   seat: Seat,
   { cursor, newer, limit }: Page,
 ): Promise<MessageRow[]> {
-  const found = await walkVisible(db, COLUMNS, seat, { cursor, newer, limit: limit + 1 });
-  return found.map((values) => toRow(values, seat.conversation_id));
+  return walkVisible(db, MESSAGE, seat, { cursor, newer, limit: limit + 1 });
 }
 
 /** A member's seat in a conversation, and its position in the member's inbox. */
@@ -148,8 +95,7 @@ export async function findLastMessages(db: QuickReader, listed: readonly Listed[
   for (const seat of listed) {
     if (known.has(seat.conversation_id)) continue;
     const walk = { cursor: NEWEST, newer: false, limit: 1, withoutSystem: true };
-    const last = await walkVisible(db, COLUMNS, seat, walk);
-    found.push(...last.map((values) => toRow(values, seat.conversation_id)));
+    found.push(...(await walkVisible(db, MESSAGE, seat, walk)));
   }
   return found;
 }

@@ -1,3 +1,4 @@
+import type { Columns } from "../../columns.ts";
 import { EMPTY, list, padded, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
 
 /**
@@ -70,11 +71,11 @@ function olderStart(seat: Seat, cursor: string): Statement {
  * Selects the next messages of a walk. The last column is null if the member sees the message, and otherwise where the walk
  * leaves the run that covers it. Runs are looked for only among messages that are not above all of them.
  */
-function walkQuery<V extends unknown[]>(
-  columns: Statement<V>,
+function walkQuery(
+  columns: Statement,
   seat: Seat,
   { cursor, newer, limit, withoutSystem = false }: Walk,
-): Statement<[...V, run_end: string | null]> {
+): Statement<unknown[]> {
   const { conversation_id, since_id } = seat;
   const start = olderStart(seat, cursor);
   const range = newer
@@ -91,25 +92,24 @@ function walkQuery<V extends unknown[]>(
 
 /**
  * Returns the next messages that the member sees, at most `limit`, in the order of the walk. Jumps over runs of withheld
- * messages, so that a blocked sender's cost their victim nothing. `columns` are those of the message `m`, of which the first
- * is its id, and of its body `b`.
+ * messages, so that a blocked sender's cost their victim nothing. `columns` are those of the message `m` and of its body `b`.
  */
-export async function walkVisible<V extends [id: string, ...unknown[]]>(
+export async function walkVisible<R extends { id: string }>(
   db: QuickReader,
-  columns: Statement<V>,
+  columns: Columns<R>,
   seat: Seat,
   walk: Walk,
-): Promise<V[]> {
-  const found: V[] = [];
+): Promise<R[]> {
+  const found: R[] = [];
   for (let { cursor } = walk; ; ) {
     const wanted = walk.limit - found.length;
     const rows = await db.allValues(walkQuery(columns, seat, { ...walk, cursor, limit: wanted }));
     let runEnd: string | null = null;
     for (const row of rows) {
       runEnd = row.at(-1) as string | null;
-      if (runEnd === null) found.push(row as unknown as V);
+      if (runEnd === null) found.push(columns.toRow(row));
     }
     if (rows.length < wanted || found.length === walk.limit) return found;
-    cursor = runEnd ?? (rows.at(-1)![0] as string);
+    cursor = runEnd ?? found.at(-1)!.id;
   }
 }

@@ -4,6 +4,7 @@ import { findMessages, type MessageRow } from "../../db/queries/messages/message
 import { listBlockingReaders, type Reaction } from "../../db/queries/messages/reactions.ts";
 import type { DueDelivery } from "../../db/queries/webhooks/deliveries.ts";
 import { toSeconds } from "../../util/clock.ts";
+import { JsonObject } from "../../util/json-object.ts";
 import type { messageResource } from "../messages/messages.ts";
 import type { Core } from "../node/core.ts";
 import type { RenderedEvent } from "../node/event-hub.ts";
@@ -137,7 +138,7 @@ async function findMuted(core: Core, userIds: readonly string[], conversationIds
 }
 
 function withPayload(head: object, payload: string): string {
-  return `${JSON.stringify(head).slice(0, -1)},"payload":${payload}}`;
+  return JsonObject.from(head).with("payload", payload).text;
 }
 
 /**

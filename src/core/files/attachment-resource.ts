@@ -1,6 +1,7 @@
 import type { AttachmentRow, ShownAttachment } from "../../db/queries/files/attachments.ts";
 import { findPictures, type PictureRow } from "../../db/queries/files/picture-placeholders.ts";
 import { toSeconds } from "../../util/clock.ts";
+import { JsonObject } from "../../util/json-object.ts";
 import type { Core } from "../node/core.ts";
 import { PREVIEW_WIDTHS } from "../node/previews.ts";
 import { choices } from "../resource/choices.ts";
@@ -96,8 +97,9 @@ export async function chooseShape(
     image: (row, userId) => showPicture(core, row, userId, pictures.get(row.id)),
   };
   return (row, userId) => {
-    const more = include.map((name) => `,"${name}":${members[name](row, userId)}`);
-    return `${linked(core, row, userId).slice(0, -1)}${more.join("")}}`;
+    let attachment = new JsonObject(linked(core, row, userId));
+    for (const name of include) attachment = attachment.with(name, members[name](row, userId));
+    return attachment.text;
   };
 }
 

@@ -9,6 +9,7 @@ import {
 import { findLastMessages } from "../../db/queries/messages/message-read.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
+import { JsonObject } from "../../util/json-object.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Accounts, Core } from "../node/core.ts";
 import { choice, describedField, optional, type Parsed, reference, trueOrFalse } from "../resource/fields.ts";
@@ -85,25 +86,14 @@ async function render(core: Core, shown: readonly Shown[]): Promise<string[]> {
 
 function toJson(row: ConversationRow, unread: number, lastMessage: string): string {
   const contact = row.contact === null ? null : JSON.parse(row.contact);
-  const start: Omit<Conversation, keyof ReturnType<typeof toEnd> | "last_message"> = {
+  const { contact_read_id: contactRead, since_id } = row;
+  const conversation: Omit<Conversation, "last_message"> = {
     id: row.conversation_id,
     kind: kindOf(row),
     contact_id: row.contact_id,
     group_id: row.group_id,
     name: contact === null ? row.group_name : (contact.display_name ?? contact.username),
     avatar_url: contact === null ? row.group_avatar_url : contact.avatar_url,
-  };
-  return `${JSON.stringify(start).slice(0, -1)},"last_message":${lastMessage},${JSON.stringify(toEnd(row, unread)).slice(1)}`;
-}
-
-function kindOf({ contact_id, group_id }: ConversationRow): Conversation["kind"] {
-  if (contact_id !== null) return "contact";
-  return group_id === null ? "self" : "group";
-}
-
-function toEnd(row: ConversationRow, unread: number) {
-  const { contact_read_id: contactRead, since_id } = row;
-  return {
     unread_count: unread,
     last_read_id: row.last_read_id || null,
     contact_read_id: contactRead !== null && contactRead > since_id ? contactRead : null,
@@ -114,6 +104,12 @@ function toEnd(row: ConversationRow, unread: number) {
     created_at: toSeconds(row.joined_at),
     contact_joined: row.contact_id === null ? null : row.contact_joined === 1,
   };
+  return JsonObject.from(conversation).with("last_message", lastMessage).text;
+}
+
+function kindOf({ contact_id, group_id }: ConversationRow): Conversation["kind"] {
+  if (contact_id !== null) return "contact";
+  return group_id === null ? "self" : "group";
 }
 
 const filter = describedField(trueOrFalse, "True selects those conversations, false the others.");

@@ -8,6 +8,7 @@ import type { Seat } from "../../db/queries/visibility/visibility.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { timeOfId } from "../../util/ids.ts";
+import { JsonObject } from "../../util/json-object.ts";
 import { type Additions, attachmentResource, chooseShape, linked } from "../files/attachment-resource.ts";
 import { toNewAttachment } from "../files/attachments.ts";
 import type { Caller } from "../node/caller.ts";
@@ -116,10 +117,9 @@ function toSystemMessage(
   users: ReadonlyMap<string, string>,
   reactions: string | undefined,
 ): string {
-  const user = row.mentions === null ? undefined : (users.get(row.mentions) ?? "null");
-  const facts = row.data === null ? "" : row.data.slice(1, -1);
-  const members = [user && `"user":${user}`, facts].filter((each) => each);
-  const data = members.length === 0 ? null : `{${members.join(",")}}`;
+  const { mentions, data: facts } = row;
+  const user = mentions === null ? undefined : (users.get(mentions) ?? "null");
+  const data = user ? new JsonObject(facts ?? "{}").with("user", user).text : facts;
   return toMessage({ ...row, data }, users.get(row.sender_id) ?? "null", [], [], reactions);
 }
 

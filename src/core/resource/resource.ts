@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
 import { ParleyError } from "../../errors.ts";
+import { JsonObject } from "../../util/json-object.ts";
 
 export { checkVersion, type Expected } from "../../db/version.ts";
 
@@ -21,10 +22,9 @@ export function versioned(json: string, version: number): Versioned {
   return { json, version: `${version}-${crc32(json)}` };
 }
 
-/** Returns the id of a resource, which is the first member of its JSON text. */
+/** Returns the id of a resource from its JSON text. */
 export function idOf(json: string): string {
-  const start = '{"id":"'.length;
-  return json.slice(start, json.indexOf('"', start));
+  return new JsonObject(json).id;
 }
 
 /** Waits for a read of what a write has done. If the read cannot be done, that says nothing against the write. */

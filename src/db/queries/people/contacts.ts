@@ -1,5 +1,6 @@
 import { ParleyError } from "../../../errors.ts";
 import { toSeconds } from "../../../util/clock.ts";
+import { JsonObject } from "../../../util/json-object.ts";
 import { searchKey } from "../../../util/text.ts";
 import { Bulk, type BulkRow, none } from "../../bulk.ts";
 import { type QuickReader, type Statement, sql } from "../../sql.ts";
@@ -20,13 +21,11 @@ import { getUser } from "./users.ts";
 export type ListedContact = [body: string, seenAt: number | null, since: number | null];
 export type ContactRow = [...ListedContact, version: number];
 
-/** A contact is stored as it is served except for this member; a quote in a name has a backslash before it. */
-const NEVER_ACTIVE = '"last_active_at":null';
-
 /** Returns the contact as JSON text, as its owner retrieves it. */
 export function toContact(row: ListedContact): string {
   const [body, seenAt] = row;
-  return seenAt === null ? body : body.replace(NEVER_ACTIVE, `"last_active_at":${lastActive(row)}`);
+  // A contact is stored as it is served, but without its activity.
+  return seenAt === null ? body : new JsonObject(body).setNull("last_active_at", `${lastActive(row)}`).text;
 }
 
 const MINUTE_MS = 60_000;

@@ -8,8 +8,8 @@ import {
   type BlobReader,
   type BlobStore,
   type BlobWriter,
+  type Grown,
   isKey,
-  type Progress,
   requireKey,
   type StoredItem,
 } from "./store.ts";
@@ -156,7 +156,7 @@ class DiskStore extends DiskReader implements BlobStore {
     return this.#open(key, 0, join(this.temporary, key));
   }
 
-  resume(key: string, { size }: Progress): Promise<BlobWriter> {
+  resume(key: string, { size }: Grown): Promise<BlobWriter> {
     return this.#open(key, size, null);
   }
 

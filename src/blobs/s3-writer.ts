@@ -10,7 +10,7 @@ import {
   sendTimeout,
   unavailable,
 } from "./s3-bucket.ts";
-import type { BlobWriter, Progress } from "./store.ts";
+import type { BlobWriter, Grown } from "./store.ts";
 
 /** A larger file is sent in parts of this size, through one buffer. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -72,8 +72,7 @@ export class S3Writer implements BlobWriter {
   readonly #object: S3Object;
   readonly #room: Room;
   #parts: Parts | undefined;
-  /** Whether an earlier writer has sent parts. */
-  readonly #isResumed: boolean;
+  readonly #from: Grown | null;
   /** The parts that this writer has sent. */
   readonly #sent: CompletedPart[] = [];
   #buffer = Buffer.alloc(0);
@@ -81,20 +80,20 @@ export class S3Writer implements BlobWriter {
   #isBegun = false;
   #isStored: boolean;
 
-  /** `stored`: the bytes of the object, if an earlier writer has stored it. */
-  constructor(bucket: Bucket, object: S3Object, room: Room, { parts, isTaken }: Progress, stored?: number) {
+  /** `from`: null for a file of one request. `stored`: the bytes of the object, if an earlier writer has stored it. */
+  constructor(bucket: Bucket, object: S3Object, room: Room, from: Grown | null, stored?: number) {
     this.key = object.Key;
     this.#bucket = bucket;
     this.#object = object;
     this.#room = room;
     this.#isStored = stored !== undefined;
     this.size = stored ?? 0;
-    this.#isResumed = parts !== null;
+    this.#from = from;
     if (stored !== undefined) return;
     this.#grow();
-    if (parts === null) return;
-    const { uploadId, next, skipped } = JSON.parse(parts) as Parts;
-    this.#parts = isTaken
+    if (!from?.parts) return;
+    const { uploadId, next, skipped } = JSON.parse(from.parts) as Parts;
+    this.#parts = from.isTaken
       ? { uploadId, next: next + 1, skipped: [...skipped, next] }
       : { uploadId, next, skipped };
     this.size = this.#durable();
@@ -153,6 +152,8 @@ export class S3Writer implements BlobWriter {
     );
     // An attempt whose answer was lost may have started another upload, or may still start one.
     if ($metadata.attempts !== 1) this.isUnsure = true;
+    // The next request uses another key.
+    if (this.isUnsure && this.#from) throw unavailable(new Error("an answer of the store was lost"));
     return UploadId!;
   }
 
@@ -190,9 +191,10 @@ export class S3Writer implements BlobWriter {
   async #complete(parts: Parts): Promise<void> {
     if (this.#buffered > 0) await this.#sendPart();
     const upload = { ...this.#object, UploadId: parts.uploadId };
-    const Parts = this.#isResumed ? await this.#listParts(parts) : this.#sent;
+    const isResumed = this.#from !== null && this.#from.parts !== null;
+    const Parts = isResumed ? await this.#listParts(parts) : this.#sent;
     // Uploads that were begun and not recorded.
-    if (this.#isResumed || this.isUnsure) await abortUploads(this.#bucket, this.#object, parts.uploadId);
+    if (isResumed || this.isUnsure) await abortUploads(this.#bucket, this.#object, parts.uploadId);
     await this.#send(
       (s3, options) => s3.completeMultipartUpload({ ...upload, MultipartUpload: { Parts } }, options),
       COMPLETE_TIMEOUT_MS,

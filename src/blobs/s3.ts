@@ -7,8 +7,8 @@ import {
   type BlobReader,
   type BlobStore,
   type BlobWriter,
+  type Grown,
   isKey,
-  type Progress,
   requireKey,
   type StoredItem,
 } from "./store.ts";
@@ -122,11 +122,11 @@ class S3Store extends S3Reader implements BlobStore {
     if (address) this.address = address;
   }
 
-  create(key: string): Promise<BlobWriter> {
-    return this.resume(key, { size: 0, parts: null, isTaken: false });
+  async create(key: string): Promise<BlobWriter> {
+    return new S3Writer(this.bucket, this.object(key), this.#room, null);
   }
 
-  async resume(key: string, from: Progress): Promise<BlobWriter> {
+  async resume(key: string, from: Grown): Promise<BlobWriter> {
     const { parts, isTaken, size } = from;
     // An earlier writer may have stored the blob, and have ended before that was recorded.
     const stored = parts === STORED ? size : isTaken && parts !== null ? await this.size(key) : undefined;

@@ -63,7 +63,7 @@ export interface BlobStore extends BlobReader {
   /** Starts a blob of one request. The key is new: 32 random hexadecimal digits. */
   create(key: string): Promise<BlobWriter>;
   /** Continues a blob that grows over several requests, or starts it. It has no intent: the caller has recorded the key before. */
-  resume(key: string, from: Progress): Promise<BlobWriter>;
+  resume(key: string, from: Grown): Promise<BlobWriter>;
   /** Erases the bytes permanently. A missing blob counts as erased. */
   remove(key: string): Promise<void>;
   readonly intents: SweptIntents | null;
@@ -79,7 +79,7 @@ export interface BlobStore extends BlobReader {
 }
 
 /** How far a blob that grows has come, as its last `sync` left it. */
-export interface Progress {
+export interface Grown {
   /** Bytes. */
   size: number;
   /** The `parts` of the blob then; null for a new one. */

@@ -18,13 +18,6 @@ export class Utf8Check {
   get isUtf8(): boolean {
     return this.#isUtf8 && this.#rest.length === 0;
   }
-
-  copy(): Utf8Check {
-    const copy = new Utf8Check();
-    copy.#isUtf8 = this.#isUtf8;
-    copy.#rest = this.#rest;
-    return copy;
-  }
 }
 
 /** Returns how many bytes at the end begin a character that goes beyond it. */

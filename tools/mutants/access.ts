@@ -155,7 +155,7 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "an upload without Content-Length reserves nothing while it comes in",
-    find: "if (this.#reservation) await this.#reserveStep(this.#reservation);",
+    find: "if (quota > 0 && (size > this.reserved + RESERVATION_STEP_BYTES || size > quota)) await this.reserve(size);",
     replace: "",
     tests: ["attacks/uploads"],
   },

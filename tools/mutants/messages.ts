@@ -3,6 +3,12 @@ import type { Mutant } from "./mutant.ts";
 /** Messages: what they may hold, who may change them, how many are sent. */
 export const messages: readonly Mutant[] = [
   {
+    name: "the files of a retry are stored, beside the quota",
+    find: "this.isHashOnly = isHashOnly;",
+    replace: "this.isHashOnly = isHashOnly && false;",
+    tests: ["attacks/uploads", "http/messages"],
+  },
+  {
     name: "an edit may mention strangers",
     find: "if (added.length > 0) yield* checkMentions(message.conversation_id, added);",
     replace: "",
@@ -24,12 +30,6 @@ export const messages: readonly Mutant[] = [
     name: "every route of an administrator's does for one without messages:write",
     find: '!(orAdmin && caller.scopes.has("admin"))',
     replace: '!caller.scopes.has("admin")',
-    tests: ["http/messages"],
-  },
-  {
-    name: "the files of a retry are stored, beside the quota",
-    find: "if (isRetry) upload.hashOnly();",
-    replace: "",
     tests: ["http/messages"],
   },
   {

@@ -18,7 +18,6 @@ import { foldedLength, hasWords, searchWords } from "../../util/text.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
-import { isReplay } from "../record/idempotency.ts";
 import {
   describedField,
   nameWords,
@@ -32,8 +31,7 @@ import { type Page, type PageEnvelope, toPage } from "../resource/page.ts";
 import { type Expected, readBack, type Versioned, versioned as versionedText } from "../resource/resource.ts";
 import type { Turns } from "../resource/turns.ts";
 import { type Additions, chooseShape, linked } from "./attachment-resource.ts";
-import { Upload } from "./upload-once.ts";
-import { commitUploads, type ReceivedFile, storeFile } from "./upload-received.ts";
+import { UploadsOnce } from "./upload-once.ts";
 
 export type { AttachmentRow as FileRow, Target };
 
@@ -57,35 +55,35 @@ export async function checkMember(core: Core, caller: Caller, conversationId: st
   }
 }
 
-/** What a request says of the file that it uploads. */
-interface Described extends Omit<ReceivedFile, "upload"> {
-  target: Target;
-}
-
 /**
- * Uploads a file: receives it, makes its bytes durable, and then commits its row. `readRequest` passes the bytes to the
- * upload. `key` is the Idempotency-Key, `target` what is known of the target before the request is read.
+ * Begins to upload a file in one request. `key` is the Idempotency-Key, `target` what is known of the target before the body is
+ * read. Throws what `checkTarget` throws, unless the request is a replay.
  */
-export async function createAttachment(
+export async function beginAttachment(
   core: Core,
   caller: Caller,
   key: string | undefined,
   target: Target,
-  readRequest: (upload: Upload) => Promise<Described>,
+): Promise<UploadsOnce> {
+  const uploads = await UploadsOnce.begin(core, caller, key);
+  if (!uploads.isReplay) await checkTarget(core, caller, target);
+  return uploads;
+}
+
+/** Creates the attachment of a file that was received: makes its bytes durable, and then commits its row. */
+export async function createAttachment(
+  core: Core,
+  caller: Caller,
+  uploads: UploadsOnce,
+  target: Target,
 ): Promise<Versioned> {
-  await using upload = new Upload(core, caller.userId);
-  // The result of the first request holds, even if its target or the room for it has gone since.
-  const replayOnly = key !== undefined && (await isReplay(core, caller, key));
-  if (replayOnly) upload.hashOnly();
-  else await checkTarget(core, caller, target);
-  const described = await readRequest(upload);
-  const file = await storeFile(core, caller, { ...described, upload });
-  const fields = { ...described.target, filename: described.filename, type: described.declaredType ?? null };
-  const sha256 = Buffer.from(file.sha256).toString("hex");
-  const request = { caller, key, asked: ["createAttachment", fields, sha256], replayOnly };
-  const { result, replayed } = await commitUploads(core, [upload], request, "createAttachment", {
+  const [upload] = uploads.files;
+  const { sha256, ...described } = upload!.asked;
+  const file = await upload!.finish();
+  const asked = ["createAttachment", { ...target, ...described }, sha256];
+  const { result, replayed } = await uploads.commit(asked, "createAttachment", {
     file,
-    target: described.target,
+    target,
     newMessageId: core.newId("msg"),
     now: file.createdAt,
   });

@@ -19,8 +19,9 @@ import {
   time,
 } from "../resource/schema.ts";
 import { checkTarget, type Target, versioned } from "./attachments.ts";
-import { Appender, type Checksum, expiryOf, type Finished } from "./upload-append.ts";
-import { beginUpload, endUpload, fileTooLarge, INTENT_MS, newBlobKey } from "./upload-once.ts";
+import { FileFacts } from "./file-facts.ts";
+import { countUpload, fileTooLarge, INTENT_MS, newBlobKey } from "./upload.ts";
+import { type Checksum, expiryOf, type Finished, ResumableUpload } from "./upload-append.ts";
 
 export type { Checksum, UploadRow };
 
@@ -67,8 +68,8 @@ export interface Append {
   /** The bytes of the body, if they are known. */
   announcedBytes: number | undefined;
   checksum: Checksum | undefined;
-  /** Begins to read the body. */
-  read: () => AsyncIterable<Uint8Array>;
+  /** The body. Nothing is read before everything else is known to be right. */
+  bytes: AsyncIterable<Uint8Array>;
   /** Ends this request, because a newer one for the same upload has come. */
   end: () => void;
 }
@@ -124,7 +125,7 @@ export async function createUpload(
   const input = { row, limit: limits.maxUploads, quota: limits.userQuotaBytes };
   const { result, replayed } = await writeIdempotent(core, request, "createUpload", input);
   if (replayed) return { row: await readBack(getUpload(core, caller, result.id)), replayed };
-  core.resumables.add(row.id, row.holder);
+  core.resumables.add(row.id, row.holder, new FileFacts());
   return { row, replayed };
 }
 
@@ -161,12 +162,12 @@ export function inspectUpload(core: Core, caller: Caller, id: string): Promise<U
   return inTurn(core, caller, id, async () => {
     const row = await getUpload(core, caller, id);
     if (row.attachment_id !== null) return row;
-    await using appender = await Appender.open(core, caller, row);
-    if (!appender.isWhole) {
-      await appender.keep();
-      return appender.row;
+    await using upload = await ResumableUpload.open(core, row);
+    if (!upload.isWhole) {
+      await upload.keep();
+      return upload.row;
     }
-    await finish(core, caller, appender);
+    await finish(core, caller, upload);
     return getUpload(core, caller, id);
   });
 }
@@ -180,12 +181,8 @@ export function appendToUpload(core: Core, caller: Caller, id: string, append: A
   const run = async () => {
     const row = await getUpload(core, caller, id);
     if (row.attachment_id !== null) throw new ParleyError("upload_completed");
-    beginUpload(core, caller.userId);
-    try {
-      return await continueUpload(core, caller, row, append);
-    } finally {
-      endUpload(core, caller.userId);
-    }
+    using _ = countUpload(core, caller.userId);
+    return await continueUpload(core, caller, row, append);
   };
   return inTurn(core, caller, id, run, append.end);
 }
@@ -200,37 +197,37 @@ const FATAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 const REFUSED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["file_type_refused", "file_infected"]);
 
 async function continueUpload(core: Core, caller: Caller, row: UploadRow, append: Append): Promise<Appended> {
-  await using appender = await Appender.open(core, caller, row);
+  await using upload = await ResumableUpload.open(core, row);
   // The store may have had more than the row.
-  checkOffset(append.offset, appender.row.received);
-  await prepare(core, appender, append);
+  checkOffset(append.offset, upload.row.received);
+  await prepare(core, upload, append);
   try {
-    await appender.receive(append.read(), append.checksum);
-    if (append.isLast) await appender.declareLength(appender.size, false);
-    const received = appender.size - append.offset;
-    if (append.announcedBytes === undefined && received > 0 && !appender.isWhole) checkLeast(core, received);
+    await upload.receive(append.bytes, append.checksum);
+    if (append.isLast) await upload.declareLength(upload.size, false);
+    const received = upload.size - append.offset;
+    if (append.announcedBytes === undefined && received > 0 && !upload.isWhole) checkLeast(core, received);
+    if (!upload.isWhole) {
+      await upload.keep();
+      return { row: upload.row };
+    }
   } catch (error) {
     if (error instanceof ParleyError && FATAL.has(error.code)) await deleteUpload(core, caller, row.id, true);
     throw error;
   }
-  if (!appender.isWhole) {
-    await appender.keep();
-    return { row: appender.row };
-  }
-  const attachment = await finish(core, caller, appender);
+  const attachment = await finish(core, caller, upload);
   return {
-    row: { ...appender.row, ...completed(attachment) },
+    row: { ...upload.row, ...completed(attachment) },
     attachment: versioned(core, attachment, caller.userId),
   };
 }
 
 /** Completes an upload that is whole. One whose file is refused for what it is goes. */
-async function finish(core: Core, caller: Caller, appender: Appender): Promise<Finished> {
+async function finish(core: Core, caller: Caller, upload: ResumableUpload): Promise<Finished> {
   try {
-    return await appender.finish();
+    return await upload.finish(caller);
   } catch (error) {
     if (error instanceof ParleyError && REFUSED.has(error.code))
-      await deleteUpload(core, caller, appender.row.id, true);
+      await deleteUpload(core, caller, upload.row.id, true);
     throw error;
   }
 }
@@ -248,17 +245,17 @@ function checkOffset(given: number, expected: number): void {
 }
 
 /** Checks what a request says of itself, before its body is read. */
-async function prepare(core: Core, appender: Appender, append: Append): Promise<void> {
+async function prepare(core: Core, upload: ResumableUpload, append: Append): Promise<void> {
   const { offset, isLast, announcedBytes } = append;
   const end = announcedBytes === undefined ? undefined : offset + announcedBytes;
   const length = append.length ?? (isLast ? end : undefined);
   // How long the last part is, is kept only with the part.
-  if (length !== undefined) await appender.declareLength(length, append.length !== undefined);
-  const whole = appender.row.length;
+  if (length !== undefined) await upload.declareLength(length, append.length !== undefined);
+  const whole = upload.row.length;
   if (whole !== null && end !== undefined && (end > whole || (isLast && end < whole)))
     throw new ParleyError("upload_length_mismatch");
   if (announcedBytes && !isLast && end !== whole) checkLeast(core, announcedBytes);
-  if (whole === null && announcedBytes) await appender.makeRoom(offset + announcedBytes);
+  if (whole === null && announcedBytes) await upload.makeRoom(offset + announcedBytes);
 }
 
 function checkLeast({ limits }: Core, bytes: number): void {

@@ -1,19 +1,12 @@
-import { createHash, type Hash } from "node:crypto";
-import { Utf8Check } from "../../util/utf8.ts";
-
-/** What this process knows of an upload beside its row: the state of a hash cannot be stored. */
-export interface Progress {
+/** What this process knows of a resumable upload beside its row. */
+interface Known {
   /** The `holder` of the row while this process continues the upload. */
   holder: string;
-  hash: Hash;
-  crc32: number;
-  utf8: Utf8Check;
-  /** How many bytes were hashed. */
-  size: number;
+  facts: object;
 }
 
 /** How many uploads are remembered. The bytes of others are read again at their end. */
-const MAX_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 2000;
 
 interface Turn {
   end: () => void;
@@ -23,7 +16,7 @@ interface Turn {
 /** What this process has in memory of resumable uploads. */
 export class Resumables {
   readonly #turns = new Map<string, Turn>();
-  readonly #progress = new Map<string, Progress>();
+  readonly #known = new Map<string, Known>();
 
   /**
    * Runs one request for an upload at a time, the newest: it ends the one before, which keeps what has come in, and waits for it. A
@@ -44,21 +37,19 @@ export class Resumables {
     }
   }
 
-  /** Returns the progress of an upload, unless another process has continued it. */
-  find(id: string, holder: string): Progress | undefined {
-    const known = this.#progress.get(id);
-    return known?.holder === holder ? known : undefined;
+  /** Returns what was computed of the bytes of an upload; undefined if another process has continued it. */
+  find(id: string, holder: string): object | undefined {
+    const known = this.#known.get(id);
+    return known?.holder === holder ? known.facts : undefined;
   }
 
-  /** Remembers that this process continues the upload, of which it has hashed nothing. */
-  add(id: string, holder: string): Progress {
-    const progress = { holder, hash: createHash("sha256"), crc32: 0, utf8: new Utf8Check(), size: 0 };
-    this.#progress.set(id, progress);
-    if (this.#progress.size > MAX_REMEMBERED) this.#progress.delete(this.#progress.keys().next().value!);
-    return progress;
+  /** Remembers that this process continues the upload, and what it computes of the bytes: the state of a hash cannot be stored. */
+  add(id: string, holder: string, facts: object): void {
+    this.#known.set(id, { holder, facts });
+    if (this.#known.size > MAX_REMEMBERED) this.#known.delete(this.#known.keys().next().value!);
   }
 
   forget(id: string): void {
-    this.#progress.delete(id);
+    this.#known.delete(id);
   }
 }

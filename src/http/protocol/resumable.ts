@@ -222,7 +222,7 @@ export function readChecksum(request: FastifyRequest): Checksum | undefined {
   return digest && { algorithm: "sha256", expected: digest, mismatch: "digest_mismatch" };
 }
 
-/** Reads the body; call it once everything else is known to be right. */
+/** Reads the body, from the first chunk that is asked for. */
 export async function* readBytesOf(request: FastifyRequest, limits: Limits): AsyncGenerator<Uint8Array> {
   if (!hasBody(request.raw)) return;
   const body = new BodyReader(request.raw, limits);

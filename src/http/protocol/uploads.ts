@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
-import { fileTooLarge, type Upload } from "../../core/files/upload-once.ts";
-import type { ReceivedFile } from "../../core/files/upload-received.ts";
+import { fileTooLarge } from "../../core/files/upload.ts";
+import type { UploadOnce, UploadsOnce } from "../../core/files/upload-once.ts";
 import {
   filename,
   type Parsed,
@@ -38,16 +38,6 @@ interface MessageLimits extends UploadLimits {
   maxMessageBodyBytes: number;
 }
 
-interface FilePart {
-  filename: string;
-  declaredType: string | undefined;
-}
-
-interface Form extends FilePart {
-  /** The text fields beside the file. */
-  fields: TextFields;
-}
-
 /** What a multipart form may have, besides files. */
 interface FormRules {
   accepted: readonly string[];
@@ -64,64 +54,74 @@ const MAX_FORM_OVERHEAD_BYTES = 64 * 1024;
 
 /**
  * Reads a multipart form with exactly one part `file`, whose bytes go to the upload, and text fields among `accepted`, in
- * any order. Throws for anything else.
+ * any order. Returns the fields. Throws for anything else.
  */
 export async function receiveForm(
   request: FastifyRequest,
-  upload: Upload,
+  upload: UploadOnce,
   accepted: readonly string[],
   limits: UploadLimits,
-): Promise<Form> {
+  stripsMetadata = false,
+): Promise<TextFields> {
   if (request.headers["content-type"] === undefined && !hasBody(request.raw)) throw missingFile();
   const rules = { accepted, lists: NO_LISTS, maxFieldBytes: MAX_FIELD_BYTES, maxFiles: 1 };
-  const files: FilePart[] = [];
-  const fields = await receiveParts(request, rules, limits, async (part, bytes, before) => {
-    if (files.length > 0) throw repeated("file");
-    stripAsAsked(upload, before);
-    files.push(await receiveFile(part, upload, limits.maxFileBytes, bytes));
+  let hasFile = false;
+  const fields = await receiveParts(request, rules, limits, async (part, maxBytes, before) => {
+    if (hasFile) throw repeated("file");
+    hasFile = true;
+    await receiveFile(part, upload, maxBytes, stripsMetadata || isStripAsked(before));
   });
-  const [file] = files;
-  if (!file) throw missingFile();
-  return { ...file, fields };
+  if (!hasFile) throw missingFile();
+  return fields;
+}
+
+/** Whether a message has the type of a form, which may have files. */
+export function isForm({ headers }: FastifyRequest): boolean {
+  return mediaType(headers["content-type"]) === "multipart/form-data";
+}
+
+/** Reads a message without files. */
+export async function readMessage<S extends Shape>(
+  request: FastifyRequest,
+  shape: S,
+  limits: MessageLimits,
+): Promise<Parsed<S>> {
+  const bodyLimits = { ...limits, maxBodyBytes: limits.maxMessageBodyBytes };
+  return readNewFields(shape, await bodyFields(request, bodyLimits, listsOf(shape)));
 }
 
 /**
- * Reads a message from a body of any type; a multipart form may have files, each of which goes to an upload of its own.
- * Throws `insufficient_scope` at the first file that the caller may not upload.
+ * Reads a message from a multipart form. Each file goes to an upload. Throws `insufficient_scope` at the first file that the
+ * caller may not upload.
  */
 export async function receiveMessage<S extends Shape>(
   request: FastifyRequest,
   shape: S,
-  newUpload: () => Upload,
+  uploads: UploadsOnce,
   limits: MessageLimits,
-): Promise<{ fields: Parsed<S>; files: ReceivedFile[] }> {
-  const { maxMessageBodyBytes, maxFileBytes } = limits;
-  const lists = listsOf(shape);
-  const files: ReceivedFile[] = [];
-  if (mediaType(request.headers["content-type"]) !== "multipart/form-data") {
-    const fields = await bodyFields(request, { ...limits, maxBodyBytes: maxMessageBodyBytes }, lists);
-    return { fields: readNewFields(shape, fields), files };
-  }
-  const accepted = Object.keys(shape);
-  const rules = { accepted, lists, maxFieldBytes: maxMessageBodyBytes, maxFiles: MAX_MESSAGE_FILES };
+): Promise<Parsed<S>> {
+  const rules = {
+    accepted: Object.keys(shape),
+    lists: listsOf(shape),
+    maxFieldBytes: limits.maxMessageBodyBytes,
+    maxFiles: MAX_MESSAGE_FILES,
+  };
   const fields = await receiveParts(request, rules, limits, async (part, _, before) => {
     requireScope(request.caller, "attachments:write");
-    if (files.length === MAX_MESSAGE_FILES) {
+    if (uploads.files.length === MAX_MESSAGE_FILES) {
       const detail = `A message can have at most ${MAX_MESSAGE_FILES} files.`;
       throw new ParleyError("invalid_parameter", detail, { param: "file" });
     }
-    const upload = newUpload();
-    stripAsAsked(upload, before);
     // How much of the rest of the body is this file is not known.
-    files.push({ upload, ...(await receiveFile(part, upload, maxFileBytes, undefined)) });
+    await receiveFile(part, uploads.add(), undefined, isStripAsked(before));
   });
-  return { fields: readFields(shape, fields), files };
+  return readFields(shape, fields);
 }
 
 const STRIP = "strip_metadata";
 
-function stripAsAsked(upload: Upload, fields: TextFields): void {
-  if (fields.get(STRIP) === "true") upload.stripMetadata();
+function isStripAsked(fields: TextFields): boolean {
+  return fields.get(STRIP) === "true";
 }
 
 /**
@@ -139,11 +139,9 @@ async function receiveParts(
   if (limits.maxFileBytes > 0 && length > maxFiles * limits.maxFileBytes + maxFormBytes) {
     throw fileTooLarge(limits.maxFileBytes);
   }
-  const type = request.headers["content-type"];
-  if (mediaType(type) !== "multipart/form-data") {
+  if (!isForm(request))
     throw new ParleyError("unsupported_media_type", "Send the body as multipart/form-data.");
-  }
-  const boundary = boundaryOf(type!);
+  const boundary = boundaryOf(request.headers["content-type"]!);
   const digest = parseDigest(request.headers["content-digest"] as string | undefined);
   const hash = digest && createHash("sha256");
   const body = new BodyReader(request.raw, limits, hash);
@@ -184,10 +182,10 @@ function missingFile(): ParleyError {
 
 async function receiveFile(
   part: Part,
-  upload: Upload,
-  maxBytes: number,
-  bytes: number | undefined,
-): Promise<FilePart> {
+  upload: UploadOnce,
+  maxBytes: number | undefined,
+  stripsMetadata: boolean,
+): Promise<void> {
   if (part.filename === undefined) {
     throw new ParleyError(
       "invalid_parameter",
@@ -198,9 +196,9 @@ async function receiveFile(
   // Some clients send a path.
   const name = readField("filename", filename, part.filename.replace(/^.*[/\\]/s, ""));
   const digest = parseDigest(part.digest);
-  await upload.receive(part.body, maxBytes, bytes);
+  const { type: declaredType, body: bytes } = part;
+  await upload.receive({ filename: name, declaredType, bytes, maxBytes, stripsMetadata });
   if (digest) checkDigest(digest, upload.receivedSha256());
-  return { filename: name, declaredType: part.type };
 }
 
 /** Reads a text field of which this many bytes are left. */

@@ -1,5 +1,6 @@
 // What others do on the servers of sharing-two-worlds.ts: openly on both, and secretly on one of them.
 
+import { UploadsOnce } from "../../../src/core/files/upload-once.ts";
 import { joinGroup, leaveGroup } from "../../../src/core/groups/groups.ts";
 import { markRead, updateConversation } from "../../../src/core/messages/conversations.ts";
 import { createMessage } from "../../../src/core/messages/message-send.ts";
@@ -75,16 +76,13 @@ function openOf(kind: string, twins: Twins, { target, spare }: Act): Doing {
   const message = twins.pick("msg", target);
   const text = `from them ${spare % 5}`;
   const group = twins.pick("grp", target);
-  const sendTo = (core: Core, caller: Caller, conversation_id: string) =>
-    createMessage(core, caller, undefined, async (newUpload) => {
-      if (spare % 2) return { fields: { conversation_id, text }, files: [] };
-      const upload = newUpload();
-      await upload.receive(chunks(text), 0, undefined);
-      return {
-        fields: { conversation_id },
-        files: [{ upload, filename: "theirs.txt", declaredType: undefined }],
-      };
-    });
+  const sendTo = async (core: Core, caller: Caller, conversation_id: string) => {
+    if (spare % 2) return createMessage(core, caller, undefined, { conversation_id, text });
+    await using uploads = await UploadsOnce.begin(core, caller, undefined);
+    const file = { filename: "theirs.txt", declaredType: undefined, maxBytes: undefined };
+    await uploads.add().receive({ ...file, bytes: chunks(text), stripsMetadata: false });
+    return createMessage(core, caller, undefined, { conversation_id }, uploads);
+  };
   const open: Record<string, Doing> = {
     send: withContact((core, caller, { conversation_id }) => sendTo(core, caller, conversation_id)),
     sendToAny: (core, caller) => sendTo(core, caller, twins.pick("cnv", spare)),

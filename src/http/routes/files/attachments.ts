@@ -1,6 +1,7 @@
 import { attachmentAdditions, attachmentResource } from "../../../core/files/attachment-resource.ts";
 import {
   attachmentFilters,
+  beginAttachment,
   createAttachment,
   deleteAttachment,
   getAttachment,
@@ -124,17 +125,16 @@ export const uploadOperation: Operation = operation({
     "disk_full",
   ],
   async handle({ core, caller, query, key, request, reply, limits }) {
-    const created = await createAttachment(core, caller, key, targetOf(query), async (upload) => {
-      if (query.strip_metadata) upload.stripMetadata();
-      const form = await receiveForm(request, upload, Object.keys(uploadFields), limits);
-      // Fields may be in the query or in the form, each only once.
-      const fields = new TextFields(queryOf(request) as TextFields);
-      for (const [name, value] of form.fields) {
-        if (fields.has(name)) throw repeated(name);
-        fields.set(name, value);
-      }
-      return { ...form, target: targetOf(readFields(uploadFields, fields)) };
-    });
+    await using uploads = await beginAttachment(core, caller, key, targetOf(query));
+    const upload = uploads.add();
+    const form = await receiveForm(request, upload, Object.keys(uploadFields), limits, query.strip_metadata);
+    // Fields may be in the query or in the form, each only once.
+    const fields = new TextFields(queryOf(request) as TextFields);
+    for (const [name, value] of form) {
+      if (fields.has(name)) throw repeated(name);
+      fields.set(name, value);
+    }
+    const created = await createAttachment(core, caller, uploads, targetOf(readFields(uploadFields, fields)));
     reply.header("location", `${core.origin()}/v1/attachments/${idOf(created.json)}`);
     return sendVersioned(request, reply, created);
   },

@@ -265,7 +265,7 @@ function append(
     isLast,
     announcedBytes: announcedBytes(request),
     checksum,
-    read: () => readBytesOf(request, limits),
+    bytes: readBytesOf(request, limits),
     end: () => request.raw.destroy(),
   });
 }

@@ -1,3 +1,4 @@
+import { UploadsOnce } from "../../../core/files/upload-once.ts";
 import { createMessage, messageFields } from "../../../core/messages/message-send.ts";
 import {
   deleteMessage,
@@ -30,7 +31,7 @@ import { expectedVersions, sendVersioned } from "../../protocol/conditions.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
 import { inTurns } from "../../protocol/turns.ts";
-import { receiveMessage } from "../../protocol/uploads.ts";
+import { isForm, readMessage, receiveMessage } from "../../protocol/uploads.ts";
 
 const id = { name: "message_id", kind: "msg", unknown: "message_not_found" } as const;
 const emojiInPath = { name: "emoji", field: emoji };
@@ -116,9 +117,11 @@ export const messageOperations: readonly Operation[] = [
       "disk_full",
     ],
     async handle({ core, caller, key, request, reply, limits }) {
-      const created = await createMessage(core, caller, key, (newUpload) =>
-        receiveMessage(request, messageFields, newUpload, limits),
-      );
+      await using uploads = isForm(request) ? await UploadsOnce.begin(core, caller, key) : undefined;
+      const fields = uploads
+        ? await receiveMessage(request, messageFields, uploads, limits)
+        : await readMessage(request, messageFields, limits);
+      const created = await createMessage(core, caller, key, fields, uploads);
       reply.header("location", `${core.origin()}/v1/messages/${idOf(created.json)}`);
       return sendVersioned(request, reply, created);
     },

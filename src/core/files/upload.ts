@@ -1,0 +1,193 @@
+import type { BlobWriter } from "../../blobs/store.ts";
+import type { NewFile } from "../../db/queries/storage/files.ts";
+import type { Reservation } from "../../db/queries/storage/storage-used.ts";
+import { ParleyError } from "../../errors.ts";
+import { exactSize } from "../../util/sizes.ts";
+import type { Caller } from "../node/caller.ts";
+import type { Core } from "../node/core.ts";
+import type { Verdict } from "../node/scanner.ts";
+import { newEntry } from "../record/audit-trail.ts";
+import { withCharset } from "./charset.ts";
+import { FileFacts } from "./file-facts.ts";
+import { checkType, detectType } from "./media-types.ts";
+
+/** How long an intent is valid unless it is renewed. The clocks of nodes may differ by a minute. */
+export const INTENT_MS = 30 * 60_000;
+/** How far an upload of unknown length may run ahead of its reservation. */
+const RESERVATION_STEP_BYTES = 4 * 1024 * 1024;
+/** When to retry an upload that exceeds the number of uploads under way. */
+const RETRY_AFTER_SECONDS = "1";
+
+/** What a reservation is for, as its write checks it. */
+export type Room = Pick<Reservation, "bytes" | "quota" | "now">;
+
+/**
+ * Takes the bytes of a file, from one request or from several, and describes the file for its commit. A subclass decides where
+ * the bytes are kept, and what records them so that a crash leaves none that nothing knows.
+ */
+export abstract class Upload implements AsyncDisposable {
+  protected readonly core: Core;
+  protected readonly userId: string;
+  /** Of its reservation. */
+  protected readonly id: string;
+  /** The bytes that have come in. */
+  size = 0;
+  /** Null: another process took some of the bytes. */
+  protected facts: FileFacts | null;
+  protected blob: BlobWriter | undefined;
+  /** The key of the row in `intents`, if the store keeps no intents itself and no other row names the blob. */
+  protected intentRow: string | undefined;
+  /** A replay is only compared with the first request of its Idempotency-Key: its bytes are hashed and not kept. */
+  protected isHashOnly = false;
+  /** Bytes of the user's quota. */
+  protected reserved = 0;
+
+  constructor(core: Core, userId: string, id: string, facts: FileFacts | null) {
+    this.core = core;
+    this.userId = userId;
+    this.id = id;
+    this.facts = facts;
+  }
+
+  protected abstract keepChunk(chunk: Uint8Array): Promise<void>;
+  /** Returns why there is no room. */
+  protected abstract writeReservation(room: Room): Promise<string | null>;
+  abstract [Symbol.asyncDispose](): Promise<void>;
+
+  /** Takes a chunk, which need be valid only until this resolves. Throws `file_too_large` and `quota_exceeded`. */
+  protected async take(chunk: Uint8Array): Promise<void> {
+    const size = this.size + chunk.length;
+    this.refuseTooLarge(size);
+    const quota = this.core.limits.userQuotaBytes;
+    // Reserving only what is there lets uploads of unknown length share the quota: one never holds room that it may not need.
+    if (quota > 0 && (size > this.reserved + RESERVATION_STEP_BYTES || size > quota))
+      await this.reserve(size);
+    this.size = size;
+    this.facts?.push(chunk);
+    if (!this.isHashOnly) await this.keepChunk(chunk);
+  }
+
+  protected refuseTooLarge(size: number): void {
+    const { maxFileBytes } = this.core.limits;
+    if (maxFileBytes > 0 && size > maxFileBytes) throw fileTooLarge(maxFileBytes);
+  }
+
+  /** Reserves room for so many bytes. Throws `quota_exceeded`. */
+  protected async reserve(bytes: number): Promise<void> {
+    const quota = this.core.limits.userQuotaBytes;
+    if (quota === 0 || this.isHashOnly || bytes <= this.reserved) return;
+    // Before the write: if its outcome is unknown, the reservation is released all the same.
+    this.reserved = bytes;
+    const refusal = await this.writeReservation({ bytes, quota, now: this.core.clock() });
+    if (refusal === null) return;
+    // The refusal has dropped it.
+    this.reserved = 0;
+    throw new ParleyError("quota_exceeded", refusal);
+  }
+
+  /**
+   * Makes the bytes durable, unless they are committed with the row, and describes the file for its commit. Throws
+   * `file_type_refused`, `file_infected`, and `unavailable` if the scanner does not answer.
+   */
+  protected async toFile(
+    caller: Caller,
+    filename: string,
+    declaredType: string | undefined,
+  ): Promise<NewFile> {
+    const { core, size } = this;
+    this.facts ??= await this.#readFacts();
+    const { head, isUtf8, sha256, crc32, pictureSize } = this.facts;
+    const type = await detectType(head, declaredType, filename);
+    if (!this.isHashOnly) checkType(type, core.limits);
+    const verdict = this.isHashOnly ? "clean" : await this.store();
+    const id = core.newId("att");
+    const entry = newEntry(core, caller);
+    const { userQuotaBytes: quota, filesPerDay } = core.limits;
+    const hasReservation = quota > 0 && !this.isHashOnly;
+    if (typeof verdict === "object") await this.#refuse(verdict.found, { id, entry, filename, sha256 });
+    return {
+      id,
+      uploaderId: this.userId,
+      filename,
+      fileType: withCharset(type, head, isUtf8, declaredType),
+      fileSize: size,
+      sha256,
+      crc32,
+      blobKey: this.blob?.key ?? id,
+      bytes: this.blob ? null : this.bytes(),
+      hasIntent: this.intentRow !== undefined,
+      reservation: hasReservation
+        ? { id: this.id, userId: this.userId, bytes: size, quota, now: entry.at }
+        : null,
+      filesPerDay,
+      isUnscanned: verdict === "unscanned",
+      pictureSize,
+      createdAt: entry.at,
+      entry,
+    };
+  }
+
+  /** The bytes, if they are not in the store. */
+  protected bytes(): Uint8Array {
+    return new Uint8Array(0);
+  }
+
+  /** Makes the bytes durable that are in the store, and returns what the scanner says of all. */
+  protected async store(): Promise<Verdict> {
+    await this.blob?.store();
+    const read = () => (this.blob ? this.#read() : [this.bytes()]);
+    return (await this.core.scanner?.judgeWhole(this.size, read)) ?? "clean";
+  }
+
+  #read(): Promise<AsyncIterable<Uint8Array>> {
+    return this.core.blobs.read(this.blob!.key, 0, this.size - 1);
+  }
+
+  async #readFacts(): Promise<FileFacts> {
+    const facts = new FileFacts();
+    for await (const chunk of await this.#read()) facts.push(chunk);
+    return facts;
+  }
+
+  /** Throws `file_infected`, and records it. */
+  async #refuse(
+    found: string,
+    { id, entry, filename, sha256 }: Pick<NewFile, "id" | "entry" | "filename" | "sha256">,
+  ): Promise<never> {
+    const details = { found, filename, sha256: Buffer.from(sha256).toString("hex") };
+    await this.core.db.write("recordRefusedFile", { entry, attachmentId: id, details });
+    const detail = `The virus scanner found ${found} in the file. Nothing was stored.`;
+    throw new ParleyError("file_infected", detail, { param: "file" });
+  }
+}
+
+export function fileTooLarge(maxBytes: number): ParleyError {
+  const detail = `A file can have at most ${exactSize(maxBytes)}. Nothing was stored.`;
+  return new ParleyError("file_too_large", detail, { param: "file" });
+}
+
+/** Counts an upload under way until it is disposed of. Throws `rate_limited` beyond the limit of this node. */
+export function countUpload({ limits, uploadsUnderWay }: Core, userId: string): Disposable {
+  const others = uploadsUnderWay.get(userId) ?? 0;
+  if (others >= limits.uploadsPerUser) {
+    throw new ParleyError(
+      "rate_limited",
+      `You have reached the limit of ${others} uploads at once. Retry when one of them has ended.`,
+      { header: RETRY_AFTER_SECONDS },
+    );
+  }
+  uploadsUnderWay.set(userId, others + 1);
+  const end = () => {
+    const left = uploadsUnderWay.get(userId)! - 1;
+    if (left > 0) uploadsUnderWay.set(userId, left);
+    else uploadsUnderWay.delete(userId);
+  };
+  return { [Symbol.dispose]: end };
+}
+
+/** Returns a random key for the blob store. */
+export function newBlobKey({ random }: Core): string {
+  const digits = new Uint8Array(16);
+  random(digits);
+  return Buffer.from(digits).toString("hex");
+}

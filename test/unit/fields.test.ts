@@ -5,7 +5,6 @@ import { someOf } from "../../src/core/resource/choices.ts";
 import {
   anyText,
   avatarUrl,
-  cursor,
   displayName,
   emoji,
   type Field,
@@ -15,15 +14,14 @@ import {
   newUsername,
   nullable,
   optional,
-  pageFields,
   phoneNumber,
   readFields,
   reference,
   searchWord,
-  toPageRequest,
   trueOrFalse,
   username,
 } from "../../src/core/resource/fields.ts";
+import { cursor, pageFields, toPageRequest } from "../../src/core/resource/page.ts";
 import { holds } from "../support/property.ts";
 
 const ID = "con_01h455vb4pex5vsknk084sn02q";

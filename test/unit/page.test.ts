@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { toPageRequest } from "../../src/core/resource/fields.ts";
-import { cursorsOf, toPage } from "../../src/core/resource/page.ts";
+import { toPage, toPageRequest } from "../../src/core/resource/page.ts";
 import { holds } from "../support/property.ts";
 
 type PageRequest = Parameters<typeof toPageRequest>[0];
@@ -12,7 +11,7 @@ function pageFrom(ids: readonly string[], request: PageRequest) {
   const page = toPageRequest(request);
   const beyond = ids.filter((id) => (page.newer ? id > page.cursor : id < page.cursor));
   const rows = page.newer ? beyond.toSorted() : beyond.toSorted().reverse();
-  return toPage(page, rows.slice(0, page.limit + 1), (id) => id);
+  return toPage(page, rows.slice(0, page.limit + 1), (id) => id, { cursorOf: (id) => id });
 }
 
 const lists = fc.uniqueArray(fc.stringMatching(/^con_[0-7][0-9a-hjkmnp-tv-z]{3}$/), { maxLength: 30 });
@@ -51,13 +50,18 @@ test("a walk to newer items gives each once, its pages newest first, and has_mor
 
 test("a cursor goes on working when its item is gone", () => {
   const page = pageFrom(["con_1", "con_3"], { limit: 1, starting_after: "con_2" });
-  assert.deepEqual(page, { has_more: false, data: ["con_1"] });
+  assert.deepEqual(page, { has_more: false, data: ["con_1"], first: "con_1", last: "con_1" });
   const newer = pageFrom(["con_1", "con_3"], { limit: 1, ending_before: "con_2" });
-  assert.deepEqual(newer, { has_more: false, data: ["con_3"] });
+  assert.deepEqual(newer, { has_more: false, data: ["con_3"], first: "con_3", last: "con_3" });
 });
 
 test("an empty list is an empty page", () =>
-  assert.deepEqual(pageFrom([], { limit: 10 }), { has_more: false, data: [] }));
+  assert.deepEqual(pageFrom([], { limit: 10 }), {
+    has_more: false,
+    data: [],
+    first: null,
+    last: null,
+  }));
 
 const isSought = (id: string) => /[0-9]$/.test(id);
 
@@ -68,8 +72,8 @@ function searchFrom(ids: readonly string[], request: PageRequest, most: number) 
   const looked = (page.newer ? beyond : beyond.reverse()).slice(0, most);
   const found = looked.filter(isSought).slice(0, page.limit + 1);
   const end = looked.length < beyond.length ? looked.at(-1) : undefined;
-  const envelope = toPage(page, found, (id) => JSON.stringify({ id }), end);
-  const { first, last } = envelope.cursors ?? cursorsOf(envelope.data);
+  const envelope = toPage(page, found, (id) => JSON.stringify({ id }), { end });
+  const { first, last } = envelope;
   const shown = envelope.data.map((json) => JSON.parse(json).id as string);
   return { first, last, end, hasMore: envelope.has_more, found: shown };
 }

@@ -10,7 +10,7 @@ import { bitsOfId, idOfBits } from "../../util/ids.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
 import type { RenderedEvent } from "../node/event-hub.ts";
-import { NEWEST, type Page, type PageEnvelope, toPage } from "../resource/page.ts";
+import { NEWEST, type Page, type PageEnvelope, toPage, walkPages } from "../resource/page.ts";
 import { ROWS_PER_TURN, type Turns } from "../resource/turns.ts";
 import type { StoredEvent } from "./event-families.ts";
 import { renderChange, renderEvents } from "./event-render.ts";
@@ -77,11 +77,11 @@ export async function listEvents(
   const cursor =
     request.cursor === NEWEST ? Number.MAX_SAFE_INTEGER : eventNumber(userId, request.cursor, param);
   if (request.newer) await refuseErased(core, userId, cursor);
-  const walk = { cursor, newer: request.newer, limit: request.limit + 1 };
+  const walk = { cursor, newer: request.newer, limit: request.limit };
   const types = shownTypes(caller.scopes, request.types);
   const rows = types
     ? await findEventsOfTypes(core, userId, walk, types, turns)
-    : await findEvents(core, userId, walk);
+    : await findEvents(core, userId, { ...walk, limit: walk.limit + 1 });
   const events = await renderEvents(core, userId, rows.map(toStoredEvent));
   return toPage(request, events, ({ json }) => json);
 }
@@ -100,24 +100,22 @@ function findEvents(core: Core, recipientId: string, walk: Walk): Promise<EventR
 async function findEventsOfTypes(
   core: Core,
   recipientId: string,
-  { cursor, newer, limit }: Walk,
+  page: Walk,
   types: readonly string[],
   turns: Turns,
 ): Promise<EventRow[]> {
+  const { cursor, newer } = page;
   const walk = { recipientId, newer, types, since: keptSince(core) };
   const { number: last } = await lastEvent(core.db, recipientId);
   const first = (await firstNumber(core.db, recipientId, walk.since)) ?? last + 1;
-  const found: EventRow[] = [];
   // Events of these types may be rare.
-  const step = newer ? ROWS_PER_TURN : -ROWS_PER_TURN;
-  for (let at = newer ? Math.max(cursor, first - 1) : Math.min(cursor, last + 1); ; at += step) {
-    const until = at + step;
-    found.push(
-      ...(await listEventRows(core.db, { ...walk, cursor: at, until, limit: limit - found.length })),
-    );
-    if (found.length === limit || (newer ? until >= last : until <= first)) return found;
-    await turns.next();
-  }
+  const start = newer ? Math.max(cursor, first - 1) : Math.min(cursor, last + 1);
+  const { rows } = await walkPages(page, start, turns, async (cursor, limit) => {
+    const until = cursor + (newer ? ROWS_PER_TURN : -ROWS_PER_TURN);
+    const rows = await listEventRows(core.db, { ...walk, cursor, until, limit });
+    return { rows, next: (newer ? until >= last : until <= first) ? undefined : until };
+  });
+  return rows;
 }
 
 /** Renders the events of one change for their recipients, in their order. */

@@ -141,7 +141,7 @@ export async function listAttachments(
       ? await searchNames(request, names, turns)
       : { rows: await listAttachmentRows(db, userId, conversation_id, request) };
   const show = await chooseShape(core, rows, request.include);
-  return toPage(request, rows, (row) => show(row, userId), end);
+  return toPage(request, rows, (row) => show(row, userId), { end });
 }
 
 /** Returns those of the attachments that this user sees. */

@@ -17,7 +17,7 @@ import { newEntry } from "../record/audit-trail.ts";
 import { writeIdempotent } from "../record/idempotency.ts";
 import { avatarUrl, choice, description, groupName, optional, type Parsed } from "../resource/fields.ts";
 import { usernames } from "../resource/list-fields.ts";
-import { type Page, type PageEnvelope, toMergedPage } from "../resource/page.ts";
+import { type Page, type PageEnvelope, toMergedPage, walkPages } from "../resource/page.ts";
 import { type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
 import {
   count,
@@ -169,22 +169,22 @@ async function listInvitations(
 ): Promise<SeenInvitation[]> {
   const { cursor, newer, limit } = page;
   const first = new Map<string, SeenInvitation>();
-  // Behind all invitations into the group of the cursor.
-  let place = { groupId: cursor, inviterId: newer ? LAST_INVITER : "" };
-  for (;;) {
-    const walked = await walkInvitations(core.db, userId, place, newer, ROWS_PER_TURN);
+  // After all invitations into the group of the cursor.
+  const start = { groupId: cursor, inviterId: newer ? LAST_INVITER : "" };
+  await walkPages(page, start, turns, async (at) => {
+    const walked = await walkInvitations(core.db, userId, at, newer, ROWS_PER_TURN);
     for (const invitation of walked) {
       if (invitation.is_seen === 0) continue;
       const known = first.get(invitation.group_id);
-      // The walk needs one invitation behind the page to know those of its last group.
-      if (!known && first.size > limit) return [...first.values()];
+      // The walk needs one invitation after the page to know those of its last group.
+      if (!known && first.size > limit) return { rows: [], next: undefined };
       if (!known || isEarlier(invitation, known)) first.set(invitation.group_id, invitation);
     }
-    if (walked.length < ROWS_PER_TURN) return [...first.values()];
     const last = walked.at(-1)!;
-    place = { groupId: last.group_id, inviterId: last.inviter_id };
-    await turns.next();
-  }
+    const isEnd = walked.length < ROWS_PER_TURN;
+    return { rows: [], next: isEnd ? undefined : { groupId: last.group_id, inviterId: last.inviter_id } };
+  });
+  return [...first.values()];
 }
 
 function isEarlier(a: SeenInvitation, b: SeenInvitation): boolean {

@@ -14,7 +14,7 @@ import type { Caller } from "../node/caller.ts";
 import type { Accounts, Core } from "../node/core.ts";
 import { choice, describedField, optional, type Parsed, reference, trueOrFalse } from "../resource/fields.ts";
 import { knownForm } from "../resource/known-form.ts";
-import { cutShort, type Page, type PageEnvelope } from "../resource/page.ts";
+import { type Page, type PageEnvelope, toPage, walkPages } from "../resource/page.ts";
 import { type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
 import {
   anyOf,
@@ -136,7 +136,7 @@ function matches({ row, unread }: Shown, filters: InboxFilters): boolean {
 
 /**
  * Returns a page of the caller's inbox, most recent activity first. Looks at a limited number of conversations: a page with
- * fewer than its limit may have more after it, and `end` is where it goes on.
+ * fewer than its limit may have more after it.
  */
 export async function listConversations(
   core: Core,
@@ -145,22 +145,21 @@ export async function listConversations(
   turns: Turns,
 ): Promise<PageEnvelope> {
   const part = partOf(page);
-  const found: Shown[] = [];
-  let { cursor } = page;
-  for (let looked = 0; found.length <= page.limit; ) {
-    const walk: Page = { cursor, newer: page.newer, limit: Math.min(page.limit + 1, MAX_LOOKED_AT - looked) };
-    const rows = await listInbox(core.db, caller.userId, part, walk);
-    for (const row of rows) {
+  const step = async (cursor: string, _missing: number, left: number) => {
+    const walk: Page = { cursor, newer: page.newer, limit: Math.min(page.limit + 1, left) };
+    const looked = await listInbox(core.db, caller.userId, part, walk);
+    const rows: Shown[] = [];
+    for (const row of looked) {
       const shown = await toShown(core, row);
-      if (matches(shown, page)) found.push(shown);
+      if (matches(shown, page)) rows.push(shown);
     }
-    looked += rows.length;
-    if (rows.length < walk.limit) return toInboxPage(core, page, found);
-    cursor = rows.at(-1)!.position!;
-    if (looked >= MAX_LOOKED_AT) return toInboxPage(core, page, found, cursor);
-    if (found.length <= page.limit) await turns.next();
-  }
-  return toInboxPage(core, page, found);
+    const next = looked.length < walk.limit ? undefined : looked.at(-1)!.position!;
+    return { rows, next, looked: looked.length };
+  };
+  const { rows, end } = await walkPages(page, page.cursor, turns, step, MAX_LOOKED_AT);
+  const texts = await render(core, rows.slice(0, page.limit));
+  const shown = rows.map(({ row }, i) => ({ json: texts[i]!, position: row.position! }));
+  return toPage(page, shown, ({ json }) => json, { end, cursorOf: ({ position }) => position });
 }
 
 /** Chooses the index with the fewest conversations. */
@@ -168,16 +167,6 @@ function partOf({ pinned, archived, unread }: InboxFilters): InboxPart {
   if (pinned) return "pinned";
   if (unread) return "unread";
   return archived ? "archived" : undefined;
-}
-
-async function toInboxPage(core: Core, page: Page, found: Shown[], end?: string): Promise<PageEnvelope> {
-  const shown = found.slice(0, page.limit);
-  if (page.newer) shown.reverse();
-  const data = await render(core, shown);
-  const cursors = { first: shown[0]?.row.position ?? null, last: shown.at(-1)?.row.position ?? null };
-  const isFull = found.length > page.limit;
-  if (isFull || end === undefined) return { has_more: isFull, data, cursors };
-  return { has_more: true, data, cursors: cutShort(page, cursors, end) };
 }
 
 /** Throws `conversation_not_found`. */

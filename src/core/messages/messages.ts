@@ -1,4 +1,3 @@
-import { NEWEST } from "../../db/page.ts";
 import { attachmentsOfMessages } from "../../db/queries/files/attachments.ts";
 import type { SendMessage } from "../../db/queries/messages/message-bulk.ts";
 import { findMessage, listMessageRows, type MessageRow } from "../../db/queries/messages/message-read.ts";
@@ -17,7 +16,7 @@ import { newEntry } from "../record/audit-trail.ts";
 import { choices } from "../resource/choices.ts";
 import { describedField, jsonObject, longText, nullable, optional, type Parsed } from "../resource/fields.ts";
 import { mentions } from "../resource/list-fields.ts";
-import { type Page, type PageEnvelope, toPage } from "../resource/page.ts";
+import { NEWEST, type Page, type PageEnvelope, toPage } from "../resource/page.ts";
 import { type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
 import {
   anyObject,
@@ -230,10 +229,11 @@ async function listAround(
     listMessageRows(core.db, seat, { cursor: `${id}${NEWEST}`, newer: false, limit: olderLimit }),
   ]);
   const rows = [...newer.slice(0, newerLimit).reverse(), ...older.slice(0, olderLimit)];
+  const page = { cursor: id, newer: false, limit };
   return {
+    ...toPage(page, await renderMessages(core, rows, seat.user_id, include), (json) => json),
     has_more: older.length > olderLimit,
     has_newer: newer.length > newerLimit,
-    data: await renderMessages(core, rows, seat.user_id, include),
   };
 }
 

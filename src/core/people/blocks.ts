@@ -15,11 +15,7 @@ export const blockResource = resource("Block", {
 export async function listBlocks(core: Core, caller: Caller, page: Page): Promise<PageEnvelope> {
   const cursor = page.cursor === NEWEST ? "" : page.cursor.slice(1);
   const rows = await listBlockRows(core.db, caller.userId, { ...page, cursor });
-  const shown = rows.slice(0, page.limit);
-  if (page.newer) shown.reverse();
-  const first = shown[0] ? encodeURIComponent(shown[0].username) : null;
-  const last = shown.length > 0 ? encodeURIComponent(shown.at(-1)!.username) : null;
-  return { ...toPage(page, rows, toJson), cursors: { first, last } };
+  return toPage(page, rows, toJson, { cursorOf: ({ username }) => encodeURIComponent(username) });
 }
 
 /** Blocks or unblocks a username, of a contact, a stranger or nobody: what its user sends does not reach the caller. */

@@ -38,7 +38,7 @@ import {
   trueOrFalse,
   username,
 } from "../resource/fields.ts";
-import { type Page, type PageEnvelope, toPage } from "../resource/page.ts";
+import { type Page, type PageEnvelope, toPage, walkPages } from "../resource/page.ts";
 import type { Expected, Versioned } from "../resource/resource.ts";
 import { described, id, orNull, resource, type TypeOf, text, textOrNull, time } from "../resource/schema.ts";
 import { ROWS_PER_TURN, type Turns } from "../resource/turns.ts";
@@ -169,17 +169,15 @@ async function searchContacts(
   page: Page,
   turns: Turns,
 ): Promise<ListedContact[]> {
-  const found: ListedContact[] = [];
-  let { cursor } = page;
   // Few contacts are blocked: most pages of `active=true` end here and cost little more than others.
-  for (let steps = 2 * (page.limit + 1); ; steps = ROWS_PER_TURN) {
-    const rest = { ...page, cursor, limit: page.limit - found.length };
-    const until = await findContactBehind(core.db, ownerId, filter, rest, steps);
-    found.push(...(await searchContactRows(core.db, ownerId, filter, rest, until)));
-    if (found.length > page.limit || until === undefined) return found;
-    cursor = until;
-    await turns.next();
-  }
+  let steps = 2 * (page.limit + 1);
+  const { rows } = await walkPages(page, page.cursor, turns, async (cursor, missing) => {
+    const rest = { ...page, cursor, limit: missing - 1 };
+    const next = await findContactBehind(core.db, ownerId, filter, rest, steps);
+    steps = ROWS_PER_TURN;
+    return { rows: await searchContactRows(core.db, ownerId, filter, rest, next), next };
+  });
+  return rows;
 }
 
 /** Throws `contact_not_found`, also for the contact of another user. */

@@ -1,4 +1,3 @@
-import { OLDEST } from "../../db/page.ts";
 import {
   allUsers as allUserRows,
   type CreateUser,
@@ -31,7 +30,7 @@ import {
   username,
 } from "../resource/fields.ts";
 import { searchNames } from "../resource/name-search.ts";
-import { type Page, type PageEnvelope, toPage } from "../resource/page.ts";
+import { OLDEST, type Page, type PageEnvelope, toPage } from "../resource/page.ts";
 import { type Versioned, versioned } from "../resource/resource.ts";
 import {
   bytes,
@@ -180,7 +179,7 @@ export async function listUsers(
     parts.length > 0
       ? await searchNames(request, names, turns)
       : { rows: await listUserRows(db, filter, request) };
-  return toPage(request, rows, (row) => JSON.stringify(toUser(core, row)), end);
+  return toPage(request, rows, (row) => JSON.stringify(toUser(core, row)), { end });
 }
 
 /** Deletes the user and everything that belongs to them. Throws `user_not_found`. */

@@ -93,7 +93,7 @@ export async function listAudit(
     findRows: async (ids: readonly string[]) => rows.filter(({ id }) => ids.includes(id)),
   };
   const found = await searchNames(request, list, turns);
-  return toPage(request, found.rows, toJson, found.end);
+  return toPage(request, found.rows, toJson, found);
 }
 
 /** Entries read at a time. */

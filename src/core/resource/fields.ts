@@ -1,6 +1,5 @@
-import { NEWEST, type Page } from "../../db/page.ts";
 import { ParleyError } from "../../errors.ts";
-import { type IdKind, idPattern, isId, SUFFIX as POSITION } from "../../util/ids.ts";
+import { type IdKind, idPattern } from "../../util/ids.ts";
 import { isStorable, parseStrictly } from "../../util/json.ts";
 import {
   cleanFilename,
@@ -125,7 +124,8 @@ export function withNull(schema: JsonSchema): JsonSchema {
   };
 }
 
-function text<T>(
+/** A field of text without control characters. */
+export function textField<T>(
   accepts: string,
   schema: JsonSchema,
   parse: (text: string) => T | undefined,
@@ -145,7 +145,7 @@ function within(value: string, min: number, max: number): boolean {
   return length >= min && length <= max;
 }
 
-export const username = text(
+export const username = textField(
   "a string of 1 to 128 characters without control characters and without a space at either end",
   { minLength: 1, maxLength: 128 },
   (value) => (within(value, 1, 128) && value === value.trim() ? value : undefined),
@@ -173,7 +173,7 @@ export const newUsername: Field<string, true> = {
 };
 
 export const phoneNumber: Field<string, true> = {
-  ...text(
+  ...textField(
     "a string of 3 to 64 characters with at least 3 digits, without control characters",
     { minLength: 3, maxLength: 64 },
     (value) => (within(value, 3, 64) && phoneDigits(value).length >= 3 ? value : undefined),
@@ -184,20 +184,20 @@ export const phoneNumber: Field<string, true> = {
 
 /** An empty name is none. */
 export const displayName = nullable(
-  text("a string of 0 to 128 characters without control characters", { maxLength: 128 }, (value) =>
+  textField("a string of 0 to 128 characters without control characters", { maxLength: 128 }, (value) =>
     within(value, 0, 128) ? value || null : undefined,
   ),
 );
 
 export const avatarUrl = nullable(
-  text("an http or https URL of at most 2048 characters", { format: "iri", maxLength: 2048 }, (value) =>
+  textField("an http or https URL of at most 2048 characters", { format: "iri", maxLength: 2048 }, (value) =>
     within(value, 1, 2048) && !/\s/.test(value) && /^https?:$/i.test(URL.parse(value)?.protocol ?? "")
       ? value
       : undefined,
   ),
 );
 
-export const filename: Field<string, true> = text(
+export const filename: Field<string, true> = textField(
   FILENAME_ACCEPTS,
   { minLength: 1, maxLength: 255 },
   (value) => cleanFilename(value) ?? undefined,
@@ -256,7 +256,7 @@ function countGraphemes(value: string): number {
 }
 
 /** What users react with. */
-export const emoji = text(
+export const emoji = textField(
   `one visible character other than a full stop, such as an emoji, of at most ${MAX_EMOJI_BYTES} bytes of UTF-8`,
   { minLength: 1, maxLength: MAX_EMOJI_BYTES },
   (value) =>
@@ -269,33 +269,17 @@ export const emoji = text(
       : undefined,
 );
 
-export const flag = text('"1"', { const: "1" }, (value) => (value === "1" ? true : undefined));
+export const flag = textField('"1"', { const: "1" }, (value) => (value === "1" ? true : undefined));
 
-export const anyText = text("a string", {}, (value) => value);
+export const anyText = textField("a string", {}, (value) => value);
 
 /** An id that is only looked up: a malformed one is unknown. */
 export function reference(kind: IdKind): Field<string, true> {
-  return text(`an id (${kind}_…)`, { pattern: idPattern(kind) }, (value) => value);
+  return textField(`an id (${kind}_…)`, { pattern: idPattern(kind) }, (value) => value);
 }
-
-/** The id of an item of the list as a place in it; the item itself may be gone. */
-export function cursor(kind: IdKind): Field<string, true> {
-  return text(`the id of an item in this list (${kind}_…)`, { pattern: idPattern(kind) }, (value) =>
-    isId(kind, value) ? value : undefined,
-  );
-}
-
-const DEFAULT_LIMIT = 10;
-const MAX_LIMIT = 100;
-
-const limit = text(
-  `a whole number from 1 to ${MAX_LIMIT}`,
-  { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
-  (value) => (/^[1-9][0-9]{0,2}$/.test(value) && Number(value) <= MAX_LIMIT ? Number(value) : undefined),
-);
 
 /** Words to search messages by, as they are typed. */
-export const searchWord = text(
+export const searchWord = textField(
   "a string of 1 to 128 characters without control characters",
   { minLength: 1, maxLength: 128 },
   (value) => (within(value, 1, 128) ? value : undefined),
@@ -305,7 +289,7 @@ const MAX_NAME_LENGTH = 255;
 const MAX_NAME_WORDS = 32;
 
 /** Words to search names by, as they are typed: also the longest name of a file. */
-export const nameWords = text(
+export const nameWords = textField(
   `a string of 0 to ${MAX_NAME_LENGTH} characters without control characters, at most ${MAX_NAME_WORDS} words`,
   { maxLength: MAX_NAME_LENGTH },
   (value) =>
@@ -322,60 +306,7 @@ export const trueOrFalse: Field<boolean, true> = {
 
 /** One of these words. */
 export function choice<T extends string>(...words: readonly T[]): Field<T, true> {
-  return text(words.map((word) => `"${word}"`).join(" or "), { enum: words }, (value) =>
+  return textField(words.map((word) => `"${word}"`).join(" or "), { enum: words }, (value) =>
     words.find((word) => word === value),
   );
-}
-
-/** A place in an inbox. */
-const position = text(
-  "the position of a conversation in your inbox",
-  { pattern: POSITION.source },
-  (value) => (POSITION.test(value) ? value : undefined),
-);
-
-/** The query of an inbox, whose cursors are positions: ids would not say where a conversation was. */
-export const inboxPageFields = {
-  limit: optional(limit),
-  starting_after: optional(describedField(position, "Returns conversations below this position.")),
-  ending_before: optional(describedField(position, "Returns conversations above this position.")),
-};
-
-/** A username as a place in a list, with a space before it: so it differs from the cursor of a first page. */
-const nameCursor: Field<string, true> = {
-  ...username,
-  parse(value) {
-    const name = username.parse(value);
-    return name === undefined ? undefined : ` ${usernameKey(name)}`;
-  },
-};
-
-/** The query of a list of usernames, in their order. */
-export const namePageFields = {
-  limit: optional(limit),
-  starting_after: optional(describedField(nameCursor, "Returns usernames after this one.")),
-  ending_before: optional(describedField(nameCursor, "Returns usernames before this one.")),
-};
-
-/** The query of a list. */
-export function pageFields(kind: IdKind) {
-  return {
-    limit: optional(limit),
-    starting_after: optional(describedField(cursor(kind), `Returns items older than this one (${kind}_…).`)),
-    ending_before: optional(describedField(cursor(kind), `Returns items newer than this one (${kind}_…).`)),
-  };
-}
-
-type PageFields = Parsed<ReturnType<typeof pageFields>>;
-
-/** Returns the page that the fields ask for, with the other fields as filters. Throws if they have two cursors. */
-export function toPageRequest<F extends PageFields>(fields: F): Page & Omit<F, keyof PageFields> {
-  const { starting_after, ending_before, limit = DEFAULT_LIMIT, ...filters } = fields;
-  const newer = ending_before !== undefined;
-  if (newer && starting_after !== undefined) {
-    throw new ParleyError("invalid_parameter", "Send starting_after or ending_before, not both.", {
-      param: "ending_before",
-    });
-  }
-  return { ...filters, cursor: ending_before ?? starting_after ?? NEWEST, newer, limit };
 }

@@ -1,4 +1,4 @@
-import type { Page } from "./page.ts";
+import { type Page, walkPages } from "./page.ts";
 import { CHARACTERS_PER_TURN, ROWS_PER_TURN, type Turns } from "./turns.ts";
 
 /** A list whose names are looked at one by one. */
@@ -12,12 +12,6 @@ interface NamedList<N, R> {
   findRows(ids: readonly string[]): Promise<R[]>;
 }
 
-/** Rows of a page; `end` is the last item that the search has looked at, if it stopped before it had looked at all. */
-interface Found<R> {
-  rows: R[];
-  end?: string;
-}
-
 /** The most names that one request looks at. */
 const MAX_LOOKED_AT = 20_000;
 
@@ -29,25 +23,21 @@ export async function searchNames<N extends { id: string }, R extends { id: stri
   page: Page,
   list: NamedList<N, R>,
   turns: Turns,
-): Promise<Found<R>> {
-  const found: R[] = [];
-  let { cursor } = page;
+): ReturnType<typeof walkPages<R>> {
   // Many searches are for frequent words: their pages end here and cost little more than others.
   let steps = 2 * (page.limit + 1);
-  for (let looked = 0; looked < MAX_LOOKED_AT; steps = ROWS_PER_TURN) {
-    if (looked > 0) await turns.next();
-    const walk: Page = { cursor, newer: page.newer, limit: Math.min(steps, MAX_LOOKED_AT - looked) };
+  const step = async (cursor: string, missing: number, left: number) => {
+    const walk: Page = { cursor, newer: page.newer, limit: Math.min(steps, left) };
+    steps = ROWS_PER_TURN;
     const names = await list.listNames(walk);
-    looked += names.length;
     const matching = await match(names, list, turns);
-    const wanted = matching.slice(0, page.limit + 1 - found.length);
-    const rows = wanted.length === 0 ? [] : await list.findRows(wanted);
-    found.push(...inOrder(wanted, rows));
+    const wanted = matching.slice(0, missing);
+    const rows = wanted.length === 0 ? [] : inOrder(wanted, await list.findRows(wanted));
     const isWhole = wanted.length === matching.length;
-    if (found.length > page.limit || (isWhole && names.length < walk.limit)) return { rows: found };
-    cursor = isWhole ? names.at(-1)!.id : wanted.at(-1)!;
-  }
-  return { rows: found, end: cursor };
+    const last = isWhole ? names.at(-1)?.id : wanted.at(-1);
+    return { rows, next: isWhole && names.length < walk.limit ? undefined : last, looked: names.length };
+  };
+  return walkPages(page, page.cursor, turns, step, MAX_LOOKED_AT);
 }
 
 /** Returns the ids of those that match. For long names it takes more turns. */

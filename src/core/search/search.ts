@@ -67,7 +67,7 @@ export async function searchMessages(
   }
   const end = candidates ? await search.check(candidates) : await search.walk();
   const rows = await renderMessages(core, search.found, caller.userId, request.include);
-  return toPage(request, rows, (json) => json, end);
+  return toPage(request, rows, (json) => json, { end });
 }
 
 function toSearchTerms(q: string): Term[] {

@@ -35,9 +35,9 @@ export function sendVersioned(
 /** The version of resources that are created and deleted, but never changed. */
 const ONLY_VERSION = 1;
 
-/** Answers as `sendVersioned` with a resource that never changes. */
-export function sendUnchanging(request: FastifyRequest, reply: FastifyReply, resource: object): void {
-  sendVersioned(request, reply, { json: JSON.stringify(resource), version: String(ONLY_VERSION) });
+/** Returns a resource that never changes. */
+export function unchanging(resource: object): Versioned {
+  return { json: JSON.stringify(resource), version: String(ONLY_VERSION) };
 }
 
 /** Throws `precondition_failed` for a write with an `If-Match` of another version than that of such a resource. */

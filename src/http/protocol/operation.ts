@@ -12,12 +12,14 @@ import {
   type Shape,
 } from "../../core/resource/fields.ts";
 import { knownForm } from "../../core/resource/known-form.ts";
+import type { Versioned } from "../../core/resource/resource.ts";
 import type { Resource, Schema } from "../../core/resource/schema.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import type { IdKind } from "../../util/ids.ts";
 import { requireScope } from "./authentication.ts";
 import { bodyFields, listsOf, NO_FIELDS, parseForm } from "./bodies.ts";
 import { hasBody } from "./body-reader.ts";
+import { sendVersioned } from "./conditions.ts";
 import type { HttpContext } from "./context.ts";
 import type { HeaderName } from "./headers.ts";
 
@@ -39,8 +41,8 @@ export interface Call<Q extends Shape, B extends Shape> extends HttpContext {
   reply: FastifyReply;
 }
 
-/** One method of one path. Its shapes check requests, and the document is made from them. */
-export interface Operation<Q extends Shape = Shape, B extends Shape = Shape> {
+/** Declares one method of one path. Its shapes check requests, and the document is made from them. */
+interface Declaration<Q extends Shape, B extends Shape> {
   /** `operationId` of the OpenAPI document. */
   name: string;
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -65,9 +67,10 @@ export interface Operation<Q extends Shape = Shape, B extends Shape = Shape> {
   /** The answer shows what others have written: `readScope` is also needed with fields. */
   showsOthers?: true;
   summary: string;
-  query: Q;
+  /** Without it no fields are accepted. */
+  query?: Q;
   /** Fields of a form or of JSON. What the operation reads by itself: "file", a multipart form, or "bytes", a part of a file. */
-  body: B | "file" | "bytes";
+  body?: B | "file" | "bytes";
   /** The fields may also come as a multipart form with files. The operation reads its body of any type by itself. */
   withFiles?: true;
   /** A write that leaves no rows: they are not counted, and an Idempotency-Key has no effect. */
@@ -78,9 +81,13 @@ export interface Operation<Q extends Shape = Shape, B extends Shape = Shape> {
   /** Headers of requests, besides those that follow from the rest. */
   headers?: Readonly<Record<string, Schema>>;
   /** Codes beyond those that every operation can answer. */
-  errors: readonly ErrorCode[];
+  errors?: readonly ErrorCode[];
+  /** Returns the body. If the answer is versioned, that is a `Versioned`. */
   handle(call: Call<Q, B>): Promise<unknown>;
 }
+
+export type Operation<Q extends Shape = Shape, B extends Shape = Shape> = Declaration<Q, B> &
+  Required<Pick<Declaration<Q, B>, "query" | "body" | "errors">>;
 
 /** What an operation answers if it succeeds. Without `resource`, `page` and `content` there is no body. */
 interface Answer {
@@ -100,8 +107,8 @@ interface Answer {
 }
 
 /** Lets the types of the shapes reach `handle`. */
-export function operation<Q extends Shape, B extends Shape>(described: Operation<Q, B>): Operation {
-  return described as unknown as Operation;
+export function operation<Q extends Shape, B extends Shape>(declared: Declaration<Q, B>): Operation {
+  return { query: {}, body: {}, errors: [], ...declared } as unknown as Operation;
 }
 
 export function addOperation(app: FastifyInstance, context: HttpContext, described: Operation): void {
@@ -174,8 +181,13 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
     if (pathField) call.pathValue = readField(pathField.name, pathField.field, params[pathField.name]);
     reply.code(answer.status);
     const { key } = call;
-    if (key === undefined) return described.handle(call);
-    return oneAtATime(core, call.caller, key, () => described.handle(call));
+    if (key === undefined) return handle(call);
+    return oneAtATime(core, call.caller, key, () => handle(call));
+  }
+
+  async function handle(call: Call<Shape, Shape>): Promise<unknown> {
+    const result = await described.handle(call);
+    return answer.versioned ? sendVersioned(call.request, call.reply, result as Versioned) : result;
   }
 }
 

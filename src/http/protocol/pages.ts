@@ -1,20 +1,27 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Core } from "../../core/node/core.ts";
-import { cursorsOf, NEWEST, type Page, type PageEnvelope } from "../../core/resource/page.ts";
+import {
+  NEWEST,
+  type PageEnvelope,
+  type PageFields,
+  type PageRequest,
+  toPageRequest,
+} from "../../core/resource/page.ts";
+import type { Turns } from "../../core/resource/turns.ts";
 import { sendJson } from "./json.ts";
+import type { Call } from "./operation.ts";
+import { inTurns } from "./turns.ts";
 
 /** Fields of a query that are not taken over to a neighbour's. */
 const CURSORS = ["starting_after", "ending_before", "around", ""];
 
-/** Answers with a page, and with the addresses of its neighbours in a `Link` header (RFC 8288). */
-export function sendPage(
-  core: Core,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  asked: Page,
-  page: PageEnvelope,
-): void {
-  const { first, last } = page.cursors ?? cursorsOf(page.data);
+/** Answers with the page that the query asks for, and with the addresses of its neighbours in a `Link` header (RFC 8288). */
+export async function sendPage<Q extends PageFields>(
+  call: Pick<Call<never, never>, "core" | "caller" | "request" | "reply"> & { query: Q },
+  list: (page: PageRequest<Q>, turns: Turns) => Promise<PageEnvelope>,
+): Promise<void> {
+  const { core, query, request, reply } = call;
+  const asked = toPageRequest(query);
+  const page = await inTurns(call, (turns) => list(asked, turns));
+  const { first, last } = page;
   // On the side that the walk came from there is at least the item of the cursor, or was.
   const isLast = !page.has_more && !asked.newer;
   const isFirst = !(page.has_newer ?? (asked.newer ? page.has_more : asked.cursor !== NEWEST));
@@ -30,7 +37,7 @@ export function sendPage(
   sendJson(reply, `{"has_more":${page.has_more},"data":[${page.data.join(",")}]}`);
 }
 
-/** The query without its cursor, each field with an ampersand behind it. */
+/** The query without its cursor, each field with an ampersand after it. */
 function keptFields(query: string): string {
   let kept = "";
   for (const field of query.split("&")) {

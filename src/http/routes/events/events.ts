@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { eventResource, typingEventResource } from "../../../core/events/event-fields.ts";
 import { eventTypes, shownTypes, showsTyping, TYPING } from "../../../core/events/event-types.ts";
 import { findStart, listEvents, newestEventId } from "../../../core/events/events.ts";
-import { optional, pageFields, toPageRequest } from "../../../core/resource/fields.ts";
+import { optional } from "../../../core/resource/fields.ts";
+import { pageFields } from "../../../core/resource/page.ts";
 import { anyOf, described, text } from "../../../core/resource/schema.ts";
 import { ParleyError } from "../../../errors.ts";
 import { isId } from "../../../util/ids.ts";
@@ -12,7 +13,6 @@ import { EventStream } from "../../protocol/event-stream.ts";
 import { type Call, type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
 import { sendHead } from "../../protocol/send-file.ts";
-import { inTurns } from "../../protocol/turns.ts";
 
 const STREAM = "text/event-stream";
 
@@ -29,7 +29,6 @@ export const eventOperation: Operation = operation({
   scope: "events:read",
   summary: "Read events in pages, or as a stream with `Accept: text/event-stream`",
   query: { ...pageFields("evt"), types: optional(eventTypes) },
-  body: {},
   answer: {
     status: 200,
     page: eventResource,
@@ -48,11 +47,11 @@ export const eventOperation: Operation = operation({
     reply.header("vary", "accept");
     if (mediaType(request.headers.accept?.split(",", 1)[0]) !== STREAM) {
       refuseTyping(query.types);
-      const page = toPageRequest(query);
-      // Read before the page, so that no event is on neither side of it.
-      reply.header("last-event-id", await newestEventId(core, caller));
-      const found = await inTurns(call, (turns) => listEvents(core, caller, page, turns));
-      return sendPage(core, request, reply, page, found);
+      return sendPage(call, async (page, turns) => {
+        // Read before the page, so that no event is on neither side of it.
+        reply.header("last-event-id", await newestEventId(core, caller));
+        return listEvents(core, caller, page, turns);
+      });
     }
     const given = ["limit", "starting_after", "ending_before"].find((name) => name in query);
     if (given === undefined) return startStream(call as never, query.types);

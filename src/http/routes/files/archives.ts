@@ -25,7 +25,6 @@ export const archiveOperation: Operation = operation({
   scope: "attachments:read",
   summary: "Create a link to several files as one ZIP archive",
   storesNothing: true,
-  query: {},
   body: archiveFields,
   answer: { status: 201, resource: archiveResource },
   errors: ["attachment_not_found", "conversation_not_found", "count_limit_reached"],
@@ -59,7 +58,6 @@ export const downloadOperation: Operation = operation({
     files: optional(describedField(anyText, "The files of the archive.")),
     ...linkFields,
   },
-  body: {},
   answer: {
     status: 200,
     content: { "application/zip": { type: "string", format: "binary" } },

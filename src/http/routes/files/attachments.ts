@@ -11,23 +11,15 @@ import {
   targetFields,
   updateAttachment,
 } from "../../../core/files/attachments.ts";
-import {
-  filename,
-  optional,
-  type Parsed,
-  pageFields,
-  readFields,
-  TextFields,
-  toPageRequest,
-} from "../../../core/resource/fields.ts";
+import { filename, optional, type Parsed, readFields, TextFields } from "../../../core/resource/fields.ts";
 import { knownForm } from "../../../core/resource/known-form.ts";
+import { pageFields } from "../../../core/resource/page.ts";
 import { idOf } from "../../../core/resource/resource.ts";
 import { ParleyError } from "../../../errors.ts";
 import { repeated } from "../../protocol/bodies.ts";
-import { expectedVersions, sendVersioned } from "../../protocol/conditions.ts";
+import { expectedVersions } from "../../protocol/conditions.ts";
 import { type Operation, operation, queryOf } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
-import { inTurns } from "../../protocol/turns.ts";
 import { receiveForm } from "../../protocol/uploads.ts";
 
 const uploadFields = { ...targetFields, ...stripFields };
@@ -43,16 +35,13 @@ export const attachmentOperations: readonly Operation[] = [
     scope: "attachments:read",
     summary: "List attachments",
     query: { ...pageFields("att"), ...attachmentFilters, ...attachmentAdditions },
-    body: {},
     answer: { status: 200, page: attachmentResource },
     errors: ["conversation_not_found"],
-    async handle(call) {
-      const { core, caller, query, request, reply } = call;
-      const page = toPageRequest(query);
-      if (page.conversation_id !== undefined) checkConversation(page.conversation_id);
-      const found = await inTurns(call, (turns) => listAttachments(core, caller, page, turns));
-      return sendPage(core, request, reply, page, found);
-    },
+    handle: (call) =>
+      sendPage(call, async (page, turns) => {
+        if (page.conversation_id !== undefined) checkConversation(page.conversation_id);
+        return listAttachments(call.core, call.caller, page, turns);
+      }),
   }),
   operation({
     name: "retrieveAttachment",
@@ -62,11 +51,9 @@ export const attachmentOperations: readonly Operation[] = [
     scope: "attachments:read",
     summary: "Retrieve an attachment",
     query: attachmentAdditions,
-    body: {},
     answer: { status: 200, resource: attachmentResource, versioned: true },
     errors: ["attachment_not_found", "precondition_failed"],
-    handle: async ({ core, caller, id, query, request, reply }) =>
-      sendVersioned(request, reply, await getAttachment(core, caller, id, query)),
+    handle: ({ core, caller, id, query }) => getAttachment(core, caller, id, query),
   }),
   operation({
     name: "updateAttachment",
@@ -76,14 +63,11 @@ export const attachmentOperations: readonly Operation[] = [
     scope: "attachments:write",
     readScope: "attachments:read",
     summary: "Rename an attachment",
-    query: {},
     body: { filename: optional(filename) },
     answer: { status: 200, resource: attachmentResource, versioned: true },
     errors: ["attachment_not_found", "not_uploader", "precondition_failed"],
-    async handle({ core, caller, id, body, request, reply }) {
-      const expected = expectedVersions(request);
-      return sendVersioned(request, reply, await updateAttachment(core, caller, id, body.filename, expected));
-    },
+    handle: ({ core, caller, id, body, request }) =>
+      updateAttachment(core, caller, id, body.filename, expectedVersions(request)),
   }),
   operation({
     name: "deleteAttachment",
@@ -93,8 +77,6 @@ export const attachmentOperations: readonly Operation[] = [
     scope: "attachments:write",
     orAdmin: true,
     summary: "Delete an attachment and its file",
-    query: {},
-    body: {},
     answer: { status: 204 },
     errors: ["attachment_not_found", "not_uploader", "precondition_failed"],
     handle: ({ core, caller, id, request }) => deleteAttachment(core, caller, id, expectedVersions(request)),
@@ -136,7 +118,7 @@ export const uploadOperation: Operation = operation({
     }
     const created = await createAttachment(core, caller, uploads, targetOf(readFields(uploadFields, fields)));
     reply.header("location", `${core.origin()}/v1/attachments/${idOf(created.json)}`);
-    return sendVersioned(request, reply, created);
+    return created;
   },
 });
 

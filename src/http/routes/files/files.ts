@@ -62,7 +62,6 @@ export const fileOperation: Operation = operation({
   scope: "attachments:read",
   summary: "Download a file by signed link or by token",
   query,
-  body: {},
   answer: {
     status: 200,
     content: bytes,

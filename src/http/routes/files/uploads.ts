@@ -14,7 +14,7 @@ import {
   toResource,
   uploadResource,
 } from "../../../core/files/upload-resumable.ts";
-import { pageFields, toPageRequest } from "../../../core/resource/fields.ts";
+import { pageFields } from "../../../core/resource/page.ts";
 import { count, described, oneOf, text } from "../../../core/resource/schema.ts";
 import { markReplay, sendVersioned } from "../../protocol/conditions.ts";
 import type { HttpContext } from "../../protocol/context.ts";
@@ -105,10 +105,7 @@ export const uploadOperations: readonly Operation[] = [
     body: {},
     answer: { status: 200, page: uploadResource },
     errors: [],
-    async handle({ core, caller, query, request, reply }) {
-      const page = toPageRequest(query);
-      return sendPage(core, request, reply, page, await listUploads(core, caller, page));
-    },
+    handle: (call) => sendPage(call, (page) => listUploads(call.core, call.caller, page)),
   }),
   operation({
     name: "createUpload",

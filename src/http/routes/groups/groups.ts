@@ -19,12 +19,11 @@ import {
   listGroups,
   updateGroup,
 } from "../../../core/groups/groups.ts";
-import { pageFields, toPageRequest } from "../../../core/resource/fields.ts";
+import { pageFields } from "../../../core/resource/page.ts";
 import { idOf } from "../../../core/resource/resource.ts";
-import { expectedVersions, sendVersioned } from "../../protocol/conditions.ts";
+import { expectedVersions } from "../../protocol/conditions.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
-import { inTurns } from "../../protocol/turns.ts";
 
 const id = { name: "group_id", kind: "grp", unknown: "group_not_found" } as const;
 const innerId = { name: "member_id", kind: "mem", unknown: "member_not_found" } as const;
@@ -37,15 +36,8 @@ export const groupOperations: readonly Operation[] = [
     scope: "groups:read",
     summary: "List groups and invitations",
     query: pageFields("grp"),
-    body: {},
     answer: { status: 200, page: groupResource },
-    errors: [],
-    async handle(call) {
-      const { core, caller, query, request, reply } = call;
-      const page = toPageRequest(query);
-      const found = await inTurns(call, (turns) => listGroups(core, caller, page, turns));
-      return sendPage(core, request, reply, page, found);
-    },
+    handle: (call) => sendPage(call, (page, turns) => listGroups(call.core, call.caller, page, turns)),
   }),
   operation({
     name: "createGroup",
@@ -53,14 +45,13 @@ export const groupOperations: readonly Operation[] = [
     path: "/v1/groups",
     scope: "groups:write",
     summary: "Create a group and invite into it",
-    query: {},
     body: groupFields,
     answer: { status: 201, resource: groupResource, versioned: true },
     errors: ["count_limit_reached"],
-    async handle({ core, caller, body, key, request, reply }) {
+    async handle({ core, caller, body, key, reply }) {
       const created = await createGroup(core, caller, body, key);
       reply.header("location", `${core.origin()}/v1/groups/${idOf(created.json)}`);
-      return sendVersioned(request, reply, created);
+      return created;
     },
   }),
   operation({
@@ -70,12 +61,9 @@ export const groupOperations: readonly Operation[] = [
     id,
     scope: "groups:read",
     summary: "Retrieve a group",
-    query: {},
-    body: {},
     answer: { status: 200, resource: groupResource, versioned: true },
     errors: ["group_not_found", "precondition_failed"],
-    handle: async ({ core, caller, id, request, reply }) =>
-      sendVersioned(request, reply, await getGroup(core, caller, id)),
+    handle: ({ core, caller, id }) => getGroup(core, caller, id),
   }),
   operation({
     name: "updateGroup",
@@ -86,14 +74,11 @@ export const groupOperations: readonly Operation[] = [
     readScope: "groups:read",
     showsOthers: true,
     summary: "Update a group, as an admin",
-    query: {},
     body: groupChanges,
     answer: { status: 200, resource: groupResource, versioned: true },
     errors: ["group_not_found", "not_admin", "precondition_failed"],
-    async handle({ core, caller, id, body, request, reply }) {
-      const expected = expectedVersions(request);
-      return sendVersioned(request, reply, await updateGroup(core, caller, id, body, expected));
-    },
+    handle: ({ core, caller, id, body, request }) =>
+      updateGroup(core, caller, id, body, expectedVersions(request)),
   }),
   operation({
     name: "leaveGroup",
@@ -102,8 +87,6 @@ export const groupOperations: readonly Operation[] = [
     id,
     scope: "groups:write",
     summary: "Leave a group, or decline an invitation",
-    query: {},
-    body: {},
     answer: { status: 204 },
     errors: ["group_not_found", "precondition_failed"],
     handle: ({ core, caller, id, request }) => leaveGroup(core, caller, id, expectedVersions(request)),
@@ -117,12 +100,9 @@ export const groupOperations: readonly Operation[] = [
     readScope: "groups:read",
     showsOthers: true,
     summary: "Accept an invitation",
-    query: {},
-    body: {},
     answer: { status: 200, resource: groupResource, versioned: true },
     errors: ["group_not_found"],
-    handle: async ({ core, caller, id, key, request, reply }) =>
-      sendVersioned(request, reply, await joinGroup(core, caller, id, key)),
+    handle: ({ core, caller, id, key }) => joinGroup(core, caller, id, key),
   }),
   operation({
     name: "listMembers",
@@ -132,13 +112,9 @@ export const groupOperations: readonly Operation[] = [
     scope: "groups:read",
     summary: "List members; for admins also those who are invited",
     query: pageFields("mem"),
-    body: {},
     answer: { status: 200, page: memberResource },
     errors: ["group_not_found"],
-    async handle({ core, caller, id, query, request, reply }) {
-      const page = toPageRequest(query);
-      return sendPage(core, request, reply, page, await listMembers(core, caller, id, page));
-    },
+    handle: (call) => sendPage(call, (page) => listMembers(call.core, call.caller, call.id, page)),
   }),
   operation({
     name: "inviteMember",
@@ -149,14 +125,13 @@ export const groupOperations: readonly Operation[] = [
     readScope: "groups:read",
     showsOthers: true,
     summary: "Invite a username, as an admin",
-    query: {},
     body: invitationFields,
     answer: { status: 201, resource: memberResource, versioned: true },
     errors: ["group_not_found", "not_admin", "count_limit_reached"],
-    async handle({ core, caller, id, body, key, request, reply }) {
+    async handle({ core, caller, id, body, key, reply }) {
       const invited = await inviteMember(core, caller, id, body, key);
       reply.header("location", `${core.origin()}/v1/groups/${id}/members/${idOf(invited.json)}`);
-      return sendVersioned(request, reply, invited);
+      return invited;
     },
   }),
   operation({
@@ -167,12 +142,9 @@ export const groupOperations: readonly Operation[] = [
     innerId,
     scope: "groups:read",
     summary: "Retrieve a member; as an admin also somebody who is invited",
-    query: {},
-    body: {},
     answer: { status: 200, resource: memberResource, versioned: true },
     errors: ["group_not_found", "member_not_found", "precondition_failed"],
-    handle: async ({ core, caller, id, innerId, request, reply }) =>
-      sendVersioned(request, reply, await getMember(core, caller, id, innerId)),
+    handle: ({ core, caller, id, innerId }) => getMember(core, caller, id, innerId),
   }),
   operation({
     name: "updateMember",
@@ -184,14 +156,11 @@ export const groupOperations: readonly Operation[] = [
     readScope: "groups:read",
     showsOthers: true,
     summary: "Change the role of a member, as an admin",
-    query: {},
     body: memberChanges,
     answer: { status: 200, resource: memberResource, versioned: true },
     errors: ["group_not_found", "not_admin", "member_not_found", "precondition_failed"],
-    async handle({ core, caller, id, innerId, body, request, reply }) {
-      const expected = expectedVersions(request);
-      return sendVersioned(request, reply, await updateMember(core, caller, id, innerId, body, expected));
-    },
+    handle: ({ core, caller, id, innerId, body, request }) =>
+      updateMember(core, caller, id, innerId, body, expectedVersions(request)),
   }),
   operation({
     name: "removeMember",
@@ -201,8 +170,6 @@ export const groupOperations: readonly Operation[] = [
     innerId,
     scope: "groups:write",
     summary: "Remove a member or withdraw an invitation, as an admin",
-    query: {},
-    body: {},
     answer: { status: 204 },
     errors: ["group_not_found", "not_admin", "member_not_found", "precondition_failed"],
     handle: ({ core, caller, id, innerId, request }) =>

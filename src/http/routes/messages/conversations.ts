@@ -9,11 +9,10 @@ import {
   readFields,
   updateConversation,
 } from "../../../core/messages/conversations.ts";
-import { inboxPageFields, toPageRequest } from "../../../core/resource/fields.ts";
-import { expectedVersions, sendVersioned } from "../../protocol/conditions.ts";
+import { inboxPageFields } from "../../../core/resource/page.ts";
+import { expectedVersions } from "../../protocol/conditions.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
-import { inTurns } from "../../protocol/turns.ts";
 
 const id = { name: "conversation_id", kind: "cnv", unknown: "conversation_not_found" } as const;
 
@@ -25,15 +24,8 @@ export const conversationOperations: readonly Operation[] = [
     scope: "messages:read",
     summary: "List conversations, most recent activity first",
     query: { ...inboxPageFields, ...inboxFilters },
-    body: {},
     answer: { status: 200, page: conversationResource },
-    errors: [],
-    async handle(call) {
-      const { core, caller, query, request, reply } = call;
-      const page = toPageRequest(query);
-      const found = await inTurns(call, (turns) => listConversations(core, caller, page, turns));
-      return sendPage(core, request, reply, page, found);
-    },
+    handle: (call) => sendPage(call, (page, turns) => listConversations(call.core, call.caller, page, turns)),
   }),
   operation({
     name: "retrieveConversation",
@@ -42,12 +34,9 @@ export const conversationOperations: readonly Operation[] = [
     id,
     scope: "messages:read",
     summary: "Retrieve a conversation",
-    query: {},
-    body: {},
     answer: { status: 200, resource: conversationResource, versioned: true },
     errors: ["conversation_not_found", "precondition_failed"],
-    handle: async ({ core, caller, id, request, reply }) =>
-      sendVersioned(request, reply, await getConversation(core, caller, id)),
+    handle: ({ core, caller, id }) => getConversation(core, caller, id),
   }),
   operation({
     name: "updateConversation",
@@ -58,14 +47,11 @@ export const conversationOperations: readonly Operation[] = [
     readScope: "messages:read",
     showsOthers: true,
     summary: "Change your settings of a conversation",
-    query: {},
     body: conversationSettings,
     answer: { status: 200, resource: conversationResource, versioned: true },
     errors: ["conversation_not_found", "precondition_failed"],
-    async handle({ core, caller, id, body, request, reply }) {
-      const expected = expectedVersions(request);
-      return sendVersioned(request, reply, await updateConversation(core, caller, id, body, expected));
-    },
+    handle: ({ core, caller, id, body, request }) =>
+      updateConversation(core, caller, id, body, expectedVersions(request)),
   }),
   operation({
     name: "markConversationRead",
@@ -74,7 +60,6 @@ export const conversationOperations: readonly Operation[] = [
     id,
     scope: "messages:write",
     summary: "Mark a conversation as read up to a message",
-    query: {},
     body: readFields,
     answer: { status: 204 },
     errors: ["missing_parameter", "conversation_not_found", "message_not_found"],
@@ -88,8 +73,6 @@ export const conversationOperations: readonly Operation[] = [
     scope: "messages:write",
     summary: "Show the other members that you are typing",
     storesNothing: true,
-    query: {},
-    body: {},
     answer: { status: 204 },
     errors: ["conversation_not_found"],
     handle: ({ core, caller, id }) => announceTyping(core, caller, id),

@@ -13,24 +13,21 @@ import {
 import { addReaction, removeReaction } from "../../../core/messages/reactions.ts";
 import {
   choice,
-  cursor,
   describedField,
   emoji,
   optional,
-  pageFields,
   reference,
   searchWord,
-  toPageRequest,
 } from "../../../core/resource/fields.ts";
 import { knownForm } from "../../../core/resource/known-form.ts";
+import { cursor, pageFields } from "../../../core/resource/page.ts";
 import { idOf } from "../../../core/resource/resource.ts";
 import { searchMessages } from "../../../core/search/search.ts";
 import { ParleyError } from "../../../errors.ts";
 import { requireScope } from "../../protocol/authentication.ts";
-import { expectedVersions, sendVersioned } from "../../protocol/conditions.ts";
+import { expectedVersions } from "../../protocol/conditions.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
-import { inTurns } from "../../protocol/turns.ts";
 import { isForm, readMessage, receiveMessage } from "../../protocol/uploads.ts";
 
 const id = { name: "message_id", kind: "msg", unknown: "message_not_found" } as const;
@@ -65,34 +62,31 @@ export const messageOperations: readonly Operation[] = [
       ),
       ...messageAdditions,
     },
-    body: {},
     answer: { status: 200, page: messageResource },
     errors: ["missing_parameter", "conversation_not_found"],
-    async handle(call) {
-      const { core, caller, query, request, reply } = call;
-      const page = toPageRequest(query);
-      if (query.around !== undefined && (query.starting_after ?? query.ending_before) !== undefined) {
-        throw new ParleyError("invalid_parameter", "Send around or another cursor, not both.", {
-          param: "around",
-        });
-      }
-      const { conversation_id, q } = page;
-      if (conversation_id !== undefined)
-        knownForm(conversation_id, "cnv", "conversation_not_found", "conversation_id");
-      if (q !== undefined) {
-        if (query.around !== undefined) {
-          throw new ParleyError("invalid_parameter", "Send around or q, not both.", { param: "around" });
+    handle: (call) =>
+      sendPage(call, async (page, turns) => {
+        const { core, caller, query } = call;
+        const { conversation_id, q, around } = page;
+        if (around !== undefined && (query.starting_after ?? query.ending_before) !== undefined) {
+          throw new ParleyError("invalid_parameter", "Send around or another cursor, not both.", {
+            param: "around",
+          });
         }
-        const found = await inTurns(call, (turns) => searchMessages(core, caller, { ...page, q }, turns));
-        return sendPage(core, request, reply, page, found);
-      }
-      if (conversation_id === undefined) {
-        const detail = "Send conversation_id, or q to search all of your conversations.";
-        throw new ParleyError("missing_parameter", detail, { param: "conversation_id" });
-      }
-      const listed = await listMessages(core, caller, { ...page, conversation_id });
-      return sendPage(core, request, reply, page, listed);
-    },
+        if (conversation_id !== undefined)
+          knownForm(conversation_id, "cnv", "conversation_not_found", "conversation_id");
+        if (q !== undefined) {
+          if (around !== undefined) {
+            throw new ParleyError("invalid_parameter", "Send around or q, not both.", { param: "around" });
+          }
+          return searchMessages(core, caller, { ...page, q }, turns);
+        }
+        if (conversation_id === undefined) {
+          const detail = "Send conversation_id, or q to search all of your conversations.";
+          throw new ParleyError("missing_parameter", detail, { param: "conversation_id" });
+        }
+        return listMessages(core, caller, { ...page, conversation_id });
+      }),
   }),
   operation({
     name: "createMessage",
@@ -100,7 +94,6 @@ export const messageOperations: readonly Operation[] = [
     path: "/v1/messages",
     scope: "messages:write",
     summary: "Send a message",
-    query: {},
     body: messageFields,
     withFiles: true,
     isLong: true,
@@ -123,7 +116,7 @@ export const messageOperations: readonly Operation[] = [
         : await readMessage(request, messageFields, limits);
       const created = await createMessage(core, caller, key, fields, uploads);
       reply.header("location", `${core.origin()}/v1/messages/${idOf(created.json)}`);
-      return sendVersioned(request, reply, created);
+      return created;
     },
   }),
   operation({
@@ -134,11 +127,9 @@ export const messageOperations: readonly Operation[] = [
     scope: "messages:read",
     summary: "Retrieve a message",
     query: messageAdditions,
-    body: {},
     answer: { status: 200, resource: messageResource, versioned: true },
     errors: ["message_not_found", "precondition_failed"],
-    handle: async ({ core, caller, id, query, request, reply }) =>
-      sendVersioned(request, reply, await getMessage(core, caller, id, query)),
+    handle: ({ core, caller, id, query }) => getMessage(core, caller, id, query),
   }),
   operation({
     name: "updateMessage",
@@ -148,15 +139,12 @@ export const messageOperations: readonly Operation[] = [
     scope: "messages:write",
     readScope: "messages:read",
     summary: "Edit a message",
-    query: {},
     body: messageChanges,
     isLong: true,
     answer: { status: 200, resource: messageResource, versioned: true },
     errors: ["message_not_found", "not_sender", "precondition_failed"],
-    async handle({ core, caller, id, body, request, reply }) {
-      const expected = expectedVersions(request);
-      return sendVersioned(request, reply, await updateMessage(core, caller, id, body, expected));
-    },
+    handle: ({ core, caller, id, body, request }) =>
+      updateMessage(core, caller, id, body, expectedVersions(request)),
   }),
   operation({
     name: "deleteMessage",
@@ -171,7 +159,6 @@ export const messageOperations: readonly Operation[] = [
         describedField(choice("me"), "`me` deletes a message of any sender, for the caller alone."),
       ),
     },
-    body: {},
     answer: { status: 204 },
     errors: ["message_not_found", "not_sender", "precondition_failed"],
     async handle({ core, caller, id, query, request }) {
@@ -189,8 +176,6 @@ export const messageOperations: readonly Operation[] = [
     pathField: emojiInPath,
     scope: "messages:write",
     summary: "React to a message with an emoji",
-    query: {},
-    body: {},
     answer: { status: 204 },
     errors: ["invalid_parameter", "message_not_found", "count_limit_reached"],
     handle: ({ core, caller, id, pathValue }) => addReaction(core, caller, id, pathValue),
@@ -203,8 +188,6 @@ export const messageOperations: readonly Operation[] = [
     pathField: emojiInPath,
     scope: "messages:write",
     summary: "Remove your reaction with an emoji",
-    query: {},
-    body: {},
     answer: { status: 204 },
     errors: ["invalid_parameter", "message_not_found"],
     handle: ({ core, caller, id, pathValue }) => removeReaction(core, caller, id, pathValue),

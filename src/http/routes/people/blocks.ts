@@ -1,5 +1,6 @@
 import { blockResource, listBlocks, setBlock } from "../../../core/people/blocks.ts";
-import { namePageFields, toPageRequest, username } from "../../../core/resource/fields.ts";
+import { username } from "../../../core/resource/fields.ts";
+import { namePageFields } from "../../../core/resource/page.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
 
@@ -13,13 +14,8 @@ export const blockOperations: readonly Operation[] = [
     scope: "contacts:read",
     summary: "List blocked usernames",
     query: namePageFields,
-    body: {},
     answer: { status: 200, page: blockResource },
-    errors: [],
-    async handle({ core, caller, query, request, reply }) {
-      const page = toPageRequest(query);
-      return sendPage(core, request, reply, page, await listBlocks(core, caller, page));
-    },
+    handle: (call) => sendPage(call, (page) => listBlocks(call.core, call.caller, page)),
   }),
   operation({
     name: "blockUsername",
@@ -28,8 +24,6 @@ export const blockOperations: readonly Operation[] = [
     pathField: nameInPath,
     scope: "contacts:write",
     summary: "Block a username: the caller receives nothing from its user",
-    query: {},
-    body: {},
     answer: { status: 204 },
     errors: ["invalid_parameter"],
     handle: ({ core, caller, pathValue }) => setBlock(core, caller, pathValue, true),
@@ -41,8 +35,6 @@ export const blockOperations: readonly Operation[] = [
     pathField: nameInPath,
     scope: "contacts:write",
     summary: "Unblock a username",
-    query: {},
-    body: {},
     answer: { status: 204 },
     errors: ["invalid_parameter"],
     handle: ({ core, caller, pathValue }) => setBlock(core, caller, pathValue, false),

@@ -9,12 +9,12 @@ import {
   listContacts,
   updateContact,
 } from "../../../core/people/contacts.ts";
-import { displayName, optional, pageFields, toPageRequest } from "../../../core/resource/fields.ts";
+import { displayName, optional } from "../../../core/resource/fields.ts";
+import { pageFields } from "../../../core/resource/page.ts";
 import { idOf } from "../../../core/resource/resource.ts";
-import { expectedVersions, sendVersioned } from "../../protocol/conditions.ts";
+import { expectedVersions } from "../../protocol/conditions.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
-import { inTurns } from "../../protocol/turns.ts";
 
 const id = { name: "contact_id", kind: "con", unknown: "contact_not_found" } as const;
 
@@ -27,15 +27,8 @@ export const contactOperations: readonly Operation[] = [
     scope: "contacts:read",
     summary: "List contacts",
     query: { ...pageFields("con"), ...contactFilters },
-    body: {},
     answer: { status: 200, page: contactResource },
-    errors: [],
-    async handle(call) {
-      const { core, caller, query, request, reply } = call;
-      const page = toPageRequest(query);
-      const found = await inTurns(call, (turns) => listContacts(core, caller, page, turns));
-      return sendPage(core, request, reply, page, found);
-    },
+    handle: (call) => sendPage(call, (page, turns) => listContacts(call.core, call.caller, page, turns)),
   }),
   operation({
     name: "createContact",
@@ -43,14 +36,13 @@ export const contactOperations: readonly Operation[] = [
     path: "/v1/contacts",
     scope: "contacts:write",
     summary: "Create a contact",
-    query: {},
     body: contactFields,
     answer: { status: 201, resource: contactResource, versioned: true },
     errors: ["contact_exists", "count_limit_reached"],
-    async handle({ core, caller, body, key, request, reply }) {
+    async handle({ core, caller, body, key, reply }) {
       const created = await createContact(core, caller, body, key);
       reply.header("location", `${core.origin()}/v1/contacts/${idOf(created.json)}`);
-      return sendVersioned(request, reply, created);
+      return created;
     },
   }),
   operation({
@@ -60,12 +52,9 @@ export const contactOperations: readonly Operation[] = [
     id,
     scope: "contacts:read",
     summary: "Retrieve a contact",
-    query: {},
-    body: {},
     answer: { status: 200, resource: contactResource, versioned: true },
     errors: ["contact_not_found", "precondition_failed"],
-    handle: async ({ core, caller, id, request, reply }) =>
-      sendVersioned(request, reply, await getContact(core, caller, id)),
+    handle: ({ core, caller, id }) => getContact(core, caller, id),
   }),
   operation({
     name: "updateContact",
@@ -75,18 +64,11 @@ export const contactOperations: readonly Operation[] = [
     scope: "contacts:write",
     readScope: "contacts:read",
     summary: "Update a contact",
-    query: {},
     body: { display_name: optional(displayName) },
     answer: { status: 200, resource: contactResource, versioned: true },
     errors: ["contact_not_found", "precondition_failed"],
-    async handle({ core, caller, id, body, request, reply }) {
-      const expected = expectedVersions(request);
-      return sendVersioned(
-        request,
-        reply,
-        await updateContact(core, caller, id, body.display_name, expected),
-      );
-    },
+    handle: ({ core, caller, id, body, request }) =>
+      updateContact(core, caller, id, body.display_name, expectedVersions(request)),
   }),
   operation({
     name: "deleteContact",
@@ -95,8 +77,6 @@ export const contactOperations: readonly Operation[] = [
     id,
     scope: "contacts:write",
     summary: "Delete a contact and its conversation",
-    query: {},
-    body: {},
     answer: { status: 204 },
     errors: ["contact_not_found", "precondition_failed"],
     handle: ({ core, caller, id, request }) => deleteContact(core, caller, id, expectedVersions(request)),
@@ -108,8 +88,6 @@ export const contactOperations: readonly Operation[] = [
     id,
     scope: "contacts:write",
     summary: "Block a contact: the caller receives nothing from it",
-    query: {},
-    body: {},
     answer: { status: 204 },
     errors: ["contact_not_found"],
     handle: ({ core, caller, id }) => blockContact(core, caller, id, true),
@@ -121,8 +99,6 @@ export const contactOperations: readonly Operation[] = [
     id,
     scope: "contacts:write",
     summary: "Unblock a contact",
-    query: {},
-    body: {},
     answer: { status: 204 },
     errors: ["contact_not_found"],
     handle: ({ core, caller, id }) => blockContact(core, caller, id, false),

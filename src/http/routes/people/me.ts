@@ -6,9 +6,6 @@ export const meOperation: Operation = operation({
   method: "GET",
   path: "/v1/me",
   summary: "Retrieve the caller",
-  query: {},
-  body: {},
   answer: { status: 200, resource: meResource },
-  errors: [],
   handle: ({ core, caller }) => getMe(core, caller),
 });

@@ -8,15 +8,10 @@ import {
   revokeToken,
   tokenResource,
 } from "../../../core/people/tokens.ts";
-import {
-  displayName,
-  optional,
-  pageFields,
-  reference,
-  toPageRequest,
-} from "../../../core/resource/fields.ts";
+import { displayName, optional, reference } from "../../../core/resource/fields.ts";
 import { knownForm } from "../../../core/resource/known-form.ts";
-import { expectOnlyVersion, markReplay, sendUnchanging } from "../../protocol/conditions.ts";
+import { pageFields } from "../../../core/resource/page.ts";
+import { expectOnlyVersion, markReplay, unchanging } from "../../protocol/conditions.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
 
@@ -31,13 +26,8 @@ export const tokenOperations: readonly Operation[] = [
     scope: "admin",
     summary: "List tokens",
     query: { ...pageFields("tok"), user_id: optional(reference("usr")) },
-    body: {},
     answer: { status: 200, page: tokenResource },
-    errors: [],
-    async handle({ core, query, request, reply }) {
-      const page = toPageRequest(query);
-      return sendPage(core, request, reply, page, await listTokens(core, page));
-    },
+    handle: (call) => sendPage(call, (page) => listTokens(call.core, page)),
   }),
   operation({
     name: "createToken",
@@ -45,7 +35,6 @@ export const tokenOperations: readonly Operation[] = [
     path: "/v1/tokens",
     scope: "admin",
     summary: "Create a token",
-    query: {},
     body: {
       user_id: reference("usr"),
       scopes: optional(scopes),
@@ -75,11 +64,9 @@ export const tokenOperations: readonly Operation[] = [
     id,
     scope: "admin",
     summary: "Retrieve a token, without its secret",
-    query: {},
-    body: {},
     answer: { status: 200, resource: tokenResource, versioned: true },
     errors: ["token_not_found", "precondition_failed"],
-    handle: async ({ core, id, request, reply }) => sendUnchanging(request, reply, await getToken(core, id)),
+    handle: async ({ core, id }) => unchanging(await getToken(core, id)),
   }),
   operation({
     name: "deleteToken",
@@ -88,8 +75,6 @@ export const tokenOperations: readonly Operation[] = [
     id,
     scope: "admin",
     summary: "Revoke a token",
-    query: {},
-    body: {},
     answer: { status: 204 },
     errors: ["token_not_found", "precondition_failed"],
     async handle({ core, caller, id, request }) {

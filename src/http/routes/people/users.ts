@@ -9,11 +9,10 @@ import {
   userResource,
   userWithUnreadResource,
 } from "../../../core/people/users.ts";
-import { pageFields, toPageRequest } from "../../../core/resource/fields.ts";
-import { expectOnlyVersion, markReplay, sendUnchanging, sendVersioned } from "../../protocol/conditions.ts";
+import { pageFields } from "../../../core/resource/page.ts";
+import { expectOnlyVersion, markReplay, unchanging } from "../../protocol/conditions.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
-import { inTurns } from "../../protocol/turns.ts";
 
 const id = { name: "user_id", kind: "usr", unknown: "user_not_found" } as const;
 
@@ -26,15 +25,8 @@ export const userOperations: readonly Operation[] = [
     scope: "admin",
     summary: "List users",
     query: { ...pageFields("usr"), ...userFilters },
-    body: {},
     answer: { status: 200, page: userResource },
-    errors: [],
-    async handle(call) {
-      const { core, query, request, reply } = call;
-      const page = toPageRequest(query);
-      const found = await inTurns(call, (turns) => listUsers(core, page, turns));
-      return sendPage(core, request, reply, page, found);
-    },
+    handle: (call) => sendPage(call, (page, turns) => listUsers(call.core, page, turns)),
   }),
   operation({
     name: "createUser",
@@ -42,15 +34,14 @@ export const userOperations: readonly Operation[] = [
     path: "/v1/users",
     scope: "admin",
     summary: "Create a user",
-    query: {},
     body: userFields,
     answer: { status: 201, resource: userResource, versioned: true },
     errors: ["username_taken"],
-    async handle({ core, caller, body, key, request, reply }) {
+    async handle({ core, caller, body, key, reply }) {
       const { replayed, ...user } = await createUser(core, caller, body, key);
       reply.header("location", `${core.origin()}/v1/users/${user.id}`);
       if (replayed) markReplay(reply);
-      return sendUnchanging(request, reply, user);
+      return unchanging(user);
     },
   }),
   operation({
@@ -60,12 +51,9 @@ export const userOperations: readonly Operation[] = [
     id,
     scope: "admin",
     summary: "Retrieve a user",
-    query: {},
-    body: {},
     answer: { status: 200, resource: userWithUnreadResource, versioned: true },
     errors: ["user_not_found", "precondition_failed"],
-    handle: async ({ core, id, request, reply }) =>
-      sendVersioned(request, reply, await getUserWithUnread(core, id)),
+    handle: ({ core, id }) => getUserWithUnread(core, id),
   }),
   operation({
     name: "deleteUser",
@@ -74,8 +62,6 @@ export const userOperations: readonly Operation[] = [
     id,
     scope: "admin",
     summary: "Delete a user and their data",
-    query: {},
-    body: {},
     answer: { status: 204 },
     errors: ["user_not_found", "precondition_failed"],
     async handle({ core, caller, id, request }) {

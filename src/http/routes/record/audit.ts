@@ -6,7 +6,8 @@ import {
   exportAudit,
   listAudit,
 } from "../../../core/record/audit-trail.ts";
-import { pageFields, type Shape, toPageRequest } from "../../../core/resource/fields.ts";
+import type { Shape } from "../../../core/resource/fields.ts";
+import { pageFields } from "../../../core/resource/page.ts";
 import { described, text } from "../../../core/resource/schema.ts";
 import type { Turns } from "../../../core/resource/turns.ts";
 import { ParleyError } from "../../../errors.ts";
@@ -27,7 +28,6 @@ export const auditOperation: Operation = operation({
   scope: "admin",
   summary: "Read the audit trail in pages, or export it as JSON lines",
   query: { ...pageFields("aud"), ...auditFilters },
-  body: {},
   answer: {
     status: 200,
     page: auditResource,
@@ -38,7 +38,6 @@ export const auditOperation: Operation = operation({
       ]),
     ),
   },
-  errors: [],
   async handle(call) {
     const { core, query, request, reply } = call;
     reply.header("vary", "accept");
@@ -52,9 +51,7 @@ export const auditOperation: Operation = operation({
         { param: given },
       );
     }
-    const page = toPageRequest(query);
-    const found = await inTurns(call, (turns) => listAudit(core, page, turns));
-    return sendPage(core, request, reply, page, found);
+    return sendPage(call, (page, turns) => listAudit(core, page, turns));
   },
 });
 

@@ -12,10 +12,7 @@ export const healthOperations: readonly Operation[] = [
     path: "/healthz",
     access: "open",
     summary: "Check that the process is alive",
-    query: {},
-    body: {},
     answer,
-    errors: [],
     handle: async () => ({ status: "ok" }),
   }),
   operation({
@@ -24,10 +21,7 @@ export const healthOperations: readonly Operation[] = [
     path: "/readyz",
     access: "open",
     summary: "Check that the service can do its work",
-    query: {},
-    body: {},
     answer,
-    errors: [],
     async handle({ core }) {
       await checkReady(core);
       return { status: "ready" };

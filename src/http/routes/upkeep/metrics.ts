@@ -7,10 +7,7 @@ export const metricsOperation: Operation = operation({
   path: "/metrics",
   scope: "admin",
   summary: "Read metrics in the format of Prometheus",
-  query: {},
-  body: {},
   answer: { status: 200, content: { "text/plain": text } },
-  errors: [],
   handle({ metrics, reply }) {
     reply.header("content-type", metrics.contentType);
     return metrics.text();

@@ -1,4 +1,4 @@
-import { pageFields, toPageRequest } from "../../../core/resource/fields.ts";
+import { pageFields } from "../../../core/resource/page.ts";
 import {
   createPushSubscription,
   deletePushSubscription,
@@ -7,7 +7,7 @@ import {
   pushSubscriptionFields,
   pushSubscriptionResource,
 } from "../../../core/webhooks/push-subscriptions.ts";
-import { expectedVersions, markReplay, sendVersioned } from "../../protocol/conditions.ts";
+import { expectedVersions, markReplay } from "../../protocol/conditions.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
 
@@ -23,13 +23,8 @@ export const pushSubscriptionOperations: readonly Operation[] = [
     scope,
     summary: "List push subscriptions",
     query: pageFields("psh"),
-    body: {},
     answer: { status: 200, page: pushSubscriptionResource },
-    errors: [],
-    async handle({ core, caller, query, request, reply }) {
-      const page = toPageRequest(query);
-      return sendPage(core, request, reply, page, await listPushSubscriptions(core, caller, page));
-    },
+    handle: (call) => sendPage(call, (page) => listPushSubscriptions(call.core, call.caller, page)),
   }),
   operation({
     name: "createPushSubscription",
@@ -39,7 +34,6 @@ export const pushSubscriptionOperations: readonly Operation[] = [
     readScope: "messages:read",
     showsOthers: true,
     summary: "Subscribe a device to pushes, or give its subscription new keys",
-    query: {},
     body: pushSubscriptionFields,
     answer: {
       status: 201,
@@ -68,12 +62,9 @@ export const pushSubscriptionOperations: readonly Operation[] = [
     id,
     scope,
     summary: "Retrieve a push subscription, without its keys",
-    query: {},
-    body: {},
     answer: { status: 200, resource: pushSubscriptionResource, versioned: true },
     errors: ["push_subscription_not_found", "precondition_failed"],
-    handle: async ({ core, caller, id, request, reply }) =>
-      sendVersioned(request, reply, await getPushSubscription(core, caller, id)),
+    handle: ({ core, caller, id }) => getPushSubscription(core, caller, id),
   }),
   operation({
     name: "deletePushSubscription",
@@ -82,8 +73,6 @@ export const pushSubscriptionOperations: readonly Operation[] = [
     id,
     scope,
     summary: "Delete a push subscription",
-    query: {},
-    body: {},
     answer: { status: 204 },
     errors: ["push_subscription_not_found", "precondition_failed"],
     handle: ({ core, caller, id, request }) =>

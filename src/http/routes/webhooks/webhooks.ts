@@ -6,7 +6,7 @@ import {
   webhookFilters,
   webhookResource,
 } from "../../../core/events/webhook-fields.ts";
-import { pageFields, toPageRequest } from "../../../core/resource/fields.ts";
+import { pageFields } from "../../../core/resource/page.ts";
 import {
   createWebhook,
   deleteWebhook,
@@ -18,7 +18,7 @@ import {
   testWebhook,
   updateWebhook,
 } from "../../../core/webhooks/webhooks.ts";
-import { expectedVersions, markReplay, sendVersioned } from "../../protocol/conditions.ts";
+import { expectedVersions, markReplay } from "../../protocol/conditions.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
 
@@ -35,13 +35,8 @@ export const webhookOperations: readonly Operation[] = [
     scope,
     summary: "List webhooks",
     query: { ...pageFields("whk"), ...webhookFilters },
-    body: {},
     answer: { status: 200, page: webhookResource },
-    errors: [],
-    async handle({ core, caller, query, request, reply }) {
-      const page = toPageRequest(query);
-      return sendPage(core, request, reply, page, await listWebhooks(core, caller, page));
-    },
+    handle: (call) => sendPage(call, (page) => listWebhooks(call.core, call.caller, page)),
   }),
   operation({
     name: "createWebhook",
@@ -49,7 +44,6 @@ export const webhookOperations: readonly Operation[] = [
     path: "/v1/webhooks",
     scope,
     summary: "Create a webhook; `all_users` also requires the scope `admin`",
-    query: {},
     body: webhookFields,
     answer: { status: 201, resource: newWebhookResource },
     errors: ["count_limit_reached"],
@@ -67,12 +61,9 @@ export const webhookOperations: readonly Operation[] = [
     id,
     scope,
     summary: "Retrieve a webhook, without its secret",
-    query: {},
-    body: {},
     answer: { status: 200, resource: webhookResource, versioned: true },
     errors: ["webhook_not_found", "precondition_failed"],
-    handle: async ({ core, caller, id, request, reply }) =>
-      sendVersioned(request, reply, await getWebhook(core, caller, id)),
+    handle: ({ core, caller, id }) => getWebhook(core, caller, id),
   }),
   operation({
     name: "updateWebhook",
@@ -81,14 +72,11 @@ export const webhookOperations: readonly Operation[] = [
     id,
     scope,
     summary: "Update, enable or disable a webhook",
-    query: {},
     body: webhookChanges,
     answer: { status: 200, resource: webhookResource, versioned: true },
     errors: ["webhook_not_found", "not_owner", "precondition_failed"],
-    async handle({ core, caller, id, body, request, reply }) {
-      const expected = expectedVersions(request);
-      return sendVersioned(request, reply, await updateWebhook(core, caller, id, body, expected));
-    },
+    handle: ({ core, caller, id, body, request }) =>
+      updateWebhook(core, caller, id, body, expectedVersions(request)),
   }),
   operation({
     name: "deleteWebhook",
@@ -97,8 +85,6 @@ export const webhookOperations: readonly Operation[] = [
     id,
     scope,
     summary: "Delete a webhook",
-    query: {},
-    body: {},
     answer: { status: 204 },
     errors: ["webhook_not_found", "precondition_failed"],
     handle: ({ core, caller, id, request }) => deleteWebhook(core, caller, id, expectedVersions(request)),
@@ -110,8 +96,6 @@ export const webhookOperations: readonly Operation[] = [
     id,
     scope,
     summary: "Rotate the secret; the old one also signs for 24 hours",
-    query: {},
-    body: {},
     answer: { status: 200, resource: newWebhookResource },
     errors: ["webhook_not_found", "not_owner"],
     async handle({ core, caller, id, key, reply }) {
@@ -127,8 +111,6 @@ export const webhookOperations: readonly Operation[] = [
     id,
     scope,
     summary: "Send a test event (`webhook.test`)",
-    query: {},
-    body: {},
     answer: { status: 200, resource: deliveryResource },
     errors: ["webhook_not_found", "not_owner", "webhook_disabled", "count_limit_reached"],
     async handle({ core, caller, id, key, reply }) {
@@ -145,13 +127,9 @@ export const webhookOperations: readonly Operation[] = [
     scope,
     summary: "List the deliveries of a webhook",
     query: pageFields("dlv"),
-    body: {},
     answer: { status: 200, page: deliveryResource },
     errors: ["webhook_not_found"],
-    async handle({ core, caller, id, query, request, reply }) {
-      const page = toPageRequest(query);
-      return sendPage(core, request, reply, page, await listDeliveries(core, caller, id, page));
-    },
+    handle: (call) => sendPage(call, (page) => listDeliveries(call.core, call.caller, call.id, page)),
   }),
   operation({
     name: "redeliver",
@@ -161,8 +139,6 @@ export const webhookOperations: readonly Operation[] = [
     innerId: deliveryId,
     scope,
     summary: "Send a delivery again",
-    query: {},
-    body: {},
     answer: { status: 200, resource: deliveryResource },
     errors: ["webhook_not_found", "webhook_disabled", "delivery_not_found", "count_limit_reached"],
     async handle({ core, caller, id, innerId, key, reply }) {

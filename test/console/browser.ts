@@ -36,7 +36,8 @@ export async function openPage(
     );
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  // Just below the limit of a test, so that a slow machine passes and a failure names what it waited for.
+  page.setDefaultTimeout(240_000);
   context.on("request", (request) => {
     const asked = request.url();
     if (!asked.startsWith(`${url}/`) && !INSIDE.test(asked)) guard.complaints.push(`asked ${asked}`);

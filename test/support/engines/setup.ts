@@ -1,18 +1,13 @@
-// Starts the servers that the tests share, once for a run: `--test-global-setup`.
+// Starts the PostgreSQL that the tests share, once for a run: `--test-global-setup`.
 import { existsSync, statfsSync } from "node:fs";
-import { installPackages } from "./packages.ts";
 import { makeTemplate, type PostgresServer, startPostgres } from "./postgres.ts";
-import { startS3 } from "./s3.ts";
 
 const MEMORY = "/dev/shm";
 const GIB = 1024 ** 3;
 
 let postgres: PostgresServer | undefined;
-let stopS3: (() => void) | undefined;
 
 export async function globalSetup(): Promise<void> {
-  installPackages();
-  stopS3 = await startS3();
   useMemory();
   if (!process.env.PARLEY_TEST_POSTGRES_URL) {
     postgres = await startPostgres();
@@ -22,7 +17,6 @@ export async function globalSetup(): Promise<void> {
 }
 
 export async function globalTeardown(): Promise<void> {
-  stopS3?.();
   await postgres?.remove();
 }
 

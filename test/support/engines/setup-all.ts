@@ -1,0 +1,17 @@
+// Starts, once for a run, the servers that `npm run test:all` needs beside those of `npm test`.
+import { installPackages } from "./packages.ts";
+import { startS3 } from "./s3.ts";
+import * as setup from "./setup.ts";
+
+let stopS3: (() => void) | undefined;
+
+export async function globalSetup(): Promise<void> {
+  installPackages();
+  stopS3 = await startS3();
+  await setup.globalSetup();
+}
+
+export async function globalTeardown(): Promise<void> {
+  stopS3?.();
+  await setup.globalTeardown();
+}

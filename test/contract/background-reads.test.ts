@@ -8,7 +8,7 @@ import { sql } from "../../src/db/sql.ts";
 import { createFuse } from "../../src/util/fuse.ts";
 import { addUser } from "../support/rows.ts";
 import { threads } from "../support/threads.ts";
-import { openOnPostgres, openOnSqlite } from "./databases.ts";
+import { onEachEngine, openOnPostgres, openOnSqlite } from "./databases.ts";
 
 // Loaded now, so that it starts the threads that are noted.
 const { openSqlite } = await import("../../src/db/engines/sqlite/sqlite.ts");
@@ -16,9 +16,9 @@ const { openSqlite } = await import("../../src/db/engines/sqlite/sqlite.ts");
 const ids = sql<[id: string]>`SELECT id FROM users ORDER BY id`;
 const broken = sql<[id: string]>`SELECT no_function()`;
 
-for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: openOnPostgres })) {
-  test(`${engine}: a background read sees each write that was answered, and fails alone`, async (t) => {
-    const db = await open(t);
+onEachEngine(
+  "a background read sees every acknowledged write, and its error fails no other read",
+  async (db) => {
     const expected: [string][] = [];
     for (let i = 0; i < 30; i++) {
       await addUser(db, `u${String(i).padStart(2, "0")}`);
@@ -27,17 +27,16 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
       assert.deepEqual(await db.background.allValues(ids), expected);
       await refused;
     }
-  });
+  },
+);
 
-  test(`${engine}: a background read changes nothing`, async (t) => {
-    const db = await open(t);
-    await addUser(db, "a");
-    await assert.rejects(db.background.allValues(sql<[]>`DELETE FROM users`));
-    assert.deepEqual(await db.background.allValues(ids), [["a"]]);
-  });
-}
+onEachEngine("a background read changes nothing", async (db) => {
+  await addUser(db, "a");
+  await assert.rejects(db.background.allValues(sql<[]>`DELETE FROM users`));
+  assert.deepEqual(await db.background.allValues(ids), [["a"]]);
+});
 
-test("sqlite: closing lets background reads finish, and refuses others", async (t) => {
+test("sqlite: closing waits for background reads and refuses new ones", async (t) => {
   const db = await openOnSqlite(t);
   await addUser(db, "a");
   const reads = Promise.all(Array.from({ length: 20 }, () => db.background.allValues(ids)));
@@ -54,7 +53,7 @@ test("sqlite: closing lets background reads finish, and refuses others", async (
   await closed;
 });
 
-test("postgres: two background reads run at once, and the others follow in their order", async (t) => {
+test("postgres: two background reads run at once, the others in order", async (t) => {
   const db = await openOnPostgres(t);
   const begun: unknown[] = [];
   let underWay = 0;
@@ -83,7 +82,7 @@ test("postgres: two background reads run at once, and the others follow in their
   );
 });
 
-test("sqlite: background reads come after all other work, and go on after their thread has ended", async (t) => {
+test("sqlite: background reads run after other work, and continue after their thread ends", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "parley-background-"));
   const db = openSqlite(join(folder, "parley.db"), createFuse(assert.ifError));
   t.after(async () => {

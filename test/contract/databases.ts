@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { after, type TestContext } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import pg from "pg";
 import type { Database } from "../../src/db/database.ts";
 import { openPostgres, PLANNER } from "../../src/db/engines/postgres/postgres.ts";
@@ -92,4 +92,19 @@ export async function openTwiceOnPostgres(t: TestContext): Promise<[Database, Da
   const nodes: [Database, Database] = [await openPostgres(url), await openPostgres(url)];
   t.after(() => Promise.all(nodes.map((node) => node.close())));
   return nodes;
+}
+
+/** Runs a test on an empty database of each engine. */
+export function onEachEngine(title: string, run: (db: Database, t: TestContext) => Promise<void>): void {
+  test(`sqlite: ${title}`, async (t) => run(await openOnSqlite(t), t));
+  test(`postgres: ${title}`, async (t) => run(await openOnPostgres(t), t));
+}
+
+/** Runs a test on two nodes of each engine: with SQLite they are the same. */
+export function onTwoNodes(
+  title: string,
+  run: (nodes: [Database, Database], t: TestContext) => Promise<void>,
+): void {
+  test(`sqlite: ${title}`, async (t) => run(await openTwiceOnSqlite(t), t));
+  test(`postgres: ${title}`, async (t) => run(await openTwiceOnPostgres(t), t));
 }

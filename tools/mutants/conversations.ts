@@ -54,19 +54,19 @@ export const conversations: readonly Mutant[] = [
     name: "blocked: a late file arrives",
     find: "...(yield* publishChange(message, now)),",
     replace: "...publishUpdate(message, now),",
-    tests: ["contract/messages"],
+    tests: ["http/sharing-rules"],
   },
   {
     name: "blocked: a new name of a file arrives",
     find: "...(yield* publishChange(message, at)),",
     replace: "...publishUpdate(message, at),",
-    tests: ["contract/messages"],
+    tests: ["http/sharing-rules"],
   },
   {
     name: "blocked: the contact learns of reads",
     find: "hidePresence(ownerId, usernameKey),",
     replace: "showPresence(ownerId, usernameKey),",
-    tests: ["contract/marks"],
+    tests: ["acceptance/conversations"],
   },
   {
     name: "carried: a move leaves out what is withheld",

@@ -6,13 +6,13 @@ export const events: readonly Mutant[] = [
     name: "events: none of a message that is withdrawn",
     find: 'publish("message.deleted", id),',
     replace: "",
-    tests: ["contract/messages"],
+    tests: ["http/sharing-rules"],
   },
   {
     name: "events: a private read is told to the contact",
     find: "...(disclosed === wasDisclosed",
     replace: "...(disclosed === null",
-    tests: ["contract/marks"],
+    tests: ["http/sharing-rules"],
   },
   {
     name: "events: every token that reads events reads messages",

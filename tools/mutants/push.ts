@@ -13,7 +13,7 @@ export const push: readonly Mutant[] = [
     name: "a push subscription outlives its token when that is revoked",
     find: "...records, ...ended, NOTE",
     replace: "...records, NOTE",
-    tests: ["contract/push-subscriptions", "http/push"],
+    tests: ["http/push"],
   },
   {
     name: "a push subscription outlives its token when that expires",

@@ -79,13 +79,13 @@ export const visibility: readonly Mutant[] = [
     find: 'JOIN users u ON u.id = s.user_id WHERE m.id = ${id} AND ${sees(sql`m.id`)}`, ); if (!message) throw new ParleyError("message_not_found"); checkVersion(expected, message.version); const files',
     replace:
       'JOIN users u ON u.id = s.user_id WHERE m.id = ${id}`, ); if (!message) throw new ParleyError("message_not_found"); checkVersion(expected, message.version); const files',
-    tests: ["contract/hiding"],
+    tests: ["acceptance/hiding"],
   },
   {
     name: "a message that is deleted for oneself goes for everybody",
     find: "if (message.is_seen === 1) yield* batch([",
     replace: "if (message.is_seen === 2) yield* batch([",
-    tests: ["contract/hiding", "acceptance/hiding"],
+    tests: ["acceptance/hiding"],
   },
   {
     name: "files are read of a message that was withdrawn meanwhile",

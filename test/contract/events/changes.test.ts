@@ -4,15 +4,15 @@ import { test } from "node:test";
 import { eventsBehind, groupByChange, hasUnnumbered } from "../../../src/db/queries/events/events.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { addUser, message } from "../../support/rows.ts";
-import { openOnPostgres, openOnSqlite } from "../databases.ts";
+import { onEachEngine, openOnPostgres } from "../databases.ts";
 
 const MEMBERS = 30;
 const CONVERSATIONS = 6;
 const SENT = 8;
 
-for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: openOnPostgres })) {
-  test(`${engine}: the events of a change have successive positions, though others are sent and numbered at the same time`, async (t) => {
-    const db = await open(t);
+onEachEngine(
+  "the events of one change get successive positions while others are sent and numbered",
+  async (db) => {
     const members = Array.from({ length: MEMBERS }, (_, i) => `u${String(i).padStart(2, "0")}`);
     for (const user of members) await addUser(db, user);
     const conversations = Array.from({ length: CONVERSATIONS }, (_, i) => `cnv_${i}`);
@@ -49,10 +49,10 @@ for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: op
       changes.map(({ length }) => length),
       Array.from({ length: SENT * CONVERSATIONS }, () => MEMBERS),
     );
-  });
-}
+  },
+);
 
-test("postgres: changes that were published at the same time are numbered one after the other", async (t) => {
+test("postgres: changes published at the same time are numbered one after the other", async (t) => {
   const db = await openOnPostgres(t);
   for (const user of ["a", "b"]) await addUser(db, user);
   const columns = ["transaction_id", "recipient_id", "type", "conversation_id", "created_at", "payload"];

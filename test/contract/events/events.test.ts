@@ -1,6 +1,5 @@
 // Events by their rules, on both engines.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import type { Database } from "../../../src/db/database.ts";
 import {
   type EventRow,
@@ -15,7 +14,7 @@ import {
 import { sql } from "../../../src/db/sql.ts";
 import { addUser, anEntry, attachment, contact } from "../../support/rows.ts";
 import { type Chance, seededChance } from "../../support/scale.ts";
-import { openOnPostgres, openOnSqlite } from "../databases.ts";
+import { onEachEngine } from "../databases.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
 /** More than there are. */
@@ -81,12 +80,10 @@ async function live(db: Database, user: string, base: number, chance: Chance): P
   return done;
 }
 
-const engines = { sqlite: openOnSqlite, postgres: openOnPostgres };
-
-for (const [engine, open] of Object.entries(engines)) {
-  test(`${engine}: what many write at once is counted for each without a gap, in the order of the positions`, async (t) => {
+onEachEngine(
+  "concurrent writes number each recipient's events without a gap, in the order of positions",
+  async (db, t) => {
     const chance = seededChance(t);
-    const db = await open(t);
     const users = ["a", "b", "c", "d"];
     for (const user of users) await addUser(db, user);
     let ended = false;
@@ -113,10 +110,12 @@ for (const [engine, open] of Object.entries(engines)) {
       assert.equal((await lastEvent(db, user)).number, events.length);
     }
     await inOrderOfPositions(db, done.flat().length);
-  });
+  },
+);
 
-  test(`${engine}: the walk goes both ways from any number, by type where that is asked for`, async (t) => {
-    const db = await open(t);
+onEachEngine(
+  "events are listed in both directions from any number, filtered by type if asked",
+  async (db) => {
     for (const user of ["a", "b"]) {
       await addUser(db, user);
       await addContacts(db, user, 1, 9);
@@ -145,100 +144,97 @@ for (const [engine, open] of Object.entries(engines)) {
     assert.equal(await firstNumber(db, "a", timeOf(10)), undefined);
     assert.equal(await firstNumber(db, "nobody", 0), undefined);
     assert.equal((await lastEvent(db, "nobody")).number, 0);
-  });
+  },
+);
 
-  test(`${engine}: old events are erased, the last keeps its number alone, and the count goes on`, async (t) => {
-    const db = await open(t);
-    for (const user of ["a", "b", "c"]) {
-      await addUser(db, user);
-      await addContacts(db, user, 1, 6);
-    }
-    const forget = (before: number, limit = 100) =>
-      db.write("forgetEvents", { recipientId: "a", before, limit });
-    const numbers = async () => (await eventsOf(db, "a")).map(({ number }) => number);
-    assert.equal(await forget(timeOf(1)), 0);
-    assert.equal(await forget(timeOf(5), 3), 3);
-    assert.equal(await forget(timeOf(5), 3), 1);
-    assert.deepEqual(await numbers(), [5, 6]);
-    assert.equal(await forget(timeOf(7)), 1);
-    assert.deepEqual(await numbers(), []);
-    assert.equal((await lastEvent(db, "a")).number, 6);
-    const kept = await db.all(sql`SELECT payload FROM events WHERE recipient_id = 'a'`);
-    assert.deepEqual(
-      kept.map((row) => ({ ...(row as object) })),
-      [{ payload: "" }],
-    );
-    await addContacts(db, "a", 7, 2);
-    assert.deepEqual(await numbers(), [7, 8]);
-    assert.equal(await forget(timeOf(7)), 1, "the one without a payload goes when it is not the last");
-    assert.deepEqual(await numbers(), [7, 8]);
-    assert.equal((await eventsOf(db, "b")).length, 6);
-    // While the clock was set back others were made, which only look old.
-    for (const i of [9, 10]) await db.write("createContact", { ...contact("a", i), createdAt: timeOf(1) });
-    await numberAll(db);
-    assert.equal(await forget(timeOf(7)), 0);
-    assert.equal(await forget(timeOf(8)), 1);
-    const since = {
-      recipientId: "a",
-      cursor: 0,
-      newer: true,
-      until: LAST,
-      since: timeOf(8),
-      limit: ALL,
-      types: null,
-    };
-    assert.deepEqual(
-      (await listEvents(db, since)).map(({ number }) => number),
-      [8, 9, 10],
-    );
-    assert.equal(await forget(timeOf(11)), 2);
-    assert.deepEqual(await numbers(), []);
-    assert.equal((await lastEvent(db, "a")).number, 10);
-    await inOrderOfPositions(db, 13);
-  });
+onEachEngine("erasing old events keeps the last number, and numbering continues", async (db) => {
+  for (const user of ["a", "b", "c"]) {
+    await addUser(db, user);
+    await addContacts(db, user, 1, 6);
+  }
+  const forget = (before: number, limit = 100) =>
+    db.write("forgetEvents", { recipientId: "a", before, limit });
+  const numbers = async () => (await eventsOf(db, "a")).map(({ number }) => number);
+  assert.equal(await forget(timeOf(1)), 0);
+  assert.equal(await forget(timeOf(5), 3), 3);
+  assert.equal(await forget(timeOf(5), 3), 1);
+  assert.deepEqual(await numbers(), [5, 6]);
+  assert.equal(await forget(timeOf(7)), 1);
+  assert.deepEqual(await numbers(), []);
+  assert.equal((await lastEvent(db, "a")).number, 6);
+  const kept = await db.all(sql`SELECT payload FROM events WHERE recipient_id = 'a'`);
+  assert.deepEqual(
+    kept.map((row) => ({ ...(row as object) })),
+    [{ payload: "" }],
+  );
+  await addContacts(db, "a", 7, 2);
+  assert.deepEqual(await numbers(), [7, 8]);
+  assert.equal(await forget(timeOf(7)), 1, "the one without a payload goes when it is not the last");
+  assert.deepEqual(await numbers(), [7, 8]);
+  assert.equal((await eventsOf(db, "b")).length, 6);
+  // While the clock was set back others were made, which only look old.
+  for (const i of [9, 10]) await db.write("createContact", { ...contact("a", i), createdAt: timeOf(1) });
+  await numberAll(db);
+  assert.equal(await forget(timeOf(7)), 0);
+  assert.equal(await forget(timeOf(8)), 1);
+  const since = {
+    recipientId: "a",
+    cursor: 0,
+    newer: true,
+    until: LAST,
+    since: timeOf(8),
+    limit: ALL,
+    types: null,
+  };
+  assert.deepEqual(
+    (await listEvents(db, since)).map(({ number }) => number),
+    [8, 9, 10],
+  );
+  assert.equal(await forget(timeOf(11)), 2);
+  assert.deepEqual(await numbers(), []);
+  assert.equal((await lastEvent(db, "a")).number, 10);
+  await inOrderOfPositions(db, 13);
+});
 
-  test(`${engine}: who has the oldest events is found one recipient after the other`, async (t) => {
-    const db = await open(t);
-    for (const [i, user] of ["a", "b", "c", "d"].entries()) {
-      await addUser(db, user);
-      await addContacts(db, user, 1 + i, 3);
-    }
-    await db.write("forgetEvents", { recipientId: "b", before: timeOf(99), limit: 100 });
-    await db.write("forgetEvents", { recipientId: "c", before: timeOf(4), limit: 100 });
-    const oldest = async (after: string, limit: number) =>
-      (await oldestEvents(db, after, limit)).map((row) => [row.recipient_id, row.oldest]);
-    const all = [
-      ["a", timeOf(1)],
-      ["b", null],
-      ["c", timeOf(4)],
-      ["d", timeOf(4)],
-    ];
-    assert.deepEqual(await oldest("", 100), all);
-    assert.deepEqual(await oldest("", 3), all.slice(0, 3));
-    assert.deepEqual(await oldest("b", 1), all.slice(2, 3));
-    assert.deepEqual(await oldest("d", 9), []);
-  });
+onEachEngine("recipients with the oldest events are found one after the other", async (db) => {
+  for (const [i, user] of ["a", "b", "c", "d"].entries()) {
+    await addUser(db, user);
+    await addContacts(db, user, 1 + i, 3);
+  }
+  await db.write("forgetEvents", { recipientId: "b", before: timeOf(99), limit: 100 });
+  await db.write("forgetEvents", { recipientId: "c", before: timeOf(4), limit: 100 });
+  const oldest = async (after: string, limit: number) =>
+    (await oldestEvents(db, after, limit)).map((row) => [row.recipient_id, row.oldest]);
+  const all = [
+    ["a", timeOf(1)],
+    ["b", null],
+    ["c", timeOf(4)],
+    ["d", timeOf(4)],
+  ];
+  assert.deepEqual(await oldest("", 100), all);
+  assert.deepEqual(await oldest("", 3), all.slice(0, 3));
+  assert.deepEqual(await oldest("b", 1), all.slice(2, 3));
+  assert.deepEqual(await oldest("d", 9), []);
+});
 
-  test(`${engine}: with a user go all events of the user, and the others' positions go on`, async (t) => {
-    const db = await open(t);
-    for (const user of ["a", "b"]) {
-      await addUser(db, user);
-      await addContacts(db, user, 1, 3);
-    }
-    const last = await lastPosition(db);
-    await db.write("createContact", contact("b", 4));
-    await db.write("deleteUser", { id: "b", deletedAt: 1, limit: 250, messageId: "m", entry: anEntry() });
-    await addContacts(db, "a", 4, 1);
-    assert.deepEqual(await eventsOf(db, "b"), []);
-    assert.equal(await hasUnnumbered(db), false);
-    const behind = await eventsBehind(db, last, 10);
-    assert.deepEqual(
-      behind.map((row) => row.recipient_id),
-      ["a"],
-    );
-    assert.equal((await eventsOf(db, "a")).length, 4);
-  });
-}
+onEachEngine("erasing a user erases their events, and positions of others continue", async (db) => {
+  for (const user of ["a", "b"]) {
+    await addUser(db, user);
+    await addContacts(db, user, 1, 3);
+  }
+  const last = await lastPosition(db);
+  await db.write("createContact", contact("b", 4));
+  await db.write("deleteUser", { id: "b", deletedAt: 1, limit: 250, messageId: "m", entry: anEntry() });
+  await addContacts(db, "a", 4, 1);
+  assert.deepEqual(await eventsOf(db, "b"), []);
+  assert.equal(await hasUnnumbered(db), false);
+  const behind = await eventsBehind(db, last, 10);
+  assert.deepEqual(
+    behind.map((row) => row.recipient_id),
+    ["a"],
+  );
+  assert.equal((await eventsOf(db, "a")).length, 4);
+});
 
 function onlyCrossed(error: unknown): void {
   assert.equal((error as { code?: string }).code, "unavailable");

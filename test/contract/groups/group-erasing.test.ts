@@ -1,13 +1,12 @@
 // What is left of groups when their members leave or are erased, on both engines.
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
 import type { Database } from "../../../src/db/database.ts";
 import { findInvitation } from "../../../src/db/queries/groups/groups.ts";
 import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
 import { raw, sql } from "../../../src/db/sql.ts";
 import { checkOrphans } from "../../support/orphans.ts";
 import { addUser, anEntry, attachment, aUser, message, messageId } from "../../support/rows.ts";
-import { openOnPostgres, openOnSqlite } from "../databases.ts";
+import { onEachEngine } from "../databases.ts";
 import { add, block, eraseAll, eventsOf } from "../messages/talk.ts";
 import {
   accept,
@@ -50,153 +49,137 @@ async function tablesWith(db: Database, id: string): Promise<string[]> {
 
 const erase = (db: Database, _groupId: string, userId: string) => deleteUser(db, userId, 2);
 
-type Open = (t: TestContext) => Promise<Database>;
-
-for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: openOnPostgres }) as [
-  string,
-  Open,
-][]) {
-  for (const limit of [3, 1000]) {
-    test(`${engine}: an erased admin leaves all groups, ${limit} rows at once`, async (t) => {
-      const db = await open(t);
-      await people(db, "a", "b", "c", "d");
-      for (const id of ["grp_1", "grp_2", "grp_3"]) {
-        await createGroup(db, "a", id, ["b", "c"]);
-        await join(db, id, "b");
-        await inviteInto(db, id, "a", "d");
-      }
-      // Somebody else invites d into one of them, too.
-      await makeAdmin(db, "grp_3", "a", "b");
-      await inviteInto(db, "grp_3", "b", "d");
-      await eventsOf(db, "a");
-      await deleteUser(db, "a", limit);
-      for (const id of ["grp_1", "grp_2"]) assert.equal(await findInvitation(db, "d", id), undefined);
-      await eraseInSteps(db, limit);
-      for (const id of ["grp_1", "grp_2", "grp_3"]) assert.deepEqual(await rolesIn(db, id), { b: "admin" });
-      assert.deepEqual(await groupEvents(db, "d"), [
-        ...["group.created grp_1", "group.created grp_2", "group.created grp_3"],
-        // Of the third one d still sees the other invitation, now by its inviter.
-        ...["group.deleted grp_1", "group.deleted grp_2", "group.updated grp_3"],
-      ]);
-      assert.equal((await findInvitation(db, "d", "grp_3"))?.inviter_id, "b");
-      assert.deepEqual(await groupEvents(db, "a"), []);
-      const said = await db.all<{ type: string }>(
-        sql`SELECT type FROM messages WHERE conversation_id = 'cnv_grp_1' ORDER BY id`,
-      );
-      assert.deepEqual(
-        said.map(({ type }) => type),
-        // Nobody who stays has seen that a joined.
-        ["joined", "left", "role"],
-      );
-    });
-  }
-
-  test(`${engine}: invitations of an erased name are declined, and nobody learns of it`, async (t) => {
-    const db = await open(t);
-    await people(db, "a", "b");
-    await createGroup(db, "a", "grp_1", ["b"]);
-    await createGroup(db, "a", "grp_2", ["b"]);
-    await createGroup(db, "a", "grp_3");
-    const before = await eventsOf(db, "a");
-    await deleteUser(db, "b", 2);
-    const entry = anEntry();
-    await inviteInto(db, "grp_3", "a", "b", { ...entry, at: entry.at + 1 });
-    // Somebody new has the name before all is erased, and knows the inviter.
-    await db.write("createUser", aUser("new", { usernameKey: "b" }));
-    await add(db, "new", "a");
-    assert.equal(await findInvitation(db, "new", "grp_2"), undefined);
-    await eraseInSteps(db, 2);
-    for (const id of ["grp_1", "grp_2"]) {
-      assert.equal(await findInvitation(db, "new", id), undefined);
-      await inviteInto(db, id, "a", "B");
-      assert.equal(await findInvitation(db, "new", id), undefined, "it stands until it is withdrawn");
+for (const limit of [3, 1000]) {
+  onEachEngine(`an erased admin leaves all groups, ${limit} rows per step`, async (db) => {
+    await people(db, "a", "b", "c", "d");
+    for (const id of ["grp_1", "grp_2", "grp_3"]) {
+      await createGroup(db, "a", id, ["b", "c"]);
+      await join(db, id, "b");
+      await inviteInto(db, id, "a", "d");
     }
-    assert.deepEqual(await groupEvents(db, "new"), []);
-    assert.equal((await findInvitation(db, "new", "grp_3"))?.inviter_id, "a", "invited since");
-    assert.deepEqual(await eventsOf(db, "a"), before);
-  });
-
-  test(`${engine}: after the last member nothing is left of a group`, async (t) => {
-    const db = await open(t);
-    await people(db, "a", "b", "c");
-    await createGroup(db, "a", "grp_1", ["b", "c", "nobody"], { history: "all" });
-    const say = (user: string, number: number) =>
-      db.write(
-        "createMessage",
-        message(user, number, "cnv_grp_1", { files: [attachment(user, number).file] }),
-      );
-    await join(db, "grp_1", "b");
-    await block(db, "c", "b");
-    for (const number of [2001, 2002, 2003]) await say("b", number);
-    for (const number of [2004, 2005]) await say("a", number);
-    await join(db, "grp_1", "c");
-    await say("b", 2006);
-    // d is about to join when all leave.
-    await addUser(db, "d");
-    await add(db, "d", "a");
-    await block(db, "d", "b");
-    await inviteInto(db, "grp_1", "a", "d");
-    for (let step = 0; step < 2; step++) assert.equal(await prepare(db, "grp_1", "d"), false);
-    await leaveGroup(db, "grp_1", "c");
-    await inviteInto(db, "grp_1", "a", "c");
-    await checkOrphans(db);
-    assert.deepEqual(
-      await tablesWith(db, "grp_1"),
-      TABLES.filter((table) => !["message_bodies", "joining"].includes(table)),
+    // Somebody else invites d into one of them, too.
+    await makeAdmin(db, "grp_3", "a", "b");
+    await inviteInto(db, "grp_3", "b", "d");
+    await eventsOf(db, "a");
+    await deleteUser(db, "a", limit);
+    for (const id of ["grp_1", "grp_2"]) assert.equal(await findInvitation(db, "d", id), undefined);
+    await eraseInSteps(db, limit);
+    for (const id of ["grp_1", "grp_2", "grp_3"]) assert.deepEqual(await rolesIn(db, id), { b: "admin" });
+    assert.deepEqual(await groupEvents(db, "d"), [
+      ...["group.created grp_1", "group.created grp_2", "group.created grp_3"],
+      // Of the third one d still sees the other invitation, now by its inviter.
+      ...["group.deleted grp_1", "group.deleted grp_2", "group.updated grp_3"],
+    ]);
+    assert.equal((await findInvitation(db, "d", "grp_3"))?.inviter_id, "b");
+    assert.deepEqual(await groupEvents(db, "a"), []);
+    const said = await db.all<{ type: string }>(
+      sql`SELECT type FROM messages WHERE conversation_id = 'cnv_grp_1' ORDER BY id`,
     );
-    await leaveGroup(db, "grp_1", "b");
-    await eraseInSteps(db, 2);
-    await leaveGroup(db, "grp_1", "a");
-    await checkOrphans(db);
-    await eraseInSteps(db, 2);
-    assert.deepEqual(await tablesWith(db, "grp_1"), []);
+    assert.deepEqual(
+      said.map(({ type }) => type),
+      // Nobody who stays has seen that a joined.
+      ["joined", "left", "role"],
+    );
   });
+}
 
-  for (const [how, go] of Object.entries({ leaves: leaveGroup, "is erased": erase })) {
-    test(`${engine}: nobody who joins gets what only somebody saw who ${how} then`, async (t) => {
-      const db = await open(t);
-      await people(db, "a", "b", "c");
-      await createGroup(db, "a", "grp_1", ["b", "c"], { history: "all" });
-      await join(db, "grp_1", "b");
-      await block(db, "a", "b");
-      for (const number of [2001, 2002, 2003, 2004, 2005])
-        await db.write("createMessage", message("b", number, "cnv_grp_1"));
-      await db.write("createMessage", message("a", 2006, "cnv_grp_1"));
-      await go(db, "grp_1", "b");
-      await assert.rejects(accept(db, "grp_1", "c"), { code: "unavailable" });
-      await join(db, "grp_1", "c");
-      const sent = await db.all<{ id: string }>(sql`SELECT id FROM messages WHERE type = 'text'`);
-      assert.deepEqual(
-        sent.map(({ id }) => id),
-        [messageId(2006)],
-      );
-      assert.deepEqual(await rolesIn(db, "grp_1"), { a: "admin", c: "member" });
-      await eraseInSteps(db, 2);
-      assert.equal((await groupEvents(db, "c")).length, 2);
-    });
+onEachEngine("erasing a user declines their invitations without an event", async (db) => {
+  await people(db, "a", "b");
+  await createGroup(db, "a", "grp_1", ["b"]);
+  await createGroup(db, "a", "grp_2", ["b"]);
+  await createGroup(db, "a", "grp_3");
+  const before = await eventsOf(db, "a");
+  await deleteUser(db, "b", 2);
+  const entry = anEntry();
+  await inviteInto(db, "grp_3", "a", "b", { ...entry, at: entry.at + 1 });
+  // Somebody new has the name before all is erased, and knows the inviter.
+  await db.write("createUser", aUser("new", { usernameKey: "b" }));
+  await add(db, "new", "a");
+  assert.equal(await findInvitation(db, "new", "grp_2"), undefined);
+  await eraseInSteps(db, 2);
+  for (const id of ["grp_1", "grp_2"]) {
+    assert.equal(await findInvitation(db, "new", id), undefined);
+    await inviteInto(db, id, "a", "B");
+    assert.equal(await findInvitation(db, "new", id), undefined, "it stands until it is withdrawn");
   }
+  assert.deepEqual(await groupEvents(db, "new"), []);
+  assert.equal((await findInvitation(db, "new", "grp_3"))?.inviter_id, "a", "invited since");
+  assert.deepEqual(await eventsOf(db, "a"), before);
+});
 
-  test(`${engine}: of a user who is erased while about to join nothing is left`, async (t) => {
-    const db = await open(t);
+onEachEngine("a group is erased after its last member leaves", async (db) => {
+  await people(db, "a", "b", "c");
+  await createGroup(db, "a", "grp_1", ["b", "c", "nobody"], { history: "all" });
+  const say = (user: string, number: number) =>
+    db.write("createMessage", message(user, number, "cnv_grp_1", { files: [attachment(user, number).file] }));
+  await join(db, "grp_1", "b");
+  await block(db, "c", "b");
+  for (const number of [2001, 2002, 2003]) await say("b", number);
+  for (const number of [2004, 2005]) await say("a", number);
+  await join(db, "grp_1", "c");
+  await say("b", 2006);
+  // d is about to join when all leave.
+  await addUser(db, "d");
+  await add(db, "d", "a");
+  await block(db, "d", "b");
+  await inviteInto(db, "grp_1", "a", "d");
+  for (let step = 0; step < 2; step++) assert.equal(await prepare(db, "grp_1", "d"), false);
+  await leaveGroup(db, "grp_1", "c");
+  await inviteInto(db, "grp_1", "a", "c");
+  await checkOrphans(db);
+  assert.deepEqual(
+    await tablesWith(db, "grp_1"),
+    TABLES.filter((table) => !["message_bodies", "joining"].includes(table)),
+  );
+  await leaveGroup(db, "grp_1", "b");
+  await eraseInSteps(db, 2);
+  await leaveGroup(db, "grp_1", "a");
+  await checkOrphans(db);
+  await eraseInSteps(db, 2);
+  assert.deepEqual(await tablesWith(db, "grp_1"), []);
+});
+
+for (const [how, go] of Object.entries({ leaves: leaveGroup, "is erased": erase })) {
+  onEachEngine(`joining shows no message that was visible only to a member who ${how}`, async (db) => {
     await people(db, "a", "b", "c");
     await createGroup(db, "a", "grp_1", ["b", "c"], { history: "all" });
     await join(db, "grp_1", "b");
-    await block(db, "c", "b");
-    for (const number of [2001, 2002, 2003])
+    await block(db, "a", "b");
+    for (const number of [2001, 2002, 2003, 2004, 2005])
       await db.write("createMessage", message("b", number, "cnv_grp_1"));
-    for (let step = 0; step < 2; step++) await prepare(db, "grp_1", "c");
-    const left = sql<{
-      user_id: string;
-    }>`SELECT user_id FROM preparing UNION ALL SELECT user_id FROM withheld`;
-    const rows = await db.all(left);
+    await db.write("createMessage", message("a", 2006, "cnv_grp_1"));
+    await go(db, "grp_1", "b");
+    await assert.rejects(accept(db, "grp_1", "c"), { code: "unavailable" });
+    await join(db, "grp_1", "c");
+    const sent = await db.all<{ id: string }>(sql`SELECT id FROM messages WHERE type = 'text'`);
     assert.deepEqual(
-      rows.map(({ user_id }) => user_id),
-      ["c", "c"],
+      sent.map(({ id }) => id),
+      [messageId(2006)],
     );
-    await checkOrphans(db);
-    await deleteUser(db, "c", 2);
+    assert.deepEqual(await rolesIn(db, "grp_1"), { a: "admin", c: "member" });
     await eraseInSteps(db, 2);
-    await eraseAll(db);
-    assert.deepEqual(await db.all(left), []);
+    assert.equal((await groupEvents(db, "c")).length, 2);
   });
 }
+
+onEachEngine("erasing a user who is joining leaves no row", async (db) => {
+  await people(db, "a", "b", "c");
+  await createGroup(db, "a", "grp_1", ["b", "c"], { history: "all" });
+  await join(db, "grp_1", "b");
+  await block(db, "c", "b");
+  for (const number of [2001, 2002, 2003]) await db.write("createMessage", message("b", number, "cnv_grp_1"));
+  for (let step = 0; step < 2; step++) await prepare(db, "grp_1", "c");
+  const left = sql<{
+    user_id: string;
+  }>`SELECT user_id FROM preparing UNION ALL SELECT user_id FROM withheld`;
+  const rows = await db.all(left);
+  assert.deepEqual(
+    rows.map(({ user_id }) => user_id),
+    ["c", "c"],
+  );
+  await checkOrphans(db);
+  await deleteUser(db, "c", 2);
+  await eraseInSteps(db, 2);
+  await eraseAll(db);
+  assert.deepEqual(await db.all(left), []);
+});

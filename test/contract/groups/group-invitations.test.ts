@@ -1,6 +1,5 @@
 // Invitations by several admins, and blocks that change while somebody is about to join, on both engines.
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
 import type { Database } from "../../../src/db/database.ts";
 import { OLDEST } from "../../../src/db/page.ts";
 import { findInvitation } from "../../../src/db/queries/groups/groups.ts";
@@ -9,7 +8,7 @@ import { findSeat } from "../../../src/db/queries/visibility/seats.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { checkOrphans } from "../../support/orphans.ts";
 import { message } from "../../support/rows.ts";
-import { openOnPostgres, openOnSqlite } from "../databases.ts";
+import { onEachEngine } from "../databases.ts";
 import { add, block, eventsOf, leave } from "../messages/talk.ts";
 import {
   createGroup,
@@ -43,98 +42,87 @@ async function textsSeenBy(db: Database, user: string): Promise<(string | null)[
   return rows.filter(({ type }) => type === "text").map(({ text }) => text);
 }
 
-type Open = (t: TestContext) => Promise<Database>;
+onEachEngine("an invited name has one id, and shows the first inviter whom the reader knows", async (db) => {
+  await meet(db, ["a", "b", "c"]);
+  const [{ id }] = (await db.all<{ id: string }>(sql`SELECT member_id AS id FROM invitations`)) as [
+    { id: string },
+  ];
+  await makeAdmin(db, GROUP, "a", "b");
+  assert.equal(await inviteInto(db, GROUP, "b", "C"), id);
+  assert.equal(await inviterOf(db, "c"), "a");
+  await block(db, "c", "a");
+  assert.equal(await inviterOf(db, "c"), "b");
+  await block(db, "c", "b");
+  assert.equal(await inviterOf(db, "c"), undefined);
+  for (const name of ["a", "b"]) await block(db, "c", name, null);
+  await leaveGroup(db, GROUP, "a");
+  assert.equal(await inviterOf(db, "c"), "b", "the other's invitation stands");
+  await removeMember(db, GROUP, "b", id);
+  assert.equal(await inviterOf(db, "c"), undefined);
+  // As the list changes: what another inviter still shows is neither made nor gone, but `invited_by` is another one.
+  const [created, updated, deleted] = ["created", "updated", "deleted"].map(
+    (type) => `group.${type} ${GROUP}`,
+  );
+  assert.deepEqual(await groupEvents(db, "c"), [created, updated, deleted, created, updated, deleted]);
+  await checkOrphans(db);
+});
 
-for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: openOnPostgres }) as [
-  string,
-  Open,
-][]) {
-  test(`${engine}: one name has one id, and shows the first inviter whom the reader knows`, async (t) => {
-    const db = await open(t);
-    await meet(db, ["a", "b", "c"]);
-    const [{ id }] = (await db.all<{ id: string }>(sql`SELECT member_id AS id FROM invitations`)) as [
-      { id: string },
-    ];
-    await makeAdmin(db, GROUP, "a", "b");
-    assert.equal(await inviteInto(db, GROUP, "b", "C"), id);
-    assert.equal(await inviterOf(db, "c"), "a");
-    await block(db, "c", "a");
-    assert.equal(await inviterOf(db, "c"), "b");
-    await block(db, "c", "b");
-    assert.equal(await inviterOf(db, "c"), undefined);
-    for (const name of ["a", "b"]) await block(db, "c", name, null);
-    await leaveGroup(db, GROUP, "a");
-    assert.equal(await inviterOf(db, "c"), "b", "the other's invitation stands");
-    await removeMember(db, GROUP, "b", id);
-    assert.equal(await inviterOf(db, "c"), undefined);
-    // As the list changes: what another inviter still shows is neither made nor gone, but `invited_by` is another one.
-    const [created, updated, deleted] = ["created", "updated", "deleted"].map(
-      (type) => `group.${type} ${GROUP}`,
-    );
-    assert.deepEqual(await groupEvents(db, "c"), [created, updated, deleted, created, updated, deleted]);
-    await checkOrphans(db);
-  });
+onEachEngine("the invited user gets an event only when the shown inviter changes", async (db) => {
+  await meet(db, ["a", "b", "d", "c"]);
+  for (const name of ["b", "d"]) {
+    await makeAdmin(db, GROUP, "a", name);
+    await inviteInto(db, GROUP, name, "c");
+  }
+  await eventsOf(db, "c");
+  const updated = `group.updated ${GROUP}`;
+  const steps: [step: () => Promise<unknown>, shown: string, events: string[]][] = [
+    [() => block(db, "c", "d"), "a", []],
+    [() => block(db, "c", "d", null), "a", []],
+    [() => block(db, "c", "a"), "b", [updated]],
+    [() => block(db, "c", "a", null), "a", [updated]],
+    [() => leave(db, "c"), "b", [updated]],
+    [() => add(db, "c", "a"), "a", [updated]],
+    [() => leaveGroup(db, GROUP, "b"), "a", []],
+    [() => deleteUser(db, "a"), "d", [updated]],
+  ];
+  let told = (await groupEvents(db, "c")).length;
+  for (const [step, shown, events] of steps) {
+    await step();
+    assert.equal(await inviterOf(db, "c"), shown, `${step}`);
+    const all = await groupEvents(db, "c");
+    assert.deepEqual(all.slice(told), events, `${step}`);
+    told = all.length;
+  }
+});
 
-  test(`${engine}: the invited user hears of each change of the inviter who is shown, and of no other`, async (t) => {
-    const db = await open(t);
-    await meet(db, ["a", "b", "d", "c"]);
-    for (const name of ["b", "d"]) {
-      await makeAdmin(db, GROUP, "a", name);
-      await inviteInto(db, GROUP, name, "c");
-    }
-    await eventsOf(db, "c");
-    const updated = `group.updated ${GROUP}`;
-    const steps: [step: () => Promise<unknown>, shown: string, events: string[]][] = [
-      [() => block(db, "c", "d"), "a", []],
-      [() => block(db, "c", "d", null), "a", []],
-      [() => block(db, "c", "a"), "b", [updated]],
-      [() => block(db, "c", "a", null), "a", [updated]],
-      [() => leave(db, "c"), "b", [updated]],
-      [() => add(db, "c", "a"), "a", [updated]],
-      [() => leaveGroup(db, GROUP, "b"), "a", []],
-      [() => deleteUser(db, "a"), "d", [updated]],
-    ];
-    let told = (await groupEvents(db, "c")).length;
-    for (const [step, shown, events] of steps) {
-      await step();
-      assert.equal(await inviterOf(db, "c"), shown, `${step}`);
-      const all = await groupEvents(db, "c");
-      assert.deepEqual(all.slice(told), events, `${step}`);
-      told = all.length;
-    }
-  });
+onEachEngine("no admin can invite a user who declined until an invitation is withdrawn", async (db) => {
+  await meet(db, ["a", "b", "c"]);
+  await makeAdmin(db, GROUP, "a", "b");
+  await leaveGroup(db, GROUP, "c");
+  const id = await inviteInto(db, GROUP, "b", "c");
+  assert.equal(await inviteInto(db, GROUP, "a", "c"), id);
+  assert.equal(await inviterOf(db, "c"), undefined);
+  await removeMember(db, GROUP, "b", id);
+  assert.notEqual(await inviteInto(db, GROUP, "b", "c"), id);
+  assert.equal(await inviterOf(db, "c"), "b");
+});
 
-  test(`${engine}: who has declined is asked by no other admin either, until one withdraws`, async (t) => {
-    const db = await open(t);
-    await meet(db, ["a", "b", "c"]);
-    await makeAdmin(db, GROUP, "a", "b");
-    await leaveGroup(db, GROUP, "c");
-    const id = await inviteInto(db, GROUP, "b", "c");
-    assert.equal(await inviteInto(db, GROUP, "a", "c"), id);
-    assert.equal(await inviterOf(db, "c"), undefined);
-    await removeMember(db, GROUP, "b", id);
-    assert.notEqual(await inviteInto(db, GROUP, "b", "c"), id);
-    assert.equal(await inviterOf(db, "c"), "b");
-  });
-
-  test(`${engine}: joining withholds what those had sent who are blocked then, not earlier`, async (t) => {
-    const db = await open(t);
-    await meet(db, ["a", "b", "d", "c"], "all");
-    const sent = [..."abdbbdabda"].map((sender, n) => message(sender, 3000 + n, CONVERSATION));
-    for (const each of sent) await db.write("createMessage", each);
-    await block(db, "c", "b");
-    for (let step = 0; step < 4; step++) assert.equal(await prepare(db, GROUP, "c"), false);
-    assert.deepEqual(await textsSeenBy(db, "c"), [], "nothing before all is withheld");
-    await block(db, "c", "d", 2);
-    await block(db, "c", "b", null);
-    for (let step = 0; step < 3; step++) await prepare(db, GROUP, "c");
-    await join(db, GROUP, "c");
-    const expected = sent.filter(({ senderId }) => senderId !== "d").map(({ text }) => text);
-    assert.deepEqual(await textsSeenBy(db, "c"), expected);
-    assert.deepEqual(await db.all(sql`SELECT 1 AS one FROM preparing`), []);
-    await checkOrphans(db);
-    // What is sent from then on is withheld as it is sent.
-    await db.write("createMessage", message("d", 4000, CONVERSATION));
-    assert.deepEqual(await textsSeenBy(db, "c"), expected);
-  });
-}
+onEachEngine("joining withholds messages of users who are blocked at that moment", async (db) => {
+  await meet(db, ["a", "b", "d", "c"], "all");
+  const sent = [..."abdbbdabda"].map((sender, n) => message(sender, 3000 + n, CONVERSATION));
+  for (const each of sent) await db.write("createMessage", each);
+  await block(db, "c", "b");
+  for (let step = 0; step < 4; step++) assert.equal(await prepare(db, GROUP, "c"), false);
+  assert.deepEqual(await textsSeenBy(db, "c"), [], "nothing before all is withheld");
+  await block(db, "c", "d", 2);
+  await block(db, "c", "b", null);
+  for (let step = 0; step < 3; step++) await prepare(db, GROUP, "c");
+  await join(db, GROUP, "c");
+  const expected = sent.filter(({ senderId }) => senderId !== "d").map(({ text }) => text);
+  assert.deepEqual(await textsSeenBy(db, "c"), expected);
+  assert.deepEqual(await db.all(sql`SELECT 1 AS one FROM preparing`), []);
+  await checkOrphans(db);
+  // What is sent from then on is withheld as it is sent.
+  await db.write("createMessage", message("d", 4000, CONVERSATION));
+  assert.deepEqual(await textsSeenBy(db, "c"), expected);
+});

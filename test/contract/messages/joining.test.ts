@@ -1,6 +1,5 @@
 // What somebody who joins sees at once, and what follows in steps, on both engines.
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
 import type { Database } from "../../../src/db/database.ts";
 import { NEWEST } from "../../../src/db/page.ts";
 import { findAttachment, listAttachments } from "../../../src/db/queries/files/attachments.ts";
@@ -18,10 +17,8 @@ import {
   messageId,
   walk,
 } from "../../support/rows.ts";
-import { openOnPostgres, openOnSqlite } from "../databases.ts";
+import { onEachEngine } from "../databases.ts";
 import { add, block, count, leave, seenBy } from "./talk.ts";
-
-type Open = (t: TestContext) => Promise<Database>;
 
 /** The conversation of b, who has added a. */
 const WAITING = "cnv_b_1";
@@ -59,9 +56,9 @@ async function follow(db: Database, look: () => Promise<void> = async () => {}):
   }
 }
 
-function stepsContract(name: string, open: Open): void {
-  test(`${name}: who joins sees at once what waits; its files are listed in steps, the newest first`, async (t) => {
-    const db = await open(t);
+onEachEngine(
+  "joining shows waiting messages at once, and lists their files in steps, newest first",
+  async (db) => {
     await wait(db, [1, 2, 3, 4, 5]);
     await add(db, "a", "b");
     assert.equal(await count(db, "joining"), 1);
@@ -80,59 +77,55 @@ function stepsContract(name: string, open: Open): void {
     assert.ok(steps >= 2, `${steps} steps`);
     assert.deepEqual(await listed(db), [1, 3, 4, 5, 6, 9]);
     await isWhole(db);
-  });
+  },
+);
 
-  test(`${name}: many files of one message are listed in steps, too`, async (t) => {
-    const db = await open(t);
-    await wait(db, []);
-    await send(db, 1, [1, 2, 3, 4, 5].map(file));
-    await add(db, "a", "b");
-    assert.deepEqual(await listed(db), [4, 5]);
-    await follow(db);
-    assert.deepEqual(await listed(db), [1, 2, 3, 4, 5]);
-    await isWhole(db);
-  });
+onEachEngine("many files of one message are listed in steps", async (db) => {
+  await wait(db, []);
+  await send(db, 1, [1, 2, 3, 4, 5].map(file));
+  await add(db, "a", "b");
+  assert.deepEqual(await listed(db), [4, 5]);
+  await follow(db);
+  assert.deepEqual(await listed(db), [1, 2, 3, 4, 5]);
+  await isWhole(db);
+});
 
-  test(`${name}: who leaves while that goes on keeps nothing of it, and joins again as anybody does`, async (t) => {
-    const db = await open(t);
-    await wait(db, [1, 2, 3, 4, 5]);
-    const first = await add(db, "a", "b");
-    await leave(db, "a", first, 1);
-    assert.equal(await count(db, "joining"), 0);
-    assert.deepEqual([await listed(db), await seenBy(db, "a", WAITING)], [[], []]);
-    await add(db, "a", "b");
-    await send(db, 6);
-    await follow(db, async () => {
-      assert.deepEqual(await seenBy(db, "a", WAITING), [6]);
-      assert.deepEqual(await listed(db), [6]);
-    });
-    assert.equal(await count(db, "grants WHERE user_id = 'a'"), 1);
-    await isWhole(db);
+onEachEngine("leaving while joining keeps no file, and joining again works", async (db) => {
+  await wait(db, [1, 2, 3, 4, 5]);
+  const first = await add(db, "a", "b");
+  await leave(db, "a", first, 1);
+  assert.equal(await count(db, "joining"), 0);
+  assert.deepEqual([await listed(db), await seenBy(db, "a", WAITING)], [[], []]);
+  await add(db, "a", "b");
+  await send(db, 6);
+  await follow(db, async () => {
+    assert.deepEqual(await seenBy(db, "a", WAITING), [6]);
+    assert.deepEqual(await listed(db), [6]);
   });
+  assert.equal(await count(db, "grants WHERE user_id = 'a'"), 1);
+  await isWhole(db);
+});
 
-  test(`${name}: files that are withheld at joining, or withdrawn meanwhile, are not listed by a later step`, async (t) => {
-    const db = await open(t);
-    await wait(db, [1, 2, 3]);
-    // Blocked by name before the last three were sent.
-    await block(db, "a", "b", 1_800_000_000_004);
-    for (const number of [4, 5, 6]) await send(db, number);
-    await add(db, "a", "b");
-    assert.deepEqual(await seenBy(db, "a", WAITING), [1, 2, 3]);
-    await block(db, "a", "b", 1_800_000_000_009);
-    const edit = { userId: "b", id: messageId(2), expected: null, now: 5, text: "new", data: undefined };
-    await db.write("updateMessage", edit);
-    await follow(db);
-    assert.deepEqual(await seenBy(db, "a", WAITING), [1, 3]);
-    assert.deepEqual(await listed(db), [1, 3]);
-    await isWhole(db);
-  });
-}
-
+onEachEngine("a later step of joining lists no withheld or withdrawn file", async (db) => {
+  await wait(db, [1, 2, 3]);
+  // Blocked by name before the last three were sent.
+  await block(db, "a", "b", 1_800_000_000_004);
+  for (const number of [4, 5, 6]) await send(db, number);
+  await add(db, "a", "b");
+  assert.deepEqual(await seenBy(db, "a", WAITING), [1, 2, 3]);
+  await block(db, "a", "b", 1_800_000_000_009);
+  const edit = { userId: "b", id: messageId(2), expected: null, now: 5, text: "new", data: undefined };
+  await db.write("updateMessage", edit);
+  await follow(db);
+  assert.deepEqual(await seenBy(db, "a", WAITING), [1, 3]);
+  assert.deepEqual(await listed(db), [1, 3]);
+  await isWhole(db);
+});
 const ERASED_AT = 1_800_000_000_000;
 
-function graceContract(name: string, open: Open): void {
-  test(`${name}: a new user of an erased name sees what came later than 60 seconds after`, async (t) => {
-    const db = await open(t);
+onEachEngine(
+  "a new user of an erased name sees only messages sent more than 60 seconds after the erasure",
+  async (db) => {
     await wait(db, [1]);
     await db.write("deleteUser", {
       id: "a",
@@ -157,10 +150,5 @@ function graceContract(name: string, open: Open): void {
       });
     await assert.rejects(read(60_000), { code: "message_not_found" });
     await read(60_001);
-  });
-}
-
-for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: openOnPostgres })) {
-  stepsContract(name, open);
-  graceContract(name, open);
-}
+  },
+);

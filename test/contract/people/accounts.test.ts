@@ -1,18 +1,11 @@
 // What users, tokens and the audit trail keep to on both engines.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import type { Database } from "../../../src/db/database.ts";
-import { NEWEST, type Page } from "../../../src/db/page.ts";
-import {
-  findToken,
-  findTokenById,
-  hasTokensExpiredBefore,
-  listTokenRows,
-} from "../../../src/db/queries/people/tokens.ts";
-import { findUserById, listUserNames, listUserRows } from "../../../src/db/queries/people/users.ts";
+import { NEWEST } from "../../../src/db/page.ts";
+import { hasTokensExpiredBefore, listTokenRows } from "../../../src/db/queries/people/tokens.ts";
 import { hasEntriesBefore, listEntries } from "../../../src/db/queries/record/audit-trail.ts";
 import { anEntry, aToken, aUser, walk } from "../../support/rows.ts";
-import { openOnPostgres, openOnSqlite } from "../databases.ts";
+import { onEachEngine } from "../databases.ts";
 
 const ids = async (rows: Promise<{ id: string }[]>) => (await rows).map(({ id }) => id);
 
@@ -22,45 +15,9 @@ async function trail(db: Database): Promise<unknown[][]> {
   return rows.map((row) => [row.action, row.actor_id, row.object_id, JSON.parse(row.details!)]);
 }
 
-for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: openOnPostgres })) {
-  test(`${name}: users walk both ways, and one is found by name; every column is as it was given`, async (t) => {
-    const db = await open(t);
-    const full = { phoneNumber: "555", displayName: "Å 😀", avatarUrl: "https://example.com/a.png" };
-    for (const id of ["u1", "u2", "u3"]) await db.write("createUser", aUser(id, full));
-    assert.deepEqual(await ids(listUserRows(db, {}, walk(NEWEST, 1))), ["u3", "u2"]);
-    assert.deepEqual(await ids(listUserRows(db, {}, walk("u2", 5))), ["u1"]);
-    assert.deepEqual(await ids(listUserRows(db, {}, walk("u1", 1, true))), ["u2", "u3"]);
-    assert.deepEqual(await ids(listUserRows(db, { usernameKey: "u2" }, walk(NEWEST, 5))), ["u2"]);
-    assert.deepEqual(await ids(listUserRows(db, { usernameKey: "u2" }, walk("u2", 5))), []);
-    assert.deepEqual(await ids(listUserNames(db, {}, walk(NEWEST, 2))), ["u3", "u2"]);
-    assert.deepEqual(await ids(listUserNames(db, {}, walk("u1", 1, true))), ["u2"]);
-    assert.deepEqual(await ids(listUserNames(db, { usernameKey: "u2" }, walk(NEWEST, 5))), ["u2"]);
-    assert.deepEqual(
-      { ...(await findUserById(db, "u1")) },
-      {
-        ...{ id: "u1", username: "U1", phone_number: "555", display_name: "Å 😀" },
-        ...{ avatar_url: full.avatarUrl, conversation_id: "cnv_u1_notes", created_at: 1_800_000_000_000 },
-      },
-    );
-  });
-
-  test(`${name}: tokens walk both ways, of all or of one user`, async (t) => {
-    const db = await open(t);
-    for (const id of ["a", "b"]) await db.write("createUser", aUser(id));
-    for (const number of [1, 2, 3, 4])
-      await db.write("createToken", aToken(number % 2 ? "a" : "b", number, { expiresAt: 2_000_000_000_000 }));
-    const of = (userId: string | undefined, page: Page) => ids(listTokenRows(db, { userId }, page));
-    assert.deepEqual(await of(undefined, walk(NEWEST, 2)), ["tok_0004", "tok_0003", "tok_0002"]);
-    assert.deepEqual(await of("a", walk(NEWEST, 5)), ["tok_0003", "tok_0001"]);
-    assert.deepEqual(await of("a", walk("tok_0003", 5)), ["tok_0001"]);
-    assert.deepEqual(await of("b", walk("tok_0001", 5, true)), ["tok_0002", "tok_0004"]);
-    const found = await findTokenById(db, "tok_0001");
-    assert.deepEqual({ ...found }, { ...(await findToken(db, new Uint8Array(32).fill(1))) });
-    assert.equal(found?.expires_at, 2_000_000_000_000);
-  });
-
-  test(`${name}: each change of users and tokens leaves its line, and one that is refused leaves none`, async (t) => {
-    const db = await open(t);
+onEachEngine(
+  "each change of users and tokens leaves an audit entry, a refused one leaves none",
+  async (db) => {
     const by = (actorId: string) => ({ ...anEntry(), actorId });
     const user = aUser("u1");
     const token = aToken("u1", 1, { scopes: "contacts:read admin" });
@@ -93,10 +50,12 @@ for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: open
       ["token.revoked", "u2", "tok_0002", second],
       ["user.deleted", "u1", "u2", { username: "U2" }],
     ]);
-  });
+  },
+);
 
-  test(`${name}: of tokens at the same time there are never more than the limit; expired ones do not count`, async (t) => {
-    const db = await open(t);
+onEachEngine(
+  "concurrent creates never exceed the limit of tokens, and expired tokens do not count",
+  async (db) => {
     for (const id of ["a", "b"]) await db.write("createUser", aUser(id));
     const past = { createdAt: 1000, expiresAt: 2000 };
     for (const number of [1, 2, 3]) await db.write("createToken", aToken("a", number, past));
@@ -112,40 +71,38 @@ for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: open
     );
     assert.equal((await listTokenRows(db, { userId: "a" }, walk(NEWEST, 50))).length, 7);
     await db.write("createToken", aToken("a", 40, { limit: 0 }));
-  });
+  },
+);
 
-  test(`${name}: tokens that have expired and old lines are erased some at a time, the oldest first`, async (t) => {
-    const db = await open(t);
-    await db.write("createUser", aUser("a"));
-    for (const [i, expiresAt] of [3000, 1000, null, 2000, 4000].entries())
-      await db.write("createToken", aToken("a", i, { expiresAt }));
-    const left = () => ids(listTokenRows(db, {}, walk("", 9, true)));
-    assert.equal(await hasTokensExpiredBefore(db, 1000), false);
-    assert.equal(await hasTokensExpiredBefore(db, 1001), true);
-    await db.write("forgetExpiredTokens", { before: 3500, limit: 2 });
-    assert.deepEqual(await left(), ["tok_0000", "tok_0002", "tok_0004"]);
-    await db.write("forgetExpiredTokens", { before: 3500, limit: 2 });
-    assert.deepEqual(await left(), ["tok_0002", "tok_0004"]);
-    assert.equal(await hasTokensExpiredBefore(db, 3500), false);
-    const acts = await ids(listEntries(db, walk("", 9, true)));
-    assert.equal(acts.length, 6);
-    assert.equal(await hasEntriesBefore(db, acts[0]!), false);
-    await db.write("forgetEntries", { before: acts[4]!, limit: 3 });
-    assert.deepEqual(await ids(listEntries(db, walk("", 9, true))), acts.slice(3));
-    await db.write("forgetEntries", { before: acts[4]!, limit: 3 });
-    assert.deepEqual(await ids(listEntries(db, walk(NEWEST, 1))), acts.slice(4).reverse());
-    assert.equal(await hasEntriesBefore(db, acts[4]!), false);
-  });
+onEachEngine("expired tokens and old audit entries are erased in steps, oldest first", async (db) => {
+  await db.write("createUser", aUser("a"));
+  for (const [i, expiresAt] of [3000, 1000, null, 2000, 4000].entries())
+    await db.write("createToken", aToken("a", i, { expiresAt }));
+  const left = () => ids(listTokenRows(db, {}, walk("", 9, true)));
+  assert.equal(await hasTokensExpiredBefore(db, 1000), false);
+  assert.equal(await hasTokensExpiredBefore(db, 1001), true);
+  await db.write("forgetExpiredTokens", { before: 3500, limit: 2 });
+  assert.deepEqual(await left(), ["tok_0000", "tok_0002", "tok_0004"]);
+  await db.write("forgetExpiredTokens", { before: 3500, limit: 2 });
+  assert.deepEqual(await left(), ["tok_0002", "tok_0004"]);
+  assert.equal(await hasTokensExpiredBefore(db, 3500), false);
+  const acts = await ids(listEntries(db, walk("", 9, true)));
+  assert.equal(acts.length, 6);
+  assert.equal(await hasEntriesBefore(db, acts[0]!), false);
+  await db.write("forgetEntries", { before: acts[4]!, limit: 3 });
+  assert.deepEqual(await ids(listEntries(db, walk("", 9, true))), acts.slice(3));
+  await db.write("forgetEntries", { before: acts[4]!, limit: 3 });
+  assert.deepEqual(await ids(listEntries(db, walk(NEWEST, 1))), acts.slice(4).reverse());
+  assert.equal(await hasEntriesBefore(db, acts[4]!), false);
+});
 
-  test(`${name}: downloads that are recorded again, after an answer that was lost, stand there once`, async (t) => {
-    const db = await open(t);
-    const one = { entry: anEntry(), attachmentId: "att_1", details: { address: "::1", count: 3 } };
-    const other = { entry: anEntry(), attachmentId: "att_2", details: { address: "192.0.2.1", count: 1 } };
-    await db.write("recordDownloads", { downloads: [one] });
-    await db.write("recordDownloads", { downloads: [one, other] });
-    assert.deepEqual(await trail(db), [
-      ["attachment.downloaded", null, "att_1", { address: "::1", count: 3 }],
-      ["attachment.downloaded", null, "att_2", { address: "192.0.2.1", count: 1 }],
-    ]);
-  });
-}
+onEachEngine("downloads recorded again after a lost answer are counted once", async (db) => {
+  const one = { entry: anEntry(), attachmentId: "att_1", details: { address: "::1", count: 3 } };
+  const other = { entry: anEntry(), attachmentId: "att_2", details: { address: "192.0.2.1", count: 1 } };
+  await db.write("recordDownloads", { downloads: [one] });
+  await db.write("recordDownloads", { downloads: [one, other] });
+  assert.deepEqual(await trail(db), [
+    ["attachment.downloaded", null, "att_1", { address: "::1", count: 3 }],
+    ["attachment.downloaded", null, "att_2", { address: "192.0.2.1", count: 1 }],
+  ]);
+});

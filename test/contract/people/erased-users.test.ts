@@ -1,6 +1,5 @@
 // What is kept of a user who was erased, in any table, on both engines: docs/sharing.md lists it.
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
 import type { Database } from "../../../src/db/database.ts";
 import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
 import { TABLES } from "../../../src/db/queries/upkeep/tables.ts";
@@ -16,10 +15,8 @@ import {
   message,
   messageId,
 } from "../../support/rows.ts";
-import { openOnPostgres, openOnSqlite } from "../databases.ts";
+import { onEachEngine } from "../databases.ts";
 import { block, eraseAll, eventsOf } from "../messages/talk.ts";
-
-type Open = (t: TestContext) => Promise<Database>;
 
 const ANN = "usr_ann";
 const BOB = "usr_bob";
@@ -82,10 +79,10 @@ async function findIn(db: Database, texts: readonly string[]): Promise<string[]>
   return found.sort();
 }
 
-function erasedContract(name: string, open: Open): void {
-  for (const limit of [2, 1000]) {
-    test(`${name}: of an erased user remains what others have received, and no more: ${limit} rows at once`, async (t) => {
-      const db = await open(t);
+for (const limit of [2, 1000]) {
+  onEachEngine(
+    `of an erased user remains what others have received, and no more: ${limit} rows at once`,
+    async (db) => {
       await live(db);
       const had = new Set((await findIn(db, [ANN, WORD])).map((column) => column.split(".")[0]));
       for (const table of [
@@ -133,9 +130,6 @@ function erasedContract(name: string, open: Open): void {
         (column) => !/^(?:audit|events|blocks)\./.test(column),
       );
       assert.deepEqual(left, []);
-    });
-  }
+    },
+  );
 }
-
-erasedContract("sqlite", openOnSqlite);
-erasedContract("postgres", openOnPostgres);

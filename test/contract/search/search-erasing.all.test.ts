@@ -1,10 +1,10 @@
 // Texts are erased in steps that take few words out of the search index, on both engines.
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import type { Database } from "../../../src/db/database.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { addUser, anEntry, contact, message } from "../../support/rows.ts";
-import { openOnPostgres, openOnSqlite } from "../databases.ts";
+import { onEachEngine } from "../databases.ts";
 import { block, eraseAll, leave, meet, send } from "../messages/talk.ts";
 
 /** Characters of a message. */
@@ -13,7 +13,7 @@ const LONG = 8000;
 const MOST = 50_000 + LONG;
 const MESSAGES = 24;
 
-const ENGINES: [name: string, open: (t: TestContext) => Promise<Database>][] = [
+const _ENGINES: [name: string, open: (t: TestContext) => Promise<Database>][] = [
   ["sqlite", openOnSqlite],
   ["postgres", openOnPostgres],
 ];
@@ -46,51 +46,46 @@ async function mostErased(db: Database, first: () => Promise<unknown>): Promise<
 
 const CONTACTS = 6;
 
-for (const [name, open] of ENGINES) {
-  test(`${name}: no write of a departure erases more than ${MOST} characters`, async (t) => {
-    const db = await open(t);
-    await meet(db);
-    for (let i = 0; i < MESSAGES; i++) await send(db, "a", i, { text: textOf(i) });
-    while (await db.write("indexMessages", { limit: 200, characters: 100_000 }));
-    assert.equal(await characters(db), MESSAGES * LONG);
-    await leave(db, "b");
-    await eraseAll(db);
-    const most = await mostErased(db, () => leave(db, "a"));
-    assert.equal(await characters(db), 0);
-    assert.ok(most > LONG && most <= MOST, `${most} characters`);
-  });
+onEachEngine(`no write of a departure erases more than ${MOST} characters`, async (db) => {
+  await meet(db);
+  for (let i = 0; i < MESSAGES; i++) await send(db, "a", i, { text: textOf(i) });
+  while (await db.write("indexMessages", { limit: 200, characters: 100_000 }));
+  assert.equal(await characters(db), MESSAGES * LONG);
+  await leave(db, "b");
+  await eraseAll(db);
+  const most = await mostErased(db, () => leave(db, "a"));
+  assert.equal(await characters(db), 0);
+  assert.ok(most > LONG && most <= MOST, `${most} characters`);
+});
 
-  test(`${name}: nor does one that erases what was withheld here and there`, async (t) => {
-    const db = await open(t);
-    await meet(db);
-    for (let i = 0; i < MESSAGES; i += 6) {
-      await block(db, "b", "a");
-      for (let n = 0; n < 5; n++) await send(db, "a", i + n, { text: textOf(i + n) });
-      await block(db, "b", "a", null);
-      await send(db, "a", i + 5, { text: "seen" });
-    }
-    while (await db.write("indexMessages", { limit: 200, characters: 100_000 }));
-    const most = await mostErased(db, () => leave(db, "a"));
-    assert.equal(await characters(db), (MESSAGES / 6) * "seen".length);
-    assert.ok(most > LONG && most <= MOST, `${most} characters`);
-  });
+onEachEngine("no write that erases scattered withheld texts exceeds that", async (db) => {
+  await meet(db);
+  for (let i = 0; i < MESSAGES; i += 6) {
+    await block(db, "b", "a");
+    for (let n = 0; n < 5; n++) await send(db, "a", i + n, { text: textOf(i + n) });
+    await block(db, "b", "a", null);
+    await send(db, "a", i + 5, { text: "seen" });
+  }
+  while (await db.write("indexMessages", { limit: 200, characters: 100_000 }));
+  const most = await mostErased(db, () => leave(db, "a"));
+  assert.equal(await characters(db), (MESSAGES / 6) * "seen".length);
+  assert.ok(most > LONG && most <= MOST, `${most} characters`);
+});
 
-  test(`${name}: nor does one that erases a user with many conversations`, async (t) => {
-    const db = await open(t);
-    await addUser(db, "a");
-    for (let i = 0; i < CONTACTS; i++) {
-      const one = contact("a", i);
-      await db.write("createContact", one);
-      for (let n = 0; n < 4; n++) {
-        const number = i * 4 + n;
-        await db.write("createMessage", message("a", number, one.conversationId, { text: textOf(number) }));
-      }
+onEachEngine("no write that erases a user with many conversations exceeds that", async (db) => {
+  await addUser(db, "a");
+  for (let i = 0; i < CONTACTS; i++) {
+    const one = contact("a", i);
+    await db.write("createContact", one);
+    for (let n = 0; n < 4; n++) {
+      const number = i * 4 + n;
+      await db.write("createMessage", message("a", number, one.conversationId, { text: textOf(number) }));
     }
-    while (await db.write("indexMessages", { limit: 200, characters: 100_000 }));
-    const most = await mostErased(db, () =>
-      db.write("deleteUser", { id: "a", deletedAt: 1, limit: 250, messageId: "m", entry: anEntry() }),
-    );
-    assert.equal(await characters(db), 0);
-    assert.ok(most > LONG && most <= MOST, `${most} characters`);
-  });
-}
+  }
+  while (await db.write("indexMessages", { limit: 200, characters: 100_000 }));
+  const most = await mostErased(db, () =>
+    db.write("deleteUser", { id: "a", deletedAt: 1, limit: 250, messageId: "m", entry: anEntry() }),
+  );
+  assert.equal(await characters(db), 0);
+  assert.ok(most > LONG && most <= MOST, `${most} characters`);
+});

@@ -1,6 +1,5 @@
 // What is seen, counted and left between the steps in which deleted contacts and users are erased, on both engines.
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
 import type { Database } from "../../../src/db/database.ts";
 import { NEWEST } from "../../../src/db/page.ts";
 import { listRecipients } from "../../../src/db/queries/events/events.ts";
@@ -17,7 +16,7 @@ import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
 import { listDue } from "../../../src/db/queries/webhooks/deliveries.ts";
 import { raw, sql } from "../../../src/db/sql.ts";
 import { addUser, anEntry, attachment, aUser, contact, messageId, walk } from "../../support/rows.ts";
-import { openOnPostgres, openOnSqlite } from "../databases.ts";
+import { onEachEngine } from "../databases.ts";
 
 /** Of the conversation that a and b share. */
 const SHARED = "cnv_a_1";
@@ -107,11 +106,9 @@ async function eventsOf(db: Database, user: string): Promise<string[]> {
 
 const ALL = [1, 2, 3, 4, 5, 6, 7, 8];
 
-type Open = (t: TestContext) => Promise<Database>;
-
-function leavingContract(name: string, open: Open): void {
-  test(`${name}: who left a conversation sees nothing of it while it is erased, the other all of it`, async (t) => {
-    const db = await open(t);
+onEachEngine(
+  "a member who left sees nothing while the conversation is erased, the other member everything",
+  async (db) => {
     await share(db);
     await leave(db, "a");
     assert.equal(await count(db, "grants WHERE user_id = 'a'"), 6, "the first step erases two");
@@ -125,147 +122,138 @@ function leavingContract(name: string, open: Open): void {
     assert.equal(await count(db, "grants WHERE user_id = 'a'"), 0);
     assert.equal(await count(db, "storage WHERE user_id = 'a' AND used = 0"), 1);
     assert.deepEqual(await listTombstones(db, 1, 100), []);
-  });
+  },
+);
 
-  test(`${name}: with the last member gone links end at once, and in the end every row`, async (t) => {
-    const db = await open(t);
-    await share(db);
-    await leave(db, "a");
-    // Gone for both while a's grant is still there.
-    await db.write("deleteAttachment", {
-      userId: "b",
-      id: idOf(5),
-      deletedAt: 1,
-      expected: null,
-      entry: anEntry(),
-    });
-    await leave(db, "b");
-    await eraseAll(db, async () => {
-      for (const i of ALL) assert.equal(await findVisibleAttachment(db, idOf(i)), undefined);
-      for (const user of ["a", "b"]) assert.deepEqual(await numbersSeenBy(db, user), []);
-    });
-    for (const table of ["attachments", "grants", "messages", "contacts", "departures", "departing"])
-      assert.equal(await count(db, table), 0, table);
-    assert.equal(await count(db, "storage WHERE used <> 0"), 0);
-    assert.deepEqual((await listTombstones(db, 1, 100)).sort(), ALL.map((i) => `blob-${i}`).sort());
+onEachEngine("links end when the last member leaves, and every row is erased", async (db) => {
+  await share(db);
+  await leave(db, "a");
+  // Gone for both while a's grant is still there.
+  await db.write("deleteAttachment", {
+    userId: "b",
+    id: idOf(5),
+    deletedAt: 1,
+    expected: null,
+    entry: anEntry(),
   });
-}
+  await leave(db, "b");
+  await eraseAll(db, async () => {
+    for (const i of ALL) assert.equal(await findVisibleAttachment(db, idOf(i)), undefined);
+    for (const user of ["a", "b"]) assert.deepEqual(await numbersSeenBy(db, user), []);
+  });
+  for (const table of ["attachments", "grants", "messages", "contacts", "departures", "departing"])
+    assert.equal(await count(db, table), 0, table);
+  assert.equal(await count(db, "storage WHERE used <> 0"), 0);
+  assert.deepEqual((await listTombstones(db, 1, 100)).sort(), ALL.map((i) => `blob-${i}`).sort());
+});
 
-function joiningAgainContract(name: string, open: Open): void {
-  test(`${name}: who joins again before all is erased gets what comes after, and nothing of before`, async (t) => {
-    const db = await open(t);
-    await share(db);
-    await leave(db, "a");
-    await db.write("createContact", { ...contact("a", 2), usernameKey: "b" });
-    await seesNothing(db, "a");
-    // A file added to a message from before is as hidden as that message.
-    await db.write("createAttachment", attachment("b", 9, { messageId: messageId(1) }));
-    await send(db, "b", 10);
-    await send(db, "a", 11);
-    const before = await eventsOf(db, "a");
-    await rename(db, "b", 1, "hidden");
-    await rename(db, "b", 10, "seen");
-    assert.deepEqual((await eventsOf(db, "a")).slice(before.length), [
-      `message.updated ${messageId(10)}`,
-      `attachment.updated ${idOf(10)}`,
-    ]);
-    await eraseAll(db, async () => {
-      await seesNothingOfBefore();
-      assert.deepEqual(await numbersSeenBy(db, "b"), [...ALL, 9, 10, 11]);
-    });
+onEachEngine("joining again before the erasure ends shows only later messages", async (db) => {
+  await share(db);
+  await leave(db, "a");
+  await db.write("createContact", { ...contact("a", 2), usernameKey: "b" });
+  await seesNothing(db, "a");
+  // A file added to a message from before is as hidden as that message.
+  await db.write("createAttachment", attachment("b", 9, { messageId: messageId(1) }));
+  await send(db, "b", 10);
+  await send(db, "a", 11);
+  const before = await eventsOf(db, "a");
+  await rename(db, "b", 1, "hidden");
+  await rename(db, "b", 10, "seen");
+  assert.deepEqual((await eventsOf(db, "a")).slice(before.length), [
+    `message.updated ${messageId(10)}`,
+    `attachment.updated ${idOf(10)}`,
+  ]);
+  await eraseAll(db, async () => {
     await seesNothingOfBefore();
-    assert.equal(await count(db, "grants WHERE user_id = 'a'"), 2);
-    await send(db, "b", 12);
-    assert.deepEqual(await numbersSeenBy(db, "a"), [10, 11, 12]);
-
-    async function seesNothingOfBefore(): Promise<void> {
-      assert.deepEqual(await numbersSeenBy(db, "a"), [10, 11]);
-      assert.deepEqual(await numbersSeenBy(db, "a", SHARED), [10, 11]);
-      const seen = await findAttachments(db, "a", [...ALL, 10].map(idOf));
-      assert.deepEqual(
-        seen.map(({ id }) => id),
-        [idOf(10)],
-      );
-      for (const i of ALL) assert.equal(await findAttachment(db, "a", idOf(i)), undefined);
-    }
+    assert.deepEqual(await numbersSeenBy(db, "b"), [...ALL, 9, 10, 11]);
   });
+  await seesNothingOfBefore();
+  assert.equal(await count(db, "grants WHERE user_id = 'a'"), 2);
+  await send(db, "b", 12);
+  assert.deepEqual(await numbersSeenBy(db, "a"), [10, 11, 12]);
 
-  test(`${name}: who leaves twice before all is erased sees nothing of either time`, async (t) => {
-    const db = await open(t);
-    await share(db);
-    await leave(db, "a");
-    await db.write("createContact", { ...contact("a", 2), usernameKey: "b" });
-    for (const i of [10, 11, 12]) await send(db, "b", i);
-    await leave(db, "a", 2);
-    await db.write("createContact", { ...contact("a", 3), usernameKey: "b" });
-    assert.deepEqual(await numbersSeenBy(db, "a"), []);
-    await send(db, "b", 13);
-    await eraseAll(db, async () => assert.deepEqual(await numbersSeenBy(db, "a"), [13]));
-    assert.equal(await count(db, "grants WHERE user_id = 'a'"), 1);
-  });
-}
-
-function deletedUserContract(name: string, open: Open): void {
-  test(`${name}: a deleted user is gone at once, and in the end every row`, async (t) => {
-    const db = await open(t);
-    await share(db);
-    for (const i of [2, 3, 4]) await db.write("createContact", contact("a", i));
-    await send(db, "a", 9, "cnv_a_2");
-    for (const i of [10, 11, 12]) await db.write("createAttachment", attachment("a", i));
-    const notes = [9, 10, 11, 12];
-    await addWebhooks(db);
-    const deletedAt = 1_800_000_000_000;
-    await db.write("deleteUser", {
-      id: "a",
-      deletedAt,
-      limit: LIMIT_OF_A_USER,
-      messageId: "m",
-      entry: anEntry(),
-    });
-    // Another user of the name comes while the first is still being erased.
-    await db.write("createUser", aUser("a2", { usernameKey: "a" }));
-    let number = 20;
-    await eraseAll(
-      db,
-      async () => {
-        for (const i of notes) assert.equal(await findVisibleAttachment(db, idOf(i)), undefined);
-        for (const i of ALL) assert.ok(await findVisibleAttachment(db, idOf(i)));
-        for (const i of ALL) assert.equal(await findLinkedAttachment(db, "a", idOf(i)), undefined);
-        await assert.rejects(send(db, "a", 30), { code: "conversation_not_found" });
-        await assert.rejects(db.write("createAttachment", attachment("a", 30, { messageId: messageId(6) })), {
-          code: "message_not_found",
-        });
-        await assert.rejects(rename(db, "a", 10, "x"), { code: "attachment_not_found" });
-        const due = await listDue(db, "whk_b", 1_800_000_000_000, 100);
-        assert.deepEqual(
-          due.filter(({ recipient_id }) => recipient_id === "a"),
-          [],
-        );
-        assert.ok(!(await listRecipients(db, 0, 1e9)).includes("a"));
-        // They go on with the conversation, and with each upload the deleted user might get something.
-        await send(db, "b", number++);
-        while ((await db.write("numberEvents", { limit: 100 })) > 0);
-        if (number === 22) await db.write("createContact", { ...contact("a2", 1), usernameKey: "b" });
-      },
-      LIMIT_OF_A_USER,
+  async function seesNothingOfBefore(): Promise<void> {
+    assert.deepEqual(await numbersSeenBy(db, "a"), [10, 11]);
+    assert.deepEqual(await numbersSeenBy(db, "a", SHARED), [10, 11]);
+    const seen = await findAttachments(db, "a", [...ALL, 10].map(idOf));
+    assert.deepEqual(
+      seen.map(({ id }) => id),
+      [idOf(10)],
     );
-    assert.equal((await numbersSeenBy(db, "b")).length, ALL.length + number - 20);
-    const theirs = (await numbersSeenBy(db, "a2")).filter((i) => i < 20);
-    assert.deepEqual(theirs, [], "the new user gets nothing from before");
-    const peer = await db.get<{ peer_id: string }>(sql`SELECT peer_id FROM contacts WHERE owner_id = 'b'`);
-    assert.equal(peer!.peer_id, "a2", "the peer of the new user stays");
-    for (const [table, column] of Object.entries({
-      ...{ grants: "user_id", members: "user_id", contacts: "owner_id", events: "recipient_id" },
-      ...{ deliveries: "recipient_id", webhooks: "user_id", idempotency: "user_id", storage: "user_id" },
-    }))
-      assert.equal(await count(db, `${table} WHERE ${column} = 'a'`), 0, table);
-    assert.equal(await count(db, "attachments WHERE uploader_id = 'a'"), 3, "those that b sees");
-    assert.equal(await count(db, "messages WHERE conversation_id <> 'cnv_a_1'"), 0);
-    assert.deepEqual((await listTombstones(db, 1, 100)).sort(), notes.map((i) => `blob-${i}`).sort());
-    assert.equal(await count(db, "deliveries WHERE webhook_id = 'whk_b' AND next_at IS NOT NULL"), 1);
-  });
-}
+    for (const i of ALL) assert.equal(await findAttachment(db, "a", idOf(i)), undefined);
+  }
+});
 
+onEachEngine("leaving twice before the erasure ends shows nothing of either time", async (db) => {
+  await share(db);
+  await leave(db, "a");
+  await db.write("createContact", { ...contact("a", 2), usernameKey: "b" });
+  for (const i of [10, 11, 12]) await send(db, "b", i);
+  await leave(db, "a", 2);
+  await db.write("createContact", { ...contact("a", 3), usernameKey: "b" });
+  assert.deepEqual(await numbersSeenBy(db, "a"), []);
+  await send(db, "b", 13);
+  await eraseAll(db, async () => assert.deepEqual(await numbersSeenBy(db, "a"), [13]));
+  assert.equal(await count(db, "grants WHERE user_id = 'a'"), 1);
+});
+
+onEachEngine("a deleted user disappears at once, and every row is erased", async (db) => {
+  await share(db);
+  for (const i of [2, 3, 4]) await db.write("createContact", contact("a", i));
+  await send(db, "a", 9, "cnv_a_2");
+  for (const i of [10, 11, 12]) await db.write("createAttachment", attachment("a", i));
+  const notes = [9, 10, 11, 12];
+  await addWebhooks(db);
+  const deletedAt = 1_800_000_000_000;
+  await db.write("deleteUser", {
+    id: "a",
+    deletedAt,
+    limit: LIMIT_OF_A_USER,
+    messageId: "m",
+    entry: anEntry(),
+  });
+  // Another user of the name comes while the first is still being erased.
+  await db.write("createUser", aUser("a2", { usernameKey: "a" }));
+  let number = 20;
+  await eraseAll(
+    db,
+    async () => {
+      for (const i of notes) assert.equal(await findVisibleAttachment(db, idOf(i)), undefined);
+      for (const i of ALL) assert.ok(await findVisibleAttachment(db, idOf(i)));
+      for (const i of ALL) assert.equal(await findLinkedAttachment(db, "a", idOf(i)), undefined);
+      await assert.rejects(send(db, "a", 30), { code: "conversation_not_found" });
+      await assert.rejects(db.write("createAttachment", attachment("a", 30, { messageId: messageId(6) })), {
+        code: "message_not_found",
+      });
+      await assert.rejects(rename(db, "a", 10, "x"), { code: "attachment_not_found" });
+      const due = await listDue(db, "whk_b", 1_800_000_000_000, 100);
+      assert.deepEqual(
+        due.filter(({ recipient_id }) => recipient_id === "a"),
+        [],
+      );
+      assert.ok(!(await listRecipients(db, 0, 1e9)).includes("a"));
+      // They go on with the conversation, and with each upload the deleted user might get something.
+      await send(db, "b", number++);
+      while ((await db.write("numberEvents", { limit: 100 })) > 0);
+      if (number === 22) await db.write("createContact", { ...contact("a2", 1), usernameKey: "b" });
+    },
+    LIMIT_OF_A_USER,
+  );
+  assert.equal((await numbersSeenBy(db, "b")).length, ALL.length + number - 20);
+  const theirs = (await numbersSeenBy(db, "a2")).filter((i) => i < 20);
+  assert.deepEqual(theirs, [], "the new user gets nothing from before");
+  const peer = await db.get<{ peer_id: string }>(sql`SELECT peer_id FROM contacts WHERE owner_id = 'b'`);
+  assert.equal(peer!.peer_id, "a2", "the peer of the new user stays");
+  for (const [table, column] of Object.entries({
+    ...{ grants: "user_id", members: "user_id", contacts: "owner_id", events: "recipient_id" },
+    ...{ deliveries: "recipient_id", webhooks: "user_id", idempotency: "user_id", storage: "user_id" },
+  }))
+    assert.equal(await count(db, `${table} WHERE ${column} = 'a'`), 0, table);
+  assert.equal(await count(db, "attachments WHERE uploader_id = 'a'"), 3, "those that b sees");
+  assert.equal(await count(db, "messages WHERE conversation_id <> 'cnv_a_1'"), 0);
+  assert.deepEqual((await listTombstones(db, 1, 100)).sort(), notes.map((i) => `blob-${i}`).sort());
+  assert.equal(await count(db, "deliveries WHERE webhook_id = 'whk_b' AND next_at IS NOT NULL"), 1);
+});
 /** A webhook of a, and one of b that gets events of all users: in one conversation b's waits behind a's. */
 async function addWebhooks(db: Database): Promise<void> {
   for (const user of ["a", "b"]) {
@@ -321,10 +309,4 @@ async function addWebhooks(db: Database): Promise<void> {
     to: last.position,
     now: 1,
   });
-}
-
-for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: openOnPostgres })) {
-  leavingContract(name, open);
-  joiningAgainContract(name, open);
-  deletedUserContract(name, open);
 }

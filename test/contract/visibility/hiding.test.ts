@@ -1,15 +1,13 @@
 // A message that a member deletes for themselves: who still sees it, what is kept, and when it goes, on both engines.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import type { Database } from "../../../src/db/database.ts";
-import { listAttachments } from "../../../src/db/queries/files/attachments.ts";
 import { countUnread, findConversations } from "../../../src/db/queries/messages/inbox.ts";
 import { findLastMessages } from "../../../src/db/queries/messages/message-read.ts";
 import { findMiscounts, storageUsed } from "../../../src/db/queries/storage/storage-used.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { checkOrphans } from "../../support/orphans.ts";
-import { addUser, anEntry, attachment, messageId, walk } from "../../support/rows.ts";
-import { type OpenTwice, openTwiceOnPostgres, openTwiceOnSqlite } from "../databases.ts";
+import { addUser, anEntry, attachment, messageId } from "../../support/rows.ts";
+import { onTwoNodes } from "../databases.ts";
 import { createGroup, deleteUser, join, leaveGroup, people } from "../groups/in-groups.ts";
 import {
   add,
@@ -50,161 +48,86 @@ async function check(db: Database): Promise<void> {
   for await (const miscount of findMiscounts(db)) assert.fail(JSON.stringify(miscount));
 }
 
-function hidingContract(name: string, open: OpenTwice): void {
-  test(`${name}: it is gone for the one who deletes it, and nobody else can tell`, async (t) => {
-    const [db] = await open(t);
-    await meet(db);
-    for (const number of [1, 2, 3]) await send(db, "a", number, { files: [file("a", number)] });
-    const told = (await eventsOf(db, "a")).length;
-    await hide(db, "b", 3);
-    assert.deepEqual(
-      [await seenBy(db, "a"), await seenBy(db, "b")],
-      [
-        [1, 2, 3],
-        [1, 2],
-      ],
-    );
-    assert.deepEqual(await shownOf(db, "b"), [2, messageId(2)]);
-    const ofB = (await listAttachments(db, "b", undefined, walk("~", 5))).map(({ id }) => id);
-    assert.deepEqual(ofB, ["att_0002", "att_0001"]);
-    assert.deepEqual((await eventsOf(db, "b")).slice(-2), [
-      `message.deleted ${messageId(3)}`,
-      "attachment.deleted att_0003",
-    ]);
-    assert.equal((await eventsOf(db, "a")).length, told);
-    await assert.rejects(hide(db, "b", 3), { code: "message_not_found" });
-    await assert.rejects(send(db, "b", 4, { replyToId: messageId(3) }), { code: "message_not_found" });
-    const stale = { userId: "b", id: messageId(1), expected: [7], now: 5, entry: anEntry() };
-    await assert.rejects(db.write("hideMessage", stale), { code: "precondition_failed" });
-    await addUser(db, "c");
-    await assert.rejects(hide(db, "c", 1), { code: "message_not_found" });
-    await check(db);
+onTwoNodes("adjacent messages deleted for oneself form one run, in any order of deletes", async ([db]) => {
+  await meet(db);
+  for (let number = 1; number <= 9; number++) await send(db, "a", number);
+  for (const number of [3, 5, 8]) await hide(db, "b", number);
+  assert.deepEqual(await runsOf(db, "b"), ["3-3", "5-5", "8-8"]);
+  await hide(db, "b", 4);
+  assert.deepEqual(await runsOf(db, "b"), ["3-5", "8-8"]);
+  await hide(db, "b", 2);
+  assert.deepEqual(await runsOf(db, "b"), ["2-5", "8-8"]);
+  await db.write("deleteMessage", {
+    userId: "a",
+    id: messageId(6),
+    expected: null,
+    now: 5,
+    entry: anEntry(),
   });
+  await hide(db, "b", 7);
+  assert.deepEqual(await runsOf(db, "b"), ["2-8"]);
+  await hide(db, "b", 9);
+  await block(db, "b", "a");
+  await send(db, "a", 10);
+  assert.deepEqual(await runsOf(db, "b"), ["2-10"]);
+  assert.deepEqual(await seenBy(db, "b"), [1]);
+  assert.deepEqual(await shownOf(db, "b"), [1, messageId(1)]);
+  await check(db);
+});
 
-  test(`${name}: an own message is not the sender's any more, and its files do not count`, async (t) => {
-    const [db] = await open(t);
-    await meet(db);
-    for (const number of [1, 2]) await send(db, "a", number, { files: [file("a", number)] });
-    await hide(db, "a", 1);
-    assert.deepEqual([await seenBy(db, "a"), await seenBy(db, "b")], [[2], [1, 2]]);
-    assert.deepEqual(
-      (await listAttachments(db, "a", undefined, walk("~", 5))).map(({ id }) => id),
-      ["att_0002"],
-    );
-    assert.equal(await storageUsed(db, "a"), 7, "although b sees it");
-    await check(db);
-    const edit = { userId: "a", id: messageId(1), expected: null, now: 5, text: "x", data: undefined };
-    await assert.rejects(db.write("updateMessage", edit), { code: "message_not_found" });
-    const target = { messageId: messageId(1) };
-    await assert.rejects(db.write("createAttachment", attachment("a", 9, target)), {
-      code: "message_not_found",
-    });
-    await hide(db, "b", 1);
-    assert.equal(await storageUsed(db, "a"), 7);
-    assert.deepEqual([await count(db, "messages"), await count(db, "tombstones")], [1, 1]);
-    await check(db);
-    await hide(db, "a", 2);
-    await leave(db, "a");
-    assert.equal(await storageUsed(db, "a"), 0, "whoever leaves stores nothing there");
-    assert.deepEqual(await seenBy(db, "b"), [2]);
-    await check(db);
-  });
-}
+onTwoNodes("a message that no present member sees is deleted", async ([db]) => {
+  for (const user of ["a", "b"]) await addUser(db, user);
+  await add(db, "a", "b");
+  await send(db, "a", 1, { files: [file("a", 1)] });
+  await hide(db, "a", 1);
+  assert.equal(await count(db, "messages"), 0, "the contact has not joined yet");
+  assert.deepEqual((await eventsOf(db, "a")).slice(-2), [
+    `message.deleted ${messageId(1)}`,
+    "attachment.deleted att_0001",
+  ]);
+  await send(db, "a", 2);
+  await add(db, "b", "a");
+  assert.deepEqual(await seenBy(db, "b"), [2]);
+  await hide(db, "a", 2);
+  await send(db, "b", 3);
+  await leave(db, "b");
+  await eraseAll(db);
+  assert.deepEqual(await seenBy(db, "a"), [3]);
+  assert.equal(await count(db, "messages"), 1, "the last one who saw it has left");
+  await check(db);
+});
 
-function runsContract(name: string, open: OpenTwice): void {
-  test(`${name}: deleted messages next to each other are one run, in whatever order they went`, async (t) => {
-    const [db] = await open(t);
-    await meet(db);
-    for (let number = 1; number <= 9; number++) await send(db, "a", number);
-    for (const number of [3, 5, 8]) await hide(db, "b", number);
-    assert.deepEqual(await runsOf(db, "b"), ["3-3", "5-5", "8-8"]);
-    await hide(db, "b", 4);
-    assert.deepEqual(await runsOf(db, "b"), ["3-5", "8-8"]);
-    await hide(db, "b", 2);
-    assert.deepEqual(await runsOf(db, "b"), ["2-5", "8-8"]);
-    await db.write("deleteMessage", {
-      userId: "a",
-      id: messageId(6),
-      expected: null,
-      now: 5,
-      entry: anEntry(),
-    });
-    await hide(db, "b", 7);
-    assert.deepEqual(await runsOf(db, "b"), ["2-8"]);
-    await hide(db, "b", 9);
-    await block(db, "b", "a");
-    await send(db, "a", 10);
-    assert.deepEqual(await runsOf(db, "b"), ["2-10"]);
-    assert.deepEqual(await seenBy(db, "b"), [1]);
-    assert.deepEqual(await shownOf(db, "b"), [1, messageId(1)]);
-    await check(db);
-  });
-}
+onTwoNodes("a message that all members delete at once is deleted", async (nodes) => {
+  const [db] = nodes;
+  await meet(db);
+  for (let number = 1; number <= 20; number++) {
+    await send(db, "a", number, { files: [file("a", number)] });
+    await Promise.all([hide(nodes[0], "a", number), hide(nodes[1], "b", number)]);
+  }
+  for (const table of ["messages", "attachments", "grants"]) assert.equal(await count(db, table), 0, table);
+  assert.equal(await storageUsed(db, "a"), 0);
+  await check(db);
+});
 
-function goingContract(name: string, open: OpenTwice): void {
-  test(`${name}: what no present member sees is deleted`, async (t) => {
-    const [db] = await open(t);
-    for (const user of ["a", "b"]) await addUser(db, user);
-    await add(db, "a", "b");
-    await send(db, "a", 1, { files: [file("a", 1)] });
-    await hide(db, "a", 1);
-    assert.equal(await count(db, "messages"), 0, "the contact has not joined yet");
-    assert.deepEqual((await eventsOf(db, "a")).slice(-2), [
-      `message.deleted ${messageId(1)}`,
-      "attachment.deleted att_0001",
-    ]);
-    await send(db, "a", 2);
-    await add(db, "b", "a");
-    assert.deepEqual(await seenBy(db, "b"), [2]);
-    await hide(db, "a", 2);
-    await send(db, "b", 3);
-    await leave(db, "b");
-    await eraseAll(db);
-    assert.deepEqual(await seenBy(db, "a"), [3]);
-    assert.equal(await count(db, "messages"), 1, "the last one who saw it has left");
-    await check(db);
-  });
-
-  test(`${name}: if all delete a message at once, it is gone`, async (t) => {
-    const nodes = await open(t);
-    const [db] = nodes;
-    await meet(db);
-    for (let number = 1; number <= 20; number++) {
-      await send(db, "a", number, { files: [file("a", number)] });
-      await Promise.all([hide(nodes[0], "a", number), hide(nodes[1], "b", number)]);
-    }
-    for (const table of ["messages", "attachments", "grants"]) assert.equal(await count(db, table), 0, table);
-    assert.equal(await storageUsed(db, "a"), 0);
-    await check(db);
-  });
-
-  test(`${name}: messages of the system too, and what an erased user was the last to see`, async (t) => {
-    const [db] = await open(t);
-    await people(db, "a", "b");
-    await createGroup(db, "a", "grp_1", ["b"]);
-    await join(db, "grp_1", "b");
-    const id = await send(db, "a", 3001, { conversationId: "cnv_grp_1" });
-    const before = await count(db, "messages");
-    const [system] = await db.all<{ id: string }>(
-      sql`SELECT id FROM messages WHERE type = 'joined' ORDER BY id DESC`,
-    );
-    const seen = (await seenBy(db, "b", "cnv_grp_1")).length;
-    await hide(db, "b", 0, system!.id);
-    assert.equal((await seenBy(db, "b", "cnv_grp_1")).length, seen - 1);
-    await hide(db, "a", 0, id);
-    assert.equal(await count(db, "messages"), before);
-    await deleteUser(db, "b", 2);
-    await eraseAll(db, 2);
-    assert.equal(await count(db, "messages WHERE type = 'text'"), 0);
-    await check(db);
-    await leaveGroup(db, "grp_1", "a");
-    await eraseAll(db);
-    for (const table of ["messages", "withheld"]) assert.equal(await count(db, table), 0, table);
-  });
-}
-
-for (const [name, open] of Object.entries({ sqlite: openTwiceOnSqlite, postgres: openTwiceOnPostgres })) {
-  hidingContract(name, open);
-  runsContract(name, open);
-  goingContract(name, open);
-}
+onTwoNodes("system messages, and messages last seen by an erased user, are deleted too", async ([db]) => {
+  await people(db, "a", "b");
+  await createGroup(db, "a", "grp_1", ["b"]);
+  await join(db, "grp_1", "b");
+  const id = await send(db, "a", 3001, { conversationId: "cnv_grp_1" });
+  const before = await count(db, "messages");
+  const [system] = await db.all<{ id: string }>(
+    sql`SELECT id FROM messages WHERE type = 'joined' ORDER BY id DESC`,
+  );
+  const seen = (await seenBy(db, "b", "cnv_grp_1")).length;
+  await hide(db, "b", 0, system!.id);
+  assert.equal((await seenBy(db, "b", "cnv_grp_1")).length, seen - 1);
+  await hide(db, "a", 0, id);
+  assert.equal(await count(db, "messages"), before);
+  await deleteUser(db, "b", 2);
+  await eraseAll(db, 2);
+  assert.equal(await count(db, "messages WHERE type = 'text'"), 0);
+  await check(db);
+  await leaveGroup(db, "grp_1", "a");
+  await eraseAll(db);
+  for (const table of ["messages", "withheld"]) assert.equal(await count(db, table), 0, table);
+});

@@ -1,6 +1,5 @@
 // Who sees which message, asked in every way that there is, compared with a plain list, on both engines.
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { columns } from "../../../src/db/columns.ts";
 import type { Database } from "../../../src/db/database.ts";
@@ -12,7 +11,7 @@ import { listSeeing, walkVisible } from "../../../src/db/queries/visibility/visi
 import { sql, type Value } from "../../../src/db/sql.ts";
 import { holds } from "../../support/property.ts";
 import { addUser, messageId } from "../../support/rows.ts";
-import { openOnPostgres, openOnSqlite } from "../databases.ts";
+import { onEachEngine } from "../databases.ts";
 
 /** A message at its place in the conversation. */
 interface Place {
@@ -75,53 +74,47 @@ async function lay(db: Database, id: string, idOf: IdOf, { places, since, read }
   );
 }
 
-function visibilityContract(name: string, open: (t: TestContext) => Promise<Database>): void {
-  test(`${name}: walks, lookups, counts and the last message have what a plain list has`, async (t) => {
-    const db = await open(t);
-    await addUser(db, "a");
-    let round = 0;
-    const property = fc.asyncProperty(cases, async (given) => {
-      const { places, since, read } = given;
-      const id = `cnv_${++round}`;
-      const idOf = (place: number) => messageId(round * 100 + place);
-      // Before the first message, at one, or behind the last.
-      const cursorOf = (n: number) => (n === 0 ? OLDEST : n > places.length ? NEWEST : idOf(n));
-      await lay(db, id, idOf, given);
-      const numbers = places.map((_, i) => i + 1);
-      const place = (number: number) => places[number - 1]!;
-      const wanted = numbers.filter((n) => n > since && !place(n).isWithheld && !place(n).isGone);
-      const ids = wanted.map(idOf);
-      const seat = {
-        user_id: "a",
-        conversation_id: id,
-        since_id: since === 0 ? "" : idOf(since),
-      };
-      for (const { cursor, newer, limit } of given.walks) {
-        const walk = { cursor: cursorOf(cursor), newer, limit };
-        const walked = await walkVisible(db, columns({ id: sql<string>`m.id` }), seat, walk);
-        const ahead = newer ? wanted.filter((n) => n > cursor) : wanted.filter((n) => n < cursor).reverse();
-        assert.deepEqual(
-          walked.map((row) => row.id),
-          ahead.slice(0, limit).map(idOf),
-          JSON.stringify(walk),
-        );
-      }
-      const found = numbers.length === 0 ? [] : await findMessages(db, "a", numbers.map(idOf));
-      assert.deepEqual(found.map((row) => row.id).sort(), ids);
-      for (const number of numbers.slice(-3)) {
-        const sees = number > since && !place(number).isWithheld;
-        assert.deepEqual(await listSeeing(db, id, idOf(number), ["a", "b"]), sees ? ["a"] : []);
-      }
-      const [row] = await findConversations(db, "a", [id]);
-      const unread = wanted.filter((n) => n > read && !place(n).isOwn).length;
-      assert.equal(await countUnread(db, row!), unread);
-      assert.equal(await countUnread(db, { ...row!, unread: null }), unread);
-      const [last] = await findLastMessages(db, [row!]);
-      assert.equal(last?.id, ids.at(-1));
-    });
-    await holds(property, 100);
+onEachEngine("walks, lookups, counts and the last message agree with a plain list", async (db) => {
+  await addUser(db, "a");
+  let round = 0;
+  const property = fc.asyncProperty(cases, async (given) => {
+    const { places, since, read } = given;
+    const id = `cnv_${++round}`;
+    const idOf = (place: number) => messageId(round * 100 + place);
+    // Before the first message, at one, or behind the last.
+    const cursorOf = (n: number) => (n === 0 ? OLDEST : n > places.length ? NEWEST : idOf(n));
+    await lay(db, id, idOf, given);
+    const numbers = places.map((_, i) => i + 1);
+    const place = (number: number) => places[number - 1]!;
+    const wanted = numbers.filter((n) => n > since && !place(n).isWithheld && !place(n).isGone);
+    const ids = wanted.map(idOf);
+    const seat = {
+      user_id: "a",
+      conversation_id: id,
+      since_id: since === 0 ? "" : idOf(since),
+    };
+    for (const { cursor, newer, limit } of given.walks) {
+      const walk = { cursor: cursorOf(cursor), newer, limit };
+      const walked = await walkVisible(db, columns({ id: sql<string>`m.id` }), seat, walk);
+      const ahead = newer ? wanted.filter((n) => n > cursor) : wanted.filter((n) => n < cursor).reverse();
+      assert.deepEqual(
+        walked.map((row) => row.id),
+        ahead.slice(0, limit).map(idOf),
+        JSON.stringify(walk),
+      );
+    }
+    const found = numbers.length === 0 ? [] : await findMessages(db, "a", numbers.map(idOf));
+    assert.deepEqual(found.map((row) => row.id).sort(), ids);
+    for (const number of numbers.slice(-3)) {
+      const sees = number > since && !place(number).isWithheld;
+      assert.deepEqual(await listSeeing(db, id, idOf(number), ["a", "b"]), sees ? ["a"] : []);
+    }
+    const [row] = await findConversations(db, "a", [id]);
+    const unread = wanted.filter((n) => n > read && !place(n).isOwn).length;
+    assert.equal(await countUnread(db, row!), unread);
+    assert.equal(await countUnread(db, { ...row!, unread: null }), unread);
+    const [last] = await findLastMessages(db, [row!]);
+    assert.equal(last?.id, ids.at(-1));
   });
-}
-
-visibilityContract("sqlite", openOnSqlite);
-visibilityContract("postgres", openOnPostgres);
+  await holds(property, 100);
+});

@@ -8,9 +8,9 @@ import {
   listPushSubscriptionRows,
 } from "../../../src/db/queries/webhooks/push-subscriptions.ts";
 import { findWebhook, type WebhookRow } from "../../../src/db/queries/webhooks/webhooks.ts";
-import { list, sql } from "../../../src/db/sql.ts";
+import { list } from "../../../src/db/sql.ts";
 import { addUser, anEntry, aToken, walk } from "../../support/rows.ts";
-import { openOnPostgres, openOnSqlite, openPlainSqlite } from "../databases.ts";
+import { onEachEngine, openPlainSqlite } from "../databases.ts";
 
 const aSubscription = (id: string, fields: Partial<WebhookRow> = {}): WebhookRow => ({
   ...{
@@ -30,83 +30,46 @@ const subscribe = (db: Database, row: WebhookRow, limit = 20) =>
   db.write("createPushSubscription", { row, limit, entry: anEntry() });
 const left = async (db: Database, now = 0) =>
   (await listPushSubscriptionRows(db, "a", walk("", 50, true), now)).map(({ id }) => id);
-const deleted = async (db: Database) =>
-  (await db.all<{ id: string }>(sql`SELECT id FROM deleted_webhooks ORDER BY id`)).map(({ id }) => id);
 
-for (const [engine, open] of Object.entries({ sqlite: openOnSqlite, postgres: openOnPostgres })) {
-  test(`${engine}: a subscription has the time of its token, and ends when that is revoked or forgotten`, async (t) => {
-    const db = await open(t);
-    await addUser(db, "a");
-    for (const [i, expiresAt] of [null, 1000, 5000].entries())
-      await db.write("createToken", aToken("a", i, { expiresAt }));
-    for (const i of [0, 1, 2]) await subscribe(db, aSubscription(`psh_${i}`, { token_id: `tok_000${i}` }));
-    await subscribe(db, aSubscription("psh_3"));
-    const rows = await listPushSubscriptionRows(db, "a", walk("", 50, true), 0);
-    assert.deepEqual(
-      rows.map(({ expires_at }) => expires_at),
-      [null, 1000, 5000, null],
-    );
-    await db.write("deleteTokens", { tokens: [{ id: "tok_0000", entry: anEntry() }] });
-    assert.deepEqual([await left(db), await deleted(db)], [["psh_1", "psh_2", "psh_3"], ["psh_0"]]);
-    await db.write("forgetExpiredTokens", { before: 1001, limit: 10 });
-    assert.deepEqual(
-      [await left(db), await deleted(db)],
-      [
-        ["psh_2", "psh_3"],
-        ["psh_0", "psh_1"],
-      ],
-    );
-    // It may have got new keys meanwhile, or have ended.
-    await db.write("endPushSubscription", { id: "psh_2", version: 9, entry: anEntry() });
-    assert.deepEqual(await left(db), ["psh_2", "psh_3"]);
-    for (let i = 0; i < 2; i++)
-      await db.write("endPushSubscription", { id: "psh_2", version: 1, entry: anEntry() });
-    assert.deepEqual([await left(db), await deleted(db)], [["psh_3"], ["psh_0", "psh_1", "psh_2"]]);
-  });
+onEachEngine("a revoked token or an erased user cannot create a push subscription", async (db) => {
+  await addUser(db, "a");
+  for (const fields of [{ token_id: "tok_gone" }, { user_id: "gone" }])
+    await assert.rejects(subscribe(db, aSubscription("psh_1", fields)), { code: "invalid_token" });
+  assert.deepEqual(await left(db), []);
+});
 
-  test(`${engine}: nobody subscribes with a token that was revoked meanwhile, or as a user who was erased`, async (t) => {
-    const db = await open(t);
-    await addUser(db, "a");
-    for (const fields of [{ token_id: "tok_gone" }, { user_id: "gone" }])
-      await assert.rejects(subscribe(db, aSubscription("psh_1", fields)), { code: "invalid_token" });
-    assert.deepEqual(await left(db), []);
-  });
+onEachEngine("neither expired subscriptions nor webhooks count as push subscriptions", async (db) => {
+  await addUser(db, "a");
+  await db.write("createToken", aToken("a", 0, { expiresAt: 1 }));
+  await subscribe(db, aSubscription("psh_1", { token_id: "tok_0000" }));
+  const hook = aSubscription("whk_1", { public_key: null });
+  await db.write("createWebhook", { row: hook, limit: 1, entry: anEntry(), sealed: null });
+  await subscribe(db, aSubscription("psh_2"), 1);
+  // Also with the endpoint of the one that has expired.
+  for (const url of ["https://push.invalid/psh_1", "https://push.invalid/psh_3"])
+    await assert.rejects(subscribe(db, aSubscription("psh_3", { url }), 1), {
+      code: "count_limit_reached",
+    });
+  assert.deepEqual([await left(db), await left(db, 1)], [["psh_1", "psh_2"], ["psh_2"]]);
+  assert.equal(await findWebhook(db, "a", "psh_1"), undefined);
+  await assert.rejects(
+    db.write("deletePushSubscription", { userId: "a", id: "whk_1", expected: null, entry: anEntry() }),
+    { code: "push_subscription_not_found" },
+  );
+  await assert.rejects(
+    db.write("deleteWebhook", { userId: "a", id: "psh_1", expected: null, entry: anEntry() }),
+    { code: "webhook_not_found" },
+  );
+});
 
-  test(`${engine}: what has expired does not count, and a webhook is no subscription`, async (t) => {
-    const db = await open(t);
-    await addUser(db, "a");
-    await db.write("createToken", aToken("a", 0, { expiresAt: 1 }));
-    await subscribe(db, aSubscription("psh_1", { token_id: "tok_0000" }));
-    const hook = aSubscription("whk_1", { public_key: null });
-    await db.write("createWebhook", { row: hook, limit: 1, entry: anEntry(), sealed: null });
-    await subscribe(db, aSubscription("psh_2"), 1);
-    // Also with the endpoint of the one that has expired.
-    for (const url of ["https://push.invalid/psh_1", "https://push.invalid/psh_3"])
-      await assert.rejects(subscribe(db, aSubscription("psh_3", { url }), 1), {
-        code: "count_limit_reached",
-      });
-    assert.deepEqual([await left(db), await left(db, 1)], [["psh_1", "psh_2"], ["psh_2"]]);
-    assert.equal(await findWebhook(db, "a", "psh_1"), undefined);
-    await assert.rejects(
-      db.write("deletePushSubscription", { userId: "a", id: "whk_1", expected: null, entry: anEntry() }),
-      { code: "push_subscription_not_found" },
-    );
-    await assert.rejects(
-      db.write("deleteWebhook", { userId: "a", id: "psh_1", expected: null, entry: anEntry() }),
-      { code: "webhook_not_found" },
-    );
-  });
+onEachEngine("the first push key is kept", async (db) => {
+  assert.equal(await findPushKey(db), undefined);
+  assert.equal(await db.write("createPushKey", { key: "first" }), "first");
+  assert.equal(await db.write("createPushKey", { key: "second" }), "first");
+  assert.equal(await findPushKey(db), "first");
+});
 
-  test(`${engine}: the key that is there stays`, async (t) => {
-    const db = await open(t);
-    assert.equal(await findPushKey(db), undefined);
-    assert.equal(await db.write("createPushKey", { key: "first" }), "first");
-    assert.equal(await db.write("createPushKey", { key: "second" }), "first");
-    assert.equal(await findPushKey(db), "first");
-  });
-}
-
-test("the subscriptions of a token are found by an index", async (t) => {
+test("push subscriptions of a token are found by an index", async (t) => {
   const db = await openPlainSqlite(t);
   for (const { sql, params } of endPushSubscriptionsOf(list(["tok_1", "tok_2"]))) {
     const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...(params as string[]));

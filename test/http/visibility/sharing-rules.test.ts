@@ -7,6 +7,7 @@ import { deleteUser } from "../../../src/core/people/users.ts";
 import { findOrphans } from "../../../src/db/queries/upkeep/orphans.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { startApp, type TestApp, upload } from "../../support/app.ts";
+import { allEvents } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import {
   add,
@@ -239,6 +240,7 @@ for (const [what, change] of Object.entries(CHANGES)) {
     assert.equal(await code(send(server, ann, "GET", `/v1/messages/${message}`), 404), "message_not_found");
     assert.equal(await code(send(server, ann, "GET", path), 404), "attachment_not_found");
     assert.equal((await inboxOf(server, ann, id)).unread_count, 0);
+    assert.ok((await allEvents(server, ann)).some(({ type }) => type === "message.deleted"));
     assert.equal((await texts(server, bob, id)).length, 1);
   });
 }
@@ -264,7 +266,9 @@ test("a read position only moves forward, and a private one is nobody else's to 
   for (const text of ["1", "2", "3"]) sent.push(await write(server, bob, id, text));
   const [first, second, third] = sent.map((message) => message.id);
   await markRead(server, ann, id, { message_id: first });
+  const events = await allEvents(server, bob);
   await markRead(server, ann, id, { message_id: third, private: true });
+  assert.deepEqual(await allEvents(server, bob), events);
   assert.equal((await inboxOf(server, bob, id)).contact_read_id, first);
   await markRead(server, ann, id, { message_id: second, private: true });
   const inbox = await inboxOf(server, ann, id);

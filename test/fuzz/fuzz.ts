@@ -11,7 +11,6 @@ import { type Attacked, isSound } from "../support/sound.ts";
 const SHARES = {
   forms: 4,
   messages: 3,
-  fields: 3,
   ranges: 1,
   links: 1,
   pages: 1,

@@ -63,7 +63,7 @@ async function fillAndFree(subject: Subject, ballast: Ballast, cycles: number): 
 test("F3 no bytes are left: writes are refused, reads go on, and with room again it works without a restart", {
   skip,
 }, async (t) => {
-  const cycles = scaled(2, 20);
+  const cycles = scaled(1, 20);
   // Room for the log at its longest (1,000 writes, some 33 MiB) and all files: else these alone fill the disk.
   const disk = mountTmpfs(t, "size=96m,nr_inodes=1000");
   const subject = await Subject.start(t, { PARLEY_DATA: join(disk, "data") });
@@ -78,7 +78,7 @@ test("F3 no bytes are left: writes are refused, reads go on, and with room again
 });
 
 test("F3 no inodes are left: uploads are refused, all else goes on", { skip }, async (t) => {
-  const cycles = scaled(2, 20);
+  const cycles = scaled(1, 20);
   // Of these the server needs about 270 to start, most of them for the folders of its store; the files that the writers
   // leave must not take the rest.
   const disk = mountTmpfs(t, "size=96m,nr_inodes=1000");

@@ -16,7 +16,7 @@ async function killAndCheck(subject: Subject, when: string): Promise<void> {
 }
 
 test("F1 kill -9 at random moments under load: nothing acknowledged is lost, nothing is left over", async (t) => {
-  const cycles = scaled(4, 200);
+  const cycles = scaled(2, 200);
   const subject = await Subject.start(t);
   for (let i = 0; i < cycles; i++) {
     const writers = subject.write({ mixed: 8 });
@@ -93,7 +93,7 @@ async function doEach(subject: Subject): Promise<boolean> {
 }
 
 test("F1 kill -9 while the log is brought into the database", { skip: noStrace }, async (t) => {
-  const cycles = scaled(3, 30);
+  const cycles = scaled(2, 30);
   const subject = await Subject.start(t);
   const database = join(subject.data, "parley.db");
   for (let i = 0; i < cycles; i++) {

@@ -46,7 +46,7 @@ async function failAndRestart(subject: Subject, detach: () => Promise<void>, whe
 test("F4 EIO on the n-th sync of files and folders: nothing is acknowledged until a restart", {
   skip: noStrace,
 }, async (t) => {
-  const cycles = scaled(2, 30);
+  const cycles = scaled(1, 30);
   const subject = await Subject.start(t, ONE_FILE_THREAD);
   for (let nth = 1; nth <= cycles; nth++) {
     const detach = await traceFileThreads(t, subject.server, ...failing(nth));
@@ -58,7 +58,7 @@ test("F4 EIO on the n-th sync of files and folders: nothing is acknowledged unti
 test("F4 EIO on the n-th sync of the log: nothing is acknowledged until a restart", {
   skip: noStrace,
 }, async (t) => {
-  const cycles = scaled(2, 30);
+  const cycles = scaled(1, 30);
   const subject = await Subject.start(t);
   for (let nth = 1; nth <= cycles; nth++) {
     const log = join(subject.data, "parley.db-wal");
@@ -71,7 +71,7 @@ test("F4 EIO on the n-th sync of the log: nothing is acknowledged until a restar
 test("F4 EIO on a sync of the database file, then a power cut: nothing is acknowledged after it, nothing before is lost", {
   skip: noStrace || whyNotMounted("mkfs.ext4", "perl"),
 }, async (t) => {
-  const cycles = scaled(2, 20);
+  const cycles = scaled(1, 20);
   const disk = new Disk(t);
   const subject = await Subject.start(t, { PARLEY_DATA: join(disk.folder, "data") });
   const calls = join(tmpdir(), `parley-calls-${process.pid}`);

@@ -15,7 +15,7 @@ import { add, filesOf, type Person, person, send } from "../../support/people.ts
 import { scaled } from "../../support/scale.ts";
 
 /** In the long version (PARLEY_FAULTS=long) it is run 200 times. */
-const ROUNDS = scaled(12, 200);
+const ROUNDS = scaled(4, 200);
 /** One is kept in the database where the store is a folder; the others are in the store. */
 const SIZES = [10, 40_000, 100_000];
 

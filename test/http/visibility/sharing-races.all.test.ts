@@ -23,7 +23,7 @@ import {
 import { scaled } from "../../support/scale.ts";
 
 /** In the long version (PARLEY_FAULTS=long) each race is run 200 times. */
-const PAIR_ROUNDS = scaled(18, 200);
+const PAIR_ROUNDS = scaled(6, 200);
 const CROWD_ROUNDS = scaled(2, 200);
 const CROWD = 50;
 const FILE_BYTES = 1000;

@@ -13,7 +13,7 @@ import { checkRows, leftOver } from "./sharing-rows.ts";
 import { type Clock, World } from "./sharing-world.ts";
 
 /** On each engine. */
-const WANTED = scaled(500, 10_000);
+const WANTED = scaled(200, 10_000);
 /** So few that a group is full now and then. */
 const MAX_MEMBERS = 5;
 /** More than enough sequences; those that come after the wanted operations do nothing. */

@@ -6,7 +6,7 @@ export const typing: readonly Mutant[] = [
     name: "typing: those who have blocked the typist are shown it",
     find: "AND ${isShown(sql`t.user_id`, sql`s.user_id`)}",
     replace: "",
-    tests: ["contract/typing", "http/typing", "acceptance/typing"],
+    tests: ["http/typing", "acceptance/typing"],
   },
   {
     name: "typing: anybody may say so in any conversation",

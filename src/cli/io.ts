@@ -1,4 +1,4 @@
-/** What a command may use of its process. */
+/** What a command needs from its process. */
 export interface Io {
   env: Readonly<Record<string, string | undefined>>;
   /** Standard error, if it is a terminal. */

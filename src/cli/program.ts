@@ -6,7 +6,7 @@ import { addPeopleCommands, collect } from "./people/commands.ts";
 import type { AuditOptions } from "./server/audit.ts";
 import type { TokenOptions } from "./server/token.ts";
 
-/** The exit code of a command that failed. 1 means that it found something, or that the server refused. */
+/** The exit code of a command that failed. 1 means that it found a problem or that the server refused. */
 export const FAILED = 2;
 
 const EXIT_CODES = `
@@ -161,7 +161,7 @@ function parseTime(text: string): number {
   const [, day, clock = "00:00", zone = "Z"] = TIME.exec(text) ?? [];
   const written = Date.parse(`${day}T${clock}Z`);
   const time = Date.parse(`${day}T${clock}${zone}`);
-  // JavaScript takes 30 February for 2 March.
+  // JavaScript reads 30 February as 2 March.
   const exists = time >= 0 && new Date(written).toISOString().startsWith(`${day}T${clock}`);
   if (exists) return time / 1000;
   throw new InvalidArgumentError(

@@ -37,7 +37,7 @@ export function startProgress(
         ? `${cut(name, Math.floor(columns / 2))} ${show(latest)}${speed(way, show)}`
         : barLine(name, { ...way, total }, show, columns);
     next = systemClock() + REDRAW_MS;
-    // The rest of the line is cleared, because the new one may be shorter.
+    // Clear the rest of the line: the new one may be shorter.
     on.write(`\r${cut(line, columns - 1)}\u001b[K`);
   }
   if (terminal) draw(terminal);

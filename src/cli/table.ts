@@ -2,10 +2,10 @@ import type { Io } from "./io.ts";
 import { harmless } from "./text.ts";
 import { textWidth } from "./width.ts";
 
-/** How many rows to hold back to measure the columns. */
+/** Rows to hold back in order to measure the columns. */
 const BATCH = 100;
 
-/** The least width to which a column is cut for a terminal. */
+/** The narrowest a column gets on a terminal. */
 const NARROWEST = 8;
 
 /** Rows in aligned columns. */
@@ -16,7 +16,7 @@ interface Table {
 }
 
 /**
- * Starts a table that is printed while its rows arrive, so its length does not matter. Columns may become wider on the way. On a
+ * Starts a table that prints rows as they arrive, so any number of rows is fine. Columns may become wider later. On a
  * terminal they are cut to its width.
  */
 export function startTable(io: Io, header: readonly string[]): Table {
@@ -54,7 +54,7 @@ export function printTable(io: Io, header: readonly string[], rows: Iterable<rea
   table.end();
 }
 
-/** Narrows the widest columns until all fit, except the first: it is the id that other commands take. */
+/** Narrows the widest columns until all fit. The first column stays: it is the id that other commands take. */
 function fitting(widths: readonly number[], columns: number): readonly number[] {
   const [first = 0, ...others] = widths;
   const room = columns - first - 2 * others.length;

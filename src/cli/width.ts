@@ -6,7 +6,7 @@ const require = createRequire(import.meta.url);
 /** Returns the columns that a text takes on a terminal. */
 export function textWidth(text: string): number {
   if (ASCII.test(text)) return text.length;
-  // Not loaded before it is needed: it compiles a pattern of all emoji, which takes longer than most commands.
+  // Loaded on demand: it compiles a pattern of all emoji, which takes longer than most commands run.
   const { default: stringWidth }: typeof import("string-width") = require("string-width");
   return stringWidth(text);
 }

@@ -22,18 +22,18 @@ export interface ScanSettings {
   atOnce: number;
 }
 
-/** Where previews of pictures are kept, and how many bytes of them. */
+/** The folder and the size of the preview cache. */
 export interface PreviewSettings {
   /** Absolute path. */
   folder: string;
   maxBytes: number;
 }
 
-/** Clients hold a part in memory. */
+/** Clients hold each part in memory. */
 const MAX_MIN_APPEND_BYTES = 64 * 1024 * 1024;
 const MIN_PREVIEW_BYTES = 1024 * 1024;
 
-/** The settings of what users upload. */
+/** Settings about uploaded files. */
 export const FILE_SETTINGS = {
   maxFileBytes: {
     name: "PARLEY_MAX_FILE_SIZE",

@@ -1,38 +1,38 @@
 /** Limits on input. The names carry the units. */
 export interface Limits {
-  /** Requests of one token, with bursts of twice as many; 0: no rate limits. */
+  /** Requests per second of one token, with bursts of twice as many; 0: no rate limits. */
   requestsPerSecond: number;
-  /** Attempts of one client address with invalid tokens or links. */
+  /** Attempts per second of one client address with invalid tokens or links. */
   failuresPerSecond: number;
   /** The burst of such attempts. */
   failuresBurst: number;
   /** 0: no limit. */
   maxFileBytes: number;
-  /** The size of all files that a user has uploaded; 0: no quota. */
+  /** All files that a user has uploaded, in total; 0: no quota. */
   userQuotaBytes: number;
-  /** Files that one user may upload on one day (UTC); 0: no limit. */
+  /** Files that one user may upload per day (UTC); 0: no limit. */
   filesPerDay: number;
   /** Patterns of media types; empty: all types. */
   allowedTypes: readonly string[];
-  /** Patterns of media types that are refused, also if they are allowed. */
+  /** Patterns of media types that are refused. They override `allowedTypes`. */
   refusedTypes: readonly string[];
   /** Contacts of one user; 0: no limit. */
   maxContacts: number;
-  /** Members of one group, with those who are invited. */
+  /** Members of one group, including those invited. */
   maxMembers: number;
   /** How long to keep events. */
   eventDays: number;
   maxBodyBytes: number;
-  /** The body that sends or edits a message: encoding makes a text longer. */
+  /** The body of a request that sends or edits a message. Encoding makes a text longer. */
   maxMessageBodyBytes: number;
-  /** Messages that one user may send on one server within a minute; 0: no limit. */
+  /** Messages that one user may send per minute on one server; 0: no limit. */
   messagesPerMinute: number;
   maxHeaderBytes: number;
   maxPartHeaderBytes: number;
-  /** Pipelined requests that may wait on one connection; one more closes it. */
+  /** Pipelined requests that may wait on one connection. One more closes the connection. */
   maxWaitingRequests: number;
   headersTimeoutMs: number;
-  /** How long a body may pause. */
+  /** How long a request body may pause. */
   bodyIdleTimeoutMs: number;
   /** The average rate that a body must keep over each `bodyIdleTimeoutMs`. */
   minBodyBytesPerSecond: number;
@@ -43,11 +43,11 @@ export interface Limits {
   eventListenersPerUser: number;
   /** Uploads that one user may run at once on one server. */
   uploadsPerUser: number;
-  /** Resumable uploads that one user may have unfinished. */
+  /** Unfinished resumable uploads of one user. */
   maxUploads: number;
-  /** How long a resumable upload is kept after its last bytes. */
+  /** How long to keep a resumable upload after its last bytes. */
   uploadHours: number;
-  /** The least that a request may add to a resumable upload, except the last one; 0: no limit. */
+  /** The minimum that a request must add to a resumable upload, except the last request; 0: no minimum. */
   minAppendBytes: number;
   /** Whether resumable uploads are announced by an informational response (104). */
   informsOfUploads: boolean;
@@ -61,11 +61,11 @@ export interface Limits {
   eventHeartbeatMs: number;
   /** How long the client may stop reading an event stream before it is closed. */
   eventStallMs: number;
-  /** How long a stop waits for running work. */
+  /** How long a shutdown waits for running work. */
   shutdownTimeoutMs: number;
-  /** How many rows one write of the eraser deletes, while other writes wait. A file takes up to three. */
+  /** Rows that one write of the eraser deletes while other writes wait. A file takes up to three rows. */
   erasedRowsAtOnce: number;
-  /** Messages that a search reads without its index, if its user sees no more. */
+  /** A user who sees at most this many messages is searched without the index. */
   messagesReadAtOnce: number;
   /** Unexpired tokens of one user; 0: no limit. */
   maxTokens: number;

@@ -1,4 +1,4 @@
-// Parsers for the text of settings. They return undefined if the text is invalid.
+// Parsers of settings. They return undefined if the text is invalid.
 import { isAbsolute, resolve } from "node:path";
 import { parseKeySetUrl, parseOrigin } from "../util/addresses.ts";
 import { isCleanText } from "../util/text.ts";
@@ -22,7 +22,7 @@ export function parseFolder(path: string): string {
   return isAbsolute(path) ? path : resolve(path);
 }
 
-/** Parses a whole number with at most as many digits as `max`. */
+/** Parses a whole number that has at most as many digits as `max`. */
 export function parseNumber(text: string, max: number): number | undefined {
   const isNumber = /^\d+$/.test(text) && text.length <= String(max).length;
   return isNumber && Number(text) <= max ? Number(text) : undefined;
@@ -70,7 +70,7 @@ export function parseStore(text: string): S3Settings | null | undefined {
   };
 }
 
-/** Where clamd listens, or a URL that scans what is posted to it. */
+/** The address of clamd, or a URL that scans what is posted to it. */
 export type ScannerAddress = { host: string; port: number } | string;
 
 const CLAMD = /^clamd:\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+):(\d{1,5})\/?$/i;

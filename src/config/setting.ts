@@ -6,9 +6,9 @@ export interface Setting<T> {
   name: string;
   /** What the value must be. */
   accepts: string;
-  /** The default, as the variable would have it; empty: none. */
+  /** The default, written as in the variable; empty: none. */
   fallback: string;
-  /** What happens without a value, for the reference, if there is no default. */
+  /** What happens without a value, if there is no default. For the reference. */
   unset?: string;
   /** Returns undefined for an invalid value. */
   parse(text: string): T | undefined;

@@ -316,7 +316,7 @@ export function settingsReference(): string {
   return ["| variable | default | what it must be |", "|---|---|---|", ...rows].join("\n");
 }
 
-/** Variables of the command line, the docs and the tests. */
+/** Variables that the command line, the docs and the tests use. */
 const OTHERS = /^PARLEY_(?:(?:TOKEN|URL)$|TEST_)/;
 
 /** Returns the variables that begin with `PARLEY_` but are not settings: likely misspelled. */
@@ -327,7 +327,7 @@ export function unknownSettings(env: Environment): string[] {
   );
 }
 
-/** Whether the connections of clients are unencrypted: not on loopback, and without a TLS proxy in front. */
+/** Reports whether clients connect unencrypted: not on loopback, and without a TLS proxy in front. */
 export function isExposed(config: Config): boolean {
   return !isLoopback(config.host) && !config.publicUrl?.startsWith("https:");
 }

@@ -1,10 +1,10 @@
 import type { Core } from "../core/node/core.ts";
 import { type Job, startJob } from "./job.ts";
 
-/** A request's time becomes visible to other users, on all nodes, after at most this and one commit. */
+/** The activity of a user becomes visible to others, on all nodes, after at most this interval and one commit. */
 const INTERVAL_MS = 1000;
 
-/** Stores when users were last active: at most one commit a second, however many requests there were. */
+/** Stores when users were last active, in at most one commit per second for all requests. */
 export function startActivity(core: Core, onError: (error: unknown) => void): Job {
   async function writeDown(): Promise<void> {
     const seen = core.activity.take();

@@ -11,7 +11,7 @@ export function startDownloads(
   onError: (error: unknown) => void,
   onLost: (count: number) => void,
 ): Job {
-  /** Entries of a failed write. They are written again unchanged, because the failed write may have committed. */
+  /** Entries of a failed write. They are retried unchanged, because that write may have committed. */
   let unwritten: Downloads[] = [];
 
   async function record(): Promise<void> {
@@ -32,11 +32,11 @@ export function startDownloads(
   const job = startJob(record, INTERVAL_MS, onError);
   return {
     wake: job.wake,
-    /** Call this after the last download. */
+    /** Call after the last download. */
     async stop() {
       await job.stop();
       try {
-        // The first call retries a failed write, the second writes what has been counted since.
+        // The first call retries a failed write, the second writes what was counted since.
         await record();
         await record();
       } catch (error) {

@@ -6,15 +6,15 @@ import { type Job, startJob } from "./job.ts";
 
 /** Tombstones per run. */
 const BATCH = 100;
-/** How often the eraser runs if nobody wakes it, for what another process left or a failed run has not erased. */
+/** How often the eraser runs without being woken: for what another process left or a failed run did not erase. */
 const INTERVAL_MS = 2000;
 
 /**
- * Erases what a delete left: rows, in small writes so that other writes run in between, and the bytes of files. What
- * fails is retried later.
+ * Erases the rows and bytes that deletes leave. Rows go in small writes, so that other writes run in between. Retries
+ * failures later.
  */
 export function startEraser(core: Core, onError: (error: unknown) => void): Job {
-  // A run is one step and one batch, so that a shutdown does not wait for all of them.
+  // Each run does one step and one batch, so that a shutdown does not wait for all of them.
   async function erase(isStopped: () => boolean): Promise<void> {
     if (core.fuse.blown || !(await core.db.claim("eraser"))) return;
     const gone: string[] = [];
@@ -26,7 +26,7 @@ export function startEraser(core: Core, onError: (error: unknown) => void): Job 
         gone.push(key);
       } catch (error) {
         failure = error;
-        // File storage is unavailable: the other files would fail, too.
+        // File storage is unavailable: all other files would fail, too.
         if (error instanceof ParleyError) break;
       }
     }

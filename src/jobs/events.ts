@@ -3,14 +3,14 @@ import type { Core } from "../core/node/core.ts";
 import { hasUnnumbered } from "../db/queries/events/events.ts";
 import { type Job, startJob } from "./job.ts";
 
-/** How often the jobs poll for changes without a notification: revoked tokens, events of other processes. */
+/** How often the jobs poll for changes that send no notification: revoked tokens, events of other processes. */
 const INTERVAL_MS = 250;
 /** Events numbered in one write. */
 const BATCH = 1000;
 
 /**
- * Numbers new events, on one node for all, and hands them to the streams of this node. Two jobs, so that what the streams of
- * one node wait for delays the events of no other.
+ * Numbers new events, on one node for all, and hands them to the streams of this node. These are two jobs, so that
+ * slow streams of one node do not delay events on other nodes.
  */
 export function startEvents(core: Core, onError: (error: unknown) => void): Job {
   const { db, eventHub } = core;

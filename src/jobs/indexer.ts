@@ -3,10 +3,10 @@ import { INDEXED_AT_ONCE } from "../core/search/search.ts";
 import { getIndexState } from "../db/queries/search/search.ts";
 import { type Job, startJob } from "./job.ts";
 
-/** How long messages wait for the index, so that many are written at once. A search does not wait for it. */
+/** How long new messages wait, so that many are indexed in one write. A search also finds those that still wait. */
 const INTERVAL_MS = 1000;
 
-/** Writes the words of new messages into the search index, and of all messages while it is rebuilt. */
+/** Adds the words of new messages to the search index, and those of all messages during a rebuild. */
 export function startIndexer(core: Core, onError: (error: unknown) => void): Job {
   async function index(isStopped: () => boolean): Promise<void> {
     const { rebuilt, waiting } = await getIndexState(core.db);

@@ -6,8 +6,8 @@ export interface Job {
 }
 
 /**
- * Runs `work` now, every `intervalMs` and when woken. A failed run is reported to `onError` and retried with the next;
- * the same error twice in a row is reported once.
+ * Runs `work` now, every `intervalMs` and when woken. Reports a failed run to `onError` and retries it with the next
+ * run; reports the same error only once in a row.
  */
 export function startJob(
   work: (isStopped: () => boolean) => Promise<void>,
@@ -18,17 +18,17 @@ export function startJob(
   let running = Promise.resolve();
   let woken = false;
   let stopped = false;
-  let told: string | undefined;
+  let lastReported: string | undefined;
 
   async function runWhileWoken(): Promise<void> {
     while (woken && !stopped) {
       woken = false;
       try {
         await work(() => stopped);
-        told = undefined;
+        lastReported = undefined;
       } catch (error) {
-        if (String(error) !== told) onError(error);
-        told = String(error);
+        if (String(error) !== lastReported) onError(error);
+        lastReported = String(error);
       }
     }
     active = false;

@@ -7,7 +7,7 @@ const INTERVAL_MS = 10 * 60 * 1000;
 /** Attachments looked up in one query. */
 const BATCH = 500;
 
-/** Removes previews of attachments that are gone, and files that a crash left. Each node does it for its own folder. */
+/** Removes previews of deleted attachments, and leftovers of a crash. Each node cleans its own folder. */
 export function startPreviewSweep({ db }: Core, { cache }: Previews, onError: (error: unknown) => void): Job {
   async function sweep(isStopped: () => boolean): Promise<void> {
     await cache.removeLeftovers();

@@ -26,8 +26,8 @@ const RECIPIENTS = 500;
 const QUERIES = 20;
 
 /**
- * Settles what a crash or an unknown outcome left in file storage, and erases expired rows, at start and on a timer.
- * `auditDays` is how long audit entries are kept; 0 keeps them for ever.
+ * Settles what crashes and unknown outcomes left in file storage, and erases expired rows: at start and on a timer.
+ * `auditDays` is how long to keep audit entries; 0 keeps them for ever.
  */
 export function startSweep(core: Core, auditDays: number, onError: (error: unknown) => void): Job {
   async function eraseOld(now: number, isStopped: () => boolean): Promise<void> {

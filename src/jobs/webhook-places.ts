@@ -4,38 +4,38 @@ import type { DueDelivery, DueWebhook } from "../db/queries/webhooks/deliveries.
 const PLACES = 64;
 /** Concurrent attempts per webhook. A slow webhook has one. */
 const PLACES_OF_WEBHOOK = 4;
-/** All slow webhooks together hold at most half of the places, so that the others always proceed. */
+/** All slow webhooks together hold at most half of the places, so that the others always make progress. */
 const SLOW_PLACES = PLACES / 2;
 /**
- * A user holds at most a quarter of the places, and of those for slow webhooks, so that no user can starve all others.
+ * A user holds at most a quarter of the places, and a quarter of those for slow webhooks, so that no user starves the
+ * others.
  */
 const PLACES_OF_USER = PLACES / 4;
 const SLOW_PLACES_OF_USER = SLOW_PLACES / 4;
 /** Ids kept in memory; the least recently used are dropped first. */
 const MAX_KNOWN = 100_000;
 
-/** An attempt under way. */
+/** A running attempt. */
 interface Attempt {
   webhook: DueWebhook;
   controller: AbortController;
 }
 
-/** Tracks the attempts under way and decides which webhook may start another. */
+/** Tracks the running attempts and decides which webhook may start another. */
 export class Places {
   /** By delivery id. */
   readonly #taken = new Map<string, Attempt>();
   /**
-   * Webhooks whose last attempt succeeded quickly. All others count as slow, including new ones, which anybody can
-   * create.
+   * Webhooks whose last attempt succeeded quickly. All others count as slow, also new ones: anybody can create those.
    */
   readonly #quick = new Set<string>();
 
-  /** Ids of the deliveries under way. */
+  /** Ids of the deliveries that are being attempted. */
   deliveries(): ReadonlySet<string> {
     return new Set(this.#taken.keys());
   }
 
-  /** Ids of the webhooks that have attempts under way. */
+  /** Ids of the webhooks with running attempts. */
   webhooks(): string[] {
     return [...new Set([...this.#taken.values()].map(({ webhook }) => webhook.id))];
   }
@@ -64,7 +64,7 @@ export class Places {
     return controller.signal;
   }
 
-  /** `wasQuick` is undefined if nothing was sent, which tells nothing of the receiver. */
+  /** `wasQuick` is undefined if nothing was sent, which says nothing about the receiver. */
   leave({ id }: DueDelivery, webhook: DueWebhook, wasQuick: boolean | undefined): void {
     this.#taken.delete(id);
     if (wasQuick === undefined) return;
@@ -73,9 +73,9 @@ export class Places {
     if (this.#quick.size > MAX_KNOWN) this.#quick.delete(this.#quick.values().next().value!);
   }
 
-  /** Aborts the attempts to webhooks for which `goesOn` returns false. */
-  end(goesOn: (webhookId: string) => boolean): void {
-    for (const { webhook, controller } of this.#taken.values()) if (!goesOn(webhook.id)) controller.abort();
+  /** Aborts the attempts to webhooks for which `isActive` returns false. */
+  end(isActive: (webhookId: string) => boolean): void {
+    for (const { webhook, controller } of this.#taken.values()) if (!isActive(webhook.id)) controller.abort();
   }
 
   #count(which: (attempt: Attempt) => boolean): number {
@@ -83,7 +83,7 @@ export class Places {
   }
 }
 
-/** Decides the order of webhooks. */
+/** Decides which webhook is next. */
 export class Turns {
   /** The number of the last turn, by webhook id and user id. */
   readonly #last = new Map<string, number>();
@@ -99,8 +99,8 @@ export class Turns {
   }
 
   /**
-   * Orders webhooks round-robin by user, so that a user with many does not delay the others. The user, and within a
-   * user the webhook, whose last turn is longest ago comes first.
+   * Orders webhooks round-robin by user, so that a user with many webhooks does not delay the others. The user whose
+   * last turn is longest ago comes first, and the same holds among the webhooks of a user.
    */
   inOrder(due: readonly DueWebhook[]): DueWebhook[] {
     const byTurn = (a: string, b: string) => (this.#last.get(a) ?? 0) - (this.#last.get(b) ?? 0);

@@ -22,8 +22,8 @@ const AT_ONCE = 4;
 const PAUSE_MS = 5000;
 
 /**
- * Sends events to webhooks and push servers, on one node for all. Attempts under way are known to this process only, so
- * those of a process that died are due again. `onNoAnswer` gets the reason when no answer came.
+ * Sends events to webhooks and push servers, on one node for all. Only this process knows its running attempts, so if
+ * it dies, their deliveries are due again. `onNoAnswer` gets the reason for each attempt without an answer.
  */
 export function startWebhooks(
   core: Core,
@@ -35,7 +35,7 @@ export function startWebhooks(
   const turns = new Turns();
   const handOut = new HandOut(core);
   const underWay = new Set<Promise<void>>();
-  /** Without webhooks, commits do not wake the job: its next poll finds the first one. */
+  /** Without webhooks, commits do not wake the job. Its next poll finds the first webhook. */
   let isIdle = false;
 
   async function run(isStopped: () => boolean): Promise<void> {
@@ -43,8 +43,8 @@ export function startWebhooks(
     await endAbandoned(core, places);
     isIdle = !(await hasEnabled(core.db));
     if (isIdle) return;
-    // One step per run, so that under a constant stream of events deliveries still start and abandoned attempts still
-    // end.
+    // One step per run: under a constant stream of events, deliveries must still start and abandoned attempts must
+    // still end.
     if (await handOut.step()) job.wake();
     if (places.isFull()) return;
     const now = core.clock();
@@ -52,7 +52,7 @@ export function startWebhooks(
     for (const webhook of turns.inOrder(await webhooksWithDue(core.db, now))) {
       if (places.isFull() || isStopped()) break;
       if (!places.hasRoomFor(webhook)) continue;
-      // Read before the rows: an attempt that ends in between may still be due in them.
+      // Read before the rows: the rows may still show an attempt as due that ends in between.
       const before = places.deliveries();
       const found = await listDue(core.db, webhook.id, now, 2 * AT_ONCE);
       const [first, ...rest] = found.filter((delivery) => !before.has(delivery.id));

@@ -4,32 +4,32 @@ import { OperatorError } from "../errors.ts";
 import type { Clock } from "../util/clock.ts";
 import { makeFolder } from "../util/data-folder.ts";
 
-/** The names that this cache gives: of an attachment and a width, and one more while the file is written. */
+/** Names of preview files: attachment and width, plus a suffix while the file is written. */
 const NAME = /^(att_[0-9a-z]{26})-\d+\.webp$/;
 const TEMPORARY = /^att_[0-9a-z]{26}-\d+\.webp\.new$/;
-/** A file takes whole blocks of a disk, and an empty one its entry. */
+/** Disks allocate whole blocks. An empty file still takes a directory entry. */
 const BLOCK_BYTES = 4096;
-/** How often a file that is read is marked as used. */
+/** How often to update the time of last use of a file that is read. */
 const TOUCH_MS = 60 * 60 * 1000;
-/** Files looked at at once. */
+/** Files examined at once. */
 const BATCH = 100;
 
 interface Entry {
-  /** What it counts. */
+  /** What the file counts towards the limit. */
   bytes: number;
-  /** When it was last marked as used; milliseconds. */
+  /** When it was last marked as used, in milliseconds. */
   usedAt: number;
 }
 
 /**
- * Previews in a folder, up to a number of bytes: beyond it those go that were not used for longest. An empty file says that no
- * preview can be made. All of it may be lost at any time.
+ * Caches previews in a folder of limited size; evicts the least recently used. An empty file means that no preview
+ * can be made. The whole cache may be lost at any time.
  */
 export class PreviewCache {
   readonly #folder: string;
   readonly #maxBytes: number;
   readonly #clock: Clock;
-  /** By name, the longest unused first. */
+  /** By name, the least recently used first. */
   readonly #entries: Map<string, Entry>;
   #bytes = 0;
   readonly #writing = new Set<string>();
@@ -61,9 +61,9 @@ export class PreviewCache {
     }
   }
 
-  /** Returns a preview; empty if none can be made, and undefined if it is not known. */
+  /** Returns a preview; an empty one if none can be made, undefined if the cache has neither. */
   async find(id: string, width: number): Promise<Uint8Array | undefined> {
-    const name = nameOf(id, width);
+    const name = toName(id, width);
     const entry = this.#entries.get(name);
     if (!entry) return undefined;
     this.#entries.delete(name);
@@ -77,15 +77,15 @@ export class PreviewCache {
       }
       return await readFile(path);
     } catch {
-      // It is gone or cannot be read, and can be made again.
+      // Gone or unreadable: it can be made again.
       this.#forget(name);
       return undefined;
     }
   }
 
-  /** Keeps a preview. A file that a crash leaves is whole or has a temporary name. */
+  /** Stores a preview. After a crash, a file with its final name is complete. */
   async store(id: string, width: number, bytes: Uint8Array): Promise<void> {
-    const name = nameOf(id, width);
+    const name = toName(id, width);
     const path = join(this.#folder, name);
     const temporary = `${path}.new`;
     this.#writing.add(name);
@@ -93,7 +93,7 @@ export class PreviewCache {
       const file = await open(temporary, "w", 0o600);
       try {
         await file.writeFile(bytes);
-        // Without it an empty file could be left after a power cut, which says that there is no preview.
+        // Without a sync, a power cut could leave an empty file, which would mean that no preview can be made.
         await file.datasync();
       } finally {
         await file.close();
@@ -111,19 +111,19 @@ export class PreviewCache {
     await this.#makeRoom();
   }
 
-  /** The attachments that have something here. */
+  /** The attachments that have files in the cache. */
   attachments(): Set<string> {
     return new Set([...this.#entries.keys()].map((name) => NAME.exec(name)![1]!));
   }
 
-  /** Removes all that these attachments have. */
+  /** Removes all files of these attachments. */
   async remove(ids: ReadonlySet<string>): Promise<void> {
     for (const name of [...this.#entries.keys()]) {
       if (ids.has(NAME.exec(name)![1]!)) await this.#erase(name);
     }
   }
 
-  /** Removes files with names of this cache that it does not know: what a crash or another process left. */
+  /** Removes unknown files with names of this cache: leftovers of a crash or of another process. */
   async removeLeftovers(): Promise<void> {
     for await (const { name } of await opendir(this.#folder)) {
       const isOwn = NAME.test(name) || TEMPORARY.test(name);
@@ -147,7 +147,7 @@ export class PreviewCache {
   }
 }
 
-function nameOf(id: string, width: number): string {
+function toName(id: string, width: number): string {
   return `${id}-${width}.webp`;
 }
 
@@ -155,12 +155,12 @@ function cost(bytes: number): number {
   return Math.max(1, Math.ceil(bytes / BLOCK_BYTES)) * BLOCK_BYTES;
 }
 
-/** Returns the files of a folder that have names of this cache, the longest unused first. */
+/** Returns the files of a folder that have names of this cache, the least recently used first. */
 async function readEntries(folder: string): Promise<Map<string, Entry>> {
   const found: [string, Entry][] = [];
   let batch: string[] = [];
   const add = async () => {
-    // Whoever cleans up the folder may do it now.
+    // The operator or another process may be removing files right now.
     const files = await Promise.all(batch.map((name) => stat(join(folder, name)).catch(() => null)));
     for (const [i, file] of files.entries())
       if (file) found.push([batch[i]!, { bytes: cost(file.size), usedAt: file.mtimeMs }]);

@@ -1,13 +1,16 @@
-// The process that decodes pictures of strangers, started by `process.ts`: it takes pictures from standard input and writes
+// The process that decodes untrusted pictures, started by `process.ts`. Reads pictures from standard input and writes
 // previews to standard output.
 import sharp from "sharp";
 import { rgbaToThumbHash } from "thumbhash";
 import { ExactReader, formatAnswer, MAX_RATIO, parseRequest, REQUEST_BYTES, type Request } from "./frames.ts";
 
-/** The formats that browsers show and phones send. Other decoders are less tried, and had most of the holes. */
+/**
+ * The formats that browsers show and phones send. The other decoders are less tested and had most of the
+ * vulnerabilities.
+ */
 const LOADERS = ["VipsForeignLoadJpeg", "VipsForeignLoadPng", "VipsForeignLoadWebp", "VipsForeignLoadNsgif"];
 const QUALITY = 75;
-/** The largest picture that a ThumbHash is made of, in pixels each way. */
+/** Side of the largest picture that ThumbHash accepts, in pixels. */
 const PLACEHOLDER_SIDE = 100;
 const MIB = 1024 * 1024;
 
@@ -54,7 +57,7 @@ function answer({ webp, placeholder }: Made): void {
 
 async function serve(): Promise<void> {
   const input = new ExactReader(process.stdin);
-  // Says that it has started.
+  // Signals that the process has started.
   answer(NOTHING);
   for (;;) {
     const head = await input.read(REQUEST_BYTES);

@@ -3,23 +3,23 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { OperatorError } from "../errors.ts";
 
-/** The first version of sharp without known holes in the decoders of pictures. */
+/** The first version of sharp without known vulnerabilities in its decoders. */
 const LEAST_VERSION = [0, 35, 4];
 const CHILD = fileURLToPath(new URL("./child.ts", import.meta.url));
 const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const PRLIMITS = ["/usr/bin/prlimit", "/bin/prlimit"];
 
-/** CPU time of one process, for all its pictures. It is replaced after half of it. */
+/** CPU time of one process, for all its pictures. The process is replaced after half of it. */
 export const CPU_SECONDS = 30;
-/** What the kernel holds the process to. Memory, not addresses: of these V8 reserves as many as it may have. */
+/** Limits that the kernel enforces. Memory, not address space: V8 reserves far more addresses than it uses. */
 const LIMITS = [`--cpu=${CPU_SECONDS}`, `--data=${2 * 1024 ** 3}`, "--nofile=64", "--fsize=0"];
 
 /**
- * Returns the folders from which sharp and its dependencies are loaded. Throws `OperatorError` if it is missing or too
- * old: it is no dependency, because few need it.
+ * Returns the folders from which sharp and its dependencies are loaded. Throws `OperatorError` if sharp is missing or
+ * too old. It is not a dependency of Parley, because few servers need it.
  */
 export function findSharp(): string[] {
-  const folder = folderOf("sharp");
+  const folder = findFolder("sharp");
   const version =
     folder && (JSON.parse(readFileSync(join(folder, "package.json"), "utf8")).version as string);
   if (!folder || !version || isOlder(version)) {
@@ -34,7 +34,7 @@ export function findSharp(): string[] {
 }
 
 /** Returns the folder of an installed package; undefined if it is missing. */
-function folderOf(name: string): string | undefined {
+function findFolder(name: string): string | undefined {
   let entry: string;
   try {
     entry = fileURLToPath(import.meta.resolve(name));
@@ -52,14 +52,14 @@ function isOlder(version: string): boolean {
 }
 
 /**
- * Returns what starts a process that makes previews. It may read the code that it runs, and nothing else, unless code of
- * its own gets hold of it. `isLimited`: whether this machine has what sets the limits of the kernel.
+ * Returns the command that starts a process that makes previews. Node's permissions let it read only its own code,
+ * unless injected native code evades them. `isLimited`: whether this machine can set the kernel's limits.
  */
 export function childCommand(readable: readonly string[]): { command: string[]; isLimited: boolean } {
   const prlimit = PRLIMITS.find((path) => existsSync(path));
-  // A link is read where it stands, too.
+  // Resolving a symlink reads the link itself, too.
   const linked = lstatSync(MODULES, { throwIfNoEntry: false })?.isSymbolicLink() ? [MODULES] : [];
-  const folders = [...readable, folderOf("thumbhash")!, ...linked, dirname(CHILD)];
+  const folders = [...readable, findFolder("thumbhash")!, ...linked, dirname(CHILD)];
   const node = [
     process.execPath,
     ...["--permission", "--allow-addons", "--no-warnings"],

@@ -1,6 +1,7 @@
-// What the server and the process that makes previews send each other: a head of fixed size, and the bytes that it announces.
+// The protocol between the server and the process that makes previews: a header of fixed size, then the bytes that it
+// announces.
 
-/** How many times as high as wide a preview may be: that of a long strip is narrower. */
+/** The most that a preview may be higher than wide: the preview of a long strip is narrower than requested. */
 export const MAX_RATIO = 4;
 
 export interface Request {
@@ -13,7 +14,7 @@ export interface Request {
 }
 
 export interface AnswerHead {
-  /** Bytes of the preview that follows; 0: none can be made. */
+  /** Bytes of the preview that follows; 0: no preview can be made. */
   webpSize: number;
   /** Bytes of the placeholder after it. */
   placeholderSize: number;
@@ -55,7 +56,7 @@ export class ExactReader {
     this.#chunks = stream[Symbol.asyncIterator]();
   }
 
-  /** Returns the next bytes in a buffer of their own; undefined if the stream ends before. */
+  /** Returns the next bytes in a new buffer; undefined if the stream ends first. */
   async read(size: number): Promise<Uint8Array | undefined> {
     const bytes = new Uint8Array(size);
     for (let at = 0; at < size; ) {

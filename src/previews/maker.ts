@@ -6,20 +6,20 @@ import { type Chunks, PreviewProcess, ProcessFailure } from "./process.ts";
 
 /** A larger picture gets no preview. */
 export const MAX_PICTURE_BYTES = 64 * 1024 * 1024;
-/** Pictures that may wait for their preview, of one uploader and of all. */
+/** Pictures that may wait: of one uploader, and of all. */
 const SHARES: Shares = { each: 30, all: 300 };
-/** When to retry a preview that could not be made now. */
+/** When a client retries a preview that could not be made now. */
 const RETRY_AFTER_SECONDS = "10";
-/** By these a process is stopped from outside, with the server or by an operator. It is not the fault of a picture. */
+/** Signals from the operator or a stopping server: the picture is not to blame. */
 const STOPPED_BY = ["SIGTERM", "SIGINT", "SIGHUP"];
 
-/** How long a process lives, and what it decodes. A test may change it. */
+/** When a process is replaced, and what it accepts. Tests change it. */
 export interface Life {
-  /** How long a step of one picture may take. Other work goes first, so on a busy machine it may take long. */
+  /** How long one step of a picture may take. The process has a low priority, so a busy machine makes it slow. */
   timeLimitMs: number;
   idleMs: number;
   pictures: number;
-  /** MiB. Memory that the C library holds grows with time. */
+  /** In MiB. The memory that the C library holds grows with time. */
   memory: number;
   /** A picture with more pixels has no preview. */
   maxPixels: number;
@@ -35,13 +35,13 @@ const LIFE: Life = {
 
 /** A picture that waits for its preview. */
 export interface Picture {
-  /** Opens its bytes. */
+  /** Opens the bytes of the picture. */
   read: () => Promise<Uint8Array | Chunks>;
-  /** Bytes. */
+  /** In bytes. */
   size: number;
-  /** The user whose turns it takes. */
+  /** The user whose turn it takes. */
   uploaderId: string;
-  /** How many turns, relative to other pictures. */
+  /** The cost relative to other pictures. */
   cost: number;
 }
 
@@ -51,39 +51,39 @@ export interface Made {
   placeholder: string;
 }
 
-/** Makes previews in a process of its own, which decodes what strangers upload and may be killed at any time. */
+/** Makes previews in a child process, which decodes untrusted files and may be killed at any time. */
 export class PreviewMaker {
   readonly #command: readonly string[];
   readonly #onFailure: (error: unknown) => void;
   readonly #life: Life;
   #process: PreviewProcess | undefined;
-  /** Pictures that the process has had. */
+  /** How many pictures the current process has decoded. */
   #pictures = 0;
   #idle: NodeJS.Timeout | undefined;
   readonly #waiting = new FairQueue<() => Promise<void>>(SHARES);
   #work: Promise<void> | undefined;
   #isClosed = false;
 
-  /** `onFailure` is told when the process itself does not work. */
+  /** `onFailure` is called when the process itself does not work. */
   constructor(command: readonly string[], onFailure: (error: unknown) => void, life: Partial<Life> = {}) {
     this.#command = command;
     this.#onFailure = onFailure;
     this.#life = { ...LIFE, ...life };
   }
 
-  /** The process that is running. */
+  /** The process id, while one is running. */
   get pid(): number | undefined {
     return this.#process?.hasEnded ? undefined : this.#process?.pid;
   }
 
-  /** Resolves when no picture waits any more. */
+  /** Resolves when no picture is waiting. */
   get done(): Promise<void> {
     return this.#work ?? Promise.resolve();
   }
 
   /**
-   * Makes a preview when it is the uploader's turn. Returns null if no preview can be made of the picture. Throws `unavailable`,
-   * and what reading throws.
+   * Makes a preview when it is the uploader's turn. Returns null if the picture has no preview. Throws `unavailable`,
+   * and the errors of `read`.
    */
   async make(picture: Picture, width: number): Promise<Made | null> {
     if (picture.size > MAX_PICTURE_BYTES) return null;
@@ -95,7 +95,7 @@ export class PreviewMaker {
     return promise;
   }
 
-  /** Ends the process, and all that waits. */
+  /** Ends the process. Pictures that still wait fail. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const running = this.#process;
@@ -125,7 +125,7 @@ export class PreviewMaker {
     } catch (error) {
       this.#drop();
       if (!(error instanceof ProcessFailure)) throw error;
-      // A crash, a limit of the kernel or the time: the picture would end the next process, too.
+      // A crash, a kernel limit or a timeout: the picture would also end the next process.
       if (!this.#isClosed && !STOPPED_BY.includes(error.signal ?? "")) return null;
       throw unavailable("The preview could not be made now. Try again.", error);
     }

@@ -3,15 +3,15 @@ import { setPriority } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { ANSWER_BYTES, ExactReader, formatRequest, parseAnswer, type Request } from "./frames.ts";
 
-/** A process that has gone wrong says no more than this. */
+/** No valid preview is larger: the process must be broken or compromised. */
 const MAX_WEBP_BYTES = 16 * 1024 * 1024;
 const PLACEHOLDER = /^(?:[A-Za-z0-9+/=]{4,64})?$/;
 const MAX_PLACEHOLDER_BYTES = 64;
-/** Requests go first. */
+/** Requests have priority. */
 const NICENESS = 10;
-/** How long it may take to start, on a busy machine. */
+/** How long the start may take on a busy machine. */
 const START_MS = 60_000;
-/** Characters of its standard error that are kept. */
+/** Characters of standard error to keep. */
 const MAX_COMPLAINT = 1000;
 
 export type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
@@ -24,9 +24,9 @@ interface Answer {
   cpuSeconds: number;
 }
 
-/** The process has ended, or said what it never says. */
+/** The process ended, or sent an invalid answer. */
 export class ProcessFailure extends Error {
-  /** By which the process was ended; null: by none, or by none that is known. */
+  /** The signal that ended the process; null if it was not a signal or is unknown. */
   readonly signal: NodeJS.Signals | null;
 
   constructor(message: string, signal: NodeJS.Signals | null = null) {
@@ -35,7 +35,7 @@ export class ProcessFailure extends Error {
   }
 }
 
-/** A running process that makes previews, one at a time. */
+/** A running process. Makes one preview at a time. */
 export class PreviewProcess {
   readonly #process: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #answers: ExactReader;
@@ -44,18 +44,18 @@ export class PreviewProcess {
   #hasEnded = false;
   /** Resolves once it has ended. */
   readonly ended: Promise<void>;
-  /** Rejects at the same time. */
+  /** Rejects when the process has ended. */
   readonly #failure: Promise<never>;
 
   constructor([program, ...args]: readonly string[], timeLimitMs: number) {
     this.#timeLimitMs = timeLimitMs;
-    // Without the variables of the server, among which are its secrets.
+    // The child must not get the server's environment, which contains secrets.
     const child = spawn(program!, args, { env: {}, stdio: ["pipe", "pipe", "pipe"] });
-    // Before the process starts threads, which inherit this. Starting takes as much time as several previews.
+    // Set before the process starts threads, which inherit it. Starting takes as long as several previews.
     if (child.pid !== undefined) setPriority(child.pid, NICENESS);
     this.#process = child;
     this.#answers = new ExactReader(child.stdout);
-    // What cannot be written is known by the end of the process.
+    // The end of the process explains a failed write.
     child.stdin.on("error", () => {});
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#complaint = (this.#complaint + text).slice(-MAX_COMPLAINT);
@@ -88,11 +88,11 @@ export class PreviewProcess {
   }
 
   /**
-   * Returns the answer. Throws `ProcessFailure`, also if a step takes longer than the time limit, and what reading the picture
-   * throws. After an error the process must be killed.
+   * Makes one preview. Throws `ProcessFailure`, also on a timeout, and the errors of reading the picture. After an
+   * error, kill the process.
    */
   ask(request: Request, picture: Chunks): Promise<Answer> {
-    // The picture may come from a store that is silent.
+    // The store that the picture comes from may hang.
     return Promise.race([this.#ask(request, picture), this.#failure]);
   }
 
@@ -111,7 +111,7 @@ export class PreviewProcess {
     return this.#inTime(this.#readAnswer());
   }
 
-  /** Kills the process if it takes longer than the time limit, which fails the step. */
+  /** Kills the process if the step takes longer than the time limit, which makes the step fail. */
   async #inTime<T>(step: Promise<T>, ms = this.#timeLimitMs): Promise<T> {
     const timer = setTimeout(() => this.kill(), ms);
     try {
@@ -124,7 +124,7 @@ export class PreviewProcess {
   /** Resolves once the bytes may be reused. */
   #write(bytes: Uint8Array): Promise<void> {
     return new Promise((resolve, reject) => {
-      // An error comes with the end of the process, which says more.
+      // The end of the process has the better error.
       this.#process.stdin.write(bytes, (error) => (error ? this.#failure.catch(reject) : resolve()));
     });
   }

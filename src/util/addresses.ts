@@ -54,8 +54,8 @@ export function toHttpUrl(host: string, port: number): string {
 }
 
 /**
- * The URL of a key set: https, or http on loopback, because whoever can change the keys in transit can sign tokens.
- * Null if the setting is empty, undefined if it is invalid.
+ * The URL of a key set: https, or http on loopback, because anybody who can change the keys in transit can sign
+ * tokens. Null if the setting is empty, undefined if it is invalid.
  */
 export function parseKeySetUrl(text: string): string | null | undefined {
   if (text === "") return null;

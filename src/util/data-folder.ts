@@ -5,7 +5,7 @@ import { OperatorError } from "../errors.ts";
 import { syncFolder } from "./durable.ts";
 import type { Random } from "./ids.ts";
 
-/** In characters. A shorter secret could be guessed. */
+/** In characters. Shorter secrets could be guessed. */
 export const MIN_SECRET_LENGTH = 32;
 
 /** The files of a data folder. */
@@ -20,7 +20,7 @@ export function databaseOf(folder: string): string {
   return join(folder, "parley.db");
 }
 
-/** Returns the path that exists in a data folder while a restore is under way or was interrupted. */
+/** Returns the path that exists in a data folder during a restore and after an interrupted one. */
 export function restoreOf(folder: string): string {
   return join(folder, "restore.partial");
 }
@@ -30,7 +30,7 @@ export function lockOf(folder: string): string {
   return join(folder, "server.lock");
 }
 
-/** Returns the size of the disk that the folder is on, and the room that is left, in bytes. */
+/** Returns the size of the folder's disk and its free space, in bytes. */
 export async function measureDisk(folder: string): Promise<{ total: number; free: number }> {
   const { blocks, bavail, bsize } = await statfs(folder);
   return { total: blocks * bsize, free: bavail * bsize };
@@ -46,7 +46,7 @@ export function refuseHalfRestore(folder: string): void {
 
 /**
  * Creates the folder if it is missing, readable only by its owner. Throws if a restore into it was interrupted, or if
- * it has files but not the database that it should hold.
+ * it contains files but not the database that it should hold.
  */
 export async function openDataFolder(path: string, holds: "database" | "files"): Promise<DataFolder> {
   refuseHalfRestore(path);
@@ -65,7 +65,7 @@ export async function openDataFolder(path: string, holds: "database" | "files"):
       cause: error,
     });
   }
-  // Each new folder is an entry of its parent, which has to be synced.
+  // Each new folder is an entry of its parent, so the parent needs a sync.
   for (const folder of made) await syncFolder(dirname(folder));
   return { path, database: databaseOf(path), lock: lockOf(path) };
 }
@@ -76,8 +76,8 @@ export function isOpenToOthers(folder: string): boolean {
 }
 
 /**
- * Creates the folder and its missing parents, readable only by their owner. Adds those to `made`. Node's `recursive` never
- * returns for a path below `/proc`.
+ * Creates the folder and its missing parents, readable only by their owner, and adds them to `made`. Node's
+ * `recursive` never returns for a path below `/proc`.
  */
 export function makeFolder(path: string, made: string[] = []): void {
   if (existsSync(path)) return;
@@ -88,12 +88,12 @@ export function makeFolder(path: string, made: string[] = []): void {
 
 /** Returns the secret that signs links; the first call creates and stores it. */
 export async function readSecret(folder: DataFolder, random: Random): Promise<string> {
-  const path = secretOf(folder.path);
+  const path = secretPath(folder.path);
   if (existsSync(path)) return keptSecret(folder.path);
   const bytes = new Uint8Array(32);
   random(bytes);
   const secret = Buffer.from(bytes).toString("base64url");
-  // Renamed into place when complete, so that a crash leaves no partial secret.
+  // Renamed when complete, so that a crash leaves no partial secret.
   const file = await open(`${path}.new`, "w", 0o600);
   try {
     await file.writeFile(`${secret}\n`);
@@ -108,7 +108,7 @@ export async function readSecret(folder: DataFolder, random: Random): Promise<st
 
 /** Returns the secret of a data folder. Throws `OperatorError` if it has none. */
 export function keptSecret(folder: string): string {
-  const path = secretOf(folder);
+  const path = secretPath(folder);
   let secret: string;
   try {
     secret = readFileSync(path, "utf8").trim();
@@ -122,7 +122,7 @@ export function keptSecret(folder: string): string {
   );
 }
 
-function secretOf(folder: string): string {
+function secretPath(folder: string): string {
   return join(folder, "secret");
 }
 

@@ -5,7 +5,7 @@ export async function syncFolder(path: string): Promise<void> {
   await syncFile(path);
 }
 
-/** Syncs a file that was written elsewhere. */
+/** Syncs a file that another process or function wrote. */
 export async function syncFile(path: string): Promise<void> {
   const file = await open(path, "r");
   try {

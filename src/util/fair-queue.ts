@@ -1,6 +1,6 @@
 interface Owner {
   waiting: number;
-  /** The latest finish of what this owner has added. */
+  /** The finish of this owner's last entry. */
   finish: number;
 }
 
@@ -10,29 +10,30 @@ interface Entry<T> {
   item: T;
 }
 
-/** How many entries may wait: of one owner, and of all. */
+/** How many entries may wait: per owner, and in all. */
 export interface Shares {
   each: number;
   all: number;
 }
 
 /**
- * A queue whose turns go round between owners, by what their entries cost (self-clocked fair queueing): the next is the
- * entry that would end first if all owners were served at the same speed. So a newcomer waits for no backlog of others, a
- * cheap entry goes before a dear one, and a dear one is overtaken only until others have had as much.
+ * A queue that takes turns between owners, weighted by the cost of their entries (self-clocked fair queueing): the
+ * next entry is the one that would finish first if all owners were served at the same speed. A new owner does not
+ * wait for the backlog of others, a cheap entry goes before an expensive one, and an expensive entry is overtaken
+ * only until others have had an equal share.
  */
 export class FairQueue<T> {
   readonly #shares: Shares;
   #entries: Entry<T>[] = [];
   readonly #owners = new Map<string, Owner>();
-  /** The finish of the entry that was taken last. */
+  /** The finish of the entry taken last. */
   #now = 0;
 
   constructor(shares: Shares) {
     this.#shares = shares;
   }
 
-  /** Returns false if too many wait already. */
+  /** Returns false if too many entries are waiting. */
   add(item: T, owner: string, cost: number): boolean {
     const { waiting, finish: last } = this.#owners.get(owner) ?? { waiting: 0, finish: 0 };
     if (waiting >= this.#shares.each || this.#entries.length >= this.#shares.all) return false;
@@ -42,13 +43,13 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** Removes the entry whose turn it is, and returns it; undefined if none waits. */
+  /** Removes and returns the entry whose turn it is; undefined if none is waiting. */
   take(): T | undefined {
     if (this.#entries.length === 0) return undefined;
     const next = this.#entries.reduce((first, each) => (each.finish < first.finish ? each : first));
     this.#entries.splice(this.#entries.indexOf(next), 1);
     this.#now = next.finish;
-    // Without entries an owner has no lead that would count.
+    // An owner without waiting entries can be forgotten: its finish is `#now`.
     if (--this.#owners.get(next.owner)!.waiting === 0) this.#owners.delete(next.owner);
     return next.item;
   }

@@ -1,7 +1,7 @@
 import { ParleyError } from "../errors.ts";
 
 /**
- * Blown by a failed sync: the content of the disk is then unknown, and a second sync would not reveal it. From then on
+ * Blows on a failed sync: the disk's contents are then unknown, and another sync would not reveal that. From then on
  * nothing is written until the process restarts.
  */
 export interface Fuse {
@@ -11,7 +11,7 @@ export interface Fuse {
   check(): void;
 }
 
-/** `onBlow` is called once. */
+/** Creates a fuse. `onBlow` is called once. */
 export function createFuse(onBlow: (cause: unknown) => void): Fuse {
   let blown = false;
   return {

@@ -63,7 +63,7 @@ export function createIds(clock: Clock, random: Random): NewId {
     if (now > last || ++counter === COUNTER_END) {
       last = Math.max(now, last + 1);
       time = base32(last, 10);
-      // The upper half of the counter's range stays free for the ids of the same millisecond.
+      // Starting in the lower half leaves room for more ids in the same millisecond.
       const at = nextRandom();
       counter = pool[at]! | (pool[at + 1]! << 8) | (pool[at + 2]! << 16) | ((pool[at + 3]! & 1) << 24);
     }
@@ -82,7 +82,7 @@ export function createIds(clock: Clock, random: Random): NewId {
 
 /**
  * Returns a bound that sorts before every id of this kind created at this time (milliseconds) or later, and after all
- * older ones. It has the form of an id, and is none.
+ * older ones. It looks like an id, but is not one.
  */
 export function idBound(kind: IdKind, time: number): string {
   return `${kind}_${base32(Math.max(0, time), 10)}${"0".repeat(16)}`;
@@ -118,7 +118,7 @@ export function timeOfId(id: string): number {
 export function laterId(id: string, last: string): string {
   if (id > last) return id;
   const next = bitsOfId(last) + 1n;
-  // After 2^74 ids of one millisecond comes the next one.
+  // After the last of the 2^74 ids of a millisecond comes the first of the next.
   return next < 2n ** 74n
     ? idOfBits(last.slice(0, 3) as IdKind, timeOfId(last), next)
     : idOfBits(last.slice(0, 3) as IdKind, timeOfId(last) + 1, 0n);

@@ -1,6 +1,6 @@
 import { codePoints } from "./text.ts";
 
-/** Where a text stops being JSON, and what must be there. */
+/** The offset at which a text stops being JSON, and what JSON requires there. */
 interface SyntaxFault {
   offset: number;
   expected: string;
@@ -10,8 +10,8 @@ const SCALAR = /(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
 /**
- * Finds the fault of a text that `JSON.parse` refuses, whose own message quotes the text and often has no place; undefined if it has none.
- * Takes no stack for depth.
+ * Finds the syntax error of a text that `JSON.parse` refuses, whose message quotes the text and often has no
+ * position. Returns undefined if there is none. Does not recurse, so depth is no problem.
  */
 export function findSyntaxFault(json: string): SyntaxFault | undefined {
   return new Scanner(json).scan();
@@ -22,7 +22,7 @@ type State = "value" | "first value" | "name" | "first name" | "after";
 class Scanner {
   readonly #json: string;
   #at = 0;
-  /** The brackets that close the objects and arrays around. */
+  /** The closing brackets of the enclosing objects and arrays. */
   readonly #open: ("}" | "]")[] = [];
   #state: State = "value";
 
@@ -40,7 +40,7 @@ class Scanner {
     }
   }
 
-  /** Reads the next token. Returns what must be there if it is another one. */
+  /** Reads the next token. Returns what JSON requires here if the token is something else. */
   #step(): string | undefined {
     const closing = this.#open.at(-1);
     const state = this.#state;
@@ -98,7 +98,7 @@ class Scanner {
     return true;
   }
 
-  /** Without a pattern: it is called for each token, and takes most of the time. */
+  /** Not a regular expression: this runs for each token and takes most of the time. */
   #skipSpace(): void {
     for (let code = this.#code(); code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09; ) {
       this.#at++;
@@ -110,7 +110,7 @@ class Scanner {
     return this.#json.charCodeAt(this.#at);
   }
 
-  /** Passes over what matches here, and reports whether that is anything. */
+  /** Skips what matches here, and reports whether anything did. */
   #skip(pattern: RegExp): boolean {
     pattern.lastIndex = this.#at;
     const length = pattern.exec(this.#json)?.[0].length ?? 0;
@@ -119,12 +119,12 @@ class Scanner {
   }
 }
 
-/** Whether a string may have it as it is; not the NaN at the end of the text. */
+/** Reports whether a string may contain the character unescaped. False for NaN, the end of the text. */
 function isPlain(code: number): boolean {
   return code >= 0x20 && code !== 0x22 && code !== 0x5c;
 }
 
-/** Returns words for a place in a text: its line and its column in characters, both from 1. */
+/** Describes a position in a text: line and column in characters, both from 1. */
 export function placeOf(text: string, offset: number): string {
   const lines = text.slice(0, offset).split(/\r\n?|\n/);
   return `line ${lines.length}, column ${codePoints(lines.at(-1)!) + 1}`;

@@ -2,15 +2,15 @@ import { isCleanLines } from "./text.ts";
 
 interface RepeatedName {
   name: string;
-  /** The member of the outermost object in which it is repeated; undefined if it is repeated there itself. */
+  /** The top-level member that contains the repetition; undefined if the top-level object itself has it. */
   inside: string | undefined;
-  /** Where it is repeated. */
+  /** The position of the second occurrence. */
   offset: number;
 }
 
-/** Finds a name that an object of valid JSON has twice, because `JSON.parse` silently keeps the last of equal ones. */
+/** Finds a name that occurs twice in an object of valid JSON: `JSON.parse` silently keeps the last one. */
 export function findRepeatedName(json: string): RepeatedName | undefined {
-  /** The names so far of each object around; of an array none. */
+  /** The names seen so far in each enclosing object; empty for an array. */
   const open: Set<string>[] = [];
   let top = "";
   const tokens = json.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}[\]]/g);
@@ -28,7 +28,7 @@ export function findRepeatedName(json: string): RepeatedName | undefined {
   return undefined;
 }
 
-/** Parses a JSON text; undefined if it is invalid, or if an object has a name twice. */
+/** Parses a JSON text. Returns undefined if it is invalid or an object has a name twice. */
 export function parseStrictly(json: string): unknown {
   try {
     const value: unknown = JSON.parse(json);
@@ -39,8 +39,8 @@ export function parseStrictly(json: string): unknown {
 }
 
 /**
- * Reports whether a parsed JSON value comes back from storage as it is and changes no object of a client: no number beyond
- * the range of a double, clean text only, no name `__proto__`, and at most `depth` objects and arrays in each other.
+ * Reports whether a parsed JSON value survives storage unchanged and is safe in clients: no number beyond the range
+ * of a double, clean text only, no name `__proto__`, at most `depth` nested objects and arrays.
  */
 export function isStorable(value: unknown, depth: number): boolean {
   if (typeof value === "string") return isClean(value);
@@ -52,7 +52,7 @@ export function isStorable(value: unknown, depth: number): boolean {
   );
 }
 
-/** Line ends of every kind are kept as they are: the text may be signed or encrypted. */
+/** Line ends of every kind are kept: the text may be signed or encrypted. */
 function isClean(text: string): boolean {
   return isCleanLines(text.replaceAll("\r", ""));
 }

@@ -10,7 +10,7 @@ export interface Log {
   readonly isDebug: boolean;
 }
 
-/** Picks the fields of an error that may be logged: others can contain the invalid input. */
+/** Picks the fields of an error that are safe to log: others may contain the invalid input. */
 export function errorFields(error: unknown): object {
   if (!(error instanceof Error)) return { error: String(error) };
   const { name, message, stack, cause } = error;
@@ -18,7 +18,7 @@ export function errorFields(error: unknown): object {
   return { error: { name, message, code, stack, ...(cause ? { cause: errorFields(cause) } : {}) } };
 }
 
-/** Logs to standard error, so that standard output has only what a person or script requested. */
+/** Logs to standard error. Standard output is for requested results only. */
 export function createLog(level: string): Log {
   const log = pino({ level, base: null }, pino.destination({ dest: 2, sync: true }));
   return Object.assign(log, { isDebug: log.isLevelEnabled("debug") });

@@ -4,7 +4,7 @@ import type { IncomingMessage, RequestOptions } from "node:http";
 import type { LookupFunction } from "node:net";
 import { isPublicAddress, mayBePublic } from "./public-address.ts";
 
-/** Bytes read of an answer before the connection is closed. */
+/** Bytes of an answer to read before closing the connection. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 export interface Post {
@@ -15,13 +15,13 @@ export interface Post {
   timeoutMs: number;
   /** Whether private addresses and `http:` are allowed; names are then resolved by the system. */
   allowPrivate: boolean;
-  /** Creates the resolver of one post, because the machine's name servers may change. */
+  /** Creates the resolver of one post: the machine's name servers may change between posts. */
   makeResolver: () => Resolver;
   /** Aborts the post. */
   signal: AbortSignal;
 }
 
-/** What came of a post. */
+/** The answer to a post, without its body. */
 export interface Answer {
   status: number;
   /** The header `Retry-After`. */
@@ -44,8 +44,8 @@ async function publicAddresses(resolver: Resolver, hostname: string): Promise<Lo
 
 /**
  * Resolves names by DNS and fails if any address is not public. The connection uses the checked addresses, so that a
- * name cannot change in between. `dns.lookup` would block one of the few threads that also read files for as long as
- * the name servers of an untrusted name are silent.
+ * name cannot change in between. `dns.lookup` would block one of the few threads that also read files while the name
+ * servers of an untrusted name are silent.
  */
 export function publicLookup(resolver: Resolver): LookupFunction {
   return (hostname, options, callback) => {
@@ -56,14 +56,14 @@ export function publicLookup(resolver: Resolver): LookupFunction {
   };
 }
 
-/** Reports whether a URL may be posted to, as far as that is known before its name is resolved. */
+/** Reports whether a URL may be posted to, as far as this is known before its name is resolved. */
 export function mayPostTo(url: URL, allowPrivate: boolean): boolean {
   return allowPrivate || (url.protocol === "https:" && mayBePublic(url.hostname));
 }
 
 /**
  * Posts to a URL that a user chose, and returns the answer without its body. Follows no redirects, uses no proxy and
- * reuses no connection. Throws if no answer came; the message is for the operator, not for that user.
+ * reuses no connection. Throws if there is no answer; the message is for the operator, not for that user.
  */
 export function post(what: Post): Promise<Answer> {
   const { headers, body, timeoutMs, allowPrivate, makeResolver } = what;
@@ -82,7 +82,7 @@ export function post(what: Post): Promise<Answer> {
     const fail = (error: Error) =>
       reject(late.aborted ? new Error(`no whole answer came within ${timeoutMs / 1000} s`) : error);
     let answer: Answer | undefined;
-    // Loaded here, because most servers never post.
+    // Loaded on demand: most servers never post.
     const http = process.getBuiltinModule(url.protocol === "https:" ? "node:https" : "node:http");
     const request = http.request(url, options, (response) => {
       // The status counts, even if the body is cut short.

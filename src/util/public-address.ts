@@ -4,7 +4,7 @@ import ipaddr from "ipaddr.js";
 /** Global unicast addresses of IPv6. */
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3];
 
-/** Looks public, but is the platform of the machine itself on Azure, as 169.254.169.254 is elsewhere. */
+/** Looks public, but is Azure's service for the machine itself, as 169.254.169.254 is elsewhere. */
 const PLATFORM = "168.63.129.16";
 
 /**
@@ -18,10 +18,7 @@ export function isPublicAddress(text: string): boolean {
   return address.kind() === "ipv4" || (address as ipaddr.IPv6).match(...GLOBAL_UNICAST);
 }
 
-/**
- * Reports whether the host of a URL, as `URL` spells it, may be public. A name is checked again when it is connected
- * to.
- */
+/** Reports whether the host of a URL, as `URL` spells it, may be public. A name is checked again on connecting. */
 export function mayBePublic(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) !== 0) return isPublicAddress(host);

@@ -25,11 +25,11 @@ export class Rate {
     this.#start = clock();
   }
 
-  /** Returns what the key has used after this many further uses, for the methods below and for `note`. */
+  /** Returns what the key has used after this many further uses. Pass the result to the methods below and to `note`. */
   next(key: string, uses = 1): number {
     const until = this.#recent.get(key) ?? this.#older.get(key) ?? Number.NEGATIVE_INFINITY;
     const used = until - this.#now();
-    // More than was ever noted: the clock was set back.
+    // More than was ever noted means that the clock was set back.
     return (used > 0 && used <= this.#maxUsed ? used : 0) + uses * ONE;
   }
 

@@ -1,22 +1,22 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 
-/** A file on its way to a scanner, which gets one chunk after another. */
+/** A file being sent to a scanner, chunk by chunk. */
 export interface ScanStream {
   /** Resolves once the bytes may be reused, also if the scanner has failed. */
   write(chunk: Uint8Array): Promise<void>;
-  /** Says that the file is complete. */
+  /** Signals that the file is complete. */
   end(): void;
-  /** The name of what was found; null if the file is clean. Rejects if the scanner did not answer as it must. */
+  /** The name of the finding; null if the file is clean. Rejects if the scanner gives no valid answer. */
   readonly answer: Promise<string | null>;
 }
 
-/** Bytes read of an answer. */
+/** Bytes of an answer to read. */
 const MAX_ANSWER_BYTES = 1024;
-/** What scanners call what they find: text that a log and a terminal can show. */
+/** A valid name of a finding: text that is safe in a log and on a terminal. */
 const NAME = /^[\x20-\x7e]{1,255}$/;
 
-/** Scans by the command INSTREAM of clamd(8). The signal cuts the connection. */
+/** Scans with the INSTREAM command of clamd(8). The signal closes the connection. */
 export function openClamd(host: string, port: number, signal: AbortSignal): ScanStream {
   const socket = connect({ host, port, signal });
   let isComplete = false;
@@ -43,19 +43,22 @@ export function openClamd(host: string, port: number, signal: AbortSignal): Scan
   };
 }
 
-/** Undefined if there is no whole answer. Throws if it is none of clamd. */
+/** Returns undefined if the answer is incomplete. Throws if clamd would not send it. */
 function readClamd(said: string, isComplete: boolean): string | null | undefined {
   if (!said.includes("\0")) return undefined;
   const name = /^stream: (.+) FOUND\0$/.exec(said)?.[1];
   if (name !== undefined && NAME.test(name)) return name;
-  // Before the end it would be the answer to a part of the file.
+  // An earlier answer would be about a part of the file.
   if (said === "stream: OK\0" && isComplete) return null;
   throw new Error(`clamd answered ${JSON.stringify(said)}`);
 }
 
-/** Scans by a POST of the bytes: 204 is clean, 422 found, with its name as plain text. The signal cuts the connection. */
+/**
+ * Scans by posting the bytes: 204 means clean, 422 means found, with the name as plain text. The signal closes the
+ * connection.
+ */
 export function openScanPost(url: string, signal: AbortSignal): ScanStream {
-  // Loaded here, because most servers never post.
+  // Loaded on demand: most servers never post.
   const http = process.getBuiltinModule(url.startsWith("https:") ? "node:https" : "node:http");
   const headers = { "content-type": "application/octet-stream" };
   const request = http.request(url, { method: "POST", headers, agent: false, signal });
@@ -86,16 +89,17 @@ export function openScanPost(url: string, signal: AbortSignal): ScanStream {
 
 type Sink = Socket | ClientRequest;
 
-/** Returns a function that writes chunk by chunk, until the sink is closed. */
+/** Returns a function that writes chunks until the sink is closed. */
 function writer(sink: Sink, put: (chunk: Uint8Array, done: () => void) => void): ScanStream["write"] {
   let wake = () => {};
   sink.on("close", () => wake());
   return (chunk) => {
-    // To clamd an empty chunk is the end of the file.
+    // To clamd, an empty chunk ends the file.
     if (sink.destroyed || chunk.length === 0) return Promise.resolve();
     return new Promise((resolve) => {
       wake = resolve;
-      // After the next turn: if the scanner has answered and closed, its answer is read before a write fails, which would drop it.
+      // Wait one turn: if the scanner has answered and closed, its answer must be read before the next write fails
+      // and drops it.
       put(chunk, () => setImmediate(resolve));
     });
   };
@@ -125,7 +129,7 @@ function answerOf(
       }
     });
   });
-  // It may fail before anybody waits for it.
+  // It may reject before anything awaits it.
   answer.catch(() => {});
   return answer;
 }

@@ -2,9 +2,9 @@ import { fold, latinDigits, WORD_RULE } from "./words.ts";
 
 const ASCII = /^[\0-\x7f]*$/;
 
-/** Returns the form by which usernames are compared. Computed here, so that it is the same on every engine. */
+/** Returns the form in which usernames are compared. Computed here, so that it is the same on every engine. */
 export function usernameKey(username: string): string {
-  // Normalizing does not change ASCII, and costs more than everything else here.
+  // Normalizing does not change ASCII, and is the slowest step.
   if (ASCII.test(username)) return username.toLowerCase();
   return username.normalize("NFKC").toLowerCase().normalize("NFKC");
 }
@@ -12,44 +12,44 @@ export function usernameKey(username: string): string {
 const BETWEEN_WORDS = /[\p{P}\p{Z}\p{C}]+/u;
 
 /**
- * Names how `searchKey` and `phoneDigits` are made, which contacts are stored with: change the number with
- * them, in a release whose migration stops earlier nodes, which would store contacts by the old rule.
+ * The version of `searchKey` and `phoneDigits`, whose results contacts are stored with. Change the number when you
+ * change them, in a release whose migration stops earlier nodes: those would store contacts by the old rule.
  */
 export const NAME_RULE = `1, words ${WORD_RULE}`;
 
-/** Returns the words of a name, folded as those of a message. Punctuation and spaces separate words. */
+/** Returns the words of a name, folded like those of a message. Punctuation and spaces separate words. */
 export function searchWords(text: string): string[] {
   return fold(text)
     .split(BETWEEN_WORDS)
     .filter((word) => word !== "");
 }
 
-/** Returns the form in which names are searched: each of their words after a space. */
+/** Returns the form in which names are searched: a space before each word. */
 export function searchKey(...names: (string | null)[]): string {
   let key = "";
   for (const name of names) for (const word of searchWords(name ?? "")) key += ` ${word}`;
   return key;
 }
 
-/** Scripts that write words, or the parts of names, without spaces between. */
+/** Scripts that put no spaces between words or parts of names. */
 const UNSPACED = String.raw`[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]`;
 const STARTS_UNSPACED = new RegExp(`^${UNSPACED}`, "u");
 
 /**
- * Returns what a search key must contain to have this word of a search: the beginning of one of its words, or in scripts
- * without spaces any part of one.
+ * Returns what a search key must contain to match this word of a query: the beginning of a word, or, in scripts
+ * without spaces, any part of one.
  */
 export function searchPart(word: string): string {
   return STARTS_UNSPACED.test(word) ? word : ` ${word}`;
 }
 
-/** In file names words also begin where letters, digits and symbols meet. */
+/** In file names, words also begin between letters, digits and symbols. */
 const RUNS = new RegExp(
   `${UNSPACED}+|[[\\p{L}\\p{M}]--${UNSPACED}]+|[\\p{N}--${UNSPACED}]+|[^\\p{L}\\p{M}\\p{N} ]`,
   "gv",
 );
 
-/** Reports whether the name of a file has all these words of a search. */
+/** Reports whether a filename has all words of a query. */
 export function hasWords(filename: string, words: readonly string[]): boolean {
   const key = searchKey(filename);
   if (!words.every((word) => key.includes(word))) return false;
@@ -59,12 +59,12 @@ export function hasWords(filename: string, words: readonly string[]): boolean {
   );
 }
 
-/** What international calls dial before the country code. */
+/** The prefix of an international number: + or 00. */
 const INTERNATIONAL_PREFIX = /^(?:\+|00(?=[1-9]\d{7}))/;
-/** The zero of national calls, as people write it in international numbers. */
+/** The national zero that people write in international numbers. */
 const OPTIONAL_ZERO = "(0)";
 
-/** Returns the digits of a number; those of an international one begin with its country code. */
+/** Returns the digits of a number. Those of an international number begin with the country code. */
 function readNumber(phoneNumber: string): { digits: string; isInternational: boolean } {
   const latin = latinDigits(ASCII.test(phoneNumber) ? phoneNumber : phoneNumber.normalize("NFKC"));
   const dialled = latin.replace(OPTIONAL_ZERO, "").replace(/[^0-9+]/g, "");
@@ -73,25 +73,26 @@ function readNumber(phoneNumber: string): { digits: string; isInternational: boo
   return { digits: digits.replace(/[^0-9]/g, ""), isInternational };
 }
 
-/** Returns the form by which phone numbers are compared: only their digits, 0 to 9, alike after + and 00. */
+/** Returns the form in which phone numbers are compared: digits 0 to 9 only, the same after + and 00. */
 export function phoneDigits(phoneNumber: string): string {
   return readNumber(phoneNumber).digits;
 }
 
 const PHONE_PART = /^[0-9\p{Z}\p{Cf}\p{Pd}+()./]+$/u;
 const COUNTRY_CODE = /^(?:[17]|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})(?=\d{6})/;
-/** What national calls dial first, where that is no 0, by country code. */
+/** National trunk prefixes other than 0, by country code. */
 const TRUNK_PREFIXES: Readonly<Record<string, string>> = { 7: "8", 36: "06" };
 
 /**
- * Returns what a search for a text that can be a part of a phone number looks for in the digits of numbers, each of which has a
- * space before it; nothing for other text. At least three digits. In a query a space at the start is a + that was not encoded.
+ * Returns what to look for in the stored digits, where a space precedes each number. Returns nothing unless the query
+ * can be a part of a phone number, of at least three digits. A leading space in a query is a + that was not
+ * URL-encoded.
  */
 export function searchDigits(text: string): string[] {
   const typed = latinDigits(text.normalize("NFKC")).replace(/^ (?=\d)/, "+");
   const { digits, isInternational } = readNumber(typed);
   if (digits.length < 3 || !PHONE_PART.test(typed)) return [];
-  // Before a whole number zeros stand for a prefix, which the international form does not have.
+  // Zeros before a whole number are a prefix that the international form does not have.
   if (!isInternational) return [digits.replace(/^0+(?=[0-9]{6})/, "")];
   const code = COUNTRY_CODE.exec(digits)?.[0];
   if (code === undefined) return [digits];
@@ -99,7 +100,10 @@ export function searchDigits(text: string): string[] {
   return [digits, ` ${TRUNK_PREFIXES[code] ?? "0"}${national}`, ` ${national}`];
 }
 
-/** Returns the UTF-16 units of a text after NFKC, which makes 18 of some letters: what it costs to compare it. */
+/**
+ * Returns the length of a text in UTF-16 units after NFKC, which turns one letter into up to 18: the cost of
+ * comparing it.
+ */
 export function foldedLength(text: string): number {
   return ASCII.test(text) ? text.length : text.normalize("NFKC").length;
 }
@@ -119,14 +123,14 @@ export function isCleanText(text: string): boolean {
 
 const CONTROL_IN_LINES = /[^\P{Cc}\n\t]/u;
 
-/** The same for text of several lines, which may have line feeds and tabs. */
+/** Like `isCleanText`, for text of several lines, which may have line feeds and tabs. */
 export function isCleanLines(text: string): boolean {
   return text.isWellFormed() && !CONTROL_IN_LINES.test(text);
 }
 
 const VISIBLE = /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u;
 
-/** Reports whether a character of the text leaves a mark. */
+/** Reports whether the text has a visible character. */
 export function isVisible(text: string): boolean {
   return VISIBLE.test(text);
 }
@@ -134,11 +138,11 @@ export function isVisible(text: string): boolean {
 const BIDI_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const MAX_FILENAME_BYTES = 255;
 
-/** Describes a valid file name, for messages. */
+/** Describes a valid filename, for messages. */
 export const FILENAME_ACCEPTS =
   '1 to 255 bytes of UTF-8 without "/", "\\" or control characters, and not "." or ".."';
 
-/** Returns the name without bidi controls, which can disguise an extension; null if it is not a valid file name. */
+/** Returns the name without bidi controls, which can disguise an extension; null if it is not a valid filename. */
 export function cleanFilename(name: string): string | null {
   const clean = name.replace(BIDI_CONTROLS, "");
   const valid =
@@ -151,7 +155,7 @@ export function cleanFilename(name: string): string | null {
   return valid ? clean : null;
 }
 
-/** Removes tokens of the form of `makeToken`, for text that others read. */
+/** Removes tokens in the form of `makeToken` from a text that others read. */
 export function hideTokens(text: string): string {
   return text.replace(/parley_[\w-]{43}/g, "parley_…");
 }

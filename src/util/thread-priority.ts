@@ -2,9 +2,12 @@ import { readlinkSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { basename } from "node:path";
 
-/** Lets all other threads have the processor before the calling one. Does nothing where threads have no priorities of their own. */
+/**
+ * Lowers the priority of the calling thread, so that other threads run first. Does nothing on systems without
+ * priorities per thread.
+ */
 export function lowerThreadPriority(): void {
-  // Elsewhere the priority would be that of the process.
+  // On other systems this would set the priority of the whole process.
   if (process.platform !== "linux") return;
   try {
     setPriority(
@@ -12,6 +15,6 @@ export function lowerThreadPriority(): void {
       constants.priority.PRIORITY_BELOW_NORMAL,
     );
   } catch {
-    // It is only slower to give way.
+    // Without it the thread only competes with the others.
   }
 }

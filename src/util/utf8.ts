@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
 
-/** Finds out whether bytes are UTF-8 as they come in. */
+/** Checks incoming bytes for valid UTF-8, chunk by chunk. */
 export class Utf8Check {
   #isUtf8 = true;
-  /** A character of which bytes are missing. */
+  /** The bytes of an incomplete character at the end. */
   #rest: Uint8Array = new Uint8Array(0);
 
   push(chunk: Uint8Array): void {
@@ -14,13 +14,13 @@ export class Utf8Check {
     this.#rest = new Uint8Array(bytes.subarray(end));
   }
 
-  /** Whether all bytes until now are UTF-8. */
+  /** Whether all bytes so far are UTF-8. */
   get isUtf8(): boolean {
     return this.#isUtf8 && this.#rest.length === 0;
   }
 }
 
-/** Returns how many bytes at the end begin a character that goes beyond it. */
+/** Returns how many bytes at the end belong to an incomplete character. */
 function unfinished(bytes: Uint8Array): number {
   for (let count = 1; count <= Math.min(3, bytes.length); count++) {
     const byte = bytes[bytes.length - count]!;

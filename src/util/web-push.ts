@@ -14,18 +14,18 @@ const CURVE = "prime256v1";
 const PUBLIC_KEY_BYTES = 65;
 const SALT_BYTES = 16;
 const RECORD_BYTES = 4096;
-/** Ends the only record of a message (RFC 8188). */
+/** Marks the last record of a message, here the only one (RFC 8188). */
 const LAST = 2;
 
-/** Whom a message is encrypted for. Both are base64url. */
+/** The recipient of an encrypted message. Both fields are base64url. */
 export interface PushReceiver {
-  /** A point on P-256, uncompressed. */
+  /** An uncompressed point on P-256. */
   publicKey: string;
-  /** The secret of the subscription. */
+  /** The authentication secret of the subscription. */
   secret: string;
 }
 
-/** Reports whether it is an uncompressed point on P-256, in base64url without padding. */
+/** Reports whether the text is an uncompressed point on P-256, in base64url without padding. */
 export function isPublicKey(text: string): boolean {
   const bytes = Buffer.from(text, "base64url");
   if (bytes.length !== PUBLIC_KEY_BYTES || bytes.toString("base64url") !== text) return false;
@@ -44,8 +44,8 @@ export function createSender(): ECDH {
 }
 
 /**
- * Encrypts a text for the receiver (RFC 8291, aes128gcm). It is padded to `length` bytes, so that the size tells nothing.
- * Each message needs its own sender and salt.
+ * Encrypts a text for the receiver (RFC 8291, aes128gcm). Pads it to `length` bytes, so that the size reveals
+ * nothing. Each message needs its own sender and salt.
  */
 export function encryptPush(
   text: string,
@@ -75,9 +75,9 @@ function derive(key: Uint8Array, salt: Uint8Array, info: string | Uint8Array, le
   return new Uint8Array(hkdfSync("sha256", key, salt, info, length));
 }
 
-/** RFC 8292 allows 24 hours, less what the clocks of the servers differ by. */
+/** RFC 8292 allows 24 hours. This leaves room for clocks that differ. */
 const SIGNATURE_LIFE_MS = 12 * 3600 * 1000;
-/** Origins of push servers whose signature is kept. The least recent are dropped first. */
+/** Push servers whose signature is cached. The least recently used are dropped first. */
 const MAX_ORIGINS = 1000;
 
 /** Returns a new private key on P-256, in base64url. */
@@ -87,7 +87,7 @@ export function createPushKey(): string {
 
 /** Identifies this service to push servers (VAPID, RFC 8292). */
 export class PushIdentity {
-  /** What clients subscribe with, base64url. */
+  /** The key that clients subscribe with, in base64url. */
   readonly publicKey: string;
   readonly #key: KeyObject;
   readonly #contact: () => string | undefined;
@@ -95,7 +95,7 @@ export class PushIdentity {
   /** By origin. */
   readonly #signed = new Map<string, { authorization: string; until: number }>();
 
-  /** `contact` is a URL at which the operators of push servers find the one of this service. */
+  /** `contact` returns a URL at which the operators of push servers can reach the operator of this service. */
   constructor(privateKey: string, contact: () => string | undefined, clock: Clock) {
     const pair = createECDH(CURVE);
     pair.setPrivateKey(privateKey, "base64url");
@@ -108,14 +108,14 @@ export class PushIdentity {
     this.#clock = clock;
   }
 
-  /** Returns the header `Authorization` for a push server. */
+  /** Returns the `Authorization` header for a push server. */
   authorization(origin: string): string {
     const now = this.#clock();
     const known = this.#signed.get(origin);
     if (known && known.until > now) return known.authorization;
     const authorization = `vapid t=${this.#sign(origin, now)}, k=${this.publicKey}`;
     this.#signed.delete(origin);
-    // Renewed in time for a push server whose clock is ahead.
+    // Renewed early, for push servers whose clock is ahead.
     this.#signed.set(origin, { authorization, until: now + SIGNATURE_LIFE_MS / 2 });
     if (this.#signed.size > MAX_ORIGINS) this.#signed.delete(this.#signed.keys().next().value!);
     return authorization;

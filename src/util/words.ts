@@ -1,42 +1,48 @@
-/** What a search finds: the words of a text, in the form in which texts and queries are compared. */
+/** What a search matches: the words of a text, folded like those of queries. */
 interface Words {
-  /** Words that spaces or punctuation separate, and symbols such as emoji. */
+  /** Words between spaces or punctuation, and symbols such as emoji. */
   words: Set<string>;
-  /** Runs of a script that is written without spaces: any part of one is found. */
+  /** Runs of a script without spaces: a search matches any part of one. */
   runs: string[];
 }
 
 /** A condition of a query. */
 export interface Term {
   text: string;
-  /** `run`: a part of a run. */
+  /** `run`: matches a part of a run. */
   kind: "word" | "prefix" | "run";
 }
 
-/** Names how texts are split: change the number with this file. Another Unicode may split the same text differently. */
+/**
+ * The version of how texts are split. Change the number with this file. Another version of Unicode may split the same
+ * text differently.
+ */
 export const WORD_RULE = `3, Unicode ${process.versions.unicode}`;
 
-/** Letters that stand for others in search, since people also write and search the others. */
+/** Letters that search replaces by others, because people write and search both. */
 const LETTERS = new Map([
   ..."ıi ßss đd ðd łl øo ħh æae œoe þth".split(" ").map(toPair),
   ..."ςσ ёе ىي یي کك ةه ەه ँं".split(" ").map(toPair),
-  // Apostrophes, also as a letter, marks of Hebrew abbreviations, and the joint of Persian words.
+  // Apostrophes, also as letters, Hebrew abbreviation marks, and the joint of Persian words.
   ...[..."’ʼʻ׳״\u200c"].map((sign) => [sign, "'"] as const),
   ...[..."‐־"].map((sign) => [sign, "-"] as const),
 ]);
-/** Invisible characters, the variants of emoji, the Arabic line that widens a word, and a dot of Devanagari that is optional. */
+/** Invisible characters, variation selectors, the Arabic tatweel, and the optional dot of Devanagari. */
 const IGNORED = /(?!\u200c)[\p{Cf}\p{VS}\u0640\u093c]/gu;
-/** Marks without which people also write, and search: accents of Latin and Greek, vowels of Arabic and Hebrew. */
+/** Optional marks: accents of Latin and Greek, vowels of Arabic and Hebrew. */
 const MARKS = /([\p{scx=Latin}\p{scx=Greek}\p{scx=Arabic}\p{scx=Hebrew}])\p{Mn}+/gu;
-/** Symbols of which NFKC makes several letters. Each is a word: otherwise `Parley™` would be `parleytm`. */
+/** Symbols that NFKC expands to several letters. Each is a word: otherwise `Parley™` would be `parleytm`. */
 const SYMBOLS = /[℀℁℅℆№℠℡™℻\u3371-\u337a\u3380-\u33df\u33ff]/g;
-/** Thousands of marks in a row take long to normalize. */
+/** Thousands of combining marks in a row take long to normalize. */
 const MANY_MARKS = /(\p{M}{16})\p{M}+/gu;
-/** UTF-16 units of a normalized text: NFKC makes 18 of some letters. */
+/** UTF-16 units of a normalized text: NFKC turns one letter into up to 18. */
 const MAX_LENGTH = 30_000;
 
 const ASCII = /^[\0-\x7f]*$/;
-/** What joins the parts of a word in a text: it is found by its parts, and by all of them together. In a query a hyphen is a space. */
+/**
+ * Characters that join the parts of a word. A text is found by each part and by all of them together. In a query a
+ * hyphen is a space.
+ */
 const JOINT = /['"-]/;
 const JOINTS = /['"-]/g;
 const ASCII_WORD = /[a-z0-9]+(?:['"-][a-z0-9]+)*/g;
@@ -44,7 +50,7 @@ const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:['"-][\p{L}\p{N}][\p{L}\p{M}\p{N}
 const RUN =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+/gu;
 
-/** Characters of a word in the index. PostgreSQL takes no entry of more than 2,704 bytes. */
+/** Maximum length of a word in the index. PostgreSQL accepts entries of up to 2,704 bytes. */
 const MAX_ENTRY = 64;
 
 function toPair(text: string): readonly [letter: string, replacement: string] {
@@ -62,7 +68,7 @@ export function latinDigits(text: string): string {
   return text.replace(DIGITS, toLatin);
 }
 
-/** Unicode has the ten digits of a script one after another, from zero on. */
+/** In Unicode, the ten digits of a script are consecutive, from zero. */
 function toLatin(digit: string): string {
   const code = digit.codePointAt(0)!;
   let first = code;
@@ -70,7 +76,7 @@ function toLatin(digit: string): string {
   return String((code - first) % 10);
 }
 
-/** Returns the text as it is compared: by NFKC, in lower case, without optional marks, each letter as the one that stands for it. */
+/** Folds a text for comparison: NFKC, lower case, no optional marks, equivalent letters replaced. */
 export function fold(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
   const apart = text.replace(MANY_MARKS, "$1").replace(SYMBOLS, " $& ");
@@ -79,12 +85,12 @@ export function fold(text: string): string {
   return plain.normalize("NFKC").replace(REPLACED, (letter) => LETTERS.get(letter) ?? toLatin(letter));
 }
 
-/** Returns the words of a folded text in their order, with what joins their parts, and with the runs in them. */
+/** Returns the words of a folded text in order, with their joints and runs. */
 function findWords(folded: string): readonly string[] {
   return folded.match(ASCII.test(folded) ? ASCII_WORD : WORD) ?? [];
 }
 
-/** Yields the parts of words that are runs, and those that are not. */
+/** Yields the parts of words, separating runs from other parts. */
 function* split(words: Iterable<string>): Generator<{ text: string; isRun: boolean }> {
   for (const word of words) {
     let end = 0;
@@ -100,7 +106,7 @@ function* split(words: Iterable<string>): Generator<{ text: string; isRun: boole
 /** The words of `it's-me` are `it`, `s`, `its`, `me` and `itsme`. */
 function toWords(folded: string): Words {
   const found: Words = { words: new Set(), runs: [] };
-  // To look for runs takes longest, and a text of many emoji has few different ones.
+  // Looking for runs takes longest, and a text of many emoji has few different ones: do it once per distinct word.
   for (const { text: part, isRun } of split(new Set(findWords(folded)))) {
     if (isRun) found.runs.push(part);
     else if (!JOINT.test(part)) found.words.add(part);
@@ -115,7 +121,7 @@ function toWords(folded: string): Words {
   return found;
 }
 
-/** Returns what a text must have to be found: all words, the last one as a prefix. Equal terms are one. */
+/** Returns what a text must contain to match: all words, the last one as a prefix. Without duplicates. */
 export function toTerms(query: string): Term[] {
   const parts = [...split(findWords(fold(query)))]
     .flatMap(({ text, isRun }) => text.split("-").map((group) => ({ text: without(group), isRun })))
@@ -132,10 +138,10 @@ function without(text: string): string {
   return text.replaceAll(JOINTS, "");
 }
 
-/** Reports whether the text has all that the query wants. */
+/** Reports whether a text matches all terms of a query. */
 export function hasTerms(text: string, terms: readonly Term[]): boolean {
   const folded = fold(text);
-  // Most texts that are compared lack a term, and splitting one takes twenty times as long.
+  // Most texts lack a term, and splitting a text takes twenty times as long as this check.
   const joined = without(folded);
   if (!terms.every((term) => joined.includes(term.text))) return false;
   const { words, runs } = toWords(folded);
@@ -147,7 +153,7 @@ export function hasTerms(text: string, terms: readonly Term[]): boolean {
 }
 
 /**
- * Returns the entries of a text in the index: its words, and of a run all pairs of neighbouring characters and the last
+ * Returns the index entries of a text: its words, and for a run all pairs of neighbouring characters and the last
  * character, so that each character begins an entry.
  */
 export function toEntries(text: string): string[] {
@@ -165,15 +171,15 @@ function toEntry(word: string): string {
 
 const SHORTEST_PREFIX = 3;
 
-/** What is looked up in the index: an entry, or all entries that begin so. */
+/** What to look up in the index: one entry, or all entries with a prefix. */
 export interface Lookup {
   entry: string;
   isPrefix: boolean;
 }
 
 /**
- * Returns lookups, each of which finds every text that has the term, and possibly others. None for one or two letters,
- * with which too many words begin: SQLite reads all of these at once.
+ * Returns lookups, each of which finds every text with the term, and possibly others. Returns none for one or two
+ * letters: too many words begin with them, and SQLite reads them all at once.
  */
 export function toLookups({ text, kind }: Term): Lookup[] {
   const characters = [...text];

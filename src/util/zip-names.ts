@@ -1,31 +1,31 @@
-/** What file systems take at most. */
+/** The maximum of common file systems. */
 const MAX_NAME_BYTES = 255;
 /** Room for a space and a number in parentheses. */
 const NUMBER_BYTES = 8;
-/** What is longer is no extension, but part of the name. */
+/** A longer suffix counts as part of the name, not as an extension. */
 const MAX_EXTENSION_BYTES = 32;
 
-/** Characters that Windows forbids in names, and those that end lines. */
+/** Characters that Windows forbids in names, and line separators. */
 const UNSAFE = /[\p{Cc}\u2028\u2029<>:"/\\|?*]/gu;
-/** Windows drops them. */
+/** Windows drops these at the end of a name. */
 const UNSAFE_END = /[. ]+$/;
-/** Devices of Windows, whatever their extension. */
+/** Windows device names, with any extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(?=\.|$)/i;
 
-/** Returns names that every file system takes, in the same order, each once: a.txt, a (2).txt. */
+/** Returns names that every file system accepts, in the same order and unique: a.txt, a (2).txt. */
 export function safeUniqueNames(filenames: readonly string[]): string[] {
   const taken = new Set<string>();
-  /** The last number of each name. */
+  /** The last number used for each name. */
   const numbers = new Map<string, number>();
   return filenames.map((filename) => {
     let name = safeName(filename);
     const { stem, extension } = split(name);
     const short = cut(stem, MAX_NAME_BYTES - NUMBER_BYTES - Buffer.byteLength(extension));
-    const key = keyOf(short + extension);
+    const key = toKey(short + extension);
     let number = numbers.get(key) ?? 1;
-    while (taken.has(keyOf(name))) name = `${short} (${++number})${extension}`;
+    while (taken.has(toKey(name))) name = `${short} (${++number})${extension}`;
     numbers.set(key, number);
-    taken.add(keyOf(name));
+    taken.add(toKey(name));
     return name;
   });
 }
@@ -37,8 +37,8 @@ function safeName(filename: string): string {
   return name.replace(UNSAFE_END, (end) => "_".repeat(end.length));
 }
 
-/** The form in which file systems compare names that ignore case and normalize. */
-function keyOf(name: string): string {
+/** Returns the form in which file systems compare names that ignore case and normalize. */
+function toKey(name: string): string {
   return name.normalize("NFC").toUpperCase();
 }
 
@@ -49,7 +49,7 @@ function split(name: string): { stem: string; extension: string } {
   return { stem: name.slice(0, dot), extension };
 }
 
-/** Returns as many whole characters of the text as have at most so many bytes. */
+/** Returns the longest prefix of whole characters that fits into this many bytes. */
 function cut(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text;
   let left = bytes;

@@ -1,4 +1,4 @@
-// ZIP archives without compression, by PKWARE's APPNOTE 6.3.10, written as a stream of a length that is known before.
+// ZIP archives without compression (PKWARE APPNOTE 6.3.10), streamed with a length known in advance.
 import { crc32 } from "node:zlib";
 
 /** A file of an archive. */
@@ -6,7 +6,7 @@ export interface ZipEntry {
   /** Unique in the archive. */
   name: string;
   size: number;
-  /** Null if it is not known yet: then it follows the bytes. */
+  /** Null if unknown: it then follows the bytes. */
   crc32: number | null;
   /** Milliseconds. */
   modified: number;
@@ -25,19 +25,22 @@ const EXTRA_TIME = 0x5455;
 
 const VERSION = 20;
 const VERSION_64 = 45;
-/** The origin of the attributes below. */
+/** The origin of the attributes below: Unix. */
 const UNIX = 3 << 8;
 const REGULAR_FILE = 0o100644;
 const HAS_DESCRIPTOR = 1 << 3;
 const UTF8_NAMES = 1 << 11;
-/** The method. */
+/** Compression method: none. */
 const STORED = 0;
 
-/** These values and greater ones are in the 64-bit fields. */
+/** Values from here on go into the 64-bit fields. */
 const MAX_16 = 0xffff;
 const MAX_32 = 0xffffffff;
 
-/** Returns the size of the archive. Adds up what the functions below write: to write it for this takes 20 times as long. */
+/**
+ * Returns the size of the archive by adding up what the functions below write: actually writing it takes 20 times as
+ * long.
+ */
 export function zipSize(entries: readonly ZipEntry[]): number {
   let offset = 0;
   let directory = 0;
@@ -53,8 +56,8 @@ export function zipSize(entries: readonly ZipEntry[]): number {
 }
 
 /**
- * Yields the archive. `open` returns the bytes of an entry, each chunk valid until the next is requested; a CRC-32 that is
- * given is trusted. Throws if an entry has not the bytes that it should have.
+ * Yields the archive. `open` returns the bytes of an entry; each chunk is valid until the next is requested. A given
+ * CRC-32 is trusted. Throws if an entry does not have the announced bytes.
  */
 export async function* zipChunks<E extends ZipEntry>(
   entries: readonly E[],
@@ -99,7 +102,10 @@ function localHeader(entry: ZipEntry): Buffer {
   );
 }
 
-/** What follows the bytes of an entry whose CRC-32 was not known. Some readers want the signature, which is optional. */
+/**
+ * Follows the bytes of an entry whose CRC-32 was not known in advance. The signature is optional, but some readers
+ * require it.
+ */
 function descriptor({ size, crc32 }: ZipEntry, sum: number): Buffer {
   if (crc32 !== null) return join();
   const length = size >= MAX_32 ? u64(size) : u32(size);
@@ -121,19 +127,19 @@ function centralHeader(entry: ZipEntry, sum: number, offset: number): Buffer {
     u16(UNIX | (isLarge ? VERSION_64 : VERSION)),
     ...common(entry, isLarge, entry.crc32 ?? sum),
     ...[shown, shown, u16(name.length), u16(extras.length)],
-    // Length of the comment, number of the disk, internal and external attributes.
+    // Comment length, disk number, internal and external attributes.
     ...[u16(0), u16(0), u16(0), u32(REGULAR_FILE * 0x10000), u32(Math.min(offset, MAX_32))],
     ...[name, extras],
   );
 }
 
-/** The fields from the needed version to the CRC-32, which both headers have. */
+/** The fields that both headers share: from the needed version to the CRC-32. */
 function common({ crc32, modified }: ZipEntry, isLarge: boolean, sum: number): Part[] {
   const flags = UTF8_NAMES | (crc32 === null ? HAS_DESCRIPTOR : 0);
   return [u16(isLarge ? VERSION_64 : VERSION), u16(flags), u16(STORED), ...dosTime(modified), u32(sum)];
 }
 
-/** The end of the directory, which begins at `offset`. */
+/** The end of the central directory, which begins at `offset`. */
 function end(count: number, size: number, offset: number): Buffer {
   const isLarge = count >= MAX_16 || size >= MAX_32 || offset >= MAX_32;
   const large = [
@@ -149,7 +155,10 @@ function end(count: number, size: number, offset: number): Buffer {
   );
 }
 
-/** The time in seconds and UTC: that of DOS is local, of two seconds, and is for readers without this field. */
+/**
+ * The time in seconds and UTC. The DOS time is local, has steps of two seconds, and is for readers without this
+ * field.
+ */
 function timeExtra({ modified }: ZipEntry): Part[] {
   const seconds = Math.min(Math.max(0, Math.floor(modified / 1000)), MAX_32);
   return extra(EXTRA_TIME, [1, 1], u32(seconds));
@@ -165,7 +174,7 @@ function dosTime(modified: number): Part[] {
   return [u16(time), u16(day)];
 }
 
-/** A number of so many bytes, little endian. */
+/** A little-endian number of this many bytes. */
 type Field = readonly [size: 1 | 2 | 4 | 8, value: number];
 type Part = Field | Uint8Array;
 

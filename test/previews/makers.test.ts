@@ -8,7 +8,7 @@ import { type PreviewParts, Previews } from "../../src/core/node/previews.ts";
 import type { AttachmentRow } from "../../src/db/queries/files/attachments.ts";
 import { PreviewCache } from "../../src/previews/cache.ts";
 import { findSharp } from "../../src/previews/command.ts";
-import { CHEAP, costOf, MAX_PIXELS, type Size } from "../../src/previews/cost.ts";
+import { CHEAP, MAX_PIXELS, type Size, toCost } from "../../src/previews/cost.ts";
 import type { Picture } from "../../src/previews/maker.ts";
 import { PreviewMakers } from "../../src/previews/makers.ts";
 import { createIds } from "../../src/util/ids.ts";
@@ -32,7 +32,7 @@ const pictureOf = (shape: Size | null, size: number, read: Picture["read"]) => (
 
 test("a preview costs what is decoded, encoded and read", () => {
   const cost = (width: number, height: number, size: number, wanted: number) =>
-    costOf({ shape: { width, height }, size }, wanted);
+    toCost({ shape: { width, height }, size }, wanted);
   assert.equal(cost(200, 100, 50, 320), 200 * 100 + 8 * 200 * 100 + 2 * 50);
   assert.equal(cost(6400, 3200, 0, 320), 6400 * 3200 + 8 * 320 * 160);
   // A strip has a narrower preview: 80 by 1280.
@@ -41,7 +41,7 @@ test("a preview costs what is decoded, encoded and read", () => {
   assert.ok(cost(4000, 3000, 0, 320) > CHEAP);
   assert.ok(cost(1280, 960, 0, 1280) > CHEAP);
   assert.ok(cost(8, 8, 2_000_000, 320) > CHEAP);
-  assert.ok(costOf({ shape: null, size: 1 }, 320) > MAX_PIXELS);
+  assert.ok(toCost({ shape: null, size: 1 }, 320) > MAX_PIXELS);
 });
 
 test("a cheap preview is made while a dear one is, or one that nobody has requested", async (t) => {

@@ -10,7 +10,7 @@ import { readLogin } from "./login-file.ts";
 /** The exit code if the server refused the request. */
 export const REFUSED = 1;
 
-/** How to reach a server. */
+/** The server to use, and how to authenticate. */
 export interface Access {
   url: string;
   token: string;
@@ -45,7 +45,7 @@ export async function withAccess(
   }
 }
 
-/** Tells the user once that the server asked for a pause. */
+/** Reports once that the server asked the client to wait. */
 function waitReporter(io: Io): (ms: number, error: ParleyApiError) => void {
   let isReported = io.terminal === undefined;
   return (ms, { retryAfter }) => {
@@ -58,13 +58,13 @@ function waitReporter(io: Io): (ms: number, error: ParleyApiError) => void {
   };
 }
 
-/** Whether the server refused the request, rather than failed or was unreachable. Includes rate limits. */
+/** Reports whether the server refused the request, as opposed to failing or being unreachable. Includes rate limits. */
 export function isRefusal({ status, code }: ParleyApiError): boolean {
   if (code === "unexpected_answer") return false;
   return (status >= 400 && status < 500) || code === "quota_exceeded";
 }
 
-/** Says what went wrong and what to do. */
+/** Returns what went wrong and what to do. */
 export function explain(error: ParleyApiError, access: Access): string {
   const { code, status, detail, members, requestId } = error;
   switch (code) {
@@ -112,7 +112,7 @@ async function readAccess(io: Io): Promise<Access> {
     throw new OperatorError(
       "You are not logged in. Run parley login URL, or set PARLEY_URL and PARLEY_TOKEN.",
     );
-  // A token is never sent to another server than its own: that server would learn it.
+  // Never send a token to another server: that server would learn it.
   if (url !== login.url) {
     const where = `You are logged in at ${login.url}, but PARLEY_URL is ${url}.`;
     throw new OperatorError(`${where} Set PARLEY_TOKEN too, or run parley login ${url}`);

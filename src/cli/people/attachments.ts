@@ -16,7 +16,7 @@ const COLUMNS: readonly Column<Attachment>[] = [
   ["SENT", ({ created_at }) => isoTime(created_at)],
 ];
 
-/** Lists the files of the conversation `with`, or of all conversations; only those that `text` finds if it is given. */
+/** Lists the files of the conversation `with`, or of all conversations; with `text`, only the matching ones. */
 export function listAttachments(
   io: Io,
   text: string | undefined,

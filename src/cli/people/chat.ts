@@ -10,7 +10,7 @@ import { getConversationId } from "./partners.ts";
 
 const PROMPT = "> ";
 
-/** Prints the messages of a conversation as they come, and sends each line of standard input. */
+/** Prints the messages of a conversation as they arrive, and sends each line of standard input. */
 export function chat(io: Io, who: string, options: { limit?: number; json?: boolean }): Promise<number> {
   return asPerson(io, async (parley, access) => {
     const conversation = await getConversationId(io, parley, who);
@@ -18,7 +18,7 @@ export function chat(io: Io, who: string, options: { limit?: number; json?: bool
     const signal = AbortSignal.any([io.stop, io.unread, ended.signal]);
     const window = openWindow(io, signal);
     const sending = sendLines(io, { parley, access, conversation, window }).finally(() => ended.abort());
-    // It is awaited below, unless the watch fails first.
+    // Awaited below, unless the watch fails first.
     sending.catch(() => {});
     let last: string | undefined;
     try {
@@ -59,7 +59,7 @@ async function sendLines(io: Io, { parley, access, conversation, window }: Sendi
   return failed;
 }
 
-/** The terminal of a chat, or two streams. */
+/** Where a chat reads and prints: a terminal, or two plain streams. */
 interface Window {
   lines: Interface;
   show(lines: readonly string[]): void;
@@ -93,16 +93,16 @@ function openWindow(io: Io, signal: AbortSignal): Window {
   const prompt = () => {
     if (isOpen) lines.prompt(true);
   };
-  /** Prints above the line that is being typed. */
+  /** Prints above the line that the user is typing. */
   const above = (print: () => void) => {
     const { rows } = lines.getCursorPos();
     output.write(`${rows > 0 ? `\u001b[${rows}A` : ""}\r\u001b[J`);
     print();
-    // The prompt is drawn so many rows above the cursor as the line took before.
+    // readline moves up by as many rows as the line had, then redraws the prompt.
     output.write("\n".repeat(rows));
     prompt();
   };
-  // It is shown again as a message when it has been sent. Here the cursor is still right below it.
+  // A sent line is printed again as a message, so erase what was typed. The cursor is still right below it.
   lines.on("line", (line) => {
     const rows = Math.floor(textWidth(PROMPT + line) / (output.columns || columns)) + 1;
     output.write(`\u001b[${rows}A\r\u001b[J`);
@@ -133,13 +133,13 @@ function toLines(change: MessageChange): string[] {
   const [first = "", ...rest] = toText(message).replaceAll("\t", "    ").split("\n");
   const edited = change.type === "message.updated" ? " (edited)" : "";
   const head = `${isoTime(message.created_at)} ${senderName(message)}${edited}: ${first}`.trimEnd();
-  return [head, ...rest.map((line) => `  ${line}`), ...filesOf(message)].map(harmless);
+  return [head, ...rest.map((line) => `  ${line}`), ...toFileLines(message)].map(harmless);
 }
 
 function toText({ text, data }: Message): string {
   return text ?? (data === null ? "" : JSON.stringify(data));
 }
 
-function filesOf({ attachments }: Message): string[] {
+function toFileLines({ attachments }: Message): string[] {
   return attachments.map(({ id, filename, file_size }) => `  [${filename}] ${roundedSize(file_size)} ${id}`);
 }

@@ -331,7 +331,7 @@ function parseLimit(text: string): number {
   return Number(text);
 }
 
-/** The server checks the rest: these do not get there in a path. */
+/** The server checks everything else: these strings would change the path of the URL. */
 function parseEmoji(text: string): string {
   if (/^\.{0,2}$/.test(text)) throw new InvalidArgumentError("Use one visible character, such as 👍.");
   return text;

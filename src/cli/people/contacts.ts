@@ -16,7 +16,7 @@ const COLUMNS: readonly Column<Contact>[] = [
   ["LAST ACTIVE", ({ last_active_at }) => (last_active_at === null ? "" : isoTime(last_active_at))],
 ];
 
-/** Lists contacts, only those that `text` finds if it is given. */
+/** Lists contacts; with `text`, only the matching ones. */
 export function listContacts(
   io: Io,
   text: string | undefined,

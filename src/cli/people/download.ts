@@ -18,14 +18,14 @@ const STDOUT = "-";
 interface Source {
   filename: string;
   size: number;
-  /** What is printed of it with `json`. */
+  /** Printed with `json`. */
   shown: object;
   open(options: DownloadOptions): Promise<Download>;
 }
 
 /**
- * Downloads a file, or an archive of several or of those of a conversation. Overwrites an existing file only with `force`,
- * and only once the download is complete.
+ * Downloads one file, or an archive of several files or of a whole conversation. Overwrites an existing file only
+ * with `force`, and only once the download is complete.
  */
 export function download(
   io: Io,
@@ -79,7 +79,7 @@ async function findSource(
   return { filename: archive.filename, size: archive.size, shown: archive, open };
 }
 
-/** Writes the file's bytes to standard output, and nothing else. */
+/** Writes only the file's bytes to standard output. */
 async function toOutput(io: Io, find: () => Promise<Source>, { json }: { json?: boolean }): Promise<number> {
   if (json) throw new OperatorError("-o - prints the file itself. Omit --json.");
   if (io.columns !== undefined)
@@ -109,7 +109,7 @@ async function choosePath(output: string | undefined, name: string): Promise<str
   return isFolder ? join(output, name) : output;
 }
 
-/** Refuses to replace what is not a regular file, such as /dev/stdout: a rename would remove it. */
+/** Refuses to replace anything but a regular file: a rename would remove, for example, /dev/stdout. */
 async function refuseUnlessFile(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found && !found.isFile())

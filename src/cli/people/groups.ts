@@ -26,17 +26,17 @@ const COLUMNS: readonly Column<Group>[] = [
 
 const MEMBER_COLUMNS: readonly Column<Member>[] = [
   ["ID", ({ id }) => id],
-  ["USERNAME", nameOf],
+  ["USERNAME", toName],
   ["NAME", ({ display_name }) => display_name ?? ""],
   ["ROLE", ({ role }) => role],
   ["SINCE", ({ created_at }) => isoTime(created_at)],
 ];
 
-function nameOf({ username }: Member): string {
+function toName({ username }: Member): string {
   return username ?? "(deleted user)";
 }
 
-/** Which groups a command is about, if several have the name that it gets. */
+/** Decides between several groups of the same name: whether the command can be about this one. */
 type IsMeant = (group: Group) => boolean;
 
 export const isJoined: IsMeant = ({ role }) => role !== "invited";
@@ -99,7 +99,7 @@ export function updateGroup(io: Io, who: string, options: GroupOptions & JsonOpt
   const { name, description, avatar } = options;
   if (name === undefined && description === undefined && avatar === undefined)
     throw new OperatorError("There is nothing to change. Add --description or --avatar.");
-  // A picture has no empty URL.
+  // The API has no empty URL: null removes the picture.
   const changes = { name, description, avatar_url: avatar === "" ? null : avatar };
   return change(io, who, options, isJoined, async (parley, group) => {
     const changed = await parley.groups.update(group.id, changes, { signal: io.stop });
@@ -124,7 +124,7 @@ export function leaveGroup(io: Io, who: string, options: JsonOption): Promise<nu
   });
 }
 
-/** Lists members; for an admin also those who are invited. */
+/** Lists members; admins also see who is invited. */
 export function listMembers(io: Io, who: string, options: ListOptions): Promise<number> {
   return asPerson(io, async (parley) => {
     const { id } = await getGroup(io, parley, who, isJoined);
@@ -138,7 +138,7 @@ export function inviteMember(io: Io, who: string, username: string, options: Jso
   return change(io, who, options, isJoined, async (parley, { id, name }) => {
     const member = await parley.groups.inviteMember(id, { username }, { signal: io.stop });
     const state = member.role === "invited" ? "invited to" : "already a member of";
-    return [member, `${nameOf(member)} is ${state} ${name}`];
+    return [member, `${toName(member)} is ${state} ${name}`];
   });
 }
 
@@ -152,9 +152,9 @@ export function changeRole(
   return change(io, who, options, isJoined, async (parley, group) => {
     const { id } = await getMember(io, parley, group, whose);
     const member = await parley.groups.updateMember(group.id, id, { role }, { signal: io.stop });
-    // Somebody who is alone in a group stays its admin.
+    // The last member stays an admin, whatever the request says.
     const state = member.role === "admin" ? "an admin" : "an ordinary member";
-    return [member, `${nameOf(member)} is ${state} of ${group.name}`];
+    return [member, `${toName(member)} is ${state} of ${group.name}`];
   });
 }
 
@@ -164,7 +164,7 @@ export function removeMember(io: Io, who: string, whom: string, options: JsonOpt
     const member = await getMember(io, parley, group, whom);
     await parley.groups.removeMember(group.id, member.id, { signal: io.stop });
     const state = member.role === "invited" ? "no longer invited to" : "no longer a member of";
-    return [member, `${nameOf(member)} is ${state} ${group.name}`];
+    return [member, `${toName(member)} is ${state} ${group.name}`];
   });
 }
 
@@ -193,8 +193,8 @@ async function getGroup(io: Io, parley: Parley, who: string, isMeant: IsMeant): 
 }
 
 /**
- * Finds the group with this id or name, in upper or lower case. If several have the name, those that `isMeant` holds for take
- * precedence. Throws `OperatorError` if it is still not clear which one.
+ * Finds the group with this id or name, ignoring case. If several have the name, those that `isMeant` accepts take
+ * precedence. Throws `OperatorError` if that still leaves several.
  */
 export async function findGroup(
   io: Io,
@@ -227,7 +227,7 @@ async function getMember(io: Io, parley: Parley, { id, name }: Group, who: strin
   throw new ParleyApiError({ code: "member_not_found", status: 404, detail });
 }
 
-/** Compares names like the server compares usernames. */
-function isCalled(name: string | null, asked: string): boolean {
-  return name !== null && usernameKey(name) === usernameKey(asked);
+/** Compares names as the server compares usernames. */
+function isCalled(name: string | null, typed: string): boolean {
+  return name !== null && usernameKey(name) === usernameKey(typed);
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Io } from "../io.ts";
 import { personalFolder } from "./login-file.ts";
 
-/** The note of an upload that is not complete, by which the same command continues it. */
+/** Remembers the id of an unfinished upload, so that the same command can continue it. */
 export interface Note {
   /** Returns the id of the upload; undefined if there is none. */
   read(): string | undefined;
@@ -12,10 +12,10 @@ export interface Note {
   drop(): void;
 }
 
-/** Returns the note of this upload: `asked` is everything that makes it another one. */
-export function noteOf(io: Io, asked: readonly unknown[]): Note {
+/** Returns the note of an upload, which is identified by all of its `parts`. */
+export function toNote(io: Io, parts: readonly unknown[]): Note {
   const folder = join(personalFolder(io), "uploads");
-  const path = join(folder, createHash("sha256").update(JSON.stringify(asked)).digest("hex"));
+  const path = join(folder, createHash("sha256").update(JSON.stringify(parts)).digest("hex"));
   return {
     read() {
       try {
@@ -29,7 +29,7 @@ export function noteOf(io: Io, asked: readonly unknown[]): Note {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
         writeFileSync(path, `${id}\n`, { mode: 0o600 });
       } catch {
-        // Without the note the upload goes on all the same, but no other command can continue it.
+        // The upload still works, but no later command can continue it.
       }
     },
     drop: () => rmSync(path, { force: true }),

@@ -13,7 +13,7 @@ interface Login {
   token: string;
 }
 
-/** Returns the folder of what the command line keeps for its user. */
+/** Returns the folder of the command line's own files. */
 export function personalFolder({ env }: Io): string {
   const { XDG_CONFIG_HOME: folder, HOME: home } = env;
   // The XDG specification says to ignore relative paths.

@@ -31,7 +31,7 @@ export async function login(
   });
 }
 
-/** Whether the connection can be read on the network. */
+/** Reports whether others on the network can read the connection. */
 function isUnencrypted({ protocol, hostname }: URL): boolean {
   return protocol === "http:" && !isLoopback(hostname);
 }
@@ -45,7 +45,7 @@ function askToken(io: Io): Promise<string> {
     );
   const output = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output, terminal: true, historySize: 0, signal: io.stop });
-  // Printed only now, because from here on the terminal echoes nothing.
+  // Printed only now, because the terminal no longer echoes input.
   io.warn("Access token (hidden):");
   return new Promise((resolve, reject) => {
     lines.once("line", (line) => {

@@ -97,7 +97,7 @@ function toName(user: Attachment["sender"]): string {
   return user?.username ?? "(deleted user)";
 }
 
-/** Says what happened in a group; returns undefined for a message that a user has written. */
+/** Returns the sentence for an event in a group; undefined for a message that a user wrote. */
 export function systemText({ type, sender, data }: Message): string | undefined {
   const who = toName(sender);
   const user = (data?.user ?? null) as Message["sender"];
@@ -119,7 +119,7 @@ export function systemText({ type, sender, data }: Message): string | undefined 
   }
 }
 
-/** Returns text and names of files in one line, or what happened. */
+/** Returns a message in one line: its text and file names, or the event in the group. */
 export function summary(message: Message): string {
   const { text, data, attachments } = message;
   const event = systemText(message);

@@ -5,8 +5,8 @@ import { findContact } from "./contacts.ts";
 import { findGroup, isGroupId, isJoined } from "./groups.ts";
 
 /**
- * Returns the conversation with this id, with the contact of this id or username, or of the group of this id or name. A contact
- * takes precedence over a group. Throws `contact_not_found` if there is none.
+ * Returns the id of a conversation, given its id, a contact's id or username, or a group's id or name. A contact
+ * takes precedence over a group. Throws `contact_not_found` if nothing matches.
  */
 export async function getConversationId(io: Io, parley: Parley, who: string): Promise<string> {
   if (/^cnv_[0-9a-z]{26}$/.test(who)) return who;

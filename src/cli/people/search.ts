@@ -34,21 +34,21 @@ export function search(
   });
 }
 
-/** Adds the names of the conversations, each of which is retrieved once. */
+/** Adds the names of the conversations. Retrieves each conversation once. */
 async function* withNames(io: Io, parley: Parley, list: AsyncIterable<Message>): AsyncGenerator<Hit> {
   const names = new Map<string, string>();
   for await (const message of list) {
     const id = message.conversation_id;
-    if (!names.has(id)) names.set(id, await nameOf(io, parley, id));
+    if (!names.has(id)) names.set(id, await getName(io, parley, id));
     yield { ...message, conversation: names.get(id)! };
   }
 }
 
-async function nameOf(io: Io, { conversations }: Parley, id: string): Promise<string> {
+async function getName(io: Io, { conversations }: Parley, id: string): Promise<string> {
   try {
     return conversationName(await conversations.retrieve(id, { signal: io.stop }));
   } catch (error) {
-    // The user has left it meanwhile.
+    // The user has left it since.
     if (error instanceof ParleyApiError && error.code === "conversation_not_found") return "";
     throw error;
   }

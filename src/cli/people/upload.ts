@@ -14,7 +14,7 @@ import { startProgress } from "../progress.ts";
 import { asOperatorError } from "../system-errors.ts";
 import { counted, harmless, jsonLine } from "../text.ts";
 import { type Access, asPerson, explain, isRefusal, REFUSED } from "./access.ts";
-import { noteOf } from "./interrupted.ts";
+import { toNote } from "./interrupted.ts";
 import { getConversationId } from "./partners.ts";
 
 /** Stands for standard input in place of a path. */
@@ -66,7 +66,7 @@ export function upload(
   });
 }
 
-/** What is uploaded. */
+/** A file to upload. */
 interface File {
   path: string;
   /** Undefined for standard input. */
@@ -76,7 +76,7 @@ interface File {
   stripMetadata: boolean | undefined;
 }
 
-/** A larger file is uploaded so that it can be continued. */
+/** Larger files use a resumable upload. */
 const LARGE_BYTES = 8 * 1024 * 1024;
 
 function isLarge(size: number | undefined): boolean {
@@ -94,7 +94,7 @@ async function uploadOne(io: Io, parley: Parley, url: string, file: File): Promi
     onProgress: ({ sent }: UploadProgress) => progress.at(sent),
   };
   try {
-    // Metadata is removed only from what comes in one request.
+    // The server strips metadata only from single-request uploads.
     if (isLarge(size) && !stripMetadata) return await uploadLarge(io, parley, url, file, options);
     return await parley.attachments.upload(input ?? path, { ...options, strip_metadata: stripMetadata });
   } finally {
@@ -104,7 +104,7 @@ async function uploadOne(io: Io, parley: Parley, url: string, file: File): Promi
   }
 }
 
-/** Continues the upload of the same unchanged file that another command has begun, or begins one. */
+/** Continues the upload of the same unchanged file that an earlier command left, or starts one. */
 async function uploadLarge(
   io: Io,
   parley: Parley,
@@ -114,7 +114,7 @@ async function uploadLarge(
 ): Promise<Attachment> {
   const { path, name, conversation } = file;
   const { size, mtimeMs } = await stat(path);
-  const note = noteOf(io, [url, resolve(path), size, mtimeMs, name ?? null, conversation ?? null]);
+  const note = toNote(io, [url, resolve(path), size, mtimeMs, name ?? null, conversation ?? null]);
   const resume = note.read();
   try {
     const attachment = await parley.uploads.send(path, { ...options, resume, onStart: note.write });
@@ -134,13 +134,13 @@ export async function getSize(path: string): Promise<number> {
   });
   if (found.isDirectory())
     throw new OperatorError("It is a folder. Pack it into one file first, for example with tar.");
-  // The size of a pipe is unknown.
+  // Only regular files have a known size.
   if (!found.isFile())
     throw new OperatorError("It is not a regular file. Send its contents through standard input: -");
   return found.size;
 }
 
-/** Returns why this one file failed, or undefined if the next would fail for the same reason. */
+/** Returns why this file failed, or undefined if every other file would fail for the same reason. */
 function toReason(error: unknown, access: Access): string | undefined {
   if (error instanceof ParleyApiError) {
     if (error.code === "source_changed") return harmless(error.detail);

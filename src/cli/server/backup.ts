@@ -19,13 +19,13 @@ import { getDataFolder, readEmbeddedConfig, withAccounts } from "./data.ts";
 import { databaseFinding, type Finding, fileFinding, formatFinding, inFolder } from "./findings.ts";
 import { amount, createWatch, type Watch } from "./watch.ts";
 
-/** When a hold expires if its backup has crashed, and how often a running backup renews it. */
+/** Expiry of a hold, if its backup has crashed. A running backup renews it more often. */
 const HOLD_MS = 15_000;
 const RENEWAL_MS = 5000;
 /** The file in the backup that lists what was already damaged or missing at the source. */
 const FINDINGS = "findings.txt";
 
-/** The contents of a backup. */
+/** What a backup contains. */
 interface Made {
   files: number;
   bytes: number;
@@ -33,7 +33,7 @@ interface Made {
 }
 
 /**
- * Copies the data folder, also while a server runs, to a folder that gets its name only when it is complete. Prints
+ * Backs up the data folder, also while a server runs. The backup gets its final name only when it is complete. Prints
  * damaged files and keeps the backup. Returns the exit code: 1 if there is a finding.
  */
 export async function backup(io: Io, target: string): Promise<number> {
@@ -64,7 +64,7 @@ async function claim(folder: string): Promise<string> {
     if (existsSync(folder)) {
       if ((await readdir(folder)).length > 0)
         throw new OperatorError(`${folder} is not empty. Choose a new folder.`);
-      // Fails for a mount point, now rather than at the end.
+      // Fails for a mount point: better now than at the end.
       await rename(folder, partial);
       await chmod(partial, FOLDER_MODE);
     } else await mkdir(partial, { mode: FOLDER_MODE });
@@ -88,11 +88,11 @@ async function fill(io: Io, accounts: Accounts, from: string, to: string): Promi
   const report = (finding: Finding) => {
     made.findings++;
     io.print(formatFinding(finding));
-    // A later restore must show that the source was damaged, not the backup.
+    // A later restore must be able to tell that the source was damaged, not the backup.
     appendFileSync(join(to, FINDINGS), `${formatFinding(finding)}\n`, { mode: 0o600, flush: true });
   };
   const watch = createWatch(io);
-  // Gets its real name last: without it an interrupted backup is not a data folder.
+  // The database gets its final name last: an interrupted backup is not a valid data folder.
   const database = `${databaseOf(to)}.partial`;
   makeStoreFolders(to);
   await copyMost(accounts.db, from, to, watch);
@@ -143,7 +143,7 @@ async function copyRest(
       made.files++;
       made.bytes += file.file_size;
     }
-    // The rest of a damaged file may be useful. An empty file in place of a missing one is not.
+    // The readable part of a damaged file may be useful; an empty file in place of a missing one is not.
     if (fault?.kind === "missing" && path !== undefined) await unlink(path);
   }
 }
@@ -158,14 +158,14 @@ async function removeOthers(snapshot: Reader, to: string): Promise<void> {
 }
 
 /**
- * Runs work under a hold, so that no server erases bytes. What an eraser still erases when the hold is placed belongs
- * to attachments whose deletion was committed before, so later snapshots do not have them.
+ * Runs work under a hold, so that no server erases bytes. An eraser that is already running when the hold is placed
+ * only erases attachments whose deletion is committed, so later snapshots do not contain them.
  */
 async function whileHeld({ db, clock }: Accounts, work: () => Promise<void>): Promise<void> {
   const name = randomUUID();
   const times = () => ({ now: clock(), until: clock() + HOLD_MS });
   await db.write("placeHold", { name, ...times() });
-  // A failed renewal is repeated by the next. If all fail, the hold expires, which is reported below.
+  // The next renewal makes up for a failed one. If all fail, the hold expires, which is reported below.
   const renewal = setInterval(() => db.write("renewHold", { name, ...times() }).catch(() => {}), RENEWAL_MS);
   let held = false;
   try {

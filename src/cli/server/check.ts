@@ -27,21 +27,21 @@ import {
   miscountFinding,
   orphanFinding,
   type Place,
-  placeOf,
   strayFinding,
+  toPlace,
 } from "./findings.ts";
 import { amount, createWatch, type Watch } from "./watch.ts";
 
 /**
- * Compares rows with files, also while a server runs, and changes nothing. Prints each finding as it is found, so memory
- * does not grow with them. Returns the exit code: 1 if there is a finding.
+ * Compares rows with files and changes nothing. Works while a server runs. Prints each finding at once, so memory
+ * does not grow with their number. Returns the exit code: 1 if there is a finding.
  */
 export async function check(io: Io, options: { json?: boolean }): Promise<number> {
   const config = readConfig(io.env);
   if (config.databaseUrl === null) getDataFolder(config);
   return withReader(config, async (db) => {
     const blobs = await readStore(config);
-    const place = placeOf(config);
+    const place = toPlace(config);
     const watch = createWatch(io);
     let findings = 0;
     const isSqlite = config.databaseUrl === null;
@@ -83,7 +83,7 @@ async function withReader<T>(config: Config, work: (db: Reader) => Promise<T>): 
   }
 }
 
-/** What the schema has to compare. */
+/** The parts that this version of the schema can compare. */
 interface Schema {
   isCounted: boolean;
   hasMessages: boolean;
@@ -100,7 +100,7 @@ async function* findAll(
 ): AsyncGenerator<Finding> {
   for (const message of corruption.rows) yield databaseFinding(place.database, message);
   for (const message of corruption.index) yield indexDamageFinding(place.database, message);
-  // A damaged database would report intact files as damaged.
+  // With a damaged database, intact files would be reported as damaged.
   if (corruption.rows.length > 0) return;
   for await (const { file, fault } of checkFiles(db, blobs, watch.onChunk)) {
     watch.onFile();

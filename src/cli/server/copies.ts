@@ -15,8 +15,8 @@ export const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
 /**
- * Copies and syncs the bytes of an attachment to another data folder. Returns what is wrong with them, if anything; then
- * the copy has the bytes that could be read. A small file is only verified: its bytes are in the database.
+ * Copies and syncs the bytes of an attachment to another data folder. Returns the fault, if there is one: the copy
+ * then has the bytes that could be read. A small file is only verified, because its bytes are in the database.
  */
 export async function copyBlob(
   db: Reader,

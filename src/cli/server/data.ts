@@ -8,7 +8,7 @@ import type { Io } from "../io.ts";
 
 /** Returns the configured data folder. Throws `OperatorError` if it has no database. */
 export function getDataFolder({ dataFolder }: Config): string {
-  // A command that is run in the wrong folder must not create an empty database there.
+  // A command in the wrong folder must not create an empty database there.
   refuseHalfRestore(dataFolder);
   if (!existsSync(databaseOf(dataFolder))) {
     throw new OperatorError(
@@ -27,7 +27,7 @@ export function readEmbeddedConfig(io: Io): Config {
   );
 }
 
-/** Runs work on the database, also while a server runs, and then closes it. */
+/** Opens the database, also while a server runs, runs work on it, and closes it. */
 export async function withAccounts<T>(config: Config, work: (accounts: Accounts) => Promise<T>): Promise<T> {
   if (config.databaseUrl === null) getDataFolder(config);
   const accounts = await openAccounts(config);

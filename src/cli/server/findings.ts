@@ -9,7 +9,7 @@ import type { StoredFile } from "../../db/queries/upkeep/integrity.ts";
 import type { Orphan } from "../../db/queries/upkeep/orphans.ts";
 import { databaseOf } from "../../util/data-folder.ts";
 
-/** A problem, in words and as data. The data with `hint` is a line of `parley check --json`. */
+/** A problem, in words and as data. `parley check --json` prints the data and `hint`. */
 export interface Finding {
   data: { kind: string } & Record<string, string | number | null>;
   text: string;
@@ -20,7 +20,7 @@ export interface Finding {
 export interface Place {
   /** The database's name in messages. */
   database: string;
-  pathOf(key: string): string;
+  toPath(key: string): string;
   restore(key: string): string;
   strayPath(name: string): string;
   erase(path: string): string;
@@ -29,33 +29,33 @@ export interface Place {
 export function inFolder(folder: string, database = databaseOf(folder)): Place {
   return {
     database,
-    pathOf: (key) => pathOf(folder, key),
+    toPath: (key) => toBlobPath(folder, key),
     restore: (key) =>
-      `Restore it from a backup: cp BACKUP/blobs/${key.slice(0, 2)}/${key} ${quote(pathOf(folder, key))}`,
+      `Restore it from a backup: cp BACKUP/blobs/${key.slice(0, 2)}/${key} ${quote(toBlobPath(folder, key))}`,
     strayPath: (name) => join(folder, name),
     erase: (path) => `rm ${quote(path)}`,
   };
 }
 
-export function placeOf({ databaseUrl, dataFolder, store }: Config): Place {
+export function toPlace({ databaseUrl, dataFolder, store }: Config): Place {
   const database = databaseUrl === null ? databaseOf(dataFolder) : "the PostgreSQL database";
   return store === null ? inFolder(dataFolder, database) : inBucket(store.bucket, database);
 }
 
 function inBucket(bucket: string, database: string): Place {
-  const pathOf = (name: string) => `s3://${bucket}/${name}`;
+  const toPath = (name: string) => `s3://${bucket}/${name}`;
   return {
     database,
-    pathOf,
+    toPath,
     restore: (key) => `Restore the object ${key} from a backup of the bucket ${bucket}`,
-    strayPath: pathOf,
+    strayPath: toPath,
     erase: () => "delete the object",
   };
 }
 
 /** Reports an attachment whose stored bytes do not match its row. */
 export function fileFinding(place: Place, file: StoredFile, fault: Fault): Finding {
-  const path = isSmallFile(file) ? place.database : place.pathOf(file.blob_key);
+  const path = isSmallFile(file) ? place.database : place.toPath(file.blob_key);
   const what = isSmallFile(file) ? `its copy in ${path}` : path;
   return {
     data: { ...describeFile(file), blob_key: file.blob_key, path, file_size: file.file_size, ...fault },
@@ -64,7 +64,7 @@ export function fileFinding(place: Place, file: StoredFile, fault: Fault): Findi
   };
 }
 
-/** Reports an attachment that was withdrawn, because the scanner found something in it. */
+/** Reports an attachment that was withdrawn because the scanner found something in it. */
 export function infectedFinding(file: StoredFile, found: string): Finding {
   return {
     data: { kind: "infected", ...describeFile(file), found },
@@ -101,7 +101,7 @@ function describeFault(file: StoredFile, fault: Fault): string {
 }
 
 /** Returns the path of a file, also for an invalid key in a damaged row. */
-function pathOf(folder: string, key: string): string {
+function toBlobPath(folder: string, key: string): string {
   try {
     return blobPath(folder, key);
   } catch {
@@ -125,7 +125,7 @@ export function strayFinding(place: Place, stray: Stray): Finding {
       };
 }
 
-/** Reports a user whose storage is counted wrong. */
+/** Reports a user whose storage sum is wrong. */
 export function miscountFinding({ user_id, username, used, found }: Miscount): Finding {
   return {
     data: { kind: "storage", user_id, username, used, found },
@@ -134,7 +134,7 @@ export function miscountFinding({ user_id, username, used, found }: Miscount): F
   };
 }
 
-/** Reports a row that does not fit the rows of other tables. */
+/** Reports a row that contradicts rows of other tables. */
 export function orphanFinding({ table, row, problem, isRepairable }: Orphan): Finding {
   return {
     data: { kind: "row", table, row, problem },
@@ -156,7 +156,7 @@ const REPAIR_CONTACTS =
   "An older Parley created it beside a newer one. Repair it, also while the server runs: parley check --repair-contacts.";
 const REPAIR_SEARCH = "Rebuild it, also while the server runs: parley check --repair-search.";
 
-/** Reports a text that a search does not find, or a deleted one whose words are still in the index. */
+/** Reports a message that search does not find, or a deleted one that is still in the index. */
 export function indexFinding({ body_id, message_id }: IndexFault): Finding {
   return {
     data: { kind: "search", message_id, body_id },

@@ -26,7 +26,7 @@ import { startProgress } from "../progress.ts";
 import { counted, jsonLine } from "../text.ts";
 import { getDataFolder } from "./data.ts";
 
-/** How many events are numbered in one write. */
+/** Events numbered in one write. */
 const AT_ONCE = 200;
 
 interface MoveOptions {
@@ -57,9 +57,9 @@ export async function move(io: Io, options: MoveOptions): Promise<number> {
   const target = rowsMove ? await openDatabase(to, quietFuse(), { alone: true }) : source;
   if (rowsMove) opened.defer(() => target.close());
   const secrets = rowsMove ? readSecrets(from) : [];
-  const isResumed = rowsMove ? await begin(target, nameOf(from)) : true;
+  const isResumed = rowsMove ? await begin(target, toSourceName(from)) : true;
   const storeMoves = options.toStore !== undefined;
-  // Events without a number are not copied, and only their own database knows their order.
+  // Only the source knows the order of events without a number, and they are not copied.
   while (rowsMove && (await hasUnnumbered(source))) await source.write("numberEvents", { limit: AT_ONCE });
   if (rowsMove) await moveRows(io, source, target, storeMoves ? TABLES : [...TABLES, ...OF_THE_STORE]);
   const faults = storeMoves ? await moveFiles(io, source, from, to, isResumed) : 0;
@@ -129,7 +129,7 @@ async function listFolders(from: Config, to: Config): Promise<Set<string>> {
   return folders;
 }
 
-/** Ignores failures: a disk that fails ends the move with its error. */
+/** Creates a fuse that reports nothing: a failing disk ends the move with its own error. */
 function quietFuse(): Fuse {
   return createFuse(() => {});
 }
@@ -240,13 +240,13 @@ async function step<T>(progress: Step, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the secrets that signed the existing links. */
+/** Returns the secrets that sign the existing links. */
 function readSecrets(from: Config): readonly string[] {
   return from.secrets.length > 0 ? from.secrets : [keptSecret(from.dataFolder)];
 }
 
 /** Names the source of the rows, without a password. */
-function nameOf({ databaseUrl, dataFolder }: Config): string {
+function toSourceName({ databaseUrl, dataFolder }: Config): string {
   if (databaseUrl === null) return dataFolder;
   const { host, pathname } = new URL(databaseUrl);
   return `postgres://${host}${pathname}`;

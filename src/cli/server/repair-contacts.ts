@@ -4,7 +4,7 @@ import type { Io } from "../io.ts";
 import { counted } from "../text.ts";
 import { withAccounts } from "./data.ts";
 
-/** Gives contacts their conversations back, also while a server runs. */
+/** Restores the missing conversations of contacts, also while a server runs. */
 export async function repairContacts(io: Io, options: { json?: boolean }): Promise<void> {
   const repaired = await withAccounts(readConfig(io.env), async ({ db }) => {
     let count = 0;

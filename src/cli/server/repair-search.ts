@@ -6,7 +6,7 @@ import type { Io } from "../io.ts";
 import { startProgress } from "../progress.ts";
 import { withAccounts } from "./data.ts";
 
-/** Rebuilds the search index, also while a server runs, which continues if this is stopped. */
+/** Rebuilds the search index, also while a server runs. If this command is interrupted, the server continues. */
 export async function repairSearch(io: Io, options: { json?: boolean }): Promise<void> {
   await withAccounts(readConfig(io.env), async ({ db }) => {
     await db.write("rebuildIndex", undefined).catch((error: Error) => {

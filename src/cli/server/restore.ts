@@ -27,8 +27,8 @@ import { amount, createWatch, type Watch } from "./watch.ts";
 const ALLOWED = /^(?:server\.lock(?:-journal)?|lost\+found)$/;
 
 /**
- * Restores a backup to the data folder, or leaves that unchanged. The files are first copied within the data folder, which
- * may be a mount point. Until the restore is complete, no server starts on it.
+ * Restores a backup to the data folder, or leaves the folder unchanged. Files are first copied within the data
+ * folder, because it may be a mount point. No server starts on the folder until the restore is complete.
  */
 export async function restore(io: Io, backup: string): Promise<void> {
   const from = resolve(backup);
@@ -81,7 +81,7 @@ async function restoreLocked(io: Io, from: string, dataFolder: string, watch: Wa
     await syncFolder(dataFolder);
     return hasSecret;
   } catch (error) {
-    // The folder was empty, so all of these come from this restore.
+    // The folder was empty, so this restore created all of these.
     for (const name of ["parley.db", "secret", "blobs"])
       await rm(join(dataFolder, name), { recursive: true, force: true });
     throw error;

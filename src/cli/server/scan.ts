@@ -11,7 +11,7 @@ import { OperatorError, ParleyError } from "../../errors.ts";
 import type { Io } from "../io.ts";
 import { counted } from "../text.ts";
 import { withAccounts } from "./data.ts";
-import { type Finding, fileFinding, formatFinding, infectedFinding, placeOf } from "./findings.ts";
+import { type Finding, fileFinding, formatFinding, infectedFinding, toPlace } from "./findings.ts";
 import { amount, createWatch, type Watch } from "./watch.ts";
 
 /** Where a scan reads and writes. */
@@ -23,8 +23,8 @@ interface Site {
 }
 
 /**
- * Scans every file again, also while a server runs, and withdraws those in which the scanner finds something. Returns the
- * exit code: 1 if there is a finding.
+ * Scans every file again, also while a server runs, and withdraws infected files. Returns the exit code: 1 if there
+ * is a finding.
  */
 export async function scanFiles(io: Io, options: { json?: boolean }): Promise<number> {
   const config = readConfig(io.env);
@@ -33,7 +33,7 @@ export async function scanFiles(io: Io, options: { json?: boolean }): Promise<nu
   await proveScanner(scanner);
   return withAccounts(config, async (accounts) => {
     const site = { accounts, scanner, blobs: await readStore(config), watch: createWatch(io) };
-    const place = placeOf(config);
+    const place = toPlace(config);
     let findings = 0;
     let larger = 0;
     for await (const file of storedFiles(accounts.db)) {
@@ -58,7 +58,7 @@ export async function scanFiles(io: Io, options: { json?: boolean }): Promise<nu
   });
 }
 
-/** Returns the name of what was found, or the fault because of which the file cannot be scanned; otherwise null. */
+/** Returns the name of the finding, or the fault that prevents a scan; null if the file is clean. */
 async function scanFile(site: Site, file: StoredFile): Promise<string | Fault | null> {
   const { accounts, blobs, scanner, watch } = site;
   const { db } = accounts;
@@ -67,7 +67,7 @@ async function scanFile(site: Site, file: StoredFile): Promise<string | Fault | 
     watch.onChunk(chunk);
     return scan.feed(chunk);
   });
-  // Bytes that were erased after the row was read are no fault.
+  // Bytes erased since the row was read are no fault.
   if (fault) return (await isBlobLive(db, file.blob_key)) ? fault : null;
   const found = await scan.end().catch((error: Error) => {
     throw new OperatorError(`The scanner failed at ${file.id}: ${error.message}. Run the command again.`, {
@@ -82,7 +82,7 @@ async function scanFile(site: Site, file: StoredFile): Promise<string | Fault | 
     await db.write("withdrawAttachment", { id: file.id, found, entry: newEntry(accounts, null) });
     return found;
   } catch (error) {
-    // Its uploader was faster.
+    // The uploader deleted it first.
     if (error instanceof ParleyError && error.code === "attachment_not_found") return null;
     throw error;
   }

@@ -3,7 +3,7 @@ import { systemClock } from "../../util/clock.ts";
 import type { Io } from "../io.ts";
 import { counted } from "../text.ts";
 
-/** When to print the first line of progress. The wait doubles for each next line. */
+/** Delay of the first line of progress. The delay doubles for each further line. */
 const FIRST_LINE_MS = 10_000;
 
 /** Counts what a long command has read, prints progress, and stops the command on SIGTERM or Ctrl-C. */

@@ -1,4 +1,5 @@
-// Says that there is a new message, also while no window is open. What is pushed has ids only, and this names nobody.
+// Shows a notification of a new message, also while no window is open. A push contains only ids, so the text names
+// nobody.
 addEventListener("push", (event) => event.waitUntil(show()));
 addEventListener("notificationclick", (event) => {
   event.notification.close();
@@ -7,7 +8,7 @@ addEventListener("notificationclick", (event) => {
 
 async function show() {
   const windows = await listWindows();
-  // Whoever looks at a window sees the message itself.
+  // In a focused window the user sees the message itself.
   if (windows.some(({ focused }) => focused)) return;
   await registration.showNotification("Parley", { body: "You have a new message.", tag: "parley" });
 }

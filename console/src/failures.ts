@@ -1,4 +1,4 @@
-// Errors: what the console does about them, and their text for the user.
+// How the console handles errors, and their texts for the user.
 import { type ErrorCode, ParleyApiError } from "../../client/src/index.ts";
 import { formatSize } from "./ui/format.ts";
 
@@ -6,38 +6,38 @@ export function isCode(error: unknown, code: ErrorCode): boolean {
   return error instanceof ParleyApiError && error.code === code;
 }
 
-/** Whether the server refused the token. */
+/** Reports whether the server refused the token. */
 export function isRefused(error: unknown): boolean {
   return error instanceof ParleyApiError && error.status === 401;
 }
 
-/** Whether the server is unreachable or failing, which may pass. */
+/** Reports whether the server is unreachable or failing, which may be temporary. */
 export function isOutage(error: unknown): boolean {
   return error instanceof ParleyApiError && (error.status === 0 || error.status >= 500);
 }
 
-/** Whether the same request may succeed later, without the user doing anything. */
+/** Reports whether the same request may succeed later, without any action of the user. */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof ParleyApiError)) return false;
-  // A file that has changed, no room for it, or too many of them on one day.
+  // The file has changed, the disk or quota is full, or the daily limit of files is reached.
   if (error.code === "source_changed" || error.status === 507 || error.code === "daily_limit_reached")
     return false;
-  // The first attempt may still run where its connection was lost, or its body has stalled.
+  // The first attempt may still be running if its connection was lost or its body stalled.
   if (error.code === "idempotency_in_progress" || error.code === "request_timeout") return true;
   return isOutage(error) || error.status === 429;
 }
 
-/** Whether it does not exist, or not any more. */
+/** Reports whether the resource does not exist, or no longer does. */
 export function isGone(error: unknown): boolean {
   return error instanceof ParleyApiError && error.status === 404;
 }
 
-/** Whether the user or a newer request aborted it: not an error to show. */
+/** Reports whether the user or a newer request aborted it: not an error to show. */
 export function isAborted(error: unknown): boolean {
   return error instanceof Error && error.name === "AbortError";
 }
 
-/** Whether the file was refused because another user uploaded it. */
+/** Reports whether the server refused because another user uploaded the file. */
 export function isForeign(error: unknown): boolean {
   return isCode(error, "not_uploader");
 }
@@ -64,10 +64,10 @@ const ACCEPTED: Readonly<Record<string, string>> = {
   expires_at: "The token must expire in the future.",
 };
 
-/** The page and the server do not understand each other: the page may be older than the server. */
+/** Page and server do not match: the page may be older than the server. */
 const OUTDATED = "The server does not understand this page. Reload it.";
 
-/** What each code means to people: the server's own words are for those who call its API. */
+/** The text of each code for users: the server's own texts are for developers. */
 const TEXTS: Readonly<Record<ErrorCode, string>> = {
   ...{ malformed_request: OUTDATED, malformed_body: OUTDATED, route_not_found: OUTDATED },
   ...{ method_not_allowed: OUTDATED, unknown_parameter: OUTDATED, repeated_parameter: OUTDATED },
@@ -131,24 +131,24 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
     "The server lost its database connection. Check whether this was done before you try again.",
 };
 
-/** Returns the text of an error: by its code and field, never the server's own words. */
+/** Returns the text of an error, by its code and field. Never shows the server's own text. */
 export function explain(error: unknown): string {
   if (!(error instanceof ParleyApiError)) return error instanceof Error ? error.message : String(error);
   const { code, param = "", requestId } = error;
   const accepted = code === "invalid_parameter" ? ACCEPTED[param] : undefined;
   const text = accepted ?? TEXTS[code];
   if (text !== undefined && code !== "internal_error") return text;
-  // A newer server may have other codes. Its log has the details under the id.
+  // A newer server may have other codes. The request id finds the details in its log.
   const id = requestId === undefined ? "" : ` Request ID: ${requestId}.`;
   return `${text ?? "The server refused this."}${id}`;
 }
 
-/** What a form shows of an error. */
+/** An error as shown in a form. */
 export interface FormFailure {
   text: string;
-  /** The field that caused it; empty if it was none. */
+  /** The field that caused the error; empty if none did. */
   param: string;
-  /** The id of what already exists; empty if nothing does. */
+  /** The id of the existing resource, if that is the problem; otherwise empty. */
   existing: string;
 }
 
@@ -159,7 +159,7 @@ export function toFormFailure(error: unknown): FormFailure {
   return { text: explain(error), param, existing: String(members.existing_id ?? "") };
 }
 
-/** Names the limit that was reached: many have the same code. Returns other errors as they are. */
+/** Names the limit that was reached, because many limits share one code. Returns other errors unchanged. */
 export function nameLimit(error: unknown, text: string): unknown {
   return isCode(error, "count_limit_reached") ? new Error(text) : error;
 }

@@ -40,7 +40,7 @@ import "./ui/menus.css";
 import "./files/viewer.css";
 
 const REFRESH_MS = 300;
-/** A hidden window has no events, and counts in its title how many conversations are unread. */
+/** A hidden window gets no events, so it polls the number of unread conversations for its title. */
 const HIDDEN_MS = 30_000;
 
 function App() {
@@ -66,7 +66,7 @@ function App() {
   return <SignIn {...phase} onSignedIn={enter} />;
 }
 
-/** Keeps the session, so that an outage does not sign anyone out. */
+/** Keeps the session, so that an outage signs nobody out. */
 function Unreachable(props: { reason: string; onRetry: () => void; onSignOut: () => void }) {
   return (
     <main class="sign-in">
@@ -172,12 +172,12 @@ function makeTools(
   return { tools: { ...tools, signOut: () => leave() }, halt };
 }
 
-/** Returns what a message has, in words. */
+/** Describes the contents of a message. */
 function toContent({ text, files }: Outgoing): string {
   return [...(text ? [`“${text}”`] : []), ...files.map(({ name }) => name)].join(", ");
 }
 
-/** Returns the names of the files and messages that are still to be sent, and to whom. */
+/** Returns the names of unsent files and messages, with their recipients. */
 function listUnsent(uploads: Uploads, outbox: Outbox, conversations: Conversations): string[] {
   const messages = outbox.all.map((each) => {
     const name = conversations.find(each.conversationId)?.name ?? "your notes";
@@ -189,7 +189,7 @@ function listUnsent(uploads: Uploads, outbox: Outbox, conversations: Conversatio
   ];
 }
 
-/** Returns a function that reloads the user after a moment, once for all calls until then. Ignores answers that arrive out of order. */
+/** Returns a function that reloads the user soon, once for several calls. Ignores answers that arrive out of order. */
 function refresher(
   parley: Parley,
   events: ChangeFeed,
@@ -197,12 +197,12 @@ function refresher(
   fail: (error: unknown) => void,
 ): () => void {
   let isDue = false;
-  let asked = 0;
+  let sent = 0;
   let shown = 0;
   let failures = 0;
   const ask = async () => {
     isDue = false;
-    const number = ++asked;
+    const number = ++sent;
     try {
       const me = await parley.me();
       if (number < shown) return;
@@ -211,8 +211,8 @@ function refresher(
       show(me);
     } catch (error) {
       if (!isPassing(error)) return fail(error);
-      // A later one has the same answer.
-      if (number < asked || isDue) return;
+      // A later request gives the same answer.
+      if (number < sent || isDue) return;
       isDue = true;
       await events.pause(++failures);
       void ask();
@@ -225,7 +225,7 @@ function refresher(
   };
 }
 
-/** Returns a function that shows whether the server is away, and calls `back` once it is back. */
+/** Returns a function that shows whether the server is unreachable, and calls `back` when it answers again. */
 function noteAway(show: (isAway: boolean) => void, back: () => void): (isAway: boolean) => void {
   let wasAway = false;
   return (isAway) => {
@@ -238,12 +238,12 @@ function noteAway(show: (isAway: boolean) => void, back: () => void): (isAway: b
 /** Follows the events while the user is signed in. Stops events and uploads at the end. */
 function useLive(user: SignedInUser, tools: Tools, setAway: (isAway: boolean) => void) {
   useLayoutEffect(() => {
-    // There is nothing that such a token could follow.
+    // Such a token has nothing to follow.
     if (isAdminAlone(user.me.scopes)) return;
     const { events, uploads, outbox, conversations, groups, notifier, pusher, typists, report, refreshMe } =
       tools;
     const controller = new AbortController();
-    // While uploads run, their last one reloads the used storage.
+    // During uploads, the last one reloads the used storage.
     const forget = events.listen((change) => {
       conversations.hear(change);
       groups.hear(change);

@@ -1,5 +1,5 @@
-// Navigation: the URL (#id) names the open conversation. An open file is a history entry, so that Back closes it, also
-// on a phone.
+// Navigation: the URL (#id) names the open conversation. An open file is a history entry, so that Back closes it,
+// also on a phone.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 /** The place of notes to self. */
@@ -29,13 +29,13 @@ export function usePlace(): string {
   return place;
 }
 
-/** Returns the id of the open file, and a function that opens another or closes it. */
+/** Returns the id of the open file, and a function that opens another file or closes it. */
 export function useOpenFile(): [string | undefined, (id: string | undefined) => void] {
   const read = (): string | undefined => history.state?.file;
   const [id, setId] = useState(read);
   const latest = useRef(id);
   latest.current = id;
-  // history.back() is asynchronous: a file that is opened meanwhile gets its entry afterwards.
+  // history.back() is asynchronous: a file opened meanwhile gets its entry afterwards.
   const leaving = useRef(false);
   useLayoutEffect(() => {
     const follow = () => {
@@ -48,7 +48,7 @@ export function useOpenFile(): [string | undefined, (id: string | undefined) => 
   }, []);
   const look = (next: string | undefined) => {
     const before = latest.current;
-    // Of two calls before the next render the second must not go back again.
+    // Of two calls before the next render, the second must not go back again.
     latest.current = next;
     setId(next);
     if (leaving.current) return;

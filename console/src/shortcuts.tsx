@@ -1,10 +1,10 @@
-// Keyboard shortcuts: those that work everywhere, and the list of all.
+// Keyboard shortcuts: the global ones, and the list of all.
 import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Dialog } from "./ui/dialog.tsx";
 
 const IS_MAC = /Mac|iPhone|iPad/.test(navigator.platform);
-/** The key that goes with another one, as keyboards have it. */
+/** The modifier key, as labelled on keyboards. */
 export const CONTROL = IS_MAC ? "⌘" : "Ctrl";
 
 const ALL: readonly (readonly [what: string, keys: readonly string[]])[] = [
@@ -20,7 +20,7 @@ const ALL: readonly (readonly [what: string, keys: readonly string[]])[] = [
   ["Show this list", ["?"]],
 ];
 
-/** Where letters are text. */
+/** Fields in which letters are text. */
 const FIELD = "input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]";
 
 interface Shortcuts {
@@ -29,7 +29,7 @@ interface Shortcuts {
   explain: () => void;
 }
 
-/** Calls back for the shortcuts that work everywhere but in dialogs, and those of one character not in fields. */
+/** Calls back for global shortcuts, except in dialogs, and for single-character ones except in fields. */
 export function useShortcuts(shortcuts: Shortcuts): void {
   const latest = useRef(shortcuts);
   latest.current = shortcuts;

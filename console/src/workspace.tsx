@@ -50,14 +50,14 @@ export function Workspace() {
   );
 }
 
-/** Moves the focus to the search, also on a phone, where an open conversation hides it. */
+/** Focuses the search, also on a phone, where an open conversation hides it. */
 function focusSearch(): void {
   const field = document.querySelector<HTMLInputElement>(".contacts input[type=search]");
   if (field?.offsetParent === null) openPlace("");
   requestAnimationFrame(() => field?.select());
 }
 
-/** Pages without a search lead to that of the users. */
+/** Pages without a search lead to the search for users. */
 function focusAdminSearch(): void {
   const find = () => document.querySelector<HTMLInputElement>(".admin-main input[type=search]");
   const select = () => requestAnimationFrame(() => find()?.select());
@@ -158,7 +158,7 @@ function OpenPlace(props: {
   );
 }
 
-/** Asks before the window closes while files or messages are not sent. A text that is written is kept. */
+/** Asks before the window closes if files or messages are unsent. A draft is kept. */
 function useLeaveGuard(): void {
   const { uploads, outbox, drafts } = useSession();
   useLayoutEffect(() => {
@@ -171,7 +171,7 @@ function useLeaveGuard(): void {
   }, [uploads, outbox, drafts]);
 }
 
-/** Moves the focus to the other side if its own side is hidden, as on a phone. */
+/** Moves the focus to the other side if its own side becomes hidden, as on a phone. */
 function useFocusKept(selector: string) {
   const root = useRef<HTMLElement>(null);
   useEffect(() => {

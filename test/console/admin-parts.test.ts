@@ -1,10 +1,10 @@
-// The parts of the administration that need no browser.
+// Parts of the administration that need no browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AuditEntry, Delivery, Webhook } from "../../client/src/index.ts";
 import { diagnose, toHookState } from "../../console/src/admin/advice.ts";
 import { toCell } from "../../console/src/admin/audit-csv.ts";
-import { tell, toText } from "../../console/src/admin/audit-words.ts";
+import { toSentence, toText } from "../../console/src/admin/audit-words.ts";
 import { mergeDeliveries, readSince, toOldestOpen } from "../../console/src/admin/delivery-list.ts";
 import {
   parseMetrics,
@@ -30,7 +30,7 @@ parley_write_queue_length 3
 process_resident_memory_bytes 1.5e+08
 `;
 
-test("metrics are parsed, and become figures per second between two samples", () => {
+test("metrics are parsed and become figures per second between two samples", () => {
   const metrics = parseMetrics(TEXT);
   assert.equal(readLabel(metrics, "parley_build_info", "version"), "0.1.0");
   assert.equal(readValue(metrics, "process_resident_memory_bytes"), 150_000_000);
@@ -50,7 +50,7 @@ test("metrics are parsed, and become figures per second between two samples", ()
   );
   assert.deepEqual({ requests, errors, refusals }, { requests: 6, errors: 1, refusals: 0 });
   assert.ok(slowest! > 0.09 && slowest! <= 0.1, `${slowest}`);
-  // A restart begins the counters again.
+  // A restart resets the counters.
   assert.equal(toFigures({ at: 100, metrics: later }, { at: 110, metrics }).requests, null);
 });
 
@@ -79,7 +79,7 @@ function delivery(fields: Partial<Delivery>): Delivery {
   };
 }
 
-test("a webhook is judged by what its receiver answered last", () => {
+test("the last answer of a receiver decides the state of a webhook", () => {
   const failed = delivery({ state: "pending", last_status: 500, updated_at: 5 });
   assert.equal(toHookState(hook, []).label, "Nothing sent yet");
   assert.equal(toHookState(hook, [delivery({ state: "pending", attempts: 0 })]).label, "Waiting");
@@ -89,7 +89,7 @@ test("a webhook is judged by what its receiver answered last", () => {
   assert.deepEqual([disabled.label, disabled.diagnosis?.short], ["Disabled", "Answers 500"]);
 });
 
-test("deliveries are read again down to the oldest that is open, or to the newest that is known", async () => {
+test("deliveries are read again down to the oldest pending one", async () => {
   const newTo = (count: number) =>
     Array.from({ length: count }, (_, at) => delivery({ id: `dlv_${String(count - at).padStart(3, "0")}` }));
   const all = newTo(100);
@@ -110,13 +110,13 @@ test("deliveries are read again down to the oldest that is open, or to the newes
   assert.equal((await readSince("", list)).length, 100);
 });
 
-test("an answer that is older than what is known of a delivery changes nothing", () => {
+test("an outdated answer does not overwrite the state of a delivery", () => {
   const known = [delivery({ updated_at: 5, state: "pending" })];
   assert.deepEqual(mergeDeliveries(known, [delivery({ updated_at: 4, state: "failed" })]), known);
   assert.equal(mergeDeliveries(known, [delivery({ updated_at: 5 })])[0]!.state, "delivered");
 });
 
-test("each answer of a receiver has its advice", () => {
+test("each kind of failed delivery has advice", () => {
   const advise = (last_status: number | null) => diagnose(delivery({ state: "failed", last_status })).advice;
   for (const [status, advice] of [
     [null, /resolve its name/],
@@ -140,12 +140,12 @@ function entry(action: string, fields: Partial<AuditEntry> = {}): AuditEntry {
   };
 }
 
-test("audit entries are sentences", () => {
+test("audit entries become sentences", () => {
   const names = new Map([
     ["usr_ann", "ann"],
     ["usr_bob", "bob"],
   ]);
-  const say = (each: AuditEntry) => toText(tell(each), (id) => names.get(id));
+  const say = (each: AuditEntry) => toText(toSentence(each), (id) => names.get(id));
   const details = { user_id: "usr_bob", name: "phone", scopes: ["admin"] };
   assert.equal(say(entry("token.revoked", { details })), "ann revoked the token “phone” of bob");
   assert.equal(
@@ -167,7 +167,7 @@ test("audit entries are sentences", () => {
   assert.match(say(entry("comet.seen")), /^ann performed an action .*comet\.seen/);
 });
 
-test("cells of a CSV are quoted, and never formulas", () => {
+test("CSV cells are quoted and never run as formulas", () => {
   for (const [value, cell] of [
     ["plain", "plain"],
     [null, ""],
@@ -179,7 +179,7 @@ test("cells of a CSV are quoted, and never formulas", () => {
     assert.equal(toCell(value), cell);
 });
 
-test("tokens lead to what they may open", () => {
+test("a token opens only the places that its scopes allow", () => {
   const all = ["admin", "contacts:read", "messages:read"];
   for (const [place, scopes, expected] of [
     ["admin/users", all, "admin/users"],
@@ -196,7 +196,7 @@ test("tokens lead to what they may open", () => {
     assert.equal(toAllowedPlace(place, scopes), expected, `${place} ${scopes}`);
 });
 
-test("long times are named by their two largest units", () => {
+test("durations are formatted by their two largest units", () => {
   for (const [seconds, text] of [
     [59, "less than a minute"],
     [60, "1 minute"],

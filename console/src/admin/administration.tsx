@@ -1,4 +1,4 @@
-// The administration: its sections, and the one that the URL names.
+// The administration: navigation between its sections, and the section that the URL names.
 import { useEffect, useMemo } from "preact/hooks";
 import { toUnreadPrefix } from "../notifications/unread-mark.ts";
 import { visible } from "../people/people.tsx";

@@ -1,8 +1,8 @@
-// Why a webhook fails and how to fix it, by what its receiver answers.
+// Explains why a webhook fails and how to fix it, from the last answer of its receiver.
 import type { Delivery, Webhook } from "../../../client/src/index.ts";
 import type { Tone } from "./parts.tsx";
 
-/** The last answer of a receiver in words. */
+/** The last answer of a receiver, in words. */
 export interface Diagnosis {
   /** In a few words, such as "Answers 500". */
   short: string;
@@ -103,11 +103,11 @@ export function isFailing({ state, attempts }: Delivery): boolean {
   return state === "failed" || (state === "pending" && attempts > 0);
 }
 
-/** How a webhook does. */
+/** Whether a webhook works. */
 export interface HookState {
   tone: Tone;
   label: string;
-  /** Of the last failure, if the webhook does not deliver. */
+  /** Explains the last failure, if the webhook does not deliver. */
   diagnosis?: Diagnosis;
 }
 
@@ -124,7 +124,7 @@ export function toHookState({ enabled }: Webhook, deliveries: readonly Delivery[
   return { tone: "good", label: "Delivering" };
 }
 
-/** The state of a delivery in one word. */
+/** Returns the state of a delivery in one word. */
 export function toDeliveryState(delivery: Delivery): { tone: Tone; label: string } {
   switch (delivery.state) {
     case "delivered":
@@ -161,7 +161,7 @@ export function toEventsText({ events, all_users }: Webhook): string {
   return all_users ? `${types}, of all users` : types;
 }
 
-/** Returns scheme, host and port: the path may be a secret. */
+/** Returns scheme, host and port only: the path may contain a secret. */
 export function toOrigin({ url }: Webhook): string {
   return new URL(url).origin;
 }

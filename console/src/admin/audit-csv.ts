@@ -1,6 +1,6 @@
 // Audit entries as the lines of a CSV file (RFC 4180).
 import type { AuditEntry } from "../../../client/src/index.ts";
-import { tell, toText } from "./audit-words.ts";
+import { toSentence, toText } from "./audit-words.ts";
 import type { UserDirectory } from "./directory.tsx";
 
 const HEADER = "time,what,action,actor_id,actor,token_id,object_id,details\r\n";
@@ -8,7 +8,7 @@ const HEADER = "time,what,action,actor_id,actor,token_id,object_id,details\r\n";
 export async function toCsv(entries: readonly AuditEntry[], directory: UserDirectory): Promise<string[]> {
   const ids = new Set(
     entries.flatMap((entry) =>
-      tell(entry).flatMap((part) => (typeof part === "object" && "userId" in part ? part.userId : [])),
+      toSentence(entry).flatMap((part) => (typeof part === "object" && "userId" in part ? part.userId : [])),
     ),
   );
   const names = new Map<string, string>();
@@ -20,7 +20,7 @@ export async function toCsv(entries: readonly AuditEntry[], directory: UserDirec
   const toLine = (entry: AuditEntry) =>
     [
       new Date(entry.created_at * 1000).toISOString(),
-      toText(tell(entry), toName),
+      toText(toSentence(entry), toName),
       entry.action,
       entry.actor_id,
       entry.actor_id && (toName(entry.actor_id) ?? null),
@@ -33,7 +33,7 @@ export async function toCsv(entries: readonly AuditEntry[], directory: UserDirec
   return [HEADER, ...entries.map((entry) => `${toLine(entry)}\r\n`)];
 }
 
-/** Quotes a cell. A spreadsheet would run one that begins like a formula, and names are free text. */
+/** Quotes a cell. Names are free text, and a spreadsheet would run a cell that begins like a formula. */
 export function toCell(value: string | null): string {
   const text = value ?? "";
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;

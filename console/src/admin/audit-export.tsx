@@ -1,4 +1,4 @@
-// Exports what the filters of the audit trail find to a file.
+// Exports the entries that match the filters of the audit trail to a file.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { AuditEntry } from "../../../client/src/index.ts";
 import { explain } from "../failures.ts";
@@ -86,6 +86,6 @@ function save(blob: Blob, name: string): void {
   link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
-  // The browser has begun to read it by then.
+  // By then the browser has started to read it.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

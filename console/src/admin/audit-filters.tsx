@@ -1,7 +1,7 @@
 import { ACTIONS } from "./audit-words.ts";
 import { type OnChoose, UserFilter } from "./user-filter.tsx";
 
-/** The filters of the audit trail, as the URL has them. */
+/** The filters of the audit trail, as in the URL. */
 export interface Fields {
   /** A username. */
   by: string;

@@ -1,4 +1,4 @@
-// The audit trail, with filters, and its export.
+// The audit trail with its filters and its export.
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { useSession } from "../session/session.ts";
 import { Icon } from "../ui/icons.tsx";
@@ -12,7 +12,7 @@ import { Empty, More, PageHead } from "./parts.tsx";
 import { parsePlace, toAuditPlace } from "./places.ts";
 import { findUser, type Named } from "./user-filter.tsx";
 
-/** Begins with the filters of the URL, again after each link that names others. */
+/** Starts with the filters of the URL, and again after each link with other filters. */
 export function AuditPage() {
   const read = () => Object.fromEntries(parsePlace(location.hash.slice(1)).query);
   const [start, setStart] = useState({ round: 0, fields: read() });
@@ -66,7 +66,7 @@ function Filtered({ initial, onClear }: { initial: Fields; onClear: () => void }
   );
 }
 
-/** `onClear`: if there are filters. */
+/** `onClear`: set if there are filters. */
 function Entries({ filter, onClear }: { filter: TrailFilter; onClear: (() => void) | undefined }) {
   const trail = useTrail(filter);
   const isEmpty = trail.items.length === 0 && trail.current && !trail.failure;
@@ -91,7 +91,10 @@ function Entries({ filter, onClear }: { filter: TrailFilter; onClear: (() => voi
   );
 }
 
-/** Returns what to search for: the id of the user of this name, otherwise the text. Undefined until that is known. */
+/**
+ * Returns what to search for: the id of the user with this name, otherwise the text. Undefined until the user is
+ * looked up.
+ */
 function useAbout(typed: string): string | undefined {
   const { parley, endIfRefused } = useSession();
   const text = useSettled(typed.trim());
@@ -104,7 +107,7 @@ function useAbout(typed: string): string | undefined {
       (user) => setFound({ text, about: user?.id ?? text }),
       (error) => {
         if (signal.aborted) return;
-        // Without the user the text itself can still be found.
+        // If the user cannot be read, search for the text itself.
         setFound({ text, about: text });
         endIfRefused(error);
       },
@@ -128,7 +131,7 @@ function toFilter(fields: Fields, by: Named | null | undefined, about: string): 
   };
 }
 
-/** Returns the actions of a family, or the one that is chosen. */
+/** Returns the actions of a family, or the single chosen action. */
 function toActions(chosen: string): string {
   const family = ACTIONS.find(({ family }) => family === chosen);
   return family ? family.actions.map(([action]) => action).join() : chosen;
@@ -136,7 +139,7 @@ function toActions(chosen: string): string {
 
 const DAY_SECONDS = 86_400;
 
-/** Returns when a day begins in UTC, or the one so many days later, in seconds. */
+/** Returns the start of a day in UTC, in seconds, or of the day that is `later` days later. */
 function toStart(day: string, later: number): number | undefined {
   const start = Date.parse(`${day}T00:00:00Z`) / 1000;
   return Number.isNaN(start) ? undefined : start + later * DAY_SECONDS;

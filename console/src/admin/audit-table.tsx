@@ -1,14 +1,14 @@
-// A table of audit entries, each a sentence.
+// The table of audit entries, each a sentence.
 import type { AuditEntry } from "../../../client/src/index.ts";
 import type { Pages } from "../ui/use-pages.ts";
-import { type Phrase, tell } from "./audit-words.ts";
+import { type Phrase, toSentence } from "./audit-words.ts";
 import { UserLink } from "./directory.tsx";
 import { Time } from "./parts.tsx";
 import { toWebhookPlace } from "./places.ts";
 import { type Column, Table } from "./table.tsx";
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
-  { label: "What happened", kind: "name", cell: (entry) => <Sentence parts={tell(entry)} /> },
+  { label: "What happened", kind: "name", cell: (entry) => <Sentence parts={toSentence(entry)} /> },
   { label: "When", kind: "plain", cell: ({ created_at }) => <Time seconds={created_at} /> },
 ];
 

@@ -2,23 +2,23 @@
 import type { AuditEntry } from "../../../client/src/index.ts";
 import { counted } from "../ui/format.ts";
 
-/** A piece of a sentence: words, or what they link to. */
+/** A part of a sentence: words, or a link. */
 export type Phrase =
   | string
   | { userId: string; name?: string | undefined }
   | { webhookId: string; text: string };
 
 type Details = Readonly<Record<string, unknown>>;
-type Tell = (entry: AuditEntry, details: Details) => readonly Phrase[];
+type ToParts = (entry: AuditEntry, details: Details) => readonly Phrase[];
 
 const quoted = (value: unknown) => `“${String(value ?? "")}”`;
-/** `name` is for a user who was erased since. */
+/** `name` stands in for a user who has since been erased. */
 const user = (id: unknown, name?: unknown): Phrase => ({
   userId: String(id),
   name: typeof name === "string" ? name : undefined,
 });
 const say =
-  (text: string): Tell =>
+  (text: string): ToParts =>
   () => [text];
 
 function toToken({ name, user_id }: Details): Phrase[] {
@@ -30,7 +30,7 @@ function toHook({ object_id, action }: AuditEntry, { origin }: Details): Phrase 
   return action === "webhook.deleted" ? text : { webhookId: object_id, text };
 }
 
-const TELL: Readonly<Record<string, Tell>> = {
+const SENTENCES: Readonly<Record<string, ToParts>> = {
   "user.created": ({ actor_id, object_id }, { username }) =>
     actor_id === object_id
       ? ["signed in for the first time with the identity provider"]
@@ -87,7 +87,7 @@ const TELL: Readonly<Record<string, Tell>> = {
   ],
 };
 
-/** Who did it if nobody was signed in. */
+/** Returns the actor if nobody was signed in. */
 function toNobody(action: string): string {
   if (action === "attachment.downloaded") return "Somebody";
   if (action === "webhook.disabled" || action === "push_subscription.deleted") return "Parley";
@@ -95,13 +95,17 @@ function toNobody(action: string): string {
 }
 
 /** Returns the sentence of an entry, such as "ann revoked the token “phone” of bob". */
-export function tell(entry: AuditEntry): readonly Phrase[] {
+export function toSentence(entry: AuditEntry): readonly Phrase[] {
   const actor: Phrase = entry.actor_id === null ? toNobody(entry.action) : user(entry.actor_id);
-  const told = TELL[entry.action]?.(entry, entry.details ?? {});
-  return [actor, " ", ...(told ?? [`performed an action that this console does not know (${entry.action})`])];
+  const words = SENTENCES[entry.action]?.(entry, entry.details ?? {});
+  return [
+    actor,
+    " ",
+    ...(words ?? [`performed an action that this console does not know (${entry.action})`]),
+  ];
 }
 
-/** Joins a sentence, with the names of users. An erased user has none. */
+/** Joins a sentence and fills in the names of users. An erased user has no name. */
 export function toText(parts: readonly Phrase[], toName: (userId: string) => string | undefined): string {
   return parts
     .map((part) =>
@@ -114,7 +118,7 @@ export function toText(parts: readonly Phrase[], toName: (userId: string) => str
     .join("");
 }
 
-/** The actions to filter by: a family, or one of it. */
+/** The actions to filter by: a family, or one action of it. */
 export const ACTIONS: readonly {
   family: string;
   label: string;

@@ -3,26 +3,26 @@ import { useState } from "preact/hooks";
 import { formatClockWithSeconds } from "./words.ts";
 
 export interface ChartPoint {
-  /** In seconds. */
+  /** Seconds. */
   at: number;
-  /** Null: not known, which is a gap. */
+  /** Null: unknown, drawn as a gap. */
   value: number | null;
 }
 
 const WIDTH = 300;
 const HEIGHT = 64;
-/** A chart that has just begun is not wider than this, in seconds. */
+/** The minimum time span of a chart, in seconds. */
 const MIN_SPAN = 60;
 
 export function Chart(props: {
   label: string;
   points: readonly ChartPoint[];
-  /** The least that the top stands for, so that noise does not look like a mountain. */
+  /** The minimum value at the top of the chart, so that noise does not look like a mountain. */
   top: number;
   format: (value: number) => string;
-  /** What the figure means, or a second one. By default the highest so far. */
+  /** Explains the figure, or shows a second one. Default: the highest value so far. */
   note?: string;
-  /** A figure that should be zero. */
+  /** Highlights any value but zero. */
   isAlarm?: boolean;
 }) {
   const { label, points, format } = props;
@@ -59,7 +59,7 @@ export function Chart(props: {
         onPointerLeave={() => setChosen(undefined)}
       >
         {toRuns(points).map((run) => {
-          // A single point shows as a dot: a line with round ends that leads nowhere.
+          // Draw a single point as a dot: a line of no length with round ends.
           const points = run.length > 1 ? run : [run[0]!, run[0]!];
           const line = points.map(({ at, value }) => `${toX(at).toFixed(1)},${toY(value).toFixed(1)}`);
           const [first, final] = [toX(run[0]!.at), toX(run.at(-1)!.at)];

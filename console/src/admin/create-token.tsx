@@ -1,4 +1,4 @@
-// Creating a token, and showing it once.
+// Creates a token and shows it once.
 import { useState } from "preact/hooks";
 import type { NewToken, Token } from "../../../client/src/index.ts";
 import { explain, LABELS, nameLimit } from "../failures.ts";
@@ -23,7 +23,7 @@ const DAY = 86_400;
 const MAX_NAME = 128;
 
 export function CreateToken(props: {
-  /** Whose token it will be; undefined asks for the username. */
+  /** The token's user; if undefined, the dialog asks for the username. */
   user: Named | undefined;
   onCreated: (token: Token) => void;
   onClose: () => void;
@@ -167,7 +167,7 @@ function ShowToken(props: { token: NewToken; username: string; onClose: () => vo
   const { token, username, onClose } = props;
   const [isCopied, setCopied] = useState(false);
   const [isWarned, setWarned] = useState(false);
-  // Closed by mistake, the token would be lost.
+  // Warn once before closing: the token cannot be shown again.
   const leave = () => (isCopied || isWarned ? onClose() : setWarned(true));
   return (
     <Dialog title="Copy the new token now" onClose={leave}>

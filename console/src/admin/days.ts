@@ -1,4 +1,4 @@
-/** Returns the day of a date in UTC, as date fields have it. */
+/** Returns the day of a date in UTC, in the format of date fields. */
 export function toDay(date: Date): string {
   return date.toISOString().slice(0, "2026-03-09".length);
 }

@@ -1,4 +1,4 @@
-// The deliveries of a webhook. While some are pending, their states are read again and again.
+// The deliveries of a webhook. Polls the states while some are pending.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Delivery, Webhook } from "../../../client/src/index.ts";
 import { nameLimit } from "../failures.ts";
@@ -11,23 +11,26 @@ import { type Column, Table } from "./table.tsx";
 import { JUDGED } from "./webhook-table.tsx";
 import { formatSoon } from "./words.ts";
 
-/** While some are pending, and otherwise. */
+/** Polling intervals: while some are pending, and otherwise. */
 const BUSY_MS = 2000;
 const CALM_MS = 10_000;
 
 export interface Deliveries extends Pages<Delivery> {
-  /** Shows a delivery that was just sent, or sent again. */
+  /** Shows a delivery that was just sent or resent. */
   add: (delivery: Delivery) => void;
 }
 
-/** Why nothing more is sent to a webhook for now. */
+/** Why nothing more can be sent to a webhook for now. */
 export const TOO_MANY_PENDING =
   "Too many deliveries of this webhook are pending. Wait until the receiver has accepted some.";
 
-/** Deliveries read at a time behind the first page. */
+/** Deliveries per request after the first page. */
 const MANY = 100;
 
-/** Reads the deliveries of a webhook, and the webhook itself when one has failed for good, which may disable it. */
+/**
+ * Reads the deliveries of a webhook. Also reads the webhook when a delivery has failed for good, because that may
+ * disable it.
+ */
 export function useDeliveries(hook: Webhook, onChange: (hook: Webhook) => void): Deliveries {
   const { parley, endIfRefused } = useSession();
   const list = (limit: number, after?: string, signal?: AbortSignal) =>
@@ -50,7 +53,7 @@ export function useDeliveries(hook: Webhook, onChange: (hook: Webhook) => void):
     if (isEnded) onChange(await parley.webhooks.retrieve(hook.id, { signal }));
   };
   const poll = () => {
-    // One that began earlier could answer later, with older states.
+    // A page request in flight could answer later, with older states.
     if (isRefreshing.current || !pages.current || pages.loading || pages.failure) return;
     isRefreshing.current = true;
     void refresh()
@@ -68,7 +71,7 @@ export function DeliveryTable({ hook, deliveries }: { hook: Webhook; deliveries:
   const { parley, say, report } = useSession();
   const [busyId, setBusyId] = useState("");
   const redeliver = async ({ id }: Delivery) => {
-    // The button stays enabled, so that it keeps the focus.
+    // The button stays enabled, to keep the focus.
     if (busyId === id) return;
     setBusyId(id);
     try {

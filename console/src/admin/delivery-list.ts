@@ -1,12 +1,15 @@
-// Keeps a list of deliveries up to date.
+// Updates a list of deliveries.
 import type { Delivery, Page } from "../../../client/src/index.ts";
 
-/** Returns the oldest delivery whose state may change, otherwise the newest one: without a gap, all after it are read again. */
+/**
+ * Returns the oldest delivery whose state may still change, otherwise the newest one. Everything after it is read
+ * again, so there is no gap.
+ */
 export function toOldestOpen(items: readonly Delivery[]): string {
   return items.findLast(({ state }) => state === "pending")?.id ?? items[0]?.id ?? "";
 }
 
-/** Reads a list from its newest delivery to this one, page by page. */
+/** Reads a list page by page, from its newest delivery to this one. */
 export async function readSince(
   oldest: string,
   list: (after?: string) => PromiseLike<Page<Delivery>>,
@@ -19,7 +22,7 @@ export async function readSince(
   }
 }
 
-/** Returns the deliveries with these, newest first. An answer that is older than what is known changes nothing. */
+/** Merges fresh deliveries into a list, newest first. Ignores states older than the known ones. */
 export function mergeDeliveries(items: readonly Delivery[], fresh: readonly Delivery[]): Delivery[] {
   const known = new Map(items.map((each) => [each.id, each]));
   for (const each of fresh) {

@@ -1,4 +1,4 @@
-// The names of users, by the ids that tokens, webhooks and audit entries have.
+// Looks up the names of users by the ids in tokens, webhooks and audit entries.
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Parley, User } from "../../../client/src/index.ts";
@@ -7,21 +7,21 @@ import { oncePerFrame } from "../ui/frames.ts";
 import { useWatched } from "../ui/use-redraw.ts";
 import { toUserPlace } from "./places.ts";
 
-/** An erased user has null. */
+/** Null for an erased user. */
 type Known = User | null;
 
-/** Requests at a time. A table can name a hundred users, and the server limits the rate. */
+/** Concurrent requests. A table can name a hundred users, and the server limits the rate. */
 const MAX_READING = 4;
 
-/** Reads each user once, and keeps them while the administration is open. */
+/** Reads each user once and caches them while the administration is open. */
 export class UserDirectory {
   #parley: Parley;
   #known = new Map<string, Known>();
   #reading = new Map<string, Promise<Known>>();
-  /** Those that wait for one of `MAX_READING` to end. */
+  /** Requests waiting for one of `MAX_READING` to end. */
   #waiting: (() => void)[] = [];
   #watchers = new Set<() => void>();
-  #tell = oncePerFrame(() => {
+  #notify = oncePerFrame(() => {
     for (const watcher of this.#watchers) watcher();
   });
 
@@ -34,7 +34,7 @@ export class UserDirectory {
     return () => this.#watchers.delete(watcher);
   }
 
-  /** Returns the user if they are known, null if they were erased; otherwise reads them. */
+  /** Returns the user if known, null if erased; otherwise starts a request and returns undefined. */
   find(id: string): Known | undefined {
     const known = this.#known.get(id);
     if (known === undefined) this.get(id).catch(() => {});
@@ -61,12 +61,12 @@ export class UserDirectory {
 
   add(user: User): void {
     this.#known.set(user.id, user);
-    this.#tell();
+    this.#notify();
   }
 
   erase(id: string): void {
     this.#known.set(id, null);
-    this.#tell();
+    this.#notify();
   }
 
   async #read(id: string): Promise<Known> {
@@ -82,14 +82,14 @@ export class UserDirectory {
 
 export const DirectoryContext = createContext<UserDirectory>(null as never);
 
-/** Returns the directory, and renders again when it learns of a user. */
+/** Returns the directory, and renders again when a user becomes known. */
 export function useDirectory(): UserDirectory {
   const directory = useContext(DirectoryContext);
   useWatched(directory);
   return directory;
 }
 
-/** A user by name, with a link to their page. `name` is for one who was erased since. */
+/** The name of a user, with a link to their page. `name` stands in for a user who has since been erased. */
 export function UserLink({ id, name }: { id: string; name?: string | undefined }) {
   const user = useDirectory().find(id);
   if (user === null) return <span class="muted">{name ? `${name} (erased)` : "Erased user"}</span>;

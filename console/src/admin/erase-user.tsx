@@ -8,7 +8,7 @@ import { formatSize } from "../ui/format.ts";
 import { TextField } from "../ui/text-field.tsx";
 import { useDirectory } from "./directory.tsx";
 
-/** Asks for the username, says what is lost, and erases. */
+/** Asks for the username, explains what is lost, and erases the user. */
 export function EraseUser({ user, onClose }: { user: User; onClose: () => void }) {
   const { parley, me, say, refreshMe, endIfRefused } = useSession();
   const directory = useDirectory();

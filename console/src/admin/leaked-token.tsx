@@ -1,4 +1,4 @@
-// Finds a token by its secret, as it was found in a log or a repository: no list shows secrets.
+// Finds a token by its secret, for example one found in a log or a repository: no list shows secrets.
 import { useState } from "preact/hooks";
 import type { Token } from "../../../client/src/index.ts";
 import { explain, isRefused } from "../failures.ts";
@@ -45,12 +45,14 @@ export function LeakedToken(props: { onFound: (token: Token) => void; onClose: (
   );
 }
 
-/** Returns the id of a token by its secret; null for a signed one, undefined for one that the server refuses. */
+/**
+ * Returns the id of a token by its secret; null for a signed token (JWT), undefined for one that the server refuses.
+ */
 async function readId(secret: string): Promise<string | null | undefined> {
   try {
     return (await connect(secret).me()).token_id;
   } catch (error) {
-    // Characters that no token has cannot even be sent.
+    // `fetch` throws a TypeError for characters that no header can carry.
     if (isRefused(error) || error instanceof TypeError) return undefined;
     throw error;
   }

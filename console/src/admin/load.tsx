@@ -1,4 +1,4 @@
-// Loads the administration when it is opened, so that nobody else pays for it.
+// Loads the code of the administration on demand: other users do not need it.
 import { useEffect, useState } from "preact/hooks";
 import { PageFailure, Reading } from "../ui/page-notes.tsx";
 
@@ -9,7 +9,7 @@ export function LoadAdministration({ place }: { place: string }) {
   const [failure, setFailure] = useState("");
   useEffect(() => {
     import("./administration.tsx").then(setLoaded).catch(() => {
-      // After an upgrade the server no longer has the parts of the page that is open.
+      // After an upgrade the server no longer has the files of an older page.
       setFailure("The administration could not be loaded. Reload the page.");
     });
   }, []);

@@ -1,9 +1,9 @@
-// The metrics of the server, read again and again while the overview is open, and kept for its charts.
+// Polls the metrics of the server while the overview is open, and keeps samples for the charts.
 import { type Parley, ParleyApiError } from "../../../client/src/index.ts";
 import { HERE } from "../session/session.ts";
 import { type Figures, type Metrics, parseMetrics, type Sample, toFigures } from "./metrics.ts";
 
-/** How long the charts go back, in seconds. */
+/** The time span of the charts, in seconds. */
 const WINDOW = 900;
 
 export class MetricsFeed {
@@ -11,7 +11,7 @@ export class MetricsFeed {
   /** Undefined until the first answer. */
   metrics: Metrics | undefined;
   isReady: boolean | undefined;
-  /** Why the last reading failed; undefined if it did not. */
+  /** Why the last request failed; undefined if it did not. */
   failure: unknown;
   #parley: Parley;
   #refused: (error: unknown) => void;
@@ -23,7 +23,7 @@ export class MetricsFeed {
     this.#refused = refused;
   }
 
-  /** Reads once. Does nothing while another reading has no answer yet. */
+  /** Reads once. Does nothing while another request is running. */
   async read(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;

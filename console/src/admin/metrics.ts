@@ -1,31 +1,31 @@
-// Reads the text format of Prometheus, and computes what the overview shows of it.
+// Parses the Prometheus text format and computes the figures of the overview.
 
 interface Value {
   labels: Readonly<Record<string, string>>;
   value: number;
 }
 
-/** The values of each metric by its name. */
+/** The values of each metric, by name. */
 export type Metrics = ReadonlyMap<string, readonly Value[]>;
 
-/** Metrics at a moment, in seconds. */
+/** Metrics at one time, in seconds. */
 export interface Sample {
   at: number;
   metrics: Metrics;
 }
 
-/** What the charts show of a moment. Null if the server does not say. */
+/** The figures of one sample. Null if the server does not report them. */
 export interface Figures {
   at: number;
   /** Per second. */
   requests: number | null;
-  /** Answers per second that blame the server (5xx), and the client (4xx). */
+  /** Responses per second with status 5xx, and with status 4xx. */
   errors: number | null;
   refusals: number | null;
-  /** In seconds, of half of the requests and of 99 in 100. */
+  /** In seconds: the median and the 99th percentile of the requests. */
   median: number | null;
   slowest: number | null;
-  /** Writes that wait. */
+  /** Waiting writes. */
   queue: number | null;
   /** In bytes. */
   diskFree: number | null;
@@ -49,7 +49,7 @@ export function parseMetrics(text: string): Metrics {
   return metrics;
 }
 
-/** Returns a value without labels, or the sum of those with labels; null if there is none. */
+/** Returns a value without labels, or the sum over all labels; null if there is none. */
 export function readValue(metrics: Metrics, name: string): number | null {
   const values = metrics.get(name);
   return values ? values.reduce((sum, { value }) => sum + value, 0) : null;
@@ -60,9 +60,9 @@ export function readLabel(metrics: Metrics, name: string, label: string): string
   return metrics.get(name)?.[0]?.labels[label];
 }
 
-/** What probes and this page itself request. */
+/** Requests of probes and of this page itself. */
 const WATCHERS = new Set(["/metrics", "/readyz", "/healthz"]);
-/** A stream takes as long as its client wants. */
+/** Excluded: a stream lasts as long as its client wants. */
 const STREAM = "/v1/events";
 
 const REQUESTS = "parley_http_requests_total";
@@ -77,7 +77,7 @@ export function toFigures(before: Sample | undefined, { at, metrics }: Sample): 
         .filter(({ labels }) => !WATCHERS.has(labels.route ?? "") && isCounted(labels.status ?? ""))
         .reduce((sum, { value }) => sum + value, 0);
     const grown = count(metrics) - count(before.metrics);
-    // The counters of a server that was restarted begin again.
+    // A restarted server counts from zero.
     return grown < 0 ? null : grown / seconds;
   };
   const buckets = before ? toGrownBuckets(before.metrics, metrics) : [];
@@ -95,13 +95,13 @@ export function toFigures(before: Sample | undefined, { at, metrics }: Sample): 
   };
 }
 
-/** How many requests took at most so long. */
+/** How many requests took at most this long. */
 interface Bucket {
   bound: number;
   count: number;
 }
 
-/** Returns the buckets of the requests that ended between two samples, the fastest first. */
+/** Returns the histogram buckets of the requests that ended between two samples, the fastest first. */
 function toGrownBuckets(before: Metrics, after: Metrics): Bucket[] {
   const sums = new Map<number, number>();
   const add = (metrics: Metrics, sign: 1 | -1) => {
@@ -116,7 +116,7 @@ function toGrownBuckets(before: Metrics, after: Metrics): Bucket[] {
   return [...sums].map(([bound, count]) => ({ bound, count })).sort((a, b) => a.bound - b.bound);
 }
 
-/** Returns the duration that this share of the requests did not exceed; null without requests. */
+/** Returns the duration that this share of the requests did not exceed; null if there were none. */
 export function toQuantile(buckets: readonly Bucket[], share: number): number | null {
   const total = buckets.at(-1)?.count ?? 0;
   if (total <= 0) return null;

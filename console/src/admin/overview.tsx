@@ -1,4 +1,4 @@
-// How the server does: whether it is ready, what it is, and charts of its metrics.
+// The state of the server: whether it is ready, its version, and charts of its metrics.
 import { explain } from "../failures.ts";
 import { formatSize } from "../ui/format.ts";
 import { Reading } from "../ui/page-notes.tsx";
@@ -32,7 +32,7 @@ export function Overview({ feed }: { feed: MetricsFeed }) {
   );
 }
 
-/** What the server checks, by the label of its metric, and what to do if the check fails. */
+/** The health checks by the label of their metric, with what to do if one fails. */
 const PARTS: Readonly<Record<string, readonly [name: string, advice: string]>> = {
   database: ["Database", "The database does not answer. Check that it runs, and read the log of the server."],
   store: [

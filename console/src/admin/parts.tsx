@@ -8,7 +8,7 @@ import { PageFailure, Reading } from "../ui/page-notes.tsx";
 import { useInterval } from "../ui/use-interval.ts";
 import type { Pages } from "../ui/use-pages.ts";
 
-/** The title of a page with what can be done on it. Takes the focus if the link that led here is gone. */
+/** The title of a page and its actions. Takes the focus if the link that led here is gone. */
 export function PageHead(props: {
   title: string;
   /** The list that the page belongs to. */
@@ -51,7 +51,7 @@ export function Badge({ tone, children }: { tone: Tone; children: ComponentChild
   return <span class={`badge ${tone}`}>{children}</span>;
 }
 
-/** What a list without items shows instead. */
+/** Shown in place of an empty list. */
 export function Empty(props: { icon: IconName; title: string; text: string; children?: ComponentChildren }) {
   return (
     <div class="empty" role="status">
@@ -65,7 +65,7 @@ export function Empty(props: { icon: IconName; title: string; text: string; chil
   );
 }
 
-/** Below a list: that it loads, why it could not, or a button for the next page. */
+/** The end of a list: that it is loading, why it failed, or a button for the next page. */
 export function More({ pages }: { pages: Omit<Pages<unknown>, "edit"> }) {
   if (pages.failure) return <PageFailure pages={pages} />;
   if (pages.loading && !(pages.current && pages.hasMore)) return <Reading />;
@@ -91,7 +91,7 @@ export function Facts({ facts }: { facts: readonly (readonly [string, ComponentC
   );
 }
 
-/** Copies a text. `what` names it in the label and in the notice. */
+/** A button that copies a text. `what` names the text in the label and in the notice. */
 export function CopyButton(props: { text: string; what: string; onCopied?: () => void }) {
   const { say, report } = useSession();
   const copy = async () => {
@@ -106,7 +106,7 @@ export function CopyButton(props: { text: string; what: string; onCopied?: () =>
   return <IconButton icon="copy" label={`Copy ${props.what.toLowerCase()}`} onClick={copy} />;
 }
 
-/** Calls a function at once, and then again and again while the window is visible. */
+/** Calls a function now, and then periodically while the window is visible. */
 export function useVisibleInterval(act: () => void, ms: number): void {
   useEffect(() => {
     if (!document.hidden) act();

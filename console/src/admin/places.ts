@@ -1,4 +1,4 @@
-// The places (#admin/…) of the administration, and which tokens may open which place of the console.
+// The URLs (#admin/…) of the administration, and which tokens may open which part of the console.
 
 export interface AdminPlace {
   /** Empty for the overview. */
@@ -12,12 +12,12 @@ export function isAdminPlace(place: string): boolean {
   return /^admin(?:$|[/?])/.test(place);
 }
 
-/** Whether the console has nothing to show to these scopes but the administration. */
+/** Whether the administration is all that the console can show to these scopes. */
 export function isAdminAlone(scopes: readonly string[]): boolean {
   return scopes.includes("admin") && !scopes.some((scope) => /^(?:contacts|messages):/.test(scope));
 }
 
-/** Returns the place that a token with these scopes opens instead of the one that the URL names. */
+/** Returns the place of the URL if these scopes allow it, otherwise one that they allow. */
 export function toAllowedPlace(place: string, scopes: readonly string[]): string {
   if (!scopes.includes("admin")) return isAdminPlace(place) ? "" : place;
   return isAdminAlone(scopes) && !isAdminPlace(place) ? "admin" : place;
@@ -37,7 +37,7 @@ export function toWebhookPlace(id: string): string {
   return `#admin/webhooks/${id}`;
 }
 
-/** Returns the address of the audit trail with these filters. */
+/** Returns the URL of the audit trail with these filters. */
 export function toAuditPlace(filters: Record<string, string>): string {
   return `#admin/audit?${new URLSearchParams(filters)}`;
 }

@@ -1,4 +1,4 @@
-// The scopes of tokens, each in one line.
+// The scopes of tokens, with a line about each.
 
 export const SCOPES = [
   ["contacts:read", "See the contact list"],

@@ -1,4 +1,4 @@
-// How much users store, and who stores most.
+// Total storage, and the users who use most.
 import { useEffect, useState } from "preact/hooks";
 import type { Parley, User } from "../../../client/src/index.ts";
 import { useSession } from "../session/session.ts";
@@ -8,13 +8,13 @@ import { toUserPlace } from "./places.ts";
 import { StorageUse } from "./storage-use.tsx";
 import { type Column, Table } from "./table.tsx";
 
-/** The API cannot sort by storage, so this reads users, newest first, up to so many. */
+/** The API cannot sort by storage, so this reads up to this many users, newest first. */
 const MAX_USERS = 2000;
 const LARGEST = 5;
 
 interface Largest {
   users: User[];
-  /** Whether there are more users than were read. */
+  /** Whether there were more users than that. */
   isCut: boolean;
 }
 
@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<User>[] = [
   { label: "Storage", cell: ({ storage }) => <StorageUse {...storage} /> },
 ];
 
-/** `stored`: the bytes of all users; null if they are not known. */
+/** `stored`: bytes of all users; null if unknown. */
 export function StorageSection({ stored }: { stored: number | null }) {
   const { parley, endIfRefused } = useSession();
   const [largest, setLargest] = useState<Largest>();

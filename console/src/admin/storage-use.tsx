@@ -1,6 +1,6 @@
 import { formatSize } from "../ui/format.ts";
 
-/** How much of their quota a user has used. */
+/** The share of the quota that a user has used. */
 export function StorageUse({ used, quota }: { used: number; quota: number | null }) {
   if (quota === null) return <>{formatSize(used)}</>;
   return (

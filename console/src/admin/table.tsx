@@ -1,4 +1,4 @@
-// A table that is one tab stop: the arrow keys move between its rows and their links and buttons. On a phone its rows are cards.
+// A table with one tab stop: the arrow keys move between rows, links and buttons. On a phone, rows are cards.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { useOneTabStop } from "../ui/one-tab-stop.ts";
@@ -6,7 +6,10 @@ import { useOneTabStop } from "../ui/one-tab-stop.ts";
 export interface Column<Item> {
   label: string;
   cell: (item: Item) => ComponentChildren;
-  /** `name` names the row, `actions` has its buttons, `minor` is left out of narrow tables, and `plain` needs no label on a card. */
+  /**
+   * `name` names the row, `actions` holds its buttons, `minor` is hidden in narrow tables, and `plain` has no label
+   * on a card.
+   */
   kind?: "name" | "number" | "actions" | "minor" | "plain";
 }
 
@@ -14,7 +17,7 @@ export function Table<Item extends { id: string }>(props: {
   label: string;
   columns: readonly Column<Item>[];
   items: readonly Item[];
-  /** Whether other items are on their way. */
+  /** Whether other items are loading. */
   isBusy: boolean;
 }) {
   const { columns, items } = props;
@@ -53,7 +56,7 @@ export function Table<Item extends { id: string }>(props: {
   );
 }
 
-/** When the row with the focus goes, the next one gets it. */
+/** When the focused row goes away, focuses the next one. */
 function useKeptFocus(body: { current: HTMLTableSectionElement | null }): (event: FocusEvent) => void {
   const last = useRef<{ row: Element; at: number } | undefined>(undefined);
   useLayoutEffect(() => {

@@ -1,4 +1,4 @@
-// A table of tokens, with revoking.
+// A table of tokens, which can be revoked.
 import { useState } from "preact/hooks";
 import type { Token } from "../../../client/src/index.ts";
 import { isGone } from "../failures.ts";
@@ -19,7 +19,7 @@ function toTokenName({ name }: Pick<Token, "name">): string {
 export function TokenTable(props: {
   label: string;
   pages: Pages<Token>;
-  /** Whether all belong to the user whose page is open. */
+  /** Whether all tokens are of the user whose page is open. */
   isOfOne?: boolean;
 }) {
   const { pages } = props;

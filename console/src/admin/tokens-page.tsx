@@ -1,4 +1,4 @@
-// The tokens of all users, or of one.
+// The tokens of all users, or of one user.
 import { useState } from "preact/hooks";
 import type { Token } from "../../../client/src/index.ts";
 import { useSession } from "../session/session.ts";

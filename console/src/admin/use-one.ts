@@ -6,14 +6,14 @@ interface One<Item> {
   item: Item | undefined;
   /** Empty if there is none. */
   failure: string;
-  /** Whether it does not exist. */
+  /** Whether the item does not exist. */
   isMissing: boolean;
   retry: () => void;
-  /** Shows a newer state. */
+  /** Replaces the item by a newer state. */
   change: (item: Item) => void;
 }
 
-/** Reads what the URL names by its id. */
+/** Reads the item that the URL names. */
 export function useOne<Item>(id: string, read: (signal: AbortSignal) => PromiseLike<Item>): One<Item> {
   const { endIfRefused } = useSession();
   const [state, setState] = useState<{ item?: Item; error?: unknown }>({});

@@ -1,4 +1,4 @@
-// Fields that name a user.
+// Fields for the name of a user.
 import { useEffect, useId, useState } from "preact/hooks";
 import type { Parley, User } from "../../../client/src/index.ts";
 import { explain } from "../failures.ts";
@@ -12,7 +12,7 @@ export type Named = Pick<User, "id" | "username">;
 const SUGGESTIONS = 8;
 const MAX_USERNAME = 128;
 
-/** Finds a user by their username. An id stands for itself: only with it an erased user can be named. */
+/** Finds a user by username. An id is returned as it is: an erased user can be named only by id. */
 export async function findUser(
   parley: Parley,
   name: string,
@@ -22,7 +22,7 @@ export async function findUser(
   return (await parley.users.list({ username: name }, { signal })).data[0];
 }
 
-/** Suggestions for a field with a username, by its `list`. */
+/** Suggests usernames for a field. Set its `list` to the returned id. */
 export function useSuggestions(typed: string): { listId: string; users: readonly User[] } {
   const { parley, endIfRefused } = useSession();
   const listId = useId();
@@ -51,10 +51,10 @@ export function Suggestions({ id, users }: { id: string; users: readonly User[] 
   );
 }
 
-/** Null: nobody has the name. Undefined: there is no name, or the user could not be read. */
+/** Null: no user has the name. Undefined: the name is empty, or the user could not be read. */
 export type OnChoose = (user: Named | null | undefined, name: string) => void;
 
-/** Chooses a user once their whole username is typed. */
+/** Selects a user once the complete username is typed. */
 export function UserFilter(props: {
   label: string;
   placeholder: string;

@@ -1,4 +1,4 @@
-// A user: what is known of them, their tokens and webhooks, what they did, and erasing them.
+// A user: their data, tokens, webhooks and audit entries, and the button that erases them.
 import { useState } from "preact/hooks";
 import type { Page, Parley, User, Webhook } from "../../../client/src/index.ts";
 import { visible } from "../people/people.tsx";
@@ -79,7 +79,7 @@ function Loaded({ user }: { user: User }) {
   );
 }
 
-/** The API lists those of all users only together. */
+/** The API has no list of one user's webhooks, so filter the list of all. */
 async function listHooksOf(parley: Parley, userId: string, signal: AbortSignal): Promise<Page<Webhook>> {
   const data: Webhook[] = [];
   for await (const hook of parley.webhooks.list({ all: true }, { signal }))

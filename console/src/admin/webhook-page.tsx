@@ -1,4 +1,4 @@
-// A webhook: why it fails, what can be done about it, and its deliveries.
+// A webhook: its state, why it fails and what to do, and its deliveries.
 import { useState } from "preact/hooks";
 import type { Delivery, Webhook } from "../../../client/src/index.ts";
 import { nameLimit } from "../failures.ts";
@@ -83,7 +83,7 @@ function Loaded({ hook, onChange }: { hook: Webhook; onChange: (hook: Webhook) =
   );
 }
 
-/** Says first what an administrator wants to know: whether it works, and if not, why and what to do. */
+/** Shows the most important thing first: whether the webhook works, and if not, why and what to do. */
 function Verdict(props: { hook: Webhook; state: HookState; deliveries: Deliveries }) {
   const { hook, state, deliveries } = props;
   const { items, hasMore } = deliveries;
@@ -128,7 +128,7 @@ function Actions(props: {
   const [isBusy, setBusy] = useState(false);
   const [asking, setAsking] = useState<"disable" | "delete">();
   const act = async (doing: string, done: string, request: () => Promise<void>) => {
-    // The buttons stay enabled, so that they keep the focus.
+    // The buttons stay enabled, to keep the focus.
     if (isBusy) return;
     setBusy(true);
     try {

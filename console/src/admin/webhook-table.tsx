@@ -1,4 +1,4 @@
-// A table of webhooks, each with how it does.
+// A table of webhooks and their states.
 import { useEffect, useState } from "preact/hooks";
 import type { Webhook } from "../../../client/src/index.ts";
 import { useSession } from "../session/session.ts";
@@ -9,16 +9,16 @@ import { Badge, Time } from "./parts.tsx";
 import { toWebhookPlace } from "./places.ts";
 import { type Column, Table } from "./table.tsx";
 
-/** How many deliveries tell how a webhook does. */
+/** How many deliveries to read to judge a webhook. */
 export const JUDGED = 20;
 
 export function WebhookTable(props: {
   label: string;
   pages: Pages<Webhook>;
   states: HookStates;
-  /** Whether a webhook is listed; all are by default. */
+  /** Filters the listed webhooks; all by default. */
   isShown?: (hook: Webhook) => boolean;
-  /** Whether all belong to the user whose page is open. */
+  /** Whether all webhooks are of the user whose page is open. */
   isOfOne?: boolean;
 }) {
   const { pages, states, isShown = () => true } = props;
@@ -57,10 +57,10 @@ function StateCell({ state }: { state: HookState | undefined }) {
   );
 }
 
-/** How each webhook does, by its id. One that is not known yet is missing. */
+/** The state of each webhook, by id, as far as it is known. */
 export type HookStates = ReadonlyMap<string, HookState>;
 
-/** Reads the latest deliveries of each webhook once. */
+/** Reads the latest deliveries of each webhook, once. */
 export function useHookStates(hooks: readonly Webhook[]): HookStates {
   const { parley, endIfRefused } = useSession();
   const [states, setStates] = useState<HookStates>(new Map());

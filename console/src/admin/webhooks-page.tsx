@@ -27,7 +27,7 @@ export function WebhooksPage() {
   );
 }
 
-/** Instead of webhooks, for a token that does not show them. */
+/** Shown instead of webhooks if the token lacks the scope. */
 export function MissingScope() {
   return (
     <Empty
@@ -99,7 +99,7 @@ function areKnown(hooks: readonly Webhook[], states: HookStates): boolean {
   return hooks.every(({ id }) => states.has(id));
 }
 
-/** Says how many fail, once that is known of all that are loaded. */
+/** Returns how many webhooks fail, once the state of each loaded one is known. */
 function toSummary({ items, hasMore }: Pages<Webhook>, states: HookStates): string {
   if (!areKnown(items, states)) return "";
   const failing = items.filter(({ id }) => states.get(id)?.label === "Failing").length;

@@ -7,13 +7,13 @@ export function formatClockWithSeconds(seconds: number): string {
   return SECONDS.format(new Date(seconds * 1000));
 }
 
-/** Formats a time that may be seconds away: the time of day if it is today, otherwise with the date. */
+/** Formats a time that may be seconds away: today's as the time of day, others with the date. */
 export function formatSoon(seconds: number): string {
   const isToday = new Date(seconds * 1000).toDateString() === new Date().toDateString();
   return isToday ? formatClockWithSeconds(seconds) : formatFullTime(seconds);
 }
 
-/** Formats a count per second, so that small ones are no zeros. */
+/** Formats a rate per second, without rounding small rates to zero. */
 export function formatRate(perSecond: number): string {
   return `${formatNumber(perSecond)} /s`;
 }
@@ -34,7 +34,7 @@ const STEPS = [
   [60, "minute", "minutes"],
 ] as const;
 
-/** Formats a long time by its two largest units, such as "2 days 3 hours". */
+/** Formats a duration by its two largest units, such as "2 days 3 hours". */
 export function formatUptime(seconds: number): string {
   const at = STEPS.findIndex(([size]) => seconds >= size);
   if (at < 0) return "less than a minute";

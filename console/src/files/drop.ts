@@ -1,8 +1,8 @@
-// Files that are dropped on an element or pasted, and files that are dropped outside of all zones.
+// Handles files dropped on an element or pasted, and files dropped elsewhere.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export function useDrop(taker: {
-  /** Whether files are taken. */
+  /** Whether the element accepts files. */
   isOn: boolean;
   onFiles: (files: File[]) => void;
   onFolder: () => void;
@@ -48,7 +48,7 @@ export function useDrop(taker: {
         const { clipboardData } = event;
         if (!latest.current.isOn || !clipboardData?.files.length || document.querySelector("dialog[open]"))
           return;
-        // Office programs add a picture of the text that was copied.
+        // Office programs add a picture of the copied text.
         const { types } = clipboardData;
         if (types.includes("text/html") && types.includes("text/plain")) return;
         event.preventDefault();
@@ -61,7 +61,7 @@ export function useDrop(taker: {
   return { zone, over };
 }
 
-/** Keeps a file that is dropped outside of all zones from replacing the page. */
+/** Prevents a file dropped outside all zones from replacing the page. */
 export function useDropGuard(): void {
   useLayoutEffect(() => {
     const stop = new AbortController();
@@ -81,7 +81,7 @@ function hasFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes("Files") === true;
 }
 
-/** Returns the files. A folder looks like an unreadable file; only its entry shows what it is. */
+/** Returns the files. A folder looks like an unreadable file; only its entry tells them apart. */
 function read(data: DataTransfer): { files: File[]; folders: boolean } {
   const files: File[] = [];
   let folders = false;

@@ -1,4 +1,4 @@
-// What can be done with a file, in either tab.
+// Actions on a file, in both tabs.
 import { useCallback } from "preact/hooks";
 import type { Attachment, Message } from "../../../client/src/index.ts";
 import { localAddress, type Session, useSession } from "../session/session.ts";
@@ -6,13 +6,13 @@ import { localAddress, type Session, useSession } from "../session/session.ts";
 /** The most files of an archive. */
 export const MAX_ARCHIVED = 250;
 
-/** What the server adds to files where that is asked for. Events do not have it. */
+/** Fields that the server adds to files on request. Events do not have them. */
 export const FILE_DETAILS = "sender,unscanned,image";
 
-/** A file with who sent it: null after the user was erased, undefined while that is not known. */
+/** A file and its sender: null if the user was erased, undefined if not loaded yet. */
 export type SharedFile = Attachment & { sender?: Message["sender"] };
 
-/** Whether the user sent it: only then can it be renamed and deleted, if the token may. */
+/** Whether the user sent the file. Only then can it be renamed and deleted, if the token may. */
 export function isEditable({ sender }: SharedFile, { me, can }: Session): boolean {
   return sender?.id === me.id && can("attachments:write");
 }

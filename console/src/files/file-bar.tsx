@@ -1,4 +1,4 @@
-// What is above the files: their types, order, view and sum; and what can be done with the selected ones.
+// The bar above the files: types, order, view and total; and the actions for selected files.
 import { useMemo, useState } from "preact/hooks";
 import { useSession } from "../session/session.ts";
 import { browserStore } from "../session/storage.ts";
@@ -17,7 +17,7 @@ interface FileChoice {
 
 const KEY = "parley-files-view";
 
-/** The view is kept for the next time. */
+/** Returns the choices of the file bar. The browser remembers the view. */
 export function useFileChoice(): [FileChoice, (change: Partial<FileChoice>) => void] {
   const [choice, setChoice] = useState<FileChoice>(() => ({
     sort: "newest",
@@ -32,9 +32,9 @@ export function useFileChoice(): [FileChoice, (change: Partial<FileChoice>) => v
 }
 
 export function FileBar(props: {
-  /** Those that are shown. */
+  /** The files shown. */
   files: SharedFile[];
-  /** Whether no more are being loaded. */
+  /** Whether all files are loaded. */
   isWhole: boolean;
   selection: Selection;
   choice: FileChoice;
@@ -99,7 +99,7 @@ export function FileBar(props: {
   );
 }
 
-/** Offers only what can succeed. */
+/** Offers only actions that can succeed. */
 function SelectedTools(props: { selection: Selection; onRemove: (files: SharedFile[]) => void }) {
   const { selection, onRemove } = props;
   const session = useSession();
@@ -132,7 +132,7 @@ function SelectedTools(props: { selection: Selection; onRemove: (files: SharedFi
   );
 }
 
-/** Returns how many files there are, and their size. */
+/** Returns the number and the total size of files. */
 function toSum(files: readonly SharedFile[]): string {
   const size = files.reduce((sum, { file_size }) => sum + file_size, 0);
   return `${files.length.toLocaleString()} ${files.length === 1 ? "file" : "files"} · ${formatSize(size)}`;

@@ -1,4 +1,4 @@
-// One file of the list: a card of the grid or a row.
+// One file of the list, as a card of the grid or as a row.
 import { useMemo, useState } from "preact/hooks";
 import type { Attachment } from "../../../client/src/index.ts";
 import { useAttention } from "../messages/message-tools.tsx";
@@ -10,7 +10,7 @@ import type { SharedFile } from "./file-actions.ts";
 import { KIND_ICONS, toExtension, toKind } from "./media.ts";
 import { type Box, isPreviewable, Picture } from "./picture.tsx";
 
-/** Always the same object, so that cards do not render again. */
+/** Always the same object, to avoid rendering cards again. */
 export interface FileActions {
   /** Opens the file, or selects it. */
   press: (file: SharedFile, event: MouseEvent) => void;
@@ -23,18 +23,18 @@ export interface FileActions {
 interface Content {
   file: SharedFile;
   actions: FileActions;
-  /** The name of who sent it; empty if that goes without saying. */
+  /** The name of the sender; empty if it is obvious. */
   sender: string;
   /** Whether it can be renamed and deleted. */
   isEditable: boolean;
-  /** The size of its picture. */
+  /** The size of the picture. */
   thumb: Box;
   isSelected: boolean;
-  /** Whether Tab reaches it. */
+  /** Whether Tab reaches the card. */
   isActive: boolean;
 }
 
-/** Renders only if something of it has changed, because there are many. */
+/** Renders only when it changes, because there are many. */
 export function FileCard(props: Content & { at: number; style: Record<string, string> }) {
   const { file, actions, sender, isEditable, thumb, isSelected, isActive } = props;
   const { hasAttention, listeners } = useAttention();
@@ -74,7 +74,7 @@ function CardContent(props: Content & { hasAttention: boolean }) {
       >
         <Thumbnail key={file.file_url} file={file} box={props.thumb} />
       </button>
-      {/* Without a stop for Tab: Space selects. */}
+      {/* Not a tab stop: Space selects. */}
       <button
         type="button"
         class="card-check"

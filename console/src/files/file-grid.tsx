@@ -1,5 +1,5 @@
-// The files as a grid or a list of which only what is in view is rendered, so that 10,000 scroll as fast as ten. It is
-// one stop for Tab; the arrow keys move from file to file.
+// The files as a grid or a list. Renders only what is in view, so that 10,000 files scroll as fast as ten. One tab
+// stop; the arrow keys move between files.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSession } from "../session/session.ts";
@@ -10,7 +10,7 @@ import { type FileActions, FileCard } from "./file-card.tsx";
 import { type Line, toLine, toLines, toShape, type View } from "./file-order.ts";
 import type { Selection } from "./use-selection.ts";
 
-/** How far beyond the edges files are rendered, in pixels, so that no gap shows while scrolling. */
+/** How far outside the view to render files, in pixels, to avoid gaps while scrolling. */
 const SPARE = 800;
 
 export interface Grid {
@@ -18,17 +18,17 @@ export interface Grid {
   label: string;
   view: View;
   isByDay: boolean;
-  /** Changes with what is listed: then the list starts at its top again. */
+  /** Identifies the list: when it changes, the list scrolls to its top. */
   what: string;
-  /** Whether more files follow. */
+  /** Whether there are more files. */
   hasMore: boolean;
   selection: Selection;
   actions: FileActions;
   toSender: (file: SharedFile) => string;
-  /** The id of the file that is open. */
+  /** The id of the open file. */
   opened: string | undefined;
   onRemove: (files: SharedFile[]) => void;
-  /** What follows the files. */
+  /** Shown after the files. */
   children: ComponentChildren;
 }
 
@@ -43,13 +43,13 @@ export function FileGrid(props: Grid) {
   const { at, activate } = useActive(box, files, lines, props.opened);
   const isShown = ({ top, height, start, files }: Line) =>
     (top < seen.top + seen.height + SPARE && top + height > seen.top - SPARE) ||
-    // The active file keeps the focus while it is out of view.
+    // Keep the active file rendered out of view, so that it keeps the focus.
     (at >= start && at < start + files.length);
   const last = lines.at(-1);
   const press = useLongPress((id) => selection.toggle(id));
   const listeners = {
     onKeyDown: (event: KeyboardEvent) => onKey(event, { ...props, lines, at, activate, height: seen.height }),
-    // Some browsers click at the end of the key press.
+    // Some browsers click on keyup of Space.
     onKeyUp: (event: KeyboardEvent) => event.key === " " && isThumb(event) && event.preventDefault(),
     onFocusIn: (event: FocusEvent) => {
       const id = (event.target as Element).closest(".card")?.id;
@@ -119,7 +119,7 @@ function isThumb({ target }: Event): boolean {
   return (target as Element).classList.contains("thumb");
 }
 
-/** Which file Tab reaches. Files move, and the active one must not become another until it is gone. */
+/** Tracks the file that Tab reaches. Files move, and another one becomes active only when the active one is gone. */
 function useActive(
   box: { current: HTMLElement | null },
   files: readonly SharedFile[],
@@ -134,7 +134,7 @@ function useActive(
   latest.current = { files, lines };
   const focused = document.activeElement?.closest(".card");
   useLayoutEffect(() => {
-    // The focused file was deleted, or moved on the page.
+    // The focused file was deleted or moved.
     const isLost = focused && document.activeElement === document.body;
     if (!isWanted.current && !isLost) return;
     isWanted.current = false;
@@ -148,7 +148,7 @@ function useActive(
     setActive({ id: file.id, at: to });
     if (isFocused) reveal(box.current!, latest.current.lines, to);
   };
-  // The list follows what one looks at, and gives the focus to the last file that was open.
+  // Scrolls to the file open in the viewer, and focuses the last open file when the viewer closes.
   useLayoutEffect(() => {
     if (opened === undefined) return;
     activate(latest.current.files.findIndex(({ id }) => id === opened));
@@ -161,7 +161,7 @@ function useActive(
   return { at, activate };
 }
 
-/** Scrolls to a file, and to the heading if it is the first below it. */
+/** Scrolls to a file, and to the heading if the file is the first below it. */
 function reveal(box: HTMLElement, lines: readonly Line[], at: number): void {
   const line = toLine(lines, at);
   if (!line) return;
@@ -180,7 +180,7 @@ interface GridKeys extends Grid {
   activate: (at: number, isFocused: boolean) => void;
 }
 
-/** Enter opens by the browser's click. */
+/** Enter is not handled here: the browser clicks, which opens the file. */
 function onKey(event: KeyboardEvent, grid: GridKeys): void {
   const { files, at, selection } = grid;
   const file = files[at];
@@ -197,7 +197,7 @@ function onKey(event: KeyboardEvent, grid: GridKeys): void {
   event.preventDefault();
 }
 
-/** Returns the index of the file to which a key moves. */
+/** Returns the index of the file that a key moves to. */
 function toTarget(key: string, { at, files, lines, height, view }: GridKeys): number | undefined {
   const rows = lines.filter((line) => line.day === "");
   const row = rows.findIndex((line) => at < line.start + line.files.length);

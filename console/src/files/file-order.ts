@@ -1,11 +1,11 @@
-// Which files are shown, in what order, and at which places of the list.
+// Filters and sorts files, and computes their positions in the list.
 
 import { formatDay, isSameDay } from "../ui/format.ts";
 import type { SharedFile } from "./file-actions.ts";
 import { type FileType, toFileType } from "./media.ts";
 import type { Box } from "./picture.tsx";
 
-/** How many files are loaded without being asked for. Sorting and filtering know no others. */
+/** How many files to load without asking. Sorting and filtering work on loaded files only. */
 export const MAX_LOADED = 10_000;
 
 export const SORTS = [
@@ -30,7 +30,7 @@ export type View = "grid" | "list";
 
 const NAMES = new Intl.Collator(undefined, { numeric: true });
 
-/** `files`: newest first. Of equal names and sizes the newest file comes first, because sorting is stable. */
+/** `files`: newest first. Sorting is stable, so of equal names or sizes the newest comes first. */
 export function arrange(files: SharedFile[], sort: Sort, type: Type): SharedFile[] {
   const shown = type === "all" ? files : files.filter((file) => toFileType(file) === type);
   if (sort === "newest") return shown;
@@ -39,14 +39,14 @@ export function arrange(files: SharedFile[], sort: Sort, type: Type): SharedFile
   return shown.toSorted((a, b) => NAMES.compare(a.filename, b.filename));
 }
 
-/** How the cards lie, in pixels. */
+/** The layout of cards, in pixels. */
 export interface Shape {
   columns: number;
-  /** From the left edge of a card to the next. */
+  /** From the left edge of a card to the left edge of the next. */
   across: number;
   cardWidth: number;
   cardHeight: number;
-  /** From the upper edge of a card to the next. */
+  /** From the top edge of a card to the top edge of the next. */
   down: number;
   /** The picture of a card. */
   thumb: Box;
@@ -72,15 +72,15 @@ export function toShape(view: View, width: number): Shape {
   return { columns, across, cardWidth, cardHeight: CARD, down: CARD + gap, thumb };
 }
 
-/** A heading, or files beside each other. */
+/** A heading, or a row of files. */
 export interface Line {
   key: string;
   top: number;
   height: number;
-  /** Empty for files. */
+  /** Empty for a row of files. */
   day: string;
   files: SharedFile[];
-  /** The index of its first file among all. */
+  /** The index of the first file of the line. */
   start: number;
 }
 
@@ -110,7 +110,7 @@ export function toLines(files: readonly SharedFile[], shape: Shape, isByDay: boo
   return lines;
 }
 
-/** Returns the line with a file. */
+/** Returns the line that contains a file. */
 export function toLine(lines: readonly Line[], at: number): Line | undefined {
   return lines.find((line) => at >= line.start && at < line.start + line.files.length);
 }

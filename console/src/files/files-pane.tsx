@@ -101,7 +101,7 @@ function Loaded(props: Pane) {
   );
 }
 
-/** Returns the same object each time, so that cards do not render again. */
+/** Returns the same object each time, to avoid rendering cards again. */
 function useFileActions(
   selection: Selection,
   lookAt: (id: string) => void,
@@ -115,7 +115,7 @@ function useFileActions(
     () => ({
       press: (file, event) => {
         const { selection, lookAt } = latest.current;
-        // Without a count it comes from the keyboard, or from assistive technology.
+        // A click without a count comes from the keyboard or from assistive technology.
         const isClick = event.detail > 0;
         if (isClick && event.shiftKey) selection.extend(file.id, file.id);
         else if (isClick && (event.ctrlKey || event.metaKey || selection.isOn)) selection.toggle(file.id);
@@ -134,7 +134,7 @@ function useFileActions(
   );
 }
 
-/** Ctrl+A selects all files, Escape none. */
+/** Ctrl+A selects all files, Escape clears the selection. */
 function useSelectionKeys(selection: Selection): void {
   const latest = useRef(selection);
   latest.current = selection;
@@ -155,7 +155,9 @@ function useSelectionKeys(selection: Selection): void {
   }, []);
 }
 
-/** Returns who sent a file, by the name that the conversation shows; an empty text if there is only the user. */
+/**
+ * Returns a function that names the sender of a file as the conversation does; empty if unknown, or in notes to self.
+ */
 function useSenderName({ kind, name }: Pane): (file: Pick<SharedFile, "sender">) => string {
   const { me } = useSession();
   return useCallback(
@@ -171,7 +173,7 @@ function useSenderName({ kind, name }: Pane): (file: Pick<SharedFile, "sender">)
 
 function AfterFiles(props: {
   pages: Files;
-  /** How many are shown. */
+  /** How many files are shown. */
   count: number;
   type: Type;
   q: string;

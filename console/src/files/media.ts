@@ -1,20 +1,20 @@
-// How a file is shown. The server sends everything that a browser could run (HTML, SVG, XML, scripts) as
-// application/octet-stream. The console shows the source of some of it as plain text, and nothing as a document.
+// Decides how to show a file. The server sends all types that a browser could run (HTML, SVG, XML, scripts) as
+// application/octet-stream. The console shows the source of some of them as plain text, and none as a document.
 import type { Attachment } from "../../../client/src/index.ts";
 import type { IconName } from "../ui/icons.tsx";
 
 type Kind = "image" | "audio" | "video" | "pdf" | "text" | "file";
 
-/** What people look for. */
+/** The kinds of file that people look for. */
 export type FileType = "picture" | "video" | "audio" | "document" | "other";
 
 type Typed = Pick<Attachment, "file_type" | "filename">;
 
 const IMAGE = /^image\/(?:png|jpeg|gif|webp|avif|apng|bmp|x-icon)$/;
-/** Of office programs, and books. */
+/** Types of office programs and books. */
 const DOCUMENT =
   /^application\/(?:rtf|msword|epub\+zip|vnd\.(?:ms-(?:excel|powerpoint|word)|openxmlformats-officedocument|oasis\.opendocument|apple\.(?:pages|numbers|keynote)))/;
-/** Types that do not say what code is: that of .ts is taken for a film. */
+/** Types that do not identify source code: .ts files are reported as video. */
 const UNCLEAR = /^(?:application\/|video\/mp2t$)/;
 const CODE =
   /\.(?:bash|c|cc|cfg|clj|conf|cpp|cs|css|csv|dart|diff|env|erl|ex|go|graphql|h|hpp|hs|htm|html|ini|ipynb|java|jl|js|jsonl?|jsx|kt|less|log|lua|m|markdown|md|mjs|patch|php|pl|properties|proto|ps1|py|r|rb|rs|scala|scss|sh|sql|svelte|swift|tex|toml|tsx?|txt|vue|xhtml|xml|ya?ml|zig)$/i;
@@ -45,7 +45,7 @@ export const KIND_ICONS: Record<Kind, IconName> = {
   file: "file",
 };
 
-/** Returns the extension of a filename, which stands for the type on a card. */
+/** Returns the extension of a filename, which a card shows as the type. */
 export function toExtension(filename: string): string {
   const dot = filename.lastIndexOf(".");
   return dot > 0 && filename.length - dot <= 6 ? filename.slice(dot + 1).toUpperCase() : "FILE";
@@ -60,7 +60,7 @@ const WORDS: Record<Kind, string> = {
   file: "file",
 };
 
-/** Returns the type in words, such as "PNG picture". */
+/** Describes the type, such as "PNG picture". */
 export function toTypeName(file: Typed): string {
   const extension = toExtension(file.filename);
   const word = WORDS[toKind(file)];

@@ -1,10 +1,10 @@
-/** The weight of a new measurement in the speed, so that it does not jump. */
+/** The weight of a new measurement, to smooth the speed. */
 const WEIGHT = 0.3;
 const MEASURE_MS = 400;
 
-/** Measures how fast bytes are sent. */
+/** Measures upload speed. */
 export class Meter {
-  /** Bytes per second; 0 while unknown. */
+  /** Bytes per second; 0 if unknown. */
   speed = 0;
   #before: { at: number; sent: number } | undefined;
 

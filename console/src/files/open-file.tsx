@@ -12,14 +12,17 @@ interface Opened {
   lookAt: (id: string | undefined) => void;
 }
 
-/** How many files before the end the viewer requests the next page. */
+/** How many files before the end to load the next page. */
 const AHEAD = 4;
 
 export function OpenFile(
   props: Opened & {
-    /** In the order in which one steps through them. */
+    /** In the order of the viewer's steps. */
     files: readonly SharedFile[];
-    /** Whether more follow; undefined if some before them are missing, so that nobody knows the number of one. */
+    /**
+     * Whether there are more files after these; undefined if some before are missing too, so that positions are
+     * unknown.
+     */
     hasMore: boolean | undefined;
     more: () => void;
     toName: (file: SharedFile) => string;
@@ -61,7 +64,7 @@ export function OpenFile(
   );
 }
 
-/** The open one of the files in messages. */
+/** The file of a message that is open in the viewer. */
 export function OpenMessageFile({
   pages,
   actions,
@@ -88,7 +91,7 @@ export function OpenMessageFile({
   );
 }
 
-/** Returns what a message does not say of its open file, once that is known. Without it the file is shown all the same. */
+/** Loads the details of the open file that a message does not have. If that fails, the file is shown without them. */
 function useDetails(id: string | undefined): SharedFile | undefined {
   const { parley } = useSession();
   const [details, setDetails] = useState<SharedFile>();
@@ -102,7 +105,7 @@ function useDetails(id: string | undefined): SharedFile | undefined {
   return details;
 }
 
-/** If the focused button is gone after the next render, focuses the message with this id, or all files or messages. */
+/** If the next render removes the focused button, focuses the message with this id, or all files or messages. */
 export function focusContent(id = ""): void {
   focusIfLost(
     () =>
@@ -112,7 +115,7 @@ export function focusContent(id = ""): void {
   );
 }
 
-/** If the focused button is gone after the next render, focuses another element. */
+/** If the next render removes the focused button, focuses another element. */
 export function focusIfLost(find: () => HTMLElement | null): void {
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {

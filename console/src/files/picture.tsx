@@ -1,13 +1,13 @@
-// A picture as a thumbnail: the smallest preview that is sharp, and until that is there, its colours.
+// A thumbnail: the smallest preview that is sharp. Shows the placeholder until it is loaded.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { thumbHashToRGBA } from "thumbhash";
 import type { Attachment } from "../../../client/src/index.ts";
 import { localAddress } from "../session/session.ts";
 
-/** The largest original, in bytes, that is loaded for a thumbnail. */
+/** The largest original to load as a thumbnail, in bytes. */
 const MAX_THUMBNAIL = 20_000_000;
 
-/** What a thumbnail covers, in pixels of the page. */
+/** The size of a thumbnail, in CSS pixels. */
 export interface Box {
   width: number;
   height: number;
@@ -15,19 +15,19 @@ export interface Box {
 
 const isSmall = ({ file_size }: Attachment) => file_size <= MAX_THUMBNAIL;
 
-/** Whether there is anything to make a thumbnail of. */
+/** Whether a thumbnail can be made. */
 export function isPreviewable(file: Attachment): boolean {
   return isSmall(file) || (file.image?.previews ?? []).length > 0;
 }
 
-/** Tries the previews, and then the original. `onFail` is called if none can be shown. */
+/** Tries the previews, then the original. Calls `onFail` if neither can be shown. */
 export function Picture({ file, box, onFail }: { file: Attachment; box: Box; onFail: () => void }) {
   const { image } = file;
   const [isLoaded, setLoaded] = useState(false);
   const [isOriginal, setOriginal] = useState(false);
   const source = isOriginal ? undefined : toSource(file, box);
   const fail = () => (source && isSmall(file) ? setOriginal(true) : onFail());
-  // An event does not say which previews there are. They are read soon.
+  // Events do not list the previews. They are loaded soon after.
   if (image === undefined) return null;
   return (
     <>
@@ -52,12 +52,12 @@ function toSource(file: Attachment, box: Box): { srcset: string; sizes: string }
   if (!image || image.previews.length === 0) return undefined;
   const original = isSmall(file) ? [{ width: image.width, url: file.file_url }] : [];
   const srcset = [...image.previews, ...original].map(({ width, url }) => `${localAddress(url)} ${width}w`);
-  // The picture covers the box, so that of a wide one the sides are cut.
+  // The picture covers the box: the sides of a wide one are cropped.
   const width = Math.max(box.width, (box.height * image.width) / image.height);
   return { srcset: srcset.join(", "), sizes: `${Math.ceil(width)}px` };
 }
 
-/** Paints a ThumbHash: the page's policy allows no data: addresses. */
+/** Paints a ThumbHash on a canvas: the Content-Security-Policy allows no data: URLs. */
 function Placeholder({ hash }: { hash: string }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {

@@ -1,4 +1,4 @@
-// Deletes one file or several, after a question.
+// Deletes one or several files after a confirmation.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Parley } from "../../../client/src/index.ts";
 import { isForeign, isGone } from "../failures.ts";
@@ -10,12 +10,12 @@ import { isEditable, type SharedFile } from "./file-actions.ts";
 
 const AT_ONCE = 4;
 
-/** `files`: also those of other users, which stay. */
+/** `files`: may include files of other users, which stay. */
 export function RemoveFiles({ files, onClose }: { files: readonly SharedFile[]; onClose: () => void }) {
   const session = useSession();
   const { parley, events, say, report } = session;
   const [own] = useState(() => files.filter((file) => isEditable(file, session)));
-  /** How many are deleted; undefined before the first. */
+  /** How many files are deleted; undefined before the first. */
   const [done, setDone] = useState<number>();
   const controller = useRef(new AbortController());
   const isClosed = useRef(false);
@@ -32,7 +32,7 @@ export function RemoveFiles({ files, onClose }: { files: readonly SharedFile[]; 
     const left = own.length - count;
     if (failure !== undefined)
       report(isOne ? `${own[0]!.filename} was not deleted.` : toResult(left, "not deleted"), failure);
-    // Where the user has stopped it, another dialog may be open by now.
+    // After a stop, another dialog may be open by now.
     if (!isClosed.current) close();
   };
   const close = () => {
@@ -69,7 +69,7 @@ export function RemoveFiles({ files, onClose }: { files: readonly SharedFile[]; 
   );
 }
 
-/** Deletes a few at once until one fails, unless that may be its own fault. Returns the first error. */
+/** Deletes a few files at once. Stops at an error, unless another user owns the file. Returns the first error. */
 async function removeAll(
   parley: Parley,
   files: readonly SharedFile[],

@@ -1,4 +1,5 @@
-// A file as it looks. Nothing in it runs: it is shown by media elements, as text, or by the browser's PDF viewer.
+// Shows the contents of a file. Nothing in it runs: it is shown by media elements, as text, or by the browser's PDF
+// viewer.
 import { useEffect, useState } from "preact/hooks";
 import type { Attachment } from "../../../client/src/index.ts";
 import { explain, isAborted } from "../failures.ts";
@@ -11,13 +12,13 @@ import { ImageStage, type OnKey } from "./zoom.tsx";
 
 const MAX_TEXT = 256 * 1024;
 const MAX_PDF = 50_000_000;
-/** The width of a preview that is sharp in the dialog, until one zooms. */
+/** The width of a preview that is sharp in the dialog without zoom. */
 const SHARP = 1280;
 
 export function Stage({ file, onKey }: { file: Attachment; onKey: OnKey }) {
   const [broken, setBroken] = useState(false);
   const kind = broken ? "file" : toKind(file);
-  // Kept, because a renewed link would restart a video.
+  // Kept for the lifetime of the component: a renewed link would restart a video.
   const [address] = useState(() => localAddress(file.file_url));
   const [preview] = useState(() => toSharpPreview(file));
   const fails = () => setBroken(true);
@@ -42,7 +43,7 @@ export function Stage({ file, onKey }: { file: Attachment; onKey: OnKey }) {
   );
 }
 
-/** Returns the address of a preview; undefined if only the original will do, as for a picture that may move. */
+/** Returns the URL of a preview; undefined if only the original will do, for example if the picture may be animated. */
 function toSharpPreview({ image, file_type }: Attachment): string | undefined {
   const preview = image?.previews.find(({ width }) => width >= SHARP);
   return preview && file_type !== "image/gif" ? localAddress(preview.url) : undefined;
@@ -65,7 +66,7 @@ function NoStage({ kind, text }: { kind: keyof typeof KIND_ICONS; text: string }
 
 const WRAP_KEY = "parley-wrap-text";
 
-/** Text is only ever the content of a text node, whatever language it is in. */
+/** Puts text only into a text node, so that markup never takes effect. */
 function TextStage({ file }: { file: Attachment }) {
   const part = file.file_size > MAX_TEXT;
   const [isWrapped, setWrapped] = useState(() => browserStore.get(WRAP_KEY) !== "no");
@@ -73,7 +74,7 @@ function TextStage({ file }: { file: Attachment }) {
     return new TextDecoder().decode(await response.arrayBuffer());
   });
   if (failure) return <p class="failure">{failure}</p>;
-  // A name may promise text where there is none.
+  // The extension promises text, but the file is binary.
   if (text?.includes("\0")) return <NoPreview />;
   const wrap = () => {
     browserStore.set(WRAP_KEY, isWrapped ? "no" : "yes");
@@ -111,7 +112,7 @@ function TextStage({ file }: { file: Attachment }) {
 }
 
 function PdfStage({ file }: { file: Attachment }) {
-  // The type is set to PDF, because a frame would run HTML.
+  // Force the type to PDF: a frame would run HTML.
   const { value: url, failure } = useFetched(
     file,
     async (response) =>
@@ -122,7 +123,7 @@ function PdfStage({ file }: { file: Attachment }) {
   return url === undefined ? null : <iframe class="stage-pdf" src={url} title={file.filename} />;
 }
 
-/** Returns what `make` makes of the file's bytes, or of the first bytes of a text. Calls `release` on it at the end. */
+/** Fetches the file, or the beginning of a text, and returns the result of `make`. Calls `release` on it at the end. */
 function useFetched(
   file: Attachment,
   make: (response: Response) => Promise<string>,
@@ -132,7 +133,7 @@ function useFetched(
     value: undefined,
     failure: "",
   });
-  // The result depends on the file only.
+  // The result depends only on the file.
   useEffect(() => {
     const controller = new AbortController();
     let made: string | undefined;

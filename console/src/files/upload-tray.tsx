@@ -6,9 +6,9 @@ import { Icon, IconButton } from "../ui/icons.tsx";
 import { useWatched } from "../ui/use-redraw.ts";
 import { isRunning, type Upload } from "./uploads.ts";
 
-/** From the top to the bottom of the list. */
+/** Order in the list. */
 const ORDER: readonly Upload["state"][] = ["sending", "waiting", "failed", "done", "cancelled"];
-/** On a narrow window an open list would leave too little of the conversation. */
+/** In a narrow window, an open list would leave too little room for the conversation. */
 const WIDE = "(width >= 760px)";
 
 export function UploadTray() {
@@ -70,7 +70,7 @@ function toTitle(all: readonly Upload[], running: number): string {
   return done === 0 ? "Cancelled" : `${done} sent, ${cancelled} cancelled`;
 }
 
-/** Tells notices, which lie above the page, how much room the uploads take. */
+/** Sets the room that notices, which lie above the page, must leave for the uploads. */
 function useRoomBelow(box: { current: HTMLElement | null }): void {
   useLayoutEffect(() => {
     const { style } = document.documentElement;
@@ -85,7 +85,7 @@ function useRoomBelow(box: { current: HTMLElement | null }): void {
   }, [box]);
 }
 
-/** How far all uploads together are. */
+/** The progress of all uploads together. */
 function Total() {
   const { uploads } = useSession();
   const { sent, size, secondsLeft } = uploads.total;
@@ -102,7 +102,7 @@ function Total() {
 
 const WAITING = "Waiting for the connection";
 
-/** Renders only if the upload has changed, because there may be a thousand. */
+/** Renders only when the upload changes, because there may be a thousand. */
 function Row({ upload, isHeldUp }: { upload: Upload; isHeldUp: boolean }) {
   return useMemo(() => <RowView upload={upload} isHeldUp={isHeldUp} />, [upload, isHeldUp]);
 }
@@ -140,7 +140,7 @@ function toDetail({ state, file, sent, speed, error, conversationName }: Upload)
   if (state === "cancelled") return "Cancelled";
   if (state === "waiting") return `Waiting · ${formatSize(file.size)}`;
   if (state === "done") return `${formatSize(file.size)} · in ${conversationName}`;
-  // All bytes are sent, and the server stores them.
+  // All bytes are sent, and the server is storing them.
   if (sent >= file.size) return "Finishing…";
   const rate = speed > 0 ? ` · ${formatSize(speed)}/s` : "";
   return `${formatSize(sent)} of ${formatSize(file.size)}${rate}`;

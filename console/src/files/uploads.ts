@@ -1,4 +1,4 @@
-// Uploads, which continue while the user opens other conversations, and wait while the server does not answer.
+// Uploads continue while the user opens other conversations, and wait while the server is unreachable.
 import { type Attachment, type Parley, ParleyApiError, randomKey } from "../../../client/src/index.ts";
 import { explain, explainSize, isCode, isGone, isPassing, isRefused } from "../failures.ts";
 import type { ChangeFeed } from "../session/live.ts";
@@ -8,8 +8,8 @@ import { Meter } from "./meter.ts";
 
 const AT_ONCE = 3;
 /**
- * The size from which an upload continues where it was interrupted. It costs two more requests, and from this size on the
- * server keeps what has come in even if it crashes: it stores that every 8 MiB.
+ * From this size on, uploads are resumable. That costs two more requests. The server syncs the received bytes every 8
+ * MiB, so from this size on they survive a crash.
  */
 const RESUMABLE_BYTES = 8 * 1024 * 1024;
 
@@ -17,47 +17,47 @@ type State = "waiting" | "sending" | "done" | "failed" | "cancelled";
 
 export interface Upload {
   id: number;
-  /** The Idempotency-Key, the same for each attempt, so that the server recognizes a retry. */
+  /** The Idempotency-Key of all attempts, by which the server recognizes a retry. */
   key: string;
   file: File;
   conversationId: string;
   conversationName: string;
   state: State;
   sent: number;
-  /** Bytes per second; 0 while unknown. */
+  /** Bytes per second; 0 if unknown. */
   speed: number;
   error: string;
-  /** Whether a retry would fail too. */
+  /** Whether a retry would also fail. */
   hopeless: boolean;
-  /** The id under which the server keeps what has come in of a large file; empty if it keeps nothing. */
+  /** The id of the resumable upload; empty if there is none on the server. */
   uploadId: string;
-  /** The id of the uploaded file; empty until the server has answered. */
+  /** The id of the uploaded file; empty before the server has answered. */
   attachmentId: string;
 }
 
 interface Hooks {
   maxFileSize: number | null;
-  /** Deletes an upload that the server keeps, also while the page closes. */
+  /** Deletes an upload from the server, also while the page is closing. */
   remove: (uploadId: string) => Promise<void>;
-  /** Called when no upload is left. */
+  /** Called when no uploads are left. */
   idle: () => void;
   refused: (error: unknown) => void;
 }
 
 export class Uploads {
-  /** The latest result, to be read out. */
+  /** The latest result, for screen readers. */
   news = "";
-  /** Whether the last attempt failed because the server did not answer. Then nothing is sent for a while. */
+  /** Whether the last attempt found no server. Uploads then pause. */
   isHeldUp = false;
-  /** In the order in which they are sent. */
+  /** In upload order. */
   #all: readonly Upload[] = [];
   #next = 1;
   #controllers = new Map<number, AbortController>();
   #watchers = new Set<() => void>();
-  /** The bytes of files that were sent since the last time when none was running. */
+  /** Bytes of uploads that finished since uploads were last idle. */
   #finished = 0;
   #meter = new Meter();
-  /** How many attempts in a row found no server. */
+  /** Consecutive attempts that found no server. */
   #failures = 0;
   #isPausing = false;
   #isStopped = false;
@@ -75,17 +75,17 @@ export class Uploads {
     return this.#all;
   }
 
-  /** How many uploads wait or run. */
+  /** How many uploads are waiting or running. */
   get running(): number {
     return this.#all.filter(isRunning).length;
   }
 
-  /** Those that may still be sent: also those that failed, unless a retry would fail too. */
+  /** Uploads that could still be sent: includes failed ones, unless a retry would also fail. */
   get unsent(): readonly Upload[] {
     return this.#all.filter((each) => isRunning(each) || (each.state === "failed" && !each.hopeless));
   }
 
-  /** The bytes of all uploads since the last time when none was running, and how long the rest takes in seconds, if known. */
+  /** The bytes of all uploads since uploads were last idle, and the estimated time left in seconds, if known. */
   get total(): { sent: number; size: number; secondsLeft: number | undefined } {
     const running = this.#all.filter(isRunning);
     const sent = running.reduce((sum, each) => sum + each.sent, this.#finished);
@@ -94,7 +94,7 @@ export class Uploads {
     return { sent, size, secondsLeft: speed > 0 && !this.isHeldUp ? (size - sent) / speed : undefined };
   }
 
-  /** Whether a new file is one of these uploads, as far as the server has answered. */
+  /** Whether a new file comes from one of these uploads, as far as the server has answered. */
   isOwn(attachmentId: string): boolean {
     return this.#all.some((each) => each.attachmentId === attachmentId);
   }
@@ -136,7 +136,7 @@ export class Uploads {
     this.#controllers.get(id)?.abort();
     this.#drop(id);
     this.#startNext();
-    // The end of one that was being sent says so itself.
+    // A running upload calls this itself when it ends.
     if (this.running === 0 && this.#controllers.size === 0) this.#rest();
   }
 
@@ -149,10 +149,10 @@ export class Uploads {
   clear(): void {
     for (const each of this.#all) if (!isRunning(each)) void this.#discard(each.uploadId);
     this.#all = this.#all.filter(isRunning);
-    this.#tell();
+    this.#notify();
   }
 
-  /** Aborts all uploads. Resolves when the server keeps nothing of them, or does not answer. */
+  /** Aborts all uploads. Resolves when they are deleted from the server, or when the server does not answer. */
   async stop(): Promise<void> {
     const stopped = this.#all;
     this.#all = [];
@@ -163,7 +163,7 @@ export class Uploads {
 
   #change(id: number, change: Partial<Upload>): void {
     this.#all = this.#all.map((each) => (each.id === id ? { ...each, ...change } : each));
-    this.#tell();
+    this.#notify();
   }
 
   #end(id: number, change: Partial<Upload>, outcome: string): void {
@@ -172,33 +172,36 @@ export class Uploads {
     this.#change(id, change);
   }
 
-  /** Lets an upload wait after all others: a file that the server or a proxy cannot take holds up none of them. */
+  /**
+   * Moves an upload to the end of the queue, so that a file that the server or a proxy cannot handle does not block
+   * the others.
+   */
   #queue(id: number): void {
     const others = this.#all.filter((each) => each.id !== id);
     const found = this.#all.filter((each) => each.id === id);
     this.#all = [
       ...others,
       ...found.map((each): Upload => {
-        // What the server keeps need not be sent again.
+        // Bytes on the server need not be sent again.
         const sent = each.uploadId ? each.sent : 0;
         return { ...each, state: "waiting", sent, speed: 0, error: "" };
       }),
     ];
-    this.#tell();
+    this.#notify();
   }
 
-  #tell = oncePerFrame(() => {
+  #notify = oncePerFrame(() => {
     for (const watcher of this.#watchers) watcher();
   });
 
-  /** Starts what the user wants sent, also if the server did not answer a moment ago. */
+  /** Retries at once, even after a recent failure to reach the server. */
   #goOn(): void {
     if (this.#isPausing) this.#events.publish({ type: "retry" });
     else this.#startNext();
   }
 
   #startNext(): void {
-    this.#tell();
+    this.#notify();
     if (this.#isPausing) return;
     for (const upload of this.#all) {
       if (this.#controllers.size >= AT_ONCE) return;
@@ -233,7 +236,7 @@ export class Uploads {
     }
   }
 
-  /** Sends a small file by one request, and a large one from where the server has it. */
+  /** Sends a small file in one request; resumes a large one at the server's offset. */
   async #transfer(upload: Upload, signal: AbortSignal): Promise<Attachment> {
     const { id, key, file, conversationId, uploadId } = upload;
     const onProgress = this.#follow(id, signal);
@@ -245,7 +248,7 @@ export class Uploads {
     return this.#parley.attachments.upload(file, { ...target, idempotencyKey: key, signal, onProgress });
   }
 
-  /** Begins an upload that can be continued. Waits for its id even if it is cancelled, so that it can be deleted. */
+  /** Creates a resumable upload. Waits for its id even after a cancel, to be able to delete it. */
   async #begin({ id, key, file, conversationId }: Upload, signal: AbortSignal): Promise<string> {
     const { name: filename, size: length, type: contentType } = file;
     const described = { filename, length, contentType, conversation_id: conversationId };
@@ -255,15 +258,15 @@ export class Uploads {
     return uploadId;
   }
 
-  /** Deletes what the server keeps of an upload, so that a retry begins anew. */
+  /** Deletes an upload from the server, so that a retry starts from the beginning. */
   #drop(id: number, uploadId = this.#all.find((each) => each.id === id)?.uploadId): void {
     if (!uploadId) return;
-    // With the key of the deleted upload the server would find no other.
+    // With the old key the server would return the deleted upload.
     this.#change(id, { uploadId: "", key: randomKey() });
     void this.#discard(uploadId);
   }
 
-  /** Deletes what would otherwise take room of the user for a day. */
+  /** Deletes an upload that would otherwise use the user's quota for a day. */
   async #discard(uploadId: string): Promise<void> {
     if (uploadId === "") return;
     for (let failures = 1; ; failures++) {
@@ -283,7 +286,7 @@ export class Uploads {
   }
 
   #fail({ id, uploadId }: Upload, error: unknown): void {
-    // The answer to a HEAD has no body, and so no code.
+    // The response to a HEAD has no body, so no error code.
     const isExpired =
       isCode(error, "upload_not_found") || (isGone(error) && isCode(error, "unexpected_answer"));
     if (isExpired) this.#drop(id);
@@ -300,7 +303,7 @@ export class Uploads {
     }
   }
 
-  /** Sends nothing for a while, or until the server may answer again. */
+  /** Pauses all uploads for a while, or until the server may be back. */
   async #pause(): Promise<void> {
     if (!this.isHeldUp) this.news = "Waiting for the connection. The uploads continue when it is back.";
     this.isHeldUp = true;
@@ -312,7 +315,7 @@ export class Uploads {
     this.#startNext();
   }
 
-  /** Call this when bytes have left. */
+  /** Call when bytes were sent. */
   #advance(): void {
     this.isHeldUp = false;
     this.#meter.note(this.total.sent);
@@ -334,10 +337,13 @@ export function isRunning({ state }: Upload): boolean {
   return state === "waiting" || state === "sending";
 }
 
-/** After these the same file can be sent again. */
+/** After these errors the same file can be sent again. */
 const REPEATABLE = ["upload_not_found", "upload_offset_mismatch", "daily_limit_reached"];
 
-/** Whether the server will refuse the file again, unlike one for which others have to make room. */
+/**
+ * Reports whether the server will refuse the file again. A file refused for lack of room is not hopeless: other files
+ * may be deleted.
+ */
 function isHopeless(error: unknown): boolean {
   if (!(error instanceof ParleyApiError) || REPEATABLE.includes(error.code)) return false;
   return error.code === "source_changed" || (error.status >= 400 && error.status < 500);

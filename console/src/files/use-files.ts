@@ -1,4 +1,4 @@
-// The files of the open conversation, kept up to date. All are loaded, page by page, while one already looks at them.
+// The files of the open conversation, kept up to date. Loads all of them, page by page, and shows them meanwhile.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isPassing } from "../failures.ts";
 import { useChanges, useSession } from "../session/session.ts";
@@ -7,23 +7,23 @@ import { type Pages, readFound, usePages } from "../ui/use-pages.ts";
 import { FILE_DETAILS, type SharedFile } from "./file-actions.ts";
 import { MAX_LOADED } from "./file-order.ts";
 
-/** The first page is short, so that it shows soon. */
+/** A short first page appears sooner. */
 const FIRST_PAGE = 48;
 const PAGE = 100;
-/** Links are valid for at least an hour. */
+/** Links stay valid for at least an hour. */
 const RENEW_MS = 30 * 60 * 1000;
 /** New files within this time share one request and one notice. */
 const GATHER_MS = 300;
 const MAX_NAMED = 3;
 
 export interface Files extends Pages<SharedFile> {
-  /** Whether older files are not loaded, because there are so many. */
+  /** Whether older files are not loaded because there are too many. */
   isPart: boolean;
-  /** Loads as many again. */
+  /** Raises the number of files to load. */
   loadOlder: () => void;
 }
 
-/** `q`: words of their names; empty for all. */
+/** `q`: words of the filenames; empty for all files. */
 export function useFiles(conversationId: string, q: string): Files {
   const { parley, me, uploads } = useSession();
   const key = `${conversationId} ${q}`;
@@ -36,7 +36,7 @@ export function useFiles(conversationId: string, q: string): Files {
       return readFound((query) => parley.attachments.list(query, { signal }), narrowed);
     };
     if (after) return read(after, PAGE);
-    // A list that is loaded again keeps its length, so that nothing moves.
+    // Reload as many files as before, so that nothing moves.
     const wanted = held.current.key === key ? held.current.count : 0;
     let page = await read(undefined, Math.max(FIRST_PAGE, Math.min(wanted, PAGE)));
     const data = [...page.data];
@@ -60,7 +60,7 @@ export function useFiles(conversationId: string, q: string): Files {
   const searchAgain = useReloadSoon(latest);
   const readDetails = useReadDetails(conversationId, (files) => {
     const read = new Map(files.map((file) => [file.id, file]));
-    // What was changed since the answer is newer than it.
+    // Edits made since the request are newer than the answer.
     pages.edit((items) =>
       items.map((each) => (read.has(each.id) ? { ...read.get(each.id), ...each } : each)),
     );
@@ -74,7 +74,7 @@ export function useFiles(conversationId: string, q: string): Files {
     else if (change.type === "attachment.created" && isHere) {
       const { payload } = change;
       const file = uploads.isOwn(payload.id) ? { ...payload, sender: me } : payload;
-      // Only the server knows whether it is found.
+      // Only the server knows whether it matches.
       if (q) searchAgain();
       else edit((items, hasMore) => withNew(items, file, hasMore));
       if (!isIn(file.id)) readDetails(file.id);
@@ -92,16 +92,16 @@ export function useFiles(conversationId: string, q: string): Files {
   };
 }
 
-/** Inserts a file in the order of ids, which is that of creation: events may arrive in another order. */
+/** Inserts a file in the order of ids, that is, of creation: events may arrive in another order. */
 function withNew(items: SharedFile[], file: SharedFile, hasMore: boolean): SharedFile[] {
   if (items.some(({ id }) => id === file.id)) return items;
   const at = items.findIndex(({ id }) => id < file.id);
   if (at >= 0) return items.toSpliced(at, 0, file);
-  // Older than all loaded files: it comes with its page.
+  // Older than all loaded files: a later page will have it.
   return hasMore && items.length > 0 ? items : [...items, file];
 }
 
-/** Returns a function that loads the list again, once for all calls within a moment, and not while it is loading. */
+/** Returns a function that reloads the list, once for all calls within a moment, and not during a load. */
 function useReloadSoon(pages: { current: Pages<SharedFile> }): () => void {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
@@ -116,8 +116,8 @@ function useReloadSoon(pages: { current: Pages<SharedFile> }): () => void {
 }
 
 /**
- * Returns a function that reads what an event does not say of a new file, as who sent it. Those of a moment have one
- * request. `show` gets them newest first.
+ * Returns a function that reads the details of a new file that its event lacks, such as the sender. One request
+ * serves all calls within a moment. `show` gets the files newest first.
  */
 function useReadDetails(conversationId: string, show: (files: SharedFile[]) => void): (id: string) => void {
   const { parley, events, endIfRefused } = useSession();
@@ -138,7 +138,7 @@ function useReadDetails(conversationId: string, show: (files: SharedFile[]) => v
     }
     return found;
   };
-  /** Asks until the server answers. */
+  /** Retries until the server answers. */
   const ask = async () => {
     const ids = waiting.current.splice(0);
     for (let failures = 1; !signal.aborted; failures++) {
@@ -156,7 +156,7 @@ function useReadDetails(conversationId: string, show: (files: SharedFile[]) => v
   };
 }
 
-/** Shows the names of new files from others, many in one notice. */
+/** Announces new files from others by name; many at once share one notice. */
 function useSayNew(): (filename: string) => void {
   const { say } = useSession();
   const names = useRef<string[]>([]);

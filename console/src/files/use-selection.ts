@@ -1,35 +1,35 @@
-// Which files are selected.
+// The selection of files.
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { SharedFile } from "./file-actions.ts";
 
 interface State {
   ids: ReadonlySet<string>;
-  /** Where a range starts; undefined to start it at the active file. */
+  /** Start of the range; undefined to start at the active file. */
   anchor: string | undefined;
-  /** What was selected before the range, which may still shrink. */
+  /** The selection without the range, which may still shrink. */
   before: ReadonlySet<string>;
-  /** Whether the next click selects, though nothing is selected yet. */
+  /** Whether the next click selects, although nothing is selected yet. */
   isBegun: boolean;
 }
 
 const NONE: State = { ids: new Set(), anchor: undefined, before: new Set(), isBegun: false };
 
 export interface Selection {
-  /** The selected files that are shown. */
+  /** The selected files that are visible. */
   files: SharedFile[];
   has: (id: string) => boolean;
   isOn: boolean;
   begin: () => void;
   clear: () => void;
   toggle: (id: string) => void;
-  /** Selects from the start of the range to a file. `from`: the active file. */
+  /** Extends the range to a file. `from`: where a new range starts. */
   extend: (from: string, to: string) => void;
   selectAll: () => void;
-  /** Lets the next range start at the active file. */
+  /** Makes the next range start at the active file. */
   forgetAnchor: () => void;
 }
 
-/** `files`: all that are shown, in their order. What a filter hides stays selected, but is not in `files`. */
+/** `files`: all visible files, in order. A filter hides selected files without deselecting them. */
 export function useSelection(files: SharedFile[]): Selection {
   const [state, setState] = useState(NONE);
   const { ids } = state;
@@ -77,7 +77,7 @@ export function useSelection(files: SharedFile[]): Selection {
 /** Returns the ids from one file to another, in either direction. */
 function toRange(files: readonly SharedFile[], from: string, to: string): string[] {
   const ends = [from, to].map((id) => files.findIndex((file) => file.id === id));
-  // Where the range started may be gone.
+  // The start of the range may be gone.
   const [first, last] = ends.includes(-1) ? [ends[1]!, ends[1]!] : ends.sort((a, b) => a - b);
   return files.slice(first, last! + 1).map(({ id }) => id);
 }

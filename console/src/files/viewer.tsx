@@ -1,4 +1,4 @@
-// One file, large, with what can be done with it.
+// The file viewer: one file, large, and its actions.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useSession } from "../session/session.ts";
 import { Dialog } from "../ui/dialog.tsx";
@@ -21,14 +21,14 @@ interface Steps {
   last: Step;
 }
 
-/** How far a finger moves to step to another file, in pixels. */
+/** How far a finger must move to step to another file, in pixels. */
 const SWIPE = 60;
 
 export function Viewer(props: {
   file: SharedFile;
-  /** The name of who sent it; empty if that goes without saying. */
+  /** The name of the sender; empty if it is obvious. */
   sender: string;
-  /** "3 of 14"; empty if it is not known. */
+  /** "3 of 14"; empty if unknown. */
   position: string;
   steps: Steps;
   onRemove: () => void;
@@ -72,7 +72,7 @@ export function Viewer(props: {
   );
 }
 
-/** It stays when there is nothing to step to, so that the focus stays, too. */
+/** Stays when there is no other file, so that it keeps the focus. */
 function StepButton({ icon, label, step }: { icon: IconName; label: string; step: Step }) {
   return (
     <button
@@ -88,7 +88,7 @@ function StepButton({ icon, label, step }: { icon: IconName; label: string; step
   );
 }
 
-/** Offers only what can succeed. */
+/** Offers only actions that can succeed. */
 function Tools(props: { file: SharedFile; onRename: () => void; onRemove: () => void }) {
   const { file } = props;
   const session = useSession();
@@ -134,7 +134,7 @@ function useKeys(steps: Steps, onKey: OnKey): void {
       const { target } = event;
       if (event.defaultPrevented || hasModifier(event)) return;
       if (target instanceof Element && target.closest("video, audio, input, .stage-text, iframe")) return;
-      // A question may lie above.
+      // A confirmation may be open on top.
       if (document.querySelectorAll("dialog").length > 1) return;
       const { previous, next, first, last } = latest.current;
       const moves: Record<string, Step> = { ArrowLeft: previous, ArrowRight: next, Home: first, End: last };
@@ -149,7 +149,7 @@ function useKeys(steps: Steps, onKey: OnKey): void {
   }, [onKey]);
 }
 
-/** Steps when a finger moves sideways. Returns the listeners that this needs. */
+/** Steps on a horizontal swipe. Returns the event listeners to attach. */
 function useSwipe({ previous, next }: Steps) {
   const start = useRef<{ x: number; y: number } | undefined>(undefined);
   return {

@@ -1,18 +1,18 @@
-// A picture that is zoomed by the wheel, two fingers, keys, a double click or buttons, and moved by dragging.
+// A picture that zooms by wheel, two fingers, keys, double click or buttons, and pans by dragging.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { IconButton } from "../ui/icons.tsx";
 
 const MAX_CHECKED_PIXELS = 50_000_000;
 const MAX_SCALE = 10;
-/** Of a key or a button. */
+/** The step of a key or a button. */
 const FACTOR = 1.5;
 const DOUBLE_CLICK_SCALE = 3;
-/** How far a key moves the picture, in pixels. */
+/** How far a key pans, in pixels. */
 const MOVE = 80;
-/** The height of a line, if a wheel counts lines. */
+/** The height of a line, for wheels that count lines. */
 const LINE = 16;
 
-/** Uses a key for what is shown. Returns whether it did. */
+/** Handles a key for the file on show. Returns whether it used the key. */
 export type OnKey = { current: ((key: string) => boolean) | undefined };
 
 interface Point {
@@ -27,10 +27,10 @@ interface Place extends Point {
 
 const WHOLE: Place = { scale: 1, x: 0, y: 0 };
 
-/** Shows an image, and says if it is truncated. An element loads such an image without an error; decoding it again fails. */
+/** Shows an image and detects a truncated one. An element loads it without an error, but decoding it again fails. */
 export function ImageStage(props: {
   address: string;
-  /** What is shown until one zooms, if there is one. */
+  /** Shown until the user zooms, if there is one. */
   preview: string | undefined;
   name: string;
   onError: () => void;
@@ -89,7 +89,7 @@ export function ImageStage(props: {
   );
 }
 
-/** Loads the original if it is wanted, and shows it once it is there. Without it the preview stays. */
+/** Loads the original on demand and shows it when it is ready. If that fails, the preview stays. */
 function useOriginal(address: string, isWanted: boolean, show: (address: string) => void): void {
   useEffect(() => {
     if (!isWanted) return;
@@ -109,7 +109,7 @@ function useOriginal(address: string, isWanted: boolean, show: (address: string)
 type Zoom = (factor: number, around?: Point) => void;
 type Move = (by: Point) => void;
 
-/** Where the picture is, and what changes that. Points are given from the middle of the stage. */
+/** The position and scale of the picture. Points are relative to the middle of the stage. */
 function useZoomPlace(stage: { current: HTMLElement | null }) {
   const [place, setPlace] = useState(WHOLE);
   const change = (to: (old: Place) => Place) => setPlace((old) => keepInside(to(old), stage.current!));
@@ -124,7 +124,7 @@ function useZoomPlace(stage: { current: HTMLElement | null }) {
   return { place, zoom, move, reset: () => setPlace(WHOLE) };
 }
 
-/** Moves the picture back if there is a gap beside it, and to the middle if it is smaller than the stage. */
+/** Moves the picture so that there is no gap at its edges, or centres it if it is smaller than the stage. */
 function keepInside({ scale, x, y }: Place, stage: HTMLElement): Place {
   const image = stage.querySelector("img")!;
   const keep = (at: number, size: number, room: number) => {
@@ -138,13 +138,13 @@ function keepInside({ scale, x, y }: Place, stage: HTMLElement): Place {
   };
 }
 
-/** Returns a point of the page from the middle of the stage. */
+/** Converts page coordinates to a point relative to the middle of the stage. */
 function toPoint({ clientX, clientY }: { clientX: number; clientY: number }, stage: HTMLElement): Point {
   const { left, top, width, height } = stage.getBoundingClientRect();
   return { x: clientX - left - width / 2, y: clientY - top - height / 2 };
 }
 
-/** Arrows move a picture that is zoomed in. */
+/** Arrow keys pan a zoomed picture. */
 function useZoomKeys(onKey: OnKey, place: Place, zoom: Zoom, move: Move, reset: () => void): void {
   useLayoutEffect(() => {
     onKey.current = (key) => {
@@ -168,10 +168,10 @@ function useZoomKeys(onKey: OnKey, place: Place, zoom: Zoom, move: Move, reset: 
   });
 }
 
-/** Zooms by the wheel and two fingers, and moves by one pointer. Returns the listeners that this needs. */
+/** Zooms by wheel and two fingers, and pans by one pointer. Returns the event listeners to attach. */
 function useFingers(stage: { current: HTMLElement | null }, scale: number, zoom: Zoom, move: Move) {
   const fingers = useRef(new Map<number, Point>());
-  /** Whether the fingers do something else than step to another file. */
+  /** Whether the gesture is used here, so that it must not step to another file. */
   const isUsed = useRef(false);
   const lift = (event: PointerEvent) => {
     fingers.current.delete(event.pointerId);
@@ -181,11 +181,11 @@ function useFingers(stage: { current: HTMLElement | null }, scale: number, zoom:
     onWheel: (event: WheelEvent) => {
       event.preventDefault();
       const pixels = event.deltaY * (event.deltaMode === 0 ? 1 : LINE);
-      // Two fingers on a touchpad are a wheel with Ctrl, in smaller steps.
+      // A pinch on a touchpad is a wheel event with Ctrl, in smaller steps.
       zoom(Math.exp(-pixels * (event.ctrlKey ? 0.01 : 0.002)), toPoint(event, stage.current!));
     },
     onPointerDown: (event: PointerEvent) => {
-      // A mouse that was released outside has left its place behind.
+      // A mouse button released outside left a stale entry.
       if (event.isPrimary) fingers.current.clear();
       if (fingers.current.size === 0) isUsed.current = scale > 1;
       fingers.current.set(event.pointerId, toPoint(event, stage.current!));

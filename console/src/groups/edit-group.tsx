@@ -8,7 +8,7 @@ const FIELDS = ["name", "description", "avatar_url"] as const;
 
 export function EditGroup(props: { group: Group; onClose: () => void }) {
   const { parley, events, say, endIfRefused } = useSession();
-  // Changes of others meanwhile are not taken back: only what the user has edited is sent.
+  // Send only the fields that the user edited, so that concurrent changes by others survive.
   const [before] = useState(props.group);
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState("");

@@ -6,7 +6,7 @@ import { PageFailure, Reading } from "../ui/page-notes.tsx";
 import { MemberText, sortMembers } from "./members.tsx";
 import { useMembers } from "./use-groups.ts";
 
-/** What a wide window shows beside the conversation of a group. */
+/** The details that a wide window shows beside the conversation of a group. */
 export function GroupDetails({ group }: { group: Group }) {
   return (
     <aside class="details" aria-label={`About ${group.name}`}>

@@ -1,5 +1,5 @@
-// The groups of the user and the invitations they see. They are few, so all are read. A change of one makes the console ask
-// for it again, so that the last answer is always newer than the last change.
+// The user's groups and visible invitations. There are few, so all are loaded. After each change the console reads
+// the group again, so the last answer is always newer than the last change.
 import { type Group, type Parley, ParleyApiError } from "../../../client/src/index.ts";
 import { explain, isGone, isPassing } from "../failures.ts";
 import type { Change } from "../session/live.ts";
@@ -50,7 +50,7 @@ export class Groups {
       this.#drop(change.payload.id);
       this.#refresh(change.payload.id);
     } else if (change.type === "member.created" || change.type === "member.deleted") {
-      // It changes how many members there are.
+      // The number of members changes.
       this.#refresh(change.payload.group_id);
     }
   }
@@ -83,7 +83,7 @@ export class Groups {
       for await (const group of this.#parley.groups.list()) all.push(group);
       this.#set({ all, isLoaded: true });
     } catch (error) {
-      // A token for contacts and files alone has no groups.
+      // A token for contacts and files only has no groups.
       if (error instanceof ParleyApiError && error.code === "insufficient_scope")
         return this.#set({ isLoaded: true });
       this.#set({ failure: explain(error) });

@@ -1,4 +1,4 @@
-// Invitations: in a list above the conversations, and one that is open.
+// Invitations: the list above the conversations, and an open one.
 import { useRef, useState } from "preact/hooks";
 import type { Group } from "../../../client/src/index.ts";
 import { focusIfLost } from "../files/open-file.tsx";
@@ -93,7 +93,7 @@ function Answers({ group }: { group: Group }) {
   );
 }
 
-/** What an invitation offers, before one is a member. */
+/** What an invited user sees before joining. */
 export function OpenInvitation({ group, onBack }: { group: Group; onBack: () => void }) {
   return (
     <section class="conversation" tabIndex={-1} aria-label={`Invitation: ${group.name}`}>

@@ -1,4 +1,4 @@
-// Who is in a group, and for its admins who is invited and what each may do.
+// The members of a group; admins also see who is invited and change roles.
 import { useRef, useState } from "preact/hooks";
 import type { Group, Member } from "../../../client/src/index.ts";
 import { explain, nameLimit } from "../failures.ts";
@@ -60,7 +60,7 @@ export function Members({ group, onClose }: { group: Group; onClose: () => void 
   );
 }
 
-/** Returns the admins, then the members, then those who are invited. */
+/** Sorts admins first, then members, then those invited. */
 export function sortMembers(members: readonly Member[]): readonly Member[] {
   return members.toSorted(
     (a, b) => ORDER.indexOf(a.role) - ORDER.indexOf(b.role) || toMemberName(a).localeCompare(toMemberName(b)),
@@ -106,7 +106,7 @@ function Invite({ group, pages }: { group: Group; pages: Pages<Member> }) {
 function Row(props: {
   member: Member;
   isAdmin: boolean;
-  /** Then the user stays an admin. */
+  /** Whether this is the only member, who stays an admin. */
   isAlone: boolean;
   pages: Pages<Member>;
   onRemove: () => void;
@@ -141,7 +141,7 @@ function Row(props: {
   );
 }
 
-/** Who a member is, and what they may do. */
+/** The name of a member and their role. */
 export function MemberText({ member }: { member: Member }) {
   const { me } = useSession();
   const name = toMemberName(member);

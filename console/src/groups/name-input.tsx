@@ -4,10 +4,10 @@ import { toName } from "../people/people.tsx";
 import { useSession } from "../session/session.ts";
 import { useSettled } from "../ui/use-settled.ts";
 
-/** How many contacts are suggested. */
+/** Suggested contacts. */
 const SUGGESTED = 10;
 
-/** The field for a username to invite. It suggests contacts and accepts any name. */
+/** A field for the username to invite. Suggests contacts and accepts any name. */
 export function NameInput(props: {
   value: string;
   onInput: (value: string) => void;
@@ -50,7 +50,7 @@ export function NameInput(props: {
   );
 }
 
-/** Returns contacts that match. Without an answer there are none: any name can be typed. */
+/** Returns contacts that match. On failure there are none, because any name can be typed. */
 function useContactSuggestions(q: string): readonly Contact[] {
   const { parley } = useSession();
   const [found, setFound] = useState<readonly Contact[]>([]);

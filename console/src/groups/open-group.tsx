@@ -8,7 +8,7 @@ import { GroupHeader } from "./group-header.tsx";
 import { OpenInvitation } from "./invitations.tsx";
 import { useGroups } from "./use-groups.ts";
 
-/** The group that the URL names: its conversation, or the invitation into it. */
+/** The group that the URL names: its conversation, or its invitation. */
 export function OpenGroup(props: { id: string; onBack: () => void }) {
   const { can } = useSession();
   return can("groups:read") ? <Loaded {...props} /> : <NotAllowed what="see groups" />;

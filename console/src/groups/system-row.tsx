@@ -5,7 +5,7 @@ import { useSession } from "../session/session.ts";
 import { formatClock, formatFullTime } from "../ui/format.ts";
 import { toSystemText } from "./texts.ts";
 
-/** What a member did, as a quiet line between the messages. */
+/** An event in the group, as a quiet line between the messages. */
 export function SystemRow({ message, actions }: { message: Message; actions: MessageActions }) {
   const { me } = useSession();
   const { listeners, ...attention } = useAttention();

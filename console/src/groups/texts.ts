@@ -1,10 +1,10 @@
-// What happened in a group, and who its people are, in words.
+// Texts about events in groups and about their members.
 import type { Conversation, Group, Member, Message } from "../../../client/src/index.ts";
 import { visible } from "../people/people.tsx";
 
 type User = NonNullable<Message["sender"]>;
 
-/** Returns the name that a user has given themselves. */
+/** Returns the name that a user chose for themselves. */
 export function toUserName(user: Pick<User, "username" | "display_name">): string {
   return visible(user.display_name) || user.username;
 }
@@ -13,21 +13,21 @@ export function toMemberName({ username, display_name }: Member): string {
   return username === null ? "Deleted user" : toUserName({ username, display_name });
 }
 
-/** Returns who wrote a message, if that is not clear from the name of the conversation. */
+/** Returns who wrote a message, as a prefix; empty if the name of the conversation says it. */
 export function toSpeaker({ kind }: Conversation, { sender }: Message, meId: string): string {
   if (kind === "self") return "";
   if (sender?.id === meId) return "You: ";
   return kind === "group" && sender ? `${toUserName(sender)}: ` : "";
 }
 
-/** Returns who has invited the user, with the username, which nobody else can have. */
+/** Returns who invited the user. Includes the username, which is unique. */
 export function toInviter({ invited_by: user }: Group): string {
   if (!user) return "Somebody";
   const name = toUserName(user);
   return name === user.username ? name : `${name} (@${user.username})`;
 }
 
-/** Returns the line that says what a message of the system is about. `meId`: who reads it. */
+/** Returns the text of a system message. `meId`: the reader. */
 export function toSystemText({ type, sender, data }: Message, meId: string): string {
   const { user, role, name } = (data ?? {}) as { user?: User | null; role?: string; name?: string };
   const toSubject = (who: User | null | undefined) =>

@@ -10,21 +10,21 @@ const PAGE = 100;
 
 type MemberChange = Extract<Change, { type: `member.${string}` }>;
 
-/** Returns the groups and invitations, kept up to date. */
+/** Returns groups and invitations, kept up to date. */
 export function useGroups(): Groups["state"] {
   const { groups } = useSession();
   useWatched(groups);
   return groups.state;
 }
 
-/** Returns all members, kept up to date; for an admin also those who are invited. */
+/** Returns all members, kept up to date; for an admin also those invited. */
 export function useMembers({ id, role }: Group): Pages<Member> {
   const { parley } = useSession();
   const pages = usePages<Member>(`${id} ${role}`, (after, signal) =>
     parley.groups.listMembers(id, { limit: PAGE, ...(after && { starting_after: after }) }, { signal }),
   );
   useEffect(() => pages.more());
-  // No event tells of invitations by other admins.
+  // There is no event for invitations by other admins.
   useEffect(() => {
     addEventListener("focus", pages.reload);
     return () => removeEventListener("focus", pages.reload);

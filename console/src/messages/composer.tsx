@@ -1,4 +1,4 @@
-// The field for a message: a new one, whose text is a draft, or an own one that is edited.
+// The composer: writes a new message, kept as a draft, or edits one of the user's messages.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "../../../client/src/index.ts";
@@ -10,7 +10,7 @@ import { useWatched } from "../ui/use-redraw.ts";
 import type { Draft } from "./drafts.ts";
 import type { MessageActions } from "./message-tools.tsx";
 
-/** The most characters of a message. */
+/** The maximum length of a message in characters. */
 const MAX_TEXT = 10_000;
 
 interface Composing {
@@ -22,7 +22,7 @@ interface Composing {
   /** Sends the draft. */
   onSend: () => void;
   onEditLast: () => void;
-  /** Asks whether to delete a message that was left without text. */
+  /** Asks whether to delete a message whose text was removed. */
   onRemove: (message: Message) => void;
   toName: MessageActions["toName"];
 }
@@ -45,7 +45,7 @@ export function Composer(props: Composing) {
   const save = useSave(props);
   const submit = () => {
     if (!isReady) return;
-    // The first line may be indented, as in code.
+    // Keep the indentation of the first line, for example of code.
     const written = text.replace(/^\s*\n/, "").trimEnd();
     if (editing) return void save(editing, written);
     change({ text: written });
@@ -56,7 +56,7 @@ export function Composer(props: Composing) {
     else change({ replyTo: undefined });
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    // Enter may choose a word of an input method. Safari ends the composition before it, with this key code.
+    // Enter may accept a word of an input method. Safari first ends the composition, and sends this key code.
     if (event.isComposing || event.keyCode === 229) return;
     if (event.key === "Enter" && !event.shiftKey) submit();
     else if (event.key === "Escape" && (editing || replyTo)) leave();
@@ -153,7 +153,7 @@ function useDraft(conversationId: string): Draft {
   return drafts.get(conversationId);
 }
 
-/** Returns a function that saves an edited text, and keeps the field open if that failed. */
+/** Returns a function that saves an edited text. Keeps the field open if that fails. */
 function useSave({ onEditEnd, onRemove }: Composing): (message: Message, text: string) => Promise<void> {
   const { parley, events, report } = useSession();
   const isBusy = useRef(false);

@@ -10,7 +10,7 @@ import { Icon, IconButton } from "../ui/icons.tsx";
 import { Menu, MenuItem } from "../ui/menu.tsx";
 import { ConversationSettings } from "./conversation-settings.tsx";
 
-/** The head of a conversation: who is in it, its tabs, and what can be done with it. */
+/** The header of a conversation: its name, tabs and actions. */
 export function Header(props: {
   onBack: () => void;
   children: ComponentChildren;

@@ -1,4 +1,4 @@
-// What the user has chosen for a conversation. Nobody else learns of it.
+// Settings of a conversation, visible only to the user.
 import { useState } from "preact/hooks";
 import type { Conversation, ConversationSettings as Settings } from "../../../client/src/index.ts";
 import { explain } from "../failures.ts";
@@ -16,7 +16,7 @@ const DURATIONS = [
   [8 * HOUR, "For 8 hours"],
   [7 * 24 * HOUR, "For 1 week"],
 ] as const;
-/** The greatest time, which mutes for good. */
+/** The maximum time: mutes for ever. */
 const ALWAYS = 99_999_999_999;
 
 export function ConversationSettings({ id, onClose }: { id: string; onClose: () => void }) {
@@ -41,7 +41,7 @@ function Loaded({ id }: { id: string }) {
 function SettingFields({ conversation }: { conversation: Conversation }) {
   const { conversations, endIfRefused, can } = useSession();
   const [failure, setFailure] = useState("");
-  /** What is being changed: it shows at once, and other changes of the conversation do not undo it meanwhile. */
+  /** Settings being changed: shown at once, and not undone by other changes of the conversation meanwhile. */
   const [wanted, setWanted] = useState<Settings>({});
   const shown = { ...conversation, ...wanted } as Conversation;
   const change = async (settings: Settings) => {

@@ -1,4 +1,4 @@
-// The right side: a conversation with its messages and its files, and the drop zone.
+// The right side: a conversation with messages, files and the drop zone.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { explainSize } from "../failures.ts";
@@ -19,14 +19,14 @@ const TABS = [
 
 export function Conversation(props: {
   id: string;
-  /** The name for messages: "Grace", or "your notes". */
+  /** The name in messages: "Grace", or "your notes". */
   name: string;
-  /** One with oneself may be that with a contact of one's own name. */
+  /** Also `self` for a contact with the user's own username. */
   kind: "contact" | "group" | "self";
   /** Whether the user has blocked the contact. */
   isBlocked?: boolean;
   header: (tabs: ComponentChildren) => ComponentChildren;
-  /** What a wide window shows beside it. */
+  /** Shown beside the conversation in a wide window. */
   details?: ComponentChildren;
 }) {
   const { id, name } = props;
@@ -129,7 +129,7 @@ function SearchButton({ tab, search }: { tab: string; search: ReturnType<typeof 
   );
 }
 
-/** Escape leaves the field of a message for the conversation, where letters are shortcuts. */
+/** Escape moves the focus from the composer to the conversation, where letters are shortcuts. */
 function leaveField(event: KeyboardEvent): void {
   const field = event.target as Element;
   if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || !field.matches("textarea"))
@@ -137,13 +137,13 @@ function leaveField(event: KeyboardEvent): void {
   field.closest<HTMLElement>(".conversation")?.focus({ preventScroll: true });
 }
 
-/** The search in the tab that is shown, if the token may see what is in it. */
+/** Opens the search of the visible tab, if the token may search it. */
 function useSearch(isPossible: boolean) {
   const [isOn, setOn] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const begin = () => setOn(true);
   const close = () => setOn(false);
-  /** Returns the focus to the message that was shown last, or the button. */
+  /** Returns the focus to the message shown last, or to the button. */
   const end = (shownId = "") => {
     close();
     focusIfLost(() => document.getElementById(shownId) ?? button.current);
@@ -153,7 +153,7 @@ function useSearch(isPossible: boolean) {
     const find = (event: KeyboardEvent) => {
       const isFind = (event.ctrlKey || event.metaKey) && event.key === "f";
       const field = document.querySelector<HTMLInputElement>(".search-bar input");
-      // Once more, and the browser searches what is on the page.
+      // A second Ctrl+F opens the browser's own search.
       if (!isFind || document.activeElement === field || document.querySelector("dialog")) return;
       event.preventDefault();
       begin();

@@ -1,4 +1,5 @@
-// What the server last said of each conversation. What happens in one makes it ask again, so nothing is counted here.
+// The conversations as the server last described them. Each change makes the console read the conversation again, so
+// nothing is counted here.
 import type { Conversation, ConversationSettings, Parley } from "../../../client/src/index.ts";
 import { isPassing } from "../failures.ts";
 import type { Change, ChangeFeed } from "../session/live.ts";
@@ -6,34 +7,36 @@ import type { Change, ChangeFeed } from "../session/live.ts";
 /** Changes within this time share one request. */
 const GATHER_MS = 100;
 
-/** Changes after which another number of conversations may have unread messages. */
+/** Changes that may alter the number of unread conversations. */
 const UNREAD: ReadonlySet<Change["type"]> = new Set([
   ...(["missed", "message.deleted", "conversation.updated", "conversation.read"] as const),
   ...(["contact.created", "contact.deleted", "group.created", "group.deleted"] as const),
 ]);
 
 interface Hooks {
-  /** Called when the number of conversations with unread messages may have changed. */
+  /** Called when the number of unread conversations may have changed. */
   unreadChanged: () => void;
   failed: (error: unknown) => void;
 }
 
 interface Known {
   conversation: Conversation;
-  /** The number of the request that it answered. */
+  /** The number of the request that returned it. */
   number: number;
 }
 
 export class Conversations {
   #known = new Map<string, Known>();
-  /** How many requests were sent. An answer that overtakes a later one's is older than what is known. */
+  /** How many requests were sent. An answer to an earlier request than the known one is outdated. */
   #requests = 0;
-  /** Answers of requests up to these numbers are too old: events were missed, or the user left the conversation, since. */
+  /**
+   * Ignore answers to requests up to these numbers: since then events were missed, or the user left the conversation.
+   */
   #outdated = 0;
   #left = new Map<string, number>();
   #due = new Set<string>();
   #busy = new Set<string>();
-  /** Where others have written since the user last did, who has then read it. */
+  /** Conversations in which others wrote since the user's last message. Writing there implies reading them. */
   #answerable = new Set<string>();
   #parley: Parley;
   #meId: string;
@@ -51,19 +54,19 @@ export class Conversations {
     return this.#known.get(id)?.conversation;
   }
 
-  /** Returns those that are known, most recent activity first. */
+  /** Returns the known conversations, most recent activity first. */
   listRecent(): Conversation[] {
     const toPosition = ({ position }: Conversation) => position ?? "";
     const all = [...this.#known.values()].map(({ conversation }) => conversation);
     return all.sort((a, b) => (toPosition(a) < toPosition(b) ? 1 : -1));
   }
 
-  /** Returns the number of a request that is about to be sent. */
+  /** Returns the number of the next request. */
   countRequest(): number {
     return ++this.#requests;
   }
 
-  /** Keeps an answer. Returns false if it is older than what is known. */
+  /** Stores an answer. Returns false if it is older than the known one. */
   keep(conversation: Conversation, number: number): boolean {
     const { id } = conversation;
     const before = this.#known.get(id);
@@ -97,7 +100,7 @@ export class Conversations {
       this.#known.clear();
       this.#outdated = this.#requests;
     }
-    // What a new contact has sent before is there from now on. The conversation has the name of its contact or group.
+    // A new contact makes earlier messages of theirs visible. The conversation has the name of its contact or group.
     else if (
       change.type === "contact.created" ||
       change.type === "contact.updated" ||
@@ -117,7 +120,10 @@ export class Conversations {
       this.refresh(change.payload.conversation_id);
   }
 
-  /** Whether it may change how many conversations have unread messages. A burst of the user's own messages does not. */
+  /**
+   * Reports whether a change may alter the number of unread conversations. Of the user's own messages only the first
+   * reply does.
+   */
   #isAboutUnread(change: Change): boolean {
     if (change.type !== "message.created") return UNREAD.has(change.type);
     const { conversation_id: id, sender } = change.payload;
@@ -134,14 +140,14 @@ export class Conversations {
     this.#known.delete(id);
   }
 
-  /** Loads a conversation again, also once the server answers again. An invitation comes without the conversation of its group. */
+  /** Reads a conversation again, now and when the server is back. An invitation has no conversation yet. */
   refresh(id: string | null): void {
     if (id === null) return;
     this.#due.add(id);
     if (!this.#busy.has(id)) void this.#work(id);
   }
 
-  /** A change during a request is followed by another request. */
+  /** A change during a request causes another request. */
   async #work(id: string): Promise<void> {
     this.#busy.add(id);
     for (let failures = 0; this.#due.has(id); ) {

@@ -1,5 +1,5 @@
-// What is written and not sent yet, by conversation. Files last while the page does; texts survive a reload, in this tab
-// alone, like the token.
+// Unsent drafts by conversation. Files last as long as the page; texts survive a reload, only in this tab, like the
+// token.
 import type { Message } from "../../../client/src/index.ts";
 import { tabStore } from "../session/storage.ts";
 
@@ -10,7 +10,7 @@ export interface Draft {
 }
 
 const PREFIX = "parley-draft ";
-/** Longer texts cannot be sent, and the browser keeps only a few megabytes. */
+/** Longer texts cannot be sent, and browsers store only a few megabytes. */
 const MAX_KEPT = 100_000;
 
 export class Drafts {
@@ -39,12 +39,12 @@ export class Drafts {
     this.#drafts.set(conversationId, draft);
     const key = this.#prefix + conversationId;
     tabStore.remove(key);
-    // If the storage of the tab is full, this draft lasts while the page does.
+    // If the storage of the tab is full, this draft lasts as long as the page.
     if (draft.text !== "" && draft.text.length <= MAX_KEPT) tabStore.set(key, draft.text);
     for (const watcher of this.#watchers) watcher();
   }
 
-  /** Puts back what was not sent, before what was written since. */
+  /** Restores unsent texts, before text written since. */
   takeBack(unsent: readonly { conversationId: string; text: string }[]): void {
     for (const { conversationId, text } of unsent.toReversed()) {
       const draft = this.get(conversationId);
@@ -62,7 +62,7 @@ export class Drafts {
   }
 }
 
-/** Deletes all kept texts but those of one user: the next user of this tab must not find them. */
+/** Deletes all stored texts except one user's, so that the next user of this tab cannot find them. */
 export function forgetDrafts(but?: string): void {
   for (const key of tabStore.keys()) {
     const isKept = but !== undefined && key.startsWith(but);

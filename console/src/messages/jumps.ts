@@ -1,4 +1,4 @@
-// A message that was chosen elsewhere: its conversation shows it once it is open.
+// Remembers a message chosen elsewhere, until its conversation is open and shows it.
 import type { Message } from "../../../client/src/index.ts";
 import { openPlace } from "../place.ts";
 
@@ -6,7 +6,7 @@ export class Jumps {
   #wanted: Message | undefined;
   #watchers = new Set<() => void>();
 
-  /** Opens the conversation of a message, which `place` names, at the message. */
+  /** Opens the conversation at `place` and scrolls to the message. */
   to(message: Message, place: string): void {
     this.#wanted = message;
     for (const watcher of this.#watchers) watcher();
@@ -17,14 +17,17 @@ export class Jumps {
     return this.#wanted?.conversation_id === conversationId;
   }
 
-  /** Returns the id of the message that this conversation is to show. What another one was to show is no longer wanted. */
+  /**
+   * Returns the id of the message that this conversation must show, once. Forgets the target of any other
+   * conversation.
+   */
   take(conversationId: string): string | undefined {
     const id = this.isFor(conversationId) ? this.#wanted?.id : undefined;
     this.#wanted = undefined;
     return id;
   }
 
-  /** Calls `watcher` after each choice. Returns a function that stops it. */
+  /** Calls `watcher` after each choice. Returns a function that stops watching. */
   watch(watcher: () => void): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);

@@ -1,4 +1,5 @@
-// The messages of a conversation, newest at the bottom. Whatever is added above or below, what one reads stays in place.
+// The messages of a conversation, newest at the bottom. Keeps the visible messages in place when others are added
+// above or below.
 import { Fragment } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "../../../client/src/index.ts";
@@ -15,14 +16,14 @@ import type { Progress } from "./tick.tsx";
 import { type Messages, useQuoted } from "./use-messages.ts";
 import { isNews } from "./use-reading.ts";
 
-/** How far from an end the next page is requested, in pixels. */
+/** How far from an end to load the next page, in pixels. */
 const AHEAD = 1500;
-/** How close to the end counts as being there. */
+/** How close to the end counts as at the end, in pixels. */
 const NEAR = 40;
-/** Messages within this time share one name. */
+/** Messages within this time share one name, in seconds. */
 const RUN_SECONDS = 300;
 
-/** A message to show: centred and marked, or at the top where the unread ones begin. Or the end of the conversation. */
+/** Where to scroll: to a message, centred and marked, or at the top if it begins the unread ones; or to the end. */
 export type Target =
   | { id: string; how: "marked"; isFocused: boolean }
   | { id: string; how: "first" }
@@ -36,16 +37,16 @@ export function MessageList(props: {
   /** The message above the line "New"; undefined for no line. */
   newAfter: string | undefined;
   contactReadId: string | null;
-  /** Returns how far a message of the user has come that is not read. */
+  /** Returns the progress of an unread message of the user. */
   toProgress: (message: Message) => Progress | undefined;
   target: { current: Target | undefined };
-  /** Set to the message in view, or to undefined at the end of the conversation. */
+  /** The message in view; undefined at the end of the conversation. */
   held: { current: string | undefined };
-  /** Called with the last message that is in view. */
+  /** Called with the last message in view. */
   onSeen: (id: string) => void;
-  /** Goes to the end of the conversation. */
+  /** Scrolls to the end of the conversation. */
   onNewest: () => void;
-  /** Called if the message to show does not exist any more. */
+  /** Called if the target message no longer exists. */
   onGone: () => void;
 }) {
   const { pages, outgoing, actions, newAfter } = props;
@@ -73,7 +74,7 @@ export function MessageList(props: {
       <ol class="message-list">
         {pages.items.map((message, at) => {
           const before = pages.items[at - 1];
-          // What comes before it decides how it is shown, so it waits for the page before, and does not change then.
+          // How a message looks depends on the one before it, so wait for the previous page rather than change later.
           if (!before && pages.hasOlder) return null;
           const isNewDay = !before || !isSameDay(before.created_at, message.created_at);
           return (
@@ -113,13 +114,13 @@ function isRun(before: Message, message: Message): boolean {
   );
 }
 
-/** Returns the first message after the line "New", if all from there on is on the page. */
+/** Returns the first message after the line "New", if everything after the line is loaded. */
 function findFirstNew({ items, hasOlder }: Messages, after: string | undefined, meId: string) {
   if (after === undefined || (hasOlder && items[0] && items[0].id > after)) return undefined;
   return items.find((each) => each.id > after && isNews(each, meId))?.id;
 }
 
-/** Moves the focus from message to message with the arrow keys. Tab goes on to the buttons of the one that has it. */
+/** Moves the focus between messages with the arrow keys. Tab moves to the buttons of the focused one. */
 function moveFocus(box: HTMLElement, event: KeyboardEvent): void {
   const { target, key } = event;
   if ((key !== "ArrowUp" && key !== "ArrowDown") || event.defaultPrevented || hasModifier(event)) return;
@@ -133,9 +134,9 @@ function moveFocus(box: HTMLElement, event: KeyboardEvent): void {
 interface Snapshot {
   /** Whether the newest message is in view. */
   isAtEnd: boolean;
-  /** Of all that can be scrolled, in pixels. */
+  /** The scrollable height, in pixels. */
   height: number;
-  /** The messages in view and where they are. */
+  /** The visible messages and their positions. */
   places: [id: string, top: number][];
   /** The last message whose end is in view or above. */
   seen: string | undefined;
@@ -163,9 +164,9 @@ function takeSnapshot(box: HTMLElement, { hasNewer }: Messages): Snapshot {
   return { isAtEnd, height: box.scrollHeight, places, seen };
 }
 
-/** Puts back in place what was in view before the page changed. */
+/** Restores the positions of a snapshot after the page has changed. */
 function restore(box: HTMLElement, { isAtEnd, height, places }: Snapshot): void {
-  // Only what is added at the end is scrolled to: who is merely close to it stays there.
+  // Scroll to additions only from the very end: a reader who is merely close to it stays.
   if (isAtEnd && box.scrollHeight > height) {
     box.scrollTop = box.scrollHeight;
     return;
@@ -178,7 +179,7 @@ function restore(box: HTMLElement, { isAtEnd, height, places }: Snapshot): void 
   }
 }
 
-/** Returns whether it is there. */
+/** Scrolls to the target. Returns whether it is on the page. */
 function show(box: HTMLElement, target: Target, { loading }: Messages): boolean {
   if (target.how === "end") {
     if (!loading) box.scrollTop = box.scrollHeight;
@@ -205,11 +206,11 @@ function toSize({ clientWidth, clientHeight }: Element): string {
 function useScroll(
   box: { current: HTMLElement | null },
   props: Parameters<typeof MessageList>[0],
-  tellAtEnd: (isAtEnd: boolean) => void,
+  onAtEnd: (isAtEnd: boolean) => void,
 ): void {
   const { pages, target, held } = props;
   const latest = useRef(props);
-  // While this runs, the page is still as before.
+  // The DOM still has the previous state here.
   const before = box.current && takeSnapshot(box.current, latest.current.pages);
   latest.current = props;
   const size = useRef("");
@@ -218,11 +219,11 @@ function useScroll(
       const element = box.current;
       if (!element || document.hidden) return;
       const { pages, held, onSeen } = latest.current;
-      // The observer of the size comes first, and knows what was in view before.
+      // The size has changed: leave it to the resize observer, which knows what was in view before.
       if (toSize(element) !== size.current) return;
       const { isAtEnd, places, seen } = takeSnapshot(element, pages);
-      tellAtEnd(isAtEnd);
-      // The server does not know what is on its way.
+      onAtEnd(isAtEnd);
+      // The server does not know unsent messages.
       const known = places.find(([id]) => id.startsWith("msg_"))?.[0] ?? pages.items.at(-1)?.id;
       held.current = isAtEnd ? undefined : known;
       if (element.scrollTop < AHEAD) pages.older();
@@ -234,7 +235,7 @@ function useScroll(
     const element = box.current!;
     const isShown = target.current && show(element, target.current, pages);
     if (!isShown && before) restore(element, before);
-    // What is not there once everything is loaded never comes.
+    // A target that is missing when everything is loaded no longer exists.
     const isGone = !isShown && !pages.loading && !pages.failure;
     if (isGone && target.current?.how === "marked") latest.current.onGone();
     if (isShown || isGone) target.current = undefined;
@@ -243,7 +244,7 @@ function useScroll(
   useLayoutEffect(() => {
     const element = box.current!;
     const listener = check.current;
-    // A composer that grows takes room from the messages.
+    // A growing composer takes room from the messages.
     const observer = new ResizeObserver(() => {
       size.current = toSize(element);
       if (held.current === undefined) element.scrollTop = element.scrollHeight;

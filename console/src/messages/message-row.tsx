@@ -1,4 +1,4 @@
-// One message, and one that is on its way.
+// A message, and a message that is being sent.
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Attachment, Message } from "../../../client/src/index.ts";
@@ -18,17 +18,17 @@ import { type Progress, Tick } from "./tick.tsx";
 interface Row {
   message: Message;
   actions: MessageActions;
-  /** Sent by the user. */
+  /** Whether the user sent it. */
   own: boolean;
-  /** Whether it goes on after the message above: without its own name. */
+  /** Whether it continues the message above, without a name. */
   follows: boolean;
-  /** The message replied to; null if it is gone, undefined while it loads. */
+  /** The message replied to; null if deleted, undefined while loading. */
   quoted: Message | null | undefined;
-  /** Undefined for messages of others, and for notes to self. */
+  /** Undefined for messages of others and for notes to self. */
   progress: Progress | undefined;
 }
 
-/** Renders only if something of it has changed, because there are hundreds. */
+/** Renders only when it changes, because there are hundreds. */
 export function MessageRow(props: Row) {
   const { message, actions, own, follows, quoted, progress } = props;
   const toRow = () =>
@@ -90,17 +90,17 @@ function MessageView({ message, actions, own, follows, quoted, progress }: Row) 
   );
 }
 
-/** A message as a bubble, in a group with the picture of its sender, unless that is the user. */
+/** A message as a bubble. In groups, messages of others show the sender's picture. */
 function MessageLine(props: {
   id: string;
   class: string;
   own: boolean;
   sender: Message["sender"];
   actions: MessageActions;
-  /** Whether the name of the sender is above it: read out always, but shown only in groups. */
+  /** Whether the sender's name is above it: always for screen readers, visible only in groups. */
   isNamed: boolean;
   listeners?: ReturnType<typeof useAttention>["listeners"];
-  /** What belongs to the message, but is not part of it. */
+  /** Shown with the message, but not part of it. */
   after?: ComponentChildren;
   children: ComponentChildren;
 }) {
@@ -154,7 +154,7 @@ function Quote(props: {
   );
 }
 
-/** The most that a file is wide, as message-files.css has it. */
+/** Returns the maximum width of a file, as in message-files.css. */
 function toWidth(at: number, count: number): number {
   if (count === 1) return 280;
   return at === count - 1 && at % 2 === 0 ? 484 : 240;
@@ -196,7 +196,7 @@ function FileText({ name, note }: { name: string; note: ComponentChildren }) {
 export function OutgoingRow({ outgoing, actions }: { outgoing: Outgoing; actions: MessageActions }) {
   const { outbox, me } = useSession();
   const { id, text, files, replyTo, state, isHeldUp, error, isHopeless } = outgoing;
-  /** Each of the buttons disappears. */
+  /** Each action removes its own button. */
   const leave = (act: () => void) => {
     act();
     focusContent();

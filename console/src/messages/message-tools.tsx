@@ -1,28 +1,28 @@
-// What can be done with a message: the buttons that it shows while it has the mouse or the focus.
+// The buttons of a message, shown while it has the mouse or the focus.
 import { useState } from "preact/hooks";
 import type { Attachment, Message } from "../../../client/src/index.ts";
 import { useSession } from "../session/session.ts";
 import { IconButton, type IconName } from "../ui/icons.tsx";
 import { Menu, MenuItem } from "../ui/menu.tsx";
 
-/** Always the same object, so that rows do not render again. */
+/** Always the same object, to avoid rendering rows again. */
 export interface MessageActions {
-  /** Of the conversation. In a group each sender has a colour. */
+  /** The kind of conversation. In a group, each sender has a colour. */
   kind: "contact" | "group" | "self";
-  /** Asks for a reaction. */
+  /** Opens the choice of a reaction. */
   react: (message: Message) => void;
   /** Adds or removes a reaction of the user. */
   toggle: (message: Message, emoji: string) => void;
   reply: (message: Message) => void;
   edit: (message: Message) => void;
   remove: (message: Message) => void;
-  /** Shows another message. */
+  /** Scrolls to another message. */
   jump: (id: string) => void;
   open: (file: Attachment) => void;
   toName: (sender: Message["sender"]) => string;
 }
 
-/** Returns whether an element has the mouse or the focus, and the listeners that it needs for that. */
+/** Returns whether an element has the mouse or the focus, and the event listeners to attach. */
 export function useAttention() {
   const [isPointed, setPointed] = useState(false);
   const [isFocused, setFocused] = useState(false);
@@ -36,12 +36,12 @@ export function useAttention() {
   return { hasAttention: isPointed || isFocused, isFocused, listeners };
 }
 
-/** Whether there is no mouse to point with, so that nothing may wait for it. */
+/** Whether the device has no pointer that hovers. */
 function isTouched(): boolean {
   return matchMedia("(hover: none)").matches;
 }
 
-/** Buttons while the message has attention; where nothing hovers, a menu that is always there. */
+/** Buttons while the message has the mouse or the focus; on touch screens, a menu that is always shown. */
 export function MessageTools(props: {
   message: Message;
   actions: MessageActions;

@@ -1,4 +1,4 @@
-// The Messages tab: what was said, and the field for what is to be said.
+// The Messages tab: the messages and the composer.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Conversation, Message } from "../../../client/src/index.ts";
 import { focusContent, OpenMessageFile } from "../files/open-file.tsx";
@@ -22,12 +22,12 @@ import { type Messages, useMessages } from "./use-messages.ts";
 import { isNews, useMarkRead, useNewLine, useNews } from "./use-reading.ts";
 import { useTyping } from "./use-typing.ts";
 
-/** If fewer are unread, the newest page has them all. */
+/** With fewer unread messages, the newest page contains them all. */
 const MAX_ON_PAGE = 45;
-/** An id before all others, for a conversation that was never read. */
+/** An id before all others, for a conversation never read. */
 const BEFORE_ALL = "msg_00000000000000000000000000";
 
-/** What a dialog asks about a message. */
+/** The question that a dialog asks about a message. */
 interface Question {
   kind: "react" | "remove";
   message: Message;
@@ -40,7 +40,7 @@ interface Pane {
   isBlocked: boolean;
   onPick: () => void;
   isSearching: boolean;
-  /** Called with the message that the search has shown last. */
+  /** Called with the message that the search showed last. */
   onSearchEnd: (shownId: string) => void;
 }
 
@@ -76,7 +76,7 @@ function OpenMessages(props: Pane & { conversation: Conversation }) {
   const news = useNews(id, name, actions.toName);
   const markRead = useMarkRead(conversation, pages.items);
   const send = () => {
-    // The page may show older messages, and the conversation may be about to be read again.
+    // The page may be at older messages, and the conversation may be outdated, so take the later id.
     const ids = [pages.items.at(-1)?.id ?? "", conversation.last_message?.id ?? ""];
     outbox.add(id, drafts.get(id), ids.sort()[1]!);
     drafts.clear(id);
@@ -138,7 +138,7 @@ function OpenMessages(props: Pane & { conversation: Conversation }) {
   );
 }
 
-/** What to know before one writes, who else is typing, and the field. */
+/** The composer, with a note on who receives messages and who is typing. */
 function Writing({ note, ...composing }: { note: string } & Parameters<typeof Composer>[0]) {
   const { can } = useSession();
   const mayWrite = can("messages:write");
@@ -156,7 +156,7 @@ function Writing({ note, ...composing }: { note: string } & Parameters<typeof Co
   );
 }
 
-/** Ends replies to a message that is deleted, and its editing. */
+/** Ends the reply to, or the edit of, a deleted message. */
 function useForgetting(
   conversationId: string,
   editing: Message | undefined,
@@ -171,7 +171,10 @@ function useForgetting(
   });
 }
 
-/** Who is typing, over the lower edge of the messages, so that nothing moves. Read out, but not for each key. */
+/**
+ * Shows who is typing, over the lower edge of the messages, so that nothing moves. Screen readers announce it, but
+ * not on every key.
+ */
 function TypingLine({ id, name }: { id: string; name: string }) {
   const text = useTyping(id, name);
   return (
@@ -207,12 +210,12 @@ function focusField(): void {
   document.querySelector<HTMLElement>(".composer textarea")?.focus();
 }
 
-/** Returns the messages on their way that are not on the page yet: the event of one may arrive before its answer. */
+/** Returns the unsent messages that are not on the page yet: the event of a message may arrive before the answer. */
 function useOutgoing(id: string, items: readonly Message[]): readonly Outgoing[] {
   const { outbox, me } = useSession();
   useWatched(outbox);
   const all = outbox.all.filter((each) => each.conversationId === id);
-  // The first one holds up all others, and only it can have arrived.
+  // Messages are sent one after the other, so only the first can have arrived.
   const first = all.find(({ state }) => state !== "failed");
   const isArrived = items.some(
     (item) =>
@@ -227,8 +230,8 @@ function useOutgoing(id: string, items: readonly Message[]): readonly Outgoing[]
 }
 
 /**
- * Decides what the list scrolls to: at first the message that is `wanted` or the line "New", later a message that is
- * jumped to, or the end.
+ * Decides where the list scrolls: first to the `wanted` message or the line "New", later to a message that is jumped
+ * to, or to the end.
  */
 function useTarget(pages: Messages, newAfter: string | undefined, wanted: string | undefined) {
   const current = useRef<Target | undefined>(
@@ -250,11 +253,11 @@ function useTarget(pages: Messages, newAfter: string | undefined, wanted: string
       current,
       show: (id: string, isFocused = true) => {
         current.current = { id, how: "marked", isFocused };
-        // What is loading may be without it.
+        // The page being loaded may not contain it.
         if (document.getElementById(id) && !latest.current.loading) redraw();
         else latest.current.open(id);
       },
-      /** Lets a message that is still to be shown have the focus then. Returns its id. */
+      /** Makes a message take the focus once it is shown. Returns its id. */
       focus: (id: string) => {
         const target = current.current;
         if (target?.how === "marked" && target.id === id) current.current = { ...target, isFocused: true };
@@ -312,11 +315,11 @@ function MessageDialog(
   props: Question & { items: readonly Message[]; actions: MessageActions; onClose: () => void },
 ) {
   const { kind, items, actions, onClose } = props;
-  // It may have changed since the dialog was opened.
+  // It may have changed since the dialog opened.
   const message = items.find(({ id }) => id === props.message.id) ?? props.message;
   const close = () => {
     onClose();
-    // A message shows its buttons only while it has the focus or the mouse.
+    // The buttons of a message exist only while it has the focus or the mouse.
     focusContent(message.id);
   };
   if (kind === "remove") return <RemoveMessage message={message} kind={actions.kind} onClose={close} />;

@@ -1,12 +1,12 @@
-// Messages on their way. A conversation's messages are sent one after the other, each until the server has answered, and
-// each with one key, so that a lost answer makes no second message.
+// Unsent messages. Sends the messages of a conversation one after the other, each with an Idempotency-Key, so that a
+// lost answer causes no duplicate.
 import { type Message, type Parley, randomKey } from "../../../client/src/index.ts";
 import { explain, isCode, isPassing, isRefused } from "../failures.ts";
 import type { ChangeFeed } from "../session/live.ts";
 import { oncePerFrame } from "../ui/frames.ts";
 import type { Draft } from "./drafts.ts";
 
-/** The most files of one message. */
+/** The maximum number of files in one message. */
 const MAX_FILES = 10;
 
 export interface Outgoing extends Draft {
@@ -14,30 +14,30 @@ export interface Outgoing extends Draft {
   /** The Idempotency-Key of all attempts. */
   key: string;
   conversationId: string;
-  /** The newest message when it was written, or when the one before it was sent: it comes after that. */
+  /** The message it follows: the newest one when it was written, or later the one sent before it. */
   after: string;
-  /** Waiting for its turn or for the connection, or refused. */
+  /** `waiting`: for its turn or the connection. `failed`: refused. */
   state: "waiting" | "sending" | "failed";
   /** Whether an attempt found no connection. */
   isHeldUp: boolean;
-  /** Bytes of files. */
+  /** Bytes of files sent so far. */
   sent: number;
   error: string;
-  /** Whether another attempt would be refused, too. */
+  /** Whether another attempt would also be refused. */
   isHopeless: boolean;
 }
 
 interface Hooks {
   done: (message: Message) => void;
   refused: (error: unknown) => void;
-  /** Called when its conversation is gone for the user, and with it the place where it would be shown. */
+  /** Called when the user has lost the conversation, so that there is no longer a place to show the message. */
   undeliverable: (message: Outgoing) => void;
 }
 
 export class Outbox {
   #all: readonly Outgoing[] = [];
   #next = 1;
-  /** The conversations whose messages are being sent. */
+  /** The conversations that are sending now. */
   #busy = new Set<string>();
   #controllers = new Map<string, AbortController>();
   #isStopped = false;
@@ -52,7 +52,7 @@ export class Outbox {
     this.#hooks = hooks;
   }
 
-  /** All messages that are not sent yet, also those that failed. */
+  /** All unsent messages, also failed ones. */
   get all(): readonly Outgoing[] {
     return this.#all;
   }
@@ -62,7 +62,7 @@ export class Outbox {
     return () => this.#watchers.delete(watcher);
   }
 
-  /** Queues a message. More files than a message may have become further messages. */
+  /** Queues a message. Splits it if it has more files than a message may have. */
   add(conversationId: string, { text, files, replyTo }: Draft, after: string): void {
     const parts = Array.from({ length: Math.max(1, Math.ceil(files.length / MAX_FILES)) }, (_, at) => ({
       id: `out-${this.#next++}`,
@@ -82,7 +82,7 @@ export class Outbox {
     this.#goOn(conversationId);
   }
 
-  /** Sends a refused message again, after all that wait. */
+  /** Sends a refused message again, after all waiting ones. */
   retry(id: string): void {
     const failed = this.#all.find((each) => each.id === id)!;
     this.#set([...this.#all.filter((each) => each !== failed), { ...failed, state: "waiting", error: "" }]);
@@ -94,7 +94,7 @@ export class Outbox {
     this.#controllers.get(id)?.abort();
   }
 
-  /** Call this when the conversation is gone for the user. Those that wait hear of it from the server. */
+  /** Called when the user has lost the conversation. The server refuses the waiting messages. */
   leave(conversationId: string): void {
     for (const each of this.#all)
       if (each.conversationId === conversationId && each.state === "failed") this.#giveUp(each.id);
@@ -105,7 +105,7 @@ export class Outbox {
     this.discard(id);
   }
 
-  /** Aborts and forgets all messages. */
+  /** Aborts and drops all messages. */
   stop(): void {
     this.#isStopped = true;
     this.#all = [];
@@ -114,18 +114,18 @@ export class Outbox {
 
   #set(all: readonly Outgoing[]): void {
     this.#all = all;
-    this.#tell();
+    this.#notify();
   }
 
   #change(id: string, change: Partial<Outgoing>): void {
     this.#set(this.#all.map((each) => (each.id === id ? { ...each, ...change } : each)));
   }
 
-  #tell = oncePerFrame(() => {
+  #notify = oncePerFrame(() => {
     for (const watcher of this.#watchers) watcher();
   });
 
-  /** Sends what waits, also if the server did not answer a moment ago. */
+  /** Sends waiting messages now, even after a recent failure to reach the server. */
   #goOn(conversationId: string): void {
     if (!this.#busy.has(conversationId)) void this.#sendAll(conversationId);
     else if (this.#all.some((each) => each.isHeldUp)) this.#events.publish({ type: "retry" });
@@ -143,7 +143,7 @@ export class Outbox {
     this.#busy.delete(conversationId);
   }
 
-  /** Returns false if it is to be tried again. */
+  /** Returns false if it must be retried. */
   async #send({ id, key, conversationId, text, files, replyTo }: Outgoing): Promise<boolean> {
     const controller = new AbortController();
     this.#controllers.set(id, controller);
@@ -191,11 +191,11 @@ export class Outbox {
       const isHopeless = isCode(error, "source_changed") || isCode(error, "file_too_large");
       this.#change(id, { ...failed, isHopeless, error: explain(error) });
     } else if (replyTo) {
-      // It is another message without the reply.
+      // Without the reply it is a different message, so it needs a new key.
       const without = { replyTo: undefined, key: randomKey() };
       this.#change(id, { ...failed, ...without, error: "The message that it replies to was deleted." });
     } else {
-      // An attempt whose answer was lost has sent it; the user has left since, or deleted it.
+      // An earlier attempt with a lost answer has sent it; since then the user has left or deleted it.
       this.discard(id);
     }
   }

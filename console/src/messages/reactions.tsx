@@ -1,4 +1,4 @@
-// Reactions to a message: those that it has, and the dialog in which the user chooses one.
+// The reactions to a message, and the dialog to choose one.
 import { useCallback } from "preact/hooks";
 import type { Message } from "../../../client/src/index.ts";
 import { nameLimit } from "../failures.ts";
@@ -13,7 +13,7 @@ const COMMON = ["👍", "❤️", "😂", "😮", "😢", "🙏", "🎉", "👀"
 export function Reactions(props: {
   message: Message;
   actions: MessageActions;
-  /** Whether Tab reaches them: only those of the message that has the focus. */
+  /** Whether Tab reaches them: only on the focused message. */
   isReachable: boolean;
 }) {
   const { message, actions, isReachable } = props;
@@ -94,7 +94,7 @@ function hasReacted({ reactions }: Message, emoji: string, userId: string): bool
   return reactions.some((each) => each.emoji === emoji && each.user_ids.includes(userId));
 }
 
-/** Returns a function that adds a reaction of the user, or removes it if it is there. */
+/** Returns a function that adds or removes the user's reaction. */
 export function useToggleReaction(): MessageActions["toggle"] {
   const { parley, me, events, report } = useSession();
   return useCallback(
@@ -112,7 +112,7 @@ export function useToggleReaction(): MessageActions["toggle"] {
         const doing = isThere ? "Your reaction was not removed." : "Your reaction was not added.";
         report(doing, nameLimit(error, "A message can have 20 different emoji."));
       }
-      // The last one of its emoji takes its button with it.
+      // Removing the last reaction with an emoji removes its button.
       focusContent(id);
     },
     [parley, me.id, events, report],

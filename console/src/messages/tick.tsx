@@ -3,12 +3,12 @@ import { Icon } from "../ui/icons.tsx";
 const TICKS = {
   waiting: ["clock", "Waiting to be sent"],
   held: ["clock", "Not received yet"],
-  /** The server has it. No answer says when a device of the contact does. */
+  /** The server has the message. The API does not report delivery to devices. */
   sent: ["check", "Sent"],
   read: ["checks", "Read"],
 } as const;
 
-/** How far a message of the user has come. */
+/** The progress of a message of the user. */
 export type Progress = keyof typeof TICKS;
 
 export function Tick({ progress }: { progress: Progress }) {

@@ -1,14 +1,14 @@
-// Who is typing in which conversation, and that the user is.
+// Shows who is typing, and announces that the user is.
 import type { Parley, TypingEvent } from "../../../client/src/index.ts";
 import { toMemberName } from "../groups/texts.ts";
 import type { Change } from "../session/live.ts";
 import type { Conversations } from "./conversations.ts";
 
-/** Counted from the receipt, because clocks differ: `expires_at` is by that of the server. */
+/** Counted from receipt: `expires_at` is by the server's clock, which may differ. */
 const SHOWN_MS = 6000;
-/** The server passes on one within this time. */
+/** The server forwards one announcement within this time. */
 const PAUSE_MS = 3000;
-/** What was typed before a message was sent may arrive after it. */
+/** An announcement may arrive after the message that was typed. */
 const LATE_MS = 1000;
 
 type Timer = ReturnType<typeof setTimeout>;
@@ -21,9 +21,9 @@ export class Typists {
   #typing = new Map<string, Map<string, Timer>>();
   /** The names of members of groups. */
   #names = new Map<string, string>();
-  /** When the user was last said to type, by conversation. */
+  /** When the user was last announced, by conversation. */
   #announced = new Map<string, number>();
-  /** When a message came, by conversation and sender. */
+  /** When the last message arrived, by conversation and sender. */
   #spoken = new Map<string, number>();
   #watchers = new Set<() => void>();
 
@@ -33,7 +33,7 @@ export class Typists {
     this.#conversations = conversations;
   }
 
-  /** Shows the others that the user is typing. Whether that arrives does not matter. */
+  /** Announces that the user is typing. Ignores failures. */
   announce(conversationId: string): void {
     const now = performance.now();
     const last = this.#announced.get(conversationId);
@@ -53,7 +53,7 @@ export class Typists {
     }
   }
 
-  /** Returns who is typing in a conversation: empty if nobody is. `name`: of the contact. */
+  /** Describes who is typing in a conversation; empty if nobody is. `name`: the contact's. */
   toText(conversationId: string, name: string): string {
     const users = [...(this.#typing.get(conversationId)?.keys() ?? [])];
     const isGroup = this.#conversations.find(conversationId)?.kind === "group";
@@ -94,14 +94,14 @@ export class Typists {
     if (users?.delete(userId)) this.#redraw();
   }
 
-  /** Reads the names of all members. Who is not among them has just left. */
+  /** Reads the names of all members. A user who is not among them has just left. */
   async #readNames(groupId: string, userId: string): Promise<void> {
     try {
       for await (const member of this.#parley.groups.listMembers(groupId))
         if (member.user_id) this.#names.set(member.user_id, toMemberName(member));
       if (!this.#names.has(userId)) this.#names.set(userId, "Somebody");
     } catch {
-      // The next time it is tried again.
+      // The next announcement retries.
     }
     this.#redraw();
   }

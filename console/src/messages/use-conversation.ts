@@ -4,7 +4,7 @@ import { explain } from "../failures.ts";
 import { useChanges, useSession } from "../session/session.ts";
 import { MINUTE_MS, useInterval } from "../ui/use-interval.ts";
 
-/** Returns the conversation, kept up to date: at once if it is known. */
+/** Returns the conversation, kept up to date; at once if it is cached. */
 export function useConversation(id: string): {
   conversation: Conversation | undefined;
   failure: string;
@@ -28,7 +28,7 @@ export function useConversation(id: string): {
   useLayoutEffect(() => {
     if (!conversation) load();
   }, []);
-  // No event says that the contact has joined.
+  // There is no event when a contact joins.
   useInterval(() => conversations.refresh(id), MINUTE_MS, conversation?.contact_joined === false);
   return { conversation, failure: conversation ? "" : failure, retry: load };
 }

@@ -1,4 +1,4 @@
-// The conversations with contacts and in groups, most recent activity first.
+// The conversations with contacts and groups, most recent activity first.
 import { useEffect, useMemo } from "preact/hooks";
 import { type Conversation, type ConversationQuery, ParleyApiError } from "../../../client/src/index.ts";
 import { useChanges, useSession } from "../session/session.ts";
@@ -12,14 +12,14 @@ type Listed = Pick<
 >;
 
 export interface Inbox extends Listed {
-  /** With the archived ones, which `items` leaves out. */
+  /** Includes the archived ones, which `items` leaves out. */
   all: readonly Conversation[];
 }
 
 /** Returns the conversations that are not archived, pinned ones first. */
 export function useInbox(): Inbox {
   const all = useConversations("inbox", {}, () => true);
-  // They may be far down in the list of all.
+  // In the list of all, pinned ones may be far down.
   const pinned = useConversations("pinned", { pinned: true }, ({ is_pinned }) => is_pinned);
   useEffect(() => pinned.more());
   const items = useMemo(
@@ -34,7 +34,7 @@ export function useInbox(): Inbox {
   return { items, all: all.items, hasMore, more, loading, current, failure, retry };
 }
 
-/** Returns the archived conversations, once they are shown. */
+/** Returns the archived conversations; loads them once they are shown. */
 export function useArchived(isShown: boolean): Listed {
   return useConversations(
     `archived ${isShown}`,
@@ -43,7 +43,7 @@ export function useArchived(isShown: boolean): Listed {
   );
 }
 
-/** `query` finds those that are listed; undefined finds none. */
+/** `query` selects the conversations; undefined selects none. */
 function useConversations(
   key: string,
   query: ConversationQuery | undefined,
@@ -59,10 +59,10 @@ function useConversations(
         const whole = { ...query, limit: PAGE, ...(after && { starting_after: after }) };
         const page = await parley.conversations.list(whole, { signal });
         for (const each of page.data) conversations.keep(each, number);
-        // Notes to self have a place of their own.
+        // Notes to self are shown separately.
         return { ...page, data: page.data.filter(({ kind }) => kind !== "self") };
       } catch (error) {
-        // A token for contacts and files alone still lists contacts.
+        // A token for contacts and files only still lists contacts.
         if (!(error instanceof ParleyApiError) || error.code !== "insufficient_scope") throw error;
         return { data: [], has_more: false };
       }
@@ -85,7 +85,7 @@ function useConversations(
 
 const toPosition = (conversation: Conversation) => conversation.position!;
 
-/** Moves a conversation to its place. One below all loaded ones comes with its page. */
+/** Moves a conversation to its place by activity. One that belongs after the loaded ones comes with a later page. */
 function withMoved(
   items: Conversation[],
   moved: Conversation,

@@ -1,5 +1,5 @@
-// A window of the messages of a conversation, oldest first. It grows at both ends while one scrolls, and lets go of the
-// other end, so that the page stays small however long the conversation is.
+// A window on the messages of a conversation, oldest first. Scrolling extends it at one end and drops messages at the
+// other, so the page stays small.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Attachment, Message, MessageQuery, Parley } from "../../../client/src/index.ts";
 import { withReaction } from "../../../client/src/reactions.ts";
@@ -11,10 +11,10 @@ import { oncePerFrame } from "../ui/frames.ts";
 import { useRedraw } from "../ui/use-redraw.ts";
 
 const PAGE = 50;
-/** What the server adds to the files of each message. */
+/** Fields that the server adds to files on request. */
 const INCLUDED = "unscanned,image";
 const MAX_HELD = 400;
-/** Links of files are valid for at least an hour. */
+/** Links stay valid for at least an hour. */
 const RENEW_MS = 30 * 60 * 1000;
 
 interface State {
@@ -28,7 +28,7 @@ interface State {
   isPassing: boolean;
 }
 
-/** Changes the window. Applying it twice has the same result. */
+/** Changes the window. Must be idempotent. */
 type Edit = (items: Message[], state: State) => Message[];
 
 export interface Messages extends State {
@@ -51,10 +51,10 @@ class MessageWindow {
   #redrawSoon: () => void;
   #refused: (error: unknown) => void;
   #controller = new AbortController();
-  /** The edits since the page was requested, which it may not contain. */
+  /** Edits since the page was requested: the page may not contain them. */
   #edits: Edit[] = [];
-  /** The pictures whose previews were asked for, because an event had brought them. */
-  #askedPictures = new Set<string>();
+  /** Ids of pictures whose previews were requested, because their events lack them. */
+  #requestedPictures = new Set<string>();
   #last = () => {};
 
   constructor(parley: Parley, conversationId: string, redraw: () => void, refused: (error: unknown) => void) {
@@ -109,7 +109,7 @@ class MessageWindow {
     if (!this.state.loading) this.#last();
   }
 
-  /** Loads what has failed, once the server may answer again. */
+  /** Retries a failed load when the server may be back. */
   resume(): void {
     if (this.state.failure && this.state.isPassing) this.retry();
   }
@@ -118,19 +118,19 @@ class MessageWindow {
     if (this.state.loading) this.#edits.push(change);
     const items = change(this.state.items, this.state);
     this.state = { ...this.state, items };
-    // All that it had was deleted at once, so no id is left to load from.
+    // All its messages were deleted at once, so there is no id left to load from.
     if (items.length === 0 && (this.state.hasOlder || this.state.hasNewer)) this.open();
     this.#redrawSoon();
   }
 
-  /** Reads what an event does not say of the pictures of a message, once. Without an answer the originals are shown. */
+  /** Reads the previews of a message's pictures, which its event lacks, once. On failure the originals are shown. */
   async readPictures(id: string): Promise<void> {
     const message = this.state.items.find((each) => each.id === id);
     const isUnread = (file: Attachment) =>
-      file.image === undefined && toKind(file) === "image" && !this.#askedPictures.has(file.id);
+      file.image === undefined && toKind(file) === "image" && !this.#requestedPictures.has(file.id);
     const unread = message?.attachments.filter(isUnread) ?? [];
     if (unread.length === 0) return;
-    for (const file of unread) this.#askedPictures.add(file.id);
+    for (const file of unread) this.#requestedPictures.add(file.id);
     const attachments = await this.#parley.messages.retrieve(id, { include: INCLUDED }).then(
       (read) => read.attachments,
       () => unread.map((file) => ({ ...file, image: null })),
@@ -166,7 +166,7 @@ class MessageWindow {
   }
 }
 
-/** `around`: where to begin; undefined for the newest. `held`: the message in view, which a reload keeps in view. */
+/** `around`: where to start; undefined for the newest. `held`: the message in view, which a reload keeps in view. */
 export function useMessages(
   conversationId: string,
   around: string | undefined,
@@ -210,7 +210,7 @@ export function useMessages(
   };
 }
 
-/** Inserts a message in the order of ids. One beyond an end that is not loaded yet comes with its page. */
+/** Inserts a message in the order of ids. One beyond an end that is not loaded comes with a later page. */
 function withNew(items: Message[], message: Message, { hasOlder, hasNewer }: State): Message[] {
   if (items.some(({ id }) => id === message.id)) return items;
   const at = items.findIndex(({ id }) => id > message.id);
@@ -218,7 +218,7 @@ function withNew(items: Message[], message: Message, { hasOlder, hasNewer }: Sta
   return at === 0 && hasOlder ? items : items.toSpliced(at, 0, message);
 }
 
-/** Keeps what an event does not say of the files. */
+/** Keeps the details of files that an event lacks. */
 function withFiles(message: Message, { attachments }: Pick<Message, "attachments">): Message {
   const known = new Map(attachments.map((file) => [file.id, file]));
   return { ...message, attachments: message.attachments.map((file) => ({ ...known.get(file.id), ...file })) };
@@ -234,17 +234,17 @@ function withReactionTo(items: Message[], { type, payload }: ReactionChange): Me
   );
 }
 
-/** Returns the messages that others reply to and that the window does not have; null for one that is gone. */
+/** Returns quoted messages that are not in the window; null for deleted ones. */
 export function useQuoted(items: readonly Message[]): (id: string) => Message | null | undefined {
   const { parley } = useSession();
   const [loaded, setLoaded] = useState<ReadonlyMap<string, Message | null>>(new Map());
-  /** The requests, by message. A change of the message is newer than an answer that is still on its way. */
-  const asked = useRef(new Map<string, object>());
+  /** The latest request of each message. A change of the message is newer than a running request's answer. */
+  const requests = useRef(new Map<string, object>());
   const held = new Map(items.map((each) => [each.id, each]));
   const ask = (id: string) => {
     const request = {};
-    asked.current.set(id, request);
-    const isNewest = () => asked.current.get(id) === request;
+    requests.current.set(id, request);
+    const isNewest = () => requests.current.get(id) === request;
     parley.messages
       .retrieve(id)
       .catch((error) => {
@@ -252,21 +252,21 @@ export function useQuoted(items: readonly Message[]): (id: string) => Message | 
         return null;
       })
       .then((message) => isNewest() && setLoaded((old) => new Map(old).set(id, message)))
-      // The next change of the page asks again, as does a connection that is back.
-      .catch(() => isNewest() && asked.current.delete(id));
+      // The next change of the page retries, and so does a restored connection.
+      .catch(() => isNewest() && requests.current.delete(id));
   };
   const askMissing = () => {
     for (const { reply_to_id: id } of items)
-      if (id !== null && !held.has(id) && !asked.current.has(id)) ask(id);
+      if (id !== null && !held.has(id) && !requests.current.has(id)) ask(id);
   };
   useEffect(askMissing, [items]);
   useChanges((change) => {
-    if (change.type === "missed") asked.current.clear();
+    if (change.type === "missed") requests.current.clear();
     if (change.type === "retry") askMissing();
     if (change.type !== "message.updated" && change.type !== "message.deleted") return;
     const { id } = change.payload;
-    if (!asked.current.has(id)) return;
-    asked.current.set(id, change);
+    if (!requests.current.has(id)) return;
+    requests.current.set(id, change);
     setLoaded((old) => new Map(old).set(id, change.type === "message.updated" ? change.payload : null));
   });
   return (id) => held.get(id) ?? loaded.get(id);

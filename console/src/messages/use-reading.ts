@@ -1,14 +1,14 @@
-// What is new in the open conversation: the line above it, how far the user has read, and what is read out.
+// The unread state of the open conversation: the line "New", the read position, and announcements for screen readers.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Conversation, Message } from "../../../client/src/index.ts";
 import { toSystemText } from "../groups/texts.ts";
 import { toOneLine } from "../people/people.tsx";
 import { useChanges, useSession } from "../session/session.ts";
 
-/** Reading while one scrolls is told once per this time, and so are new messages. */
+/** Within this time, read messages share one request, and new messages one announcement. */
 const GATHER_MS = 400;
 
-/** The line stands where the unread messages began, or where the window was hidden, until the user writes. */
+/** Places the line "New": where unread messages began, or where the window was hidden, until the user writes. */
 export function useNewLine(conversation: Conversation) {
   const [after, setAfter] = useState(() =>
     conversation.unread_count > 0 ? (conversation.last_read_id ?? "") : undefined,
@@ -23,7 +23,7 @@ export function useNewLine(conversation: Conversation) {
   return { after, clear: () => setAfter(undefined) };
 }
 
-/** Returns a function that is told of each message that was in view, and marks what is unread up to there as read. */
+/** Returns a function to call with each message that was in view. It marks messages up to there as read. */
 export function useMarkRead(conversation: Conversation, items: readonly Message[]): (seen: string) => void {
   const { parley, events, endIfRefused, me, can } = useSession();
   const readTo = useRef(conversation.last_read_id ?? "");
@@ -38,7 +38,7 @@ export function useMarkRead(conversation: Conversation, items: readonly Message[
       await parley.conversations.markRead(conversation.id, { message_id: seen.current });
       events.publish({ type: "conversation.read", payload: { id: conversation.id } });
     } catch (error) {
-      // The next message in view tries again.
+      // The next message in view retries.
       readTo.current = before;
       endIfRefused(error);
     }
@@ -51,12 +51,15 @@ export function useMarkRead(conversation: Conversation, items: readonly Message[
   };
 }
 
-/** Whether a message counts as unread until it is seen: one that somebody else wrote. */
+/** Reports whether a message counts as unread until it is seen: others wrote it. */
 export function isNews({ type, sender }: Message, meId: string): boolean {
   return type === "text" && sender?.id !== meId;
 }
 
-/** Returns what is read out: how many new messages of others came at once, or the one and what others did. */
+/**
+ * Returns the announcement for screen readers: how many new messages others sent, or a single message, and what
+ * others did.
+ */
 export function useNews(
   conversationId: string,
   name: string,

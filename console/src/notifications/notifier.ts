@@ -1,12 +1,12 @@
-// Notifications of the browser, while a window is open and the user looks elsewhere: a choice that each makes for a
-// browser. They lie on screens that others see, so they name nobody.
+// Notifications of the browser while a window is open and the user looks elsewhere. Each user turns them on per
+// browser. Others may see the screen, so they name nobody.
 import type { Change } from "../session/live.ts";
 import { browserStore } from "../session/storage.ts";
 
-/** Who has chosen it in this browser. */
+/** Who turned it on in this browser. */
 const KEY = "parley-notify";
 const TITLE = "Parley";
-/** A new one takes the place of the one before, also that of another window. */
+/** A new notification replaces the previous one, also that of another window. */
 const TAG = "parley";
 
 export class Notifier {
@@ -16,13 +16,13 @@ export class Notifier {
   /** The conversations that the notification is about. */
   #about = new Set<string>();
 
-  /** `isPushed`: whether this browser also gets each by push. */
+  /** `isPushed`: whether this browser also gets messages by push. */
   constructor(userId: string, isPushed: () => boolean) {
     this.#userId = userId;
     this.#isPushed = isPushed;
   }
 
-  /** Whether the browser has notifications for this page at all. */
+  /** Whether the browser supports notifications on this page. */
   get isPossible(): boolean {
     return isSecureContext && "Notification" in globalThis;
   }
@@ -32,16 +32,16 @@ export class Notifier {
     return isChosen && this.isPossible && Notification.permission === "granted";
   }
 
-  /** Whether it is up to this page, and a hidden window follows events for it. */
+  /** Whether this page must notify: a hidden window then follows events. */
   get isNeeded(): boolean {
     return this.isOn && !this.#isPushed();
   }
 
-  /** Throws if the person or the browser does not allow it. */
+  /** Throws if the user or the browser does not allow it. */
   async turnOn(): Promise<void> {
     if ((await Notification.requestPermission()) !== "granted")
       throw new Error("The browser does not allow them for this page.");
-    // Some browsers allow them, and then refuse each one that a page shows.
+    // Some browsers grant the permission and then refuse notifications from a page.
     this.#show("Notifications are on.");
     browserStore.set(KEY, this.#userId);
   }
@@ -58,7 +58,7 @@ export class Notifier {
       this.#about.add(change.payload.conversation_id);
       this.#show("You have a new message.");
     } else if (change.type === "conversation.current" && change.payload.unread_count === 0) {
-      // It was read here or elsewhere.
+      // The conversation was read, here or elsewhere.
       if (this.#about.delete(change.payload.id) && this.#about.size === 0) this.clear();
     }
   }

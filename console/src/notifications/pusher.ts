@@ -1,8 +1,8 @@
-// Notifications while no window is open, by the push service of the browser: a choice that each makes for a browser.
+// Notifications while no window is open, through the browser's push service. Each user turns them on per browser.
 import type { Parley } from "../../../client/src/index.ts";
 import { browserStore } from "../session/storage.ts";
 
-/** Who has chosen it in this browser, and the id of their subscription. */
+/** Who turned it on in this browser, and the id of their subscription. */
 const KEY = "parley-push";
 const WORKER = "push-worker.js";
 
@@ -21,7 +21,7 @@ export class Pusher {
     this.#publicKey = me.push_public_key;
   }
 
-  /** Whether the browser has a push service for this page at all. */
+  /** Whether the browser supports push on this page. */
   get isPossible(): boolean {
     return isSecureContext && "serviceWorker" in navigator && "PushManager" in globalThis;
   }
@@ -30,12 +30,12 @@ export class Pusher {
     return this.isPossible && this.#subscriptionId !== undefined && Notification.permission === "granted";
   }
 
-  /** Throws if the person, the browser or the server does not allow it. */
+  /** Throws if the user, the browser or the server does not allow it. */
   async turnOn(): Promise<void> {
     if ((await Notification.requestPermission()) !== "granted")
       throw new Error("The browser does not allow them for this page.");
     const { pushManager } = await register();
-    // That of another user of this browser ends: its address is gone.
+    // Unsubscribe another user of this browser first: their push address becomes invalid.
     if (this.#subscriptionId === undefined) await (await pushManager.getSubscription())?.unsubscribe();
     const applicationServerKey = this.#publicKey;
     const subscription = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey });
@@ -45,7 +45,7 @@ export class Pusher {
     browserStore.set(KEY, `${this.#userId} ${id}`);
   }
 
-  /** Gives the server what the browser may have changed, if the person has chosen it. */
+  /** Sends the server what the browser may have changed, if push is on. */
   async renew(): Promise<void> {
     if (this.isOn) await this.turnOn();
   }
@@ -57,7 +57,7 @@ export class Pusher {
     await this.#parley.pushSubscriptions.delete(id);
   }
 
-  /** Takes away what was shown while nobody looked. */
+  /** Removes notifications shown while nobody was looking. */
   async clear(): Promise<void> {
     if (!this.isOn) return;
     const registration = await navigator.serviceWorker.getRegistration();
@@ -70,7 +70,7 @@ export class Pusher {
   }
 }
 
-/** Ends what the browser has. The server learns of it with the next push. */
+/** Unsubscribes the browser. The server finds out with the next push. */
 export async function endPush(): Promise<void> {
   if (browserStore.get(KEY) === null) return;
   browserStore.remove(KEY);
@@ -79,7 +79,7 @@ export async function endPush(): Promise<void> {
   await registration?.unregister();
 }
 
-/** The policy of the page lets no script in but by a rule of this name. */
+/** The Content-Security-Policy allows scripts only through a Trusted Types policy of this name. */
 async function register(): Promise<ServiceWorkerRegistration> {
   const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
   rules ??= trustedTypes?.createPolicy("push-worker", { createScriptURL: () => WORKER });
@@ -87,5 +87,5 @@ async function register(): Promise<ServiceWorkerRegistration> {
   return navigator.serviceWorker.ready;
 }
 
-/** There may be one of a name. */
+/** A policy name can be used only once. */
 let rules: ReturnType<TrustedTypes["createPolicy"]> | undefined;

@@ -1,4 +1,4 @@
-// Unread conversations on the icons of the console: that of its tab, and that of the app if it is installed.
+// Shows unread conversations on the icon of the tab and of the installed app.
 import { useEffect } from "preact/hooks";
 
 const ICON = new URL("../icon.svg", import.meta.url).href;
@@ -9,13 +9,13 @@ export function useUnreadMark(count: number): void {
   useEffect(() => () => showCount(0), []);
 }
 
-/** Returns how titles begin while conversations are unread. */
+/** Returns the prefix of titles while conversations are unread. */
 export function toUnreadPrefix(count: number): string {
   return count > 0 ? `(${count > 99 ? "99+" : count}) ` : "";
 }
 
 function showCount(count: number): void {
   document.querySelector<HTMLLinkElement>("link[rel=icon]")!.href = count > 0 ? UNREAD_ICON : ICON;
-  // Not all browsers have it, and some refuse it unless the console is installed.
+  // Unsupported in some browsers; others refuse unless the console is installed.
   navigator.setAppBadge?.(count).catch(() => {});
 }

@@ -6,11 +6,11 @@ import { Dialog, FormButtons } from "../ui/dialog.tsx";
 import { TextField } from "../ui/text-field.tsx";
 
 export function AddContact(props: {
-  /** The text of a search without results: likely the username. */
+  /** The text of a search without results, which is likely a username. */
   suggestion: string;
   onClose: () => void;
   onAdded: (contact: Contact) => void;
-  /** Opens the contact that already exists. */
+  /** Opens the existing contact. */
   onExisting: (id: string) => void;
 }) {
   const { parley, say, endIfRefused } = useSession();

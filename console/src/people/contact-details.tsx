@@ -3,7 +3,7 @@ import { SettingsFields } from "../messages/conversation-settings.tsx";
 import { formatDate } from "../ui/format.ts";
 import { Avatar, toName } from "./people.tsx";
 
-/** What a wide window shows beside the conversation with a contact. */
+/** The details that a wide window shows beside the conversation with a contact. */
 export function ContactDetails({ contact }: { contact: Contact }) {
   const name = toName(contact);
   return (

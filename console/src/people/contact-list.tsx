@@ -12,7 +12,7 @@ import { Avatar, toContactHint, toName, toOneLine, visible } from "./people.tsx"
 
 const ROW = 60;
 
-/** A conversation with a contact or in a group, or a contact or a group that was searched or has none. */
+/** A conversation, or a contact or group that was searched for or has no conversation. */
 export type Entry = Contact | Conversation | Group;
 
 /** Returns the id of an entry's contact or group. */
@@ -76,13 +76,13 @@ function toEntryName(entry: Entry): string {
   return "name" in entry ? visible(entry.name) || "No name" : toName(entry);
 }
 
-/** Returns what tells a contact or group from others of the same name. */
+/** Returns what distinguishes contacts or groups of the same name. */
 function toHint(contact: Contact | Group): string {
   if ("history" in contact) return counted(contact.member_count, "member", "members");
   return toContactHint(contact);
 }
 
-/** The last message in one line, and how many are unread. */
+/** The last message in one line, and the number of unread ones. */
 function Latest({ conversation }: { conversation: Conversation }) {
   const { me } = useSession();
   const { last_message: last, unread_count: unread } = conversation;

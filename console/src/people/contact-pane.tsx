@@ -1,4 +1,5 @@
-// The left side: the conversations, pinned ones first, then the contacts without messages, the search, and adding a contact.
+// The left side: conversations, pinned ones first, then contacts without messages, the search, and the button that
+// adds a contact.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Contact, Group } from "../../../client/src/index.ts";
 import type { SharedFile } from "../files/file-actions.ts";
@@ -54,7 +55,7 @@ export function ContactPane(props: {
   const found = useFound(isBlocked ? "" : q);
   const files = useFoundFiles(isBlocked ? "" : q);
   const pages = shown === "archived" && q === "" ? archived : entries;
-  // A page of which nothing is listed is no end.
+  // A page may have no item to list: load the next one.
   useEffect(() => {
     if (pages.items.length === 0) pages.more();
   });
@@ -129,7 +130,7 @@ export function ContactPane(props: {
   );
 }
 
-/** Whether all of the list is there. */
+/** Whether the whole list is loaded. */
 function isEnd({ loading, current, hasMore, failure }: Entries): boolean {
   return current && !loading && !hasMore && !failure;
 }
@@ -147,7 +148,7 @@ function NotesLink({ isOpen }: { isOpen: boolean }) {
 
 type Entries = Pick<Pages<Entry>, "items" | "hasMore" | "loading" | "current" | "more" | "failure" | "retry">;
 
-/** Returns the user's groups whose name has the text; none without a text. */
+/** Returns the user's groups whose name contains the text; none without a text. */
 function useFoundGroups(q: string): readonly Group[] {
   const { all } = useGroups();
   return useMemo(() => {
@@ -157,7 +158,7 @@ function useFoundGroups(q: string): readonly Group[] {
   }, [all, q]);
 }
 
-/** Returns the conversations, and after the last one the contacts that have none. */
+/** Returns the conversations, then the contacts without one. */
 function useEntries(inbox: Inbox | undefined, contacts: Pages<Contact>, found: readonly Group[]): Entries {
   const items = useMemo(() => {
     if (inbox === undefined) return [...found, ...contacts.items];
@@ -212,7 +213,7 @@ function Body(props: BodyProps) {
   );
 }
 
-/** The messages that the search has found, below the contacts and files. */
+/** The messages found, below the contacts and files. */
 function FoundMessages({ found, q }: { found: Pages<Hit>; q: string }) {
   const { jumps } = useSession();
   const [chosenId, setChosenId] = useState("");
@@ -243,7 +244,7 @@ function FoundMessages({ found, q }: { found: Pages<Hit>; q: string }) {
 function Emptiness(props: BodyProps) {
   const { pages, q, found, files, shown } = props;
   const { can } = useSession();
-  // The line beside the filter already says that it loads.
+  // The line beside the filter already shows the loading.
   if (pages.loading || pages.hasMore) return null;
   const isOpen = ({ loading, failure, items }: Pages<Hit> | Pages<SharedFile>) =>
     loading || failure || items.length > 0;
@@ -285,7 +286,10 @@ function useContacts(isBlocked: boolean, q: string): Pages<Contact> {
   return pages;
 }
 
-/** Applies events to the list. `narrowed`: the list has only some contacts, so only the server knows whether a new one belongs to it. */
+/**
+ * Applies events to the list. `narrowed`: the list is filtered, so only the server knows whether a new contact
+ * belongs to it.
+ */
 function useContactEvents(pages: Pages<Contact>, narrowed: boolean): void {
   useChanges((change) => {
     if (change.type === "missed") return pages.reload();

@@ -1,10 +1,10 @@
 import type { Contact, Message } from "../../../client/src/index.ts";
 import { counted, initials, toHue } from "../ui/format.ts";
 
-/** Matches a character that is visible. */
+/** Matches a visible character. */
 const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
-/** Returns the name, or an empty text if it has no visible character. */
+/** Returns the name; empty if it has no visible character. */
 export function visible(name: string | null): string {
   return name !== null && VISIBLE.test(name) ? name : "";
 }
@@ -13,7 +13,7 @@ export function toName(contact: Contact): string {
   return visible(contact.display_name) || contact.username;
 }
 
-/** Returns what tells a contact from others of the same name. */
+/** Returns what distinguishes contacts of the same name. */
 export function toContactHint(contact: Contact): string {
   return toName(contact) === contact.username ? contact.phone_number : `@${contact.username}`;
 }
@@ -26,8 +26,8 @@ export function toOneLine({ text, attachments }: Pick<Message, "text" | "attachm
 }
 
 /**
- * Initials on a colour: the page loads nothing from other servers, so it shows no pictures. `seed` decides the colour, if it
- * is not to change with the name.
+ * Initials on a colour. The page loads nothing from other servers, so it shows no pictures. `seed` decides the
+ * colour, if that must not change with the name.
  */
 export function Avatar(props: {
   name: string;

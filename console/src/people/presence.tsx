@@ -21,14 +21,14 @@ export function Presence({ contact }: { contact: Contact }) {
   );
 }
 
-/** Reads the time each minute, which is how exact it is: no event has it. Who writes is active. */
+/** Polls the time every minute, which is its precision: there is no event. A user who writes is active. */
 function useLastActive(contact: Contact): { seconds: number | null } {
   const { parley, me, endIfRefused } = useSession();
   const [active, setActive] = useState({ seconds: contact.last_active_at });
   const refresh = () => {
     parley.contacts
       .retrieve(contact.id)
-      // Always another object: a time that stays the same may no longer be now.
+      // A new object each time: the same time may no longer mean "now".
       .then(({ last_active_at }) => setActive({ seconds: last_active_at }))
       .catch(endIfRefused);
   };

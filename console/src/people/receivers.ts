@@ -1,21 +1,22 @@
-// Who receives what the user writes, as far as the API says: whether a contact has blocked the user or left, it does not.
+// Who receives what the user writes, as far as the API reveals it: not whether a contact has blocked the user or
+// left.
 import type { Conversation, Group, Message } from "../../../client/src/index.ts";
 import { useGroups } from "../groups/use-groups.ts";
 import type { Progress } from "../messages/tick.tsx";
 import { useSession } from "../session/session.ts";
 
 interface Receivers {
-  /** What to know before one writes; empty if the others receive it. */
+  /** A warning before writing; empty if the others receive it. */
   note: string;
-  /** How far a message has come that the server has and nobody has read; undefined if nothing can be said. */
+  /** Returns the progress of a message that is stored but unread; undefined if it is unknown. */
   toProgress: (message: Message) => Progress | undefined;
 }
 
 export function useReceivers(parts: {
-  /** One with oneself may be that with a contact of one's own name. */
+  /** Also `self` for a contact with the user's own username. */
   kind: "contact" | "group" | "self";
   conversation: Conversation;
-  /** The messages that are loaded. */
+  /** The loaded messages. */
   items: readonly Message[];
   name: string;
   isBlocked: boolean;

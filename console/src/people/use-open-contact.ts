@@ -10,7 +10,7 @@ export interface Open {
   blocked: boolean;
 }
 
-/** Returns the contact that the URL names. One that was not chosen from the list is loaded from the server. */
+/** Returns the contact that the URL names. Reads it from the server unless it was chosen from the list. */
 export function useOpenContact(
   place: string,
 ): [Open | undefined, (open: Open) => void, (id: string, change: Partial<Open>) => void] {
@@ -36,7 +36,7 @@ export function useOpenContact(
     else if (event.type === "contact.updated") {
       const { payload: contact } = event;
       change(contact.id, { contact });
-      // The answer that is on its way may be older.
+      // The running request's answer may be older.
       if (contact.id === place && !isOpen(place)) void read();
     } else if (event.type === "contact.deleted") {
       const { id } = event.payload;
@@ -53,7 +53,7 @@ export function useOpenContact(
   return [open?.contact.id === place ? open : undefined, setOpen, change];
 }
 
-/** Returns a function that reads the contact of a place, and one that stops it. */
+/** Returns a function that reads the contact of a place, and one that aborts. */
 function useReader(place: string, show: (open: Open) => void, isOpen: (id: string) => boolean) {
   const { parley, events, report } = useSession();
   const reading = useRef(new AbortController());
@@ -83,7 +83,7 @@ function useReader(place: string, show: (open: Open) => void, isOpen: (id: strin
 
 async function readContact(parley: Parley, id: string, signal: AbortSignal): Promise<Open> {
   const contact = await parley.contacts.retrieve(id, { signal });
-  // A contact does not say whether it is blocked; the list does.
+  // A contact does not say whether it is blocked; the filtered list does.
   const blocked = await parley.contacts.list({ username: contact.username, active: false }, { signal });
   return { contact, blocked: blocked.data.length > 0 };
 }

@@ -1,4 +1,4 @@
-// The files that a search finds by their names, in all conversations, newest first.
+// The files whose names match a search, in all conversations, newest first.
 import { useId, useMemo, useState } from "preact/hooks";
 import { FILE_DETAILS, type SharedFile } from "../files/file-actions.ts";
 import { Thumbnail } from "../files/file-card.tsx";
@@ -15,7 +15,7 @@ const PAGE = 50;
 const ROW = 60;
 const THUMB = { width: 40, height: 40 };
 
-/** Finds nothing for a text without words, or with a token that could not open what is found. */
+/** Finds nothing for a text without words, or if the token cannot open the files. */
 export function useFoundFiles(q: string): Pages<SharedFile> {
   const { parley, can } = useSession();
   const isAllowed = can("attachments:read") && can("messages:read");
@@ -33,7 +33,7 @@ export function useFoundFiles(q: string): Pages<SharedFile> {
     } else if (change.type === "attachment.deleted")
       edit((files) => files.filter(({ id }) => id !== change.payload.id));
   });
-  // Until the answer arrives, those of the last search that this one finds as well.
+  // Until the answer arrives, show the results of the previous search that also match this one.
   const shown = useMemo(
     () => (current ? items : items.filter(({ filename }) => hasMatch(filename, q))),
     [items, current, q],

@@ -17,14 +17,14 @@ const ROW = 68;
 export function FoundList(props: {
   pages: Pages<Hit>;
   q: string;
-  /** Whether all are of the conversation that is open, so that senders name them. */
+  /** Whether all are of the open conversation: entries then show the sender. */
   isHere: boolean;
-  /** The id of the message that was chosen last. */
+  /** The id of the message chosen last. */
   chosenId: string;
   onOpen: (hit: Hit) => void;
 }) {
   const { pages, q, chosenId } = props;
-  // Messages themselves have their ids on the page.
+  // A prefix, because the messages themselves use their ids on the page.
   const prefix = useId();
   return (
     <ListBox
@@ -90,7 +90,7 @@ function SenderAvatar({ hit }: { hit: Hit }) {
   const { sender } = hit.message;
   const isGroup = hit.conversation.kind === "group";
   const name = sender?.id === me.id ? visible(me.display_name) || me.username : toSenderName(hit, me.id);
-  // As on the left side: a contact has the colour of the conversation, a member that of the user.
+  // As on the left side: a contact has the colour of the conversation, a member the user's.
   const isContact = !isGroup && sender?.id !== me.id;
   return <Avatar name={name} seed={isContact ? toHitPlace(hit.conversation) : sender?.id} />;
 }
@@ -99,7 +99,7 @@ function toConversationName({ conversation: { kind, name } }: Hit): string {
   return kind === "self" ? "Notes to self" : visible(name) || "No name";
 }
 
-/** Returns who wrote the message, by the name that the conversation shows. */
+/** Returns the author of a message, as the conversation names them. */
 function toSenderName(hit: Hit, meId: string): string {
   const { sender } = hit.message;
   if (!sender) return "Deleted user";
@@ -107,7 +107,7 @@ function toSenderName(hit: Hit, meId: string): string {
   return hit.conversation.kind === "group" ? toUserName(sender) : toConversationName(hit);
 }
 
-/** Returns the place of the conversation of what was found. */
+/** Returns the place of a hit's conversation. */
 export function toHitPlace({ contact_id, group_id }: Conversation): string {
   return contact_id ?? group_id ?? NOTES;
 }

@@ -1,6 +1,6 @@
 // Finds names by a few of their letters.
 
-/** Returns how well a name matches what was typed: more is better, undefined is no match. Upper case and accents do not matter. */
+/** Scores how well a name matches the typed text: more is better, undefined is no match. Ignores case and accents. */
 export function scoreName(name: string, typed: string): number | undefined {
   const text = fold(name);
   const wanted = fold(typed);
@@ -10,7 +10,7 @@ export function scoreName(name: string, typed: string): number | undefined {
   return scoreLetters(text, wanted);
 }
 
-/** Scores letters that are in the name in this order, by how many of them begin a word or follow the one before. */
+/** Scores letters that occur in the name in this order, by how many begin a word or follow the previous one. */
 function scoreLetters(text: string, wanted: string): number | undefined {
   const letters = [...wanted].filter((letter) => letter.trim() !== "");
   let from = 0;
@@ -18,7 +18,7 @@ function scoreLetters(text: string, wanted: string): number | undefined {
   for (const letter of letters) {
     const next = text.indexOf(letter, from);
     const start = findStart(text, letter, from);
-    // The next word is tried before the next letter, as for initials.
+    // Try the next word before the next letter, as for initials.
     const at = next === from || start < 0 ? next : start;
     if (at < 0) return undefined;
     if (at === from || isStart(text, at)) good++;

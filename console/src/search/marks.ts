@@ -1,32 +1,32 @@
-// Where a text has the words of a search. The server decides what is found; this shows why, and narrows what is shown
-// until its answer arrives.
+// Marks the words of a search in a text. The server decides what is found; this shows why, and filters the shown
+// results until its answer arrives.
 
-/** Letters that stand for others in search, since people also write and search the others. */
+/** Letters that search replaces by others, because people write and search both. */
 const LETTERS = new Map([
   ..."ıi ßss đd ðd łl øo ħh æae œoe þth ςσ ёе ىي یي کك ةه ەه ँं".split(" ").map(toPair),
   ..."’' ʼ' ʻ' ׳' ״' \u200c' ‐- ־-".split(" ").map(toPair),
 ]);
 const ASCII = /^[\0-\x7f]*$/;
-/** A word, also of parts that a hyphen or an apostrophe joins, or a symbol. */
+/** A word, which may have parts joined by hyphens or apostrophes, or a symbol. */
 const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:['"-][\p{L}\p{N}][\p{L}\p{M}\p{N}]*)*|\p{RI}\p{RI}|\p{So}/gu;
-/** A script that is written without spaces: any part of a run is found. */
+/** A script without spaces: any part of a run matches. */
 const RUN =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+/gu;
-/** Marks without which people also write, and search. */
+/** Optional marks, which people also leave out. */
 const ACCENTS = /([\p{scx=Latin}\p{scx=Greek}\p{scx=Arabic}\p{scx=Hebrew}])\p{Mn}+/gu;
-/** Thousands of marks in a row take long to normalize. */
+/** Thousands of combining marks in a row take long to normalize. */
 const MANY_MARKS = /(\p{M}{16})\p{M}+/gu;
-/** Symbols of which NFKC makes several letters. Each is a word. */
+/** Symbols that NFKC expands to several letters. Each is a word. */
 const SYMBOLS = /[℀℁℅℆№℠℡™℻\u3371-\u337a\u3380-\u33df\u33ff]/g;
 const INVISIBLE = /(?!\u200c)[\p{Cf}\p{VS}\u0640\u093c]/gu;
 
-/** How many UTF-16 units of a text an excerpt has before the first match, and in all. */
+/** UTF-16 units of an excerpt: before the first match, and in all. */
 const BEFORE = 40;
 const LENGTH = 200;
 
 const characters = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** A part of a text, from one offset up to another. */
+/** A part of a text: from one offset up to another. */
 type Range = [start: number, end: number];
 
 /** A part of an excerpt. */
@@ -35,12 +35,12 @@ export interface Part {
   isMatch: boolean;
 }
 
-/** Whether there is anything in it to search for. */
+/** Reports whether the query has anything to search for. */
 export function isSearchable(q: string): boolean {
   return q.search(WORD) >= 0;
 }
 
-/** Whether the text has all words of the query, the last one as the beginning of a word. */
+/** Reports whether the text has all words of the query, the last one as a prefix. */
 export function hasMatch(text: string, q: string): boolean {
   const found = findByTerm(text, q);
   return found.length > 0 && found.every((ranges) => ranges.length > 0);
@@ -76,11 +76,11 @@ function toExtent(text: string, first: number): Range {
   return [start, toEdge(start + LENGTH)];
 }
 
-/** Returns for each word of the query where the text has it. */
+/** Returns the matches of each word of the query. */
 function findByTerm(text: string, q: string): Range[][] {
   const { folded, places } = fold(text);
   const words = [...split(folded)];
-  // In a query a hyphen is a space, and an apostrophe nothing.
+  // In a query, a hyphen is a space and an apostrophe is ignored.
   const terms = [...split(fold(q).folded.replaceAll("-", " "))].map(({ text, isRun }) => ({
     text: text.replace(/['"]/g, ""),
     isRun,
@@ -95,7 +95,7 @@ function findByTerm(text: string, q: string): Range[][] {
   });
 }
 
-/** Returns the first and the last unit of the folded text of each match. */
+/** Returns the first and last unit of each match in the folded text. */
 function findIn(word: Word, term: { text: string; isRun: boolean }, isPrefix: boolean): Range[] {
   if (word.isRun !== term.isRun) return [];
   if (word.isRun) {
@@ -106,13 +106,13 @@ function findIn(word: Word, term: { text: string; isRun: boolean }, isPrefix: bo
     .map(({ units }) => [units[0]!, units[term.text.length - 1]!]);
 }
 
-/** A word without what joins its parts, and the units of the folded text that it has. */
+/** A word without its joints, and the units of the folded text that it covers. */
 interface Variant {
   text: string;
   units: number[];
 }
 
-/** Returns `it`, `s`, `its`, `me` and `itsme` of `it's-me`. */
+/** Returns `it`, `s`, `its`, `me` and `itsme` for `it's-me`. */
 function toVariants(word: Word): Variant[] {
   const all: Variant[] = [];
   for (const joint of [/['"-]/, /-/, /$^/]) {
@@ -137,7 +137,10 @@ function findAll(text: string, part: string): number[] {
   return offsets;
 }
 
-/** Returns the text as it is compared, and for each of its units the character of the original that it comes from. */
+/**
+ * Folds a text for comparison. Also returns, for each unit of the result, the character of the original that it comes
+ * from.
+ */
 function fold(text: string): { folded: string; places: Range[] } {
   let folded = "";
   const places: Range[] = [];
@@ -162,7 +165,7 @@ interface Word {
   isRun: boolean;
 }
 
-/** Yields the words, symbols and runs of a folded text, and where they begin. */
+/** Yields the words, symbols and runs of a folded text with their offsets. */
 function* split(folded: string): Generator<Word> {
   for (const { 0: word, index } of folded.matchAll(WORD)) {
     let end = 0;

@@ -1,4 +1,4 @@
-// The search in the messages of the open conversation: a list of what it finds, and steps from one to the next.
+// The search within the open conversation: the list of hits, and steps between them.
 import { useRef, useState } from "preact/hooks";
 import { IconButton } from "../ui/icons.tsx";
 import { PageFailure, Reading, toCount } from "../ui/page-notes.tsx";
@@ -7,19 +7,19 @@ import { FoundList } from "./found-list.tsx";
 import { SearchBar } from "./search-bar.tsx";
 import { type Hit, useFound } from "./use-found.ts";
 
-/** How many hits before the end the next page is requested. */
+/** How many hits before the end to load the next page. */
 const AHEAD = 10;
 
 export function MessageSearch(props: {
   conversationId: string;
-  /** Shows a message, and moves the focus to it or leaves it where it is. */
+  /** Shows a message, and moves the focus to it if `isFocused`. */
   onShow: (id: string, isFocused: boolean) => void;
-  /** Called with the message that was shown last. */
+  /** Called with the message shown last. */
   onClose: (shownId: string) => void;
 }) {
   const [typed, setTyped] = useState("");
   const [shownId, setShownId] = useState("");
-  /** Once a hit was chosen the messages have the room of the list. */
+  /** After a hit is chosen, the messages take the room of the list. */
   const [isListed, setListed] = useState(true);
   const q = useSettled(typed.trim());
   const pages = useFound(q, props.conversationId);
@@ -33,7 +33,7 @@ export function MessageSearch(props: {
   };
   const step = (to: number) => {
     if (to + AHEAD >= items.length) pages.more();
-    // Behind the last one the first one comes, once all are known.
+    // After the last hit comes the first, once all hits are loaded.
     const hit = items[to] ?? (hasMore ? undefined : items.at(to < 0 ? -1 : 0));
     if (hit) choose(hit, false);
   };

@@ -1,4 +1,4 @@
-// The field of a search in the open conversation.
+// The search field of the open conversation.
 import type { ComponentChildren } from "preact";
 import { IconButton } from "../ui/icons.tsx";
 import { SearchField } from "./search-field.tsx";
@@ -10,7 +10,7 @@ export function SearchBar(props: {
   onType: (text: string) => void;
   onKeyDown?: (event: KeyboardEvent) => void;
   onClose: () => void;
-  /** What has been found. */
+  /** The results. */
   children?: ComponentChildren;
 }) {
   return (

@@ -1,14 +1,14 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../ui/icons.tsx";
 
-/** A field to search in. */
+/** A search field. */
 export function SearchField(props: {
   label: string;
-  /** The label by default. */
+  /** Default: the label. */
   placeholder?: string;
   maxLength: number;
   value: string;
-  /** Whether it gets the focus when it appears. */
+  /** Whether it takes the focus when it appears. */
   isFocused?: boolean;
   /** The id of a list of suggestions. */
   list?: string;

@@ -1,4 +1,4 @@
-// The quick switcher: a field that finds conversations and contacts by a few letters, and opens them.
+// The quick switcher: finds conversations and contacts by a few letters and opens them.
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { Contact } from "../../../client/src/index.ts";
 import { Avatar, toContactHint, toName, visible } from "../people/people.tsx";
@@ -16,7 +16,7 @@ const PAGE = 100;
 interface Place {
   id: string;
   name: string;
-  /** What tells it from others of the same name. */
+  /** Distinguishes places of the same name. */
   hint: string;
   isGroup: boolean;
 }
@@ -98,7 +98,7 @@ function PlaceAvatar({ place }: { place: Place }) {
   );
 }
 
-/** Returns what matches best; without a text all that is known, most recent activity first. */
+/** Returns the best matches; without a text, all known places, most recent activity first. */
 function usePlaces(typed: string): readonly Place[] {
   const { conversations, groups } = useSession();
   const contacts = useContacts(useSettled(typed));
@@ -133,7 +133,7 @@ function toScore({ name, hint }: Place, typed: string): number | undefined {
   return byName ?? (hint.toLowerCase().includes(typed.toLowerCase()) ? 0.5 : undefined);
 }
 
-/** Returns contacts: the newest, and all that the server has found so far. Without an answer the conversations suffice. */
+/** Returns contacts: the newest, and all that the server has found so far. On failure the conversations suffice. */
 function useContacts(q: string): readonly Contact[] {
   const { parley } = useSession();
   const [all, setAll] = useState<ReadonlyMap<string, Contact>>(new Map());

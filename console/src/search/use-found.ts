@@ -9,17 +9,17 @@ import { type Pages, readFound, usePages } from "../ui/use-pages.ts";
 import { hasMatch, isSearchable } from "./marks.ts";
 
 const PAGE = 100;
-/** The most characters of a search. */
+/** The maximum length of a query. */
 export const MAX_QUERY = 128;
 
 export interface Hit {
-  /** Of the message. */
+  /** The id of the message. */
   id: string;
   message: Message;
   conversation: Conversation;
 }
 
-/** Searches one conversation, or all of them. Finds nothing for a text without words. */
+/** Searches one conversation, or all. Finds nothing for a text without words. */
 export function useFound(q: string, conversationId?: string): Pages<Hit> {
   const { parley, conversations } = useSession();
   const pages = usePages<Hit>(`${conversationId} ${q}`, async (after, signal) => {
@@ -29,7 +29,7 @@ export function useFound(q: string, conversationId?: string): Pages<Hit> {
       const page = await readFound((query) => parley.messages.search(query, { signal }), query);
       return { data: await toHits(page.data, conversations), has_more: page.has_more };
     } catch (error) {
-      // A token for contacts and files alone still searches contacts.
+      // A token for contacts and files only still searches contacts.
       if (!(error instanceof ParleyApiError) || error.code !== "insufficient_scope") throw error;
       return { data: [], has_more: false };
     }
@@ -49,7 +49,7 @@ export function useFound(q: string, conversationId?: string): Pages<Hit> {
       edit((hits) => hits.filter(({ message }) => message.conversation_id !== conversation_id));
     }
   });
-  // Until the answer arrives, those of the last search that this one finds as well.
+  // Until the answer arrives, show the results of the previous search that also match this one.
   const shown = useMemo(
     () => (current ? items : items.filter(({ message }) => hasMatch(message.text ?? "", q))),
     [items, current, q],
@@ -57,14 +57,14 @@ export function useFound(q: string, conversationId?: string): Pages<Hit> {
   return { ...pages, items: shown };
 }
 
-/** Whether a message is found, or no longer. Only the server knows for certain. */
+/** Reports whether a change may add or remove a hit. Only the server knows for certain. */
 function isAboutHit(change: Change, hits: readonly Hit[], q: string): boolean {
   if (change.type !== "message.created" && change.type !== "message.updated") return false;
   const { id, text } = change.payload;
   return hasMatch(text ?? "", q) || hits.some((each) => each.id === id);
 }
 
-/** Adds the conversations. A message whose conversation the user has left meanwhile is left out. */
+/** Adds the conversations. Drops a message whose conversation the user has left since. */
 async function toHits(messages: readonly Message[], conversations: Conversations): Promise<Hit[]> {
   const ids = new Set(messages.map(({ conversation_id }) => conversation_id));
   const missing = [...ids].filter((id) => !conversations.find(id));

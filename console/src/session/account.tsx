@@ -1,4 +1,4 @@
-// The menu of the signed-in user: their storage, the choices for this browser, and where else to go.
+// The account menu: storage, settings of this browser, and links.
 import { useState } from "preact/hooks";
 import { Avatar, visible } from "../people/people.tsx";
 import { ConfirmDialog } from "../ui/dialog.tsx";
@@ -7,7 +7,7 @@ import { Menu, MenuChoice, MenuItem, MenuLink, MenuSwitch } from "../ui/menu.tsx
 import { useSession } from "./session.ts";
 import { chooseTheme, readTheme, THEMES } from "./theme.ts";
 
-/** The part of the quota from which on storage is almost full. */
+/** The share of the quota at which storage counts as almost full. */
 const ALMOST_FULL = 0.9;
 
 type Question = "push" | "leave";
@@ -131,7 +131,7 @@ interface Switch {
   toggle: () => Promise<void>;
 }
 
-/** Turns notifications of this browser on and off. Undefined if it has none. */
+/** Returns the switch for notifications in this browser; undefined if it has none. */
 function useNotifySwitch(): Switch | undefined {
   const { notifier, say, report } = useSession();
   const [isOn, setOn] = useState(notifier.isOn);
@@ -153,7 +153,7 @@ function useNotifySwitch(): Switch | undefined {
   return { isOn, toggle };
 }
 
-/** Turns notifications while no window is open on and off. Undefined if the browser has none. */
+/** Returns the switch for notifications while no window is open; undefined if the browser has none. */
 function usePushSwitch(): Switch | undefined {
   const { pusher, say, report } = useSession();
   const [isOn, setOn] = useState(pusher.isOn);
@@ -171,7 +171,7 @@ function usePushSwitch(): Switch | undefined {
   return { isOn, toggle };
 }
 
-/** Says what a sign-out would stop. */
+/** Describes what a sign-out would abort. */
 function toUnsent(files: number, messages: number): string {
   const parts = [
     files > 0 && `${counted(files, "file is", "files are")} still uploading.`,

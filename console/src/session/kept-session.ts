@@ -1,5 +1,5 @@
-// The session of this browser, which all its tabs share. The browser has a cookie that no page can read, and this page the
-// key to it, which no other server and no page of another origin can read. Neither is of use alone.
+// The session of this browser, shared by all its tabs. The browser holds a cookie that no page can read; this page
+// holds the key to it, which no other server and no page of another origin can read. Neither works alone.
 import { randomKey } from "../../../client/src/index.ts";
 import { type Access, connect, HERE } from "./session.ts";
 import { browserStore } from "./storage.ts";
@@ -8,7 +8,7 @@ export interface KeptAccess {
   session: string;
 }
 
-/** Another Parley can be at another path of this host. */
+/** Another Parley may run at another path of this host. */
 const KEY = `parley-session ${new URL(HERE).pathname}`;
 const channel = new BroadcastChannel(KEY);
 
@@ -17,7 +17,7 @@ export function keptAccess(): KeptAccess | undefined {
   return session === null ? undefined : { session };
 }
 
-/** Starts a session, in which other tabs join. Returns the token, for this tab alone, if the browser keeps nothing. */
+/** Starts a session that other tabs join. If the browser stores nothing, returns the token, for this tab only. */
 export async function keepAccess(token: string): Promise<Access> {
   const session = randomKey() + randomKey();
   try {
@@ -27,31 +27,37 @@ export async function keepAccess(token: string): Promise<Access> {
   } catch {
     return token;
   }
-  tellTabs({ session });
+  notifyTabs({ session });
   return { session };
 }
 
-/** Makes the browser keep the session for as long again. */
+/** Extends the session. */
 export function renewSession({ session }: KeptAccess): void {
   ask("POST", session).catch(() => {});
 }
 
-/** Ends the session, even if the server does not answer: without the key the cookie is useless. It is deleted after `before`. */
+/**
+ * Ends the session, even if the server does not answer: without the key the cookie is useless. The cookie is deleted
+ * after `before`.
+ */
 export function endSession({ session }: KeptAccess, before = Promise.resolve()): void {
   if (browserStore.get(KEY) === session) browserStore.remove(KEY);
   const remove = () => ask("DELETE", session);
   before.then(remove, remove).catch(() => {});
 }
 
-/** Makes other tabs sign in or out like this one. The message has the key: `localStorage` can reach other tabs after it. */
-export function tellTabs(access: KeptAccess | undefined): void {
+/**
+ * Makes other tabs sign in or out like this one. The message contains the key, because the change of `localStorage`
+ * may reach other tabs later.
+ */
+export function notifyTabs(access: KeptAccess | undefined): void {
   channel.postMessage(access);
 }
 
 /** Calls the listener when another tab may have signed in or out. */
 export function followTabs(listener: (access: KeptAccess | undefined) => void): () => void {
   const onMessage = ({ data }: MessageEvent<KeptAccess | undefined>) => listener(data);
-  // A page that comes back from the history has missed messages.
+  // A page restored from the history has missed messages.
   const onShow = ({ persisted }: PageTransitionEvent) => persisted && listener(keptAccess());
   channel.addEventListener("message", onMessage);
   addEventListener("pageshow", onShow);
@@ -62,7 +68,7 @@ export function followTabs(listener: (access: KeptAccess | undefined) => void): 
 }
 
 function ask(method: string, session: string, headers: Record<string, string> = {}): Promise<Response> {
-  // The tab can be closed right after the sign-out.
+  // The tab may close right after the sign-out.
   const keepalive = true;
   return fetch(`${HERE}/session`, { method, headers: { ...headers, "parley-session": session }, keepalive });
 }

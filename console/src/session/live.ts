@@ -31,13 +31,13 @@ type Shown =
   | (ConversationEvent & { payload: Conversation })
   | (ReactionEvent & { payload: Required<Reaction> });
 
-/** A reaction that the user sees was added or removed. */
+/** A reaction that the user can see was added or removed. */
 export interface ReactionChange {
   type: ReactionEvent["type"];
   payload: Required<Reaction>;
 }
 
-/** An event of the server, or a change made in this window, which shows even if the token may not read events. */
+/** An event of the server, or a change made in this window: those appear even if the token may not read events. */
 export type Change =
   | Shown
   | { type: "attachment.created"; payload: Attachment; conversation_id: string }
@@ -52,15 +52,15 @@ export type Change =
   | { type: "group.deleted"; payload: Reference }
   | { type: "member.updated"; payload: Member }
   | { type: "member.deleted"; payload: Required<MemberReference> }
-  /** The user has read further in this window. */
+  /** The user has read more in this window. */
   | { type: "conversation.read"; payload: { id: string } }
-  /** What the server now says of a conversation. */
+  /** The conversation as the server now describes it. */
   | { type: "conversation.current"; payload: Conversation }
-  /** The contact was blocked or unblocked. The server has no event for it. */
+  /** The contact was blocked or unblocked. There is no event for it. */
   | { type: "contact.moved"; payload: Contact }
-  /** Events were missed, so everything shown must be loaded again. */
+  /** Events were missed, so everything on show must be loaded again. */
   | { type: "missed" }
-  /** The server may answer again, so what failed for want of an answer is tried again. */
+  /** The server may be back: retry what failed without an answer. */
   | { type: "retry" };
 type Result = Extract<Change, { payload: object }>;
 type Listener = (change: Change) => void;
@@ -71,7 +71,7 @@ const LONGEST_PAUSE_MS = 15_000;
 /** Passes changes to the parts of the console that show them. */
 export class ChangeFeed {
   #listeners = new Set<Listener>();
-  /** For each request whose result is to be published: what the stream has told about since it was sent. */
+  /** For each running request whose result will be published: what the stream has announced since. */
   #heard = new Set<Set<string>>();
 
   /** Returns a function that stops listening. */
@@ -85,8 +85,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Makes a request and publishes its result. An answer may be slower than the events of what happened after it, which
-   * must not be undone: if there was one of the same thing, only that counts.
+   * Makes a request and publishes its result. Events may overtake the answer, and the answer must not undo them: an
+   * event about the same thing suppresses the result.
    */
   async publishResult<T>(request: () => PromiseLike<T>, toChange: (result: T) => Result): Promise<T> {
     const heard = new Set<string>();
@@ -101,7 +101,7 @@ export class ChangeFeed {
     }
   }
 
-  /** Waits before the next attempt, the longer the more have failed. Ends early when the server may answer again. */
+  /** Waits before a retry, longer after more failures. Ends early when the server may be back. */
   pause(failures: number): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
@@ -116,11 +116,10 @@ export class ChangeFeed {
   }
 
   /**
-   * Follows the events while the window is visible, until it is aborted or refused. A stream holds a connection, and
-   * without TLS a browser has only six per server for all windows, so a hidden window closes its stream, unless it
-   * `isNotifying`.
-   *
-   * `since` is a cursor that was read before everything else on the page; undefined if the token may not read events.
+   * Follows the events while the window is visible, until aborted or refused. A stream holds a connection, and
+   * without TLS a browser has only six per server for all windows, so a hidden window closes its stream unless it
+   * `isNotifying`. `since` is a cursor that was read before everything else on the page; undefined if the token may
+   * not read events.
    */
   async follow(
     parley: Parley,
@@ -167,7 +166,7 @@ function toSubject({ payload }: { payload: object }): string {
   return id ?? `${message_id} ${emoji} ${user_id}`;
 }
 
-/** What is gone by now has only ids in its earlier events. */
+/** Reports whether an event has its full payload. Events about something since deleted have only ids. */
 function isShown(event: Event): event is Shown {
   if (event.type.startsWith("reaction.")) return "emoji" in event.payload;
   return event.type.endsWith(".deleted") || "created_at" in event.payload;
@@ -190,8 +189,8 @@ function untilAwake(signal: AbortSignal, isAsleep: () => boolean): Promise<void>
 }
 
 /**
- * Returns a signal that is also aborted when the window falls asleep, or the network has changed: a connection of the old
- * one is silent until it times out.
+ * Returns a signal that also aborts when the window falls asleep or the network changes: a connection of the old
+ * network hangs until it times out.
  */
 function whileAwake(signal: AbortSignal, isAsleep: () => boolean): AbortSignal {
   const hidden = new AbortController();

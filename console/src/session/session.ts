@@ -20,9 +20,9 @@ type Scope = (typeof SCOPES)[number][0];
 export interface Session {
   parley: Parley;
   me: Me;
-  /** Whether the access token has a scope. What it lacks is not offered. */
+  /** Reports whether the access token has a scope. The console offers nothing that the token cannot do. */
   can: (scope: Scope) => boolean;
-  /** Whether the server does not answer at the moment. */
+  /** Whether the server is unreachable. */
   isAway: boolean;
   events: ChangeFeed;
   uploads: Uploads;
@@ -34,9 +34,9 @@ export interface Session {
   notifier: Notifier;
   pusher: Pusher;
   typists: Typists;
-  /** Reloads the user, with the used storage, after a moment. */
+  /** Reloads the user and the used storage soon. */
   refreshMe: () => void;
-  /** Shows a notice for a moment, and has it read out. */
+  /** Shows a notice for a moment, and announces it to screen readers. */
   say: (text: string) => void;
   /** Shows an error until it is dismissed. A refused token ends the session. */
   report: (doing: string, error: unknown) => void;
@@ -49,8 +49,8 @@ export const SessionContext = createContext<Session>(null as never);
 export const useSession = () => useContext(SessionContext);
 
 /**
- * Listens to changes from the moment of the render. An effect after the paint would miss changes until then, or apply
- * them to the previous page.
+ * Listens from the render on. An effect after the paint would miss changes until then, or apply them to the previous
+ * page.
  */
 export function useChanges(listener: (change: Change) => void): void {
   const { events } = useSession();
@@ -59,10 +59,10 @@ export function useChanges(listener: (change: Change) => void): void {
   useLayoutEffect(() => events.listen((change) => latest.current(change)), [events]);
 }
 
-/** The URL of this server as the browser sees it, also below a path of a proxy. */
+/** The URL of this server as the browser sees it, including a proxy's path. */
 export const HERE = new URL(".", document.baseURI).href.replace(/\/$/, "");
 
-/** What requests authenticate with: a token that only this tab has, or the key of the session of this browser. */
+/** How requests authenticate: with a token that only this tab has, or with the key of the browser's session. */
 export type Access = string | { session: string };
 
 /** Creates a client, optionally with another `fetch`. */
@@ -74,41 +74,41 @@ export function connect(access: Access, fetch?: typeof globalThis.fetch): Parley
 export interface SignedInUser {
   access: Access;
   me: Me;
-  /** The cursor after which events are newer than what the console has read; undefined if the token may not read events. */
+  /** The cursor for events newer than anything the console has read; undefined if the token may not read events. */
   since: string | undefined;
 }
 
 /**
- * Reads the user of a token, and before that the cursor of their events: between what the console reads later and the
- * events after the cursor there is no gap, however late the answers are.
+ * Reads the user of a token, after the cursor of their events: everything read later is then newer than the cursor,
+ * so no event is missed however slow the answers are.
  */
 export async function signIn(access: Access): Promise<SignedInUser> {
   const parley = connect(access);
   const since = await parley.events.cursor().catch((error) => {
     if (isOutage(error)) throw error;
-    // `ChangeFeed.follow` asks again, and says why.
+    // `ChangeFeed.follow` retries and reports the reason.
     return undefined;
   });
   return { access, since, me: await parley.me() };
 }
 
 /** Returns a `fetch` that reports whether the server answers. */
-export function watchedFetch(tell: (isAway: boolean) => void): typeof fetch {
+export function watchedFetch(report: (isAway: boolean) => void): typeof fetch {
   return async (input, init) => {
     try {
       const response = await fetch(input, init);
-      tell(response.status >= 500);
+      report(response.status >= 500);
       return response;
     } catch (error) {
-      if (!init?.signal?.aborted) tell(true);
+      if (!init?.signal?.aborted) report(true);
       throw error;
     }
   };
 }
 
 /**
- * Returns the URL of a file on this page's own origin, the only one that the page's policy allows. The public URL of the
- * server may be another one, and its path may contain /files/ too.
+ * Returns the URL of a file on the page's own origin, the only one that the Content-Security-Policy allows. The
+ * server's public URL may differ, and its path may also contain /files/.
  */
 export function localAddress(fileUrl: string, query = "", folder = "files"): string {
   return HERE + fileUrl.slice(fileUrl.lastIndexOf(`/${folder}/`)) + query;

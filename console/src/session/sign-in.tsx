@@ -5,7 +5,7 @@ import { type SignedInUser, signIn } from "./session.ts";
 
 export function SignIn(props: {
   reason: string;
-  /** What could not be sent before the session ended. */
+  /** What was not sent when the session ended. */
   unsent: readonly string[];
   onSignedIn: (user: SignedInUser) => void;
 }) {
@@ -15,7 +15,7 @@ export function SignIn(props: {
     event.preventDefault();
     const fields = new FormData(event.currentTarget as HTMLFormElement);
     const token = String(fields.get("token")).trim();
-    // Tokens have only these characters, and a header cannot carry others.
+    // Tokens have only these characters. A header cannot carry others.
     if (!/^[\x21-\x7e]+$/.test(token)) return setFailure("Paste the whole token, without spaces in it.");
     setBusy(true);
     setFailure("");

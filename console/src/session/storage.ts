@@ -1,9 +1,9 @@
-// What the browser keeps for this page. Some keep nothing in private windows or for some sites, and throw at each access: the
-// page then forgets.
+// Storage in the browser. Some browsers store nothing in private windows or for some sites, and throw on each access:
+// the page then forgets.
 
 interface Store {
   get(key: string): string | null;
-  /** Returns false if it is not kept. */
+  /** Returns false if the browser did not store it. */
   set(key: string, value: string): boolean;
   remove(key: string): void;
   keys(): string[];
@@ -29,7 +29,7 @@ function makeStore(find: () => Storage): Store {
   };
 }
 
-/** For all tabs, until it is removed. */
+/** Shared by all tabs, until removed. */
 export const browserStore = makeStore(() => localStorage);
 /** For this tab, until it is closed. */
 export const tabStore = makeStore(() => sessionStorage);

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, or as it was chosen for this browser.
+// The theme: as the system has it, or as chosen for this browser.
 import { browserStore } from "./storage.ts";
 
 const KEY = "parley-theme";
@@ -24,7 +24,7 @@ export function chooseTheme(theme: Theme): void {
 export function applyTheme(): void {
   const theme = readTheme();
   document.documentElement.dataset.theme = theme;
-  // The frame of the browser has the colour of the page.
+  // Gives the browser's frame the colour of the page.
   for (const meta of document.querySelectorAll<HTMLMetaElement>("meta[name=theme-color]")) {
     const own = meta.dataset.of;
     meta.media = theme === "system" ? `(prefers-color-scheme: ${own})` : theme === own ? "all" : "not all";

@@ -1,4 +1,4 @@
-// Whether somebody is signed in, in this tab and the others of the browser.
+// The sign-in state of this tab and the browser's other tabs.
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { explain, isRefused } from "../failures.ts";
 import { forgetDrafts } from "../messages/drafts.ts";
@@ -7,8 +7,8 @@ import {
   followTabs,
   type KeptAccess,
   keptAccess,
+  notifyTabs,
   renewSession,
-  tellTabs,
 } from "./kept-session.ts";
 import { type Access, type SignedInUser, signIn } from "./session.ts";
 
@@ -18,7 +18,7 @@ type Phase =
   | ({ at: "out" } & Ending)
   | { at: "in"; user: SignedInUser };
 
-/** Why a session has ended, if the user did not end it, and what was not sent by then. */
+/** Why a session has ended, if the user did not end it, and what was unsent. */
 interface Ending {
   reason: string;
   unsent: readonly string[];
@@ -26,15 +26,15 @@ interface Ending {
 
 export const BY_USER: Ending = { reason: "", unsent: [] };
 
-/** Returns to the sign-in, unless the tab has other access by now. What `end` does still has the session. */
+/** Returns to the sign-in, unless the tab has other access by now. `end` can still use the session. */
 export type SignOut = (own: Access, ending: Ending, end: () => Promise<void>) => void;
 
-/** Stops sending, keeps messages as drafts of this tab, and returns what was not sent. */
+/** Stops sending, keeps messages as drafts of this tab, and returns what was unsent. */
 export type StopSending = () => readonly string[];
 
 interface SignInState {
   phase: Phase;
-  /** What is to be called if the session ends elsewhere; undefined while nobody is signed in. */
+  /** Called if the session ends elsewhere; undefined while nobody is signed in. */
   stopSending: { current: StopSending | undefined };
   /** Signs in with a session of the browser. */
   start: (kept: KeptAccess) => void;
@@ -61,14 +61,14 @@ export function useSignIn(): SignInState {
     setPhase({ at: "in", user });
   }, []);
   const signOut = useCallback<SignOut>((own, ending, end) => {
-    // The answer to an old request can be late.
+    // The answer to an old request may be late.
     if (access.current !== own) return;
     const ended = end();
     if (typeof own === "object") endSession(own, ended);
     const isByUser = ending.reason === "";
     if (isByUser) forgetDrafts();
     // If the server refuses the session, other tabs find out by themselves, and keep their drafts.
-    if (isByUser && typeof own === "object") tellTabs(undefined);
+    if (isByUser && typeof own === "object") notifyTabs(undefined);
     leave(ending);
   }, []);
   const follow = useCallback((kept: KeptAccess | undefined) => {
@@ -76,7 +76,7 @@ export function useSignIn(): SignInState {
     if (typeof own === "string" || own?.session === kept?.session) return;
     const unsent = stopSending.current?.() ?? [];
     if (kept) return start(kept);
-    // The other tab did not ask about what this one has not sent.
+    // Keep this tab's unsent messages: the other tab did not ask about them.
     if (unsent.length === 0) forgetDrafts();
     leave({ reason: "You signed out in another tab.", unsent });
   }, []);

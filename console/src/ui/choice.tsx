@@ -1,4 +1,4 @@
-/** A few choices of which one is made, in a row. */
+/** A row of options, one of which is selected. */
 export function Choice<Value extends string>(props: {
   legend: string;
   name: string;

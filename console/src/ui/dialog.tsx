@@ -1,4 +1,4 @@
-// Dialogs: the native element keeps the focus inside, closes on Escape, and returns the focus.
+// Dialogs. The native element keeps the focus inside, closes on Escape, and returns the focus.
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { IconButton } from "./icons.tsx";
@@ -8,7 +8,7 @@ export function Dialog(props: {
   onClose: () => void;
   children: ComponentChildren;
   wide?: boolean;
-  /** Whether the title is only read out, and Escape or a click outside is the way to close. */
+  /** Whether the title is only for screen readers, and Escape or a click outside closes the dialog. */
   bare?: boolean;
 }) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -17,7 +17,7 @@ export function Dialog(props: {
   useLayoutEffect(() => {
     const dialog = ref.current!;
     dialog.showModal();
-    // Closed before it is removed: only then does the focus return.
+    // Close before removing: only then does the focus return.
     return () => dialog.close();
   }, []);
   return (
@@ -30,14 +30,14 @@ export function Dialog(props: {
         props.onClose();
       }}
       onClose={() => {
-        // The browser closed it, for example by a second Escape. Without a ref it is being removed.
+        // The browser closed it, for example on a second Escape. Without a ref it is being removed.
         if (ref.current) props.onClose();
       }}
       onPointerDown={(event) => {
         pressedOutside.current = isOutside(event, ref.current!);
       }}
       onClick={(event) => {
-        // Selecting text with the mouse may end outside: only a click that began there closes.
+        // Selecting text may end outside: close only on a click that also began there.
         if (pressedOutside.current && isOutside(event, ref.current!)) props.onClose();
       }}
     >
@@ -58,7 +58,7 @@ export function Dialog(props: {
   );
 }
 
-/** Whether an event hit the backdrop, which belongs to the dialog like its edge and scroll bar. */
+/** Reports whether an event hit the backdrop. The dialog's edge and scroll bar have the same target. */
 function isOutside({ target, clientX, clientY }: MouseEvent, dialog: HTMLDialogElement): boolean {
   const { left, right, top, bottom } = dialog.getBoundingClientRect();
   return target === dialog && (clientX < left || clientX > right || clientY < top || clientY > bottom);
@@ -68,7 +68,7 @@ function isOutside({ target, clientX, clientY }: MouseEvent, dialog: HTMLDialogE
 export function FormButtons(props: {
   submit: string;
   isBusy: boolean;
-  /** Something is lost. */
+  /** Whether the action loses something. */
   isDanger?: boolean;
   onClose: () => void;
 }) {
@@ -93,9 +93,9 @@ export function ConfirmDialog(props: {
   text: string;
   action: string;
   onConfirm: () => Promise<void>;
-  /** Something else to do instead. */
+  /** An alternative action. */
   other?: { action: string; onConfirm: () => Promise<void> };
-  /** Nothing is lost. */
+  /** Whether the action loses nothing. */
   isHarmless?: boolean;
   onClose: () => void;
 }) {

@@ -4,12 +4,12 @@ import { Icon, IconButton } from "./icons.tsx";
 
 export function EditableName(props: {
   value: string;
-  /** What is renamed, for the labels: "contact", "file". */
+  /** What is renamed, for labels: "contact", "file". */
   what: string;
   placeholder?: string;
-  /** How many characters to select at first: those that are likely to change. */
+  /** How many characters to select at first: the part that usually changes. */
   selectUpTo?: number;
-  /** Returns false if it was refused, so that the user can correct it. */
+  /** Returns false if the name was refused, so that the user can correct it. */
   onSave: (value: string) => Promise<boolean>;
   heading?: boolean;
   /** Whether the user may not rename it. */
@@ -19,10 +19,10 @@ export function EditableName(props: {
   const button = useRef<HTMLSpanElement>(null);
   const end = () => {
     setEditing(false);
-    // After the button has replaced the field.
+    // Wait until the button has replaced the field.
     requestAnimationFrame(() => {
       const place = button.current;
-      // If the name turned out to be read-only, the card gets the focus.
+      // If the name turned out to be read-only, focus the card.
       (place?.querySelector("button") ?? place?.closest(".card")?.querySelector("button"))?.focus();
     });
   };

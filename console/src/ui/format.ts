@@ -13,7 +13,7 @@ export function formatSize(bytes: number): string {
   return `${(value < 9.95 ? TENTHS : WHOLE).format(value)} ${UNITS[unit]}`;
 }
 
-/** Formats a duration as people estimate it: "2 minutes". */
+/** Formats an estimated duration: "2 minutes". */
 export function formatEstimate(seconds: number): string {
   if (seconds < 10) return "a few seconds";
   if (seconds < 55) return `${Math.ceil(seconds / 10) * 10} seconds`;
@@ -31,7 +31,7 @@ const WEEKDAY = new Intl.DateTimeFormat(undefined, { weekday: "long" });
 const AGO = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short" });
 
-/** Formats a time: the time of day if it is today, otherwise "Yesterday", the day of the week, or the date. */
+/** Formats a time: today's as the time of day, otherwise "Yesterday", the day of the week, or the date. */
 export function formatTime(seconds: number): string {
   const at = new Date(seconds * 1000);
   const days = countDays(at);
@@ -41,10 +41,10 @@ export function formatTime(seconds: number): string {
   return (at.getFullYear() === new Date().getFullYear() ? DAY : DATE).format(at);
 }
 
-/** Returns how many midnights are between a time and now; negative if it is in the future. */
+/** Returns how many midnights lie between a time and now; negative for the future. */
 function countDays(at: Date): number {
   const toMidnight = (day: Date) => new Date(day.getFullYear(), day.getMonth(), day.getDate()).getTime();
-  // A day may have an hour more or less.
+  // A day may be an hour longer or shorter.
   return Math.round((toMidnight(new Date()) - toMidnight(at)) / 86_400_000);
 }
 
@@ -82,18 +82,18 @@ export function formatFullTime(seconds: number): string {
   return FULL.format(new Date(seconds * 1000));
 }
 
-/** Returns one or two letters for a name. The console loads nothing from other servers, so it shows no pictures. */
+/** Returns one or two initials of a name. The console loads nothing from other servers, so it shows no pictures. */
 export function initials(name: string): string {
   const words = name.split(/[\s._-]+/u).filter(Boolean);
   const letters = words.length > 1 ? [words[0]!, words.at(-1)!] : words;
   return letters.map((word) => [...[...word][0]!.toLocaleUpperCase()][0]).join("") || "?";
 }
 
-/** Returns one of sixteen hues in degrees, always the same for a seed. */
+/** Returns one of sixteen hues in degrees, the same each time for a seed. */
 export function toHue(seed: string): number {
   let hash = 0x811c9dc5;
   for (const char of seed) hash = Math.imul(hash ^ char.codePointAt(0)!, 0x01000193);
-  // The ids of users who were created one after the other differ in few characters.
+  // Ids of users created one after the other differ in few characters, so mix the bits.
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return ((hash >>> 16) % 16) * 22.5;

@@ -1,4 +1,5 @@
-// Line icons on a grid of 24, drawn for this console. They are decoration: each has a visible or accessible name.
+// Line icons on a grid of 24, drawn for this console. They are decorative: each is beside a visible or accessible
+// name.
 
 const PATHS = {
   add: "M12 5v14M5 12h14",
@@ -65,7 +66,7 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
-/** A button with an icon. Its label is read by assistive technology and shown on hover. */
+/** A button with an icon. Its label is for assistive technology and the tooltip. */
 export function IconButton(props: { icon: IconName; label: string; onClick: () => void; danger?: boolean }) {
   return (
     <button

@@ -5,9 +5,9 @@ import { hasModifier } from "./keys.ts";
 import type { Pages } from "./use-pages.ts";
 import { useMeasure } from "./use-scrolling.ts";
 
-/** Extra rows beyond the edges, so that no gap shows while scrolling. */
+/** Extra rows outside the view, to avoid gaps while scrolling. */
 const SPARE = 8;
-/** How many rows before the end the next page is requested. */
+/** How many rows before the end to load the next page. */
 const AHEAD = 60;
 
 export function ListBox<Item>(props: {
@@ -15,9 +15,9 @@ export function ListBox<Item>(props: {
   pages: Pick<Pages<Item>, "items" | "hasMore" | "loading" | "more">;
   /** In pixels. */
   rowHeight: number;
-  /** Returns what is unique on the page. */
+  /** Returns an id that is unique on the page. */
   toId: (item: Item) => string;
-  /** The id of the item that is open. */
+  /** The id of the open item. */
   openId: string;
   onOpen: (item: Item) => void;
   children: (item: Item) => ComponentChildren;
@@ -26,7 +26,7 @@ export function ListBox<Item>(props: {
   const { items } = pages;
   const box = useRef<HTMLDivElement>(null);
   const { first, count } = useWindow(box, rowHeight);
-  // Rows move when messages arrive, and the active one must not become another item.
+  // Rows move when messages arrive. The active row must stay on its item.
   const [active, setActive] = useState({ id: "", at: 0 });
   const found = useMemo(() => items.findIndex((each) => toId(each) === active.id), [items, active.id]);
   const at = found >= 0 ? found : Math.min(active.at, items.length - 1);
@@ -100,7 +100,7 @@ function reveal(box: HTMLElement, top: number, height: number): void {
   else if (top + height > box.scrollTop + box.clientHeight) box.scrollTop = top + height - box.clientHeight;
 }
 
-/** Returns the rows in view. Renders again when another row scrolls in, not for each pixel. */
+/** Returns the rows in view. Renders again when another row scrolls in, not on each pixel. */
 function useWindow(
   box: { current: HTMLElement | null },
   rowHeight: number,

@@ -1,21 +1,22 @@
-// A button that opens a menu. Arrow keys move in it, letters find an item, Escape and Tab leave it, and the focus returns.
+// A button that opens a menu. Arrow keys move in it, letters find an item, Escape and Tab close it, and the focus
+// returns.
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
 import { hasModifier } from "./keys.ts";
 
-/** Between the menu and its button or the edge of the window, in pixels. */
+/** The space between the menu and its button or the edge of the window, in pixels. */
 const GAP = 8;
 
 export function Menu(props: {
   /** Names the button and the menu. */
   label: string;
-  /** What the button shows in place of three dots, and its class then. */
+  /** The button's content in place of three dots; the button then has another class. */
   button?: ComponentChildren;
   class?: string;
-  /** What is above the items. It is not part of the menu: it may not have anything to press. */
+  /** Shown above the items, outside the menu: it may not contain controls. */
   head?: ComponentChildren;
-  /** Whether the button is in a list, whose arrow keys it leaves alone. */
+  /** Whether the button is in a list, and must ignore the list's arrow keys. */
   isInList?: boolean;
   /** Whether Tab reaches the button. */
   isReachable?: boolean;
@@ -64,7 +65,7 @@ function Items(props: {
   button: { current: HTMLElement | null };
   /** Closes the menu and returns the focus. */
   onClose: () => void;
-  /** Closes the menu and leaves the focus where it is. */
+  /** Closes the menu without moving the focus. */
   onLeave: () => void;
   children: ComponentChildren;
 }) {
@@ -73,7 +74,7 @@ function Items(props: {
   useLayoutEffect(() => {
     const element = box.current!;
     const button = props.button.current!;
-    // In the top layer nothing covers it, not even in a dialog.
+    // In the top layer nothing covers it, not even a dialog.
     element.showPopover();
     place(element, button);
     listItems(element)[0]?.focus();
@@ -88,10 +89,10 @@ function Items(props: {
     };
   }, []);
   const onKeyDown = (event: KeyboardEvent) => {
-    // What is around the menu has keys of its own.
+    // Keys must not reach what surrounds the menu.
     event.stopPropagation();
     if (hasModifier(event)) return;
-    // The browser then goes on from the button.
+    // The browser then continues from the button.
     if (event.key === "Tab") return onClose();
     if (event.key === "Escape") onClose();
     else if (!moveIn(box.current!, event.key)) return;
@@ -107,14 +108,14 @@ function Items(props: {
   );
 }
 
-/** Closes the menu that an item is in. */
+/** Closes the surrounding menu. */
 const CloseContext = createContext(() => {});
 
 function listItems(box: HTMLElement): HTMLElement[] {
   return [...box.querySelectorAll<HTMLElement>("[role^=menuitem]")];
 }
 
-/** Moves the focus to the item that a key asks for. Returns false for other keys. */
+/** Moves the focus to the item that a key selects. Returns false for other keys. */
 function moveIn(box: HTMLElement, key: string): boolean {
   const items = listItems(box);
   const at = items.indexOf(document.activeElement as HTMLElement);
@@ -138,7 +139,7 @@ function moveIn(box: HTMLElement, key: string): boolean {
   return true;
 }
 
-/** Below the button, or above it if there is no room. */
+/** Places the menu below the button, or above it if there is no room. */
 function place(box: HTMLElement, button: HTMLElement): void {
   const { top, bottom, right } = button.getBoundingClientRect();
   const { offsetWidth, offsetHeight } = box;
@@ -164,7 +165,7 @@ export function MenuItem(props: {
       class={props.danger ? "menu-item danger" : "menu-item"}
       tabIndex={-1}
       onClick={() => {
-        // First, so that a dialog returns the focus to the button of the menu.
+        // First close, so that a dialog later returns the focus to the menu's button.
         close();
         props.onSelect();
       }}
@@ -220,7 +221,7 @@ export function MenuSwitch(props: {
   );
 }
 
-/** A few items of which one is chosen, in a row. The menu stays open. */
+/** A row of options in a menu, one of which is selected. The menu stays open. */
 export function MenuChoice<Value extends string>(props: {
   legend: string;
   chosen: Value;

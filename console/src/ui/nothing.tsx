@@ -68,7 +68,7 @@ function FirstSteps({ onAdded }: { onAdded: (contact: Contact) => void }) {
   );
 }
 
-/** Leads on if there may be nobody to add. Only an administrator can see whether there is. */
+/** Suggests the next step if there may be nobody to add. Only an administrator can see whether there is. */
 export function SecondUser() {
   const { parley, can } = useSession();
   const isAdmin = can("admin");
@@ -79,7 +79,7 @@ export function SecondUser() {
     parley.users
       .list({ limit: 2 }, { signal: controller.signal })
       .then(({ data }) => setAlone(data.length === 1))
-      // It is only a hint.
+      // Only a hint: ignore failures.
       .catch(() => {});
     return () => controller.abort();
   }, [parley, isAdmin]);

@@ -1,4 +1,4 @@
-// A list or grid whose rows have several buttons is one stop for Tab. Arrow keys move inside.
+// Makes a list or grid whose rows have several buttons one tab stop. Arrow keys move inside.
 import { useLayoutEffect } from "preact/hooks";
 import { hasModifier } from "./keys.ts";
 
@@ -43,7 +43,7 @@ function listControls(within: Element): HTMLElement[] {
   return [...within.querySelectorAll<HTMLElement>(CONTROLS)];
 }
 
-/** Returns the control that a key leads to: left and right in the order of the page, up and down in the next row. */
+/** Returns the control that a key leads to: left and right in page order, up and down to another row. */
 function find(all: HTMLElement[], from: HTMLElement, key: string, row: string): HTMLElement | undefined {
   const at = all.indexOf(from);
   if (key === "ArrowRight") return all[at + 1];

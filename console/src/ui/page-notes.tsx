@@ -1,8 +1,8 @@
-// What a list shows while a page loads, or if it failed.
+// What a list shows while a page loads or after it failed.
 import { Icon } from "./icons.tsx";
 import type { Pages } from "./use-pages.ts";
 
-/** Shows after a delay only, so that a fast answer does not flicker. */
+/** Appears only after a delay, so that a fast answer does not flicker. */
 export function Reading({ text = "Loading…" }: { text?: string }) {
   return (
     <p class="reading muted small" role="status">
@@ -25,7 +25,7 @@ export function PageFailure({ pages }: { pages: Pick<Pages<unknown>, "failure" |
   );
 }
 
-/** Says what a token lacks the scope for, in place of what it would show. */
+/** Names the data that the token lacks the scope for, in place of the data. */
 export function NotAllowed({ what }: { what: string }) {
   return (
     <div class="empty">

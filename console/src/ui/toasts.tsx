@@ -1,4 +1,4 @@
-// Notices, also read out: results politely and for a moment, failures at once.
+// Notices, also for screen readers: results politely and for a moment, failures at once.
 import { useCallback, useRef, useState } from "preact/hooks";
 import { IconButton } from "./icons.tsx";
 

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 export const MINUTE_MS = 60_000;
 
-/** Calls `act` again and again while `isOn` and the window is in view, and when it comes into view. */
+/** Calls `act` periodically while `isOn` and the window is visible, and when it becomes visible. */
 export function useInterval(act: () => void, ms: number, isOn = true): void {
   const latest = useRef(act);
   latest.current = act;

@@ -15,29 +15,32 @@ interface State<Item> {
   current: boolean;
   /** The error of the page that failed; empty if none did. */
   failure: string;
-  /** Whether the failed page may load later. */
+  /** Whether a retry may succeed. */
   isPassing: boolean;
 }
 
-/** Changes a list, of which there may be more. Applying it twice has the same result. */
+/** Changes a list that may have more items. Must be idempotent. */
 type Edit<Item> = (items: Item[], hasMore: boolean) => Item[];
 
 export interface Pages<Item> extends Omit<State<Item>, "isPassing"> {
   /** Loads the next page, unless there is none, it is loading, or it failed. */
   more: () => void;
-  /** Applies a change of the server to the items. */
+  /** Applies a change to the items. */
   edit: (change: Edit<Item>) => void;
   reload: () => void;
-  /** Loads the failed page again; undefined if that cannot help. */
+  /** Retries the failed page; undefined if that cannot help. */
   retry: (() => void) | undefined;
 }
 
-/** Returns where the page after an item starts. */
+/** Returns the cursor of the page after an item. */
 type ToCursor<Item> = (item: Item) => string;
 
 type ReadPage<Item> = (after: string | undefined, signal: AbortSignal) => PromiseLike<Page<Item>>;
 
-/** Reads a page of a search, or the next one that is not empty: the server ends a page where it has looked at many items. */
+/**
+ * Reads a page of a search, skipping empty ones: the server ends a page after examining many items, even without a
+ * match.
+ */
 export async function readFound<Item, Query extends object>(
   read: (query: Query) => PromiseLike<Page<Item>>,
   query: Query,
@@ -58,7 +61,7 @@ class PageReader<Item extends { id: string }> {
   #redrawSoon: () => void;
   #refused: (error: unknown) => void;
   #controller = new AbortController();
-  /** The edits since the page was requested, which it may not contain. */
+  /** Edits since the page was requested: the page may not contain them. */
   #edits: Edit<Item>[] = [];
   #isFirst = true;
 
@@ -75,7 +78,7 @@ class PageReader<Item extends { id: string }> {
     this.#refused = refused;
   }
 
-  /** Loads the list again, with another query if given. The old items stay until the answer arrives. */
+  /** Reloads the list, with another query if given. The old items stay until the answer arrives. */
   restart(read?: ReadPage<Item>): void {
     this.stop();
     if (read) {
@@ -99,7 +102,7 @@ class PageReader<Item extends { id: string }> {
     if (!this.state.loading) void this.#load(this.#isFirst);
   }
 
-  /** Loads what has failed, once the server may answer again. */
+  /** Retries a failed load when the server may be back. */
   resume(): void {
     if (this.state.failure && this.state.isPassing) this.retry();
   }
@@ -129,7 +132,7 @@ class PageReader<Item extends { id: string }> {
       this.#set({ items, hasMore: has_more, loading: false, current: true });
     } catch (error) {
       if (signal.aborted || isAborted(error)) return;
-      // Items of another query must not pass for results of this one.
+      // Items of another query must not appear as results of this one.
       const items = this.state.current ? this.state.items : [];
       this.#set({
         items,
@@ -145,7 +148,7 @@ class PageReader<Item extends { id: string }> {
 
 const toId = (item: { id: string }) => item.id;
 
-/** Loads a list with `read`. Another `key` means another query, which aborts the previous one. */
+/** Loads a list with `read`. A different `key` means a different query, which aborts the previous one. */
 export function usePages<Item extends { id: string }>(
   key: string,
   read: ReadPage<Item>,

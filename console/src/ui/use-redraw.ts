@@ -1,6 +1,6 @@
 import { useCallback, useLayoutEffect, useState } from "preact/hooks";
 
-/** Returns a function that renders again. It is always the same one. */
+/** Returns a function that renders again. The function is always the same. */
 export function useRedraw(): () => void {
   const [, setCount] = useState(0);
   return useCallback(() => setCount((count) => count + 1), []);

@@ -1,17 +1,17 @@
-// What is in view of a long list, that it stays there, and a finger that rests on it.
+// Measures the visible part of a long list, keeps it in place, and detects a long press.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { SharedFile } from "../files/file-actions.ts";
 import { type Line, toLine } from "../files/file-order.ts";
 
-/** A list renders again when it has scrolled so many pixels. */
+/** Render the list again after scrolling this many pixels. */
 const STEP = 120;
 const LONG_PRESS_MS = 500;
-/** How far a finger may move and still rest, in pixels. */
+/** How far a finger may move during a long press, in pixels. */
 const MAX_SHIFT = 10;
 
 type BoxRef = { current: HTMLElement | null };
 
-/** Calls `measure` with a box at first, and when it has scrolled or has another size. */
+/** Calls `measure` with a box now, and after each scroll or change of size. */
 export function useMeasure(box: BoxRef, measure: (element: HTMLElement) => void): void {
   const latest = useRef(measure);
   latest.current = measure;
@@ -29,7 +29,7 @@ export function useMeasure(box: BoxRef, measure: (element: HTMLElement) => void)
   }, [box]);
 }
 
-/** Returns which part of a box is in view. `width`: of its first child. */
+/** Returns the visible part of a box. `width`: of its first child. */
 export function useSeen(box: BoxRef): { top: number; height: number; width: number } {
   const [seen, setSeen] = useState({ top: 0, height: 800, width: 0 });
   useMeasure(box, ({ scrollTop, clientHeight: height, firstElementChild }) => {
@@ -42,7 +42,7 @@ export function useSeen(box: BoxRef): { top: number; height: number; width: numb
   return seen;
 }
 
-/** Keeps the file at the upper edge in its place while others come and go above. Starts at the top for another list. */
+/** Keeps the file at the top edge in place while others come and go above. A different list starts at its top. */
 export function useKeptPlace(
   box: BoxRef,
   files: readonly SharedFile[],
@@ -79,7 +79,7 @@ export function useKeptPlace(
   }, [lines]);
 }
 
-/** Calls `act` with the id of the card on which a finger rests. Returns the listeners that this needs. */
+/** Calls `act` with the id of the card on a long press. Returns the event listeners to attach. */
 export function useLongPress(act: (id: string) => void) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const start = useRef({ x: 0, y: 0 });
